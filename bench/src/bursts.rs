@@ -48,7 +48,7 @@ const CLIENTS: &[(&str, &[&str])] = &[
 
 /// Flags of `bursts`.
 #[derive(clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct BurstsOptions {
     /// Rounds of each client in each scenario; default 3.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
@@ -60,8 +60,8 @@ pub(crate) struct Options {
     docs: bool,
 }
 
-struct Ground {
-    place: Workplace,
+struct BurstContext {
+    workplace: Workplace,
     certificate: Certificate,
     built: PathBuf,
     go: PathBuf,
@@ -80,14 +80,14 @@ struct Burst {
 }
 
 /// Measures, prints the tables and writes them to `bench/out/`.
-pub(crate) fn run(options: &Options) -> Result<(), String> {
-    let place = Workplace::new()?;
-    let ground = Ground {
-        certificate: Certificate::write(place.path())?,
+pub(crate) fn run(options: &BurstsOptions) -> Result<(), String> {
+    let workplace = Workplace::new()?;
+    let context = BurstContext {
+        certificate: Certificate::write(workplace.path())?,
         built: build()?,
-        go: go_program(place.path(), "go-client")?,
-        server: go_program(place.path(), "burst-server")?,
-        place,
+        go: go_program(workplace.path(), "go-client")?,
+        server: go_program(workplace.path(), "burst-server")?,
+        workplace,
     };
     install("node", "node")?;
     let mut figures = Figures::default();
@@ -96,15 +96,15 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         if !options.only.is_empty() && !options.only.iter().any(|word| scenario.contains(word)) {
             continue;
         }
-        let mut heard: Vec<Vec<Burst>> = CLIENTS.iter().map(|_| Vec::new()).collect();
+        let mut received: Vec<Vec<Burst>> = CLIENTS.iter().map(|_| Vec::new()).collect();
         for _ in 0..options.rounds {
-            for (client, bursts) in CLIENTS.iter().zip(&mut heard) {
-                let burst = burst(&ground, server, client)?;
+            for (client, bursts) in CLIENTS.iter().zip(&mut received) {
+                let burst = burst(&context, server, client)?;
                 eprintln!("{scenario}, {}: {burst:?}", client.0);
                 bursts.push(burst);
             }
         }
-        for (&(client, _), bursts) in CLIENTS.iter().zip(&heard) {
+        for (&(client, _), bursts) in CLIENTS.iter().zip(&received) {
             note(&mut figures, scenario, client, bursts);
             if let Some(burst) = bursts.iter().find(|burst| !burst.reason.is_empty()) {
                 reasons.insert((number, client), burst.reason.clone());
@@ -129,24 +129,28 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 }
 
 /// One client against a fresh server.
-fn burst(ground: &Ground, scenario: &str, client: &(&str, &[&str])) -> Result<Burst, String> {
+fn burst(
+    context: &BurstContext,
+    scenario: &str,
+    client: &(&str, &[&str]),
+) -> Result<Burst, String> {
     let port = free_port()?;
     let address = format!("127.0.0.1:{port}");
     let mut server = match scenario.is_empty() {
         true => None,
-        false => Some(start_server(ground, scenario, &address)?),
+        false => Some(start_server(context, scenario, &address)?),
     };
-    let mut burst = send(ground, &address, client)?;
+    let mut burst = send(context, &address, client)?;
     if let Some(server) = &mut server {
         // The end of its input makes it say what it counted.
         drop(server.0.stdin.take());
-        let mut said = String::new();
+        let mut printed = String::new();
         server
             .1
-            .read_to_string(&mut said)
+            .read_to_string(&mut printed)
             .map_err(|error| error.to_string())?;
         let _ = server.0.wait();
-        burst.counted = said
+        burst.counted = printed
             .split_whitespace()
             .filter_map(|word| word.parse().ok())
             .collect();
@@ -164,14 +168,14 @@ impl Drop for Served {
     }
 }
 
-fn start_server(ground: &Ground, scenario: &str, address: &str) -> Result<Served, String> {
-    let log = std::fs::File::create(ground.place.path().join("burst-server.log"));
-    let mut child = Command::new(&ground.server)
+fn start_server(context: &BurstContext, scenario: &str, address: &str) -> Result<Served, String> {
+    let log = std::fs::File::create(context.workplace.path().join("burst-server.log"));
+    let mut child = Command::new(&context.server)
         .args(["-scenario", scenario, "-address", address])
         .arg("-cert")
-        .arg(&ground.certificate.chain)
+        .arg(&context.certificate.chain)
         .arg("-key")
-        .arg(&ground.certificate.key)
+        .arg(&context.certificate.key)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(log.map_err(|error| error.to_string())?)
@@ -190,16 +194,16 @@ fn start_server(ground: &Ground, scenario: &str, address: &str) -> Result<Served
     }
 }
 
-fn send(ground: &Ground, address: &str, client: &(&str, &[&str])) -> Result<Burst, String> {
+fn send(context: &BurstContext, address: &str, client: &(&str, &[&str])) -> Result<Burst, String> {
     let (name, arguments) = *client;
     let mut command = match name {
-        "Go" => Command::new(&ground.go),
+        "Go" => Command::new(&context.go),
         "undici 8" => {
             let mut command = Command::new(node_folder().join("node_modules/.bin/node"));
             command.arg(node_folder().join("client.js"));
             command
         }
-        _ => Command::new(ground.built.join("bench-path")),
+        _ => Command::new(context.built.join("bench-path")),
     };
     command.args(arguments).arg(format!("https://{address}"));
     command
@@ -209,16 +213,16 @@ fn send(ground: &Ground, address: &str, client: &(&str, &[&str])) -> Result<Burs
         .stdin(Stdio::null())
         .output()
         .map_err(|error| error.to_string())?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    outcome(&said).ok_or_else(|| {
+    let printed = String::from_utf8_lossy(&output.stdout);
+    outcome(&printed).ok_or_else(|| {
         let errors = String::from_utf8_lossy(&output.stderr);
-        format!("{name} says no outcome: {said}{errors}")
+        format!("{name} says no outcome: {printed}{errors}")
     })
 }
 
 /// A line `answered failed seconds reason`.
-fn outcome(said: &str) -> Option<Burst> {
-    let mut words = said.lines().last()?.splitn(4, ' ');
+fn outcome(printed: &str) -> Option<Burst> {
+    let mut words = printed.lines().last()?.splitn(4, ' ');
     let mut number = || words.next()?.parse().ok();
     let (answered, failed, seconds) = (number()?, number()?, number()?);
     Some(Burst {

@@ -5,7 +5,7 @@ use crate::load::{Generator, Round, round, round_by};
 use crate::report::{spread, table};
 use crate::scenario::{Placement, Scenario};
 use crate::server::write_files;
-use crate::subject::{Ground, Subject, build};
+use crate::subject::{Subject, SubjectContext, build};
 use crate::{docs, machine};
 use std::fmt::Write;
 use trunkline_interop::{Certificate, Cores, Workplace};
@@ -24,7 +24,7 @@ const GENERATORS: [(Generator, &str); 2] = [
 
 /// Flags of `generators`.
 #[derive(clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct GeneratorsOptions {
     /// Rounds of each generator.
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
@@ -34,19 +34,19 @@ pub(crate) struct Options {
 }
 
 /// Measures, prints the table and writes it to `bench/out/`.
-pub(crate) fn run(options: &Options) -> Result<(), String> {
+pub(crate) fn run(options: &GeneratorsOptions) -> Result<(), String> {
     let cores = machine::cores();
     let programs = build()?;
-    let place = Workplace::new()?;
-    let ground = Ground {
-        certificate: Certificate::write(place.path())?,
-        place,
+    let workplace = Workplace::new()?;
+    let context = SubjectContext {
+        certificate: Certificate::write(workplace.path())?,
+        workplace,
         cores: cores.first().map_or(Cores::Any, |&core| Cores::One(core)),
         programs,
     };
     let mut figures = Figures::default();
     for scenario in SCENARIOS {
-        measure(&mut figures, options.rounds, &ground, scenario, &cores)?;
+        measure(&mut figures, options.rounds, &context, scenario, &cores)?;
     }
     let page = page(&figures);
     println!("{page}");
@@ -65,25 +65,25 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 fn measure(
     figures: &mut Figures,
     rounds: u32,
-    ground: &Ground,
+    context: &SubjectContext,
     scenario: Scenario,
     cores: &[usize],
 ) -> Result<(), String> {
-    let server = Subject::Trunkline.start(ground, scenario)?;
+    let server = Subject::Trunkline.start(context, scenario)?;
     let server = server.ok_or_else(|| format!("our server does not speak {}", scenario.name()))?;
     let (warm_up, requests) = scenario.counts(false);
     round(&server.target, warm_up, &Cores::Any)?;
     let load_cores = Placement::TwoCores.load_cores(cores);
     eprintln!("{}: {rounds} rounds", scenario.name());
-    let mut heard = GENERATORS.map(|_| Vec::new());
+    let mut received = GENERATORS.map(|_| Vec::new());
     for _ in 0..rounds {
-        for ((generator, _), heard) in GENERATORS.into_iter().zip(&mut heard) {
-            heard.push(round_by(generator, &server.target, requests, &load_cores)?);
+        for ((generator, _), received) in GENERATORS.into_iter().zip(&mut received) {
+            received.push(round_by(generator, &server.target, requests, &load_cores)?);
         }
     }
-    for ((_, name), heard) in GENERATORS.into_iter().zip(&heard) {
+    for ((_, name), received) in GENERATORS.into_iter().zip(&received) {
         let mut add = |metric, value: fn(&Round) -> f64| {
-            figures.add(scenario.name(), name, metric, heard.iter().map(value));
+            figures.add(scenario.name(), name, metric, received.iter().map(value));
         };
         add(Metric::LoadCpu, |round| round.load_us);
         add(Metric::Rate, |round| round.units_per_second);

@@ -19,7 +19,7 @@ const SMALL_AT_ONCE: u32 = 16;
 
 /// Flags of `h3-paths`.
 #[derive(clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct H3PathsOptions {
     /// Rounds of each path; default 5, or 1 with --quick.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: Option<u32>,
@@ -37,7 +37,7 @@ pub(crate) struct Options {
     docs: bool,
 }
 
-impl Options {
+impl H3PathsOptions {
     fn rounds(&self) -> u32 {
         self.rounds.unwrap_or(if self.quick { 1 } else { 5 })
     }
@@ -122,9 +122,9 @@ fn clients() -> (Vec<Client>, Vec<String>) {
 }
 
 /// Measures, prints the tables and writes them to `bench/out/`.
-pub(crate) fn run(options: &Options) -> Result<(), String> {
-    let place = Workplace::new()?;
-    let certificate = Certificate::write(place.path())?;
+pub(crate) fn run(options: &H3PathsOptions) -> Result<(), String> {
+    let workplace = Workplace::new()?;
+    let certificate = Certificate::write(workplace.path())?;
     let program = build()?.join("bench-path");
     let (clients, absent) = clients();
     for sentence in &absent {
@@ -170,7 +170,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 }
 
 fn lab(
-    options: &Options,
+    options: &H3PathsOptions,
     rtt_ms: u32,
     weather: &Weather,
     congestion: Option<String>,
@@ -225,7 +225,7 @@ fn serve(
 
 /// Long bodies and small requests.
 fn exchange(
-    options: &Options,
+    options: &H3PathsOptions,
     lab: &Lab,
     program: &Path,
     title: &str,
@@ -238,13 +238,13 @@ fn exchange(
     let (kind, name) = (client.kind, &client.name);
     let (mut rates, mut medians, mut slowest) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..options.rounds() {
-        let lines = said(lab, program, &["transfer", kind], &[&most]);
+        let lines = printed(lab, program, &["transfer", kind], &[&most]);
         // The last transfer meets a connection that knows its path.
         if let Some(&[bytes, seconds]) = lines.last().map(Vec::as_slice) {
             eprintln!("{round} {name}: {:.2} MB/s", bytes / seconds / 1e6);
             rates.push(bytes / seconds / 1e6);
         }
-        let lines = said(lab, program, &["small", kind], &[&count, &at_once]);
+        let lines = printed(lab, program, &["small", kind], &[&count, &at_once]);
         if let Some(&[median, p99]) = lines.last().map(Vec::as_slice) {
             eprintln!("{round} {name}: p50 {median:.1} ms, p99 {p99:.1} ms");
             medians.push(median);
@@ -258,13 +258,19 @@ fn exchange(
 
 /// The first answer over a new connection: without HTTP/3, and where HTTP/3 was announced and UDP
 /// goes nowhere.
-fn first_answers(options: &Options, lab: &Lab, program: &Path, title: &str, figures: &mut Figures) {
+fn first_answers(
+    options: &H3PathsOptions,
+    lab: &Lab,
+    program: &Path,
+    title: &str,
+    figures: &mut Figures,
+) {
     for (kind, name) in [
         ("trunkline", "without h3"),
         ("trunkline-all", "h3 announced"),
     ] {
         let rounds = (0..options.rounds()).filter_map(|_| {
-            let lines = said(lab, program, &["first", kind], &[]);
+            let lines = printed(lab, program, &["first", kind], &[]);
             lines.last().and_then(|line| line.first()).copied()
         });
         let rounds: Vec<f64> = rounds.collect();
@@ -273,7 +279,7 @@ fn first_answers(options: &Options, lab: &Lab, program: &Path, title: &str, figu
 }
 
 /// The numbers on each line that `bench-path` writes.
-fn said(lab: &Lab, program: &Path, before: &[&str], behind: &[&str]) -> Vec<Vec<f64>> {
+fn printed(lab: &Lab, program: &Path, before: &[&str], behind: &[&str]) -> Vec<Vec<f64>> {
     let url = format!("https://{SERVER_IP}:{PORT}");
     let mut command: Command = lab.command(Side::Client, &program.to_string_lossy());
     command.args(before).arg(&url).args(behind);
@@ -296,20 +302,25 @@ fn said(lab: &Lab, program: &Path, before: &[&str], behind: &[&str]) -> Vec<Vec<
         .collect()
 }
 
-fn tables(figures: &Figures, options: &Options, places: &[String], clients: &[Client]) -> String {
+fn tables(
+    figures: &Figures,
+    options: &H3PathsOptions,
+    places: &[String],
+    clients: &[Client],
+) -> String {
     let mut text = String::new();
-    let cell = |place: &str, name: &str, metric: Metric| {
-        report::spread(figures.get(place, name, metric), metric.digits())
+    let cell = |workplace: &str, name: &str, metric: Metric| {
+        report::spread(figures.get(workplace, name, metric), metric.digits())
     };
     let mut rows = Vec::new();
-    for place in places {
+    for workplace in places {
         for Client { name, .. } in clients {
             rows.push(vec![
-                place.clone(),
+                workplace.clone(),
                 name.clone(),
-                cell(place, name, Metric::Throughput),
-                cell(place, name, Metric::LatencyMedian),
-                cell(place, name, Metric::Latency99),
+                cell(workplace, name, Metric::Throughput),
+                cell(workplace, name, Metric::LatencyMedian),
+                cell(workplace, name, Metric::Latency99),
             ]);
         }
     }
@@ -317,9 +328,13 @@ fn tables(figures: &Figures, options: &Options, places: &[String], clients: &[Cl
     report::table(&mut text, "h3 beside h2", &head, &rows);
     let mut rows = Vec::new();
     for rtt in &options.rtt_ms {
-        let place = format!("{rtt} ms UDP dropped");
-        let of = |name: &str| cell(&place, name, Metric::FirstAnswer);
-        rows.push(vec![place.clone(), of("without h3"), of("h3 announced")]);
+        let workplace = format!("{rtt} ms UDP dropped");
+        let of = |name: &str| cell(&workplace, name, Metric::FirstAnswer);
+        rows.push(vec![
+            workplace.clone(),
+            of("without h3"),
+            of("h3 announced"),
+        ]);
     }
     let head = ["path", "without h3, ms", "h3 announced, ms"];
     report::table(&mut text, "first answer", &head, &rows);
@@ -331,7 +346,7 @@ const TITLE: &str = "# HTTP/3 beside HTTP/2 on the same paths\n\n";
 /// The plot beside the page.
 const PLOT: &str = "![Throughput](h3-paths.svg)\n\n";
 
-fn page(options: &Options, tables: &str, absent: &[String]) -> String {
+fn page(options: &H3PathsOptions, tables: &str, absent: &[String]) -> String {
     let mut text = format!(
         "{TITLE}Our client and our server through netlab: {} Mbit/s, a queue of one round trip, MTU \
          1,500; loss and reordering in both directions. A long body: 64 MiB, cut after {} s, on a \

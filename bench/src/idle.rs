@@ -26,7 +26,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 const LOOKS_MAX: u32 = 16;
 
 /// A connection that rests.
-enum Held {
+enum IdleConnection {
     Clear(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
@@ -91,9 +91,9 @@ async fn open(
     port: u16,
     tls: Option<&TlsConnector>,
     count: usize,
-    held: &mut Vec<Held>,
+    held: &mut Vec<IdleConnection>,
 ) -> Result<(), String> {
-    let mut opening: JoinSet<Result<Held, String>> = JoinSet::new();
+    let mut opening: JoinSet<Result<IdleConnection, String>> = JoinSet::new();
     while held.len() < count {
         while opening.len() < OPENING_MAX && held.len() + opening.len() < count {
             let source = (held.len() + opening.len()) % usize::from(SOURCES);
@@ -108,7 +108,11 @@ async fn open(
     Ok(())
 }
 
-async fn open_one(port: u16, tls: Option<TlsConnector>, source: u8) -> Result<Held, String> {
+async fn open_one(
+    port: u16,
+    tls: Option<TlsConnector>,
+    source: u8,
+) -> Result<IdleConnection, String> {
     let opened = async {
         let failed = |error: std::io::Error| error.to_string();
         let socket = TcpSocket::new_v4().map_err(failed)?;
@@ -118,12 +122,12 @@ async fn open_one(port: u16, tls: Option<TlsConnector>, source: u8) -> Result<He
         let mut socket = socket.connect(address).await.map_err(failed)?;
         let Some(tls) = tls else {
             get_once(&mut socket, false).await?;
-            return Ok(Held::Clear(socket));
+            return Ok(IdleConnection::Clear(socket));
         };
         let name = ServerName::from(std::net::IpAddr::from(Ipv4Addr::LOCALHOST));
         let mut socket = tls.connect(name, socket).await.map_err(failed)?;
         get_once(&mut socket, true).await?;
-        Ok(Held::Tls(Box::new(socket)))
+        Ok(IdleConnection::Tls(Box::new(socket)))
     };
     let opened = timeout(OPEN_MAX, opened).await;
     opened
@@ -145,7 +149,7 @@ async fn settled_kib(target: &Target) -> u64 {
     last
 }
 
-impl Held {
+impl IdleConnection {
     /// Whether the server has ended it.
     fn is_closed(&self) -> bool {
         let socket = match self {

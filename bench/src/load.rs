@@ -130,19 +130,19 @@ fn send(
     let scheme = if scenario.is_tls() { "https" } else { "http" };
     let Target { port, path, .. } = target;
     command.arg(format!("{scheme}://127.0.0.1:{port}{path}"));
-    let said = output_of(&mut command)?;
+    let printed = output_of(&mut command)?;
     let bytes = requests * target.answer_bytes;
     match generator {
-        Generator::Ours => parse_ours(&said, requests, bytes),
-        Generator::H2load => parse(&said, requests, bytes),
+        Generator::Ours => parse_ours(&printed, requests, bytes),
+        Generator::H2load => parse(&printed, requests, bytes),
     }
 }
 
 /// Requests per second from the JSON, if all of `requests` were answered with 2xx and had `bytes`
 /// of body in all.
-fn parse_ours(said: &str, requests: u64, bytes: u64) -> Result<f64, String> {
-    let json: serde_json::Value = serde_json::from_str(said)
-        .map_err(|error| format!("trunkline bench wrote no JSON ({error}): {said}"))?;
+fn parse_ours(printed: &str, requests: u64, bytes: u64) -> Result<f64, String> {
+    let json: serde_json::Value = serde_json::from_str(printed)
+        .map_err(|error| format!("trunkline bench wrote no JSON ({error}): {printed}"))?;
     let answered = json["statuses"]["2xx"].as_u64();
     if answered != Some(requests) {
         let failed = &json["failed"];
@@ -150,26 +150,26 @@ fn parse_ours(said: &str, requests: u64, bytes: u64) -> Result<f64, String> {
             "not all of {requests} requests were answered: {answered:?}, failed {failed}"
         ));
     }
-    let heard = json["body_bytes"].as_u64();
-    if heard != Some(bytes) {
-        return Err(format!("the answers have {heard:?} bytes, not {bytes}"));
+    let received = json["body_bytes"].as_u64();
+    if received != Some(bytes) {
+        return Err(format!("the answers have {received:?} bytes, not {bytes}"));
     }
     json["requests_per_s"]
         .as_f64()
         .filter(|rate| *rate > 0.0)
-        .ok_or_else(|| format!("trunkline bench has no rate: {said}"))
+        .ok_or_else(|| format!("trunkline bench has no rate: {printed}"))
 }
 
 /// Requests per second from h2load's words, if all of `requests` were answered with 2xx and had
 /// `bytes` of body in all.
-fn parse(said: &str, requests: u64, bytes: u64) -> Result<f64, String> {
+fn parse(printed: &str, requests: u64, bytes: u64) -> Result<f64, String> {
     let word_before = |mark: &str| -> Option<&str> {
-        let before = said.split_once(mark)?.0;
+        let before = printed.split_once(mark)?.0;
         before.rsplit([' ', '\n']).next()
     };
     let answered = word_before(" 2xx").and_then(|word| word.parse::<u64>().ok());
     if answered != Some(requests) {
-        let lines: Vec<&str> = said
+        let lines: Vec<&str> = printed
             .lines()
             .filter(|line| line.starts_with("requests:") || line.starts_with("status codes:"))
             .collect();
@@ -178,15 +178,15 @@ fn parse(said: &str, requests: u64, bytes: u64) -> Result<f64, String> {
             lines.join("; ")
         ));
     }
-    let heard = word_before(") data").map(|word| word.trim_start_matches('('));
-    let heard = heard.and_then(|word| word.parse::<u64>().ok());
-    if heard != Some(bytes) {
-        return Err(format!("the answers have {heard:?} bytes, not {bytes}"));
+    let received = word_before(") data").map(|word| word.trim_start_matches('('));
+    let received = received.and_then(|word| word.parse::<u64>().ok());
+    if received != Some(bytes) {
+        return Err(format!("the answers have {received:?} bytes, not {bytes}"));
     }
     word_before(" req/s")
         .and_then(|word| word.parse().ok())
         .filter(|rate| *rate > 0.0)
-        .ok_or_else(|| format!("h2load's answer has no rate: {said}"))
+        .ok_or_else(|| format!("h2load's answer has no rate: {printed}"))
 }
 
 /// Microseconds of CPU of all children that have ended. Between two calls only the generator ends.

@@ -32,9 +32,9 @@ pub(crate) fn describe() -> Vec<String> {
         line.split_once(':')
             .map_or(String::new(), |(_, value)| value.trim().to_owned())
     };
-    let said = |program: &str, flags: &[&str]| {
-        let said = output_of(Command::new(program).args(flags)).unwrap_or_default();
-        said.trim().to_owned()
+    let printed = |program: &str, flags: &[&str]| {
+        let printed = output_of(Command::new(program).args(flags)).unwrap_or_default();
+        printed.trim().to_owned()
     };
     vec![
         format!(
@@ -43,13 +43,13 @@ pub(crate) fn describe() -> Vec<String> {
             cores().len()
         ),
         format!("Memory: {}", first_value("/proc/meminfo", "MemTotal")),
-        format!("Kernel: {}", said("uname", &["-sr"])),
+        format!("Kernel: {}", printed("uname", &["-sr"])),
         format!(
             "TCP congestion control: {}",
-            said("sysctl", &["-n", "net.ipv4.tcp_congestion_control"])
+            printed("sysctl", &["-n", "net.ipv4.tcp_congestion_control"])
         ),
-        format!("Compiler: {}", said("rustc", &["--version"])),
-        format!("Date: {}", said("date", &["-u", "+%Y-%m-%d %H:%M UTC"])),
+        format!("Compiler: {}", printed("rustc", &["--version"])),
+        format!("Date: {}", printed("date", &["-u", "+%Y-%m-%d %H:%M UTC"])),
         format!("Load average at the end: {}", load_average()),
     ]
 }

@@ -39,20 +39,20 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Servers: CPU and write calls per request, memory per idle connection.
-    Server(server::Options),
+    Server(server::ServerOptions),
     /// Servers in JavaScript: ours beside Node's own, Fastify, Express and Bun.
-    NodeServer(node_server::Options),
+    NodeServer(node_server::NodeServerOptions),
     /// Load generators: `trunkline bench` beside h2load, against our server.
-    Generators(generators::Options),
+    Generators(generators::GeneratorsOptions),
     /// Clients on long paths: 64 MiB in one stream at 20 and 100 ms, over real sockets.
     #[cfg(target_os = "linux")]
-    WindowsReal(windows_real::Options),
+    WindowsReal(windows_real::WindowsRealOptions),
     /// Our HTTP/3 beside our HTTP/2 over paths that lose and reorder packets.
     #[cfg(target_os = "linux")]
-    H3Paths(h3_paths::Options),
+    H3Paths(h3_paths::H3PathsOptions),
     /// Clients in bursts: sockets, handshakes and deliveries, counted at the server.
     #[cfg(target_os = "linux")]
-    Bursts(bursts::Options),
+    Bursts(bursts::BurstsOptions),
 }
 
 fn main() -> ExitCode {

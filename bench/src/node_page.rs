@@ -2,8 +2,8 @@
 
 use crate::figures::{Figures, Metric, Spread};
 use crate::machine;
-use crate::node_server::{Placement, Run, SCENARIOS};
-use crate::node_subject::{Ground, version};
+use crate::node_server::{NodePlacement, NodeRun, SCENARIOS};
+use crate::node_subject::{NodeSubjectContext, version};
 use crate::report::{spread, subjects, table};
 use crate::subject::version_of;
 use std::fmt::Write;
@@ -56,7 +56,7 @@ const fn goal(
     }
 }
 
-const PLACEMENTS: [Placement; 2] = [Placement::SameCore, Placement::AnyCore];
+const PLACEMENTS: [NodePlacement; 2] = [NodePlacement::SameCore, NodePlacement::AnyCore];
 
 /// The goals, then every table of the run.
 pub(crate) fn tables(figures: &Figures) -> String {
@@ -76,11 +76,11 @@ pub(crate) fn tables(figures: &Figures) -> String {
     text
 }
 
-fn load(text: &mut String, figures: &Figures, place: &str) {
-    let rows: Vec<Vec<String>> = subjects(figures, place)
+fn load(text: &mut String, figures: &Figures, workplace: &str) {
+    let rows: Vec<Vec<String>> = subjects(figures, workplace)
         .into_iter()
         .map(|subject| {
-            let get = |metric| figures.get(place, subject, metric);
+            let get = |metric| figures.get(workplace, subject, metric);
             let median = |metric, digits: usize| {
                 let show = |spread: Spread| format!("{:.digits$}", spread.median);
                 get(metric).map_or(String::new(), show)
@@ -103,15 +103,15 @@ fn load(text: &mut String, figures: &Figures, place: &str) {
         "load us",
         "RSS MiB",
     ];
-    table(text, place, &head, &rows);
+    table(text, workplace, &head, &rows);
 }
 
-fn goals(text: &mut String, figures: &Figures, placement: Placement) {
+fn goals(text: &mut String, figures: &Figures, placement: NodePlacement) {
     let mut rows = Vec::new();
     for goal in GOALS {
         for scenario in goal.scenarios {
-            let place = format!("{scenario} {}", placement.name());
-            let median = |name| figures.get(&place, name, Metric::ServerCpu);
+            let workplace = format!("{scenario} {}", placement.name());
+            let median = |name| figures.get(&workplace, name, Metric::ServerCpu);
             let (Some(ours), Some(theirs)) = (median(goal.ours), median(goal.theirs)) else {
                 continue;
             };
@@ -132,7 +132,12 @@ fn goals(text: &mut String, figures: &Figures, placement: Placement) {
 }
 
 /// The whole page: how it was measured, on what, the tables, what is missing.
-pub(crate) fn page(run: &Run, ground: &Ground, load_before: &str, tables: &str) -> String {
+pub(crate) fn page(
+    run: &NodeRun,
+    context: &NodeSubjectContext,
+    load_before: &str,
+    tables: &str,
+) -> String {
     let mut text = String::from(
         "# Servers in JavaScript, measured beside each other\n\n\
          1 KiB per response, every handler answers with the same bytes and content type. h2load: \
@@ -146,13 +151,16 @@ pub(crate) fn page(run: &Run, ground: &Ground, load_before: &str, tables: &str) 
     for line in machine::describe() {
         let _ = writeln!(text, "- {line}");
     }
-    let said = |program| version_of(program).unwrap_or_default();
-    let bun = ground.bun.as_ref().map_or(String::new(), |bun| said(bun));
+    let printed = |program| version_of(program).unwrap_or_default();
+    let bun = context
+        .bun
+        .as_ref()
+        .map_or(String::new(), |bun| printed(bun));
     let _ = writeln!(text, "- Load average before: {load_before}");
     let _ = writeln!(
         text,
         "- Node.js {}, Bun {bun}, Fastify {}, Express {}\n",
-        said(&ground.node),
+        printed(&context.node),
         version("fastify"),
         version("express")
     );

@@ -20,10 +20,10 @@ fn a_goal_is_a_share_of_the_peer_in_the_same_run() {
 
 #[test]
 fn the_thread_of_javascript_stands_beside_the_whole_process() {
-    let shown = tables_with(2.0);
-    let row = shown
+    let displayed = tables_with(2.0);
+    let row = displayed
         .lines()
         .find(|line| line.contains("2.00 (2.00-2.00)"))
         .unwrap_or_default();
-    assert!(row.contains("| 1.00 "), "{shown}");
+    assert!(row.contains("| 1.00 "), "{displayed}");
 }

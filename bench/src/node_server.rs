@@ -4,7 +4,7 @@
 use crate::figures::{Figures, Metric};
 use crate::load::{Round, round};
 use crate::node_page;
-use crate::node_subject::{Ground, Running, Subject};
+use crate::node_subject::{NodeSubject, NodeSubjectContext, RunningNodeSubject};
 use crate::scenario::Scenario;
 use crate::server::write_files;
 use crate::subject::{build, install};
@@ -25,14 +25,14 @@ const QUICK_SECONDS: [f64; 2] = [1.0, 0.4];
 
 /// Where server and load run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Placement {
+pub(crate) enum NodePlacement {
     /// Both on the first processor: no wakes across processors, the steadier figure.
     SameCore,
     /// Both wherever the kernel puts them.
     AnyCore,
 }
 
-impl Placement {
+impl NodePlacement {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::SameCore => "same core",
@@ -43,7 +43,7 @@ impl Placement {
 
 /// Flags of `node-server`.
 #[derive(clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct NodeServerOptions {
     /// Few and short rounds: what the figures are about, not what they are.
     #[arg(long)]
     quick: bool,
@@ -57,8 +57,8 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',', default_values_t = SCENARIOS.map(word))]
     scenarios: Vec<String>,
     /// Where server and load run, by a comma.
-    #[arg(long, value_delimiter = ',', default_values_t = [Placement::SameCore, Placement::AnyCore], value_enum)]
-    placements: Vec<Placement>,
+    #[arg(long, value_delimiter = ',', default_values_t = [NodePlacement::SameCore, NodePlacement::AnyCore], value_enum)]
+    placements: Vec<NodePlacement>,
     /// The Node.js of all servers but Bun's; default: the one that `bench/peers/node-server` has.
     #[arg(long)]
     node: Option<PathBuf>,
@@ -84,19 +84,19 @@ fn word(scenario: Scenario) -> String {
 }
 
 /// Figures, and sentences about what is not in them.
-pub(crate) struct Run {
+pub(crate) struct NodeRun {
     pub(crate) figures: Figures,
     pub(crate) absent: BTreeSet<String>,
 }
 
 /// Measures, prints the tables and writes them to `bench/out/`.
-pub(crate) fn run(options: &Options) -> Result<(), String> {
+pub(crate) fn run(options: &NodeServerOptions) -> Result<(), String> {
     let scenarios = chosen(&options.scenarios)?;
     let installed = install("node-server", "node")?;
-    let place = Workplace::new()?;
-    let ground = Ground {
-        certificate: Certificate::write(place.path())?,
-        place,
+    let workplace = Workplace::new()?;
+    let context = NodeSubjectContext {
+        certificate: Certificate::write(workplace.path())?,
+        workplace,
         node: options.node.clone().unwrap_or(installed),
         bun: install("bun", "bun"),
         program: match scenarios.iter().any(|scenario| scenario.is_h3()) {
@@ -105,16 +105,16 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
             false => PathBuf::new(),
         },
     };
-    let mut run = Run {
+    let mut run = NodeRun {
         figures: Figures::default(),
         absent: BTreeSet::new(),
     };
     let load_before = machine::load_average();
     for scenario in scenarios {
-        run.measure(options, &ground, scenario)?;
+        run.measure(options, &context, scenario)?;
     }
     let tables = node_page::tables(&run.figures);
-    let page = node_page::page(&run, &ground, &load_before, &tables);
+    let page = node_page::page(&run, &context, &load_before, &tables);
     let files = [
         ("bench-node-server.csv", run.figures.csv()),
         ("bench-node-server.md", page),
@@ -132,17 +132,17 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     write_files(&files)
 }
 
-impl Run {
+impl NodeRun {
     /// One sentence, shown at once and kept for the page.
-    fn say(&mut self, sentence: String) {
+    fn report(&mut self, sentence: String) {
         eprintln!("{sentence}");
         self.absent.insert(sentence);
     }
 
     fn measure(
         &mut self,
-        options: &Options,
-        ground: &Ground,
+        options: &NodeServerOptions,
+        context: &NodeSubjectContext,
         scenario: Scenario,
     ) -> Result<(), String> {
         let seconds = if options.quick {
@@ -151,31 +151,31 @@ impl Run {
             SECONDS
         };
         let rounds = options.rounds.unwrap_or(if options.quick { 3 } else { 7 });
-        let running = self.start(options, ground, scenario, seconds);
+        let running = self.start(options, context, scenario, seconds);
         for &placement in &options.placements {
             let cores = match placement {
-                Placement::SameCore => first_core(),
-                Placement::AnyCore => Cores::Any,
+                NodePlacement::SameCore => first_core(),
+                NodePlacement::AnyCore => Cores::Any,
             };
             eprintln!("{}, {}: {rounds} rounds", scenario.name(), placement.name());
             for (subject, _) in &running {
                 put_on(&cores, subject)?;
             }
-            let mut heard: Vec<Vec<(Round, f64)>> = running.iter().map(|_| Vec::new()).collect();
+            let mut received: Vec<Vec<(Round, f64)>> = running.iter().map(|_| Vec::new()).collect();
             for _ in 0..rounds {
-                for ((subject, requests), heard) in running.iter().zip(&mut heard) {
+                for ((subject, requests), received) in running.iter().zip(&mut received) {
                     match measured(subject, *requests, &cores) {
-                        Ok(figures) => heard.push(figures),
+                        Ok(figures) => received.push(figures),
                         Err(why) => {
                             let (name, scenario) = (&subject.name, scenario.name());
-                            self.say(format!("{name} lost a round of {scenario}: {why}"));
+                            self.report(format!("{name} lost a round of {scenario}: {why}"));
                         }
                     }
                 }
             }
-            let place = format!("{} {}", scenario.name(), placement.name());
-            for ((subject, _), heard) in running.iter().zip(&heard) {
-                self.add(&place, subject, heard);
+            let workplace = format!("{} {}", scenario.name(), placement.name());
+            for ((subject, _), received) in running.iter().zip(&received) {
+                self.add(&workplace, subject, received);
             }
         }
         Ok(())
@@ -184,13 +184,13 @@ impl Run {
     /// Starts all that speak it, warmed up, each with the requests of a round.
     fn start(
         &mut self,
-        options: &Options,
-        ground: &Ground,
+        options: &NodeServerOptions,
+        context: &NodeSubjectContext,
         scenario: Scenario,
         [warm_up, each]: [f64; 2],
-    ) -> Vec<(Running, u64)> {
+    ) -> Vec<(RunningNodeSubject, u64)> {
         let mut running = Vec::new();
-        for subject in Subject::ALL {
+        for subject in NodeSubject::ALL {
             let name = subject.name(scenario);
             let is_asked = |word: &String| name.contains(word.as_str());
             let is_left_out = !options.only.is_empty() && !options.only.iter().any(is_asked);
@@ -198,7 +198,7 @@ impl Run {
                 continue;
             }
             eprintln!("{}: {name}", scenario.name());
-            let warmed = subject.start(ground, scenario).and_then(|started| {
+            let warmed = subject.start(context, scenario).and_then(|started| {
                 let count = |rate: f64, seconds: f64| {
                     let count = (rate * seconds) as u64;
                     count.clamp(*REQUESTS.start(), *REQUESTS.end())
@@ -212,39 +212,43 @@ impl Run {
                 Ok(warmed) => running.push(warmed),
                 Err(why) => {
                     let scenario = scenario.name();
-                    self.say(format!("{name} is not measured on {scenario}: {why}"));
+                    self.report(format!("{name} is not measured on {scenario}: {why}"));
                 }
             }
         }
         running
     }
 
-    fn add(&mut self, place: &str, subject: &Running, rounds: &[(Round, f64)]) {
+    fn add(&mut self, workplace: &str, subject: &RunningNodeSubject, rounds: &[(Round, f64)]) {
         let (name, figures) = (&subject.name, &mut self.figures);
         let values = |value: fn(&(Round, f64)) -> f64| rounds.iter().map(value);
         let server = values(|(round, _)| round.server_us);
-        figures.add(place, name, Metric::ServerCpu, server);
+        figures.add(workplace, name, Metric::ServerCpu, server);
         figures.add(
-            place,
+            workplace,
             name,
             Metric::ScriptCpu,
             values(|(_, script)| *script),
         );
         figures.add(
-            place,
+            workplace,
             name,
             Metric::LoadCpu,
             values(|(round, _)| round.load_us),
         );
         let rate = values(|(round, _)| round.units_per_second);
-        figures.add(place, name, Metric::Rate, rate);
+        figures.add(workplace, name, Metric::Rate, rate);
         let kib = resident_kib(&subject.target.family) as f64;
-        figures.add(place, name, Metric::Resident, [kib / 1024.0]);
+        figures.add(workplace, name, Metric::Resident, [kib / 1024.0]);
     }
 }
 
 /// One round, and the microseconds of JavaScript's thread per request.
-fn measured(subject: &Running, requests: u64, cores: &Cores) -> Result<(Round, f64), String> {
+fn measured(
+    subject: &RunningNodeSubject,
+    requests: u64,
+    cores: &Cores,
+) -> Result<(Round, f64), String> {
     let script = || {
         subject
             .target
@@ -265,7 +269,7 @@ fn first_core() -> Cores {
 }
 
 /// Moves all threads of a subject that runs.
-fn put_on(cores: &Cores, subject: &Running) -> Result<(), String> {
+fn put_on(cores: &Cores, subject: &RunningNodeSubject) -> Result<(), String> {
     let list = match cores {
         Cores::One(core) => core.to_string(),
         Cores::Any => {

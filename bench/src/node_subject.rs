@@ -37,13 +37,13 @@ pub(crate) enum Form {
 
 /// A server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Subject {
+pub(crate) struct NodeSubject {
     pub(crate) whose: Whose,
     pub(crate) form: Form,
 }
 
-const fn subject(whose: Whose, form: Form) -> Subject {
-    Subject { whose, form }
+const fn subject(whose: Whose, form: Form) -> NodeSubject {
+    NodeSubject { whose, form }
 }
 
 impl Form {
@@ -63,7 +63,7 @@ impl Form {
     }
 }
 
-impl Subject {
+impl NodeSubject {
     pub(crate) const ALL: [Self; 17] = [
         subject(Whose::Trunkline, Form::Core),
         subject(Whose::Trunkline, Form::End),
@@ -113,10 +113,14 @@ impl Subject {
     ///
     /// # Errors
     /// When it does not start, in one sentence.
-    pub(crate) fn start(self, ground: &Ground, scenario: Scenario) -> Result<Running, String> {
+    pub(crate) fn start(
+        self,
+        context: &NodeSubjectContext,
+        scenario: Scenario,
+    ) -> Result<RunningNodeSubject, String> {
         let program = match self.whose {
-            Whose::Bun => ground.bun.as_ref().map_err(Clone::clone)?,
-            Whose::Trunkline | Whose::Node => &ground.node,
+            Whose::Bun => context.bun.as_ref().map_err(Clone::clone)?,
+            Whose::Trunkline | Whose::Node => &context.node,
         };
         let (name, port) = (self.name(scenario), free_port()?);
         let (form, _) = self.form.words();
@@ -134,23 +138,23 @@ impl Subject {
         command.arg(folder().join("server.mjs"));
         command.args([whose, form, protocol, &port.to_string()]);
         if scenario.is_tls() {
-            command.arg(&ground.certificate.chain);
-            command.arg(&ground.certificate.key);
+            command.arg(&context.certificate.chain);
+            command.arg(&context.certificate.key);
         }
         // What frameworks leave out in production is not what is measured.
         command.env("NODE_ENV", "production");
         let log = format!("{}.log", name.replace([' ', ':'], "-"));
-        let process = Process::start(&mut command, &[port], ground.place.path().join(log))?;
+        let process = Process::start(&mut command, &[port], context.workplace.path().join(log))?;
         let target = Target {
             scenario,
-            program: ground.program.clone(),
+            program: context.program.clone(),
             port,
             path: "/bytes/1024",
             answer_bytes: 1024,
             family: vec![process.id()],
             requests_per_connection_max: None,
         };
-        Ok(Running {
+        Ok(RunningNodeSubject {
             name,
             target,
             _process: process,
@@ -159,15 +163,15 @@ impl Subject {
 }
 
 /// A subject that runs.
-pub(crate) struct Running {
+pub(crate) struct RunningNodeSubject {
     pub(crate) name: String,
     pub(crate) target: Target,
     _process: Process,
 }
 
 /// The parts that every start needs.
-pub(crate) struct Ground {
-    pub(crate) place: Workplace,
+pub(crate) struct NodeSubjectContext {
+    pub(crate) workplace: Workplace,
     pub(crate) certificate: Certificate,
     pub(crate) node: PathBuf,
     /// Or why it is absent.

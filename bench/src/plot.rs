@@ -33,15 +33,15 @@ pub(crate) fn bars(figures: &Figures, metrics: &[(Metric, &str)], places: &[Stri
     let mut y = 10.0;
     let groups = places
         .iter()
-        .flat_map(|place| metrics.iter().map(move |metric| (place, metric)));
-    for (place, &(metric, label)) in groups {
+        .flat_map(|workplace| metrics.iter().map(move |metric| (workplace, metric)));
+    for (workplace, &(metric, label)) in groups {
         let bars: Vec<&Figure> = figures
             .all
             .iter()
-            .filter(|figure| figure.scenario == *place && figure.metric == metric)
+            .filter(|figure| figure.scenario == *workplace && figure.metric == metric)
             .collect();
         if !bars.is_empty() {
-            group(&mut body, &format!("{place}: {label}"), &bars, &mut y);
+            group(&mut body, &format!("{workplace}: {label}"), &bars, &mut y);
         }
     }
     let height = y + 10.0;

@@ -100,12 +100,12 @@ pub(crate) fn page(run: &Run, tables: &str) -> String {
 }
 
 fn load_table(text: &mut String, figures: &Figures, scenario: Scenario, placement: Placement) {
-    let place = format!("{} {}", scenario.name(), placement.name());
+    let workplace = format!("{} {}", scenario.name(), placement.name());
     let scale = if scenario.is_bulk() { 1.0 } else { 1e3 };
-    let rows: Vec<Vec<String>> = subjects(figures, &place)
+    let rows: Vec<Vec<String>> = subjects(figures, &workplace)
         .into_iter()
         .map(|subject| {
-            let get = |metric| figures.get(&place, subject, metric);
+            let get = |metric| figures.get(&workplace, subject, metric);
             vec![
                 subject.to_owned(),
                 spread(get(Metric::ServerCpu), 2),
@@ -129,14 +129,14 @@ fn load_table(text: &mut String, figures: &Figures, scenario: Scenario, placemen
         "writes/response",
         "RSS MiB",
     ];
-    table(text, &place, &head, &rows);
+    table(text, &workplace, &head, &rows);
 }
 
 fn idle_table(text: &mut String, figures: &Figures) {
     let places = idle_scenarios();
     let mut names: Vec<&str> = Vec::new();
-    for place in &places {
-        for name in subjects(figures, place) {
+    for workplace in &places {
+        for name in subjects(figures, workplace) {
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -145,8 +145,8 @@ fn idle_table(text: &mut String, figures: &Figures) {
     let rows: Vec<Vec<String>> = names
         .into_iter()
         .map(|name| {
-            let cell = |place: &String| {
-                let kib = figures.get(place, name, Metric::IdleMemory);
+            let cell = |workplace: &String| {
+                let kib = figures.get(workplace, name, Metric::IdleMemory);
                 kib.map_or(String::new(), |kib| format!("{:.1}", kib.median))
             };
             let mut row = vec![name.to_owned()];

@@ -4,7 +4,7 @@
 use crate::figures::{Figures, Metric};
 use crate::load::{Round, round};
 use crate::scenario::{BULK_ANSWERS, BULK_BYTES, FILE_BYTES, Placement, Scenario};
-use crate::subject::{Ground, Running, Subject, build, install, root};
+use crate::subject::{Running, Subject, SubjectContext, build, install, root};
 use crate::usage::resident_kib;
 use crate::{idle, machine, plot, readme, report, writes};
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ const COUNTED_REQUESTS: u64 = 5_000;
 
 /// Flags of `server`.
 #[derive(clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct ServerOptions {
     /// Few and short rounds: what the figures are about, not what they are.
     #[arg(long)]
     quick: bool,
@@ -56,7 +56,7 @@ pub(crate) struct Run {
 }
 
 /// Measures, prints the tables and writes them to `bench/out/`.
-pub(crate) fn run(options: &Options) -> Result<(), String> {
+pub(crate) fn run(options: &ServerOptions) -> Result<(), String> {
     install_packages();
     let mut subjects = chosen(&options.only)?;
     let mut run = Run {
@@ -66,35 +66,35 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     if subjects.contains(&Subject::Bun)
         && let Err(why) = install("bun", "bun")
     {
-        run.say(&format!("Bun is not measured: {why}"));
+        run.report(&format!("Bun is not measured: {why}"));
         subjects.retain(|subject| *subject != Subject::Bun);
     }
     let cores = machine::cores();
     if cores.len() < 2 {
-        run.say("There is one processor: \"two cores\" is the same core here.");
+        run.report("There is one processor: \"two cores\" is the same core here.");
     }
     let most = IDLE_COUNTS.iter().max().copied().unwrap_or(0) as u64;
     idle::allow_open_files(most + OTHER_FILES)?;
     let programs = build()?;
-    let place = Workplace::new()?;
-    let file = place.site().join("file.txt");
+    let workplace = Workplace::new()?;
+    let file = workplace.site().join("file.txt");
     fs::write(&file, vec![b'x'; FILE_BYTES])
         .map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
-    write_bulk(&place.site().join("bulk"))?;
-    let certificate = Certificate::write(place.path())?;
+    write_bulk(&workplace.site().join("bulk"))?;
+    let certificate = Certificate::write(workplace.path())?;
     let server_cores = cores.first().map_or(Cores::Any, |&core| Cores::One(core));
-    let ground = Ground {
-        place,
+    let context = SubjectContext {
+        workplace,
         certificate,
         cores: server_cores,
         programs,
     };
     for scenario in chosen_scenarios(&options.scenarios)? {
         if !options.no_load {
-            run.measure_load(options, &subjects, &ground, scenario, &cores);
+            run.measure_load(options, &subjects, &context, scenario, &cores);
         }
         if !options.no_memory && matches!(scenario, Scenario::H2Tls | Scenario::H2c) {
-            run.measure_memory(&subjects, &ground, scenario);
+            run.measure_memory(&subjects, &context, scenario);
         }
     }
     write_out(&run)?;
@@ -109,17 +109,22 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 
 impl Run {
     /// One sentence, shown at once and kept for the report.
-    fn say(&mut self, sentence: &str) {
+    fn report(&mut self, sentence: &str) {
         if self.absent.insert(sentence.to_owned()) {
             eprintln!("{sentence}");
         }
     }
 
-    fn start(&mut self, subject: Subject, ground: &Ground, scenario: Scenario) -> Option<Running> {
-        match subject.start(ground, scenario) {
+    fn start(
+        &mut self,
+        subject: Subject,
+        context: &SubjectContext,
+        scenario: Scenario,
+    ) -> Option<Running> {
+        match subject.start(context, scenario) {
             Ok(running) => running,
             Err(why) => {
-                self.say(&format!("{} is not measured: {why}", subject.word()));
+                self.report(&format!("{} is not measured: {why}", subject.word()));
                 None
             }
         }
@@ -127,9 +132,9 @@ impl Run {
 
     fn measure_load(
         &mut self,
-        options: &Options,
+        options: &ServerOptions,
         subjects: &[Subject],
-        ground: &Ground,
+        context: &SubjectContext,
         scenario: Scenario,
         cores: &[usize],
     ) {
@@ -138,14 +143,14 @@ impl Run {
         let (warm_up, requests) = scenario.counts(options.quick);
         let mut running = Vec::new();
         for &subject in subjects {
-            let Some(started) = self.start(subject, ground, scenario) else {
+            let Some(started) = self.start(subject, context, scenario) else {
                 continue;
             };
             match round(&started.target, warm_up, &Cores::Any) {
                 Ok(_) => running.push(started),
                 Err(why) => {
                     let name = &started.name;
-                    self.say(&format!(
+                    self.report(&format!(
                         "{name} is not measured on {}: {why}",
                         scenario.name()
                     ));
@@ -155,12 +160,12 @@ impl Run {
         for placement in [Placement::SameCore, Placement::TwoCores] {
             eprintln!("{}, {}: {rounds} rounds", scenario.name(), placement.name());
             let load_cores = placement.load_cores(cores);
-            let mut heard: Vec<Vec<Round>> = running.iter().map(|_| Vec::new()).collect();
+            let mut received: Vec<Vec<Round>> = running.iter().map(|_| Vec::new()).collect();
             for _ in 0..rounds {
-                for (running, heard) in running.iter().zip(&mut heard) {
+                for (running, received) in running.iter().zip(&mut received) {
                     match round(&running.target, requests, &load_cores) {
-                        Ok(figures) => heard.push(figures),
-                        Err(why) => self.say(&format!(
+                        Ok(figures) => received.push(figures),
+                        Err(why) => self.report(&format!(
                             "{} lost a round of {}: {why}",
                             running.name,
                             scenario.name()
@@ -168,22 +173,22 @@ impl Run {
                     }
                 }
             }
-            let place = format!("{} {}", scenario.name(), placement.name());
-            for (running, heard) in running.iter().zip(&heard) {
-                self.add_rounds(&place, &running.name, heard);
+            let workplace = format!("{} {}", scenario.name(), placement.name());
+            for (running, received) in running.iter().zip(&received) {
+                self.add_rounds(&workplace, &running.name, received);
                 let kib = resident_kib(&running.target.family) as f64;
                 self.figures
-                    .add(&place, &running.name, Metric::Resident, [kib / 1024.0]);
+                    .add(&workplace, &running.name, Metric::Resident, [kib / 1024.0]);
                 if scenario.is_bulk() {
                     continue;
                 }
-                let folder = ground.place.path();
+                let folder = context.workplace.path();
                 match writes::per_response(&running.target, COUNTED_REQUESTS, &load_cores, folder) {
                     Ok(calls) => {
                         self.figures
-                            .add(&place, &running.name, Metric::Writes, [calls]);
+                            .add(&workplace, &running.name, Metric::Writes, [calls]);
                     }
-                    Err(why) => self.say(&format!(
+                    Err(why) => self.report(&format!(
                         "{} has no count of write calls on {}: {why}",
                         running.name,
                         scenario.name()
@@ -193,34 +198,39 @@ impl Run {
         }
     }
 
-    fn add_rounds(&mut self, place: &str, name: &str, rounds: &[Round]) {
+    fn add_rounds(&mut self, workplace: &str, name: &str, rounds: &[Round]) {
         let server = rounds.iter().map(|round| round.server_us);
-        self.figures.add(place, name, Metric::ServerCpu, server);
+        self.figures.add(workplace, name, Metric::ServerCpu, server);
         let load = rounds.iter().map(|round| round.load_us);
-        self.figures.add(place, name, Metric::LoadCpu, load);
+        self.figures.add(workplace, name, Metric::LoadCpu, load);
         let rate = rounds.iter().map(|round| round.units_per_second);
-        self.figures.add(place, name, Metric::Rate, rate);
+        self.figures.add(workplace, name, Metric::Rate, rate);
     }
 
     /// Each subject by itself, fresh: memory that a load left behind is not a connection's.
-    fn measure_memory(&mut self, subjects: &[Subject], ground: &Ground, scenario: Scenario) {
+    fn measure_memory(
+        &mut self,
+        subjects: &[Subject],
+        context: &SubjectContext,
+        scenario: Scenario,
+    ) {
         eprintln!("{}: idle connections", scenario.name());
         for &subject in subjects {
-            let Some(running) = self.start(subject, ground, scenario) else {
+            let Some(running) = self.start(subject, context, scenario) else {
                 continue;
             };
-            match idle::growth_kib(&running.target, &ground.certificate.der, &IDLE_COUNTS) {
+            match idle::growth_kib(&running.target, &context.certificate.der, &IDLE_COUNTS) {
                 Ok(growth) => {
                     for (count, kib) in IDLE_COUNTS.iter().zip(growth) {
-                        let place = idle_scenario(scenario, *count);
+                        let workplace = idle_scenario(scenario, *count);
                         self.figures
-                            .add(&place, &running.name, Metric::IdleMemory, [kib]);
+                            .add(&workplace, &running.name, Metric::IdleMemory, [kib]);
                     }
                 }
                 Err(why) => {
                     let name = &running.name;
                     let scenario = scenario.name();
-                    self.say(&format!("{name} has no idle figure on {scenario}: {why}"));
+                    self.report(&format!("{name} has no idle figure on {scenario}: {why}"));
                 }
             }
         }

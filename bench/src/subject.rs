@@ -37,8 +37,8 @@ pub(crate) struct Running {
 }
 
 /// The parts that every start needs.
-pub(crate) struct Ground {
-    pub(crate) place: Workplace,
+pub(crate) struct SubjectContext {
+    pub(crate) workplace: Workplace,
     pub(crate) certificate: Certificate,
     /// Where servers run.
     pub(crate) cores: Cores,
@@ -104,18 +104,18 @@ impl Subject {
     /// When it is absent or does not start, in one sentence.
     pub(crate) fn start(
         self,
-        ground: &Ground,
+        context: &SubjectContext,
         scenario: Scenario,
     ) -> Result<Option<Running>, String> {
         if !self.speaks(scenario) {
             return Ok(None);
         }
-        let Ground {
-            place,
+        let SubjectContext {
+            workplace,
             certificate,
             cores,
             ..
-        } = ground;
+        } = context;
         // What serves 1 KiB cheapest here: opened once, and sent in the write of its head.
         // What the kernel is to send is large.
         let sendfile = if scenario.is_file() { "on" } else { "off" };
@@ -123,44 +123,44 @@ impl Subject {
             format!("keepalive_requests 1000000000; sendfile {sendfile}; open_file_cache max=100;");
         let peer = match self {
             Self::Trunkline => {
-                let program = ground.programs.join("bench-trunkline");
-                one_port(ground, scenario, "trunkline", cores.command(&program))?
+                let program = context.programs.join("bench-trunkline");
+                one_port(context, scenario, "trunkline", cores.command(&program))?
             }
-            Self::TrunklineServe => serve(ground, scenario)?,
+            Self::TrunklineServe => serve(context, scenario)?,
             Self::Bun => {
                 let bun = folder().join("bun/node_modules/.bin/bun");
                 let mut command = cores.command(&bun);
                 command.arg(folder().join("bun/server.js"));
-                command.env("FILE", place.site().join("file.txt"));
+                command.env("FILE", workplace.site().join("file.txt"));
                 one_port(
-                    ground,
+                    context,
                     scenario,
                     &format!("Bun {}", version_of(&bun)?),
                     command,
                 )?
             }
-            Self::H2o => h2o(place, certificate, cores)?,
-            Self::Nghttpd => nghttpd(place, certificate, cores, &[])?,
+            Self::H2o => h2o(workplace, certificate, cores)?,
+            Self::Nghttpd => nghttpd(workplace, certificate, cores, &[])?,
             Self::Hyper => {
-                let program = ground.programs.join("bench-hyper");
+                let program = context.programs.join("bench-hyper");
                 let name = format!("hyper {}", locked_version("hyper"));
-                one_port(ground, scenario, &name, cores.command(&program))?
+                one_port(context, scenario, &name, cores.command(&program))?
             }
-            Self::Nginx => nginx(place, certificate, cores, &files)?,
-            Self::Go => go_program(place, certificate, cores, &folder().join("go"))?,
+            Self::Nginx => nginx(workplace, certificate, cores, &files)?,
+            Self::Go => go_program(workplace, certificate, cores, &folder().join("go"))?,
             Self::QuinnH3 => {
-                let program = ground.programs.join("bench-quinn-h3");
+                let program = context.programs.join("bench-quinn-h3");
                 let (quinn, h3) = (locked_version("quinn"), locked_version("h3"));
                 let name = format!("quinn {quinn} + h3 {h3}");
-                one_port(ground, scenario, &name, cores.command(&program))?
+                one_port(context, scenario, &name, cores.command(&program))?
             }
-            Self::QuicGo => quic_go(ground)?,
-            Self::Caddy => caddy(place, certificate, cores, None)?,
+            Self::QuicGo => quic_go(context)?,
+            Self::Caddy => caddy(workplace, certificate, cores, None)?,
         };
-        Ok(self.running(ground, peer, scenario))
+        Ok(self.running(context, peer, scenario))
     }
 
-    fn running(self, ground: &Ground, peer: Peer, scenario: Scenario) -> Option<Running> {
+    fn running(self, context: &SubjectContext, peer: Peer, scenario: Scenario) -> Option<Running> {
         let port = scenario.port(peer.endpoints, self != Self::Nghttpd)?;
         let serving = match scenario.is_tls() {
             true => peer.processes.last(),
@@ -170,7 +170,7 @@ impl Subject {
             name: peer.name,
             target: Target {
                 scenario,
-                program: ground.programs.join("trunkline"),
+                program: context.programs.join("trunkline"),
                 port,
                 path: scenario.path(),
                 answer_bytes: scenario.answer_bytes(),
@@ -186,7 +186,7 @@ impl Subject {
 
 /// A program with the arguments `ADDRESS|PORT [CERTIFICATE KEY]`.
 fn one_port(
-    ground: &Ground,
+    context: &SubjectContext,
     scenario: Scenario,
     name: &str,
     mut command: Command,
@@ -198,21 +198,21 @@ fn one_port(
     };
     if scenario.is_tls() {
         command
-            .arg(&ground.certificate.chain)
-            .arg(&ground.certificate.key);
+            .arg(&context.certificate.chain)
+            .arg(&context.certificate.key);
     }
-    started(ground, name, command, port)
+    started(context, name, command, port)
 }
 
-fn quic_go(ground: &Ground) -> Result<Peer, String> {
-    let Ground {
-        place,
+fn quic_go(context: &SubjectContext) -> Result<Peer, String> {
+    let SubjectContext {
+        workplace,
         certificate,
         cores,
         ..
-    } = ground;
+    } = context;
     let source = folder().join("quic-go");
-    let mut peer = go_program(place, certificate, cores, &source)?;
+    let mut peer = go_program(workplace, certificate, cores, &source)?;
     let needs = fs::read_to_string(source.join("go.mod")).unwrap_or_default();
     let version = needs.split_once("quic-go/quic-go v");
     let version = version.and_then(|(_, rest)| rest.split_whitespace().next());
@@ -220,22 +220,27 @@ fn quic_go(ground: &Ground) -> Result<Peer, String> {
     Ok(peer)
 }
 
-fn serve(ground: &Ground, scenario: Scenario) -> Result<Peer, String> {
+fn serve(context: &SubjectContext, scenario: Scenario) -> Result<Peer, String> {
     let port = free_port()?;
-    let mut command = ground.cores.command(&ground.programs.join("trunkline"));
-    command.arg("serve").arg(ground.place.site());
+    let mut command = context.cores.command(&context.programs.join("trunkline"));
+    command.arg("serve").arg(context.workplace.site());
     command.args(["--test-endpoints", "--listen", &format!("127.0.0.1:{port}")]);
     if scenario.is_tls() {
-        command.arg("--tls-cert").arg(&ground.certificate.chain);
-        command.arg("--tls-key").arg(&ground.certificate.key);
+        command.arg("--tls-cert").arg(&context.certificate.chain);
+        command.arg("--tls-key").arg(&context.certificate.key);
         command.arg("--http3");
     }
-    started(ground, "trunkline serve", command, port)
+    started(context, "trunkline serve", command, port)
 }
 
-fn started(ground: &Ground, name: &str, mut command: Command, port: u16) -> Result<Peer, String> {
-    let log = ground
-        .place
+fn started(
+    context: &SubjectContext,
+    name: &str,
+    mut command: Command,
+    port: u16,
+) -> Result<Peer, String> {
+    let log = context
+        .workplace
         .path()
         .join(format!("{}.log", name.replace(' ', "-")));
     Ok(Peer {
@@ -277,8 +282,8 @@ pub(crate) fn build() -> Result<PathBuf, String> {
     // Build scripts that watch what cargo says of a package (ring's) would run again, and
     // everything behind them would be built again.
     for (name, _) in std::env::vars_os() {
-        let said = name.to_string_lossy();
-        if said.starts_with("CARGO_PKG_") || said.starts_with("CARGO_MANIFEST_") {
+        let printed = name.to_string_lossy();
+        if printed.starts_with("CARGO_PKG_") || printed.starts_with("CARGO_MANIFEST_") {
             command.env_remove(name);
         }
     }
@@ -308,7 +313,7 @@ pub(crate) fn install(package: &str, program: &str) -> Result<PathBuf, String> {
 /// # Errors
 /// When it cannot be started or fails.
 pub(crate) fn version_of(program: &Path) -> Result<String, String> {
-    output_of(Command::new(program).arg("--version")).map(|said| said.trim().to_owned())
+    output_of(Command::new(program).arg("--version")).map(|printed| printed.trim().to_owned())
 }
 
 /// A crate's version in the workspace's lock file.

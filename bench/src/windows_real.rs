@@ -30,7 +30,7 @@ const TITLE: &str = "# Clients on long paths\n\n";
 
 /// Flags of `windows-real`.
 #[derive(clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct WindowsRealOptions {
     /// Rounds of each client; default 5.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
@@ -111,12 +111,12 @@ struct Programs {
 }
 
 /// Measures, prints the table and writes it to `bench/out/`.
-pub(crate) fn run(options: &Options) -> Result<(), String> {
-    let place = Workplace::new()?;
-    let certificate = Certificate::write(place.path())?;
+pub(crate) fn run(options: &WindowsRealOptions) -> Result<(), String> {
+    let workplace = Workplace::new()?;
+    let certificate = Certificate::write(workplace.path())?;
     let programs = Programs {
         built: build()?,
-        go: go_client(place.path())?,
+        go: go_client(workplace.path())?,
     };
     install("node", "node")?;
     let mut figures = Figures::default();
@@ -126,8 +126,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         for &rtt in &options.rtt_ms {
             let title = format!("{rtt} ms from {server}");
             eprintln!("{title}: {} rounds", options.rounds);
-            let heard = path(options, server, rtt, &certificate, &programs, &mut absent)?;
-            note(&mut figures, &title, options.rate_mbit, rtt, &heard);
+            let received = path(options, server, rtt, &certificate, &programs, &mut absent)?;
+            note(&mut figures, &title, options.rate_mbit, rtt, &received);
             places.push(title);
         }
     }
@@ -136,7 +136,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let label = "64 MiB over a connection that has learnt its path, MB/s";
     let again: Vec<String> = places
         .iter()
-        .map(|place| format!("{place}, again"))
+        .map(|workplace| format!("{workplace}, again"))
         .collect();
     let (page, plot) = (
         page(options, &tables, &absent),
@@ -156,17 +156,17 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 }
 
 /// Bytes per second of the first and of the second transfer, by client and round.
-type Heard = Vec<(&'static str, Vec<[f64; 2]>)>;
+type Rates = Vec<(&'static str, Vec<[f64; 2]>)>;
 
 /// All rounds over one path.
 fn path(
-    options: &Options,
+    options: &WindowsRealOptions,
     server: &str,
     rtt_ms: u32,
     certificate: &Certificate,
     programs: &Programs,
     absent: &mut BTreeSet<String>,
-) -> Result<Heard, String> {
+) -> Result<Rates, String> {
     let lab = Lab::build(&Settings {
         path: PathSettings {
             delay: Duration::from_micros(u64::from(rtt_ms) * 500),
@@ -183,7 +183,7 @@ fn path(
     command.arg(&certificate.chain).arg(&certificate.key);
     let serving = Serving(command.spawn().map_err(|error| error.to_string())?);
     await_listening(&lab)?;
-    let mut heard: Heard = Vec::new();
+    let mut received: Rates = Vec::new();
     for round in 0..options.rounds {
         for client in CLIENTS.iter().filter(|client| {
             let asked = |word: &String| client.name.contains(word.as_str());
@@ -193,9 +193,9 @@ fn path(
                 Ok(rates) => {
                     let [first, again] = rates.map(|rate| rate / 1e6);
                     eprintln!("{round} {}: {first:.1} {again:.1} MB/s", client.name);
-                    match heard.iter_mut().find(|(name, _)| *name == client.name) {
+                    match received.iter_mut().find(|(name, _)| *name == client.name) {
                         Some((_, all)) => all.push(rates),
-                        None => heard.push((client.name, vec![rates])),
+                        None => received.push((client.name, vec![rates])),
                     }
                 }
                 Err(why) => {
@@ -206,7 +206,7 @@ fn path(
         }
     }
     drop(serving);
-    Ok(heard)
+    Ok(received)
 }
 
 /// A server process; it ends with this value.
@@ -268,8 +268,8 @@ fn transfers(lab: &Lab, client: &Client, programs: &Programs) -> Result<[f64; 2]
         .stderr(Stdio::piped())
         .output()
         .map_err(|error| error.to_string())?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    let mut rates: Vec<f64> = said.lines().filter_map(rate).collect();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let mut rates: Vec<f64> = printed.lines().filter_map(rate).collect();
     match (rates.pop(), rates.pop()) {
         (Some(again), Some(first)) => Ok([first, again]),
         _ => {
@@ -305,47 +305,47 @@ fn bound(rate_mbit: u32, rtt_ms: u32, warm: bool) -> f64 {
 }
 
 /// Adds what was heard on one path to the figures.
-fn note(figures: &mut Figures, title: &str, rate_mbit: u32, rtt_ms: u32, heard: &Heard) {
+fn note(figures: &mut Figures, title: &str, rate_mbit: u32, rtt_ms: u32, received: &Rates) {
     for (which, suffix) in ["first", "again"].into_iter().enumerate() {
-        let place = format!("{title}, {suffix}");
+        let workplace = format!("{title}, {suffix}");
         let bound = bound(rate_mbit, rtt_ms, which == 1);
-        for (name, rounds) in heard {
+        for (name, rounds) in received {
             let rates: Vec<f64> = rounds.iter().map(|round| round[which]).collect();
             let in_mb = rates.iter().map(|rate| rate / 1e6);
-            figures.add(&place, name, Metric::Throughput, in_mb);
+            figures.add(&workplace, name, Metric::Throughput, in_mb);
             figures.add(
-                &place,
+                &workplace,
                 name,
                 Metric::ShareOfBound,
                 rates.iter().map(|rate| rate / bound),
             );
         }
         // The yardstick: the best of those that speak h1.
-        let h1 = heard
+        let h1 = received
             .iter()
             .filter(|(name, _)| name.starts_with("h1 "))
-            .filter_map(|(name, _)| figures.get(&place, name, Metric::Throughput))
+            .filter_map(|(name, _)| figures.get(&workplace, name, Metric::Throughput))
             .map(|spread| spread.median)
             .reduce(f64::max);
-        for (name, rounds) in heard {
+        for (name, rounds) in received {
             let shares = h1
                 .into_iter()
                 .flat_map(|h1| rounds.iter().map(move |round| round[which] / 1e6 / h1));
-            figures.add(&place, name, Metric::ShareOfH1, shares);
+            figures.add(&workplace, name, Metric::ShareOfH1, shares);
         }
     }
 }
 
 fn tables(figures: &Figures, places: &[String]) -> String {
     let mut text = String::new();
-    for place in places {
-        let [first, again] = ["first", "again"].map(|suffix| format!("{place}, {suffix}"));
+    for workplace in places {
+        let [first, again] = ["first", "again"].map(|suffix| format!("{workplace}, {suffix}"));
         let rows: Vec<Vec<String>> = report::subjects(figures, &first)
             .into_iter()
             .map(|name| {
                 let mut row = vec![name.to_owned()];
-                for place in [&first, &again] {
-                    let get = |metric| figures.get(place, name, metric);
+                for workplace in [&first, &again] {
+                    let get = |metric| figures.get(workplace, name, metric);
                     row.push(report::spread(get(Metric::Throughput), 1));
                     row.push(report::spread(get(Metric::ShareOfBound), 2));
                     row.push(report::spread(get(Metric::ShareOfH1), 2));
@@ -362,12 +362,12 @@ fn tables(figures: &Figures, places: &[String]) -> String {
             "of bound",
             "of h1",
         ];
-        report::table(&mut text, place, &head, &rows);
+        report::table(&mut text, workplace, &head, &rows);
     }
     text
 }
 
-fn page(options: &Options, tables: &str, absent: &BTreeSet<String>) -> String {
+fn page(options: &WindowsRealOptions, tables: &str, absent: &BTreeSet<String>) -> String {
     let mut text = format!(
         "{TITLE}64 MiB in one stream over TLS, default settings unless said, two transfers after a \
          request of 1 KiB on the same connection. The path is netlab's: {} Mbit/s, no loss, \

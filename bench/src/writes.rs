@@ -36,11 +36,11 @@ pub(crate) fn per_response(
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| format!("strace cannot be started: {error}"))?;
-    let said = strace.stderr.take().map(BufReader::new);
+    let printed = strace.stderr.take().map(BufReader::new);
     // One line for each process it has attached to; it ends early if it may not.
-    let attached = said
+    let attached = printed
         .into_iter()
-        .flat_map(|said| said.lines().map_while(Result::ok))
+        .flat_map(|printed| printed.lines().map_while(Result::ok))
         .filter(|line| line.contains("attached"))
         .take(target.family.len())
         .count();

@@ -18,7 +18,7 @@ const STREAMS_MAX: u32 = 10_000;
 
 /// Flags of `bench`.
 #[derive(clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct BenchOptions {
     /// The URL to request: http:// or https://
     url: String,
     /// Requests in all.
@@ -86,7 +86,7 @@ enum Protocol {
 }
 
 /// Runs it and prints the table.
-pub(crate) fn run(options: Options) -> Result<(), Failure> {
+pub(crate) fn run(options: BenchOptions) -> Result<(), Failure> {
     let (json, html) = (options.json.clone(), options.html.clone());
     let plan = plan(options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -123,7 +123,7 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
     Ok(())
 }
 
-fn plan(options: Options) -> Result<Plan, Failure> {
+fn plan(options: BenchOptions) -> Result<Plan, Failure> {
     let target = Target::parse(&options.url)?;
     if u64::from(options.connections) > options.requests {
         return Err(Failure::usage(format_args!(

@@ -63,10 +63,10 @@ impl fmt::Display for Failure {
 }
 
 /// Writes a line to standard error, if that is open: what is said there is beside the work, which goes on.
-macro_rules! say {
+macro_rules! report {
     ($($text:tt)*) => {{
         use std::io::Write as _;
         let _ = writeln!(std::io::stderr(), $($text)*);
     }};
 }
-pub(crate) use say;
+pub(crate) use report;

@@ -1,16 +1,15 @@
 //! `trunkline get URL`: one request, its response to a file or to standard output.
 
-mod asked;
 mod credentials;
 mod decode;
 mod output;
 mod route;
+mod template;
 mod trace;
 
 use crate::failure::Failure;
 use crate::serve::{in_full, key_log};
 use crate::target::Target;
-use asked::Asked;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, LOCATION};
 use http::{Response, StatusCode, Uri};
 use http_body_util::BodyExt;
@@ -19,16 +18,17 @@ use route::RouteOptions;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
+use template::RequestTemplate;
 use trace::Trace;
 use trunkline::client::{Client, ClientTimeouts, ClientTls, Protocols};
-use trunkline::{Body, Error, Origin};
+use trunkline::{Body, Error, Fault};
 
 /// Redirects followed with `-L` (the fetch standard's number).
 const REDIRECTS_MAX: u32 = 20;
 
 /// Flags of `get`.
 #[derive(clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct GetOptions {
     /// The URL to fetch: http:// or https://
     url: String,
     /// Show the request, the answer's head, the connection with its addresses and whether it is new,
@@ -116,7 +116,7 @@ pub(crate) struct Options {
 }
 
 /// Fetches and writes.
-pub(crate) fn run(options: Options) -> Result<(), Failure> {
+pub(crate) fn run(options: GetOptions) -> Result<(), Failure> {
     let is_silent = options.silent;
     fetch_one(options).map_err(|failure| {
         if is_silent {
@@ -127,31 +127,31 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
     })
 }
 
-fn fetch_one(mut options: Options) -> Result<(), Failure> {
+fn fetch_one(mut options: GetOptions) -> Result<(), Failure> {
     let target = Target::parse(&options.url)?;
     if options.remote_name {
         options.output = Some(output::name_of(target.path())?);
     }
     options.include |= options.head;
     let client = client(&options)?;
-    let asked = Asked::of(&options)?;
+    let template = RequestTemplate::of(&options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::usage(format_args!("cannot start: {error}")))?;
-    runtime.block_on(fetch(&client, &options, target.uri, asked))
+    runtime.block_on(fetch(&client, &options, target.uri, template))
 }
 
 async fn fetch(
     client: &Client,
-    options: &Options,
+    options: &GetOptions,
     mut uri: Uri,
-    mut asked: Asked,
+    mut template: RequestTemplate,
 ) -> Result<(), Failure> {
     let trace = Trace::start(options.verbose);
     let mut redirects = 0;
     loop {
-        let request = asked.request(&uri);
+        let request = template.request(&uri);
         trace.request(&request);
         let response = client.execute(request).await.map_err(failure)?;
         trace.waits(client);
@@ -165,14 +165,14 @@ async fn fetch(
                 "more than {REDIRECTS_MAX} redirects; the last leads to {next}"
             )));
         }
-        asked.redirect(response.status(), &uri, &next);
+        template.redirect(response.status(), &uri, &next);
         uri = next;
     }
 }
 
 /// Where the answer leads, if it is to be followed.
 fn redirect(
-    options: &Options,
+    options: &GetOptions,
     from: &Uri,
     response: &Response<Body>,
 ) -> Result<Option<Uri>, Failure> {
@@ -203,7 +203,7 @@ fn redirect(
 }
 
 async fn deliver(
-    options: &Options,
+    options: &GetOptions,
     trace: &Trace,
     response: Response<Body>,
 ) -> Result<(), Failure> {
@@ -259,7 +259,7 @@ fn broken(output: &mut Output, error: &std::io::Error) -> Failure {
     unwritten.unwrap_or_else(|| Failure::remote(format_args!("the body does not decode: {error}")))
 }
 
-fn client(options: &Options) -> Result<Client, Failure> {
+fn client(options: &GetOptions) -> Result<Client, Failure> {
     let mut tls = ClientTls::new();
     if options.insecure {
         tls = tls.insecure();
@@ -299,7 +299,7 @@ fn client(options: &Options) -> Result<Client, Failure> {
 
 fn failure(error: Error) -> Failure {
     match error.origin() {
-        Origin::Config => Failure::usage(in_full(&error)),
+        Fault::Config => Failure::usage(in_full(&error)),
         _ => Failure::remote(in_full(&error)),
     }
 }

@@ -11,7 +11,7 @@ mod serve;
 mod target;
 
 use clap::{Parser, Subcommand};
-use failure::say;
+use failure::report;
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -28,11 +28,11 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Serve a directory over HTTP/1.1, HTTP/2 and HTTP/3 on one port.
-    Serve(serve::Options),
+    Serve(serve::ServeOptions),
     /// Fetch a URL.
-    Get(Box<get::Options>),
+    Get(Box<get::GetOptions>),
     /// Measure a server: requests per second and latencies.
-    Bench(bench::Options),
+    Bench(bench::BenchOptions),
 }
 
 fn main() -> ExitCode {
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if let Some(text) = failure.text() {
-                say!("trunkline: {text}");
+                report!("trunkline: {text}");
             }
             failure.exit_code()
         }

@@ -10,9 +10,9 @@ mod listing;
 mod site;
 mod walk;
 
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, report};
 use access_log::AccessLog;
-use files::{Files, Shown};
+use files::{FilePolicy, Files};
 use site::Site;
 use std::io::Write;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ const SELF_SIGNED_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 /// Flags of `serve`.
 #[derive(clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct ServeOptions {
     /// The directory to serve. Default: the current one, or nothing with --test-endpoints.
     directory: Option<PathBuf>,
     /// Address and port; port 0 takes a free one.
@@ -90,9 +90,9 @@ pub(crate) struct Options {
 }
 
 /// Serves until SIGINT or SIGTERM, then drains.
-pub(crate) fn run(options: Options) -> Result<(), Failure> {
+pub(crate) fn run(options: ServeOptions) -> Result<(), Failure> {
     let files = directory(&options)?
-        .map(|root| Files::new(&root, shown(&options)))
+        .map(|root| Files::new(&root, policy(&options)))
         .transpose()?;
     if files.as_ref().is_some_and(Files::are_walked) {
         warn(
@@ -131,13 +131,13 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
             Some(path) => {
                 let server = with_options(Server::bind_unix(path), &options, tls, log);
                 let running = server.serve(site).map_err(refused)?;
-                tell(format_args!("{scheme} at {}", path.display()));
+                report(format_args!("{scheme} at {}", path.display()));
                 stopped.await;
                 drain(running, deadline).await
             }
             None => {
                 let running = start(&options, tls, log, site)?;
-                tell(format_args!("{scheme}://{}", running.local_addr()));
+                report(format_args!("{scheme}://{}", running.local_addr()));
                 stopped.await;
                 drain(running, deadline).await
             }
@@ -147,7 +147,7 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
 
 /// Prints the listening address. The parent process may wait for this line, so it must not stay in
 /// a buffer.
-fn tell(place: impl std::fmt::Display) {
+fn report(place: impl std::fmt::Display) {
     let mut out = std::io::stdout();
     let _ = writeln!(out, "listening on {place}").and_then(|()| out.flush());
 }
@@ -159,7 +159,7 @@ fn refused(error: trunkline::Error) -> Failure {
 /// The options that every server has.
 fn with_options<P>(
     server: Server<P>,
-    options: &Options,
+    options: &ServeOptions,
     tls: Option<Tls>,
     log: Option<Arc<AccessLog>>,
 ) -> Server<P> {
@@ -170,13 +170,13 @@ fn with_options<P>(
         server = server.tls(tls);
     }
     if let Some(log) = log {
-        server = server.access_log(move |access| log.tell(access));
+        server = server.access_log(move |access| log.report(access));
     }
     server
 }
 
 /// The options that only QUIC has.
-fn with_quic_options(mut server: Server, options: &Options) -> Result<Server, Failure> {
+fn with_quic_options(mut server: Server, options: &ServeOptions) -> Result<Server, Failure> {
     server = server.early_data(options.early_data);
     if let Some(path) = &options.qlog {
         server = server.qlog(path).map_err(refused)?;
@@ -194,7 +194,7 @@ fn with_quic_options(mut server: Server, options: &Options) -> Result<Server, Fa
 /// Starts the server. Where HTTP/3 is what cannot be had, the rest is served and a line says so:
 /// a UDP port that another program holds must not take the site away.
 fn start(
-    options: &Options,
+    options: &ServeOptions,
     tls: Option<Tls>,
     log: Option<Arc<AccessLog>>,
     site: Site,
@@ -221,10 +221,10 @@ fn start(
 
 /// One line for people; the server goes on.
 fn warn(text: impl std::fmt::Display) {
-    say!("trunkline: warning: {text}");
+    report!("trunkline: warning: {text}");
 }
 
-fn config(options: &Options) -> ServerConfig {
+fn config(options: &ServeOptions) -> ServerConfig {
     let mut config = ServerConfig {
         scheme_from_gateway: options.scheme_from_gateway,
         ..ServerConfig::default()
@@ -247,8 +247,8 @@ async fn drain<A>(running: Running<A>, deadline: Duration) -> Result<(), Failure
     Ok(())
 }
 
-fn shown(options: &Options) -> Shown {
-    Shown {
+fn policy(options: &ServeOptions) -> FilePolicy {
+    FilePolicy {
         listings: !options.no_listing,
         dot_files: options.dot_files,
     }
@@ -256,7 +256,7 @@ fn shown(options: &Options) -> Shown {
 
 /// The directory to serve: the named one; without one the current directory, unless only the test
 /// endpoints were requested.
-fn directory(options: &Options) -> Result<Option<PathBuf>, Failure> {
+fn directory(options: &ServeOptions) -> Result<Option<PathBuf>, Failure> {
     match (&options.directory, options.test_endpoints) {
         (Some(directory), _) => Ok(Some(directory.clone())),
         (None, true) => Ok(None),
@@ -268,7 +268,7 @@ fn directory(options: &Options) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-fn tls(options: &Options) -> Result<Option<Tls>, Failure> {
+fn tls(options: &ServeOptions) -> Result<Option<Tls>, Failure> {
     let made = match (&options.tls_cert, &options.tls_key) {
         (Some(certificate), Some(key)) => Tls::from_pem_files(certificate, key),
         _ if options.tls_self_signed => Tls::self_signed(SELF_SIGNED_NAMES),
@@ -343,7 +343,7 @@ struct Renewal {
 
 impl Renewal {
     /// `None`: there are no files to read again, and SIGHUP ends the process as ever.
-    fn of(options: &Options, tls: Option<Tls>) -> Result<Option<Self>, Failure> {
+    fn of(options: &ServeOptions, tls: Option<Tls>) -> Result<Option<Self>, Failure> {
         let (Some(tls), Some(certificate), Some(key)) =
             (tls, options.tls_cert.clone(), options.tls_key.clone())
         else {
@@ -366,8 +366,8 @@ impl Renewal {
         };
         while this.hangup.recv().await.is_some() {
             match this.tls.set_pem_files(&this.certificate, &this.key) {
-                Ok(()) => say!("{} was read again", this.certificate.display()),
-                Err(error) => say!("the certificate stays as it was: {}", in_full(&error)),
+                Ok(()) => report!("{} was read again", this.certificate.display()),
+                Err(error) => report!("the certificate stays as it was: {}", in_full(&error)),
             }
         }
         std::future::pending().await

@@ -99,9 +99,9 @@ impl Drop for Folder {
 #[track_caller]
 fn refused(arguments: &[&str], expected: &str) {
     let output = run(arguments);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-    assert!(said.contains(expected), "{arguments:?}: {said}");
+    let printed = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {printed}");
+    assert!(printed.contains(expected), "{arguments:?}: {printed}");
     assert!(output.stdout.is_empty(), "{arguments:?}");
 }
 
@@ -193,18 +193,21 @@ fn a_file_is_fetched_over_both_versions_with_and_without_tls() {
             } else {
                 "HTTP/1.1"
             };
-            let said = text(&output.stderr);
-            assert!(said.contains(named), "{said}");
+            let printed = text(&output.stderr);
+            assert!(printed.contains(named), "{printed}");
             let port = served.url.rsplit_once(':').expect("it has a port").1;
-            assert!(said.contains(" opened\n"), "{said}");
-            assert!(said.contains("from 127.0.0.1:"), "{said}");
-            assert!(said.contains(&format!(" to 127.0.0.1:{port}, ")), "{said}");
-            let is_tls = said.contains("TLSv1.3, ALPN ");
-            assert_eq!(is_tls, scheme == "https", "{said}");
-            assert!(said.contains(" ms  5 bytes of body\n"), "{said}");
+            assert!(printed.contains(" opened\n"), "{printed}");
+            assert!(printed.contains("from 127.0.0.1:"), "{printed}");
             assert!(
-                said.contains("waited: a connection is being opened"),
-                "{said}"
+                printed.contains(&format!(" to 127.0.0.1:{port}, ")),
+                "{printed}"
+            );
+            let is_tls = printed.contains("TLSv1.3, ALPN ");
+            assert_eq!(is_tls, scheme == "https", "{printed}");
+            assert!(printed.contains(" ms  5 bytes of body\n"), "{printed}");
+            assert!(
+                printed.contains("waited: a connection is being opened"),
+                "{printed}"
             );
         }
         assert_eq!(served.terminate(), Some(0));
@@ -299,9 +302,10 @@ fn bench_counts_every_request_and_writes_json() {
             "bench", "-k", version, &url, "-n", "500", "-c", "4", "-m", "5", "--json",
         ]);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        let said = text(&output.stdout);
-        let json: serde_json::Value = serde_json::from_str(&said).expect("JSON and nothing else");
-        assert_eq!(json["answered"], 500, "{said}");
+        let printed = text(&output.stdout);
+        let json: serde_json::Value =
+            serde_json::from_str(&printed).expect("JSON and nothing else");
+        assert_eq!(json["answered"], 500, "{printed}");
         assert_eq!(json["protocol"], protocol);
         assert_eq!(json["body_bytes"], 50_000);
         assert_eq!(json["statuses"]["2xx"], 500);
@@ -331,9 +335,9 @@ fn bench_goes_on_over_a_new_connection_when_the_server_drains_one() {
     let output = run(&[
         "bench", "--http2", &url, "-n", "500", "-m", "10", "--json", "-",
     ]);
-    let said = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("\"answered\": 500"), "{said}");
+    let printed = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{printed}");
+    assert!(printed.contains("\"answered\": 500"), "{printed}");
 }
 
 #[test]
@@ -351,8 +355,8 @@ fn a_way_that_cannot_be_gone_is_refused_with_what_is_allowed() {
     ] {
         let output = run(&["get", flag, value, "http://a.test/"]);
         assert_eq!(output.status.code(), Some(2), "{flag}");
-        let said = text(&output.stderr);
-        assert!(said.contains(allowed), "{flag}: {said}");
+        let printed = text(&output.stderr);
+        assert!(printed.contains(allowed), "{flag}: {printed}");
     }
 }
 
@@ -419,8 +423,8 @@ fn serve_listens_at_a_path_that_is_gone_when_it_ends() {
     for version in ["--http1.1", "--http2"] {
         let url = "http://localhost/a.txt";
         let output = run(&["get", version, "--unix-socket", &socket, url]);
-        let said = text(&output.stderr);
-        assert_eq!(text(&output.stdout), "hello", "{said}");
+        let printed = text(&output.stderr);
+        assert_eq!(text(&output.stdout), "hello", "{printed}");
     }
     assert_eq!(served.terminate(), Some(0));
     assert!(!Path::new(&socket).exists());

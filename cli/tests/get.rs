@@ -150,8 +150,8 @@ fn a_file_is_named_as_the_url_and_a_url_without_a_name_is_refused() {
 fn a_certificate_of_ours_that_cannot_be_read_is_refused_by_its_name() {
     let refused = get(&["--cert", "/nowhere.pem", "https://127.0.0.1:9/"]);
     assert_eq!(refused.status.code(), Some(2));
-    let said = text(&refused.stderr);
-    assert!(said.contains("/nowhere.pem"), "{said}");
+    let printed = text(&refused.stderr);
+    assert!(printed.contains("/nowhere.pem"), "{printed}");
 }
 
 #[test]
@@ -311,8 +311,11 @@ fn a_full_disk_is_said_and_is_no_fault_of_the_command_line() {
     let output = command.stdout(full).stderr(Stdio::piped()).spawn();
     let output = output.expect("the binary starts").wait_with_output();
     let output = output.expect("it ends");
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(23), "{said}");
-    assert!(said.contains("standard output cannot be written"), "{said}");
+    let printed = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(23), "{printed}");
+    assert!(
+        printed.contains("standard output cannot be written"),
+        "{printed}"
+    );
     server.heads();
 }

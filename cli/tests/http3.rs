@@ -27,8 +27,8 @@ fn get(arguments: &[&str]) -> Output {
 #[track_caller]
 fn got(arguments: &[&str]) -> String {
     let output = get(arguments);
-    let said = text(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {said}");
+    let printed = text(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {printed}");
     text(&output.stdout)
 }
 
@@ -36,11 +36,11 @@ fn got(arguments: &[&str]) -> String {
 #[track_caller]
 fn fails(arguments: &[&str], expected: &[&str]) {
     let output = get(arguments);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
-    assert_eq!(said.lines().count(), 1, "{arguments:?}: {said}");
+    let printed = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {printed}");
+    assert_eq!(printed.lines().count(), 1, "{arguments:?}: {printed}");
     for word in expected {
-        assert!(said.contains(word), "{arguments:?}: {said}");
+        assert!(printed.contains(word), "{arguments:?}: {printed}");
     }
 }
 
@@ -237,6 +237,6 @@ fn early_data_is_served_where_http3_is_and_refused_elsewhere() {
         .output()
         .expect("the binary starts");
     assert!(!output.status.success());
-    let said = text(&output.stderr);
-    assert!(said.contains("--http3"), "{said}");
+    let printed = text(&output.stderr);
+    assert!(printed.contains("--http3"), "{printed}");
 }

@@ -77,7 +77,7 @@ struct Budgets {
 
 /// Index into the counts.
 #[derive(Clone, Copy)]
-enum Kind {
+enum AbuseKind {
     GlitchPoints,
     ResetsReceived,
     ResetsProvoked,
@@ -90,7 +90,7 @@ enum Kind {
     OverheadExceeded,
 }
 
-/// Stable names for metrics, in the order of [`Kind`].
+/// Stable names for metrics, in the order of [`AbuseKind`].
 const NAMES: [&str; 10] = [
     "glitch_points",
     "resets_received",
@@ -127,7 +127,7 @@ impl Abuse {
 
     /// A tolerated oddity; `points` from 1 (a frame on a stream long closed) to 10.
     pub fn glitch(&mut self, points: u32, now: Instant) -> Verdict {
-        let count = &mut self.counts[Kind::GlitchPoints as usize];
+        let count = &mut self.counts[AbuseKind::GlitchPoints as usize];
         *count = count.saturating_add(points);
         let glitches = &mut self.budgets(now).glitches;
         if !glitches.charge(points, now) {
@@ -152,20 +152,20 @@ impl Abuse {
     /// The peer sent RST_STREAM on an open stream (CVE-2023-44487). One that follows a complete
     /// answer (NO_ERROR, RFC 9113 section 8.1) is not for here.
     pub fn reset_received(&mut self, now: Instant) -> Verdict {
-        self.count(Kind::ResetsReceived);
+        self.count(AbuseKind::ResetsReceived);
         self.charge_reset(now)
     }
 
     /// We refused a stream: it has cost a header block, and counts like a reset.
     pub fn stream_refused(&mut self, now: Instant) -> Verdict {
-        self.count(Kind::StreamsRefused);
+        self.count(AbuseKind::StreamsRefused);
         self.charge_reset(now)
     }
 
     /// We reset a stream because the peer broke a rule (CVE-2025-8671). Those that a single frame
     /// provokes have a budget of their own, far smaller.
     pub fn reset_provoked(&mut self, violation: Violation, now: Instant) -> Verdict {
-        self.count(Kind::ResetsProvoked);
+        self.count(AbuseKind::ResetsProvoked);
         if needs_no_request(violation) && !self.budgets(now).provoked.charge(1, now) {
             return Verdict::Close(Violation::ResetsTooMany);
         }
@@ -189,13 +189,13 @@ impl Abuse {
 
     /// A PING that asks for an answer (CVE-2019-9512).
     pub fn ping(&mut self, now: Instant) -> Verdict {
-        self.count(Kind::Pings);
+        self.count(AbuseKind::Pings);
         self.charge_ping(now)
     }
 
     /// A SETTINGS frame that asks for an answer (CVE-2019-9515); not the first, which has to come.
     pub fn settings(&mut self, now: Instant) -> Verdict {
-        self.count(Kind::Settings);
+        self.count(AbuseKind::Settings);
         self.charge_ping(now)
     }
 
@@ -226,7 +226,7 @@ impl Abuse {
             return Verdict::Fine;
         }
         if self.overhead + overhead > DATA_OVERHEAD_BYTES_MAX {
-            self.count(Kind::OverheadExceeded);
+            self.count(AbuseKind::OverheadExceeded);
             return self.glitch(1, now);
         }
         self.overhead += overhead;
@@ -234,9 +234,9 @@ impl Abuse {
     }
 
     fn empty_data(&mut self) -> Verdict {
-        self.count(Kind::EmptyData);
+        self.count(AbuseKind::EmptyData);
         self.empty_in_a_row += 1;
-        let total = self.counts[Kind::EmptyData as usize];
+        let total = self.counts[AbuseKind::EmptyData as usize];
         if self.empty_in_a_row > EMPTY_FRAMES_CONSECUTIVE_MAX || total > EMPTY_FRAMES_TOTAL_MAX {
             return Verdict::Close(Violation::EmptyFramesTooMany);
         }
@@ -264,11 +264,11 @@ impl Abuse {
     /// A WINDOW_UPDATE came, on a stream or the connection: they are in proportion to the DATA
     /// we sent and to the streams.
     pub fn window_update(&mut self) -> Verdict {
-        self.count(Kind::WindowUpdates);
+        self.count(AbuseKind::WindowUpdates);
         let allowed = u64::from(WINDOW_UPDATES_FREE)
             + self.data_frames_sent * u64::from(WINDOW_UPDATES_PER_DATA_FRAME_MAX)
             + self.streams * u64::from(WINDOW_UPDATES_PER_STREAM_MAX);
-        if u64::from(self.counts[Kind::WindowUpdates as usize]) > allowed {
+        if u64::from(self.counts[AbuseKind::WindowUpdates as usize]) > allowed {
             return Verdict::Close(Violation::WindowUpdatesTooMany);
         }
         Verdict::Fine
@@ -277,7 +277,7 @@ impl Abuse {
     /// A PRIORITY_UPDATE came; `pending` are those kept for streams that are idle, this one
     /// included (RFC 9218 section 7.1). Each costs a glitch point.
     pub fn priority_update(&mut self, pending: usize, now: Instant) -> Verdict {
-        self.count(Kind::PriorityUpdates);
+        self.count(AbuseKind::PriorityUpdates);
         if pending > PRIORITY_UPDATES_PENDING_MAX {
             return Verdict::Close(Violation::PriorityUpdatesTooMany);
         }
@@ -302,7 +302,7 @@ impl Abuse {
         })
     }
 
-    fn count(&mut self, kind: Kind) {
+    fn count(&mut self, kind: AbuseKind) {
         let count = &mut self.counts[kind as usize];
         *count = count.saturating_add(1);
     }

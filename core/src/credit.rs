@@ -4,23 +4,23 @@
 //!
 //! Invariants: `freed <= used`, and `used` never exceeds what was granted; a grant is never zero,
 //! never negative, never moves a window above 2^31-1; credit is withheld to shrink, never revoked;
-//! what a peer may still fill, `limit - freed`, never exceeds `min + lease`, so that the memory of
-//! all windows stays within their minimums and one [`Lender`].
+//! what a peer may still fill, `limit - freed`, never exceeds `min + reserved`, so that the memory of
+//! all windows stays within their minimums and one [`BudgetShare`].
 //!
 //! No RTT PINGs: a byte beyond an old limit cannot have been sent before our update arrived, so
 //! the time between the two bounds the round trip from above, and is equal to it exactly when the
 //! sender waited for the window, which is the only time we need it.
 
-mod lender;
-mod path;
-mod peak;
+mod bdp_history;
+mod budget_share;
 mod quota;
+mod windowed_max;
 
 pub use crate::error::WindowInvalid;
-pub use lender::Lender;
-pub use path::Path;
-pub use peak::Peak;
+pub use bdp_history::BdpHistory;
+pub use budget_share::BudgetShare;
 pub use quota::{Overflow, Quota};
+pub use windowed_max::WindowedMax;
 
 use std::time::{Duration, Instant};
 
@@ -83,7 +83,7 @@ pub struct Credit {
     min: u32,
     max: u32,
     /// Borrowed; never less than what the peer may fill beyond `min`.
-    lease: u32,
+    reserved: u32,
     /// Fixed mode: the quantum.
     step: Option<u32>,
     /// The least quantum, where the window is twice as large.
@@ -165,7 +165,7 @@ impl Credit {
             window,
             min: window,
             max: max.clamp(window, WINDOW_MAX),
-            lease: 0,
+            reserved: 0,
             step: None,
             quantum_min: QUANTUM_MIN,
             granted_at: now,
@@ -279,16 +279,16 @@ impl Credit {
         now: Instant,
         rtt: Option<Duration>,
         writing: bool,
-        lender: &mut Lender,
+        budget_share: &mut BudgetShare,
     ) -> Option<u32> {
         self.note_slowness(now);
         self.lapse(now);
-        self.settle(lender);
+        self.release_surplus(budget_share);
         let pending = self.pending();
         if !self.is_due(pending, now, writing) {
             return None;
         }
-        self.grow(now, rtt, lender);
+        self.grow(now, rtt, budget_share);
         self.announce(now)
     }
     /// The increment to announce of all credit that is held back, due or not: after
@@ -314,7 +314,7 @@ impl Credit {
     pub fn next_deadline(&self) -> Option<Instant> {
         let held_back = (self.pending() > 0 && self.limit < self.total)
             .then(|| self.granted_at + HELD_BACK_MAX);
-        let may_lapse = self.lease > 0 && self.window > self.min;
+        let may_lapse = self.reserved > 0 && self.window > self.min;
         let lapse = may_lapse.then(|| {
             let slow = self.slow_since.map(|at| at + SLOW);
             let idle = (self.used > 0).then(|| self.used_at + IDLE);
@@ -330,19 +330,19 @@ impl Credit {
 
     /// Raises the window at once, as far as `max` and the lender let it: for a body that is likely
     /// to be large. [`announce`](Self::announce) grants it to the peer.
-    pub fn raise_to(&mut self, window: u32, lender: &mut Lender) {
+    pub fn raise_to(&mut self, window: u32, budget_share: &mut BudgetShare) {
         let wanted = window.min(self.max).min(self.useful());
-        self.borrow(wanted.saturating_sub(self.window), lender);
+        self.borrow(wanted.saturating_sub(self.window), budget_share);
     }
     /// The peer will use `bytes` in all and no more: content-length. What was borrowed for more
     /// goes back, and nothing is granted beyond it.
-    pub fn expect(&mut self, bytes: u64, lender: &mut Lender) {
+    pub fn expect(&mut self, bytes: u64, budget_share: &mut BudgetShare) {
         // Padding that came before is beside it.
         self.total = bytes.saturating_add(self.used);
         self.shrink_to(self.useful().max(self.min));
-        self.settle(lender);
+        self.release_surplus(budget_share);
         // Opened before slow start fills it.
-        self.raise_to(FIRST_STEP, lender);
+        self.raise_to(FIRST_STEP, budget_share);
     }
     /// Lowers the window: what is granted stays granted, and the difference is withheld from
     /// what is freed. Never raises it. At least 1.
@@ -351,7 +351,7 @@ impl Credit {
     }
     /// Falls back to what is ours without asking the lender: its readers have been slow for long.
     pub fn rest(&mut self) {
-        if self.lease > 0 {
+        if self.reserved > 0 {
             self.shrink_to(self.min);
         }
     }
@@ -382,12 +382,12 @@ impl Credit {
     }
     /// The stream is over: what it borrowed goes back. Returns what was unread, for the
     /// connection's window to refund.
-    pub fn close(&mut self, lender: &mut Lender) -> u64 {
+    pub fn close(&mut self, budget_share: &mut BudgetShare) -> u64 {
         let unread = self.unread();
         self.consumed = self.used;
         self.free();
         self.window = self.window.min(self.min);
-        lender.give_back(std::mem::take(&mut self.lease));
+        budget_share.give_back(std::mem::take(&mut self.reserved));
         unread
     }
 
@@ -448,7 +448,7 @@ impl Credit {
     /// If more was freed since the last grant than a sender held up by this window could have
     /// sent, then the window is what holds it up. Measured on freed bytes: a slow reader never
     /// grows its window.
-    fn grow(&mut self, now: Instant, rtt: Option<Duration>, lender: &mut Lender) {
+    fn grow(&mut self, now: Instant, rtt: Option<Duration>, budget_share: &mut BudgetShare) {
         let slow = self.unread() > u64::from(self.window / 2);
         let Some(rtt) = [rtt, self.rtt].into_iter().flatten().min() else {
             return;
@@ -472,7 +472,7 @@ impl Credit {
         let most = u32::try_from(per_round.saturating_mul(GROWTH_MAX * u64::from(start)))
             .unwrap_or(u32::MAX);
         let max = max.min(most.max(FIRST_STEP));
-        self.borrow(step.min(max.saturating_sub(self.window)), lender);
+        self.borrow(step.min(max.saturating_sub(self.window)), budget_share);
     }
     /// Bytes that one round trip frees, by the previous round or this one; ends the round when it
     /// is over.
@@ -502,24 +502,24 @@ impl Credit {
         u32::try_from(left).unwrap_or(u32::MAX).max(1)
     }
     /// Widens the window by what is ours, then by what the lender gives.
-    fn borrow(&mut self, bytes: u32, lender: &mut Lender) {
+    fn borrow(&mut self, bytes: u32, budget_share: &mut BudgetShare) {
         let window = self.window + bytes;
-        let needed = window.saturating_sub(self.min.saturating_add(self.lease));
-        let lent = lender.lease(needed);
-        self.lease += lent;
-        self.window = window - (needed - lent);
+        let needed = window.saturating_sub(self.min.saturating_add(self.reserved));
+        let reserved = budget_share.reserve(needed);
+        self.reserved += reserved;
+        self.window = window - (needed - reserved);
     }
     /// Gives back what neither the window needs nor the peer may still fill.
-    fn settle(&mut self, lender: &mut Lender) {
+    fn release_surplus(&mut self, budget_share: &mut BudgetShare) {
         let fillable = self
             .limit
             .min(self.total)
             .saturating_sub(self.freed)
             .max(u64::from(self.window));
         let needed = fillable.saturating_sub(u64::from(self.min));
-        let spare = u64::from(self.lease).saturating_sub(needed) as u32;
-        self.lease -= spare;
-        lender.give_back(spare);
+        let spare = u64::from(self.reserved).saturating_sub(needed) as u32;
+        self.reserved -= spare;
+        budget_share.give_back(spare);
     }
     fn free(&mut self) {
         let held = self.unread().saturating_sub(self.allowance);
@@ -531,7 +531,7 @@ impl Credit {
     }
     /// A window that is idle or not read falls back to its minimum.
     fn lapse(&mut self, now: Instant) {
-        if self.lease == 0 {
+        if self.reserved == 0 {
             return;
         }
         let since = |at: Instant| now.saturating_duration_since(at);

@@ -18,8 +18,8 @@ fn after(from: Instant, ms: u64) -> Instant {
 }
 
 /// A lender that has nothing: windows keep their size.
-fn nobody() -> Lender {
-    Lender::new(0)
+fn nobody() -> BudgetShare {
+    BudgetShare::new(0)
 }
 
 /// Receives and reads `bytes` at once; returns what is granted.
@@ -47,7 +47,7 @@ fn nothing_is_granted_before_anything_is_read() {
     let t = start();
     let mut credit = Credit::new(64 * KIB, MIB, t);
     assert_eq!(
-        credit.grant(t, Some(RTT), true, &mut Lender::new(1 << 30)),
+        credit.grant(t, Some(RTT), true, &mut BudgetShare::new(1 << 30)),
         None
     );
     credit.spend(64 * KIB, t).unwrap();
@@ -226,20 +226,20 @@ fn the_rate_of_updates_does_not_rise_with_the_offset() {
 #[test]
 fn a_fixed_window_is_topped_up_at_its_threshold() {
     let t = start();
-    let mut lender = Lender::new(1 << 40);
+    let mut budget_share = BudgetShare::new(1 << 40);
     let mut credit = Credit::fixed(4 * MIB, 160_000, t);
     let mut grants = Vec::new();
     for _ in 0..1024 {
         credit.spend(16 * KIB, t).unwrap();
         credit.refund(16 * KIB);
-        grants.extend(credit.grant(t, Some(Duration::from_secs(9)), true, &mut lender));
+        grants.extend(credit.grant(t, Some(Duration::from_secs(9)), true, &mut budget_share));
     }
     assert_eq!(credit.readback().window, 4 * MIB, "it does not grow");
     assert!(
         grants.iter().all(|&grant| grant >= 4 * MIB - 160_000),
         "{grants:?}"
     );
-    assert_eq!((grants.len(), lender.lent()), (4, 0));
+    assert_eq!((grants.len(), budget_share.reserved()), (4, 0));
 }
 
 #[test]
@@ -312,12 +312,12 @@ fn setting_a_window_leaves_it_tuning() {
     let t = start();
     let mut credit = Credit::new(64 * KIB, 16 * MIB, t);
     credit.set_window(MIB).unwrap();
-    let mut lender = Lender::new(1 << 30);
-    credit.grant(t, None, false, &mut lender);
+    let mut budget_share = BudgetShare::new(1 << 30);
+    credit.grant(t, None, false, &mut budget_share);
     credit.spend(MIB, after(t, 100)).unwrap();
     credit.refund(MIB);
     credit
-        .grant(after(t, 100), Some(RTT), false, &mut lender)
+        .grant(after(t, 100), Some(RTT), false, &mut budget_share)
         .unwrap();
     assert!(credit.readback().window > MIB);
 }
@@ -353,10 +353,10 @@ fn the_first_step_of_growth_is_to_256_kib() {
     let mut credit = Credit::new(64 * KIB, 16 * MIB, t);
     credit.spend(16 * KIB, after(t, 1)).unwrap();
     credit.refund(16 * KIB);
-    let mut lender = Lender::new(1 << 30);
-    let increment = credit.grant(after(t, 1), Some(RTT), false, &mut lender);
+    let mut budget_share = BudgetShare::new(1 << 30);
+    let increment = credit.grant(after(t, 1), Some(RTT), false, &mut budget_share);
     assert_eq!(increment, Some((256 - 64 + 16) * KIB));
-    assert_eq!(lender.lent(), u64::from(192 * KIB));
+    assert_eq!(budget_share.reserved(), u64::from(192 * KIB));
 }
 
 #[test]
@@ -365,14 +365,14 @@ fn without_a_round_trip_nothing_grows() {
     let mut credit = Credit::new(64 * KIB, 16 * MIB, t);
     credit.spend(16 * KIB, t).unwrap();
     credit.refund(16 * KIB);
-    let increment = credit.grant(t, None, false, &mut Lender::new(1 << 30));
+    let increment = credit.grant(t, None, false, &mut BudgetShare::new(1 << 30));
     assert_eq!(increment, Some(16 * KIB));
 }
 
 #[test]
 fn a_slow_reader_never_grows_its_window() {
     let t = start();
-    let mut lender = Lender::new(1 << 30);
+    let mut budget_share = BudgetShare::new(1 << 30);
     let mut credit = Credit::new(64 * KIB, 16 * MIB, t);
     // The peer fills every window at once; the reader takes 20 KiB per second.
     for tick in 0..100 {
@@ -380,50 +380,61 @@ fn a_slow_reader_never_grows_its_window() {
         let room = credit.remaining() as u32;
         credit.spend(room, now).unwrap();
         credit.refund(2 * KIB);
-        credit.grant(now, Some(RTT), false, &mut lender);
+        credit.grant(now, Some(RTT), false, &mut budget_share);
         assert!(credit.unread() <= u64::from(64 * KIB));
     }
-    assert_eq!((credit.readback().window, lender.lent()), (64 * KIB, 0));
+    assert_eq!(
+        (credit.readback().window, budget_share.reserved()),
+        (64 * KIB, 0)
+    );
 }
 
 #[test]
 fn a_reader_that_stops_gives_back_what_it_borrowed() {
     let t = start();
-    let mut lender = Lender::new(u64::from(MIB));
+    let mut budget_share = BudgetShare::new(u64::from(MIB));
     let mut credit = Credit::new(64 * KIB, 16 * MIB, t);
-    credit.raise_to(16 * MIB, &mut lender);
+    credit.raise_to(16 * MIB, &mut budget_share);
     assert_eq!(credit.readback().window, MIB + 64 * KIB, "all there is");
-    credit.grant(t, None, false, &mut lender).unwrap();
+    credit.grant(t, None, false, &mut budget_share).unwrap();
     credit.spend(MIB, t).unwrap();
     // A second later the reader is back, and reads everything.
     let now = after(t, 1000);
     let mut granted = 0;
     for _ in 0..1024 {
-        granted += credit.grant(now, None, false, &mut lender).unwrap_or(0);
+        granted += credit
+            .grant(now, None, false, &mut budget_share)
+            .unwrap_or(0);
         assert!(
-            credit.limit() - credit.readback().used + credit.unread() <= lender.lent() + 65_536
+            credit.limit() - credit.readback().used + credit.unread()
+                <= budget_share.reserved() + 65_536
         );
         credit.refund(KIB);
     }
-    granted += credit.grant(now, None, false, &mut lender).unwrap_or(0);
-    assert_eq!((lender.lent(), credit.readback().window), (0, 64 * KIB));
+    granted += credit
+        .grant(now, None, false, &mut budget_share)
+        .unwrap_or(0);
+    assert_eq!(
+        (budget_share.reserved(), credit.readback().window),
+        (0, 64 * KIB)
+    );
     assert_eq!(granted, 0, "64 KiB were still out");
 }
 
 #[test]
 fn an_idle_window_gives_back_what_it_borrowed() {
     let t = start();
-    let mut lender = Lender::new(u64::from(MIB));
+    let mut budget_share = BudgetShare::new(u64::from(MIB));
     let mut credit = Credit::new(64 * KIB, 16 * MIB, t);
-    credit.raise_to(MIB, &mut lender);
-    credit.grant(t, None, false, &mut lender).unwrap();
+    credit.raise_to(MIB, &mut budget_share);
+    credit.grant(t, None, false, &mut budget_share).unwrap();
     credit.spend(MIB, t).unwrap();
     credit.refund(MIB);
     credit
-        .grant(after(t, 2000), None, false, &mut lender)
+        .grant(after(t, 2000), None, false, &mut budget_share)
         .unwrap();
     assert_eq!(
-        (lender.lent(), credit.remaining()),
+        (budget_share.reserved(), credit.remaining()),
         (0, u64::from(64 * KIB))
     );
 }
@@ -431,19 +442,19 @@ fn an_idle_window_gives_back_what_it_borrowed() {
 #[test]
 fn a_closed_stream_leaves_nothing_behind() {
     let t = start();
-    let mut lender = Lender::new(u64::from(MIB));
+    let mut budget_share = BudgetShare::new(u64::from(MIB));
     let mut credit = Credit::new(64 * KIB, 16 * MIB, t);
-    credit.raise_to(MIB, &mut lender);
-    credit.grant(t, None, false, &mut lender).unwrap();
+    credit.raise_to(MIB, &mut budget_share);
+    credit.grant(t, None, false, &mut budget_share).unwrap();
     credit.spend(100 * KIB, t).unwrap();
     credit.refund(KIB);
     assert_eq!(
-        credit.close(&mut lender),
+        credit.close(&mut budget_share),
         u64::from(99 * KIB),
         "for the connection to refund"
     );
-    assert_eq!((lender.lent(), credit.unread()), (0, 0));
-    assert_eq!(credit.close(&mut lender), 0);
+    assert_eq!((budget_share.reserved(), credit.unread()), (0, 0));
+    assert_eq!(credit.close(&mut budget_share), 0);
 }
 
 #[test]
@@ -494,7 +505,7 @@ fn credit_is_conserved() {
         let mut dice = Dice(seed);
         let mut now = start();
         let total = u64::from(dice.below(4 * MIB));
-        let mut lender = Lender::new(total);
+        let mut budget_share = BudgetShare::new(total);
         let mut windows: Vec<_> = (0..8)
             .map(|_| {
                 let window = 1 + dice.below(128 * KIB);
@@ -514,7 +525,7 @@ fn credit_is_conserved() {
                 }
                 8..15 => credit.refund(dice.below(credit.unread() as u32 + 1)),
                 15 => credit.shrink_to(1 + dice.below(*least)),
-                16 => credit.raise_to(dice.below(2 * MIB), &mut lender),
+                16 => credit.raise_to(dice.below(2 * MIB), &mut budget_share),
                 17 => credit.note_blocked(),
                 18 if credit.readback().used < *peer_limit => {
                     let beyond = (*peer_limit - credit.readback().used + 1) as u32;
@@ -524,7 +535,7 @@ fn credit_is_conserved() {
             }
             let rtt = Some(Duration::from_micros(u64::from(dice.below(100_000))));
             let writing = dice.below(4) == 0;
-            if let Some(increment) = credit.grant(now, rtt, writing, &mut lender) {
+            if let Some(increment) = credit.grant(now, rtt, writing, &mut budget_share) {
                 assert!(
                     (1..=WINDOW_MAX).contains(&increment),
                     "seed {seed}: {increment}"
@@ -546,24 +557,34 @@ fn credit_is_conserved() {
                 .sum();
             let minimums: u64 = windows.iter().map(|(.., least)| u64::from(*least)).sum();
             assert!(
-                fillable <= minimums + lender.lent(),
+                fillable <= minimums + budget_share.reserved(),
                 "seed {seed}: more out than is lent"
             );
             assert!(
-                lender.lent() <= total,
+                budget_share.reserved() <= total,
                 "seed {seed}: the budget is exceeded"
             );
         }
         for (credit, ..) in &mut windows {
-            credit.close(&mut lender);
+            credit.close(&mut budget_share);
         }
-        assert_eq!(lender.lent(), 0, "seed {seed}: everything comes back");
+        assert_eq!(
+            budget_share.reserved(),
+            0,
+            "seed {seed}: everything comes back"
+        );
     }
 }
 
 /// A sender at `rate` bytes per second behind `rtt`, and a reader that takes everything at once.
 /// Returns the bytes received in the last second of `seconds`.
-fn run(credit: &mut Credit, lender: &mut Lender, rate: u64, rtt: Duration, seconds: u64) -> u64 {
+fn run(
+    credit: &mut Credit,
+    budget_share: &mut BudgetShare,
+    rate: u64,
+    rtt: Duration,
+    seconds: u64,
+) -> u64 {
     const TICK: Duration = Duration::from_micros(500);
     let begin = start();
     let (mut data, mut updates) = (VecDeque::new(), VecDeque::new());
@@ -585,7 +606,7 @@ fn run(credit: &mut Credit, lender: &mut Lender, rate: u64, rtt: Duration, secon
             if let Some(sample) = credit.rtt_sample() {
                 best = Some(best.map_or(sample, |best: Duration| best.min(sample)));
             }
-            if let Some(increment) = credit.grant(now, best, false, lender) {
+            if let Some(increment) = credit.grant(now, best, false, budget_share) {
                 updates.push_back((now + rtt / 2, increment));
             }
             received += if tick >= ticks - 2000 {
@@ -607,10 +628,10 @@ fn a_window_grows_to_what_the_path_holds() {
         (25_000_000, 100),
         (50_000_000, 200),
     ] {
-        let mut lender = Lender::new(64 << 20);
+        let mut budget_share = BudgetShare::new(64 << 20);
         let mut credit = Credit::new(64 * KIB, 16 * MIB, t);
         let rtt = Duration::from_millis(rtt_ms);
-        let received = run(&mut credit, &mut lender, rate, rtt, 8);
+        let received = run(&mut credit, &mut budget_share, rate, rtt, 8);
         let window = u64::from(credit.readback().window);
         let path = rate * rtt_ms / 1000;
         assert!(
@@ -631,14 +652,14 @@ fn a_quarter_of_the_window_per_round_trip_makes_it_grow_only_while_rounds_grow()
     // the same for ever moves it no more.
     let window_after = |rounds: &[u32]| {
         let mut now = start();
-        let mut lender = Lender::new(64 << 20);
+        let mut budget_share = BudgetShare::new(64 << 20);
         let mut credit = Credit::new(256 * KIB, 16 * MIB, now);
         for bytes in rounds {
             for _ in 0..8 {
                 now += rtt / 8;
                 credit.spend(bytes / 8, now).unwrap();
                 credit.refund(bytes / 8);
-                credit.grant(now, Some(rtt), false, &mut lender);
+                credit.grant(now, Some(rtt), false, &mut budget_share);
             }
         }
         credit.readback().window
@@ -659,13 +680,19 @@ fn growth_stops_at_the_maximum_and_at_the_budget() {
     let t = start();
     let rtt = Duration::from_millis(100);
     let mut credit = Credit::new(64 * KIB, MIB, t);
-    run(&mut credit, &mut Lender::new(1 << 30), 100_000_000, rtt, 3);
+    run(
+        &mut credit,
+        &mut BudgetShare::new(1 << 30),
+        100_000_000,
+        rtt,
+        3,
+    );
     assert_eq!(credit.readback().window, MIB);
     let mut credit = Credit::new(64 * KIB, 16 * MIB, t);
-    let mut lender = Lender::new(u64::from(MIB));
-    run(&mut credit, &mut lender, 100_000_000, rtt, 3);
+    let mut budget_share = BudgetShare::new(u64::from(MIB));
+    run(&mut credit, &mut budget_share, 100_000_000, rtt, 3);
     assert_eq!(
-        (credit.readback().window, lender.lent()),
+        (credit.readback().window, budget_share.reserved()),
         (MIB + 64 * KIB, u64::from(MIB))
     );
 }
@@ -675,7 +702,7 @@ fn a_window_keeps_pace_with_slow_start() {
     // Paced over the round trip, twice as fast in every one: a grant takes a round trip to reach
     // the sender, so the window must hold what it sends meanwhile.
     let t = start();
-    let mut lender = Lender::new(u64::from(64 * MIB));
+    let mut budget_share = BudgetShare::new(u64::from(64 * MIB));
     let mut credit = Credit::new(256 * KIB, 16 * MIB, t);
     let mut in_flight: VecDeque<(Instant, u64)> = VecDeque::from([(t, credit.limit())]);
     let (mut sent, mut wanted, mut limit) = (0.0, 0.0, 0.0_f64);
@@ -692,7 +719,10 @@ fn a_window_keeps_pace_with_slow_start() {
         sent = next;
         credit.spend(bytes, now).unwrap();
         credit.refund(bytes);
-        if credit.grant(now, Some(RTT), false, &mut lender).is_some() {
+        if credit
+            .grant(now, Some(RTT), false, &mut budget_share)
+            .is_some()
+        {
             in_flight.push_back((now + RTT, credit.limit()));
         }
     }

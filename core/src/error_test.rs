@@ -211,7 +211,7 @@ fn a_malformed_message_costs_its_stream_only() {
 }
 
 #[test]
-fn floods_are_told_to_calm_down_and_lose_the_connection() {
+fn floods_are_asked_to_calm_down_and_lose_the_connection() {
     use Violation::*;
     let floods = [
         ResetsTooMany,

@@ -5,13 +5,13 @@
 
 mod chunked;
 pub mod conn;
+mod conn_advance;
 mod conn_end;
 mod conn_flow;
 mod conn_recv;
 mod conn_refuse;
 mod conn_request;
 mod conn_send;
-mod conn_settle;
 mod encode;
 mod exchange;
 mod framing;

@@ -15,7 +15,7 @@ mod conn_send;
 mod conn_settings;
 mod conn_timers;
 pub mod frame;
-mod held;
+mod reset_slots;
 pub mod settings;
 mod stream;
 pub mod stream_state;

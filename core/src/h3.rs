@@ -27,5 +27,5 @@ pub mod stream_credit;
 pub mod stream_kind;
 pub mod streams;
 
-pub use action::{Action, UniKind};
+pub use action::{TransportAction, UniKind};
 pub use conn::Conn;

@@ -9,7 +9,7 @@ pub mod decode;
 pub mod encode;
 mod static_table;
 
-pub use decode::{Decoded, Decoder};
+pub use decode::{DecodedBlock, Decoder};
 pub use encode::Encoder;
 
 /// SETTINGS_HEADER_TABLE_SIZE before any SETTINGS frame, bytes (RFC 9113 section 6.5.2).

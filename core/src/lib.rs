@@ -10,7 +10,7 @@
 //!
 //! Imports go down only: `machine | pool` over `h1 | h2 | h3` (which never import each other) over
 //! `exchange` (for `h2 | h3`) and `hpack | qpack`, over `compress` over `http` over the leaves
-//! `abuse, budget, credit, error, limits, pace, send_account, time, wire`.
+//! `abuse, budget, credit, error, limits, min_rate, send_account, time, wire`.
 #![forbid(unsafe_code)]
 #![warn(clippy::missing_errors_doc)]
 
@@ -27,7 +27,7 @@ pub mod hpack;
 pub mod http;
 pub mod limits;
 pub mod machine;
-pub mod pace;
+pub mod min_rate;
 pub mod pool;
 pub mod qpack;
 pub mod send_account;

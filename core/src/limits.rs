@@ -513,7 +513,7 @@ pub struct Config {
     pub hands_over_refusals: bool,
     /// HTTP/1.1 client: a request whose connection stays open says `connection: keep-alive`, which
     /// HTTP/1.1 implies (RFC 9112 section 9.3) and a peer of HTTP/1.0 needs.
-    pub says_keep_alive: bool,
+    pub sends_keep_alive: bool,
 }
 
 #[cfg(test)]

@@ -72,8 +72,8 @@ fn a_stream_over_quic_is_as_wide_as_its_path_and_a_hundred_of_a_short_one_fit_a_
     assert_eq!(over(20), 3_200_000);
     assert_eq!(over(100), 16_000_000);
     assert_eq!(over(10_000), 16 * MIB);
-    let shown = windows.quic_stream_over(Some(Duration::from_millis(1)), 2 * MIB);
-    assert_eq!(shown, 2 * MIB);
+    let displayed = windows.quic_stream_over(Some(Duration::from_millis(1)), 2 * MIB);
+    assert_eq!(displayed, 2 * MIB);
     // What a connection reaches (`handle_blocked`), against a hundred and the one that is read.
     let window = u64::from(windows.connection) + windows.memory_budget / 2;
     assert!(101 * u64::from(QUIC_STREAM_WINDOW_BYTES_MIN) <= window);

@@ -26,7 +26,7 @@ pub trait Machine {
     fn active(&self) -> u32;
     /// Client: whether the peer has announced how many exchanges it allows. HTTP/1.1 has nothing to
     /// announce.
-    fn is_settled(&self) -> bool {
+    fn is_limit_known(&self) -> bool {
         true
     }
 
@@ -127,7 +127,7 @@ pub trait Machine {
         None
     }
     /// The receive window that the path needed of late, in bytes; 0: nothing was seen.
-    fn path_need(&self, now: Instant) -> u32 {
+    fn bdp_bytes(&self, now: Instant) -> u32 {
         let _ = now;
         0
     }
@@ -248,8 +248,8 @@ macro_rules! multiplexed {
     ($conn:ty, $version:expr, { $($own:tt)* }) => {
         machine!($conn, $version, {
             #[inline]
-            fn is_settled(&self) -> bool {
-                <$conn>::is_settled(self)
+            fn is_limit_known(&self) -> bool {
+                <$conn>::is_limit_known(self)
             }
             #[inline]
             fn poll_refused(&mut self) -> Option<Violation> {
@@ -259,8 +259,8 @@ macro_rules! multiplexed {
             fn round_trip(&self) -> Option<Duration> {
                 <$conn>::round_trip(self)
             }
-            fn path_need(&self, now: Instant) -> u32 {
-                <$conn>::path_need(self, now)
+            fn bdp_bytes(&self, now: Instant) -> u32 {
+                <$conn>::bdp_bytes(self, now)
             }
             fn set_receive_window(
                 &mut self,

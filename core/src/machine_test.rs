@@ -94,7 +94,7 @@ fn one_exchange_takes_the_same_verbs_on_every_byte_stream() {
 #[test]
 fn http3_has_the_verbs_of_exchanges() {
     fn is_idle(machine: &impl Machine) -> bool {
-        !machine.is_closed() && machine.active() == 0 && machine.path_need(start()) == 0
+        !machine.is_closed() && machine.active() == 0 && machine.bdp_bytes(start()) == 0
     }
     let conn = h3::Conn::new(Side::Server, Arc::new(Config::default()), start());
     assert_eq!(conn.version(), Version::Http3);

@@ -7,6 +7,7 @@
 
 mod action;
 mod alt_svc;
+mod bdp;
 mod capacity;
 mod config;
 mod connection;
@@ -16,18 +17,17 @@ mod health;
 mod lifetime;
 mod origin;
 mod origin_state;
-mod path;
+mod prewarm;
 mod queue;
 mod race;
 mod retry;
 mod returns;
 mod slab;
-mod starved;
+mod socket_waiters;
 mod stats;
 mod suspects;
 mod turn;
 mod upkeep;
-mod warm;
 
 #[cfg(test)]
 #[path = "pool/decide_test.rs"]
@@ -48,6 +48,9 @@ mod pool_random_test;
 #[path = "pool/pool_test.rs"]
 mod pool_test;
 #[cfg(test)]
+#[path = "pool/prewarm_test.rs"]
+mod prewarm_test;
+#[cfg(test)]
 #[path = "pool/race_test.rs"]
 mod race_test;
 #[cfg(test)]
@@ -57,17 +60,14 @@ mod retry_test;
 #[path = "pool/returns_test.rs"]
 mod returns_test;
 #[cfg(test)]
-#[path = "pool/starved_test.rs"]
-mod starved_test;
+#[path = "pool/socket_waiters_test.rs"]
+mod socket_waiters_test;
 #[cfg(test)]
 #[path = "pool/suspects_test.rs"]
 mod suspects_test;
 #[cfg(test)]
 #[path = "pool/upkeep_test.rs"]
 mod upkeep_test;
-#[cfg(test)]
-#[path = "pool/warm_test.rs"]
-mod warm_test;
 
 pub use action::{Action, Failure};
 pub use alt_svc::{AltSvc, Alternatives, QUIC_HEAD_START};
@@ -90,8 +90,8 @@ pub use returns::Return;
 pub use stats::{OriginStats, Totals, Wait};
 
 use connection::{Connection, jitter_per_mille};
-use origin_state::{Bounds, OriginState};
-use queue::{End, Entrance, Queue};
+use origin_state::{OriginState, PoolBounds};
+use queue::{Entrance, Queue, QueueEnd};
 use slab::{Key, Slab};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -147,7 +147,7 @@ pub struct Pool<R> {
     /// When the connections are looked through for those whose time is up; sometimes early.
     upkeep_at: Option<Instant>,
     /// Origins that found the bound on sockets reached.
-    starved: VecDeque<Key>,
+    socket_waiters: VecDeque<Key>,
     shut_down: bool,
     totals: Totals,
 }
@@ -165,7 +165,7 @@ impl<R> Pool<R> {
             actions: VecDeque::new(),
             deadlines: BinaryHeap::new(),
             upkeep_at: None,
-            starved: VecDeque::new(),
+            socket_waiters: VecDeque::new(),
             shut_down: false,
             totals: Totals::default(),
         }
@@ -245,7 +245,7 @@ impl<R> Pool<R> {
             deadline,
             avoid: None,
             alone,
-            end: End::Back,
+            end: QueueEnd::Back,
         };
         self.enter(now, entrance)
     }
@@ -271,7 +271,7 @@ impl<R> Pool<R> {
             avoid: Some(avoid.0),
             // What it is, is not known here.
             alone: true,
-            end: End::Front,
+            end: QueueEnd::Front,
         };
         self.enter(now, entrance)
     }
@@ -387,10 +387,10 @@ impl<R> Pool<R> {
         let open = state.connections - state.suspect;
         let is_silent = open == 0 && lasted >= SILENT_ATTEMPT_MIN;
         if (state.connections == 0 || is_silent) && is_hopeless {
-            self.fail_line(origin, Failure::AttemptFailed);
+            self.fail_queue(origin, Failure::AttemptFailed);
         }
         self.pump(now, origin);
-        self.feed_starved(now);
+        self.wake_socket_waiters(now);
     }
 
     /// A connection is gone. What it had taken is the owner's to settle.
@@ -402,7 +402,7 @@ impl<R> Pool<R> {
             state.forget(connection.0, &gone);
         }
         // The socket is for those who have waited for it, not for the line that gave it.
-        self.feed_starved(now);
+        self.wake_socket_waiters(now);
         self.pump(now, gone.origin);
     }
 
@@ -429,8 +429,8 @@ impl<R> Pool<R> {
 
     /// When `handle_timeout` is due; sometimes early, never late.
     pub fn next_deadline(&self) -> Option<Instant> {
-        let line = self.deadlines.peek().map(|Reverse((at, _))| *at);
-        line.into_iter().chain(self.upkeep_at).min()
+        let origin_queue = self.deadlines.peek().map(|Reverse((at, _))| *at);
+        origin_queue.into_iter().chain(self.upkeep_at).min()
     }
 
     /// The next thing to do.
@@ -443,7 +443,7 @@ impl<R> Pool<R> {
         self.shut_down = true;
         let origins: Vec<Key> = self.origins.iter().map(|(key, _)| key).collect();
         for origin in origins {
-            self.fail_line(origin, Failure::ShutDown);
+            self.fail_queue(origin, Failure::ShutDown);
         }
         self.fail_parked();
         let connections = self.connections.iter().map(|(key, _)| key);
@@ -481,13 +481,13 @@ impl<R> Pool<R> {
             stats.push(OriginStats {
                 origin: state.origin.clone(),
                 multiplexing: state.multiplexing(now),
-                waiting: state.line.len(),
+                waiting: state.origin_queue.len(),
                 paused: state.parked,
                 wait_reason: self.reason_at(now, key),
                 connections: state.connections,
                 suspect: state.suspect,
                 draining: state.draining,
-                warm: state.warmth.count(now),
+                warm: state.prewarm.count(now),
                 attempts: state.attempts,
                 active: own.map(|(_, connection)| connection.gate.active()).sum(),
                 limit: state.limit_hint(now),

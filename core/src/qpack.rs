@@ -8,11 +8,11 @@
 
 pub mod decode;
 pub mod encode;
+mod field_line;
 mod instruction;
-mod line;
 mod references;
 mod static_table;
 mod table;
 
-pub use decode::{Decoded, Decoder};
+pub use decode::{DecodedSection, Decoder};
 pub use encode::Encoder;

@@ -1,6 +1,6 @@
 //! Bytes that wait for a peer that does not read, and the shared budget that bounds them.
 
-use crate::credit::Lender;
+use crate::credit::BudgetShare;
 use crate::limits::{SEND_AHEAD_BYTES_MAX, SEND_FREE_BYTES, SEND_SHUT_BYTES, SEND_TURNS_MAX};
 
 /// The granularity of a reservation, bytes. A connection whose peer keeps up never reserves, so the
@@ -21,7 +21,7 @@ const STEP_BYTES: u64 = 64 * 1024;
 /// streams on which nothing waits have a turn, one piece of a body each.
 #[derive(Debug)]
 pub struct SendAccount {
-    budget: Budget,
+    budget: SendBudget,
     exhausted: bool,
     overrun: bool,
     /// A turn ended, or a queue ran empty, while there was no room.
@@ -34,22 +34,22 @@ pub struct SendAccount {
 }
 
 #[derive(Debug)]
-enum Budget {
+enum SendBudget {
     /// This many bytes for this connection alone, none of them borrowed yet.
     Own(u64),
-    Shared(Lender),
+    Shared(BudgetShare),
 }
 
 impl SendAccount {
     /// An account at a budget of `bytes` for this connection alone.
     pub fn own(bytes: u64) -> Self {
-        Self::at(Budget::Own(bytes))
+        Self::at(SendBudget::Own(bytes))
     }
-    /// An account at the budget of `lender`, which other connections share.
-    pub fn shared(lender: &Lender) -> Self {
-        Self::at(Budget::Shared(lender.share()))
+    /// An account at the budget of `budget_share`, which other connections share.
+    pub fn shared(budget_share: &BudgetShare) -> Self {
+        Self::at(SendBudget::Shared(budget_share.share()))
     }
-    fn at(budget: Budget) -> Self {
+    fn at(budget: SendBudget) -> Self {
         Self {
             budget,
             exhausted: false,
@@ -68,14 +68,14 @@ impl SendAccount {
         self.move_to(waiting as u64) || freed
     }
     fn move_to(&mut self, waiting: u64) -> bool {
-        if waiting <= SEND_FREE_BYTES / 2 && self.leased() == 0 {
+        if waiting <= SEND_FREE_BYTES / 2 && self.reserved() == 0 {
             self.overrun = false;
             self.share = u32::MAX;
             return std::mem::take(&mut self.exhausted);
         }
-        let spare = (SEND_FREE_BYTES + self.lease(waiting)).saturating_sub(waiting);
+        let spare = (SEND_FREE_BYTES + self.reserve(waiting)).saturating_sub(waiting);
         self.share = u32::try_from(spare / 4).unwrap_or(u32::MAX);
-        let allowed = SEND_FREE_BYTES + self.leased();
+        let allowed = SEND_FREE_BYTES + self.reserved();
         self.overrun = waiting >= allowed + SEND_AHEAD_BYTES_MAX;
         if waiting >= allowed {
             self.exhausted = true;
@@ -85,33 +85,33 @@ impl SendAccount {
         }
         false
     }
-    fn leased(&self) -> u64 {
+    fn reserved(&self) -> u64 {
         match &self.budget {
-            Budget::Own(_) => 0,
-            Budget::Shared(lender) => lender.held(),
+            SendBudget::Own(_) => 0,
+            SendBudget::Shared(budget_share) => budget_share.reserved_here(),
         }
     }
     /// Borrows half of the free bytes ahead of what waits; what the connection may borrow at most.
-    fn lease(&mut self, waiting: u64) -> u64 {
-        if let Budget::Own(bytes) = self.budget {
-            self.budget = Budget::Shared(Lender::new(bytes));
+    fn reserve(&mut self, waiting: u64) -> u64 {
+        if let SendBudget::Own(bytes) = self.budget {
+            self.budget = SendBudget::Shared(BudgetShare::new(bytes));
         }
-        let Budget::Shared(lender) = &mut self.budget else {
+        let SendBudget::Shared(budget_share) = &mut self.budget else {
             return 0;
         };
-        let leased = lender.held();
+        let reserved = budget_share.reserved_here();
         let beyond = (waiting + SEND_FREE_BYTES / 2).saturating_sub(SEND_FREE_BYTES);
         let wanted = beyond.div_ceil(STEP_BYTES) * STEP_BYTES;
-        let fair = (lender.left() + leased) / 5 / STEP_BYTES * STEP_BYTES;
-        if wanted > leased {
-            let more = wanted.min(fair).saturating_sub(leased);
+        let fair = (budget_share.left() + reserved) / 5 / STEP_BYTES * STEP_BYTES;
+        if wanted > reserved {
+            let more = wanted.min(fair).saturating_sub(reserved);
             // A concurrent reservation may leave less; the account uses what it got.
-            let _ = lender.lease(u32::try_from(more).unwrap_or(u32::MAX));
-        } else if wanted == 0 || wanted + 2 * STEP_BYTES < leased {
+            let _ = budget_share.reserve(u32::try_from(more).unwrap_or(u32::MAX));
+        } else if wanted == 0 || wanted + 2 * STEP_BYTES < reserved {
             // A step in between stays: a stream that fills and drains would move it each time.
-            lender.give_back(u32::try_from(leased - wanted).unwrap_or(u32::MAX));
+            budget_share.give_back(u32::try_from(reserved - wanted).unwrap_or(u32::MAX));
         }
-        fair.max(lender.held())
+        fair.max(budget_share.reserved_here())
     }
     /// No room is left: bodies are not asked for more.
     pub fn is_exhausted(&self) -> bool {

@@ -2,35 +2,35 @@ use super::*;
 
 const MIB: u64 = 1024 * 1024;
 
-fn account(budget: &Lender) -> SendAccount {
+fn account(budget: &BudgetShare) -> SendAccount {
     SendAccount::shared(budget)
 }
 
 #[test]
 fn what_is_free_borrows_nothing() {
-    let budget = Lender::new(64 * MIB);
+    let budget = BudgetShare::new(64 * MIB);
     let mut account = account(&budget);
     assert!(!account.follow(SEND_FREE_BYTES as usize / 2));
     assert!(!account.is_exhausted());
-    assert_eq!(budget.lent(), 0);
+    assert_eq!(budget.reserved(), 0);
 }
 
 #[test]
 fn what_is_borrowed_goes_back_as_bytes_leave() {
-    let budget = Lender::new(64 * MIB);
+    let budget = BudgetShare::new(64 * MIB);
     let mut account = account(&budget);
     assert!(!account.follow(MIB as usize));
     assert!(!account.is_exhausted(), "it borrowed ahead");
-    assert!((MIB - SEND_FREE_BYTES..=MIB + STEP_BYTES).contains(&budget.lent()));
+    assert!((MIB - SEND_FREE_BYTES..=MIB + STEP_BYTES).contains(&budget.reserved()));
     assert!(!account.follow(100_000));
-    assert!(budget.lent() <= 4 * STEP_BYTES, "{}", budget.lent());
+    assert!(budget.reserved() <= 4 * STEP_BYTES, "{}", budget.reserved());
     assert!(!account.follow(0));
-    assert_eq!(budget.lent(), 0);
+    assert_eq!(budget.reserved(), 0);
 }
 
 #[test]
 fn a_connection_without_a_budget_has_what_is_free_and_room_again_when_half_of_it_left() {
-    let budget = Lender::new(0);
+    let budget = BudgetShare::new(0);
     let mut account = account(&budget);
     let free = SEND_FREE_BYTES as usize;
     assert!(!account.follow(free - 1));
@@ -46,14 +46,14 @@ fn a_connection_without_a_budget_has_what_is_free_and_room_again_when_half_of_it
 
 #[test]
 fn one_connection_gets_a_fifth_of_the_budget_and_each_one_what_is_free() {
-    let budget = Lender::new(64 * MIB);
+    let budget = BudgetShare::new(64 * MIB);
     let mut accounts: Vec<_> = (0..100).map(|_| account(&budget)).collect();
     let mut shares = Vec::new();
     for account in &mut accounts {
-        let before = budget.lent();
+        let before = budget.reserved();
         let _ = account.follow(100 * MIB as usize);
         assert!(account.is_exhausted());
-        shares.push(budget.lent() - before);
+        shares.push(budget.reserved() - before);
     }
     assert!(
         shares[0] <= 64 * MIB / 5 && shares[0] > 12 * MIB,
@@ -63,7 +63,7 @@ fn one_connection_gets_a_fifth_of_the_budget_and_each_one_what_is_free() {
         shares[10] > MIB,
         "the eleventh finds something too: {shares:?}"
     );
-    assert!(budget.lent() <= 64 * MIB);
+    assert!(budget.reserved() <= 64 * MIB);
     let mut late = account(&budget);
     let _ = late.follow(SEND_FREE_BYTES as usize - 1);
     assert!(!late.is_exhausted(), "a small answer fits what is free");
@@ -71,12 +71,12 @@ fn one_connection_gets_a_fifth_of_the_budget_and_each_one_what_is_free() {
     for account in &mut accounts[1..] {
         let _ = account.follow(0);
     }
-    assert_eq!(budget.lent(), shares[0]);
+    assert_eq!(budget.reserved(), shares[0]);
 }
 
 #[test]
 fn answers_that_were_given_whole_hold_the_next_request_back() {
-    let budget = Lender::new(0);
+    let budget = BudgetShare::new(0);
     let mut account = account(&budget);
     let over = (SEND_FREE_BYTES + SEND_AHEAD_BYTES_MAX) as usize;
     let _ = account.follow(over - 1);
@@ -89,10 +89,10 @@ fn answers_that_were_given_whole_hold_the_next_request_back() {
 
 #[test]
 fn a_connection_that_ends_keeps_nothing() {
-    let budget = Lender::new(64 * MIB);
+    let budget = BudgetShare::new(64 * MIB);
     let mut account = account(&budget);
     let _ = account.follow(MIB as usize);
-    assert!(budget.lent() > 0);
+    assert!(budget.reserved() > 0);
     drop(account);
-    assert_eq!(budget.lent(), 0);
+    assert_eq!(budget.reserved(), 0);
 }

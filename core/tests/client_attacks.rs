@@ -75,7 +75,7 @@ fn over_http_2(flood: &Flood) {
     rig.get();
     rig.frames();
     is_over(flood, |bytes| {
-        rig.says(bytes);
+        rig.sends(bytes);
         rig.events()
     });
 }
@@ -85,7 +85,7 @@ fn over_http_3(stream: u64, flood: &Flood) {
     let mut rig = rig3::Rig::client(rig3::Cut::Whole);
     rig.get();
     is_over(flood, |bytes| {
-        rig.says(stream, bytes);
+        rig.sends(stream, bytes);
         rig.events()
     });
 }
@@ -189,8 +189,8 @@ fn floods_of_a_server_of_http_3_end_at_their_bounds() {
     let streams = ("streams", Vec::new(), vec![0x21], 1_001, glitches);
     is_over(&streams, |bytes| {
         stream += 4;
-        rig.says(stream, bytes);
-        rig.lanes.clear();
+        rig.sends(stream, bytes);
+        rig.wire_streams.clear();
         rig.events()
     });
 }
@@ -237,12 +237,12 @@ fn bombs_in_an_answer_are_refused_in_bounded_memory() {
     // The same over QPACK: capacity 4,096, the entry, and a section that needs it.
     let mut table = vec![2, 0x3f, 0xe1, 0x1f, 0x41, b'a', 0x7f, 0x80 + 0x51, 0x1d];
     table.extend_from_slice(&[b'x'; 3920]);
-    rig.says(7, &table);
+    rig.sends(7, &table);
     let mut section = vec![2, 0, 0xd9];
     section.extend_from_slice(&[0x80; 4_000]);
     let head = rig3::frame(kind3::HEADERS, &section);
     is_over(&("QPACK", Vec::new(), head, 1, due), |bytes| {
-        rig.says(0, bytes);
+        rig.sends(0, bytes);
         rig.events()
     });
 }

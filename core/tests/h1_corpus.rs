@@ -337,7 +337,7 @@ fn bytes(block: &str, side: Side) -> Vec<u8> {
     let mut text = String::new();
     for line in joined.split_inclusive('\n') {
         let start = line.trim_end_matches(['\n', '\\', 'r', 'n']);
-        let is_request_line = start.ends_with(" HTTP/1.1") && !says_host(&joined);
+        let is_request_line = start.ends_with(" HTTP/1.1") && !sends_host(&joined);
         if side == Side::Server && is_request_line && line.ends_with('\n') {
             text.push_str(start);
             text.push_str("\nHost: a.test");
@@ -366,7 +366,7 @@ fn bytes(block: &str, side: Side) -> Vec<u8> {
     bytes
 }
 
-fn says_host(text: &str) -> bool {
+fn sends_host(text: &str) -> bool {
     text.to_ascii_lowercase().contains("\nhost:")
 }
 

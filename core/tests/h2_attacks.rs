@@ -10,12 +10,12 @@ use trunkline_core::h2::frame::{Setting, flag, kind};
 use trunkline_core::http::event::ResetBy;
 use trunkline_core::http::{Event, StreamId};
 use trunkline_core::limits::Config;
-use trunkline_core::pace::Scarcity;
+use trunkline_core::min_rate::Scarcity;
 
 /// Says it up to `max` times; how often until the connection closed, and why it did.
-fn until_closed(rig: &mut Rig, max: u32, mut say: impl FnMut(u32) -> Vec<u8>) -> (u32, Closed) {
+fn until_closed(rig: &mut Rig, max: u32, mut send: impl FnMut(u32) -> Vec<u8>) -> (u32, Closed) {
     for count in 0..max {
-        rig.says(&say(count));
+        rig.sends(&send(count));
         if rig.conn.is_closed() {
             let closed = rig.events().pop();
             let Some(Event::Closed(closed)) = closed else {
@@ -60,12 +60,12 @@ fn rapid_reset_between_good_streams_is_over_after_ten_bursts() {
     let mut resets = 0;
     while !rig.conn.is_closed() && resets < 10_000 {
         let (good, bad) = (id(2 * resets), id(2 * resets + 1));
-        rig.says(&headers(good, GET, true));
+        rig.sends(&headers(good, GET, true));
         rig.events();
         rig.respond(good, &[], true);
         rig.conn.handler_done(StreamId(u64::from(good)));
         rig.frames();
-        rig.says(&[headers(bad, GET, true), rst(bad, H2Code::CANCEL)].concat());
+        rig.sends(&[headers(bad, GET, true), rst(bad, H2Code::CANCEL)].concat());
         rig.conn.handler_done(StreamId(u64::from(bad)));
         resets += 1;
     }
@@ -84,15 +84,15 @@ fn handlers_of_reset_streams_still_count() {
     config.limits.running_handlers_max = 5;
     let mut rig = Rig::server_with(config, Cut::Whole);
     for count in 0..5 {
-        rig.says(&headers(id(count), GET, true));
-        rig.says(&rst(id(count), H2Code::CANCEL));
+        rig.sends(&headers(id(count), GET, true));
+        rig.sends(&rst(id(count), H2Code::CANCEL));
     }
     assert_eq!((rig.conn.active(), rig.conn.running_handlers()), (0, 5));
     rig.events();
-    rig.says(&headers(11, GET, true));
+    rig.sends(&headers(11, GET, true));
     rig.expects_reset(11, H2Code::REFUSED_STREAM, "five handlers run");
     rig.conn.handler_done(StreamId(1));
-    rig.says(&headers(13, GET, true));
+    rig.sends(&headers(13, GET, true));
     rig.request(13);
 }
 
@@ -102,19 +102,19 @@ fn streams_beyond_the_limit_are_refused_and_hpack_stays_in_step() {
         let mut config = Config::default();
         config.limits.concurrent_streams_max = 1;
         let mut rig = Rig::server_with(config, cut);
-        rig.says(&headers(1, GET, true));
+        rig.sends(&headers(1, GET, true));
         rig.events();
         let mut block = block(GET);
         block.extend_from_slice(&[0x40, 1, b'a', 1, b'b']);
         let flags = flag::END_HEADERS | flag::END_STREAM;
-        rig.says(&frame(kind::HEADERS, flags, 3, &block));
+        rig.sends(&frame(kind::HEADERS, flags, 3, &block));
         rig.expects_reset(3, H2Code::REFUSED_STREAM, "one stream is the limit");
         rig.no_event("the user never hears of it");
         rig.respond(1, &[], true);
         rig.frames();
         let mut block = self::block(GET);
         block.push(0xbe);
-        rig.says(&frame(kind::HEADERS, flags, 5, &block));
+        rig.sends(&frame(kind::HEADERS, flags, 5, &block));
         let (head, _) = rig.request(5);
         assert_eq!(head.fields().next().unwrap().name, b"a");
         assert_eq!(rig.conn.counts().refused, 1);
@@ -151,14 +151,14 @@ fn the_six_primitives_of_made_you_reset_end_the_connection_early() {
 fn a_continuation_flood_ends_after_eight_frames_or_144_kib() {
     let start = frame(kind::HEADERS, 0, 1, &block(GET));
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&start);
+    rig.sends(&start);
     let (count, closed) = until_closed(&mut rig, 100, |_| continuation(1, b"", false));
     assert_eq!(
         (count, closed),
         (9, Closed::ByUs(Violation::ContinuationsTooMany))
     );
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&start);
+    rig.sends(&start);
     let (count, closed) = until_closed(&mut rig, 100, |_| continuation(1, &[0; 16_384], false));
     assert_eq!(
         (count, closed),
@@ -167,7 +167,7 @@ fn a_continuation_flood_ends_after_eight_frames_or_144_kib() {
     let mut config = Config::default();
     config.limits.continuations_max = 1_000;
     let mut rig = Rig::server_with(config, Cut::Whole);
-    rig.says(&start);
+    rig.sends(&start);
     let (count, closed) = until_closed(&mut rig, 100, |_| continuation(1, &[0; 16_384], false));
     assert_eq!(
         (count, closed),
@@ -193,9 +193,9 @@ fn a_head_that_is_too_large_is_answered_with_431_and_the_connection_lives() {
             head.resize(head.len() + value, b'y');
             let pieces: Vec<_> = head.chunks(16_000).collect();
             let flags = if end { flag::END_STREAM } else { 0 };
-            rig.says(&frame(kind::HEADERS, flags, 1, pieces[0]));
+            rig.sends(&frame(kind::HEADERS, flags, 1, pieces[0]));
             for (at, piece) in pieces.iter().enumerate().skip(1) {
-                rig.says(&continuation(1, piece, at + 1 == pieces.len()));
+                rig.sends(&continuation(1, piece, at + 1 == pieces.len()));
             }
             let frames = rig.frames();
             let answer = rig.decode(&frames[0]);
@@ -212,7 +212,7 @@ fn a_head_that_is_too_large_is_answered_with_431_and_the_connection_lives() {
             let mut next = block(GET);
             next.push(0xbe);
             let flags = flag::END_HEADERS | flag::END_STREAM;
-            rig.says(&frame(kind::HEADERS, flags, 3, &next));
+            rig.sends(&frame(kind::HEADERS, flags, 3, &next));
             let (head, _) = rig.request(3);
             assert_eq!(
                 head.fields().next().unwrap().name,
@@ -234,10 +234,10 @@ fn a_flood_of_goaway_uses_the_glitches_up() {
 #[test]
 fn a_header_block_that_never_ends_has_a_deadline_that_more_bytes_do_not_move() {
     let mut rig = Rig::server(Cut::EveryByte);
-    rig.says(&frame(kind::HEADERS, 0, 1, &block(GET)));
+    rig.sends(&frame(kind::HEADERS, 0, 1, &block(GET)));
     for _ in 0..7 {
         rig.waits(Duration::from_secs(2));
-        rig.says(&continuation(1, b"", false));
+        rig.sends(&continuation(1, b"", false));
         assert!(!rig.conn.is_closed());
     }
     rig.waits(Duration::from_secs(1));
@@ -255,7 +255,7 @@ fn frames_that_end_in_time_never_meet_the_deadline_of_one_before() {
         // Every read ends inside a frame.
         bytes.extend_from_slice(&ping([count; 8]));
         let until = bytes.len() - 5;
-        rig.says(&bytes[..until]);
+        rig.sends(&bytes[..until]);
         bytes.drain(..until);
         rig.waits(Duration::from_secs(1));
         assert!(!rig.conn.is_closed(), "after {count} s");
@@ -271,7 +271,7 @@ fn an_hpack_bomb_is_one_stream_error_and_bounded() {
     let mut bomb = vec![0x40, 1, b'a', 0x7f, 0x80 + 0x51, 0x1d];
     bomb.extend_from_slice(&[b'x'; 3920]);
     bomb.extend_from_slice(&[0xbe; 4_000]);
-    rig.says(&frame(
+    rig.sends(&frame(
         kind::HEADERS,
         flag::END_HEADERS | flag::END_STREAM,
         1,
@@ -279,10 +279,10 @@ fn an_hpack_bomb_is_one_stream_error_and_bounded() {
     ));
     expects_431(&mut rig, 1, "CVE-2016-6581");
     let many = with(GET, &[("cookie", "a"); 125]);
-    rig.says(&headers(3, &many, true));
+    rig.sends(&headers(3, &many, true));
     expects_431(&mut rig, 3, "CVE-2026-49975: 129 fields");
     let enough = with(GET, &[("cookie", "a"); 124]);
-    rig.says(&headers(5, &enough, true));
+    rig.sends(&headers(5, &enough, true));
     rig.request(5);
 }
 
@@ -300,7 +300,7 @@ fn pings_and_settings_are_answered_at_the_rate_of_their_budget() {
     let mut rig = Rig::server_with(config, Cut::Whole);
     for _ in 0..1_000 {
         rig.waits(Duration::from_millis(100));
-        rig.says(&ping([1; 8]));
+        rig.sends(&ping([1; 8]));
         let pong = rig
             .frames()
             .into_iter()
@@ -309,9 +309,9 @@ fn pings_and_settings_are_answered_at_the_rate_of_their_budget() {
         assert_eq!((pong.flags, &pong.payload[..]), (flag::ACK, &[1; 8][..]));
         rig.events();
         if rig.conn.active() == 0 {
-            rig.says(&headers(1, POST, false));
+            rig.sends(&headers(1, POST, false));
         }
-        rig.says(&body(1, b"alive", false));
+        rig.sends(&body(1, b"alive", false));
         rig.conn.consume(rig.now, StreamId(1), 5);
     }
 }
@@ -319,7 +319,7 @@ fn pings_and_settings_are_answered_at_the_rate_of_their_budget() {
 #[test]
 fn empty_data_frames_are_few() {
     let mut rig = Rig::server(Cut::EveryByte);
-    rig.says(&headers(1, POST, false));
+    rig.sends(&headers(1, POST, false));
     let (count, closed) = until_closed(&mut rig, 1_000, |_| body(1, b"", false));
     assert_eq!(count, 11, "CVE-2019-9518");
     assert_eq!(closed, Closed::ByUs(Violation::EmptyFramesTooMany));
@@ -328,9 +328,9 @@ fn empty_data_frames_are_few() {
 #[test]
 fn one_byte_frames_cost_memory_by_their_bytes() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&headers(1, POST, false));
+    rig.sends(&headers(1, POST, false));
     let burst = body(1, b"x", false).repeat(1_000);
-    rig.says(&burst);
+    rig.sends(&burst);
     let bodies = std::iter::from_fn(|| rig.conn.poll_event())
         .filter(|event| matches!(event, Event::BodyReceived { .. }))
         .count();
@@ -360,7 +360,7 @@ fn priority_updates_for_streams_to_come_are_bounded() {
 fn priority_frames_of_rfc_7540_only_use_up_the_glitch_budget() {
     let mut rig = Rig::server(Cut::Whole);
     for count in 0..1_000 {
-        rig.says(&priority(id(count), 0));
+        rig.sends(&priority(id(count), 0));
     }
     rig.is_quiet("a thousand of ten thousand points");
     let (_, closed) = until_closed(&mut rig, 20_000, |count| priority(id(count), 0));
@@ -370,12 +370,12 @@ fn priority_frames_of_rfc_7540_only_use_up_the_glitch_budget() {
 #[test]
 fn an_unread_outbox_stops_our_reading_and_then_ends_the_connection() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&window_update(0, 1 << 24));
-    rig.says(&settings_frame(&[Setting::InitialWindowSize(1 << 20)]));
+    rig.sends(&window_update(0, 1 << 24));
+    rig.sends(&settings_frame(&[Setting::InitialWindowSize(1 << 20)]));
     rig.frames();
     assert!(rig.conn.wants_read());
     for stream in (1..100).step_by(2) {
-        rig.says(&headers(stream, GET, true));
+        rig.sends(&headers(stream, GET, true));
         rig.respond(stream, &[], false);
         rig.send(stream, vec![0; 10_000], true);
     }
@@ -402,9 +402,9 @@ fn an_unread_outbox_stops_our_reading_and_then_ends_the_connection() {
 fn a_request_body_that_stops_is_ended_and_one_that_our_reader_holds_up_is_not() {
     for held in [false, true] {
         let mut rig = Rig::server(Cut::Whole);
-        rig.says(&headers(1, POST, false));
+        rig.sends(&headers(1, POST, false));
         if held {
-            rig.says(&body(1, b"unread", false));
+            rig.sends(&body(1, b"unread", false));
         }
         rig.events();
         rig.waits(Duration::from_secs(299));
@@ -445,11 +445,11 @@ fn a_request_body_that_dribbles_is_ended_where_bytes_are_due() {
         let length = length
             .as_ref()
             .map(|length| ("content-length", &length[..]));
-        rig.says(&headers(1, &with(POST, length.as_slice()), false));
+        rig.sends(&headers(1, &with(POST, length.as_slice()), false));
         rig.request(1);
         for _ in 0..60 {
             rig.waits(Duration::from_secs(pause));
-            rig.says(&body(1, &vec![0; bytes], false));
+            rig.sends(&body(1, &vec![0; bytes], false));
             rig.conn.consume(rig.now, StreamId(1), bytes);
         }
         let ended = rig.conn.active() == 0;
@@ -470,12 +470,12 @@ fn a_request_body_that_dribbles_is_ended_where_bytes_are_due() {
 #[test]
 fn memory_is_given_back_by_an_idle_connection() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&headers(1, GET, true));
+    rig.sends(&headers(1, GET, true));
     rig.respond(1, &[], true);
     rig.frames();
     rig.events();
     rig.conn.release();
-    rig.says(&headers(3, GET, true));
+    rig.sends(&headers(3, GET, true));
     rig.request(3);
 }
 
@@ -487,7 +487,7 @@ fn a_response_may_rest_for_as_long_as_the_user_waits() {
         .send_body(rig.now, id, vec![0; 100_000].into(), true)
         .unwrap();
     rig.frames();
-    rig.says(
+    rig.sends(
         &[
             headers(1, OK, false),
             window_update(0, 1 << 20),
@@ -499,7 +499,7 @@ fn a_response_may_rest_for_as_long_as_the_user_waits() {
     rig.events();
     rig.waits(Duration::from_secs(600));
     rig.no_event("an event stream is quiet between two events");
-    rig.says(&body(1, b"at last", true));
+    rig.sends(&body(1, b"at last", true));
     assert!(matches!(
         rig.event(),
         Some(Event::BodyReceived { end: true, .. })

@@ -18,7 +18,7 @@ use trunkline_core::limits::Config;
 fn a_server_drains_in_two_steps() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);
-        rig.says(&headers(1, GET, true));
+        rig.sends(&headers(1, GET, true));
         rig.request(1);
         rig.conn.shut_down(rig.now);
         let frames = rig.frames();
@@ -29,12 +29,12 @@ fn a_server_drains_in_two_steps() {
         );
         assert_eq!(frames[0].code(), H2Code::NO_ERROR);
         assert_eq!(frames[1].kind, kind::PING);
-        rig.says(&headers(3, GET, true));
+        rig.sends(&headers(3, GET, true));
         rig.request(3);
-        rig.says(&pong(&frames[1].payload));
+        rig.sends(&pong(&frames[1].payload));
         let last = rig.expects(kind::GOAWAY, 0, "the client has seen the first");
         assert_eq!((last.number(), last.code()), (3, H2Code::NO_ERROR));
-        rig.says(&headers(5, GET, true));
+        rig.sends(&headers(5, GET, true));
         rig.no_event("the client knows that 5 is not served");
         rig.is_quiet("and needs no RST_STREAM");
         rig.respond(1, &[], true);
@@ -49,14 +49,14 @@ fn a_server_drains_in_two_steps() {
 #[test]
 fn the_time_in_which_nobody_reads_is_not_the_peers() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&headers(1, GET, true));
+    rig.sends(&headers(1, GET, true));
     rig.request(1);
     // More than its window takes: it waits for WINDOW_UPDATEs that are not read.
     rig.respond(1, &[], false);
     rig.send(1, vec![0; 100_000], false);
     rig.frames();
     let upload = with(POST, &[("content-length", "100000")]);
-    rig.says(&headers(3, &upload, false));
+    rig.sends(&headers(3, &upload, false));
     rig.request(3);
     rig.waits(Duration::from_secs(9));
     let pause = Duration::from_secs(3000);
@@ -95,7 +95,7 @@ fn a_client_resets_what_the_server_will_not_process() {
         for _ in 0..3 {
             rig.get();
         }
-        rig.says(&goaway(0x7fff_ffff, H2Code::NO_ERROR));
+        rig.sends(&goaway(0x7fff_ffff, H2Code::NO_ERROR));
         assert!(
             matches!(rig.event(), Some(Event::GoingAway { code, .. }) if code == H2Code::NO_ERROR)
         );
@@ -103,7 +103,7 @@ fn a_client_resets_what_the_server_will_not_process() {
         assert_eq!(rig.conn.capacity(), 0);
         let refused = rig.conn.open(rig.now, &request("GET"), true);
         assert_eq!(refused, Err(Misuse::ConnectionClosed));
-        rig.says(&goaway(1, H2Code::NO_ERROR));
+        rig.sends(&goaway(1, H2Code::NO_ERROR));
         for id in [3, 5] {
             match rig.event() {
                 Some(Event::StreamReset { stream, reset }) => {
@@ -113,7 +113,7 @@ fn a_client_resets_what_the_server_will_not_process() {
                 other => panic!("{other:?}"),
             }
         }
-        rig.says(&headers(1, OK, true));
+        rig.sends(&headers(1, OK, true));
         rig.response(1);
         let closed = rig.event();
         assert!(
@@ -130,8 +130,8 @@ fn a_client_resets_what_the_server_will_not_process() {
 fn a_goaway_that_takes_back_what_it_gave_up_is_an_error() {
     let mut rig = Rig::client(Cut::Whole);
     rig.get();
-    rig.says(&goaway(1, H2Code::NO_ERROR));
-    rig.says(&goaway(3, H2Code::NO_ERROR));
+    rig.sends(&goaway(1, H2Code::NO_ERROR));
+    rig.sends(&goaway(3, H2Code::NO_ERROR));
     rig.expects_close(H2Code::PROTOCOL_ERROR, "RFC 9113 section 6.8");
 }
 
@@ -140,9 +140,9 @@ fn requests_and_age_drain_a_server_and_idleness_closes_it() {
     let mut config = Config::default();
     config.limits.requests_per_connection_max = 2;
     let mut rig = Rig::server_with(config, Cut::Whole);
-    rig.says(&headers(1, GET, true));
+    rig.sends(&headers(1, GET, true));
     rig.is_quiet("one of two");
-    rig.says(&headers(3, GET, true));
+    rig.sends(&headers(3, GET, true));
     assert_eq!(rig.frames()[0].kind, kind::GOAWAY);
 
     let mut config = Config::default();
@@ -155,7 +155,7 @@ fn requests_and_age_drain_a_server_and_idleness_closes_it() {
     assert_eq!(rig.frames()[0].kind, kind::GOAWAY);
 
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&headers(1, GET, true));
+    rig.sends(&headers(1, GET, true));
     rig.events();
     rig.waits(Duration::from_secs(100));
     assert!(!rig.conn.is_closed(), "an exchange is open");
@@ -173,13 +173,13 @@ fn requests_and_age_drain_a_server_and_idleness_closes_it() {
 #[test]
 fn a_peer_that_never_greets_or_never_acknowledges_is_left() {
     let mut rig = Rig::fresh(Side::Server, Config::default(), Cut::Whole);
-    rig.says(&PREFACE[..10]);
+    rig.sends(&PREFACE[..10]);
     rig.waits(Duration::from_secs(10));
     let closed = rig.expects_close(H2Code::SETTINGS_TIMEOUT, "no preface");
     assert_eq!(closed, Closed::ByUs(Violation::PrefaceTimeout));
 
     let mut rig = Rig::fresh(Side::Server, Config::default(), Cut::Whole);
-    rig.says(&[PREFACE, &settings_frame(&[])].concat());
+    rig.sends(&[PREFACE, &settings_frame(&[])].concat());
     rig.frames();
     rig.waits(Duration::from_secs(10));
     let closed = rig.expects_close(H2Code::SETTINGS_TIMEOUT, "no acknowledgement");
@@ -215,7 +215,7 @@ fn a_ping_of_ours_is_answered_once() {
     assert_eq!(sent.payload, b"12345678");
     assert!(rig.conn.awaits_pong());
     rig.waits(Duration::from_millis(40));
-    rig.says(&pong(&sent.payload));
+    rig.sends(&pong(&sent.payload));
     let Some(Event::PongReceived { opaque, round_trip }) = rig.event() else {
         panic!("the answer is told");
     };
@@ -224,7 +224,7 @@ fn a_ping_of_ours_is_answered_once() {
         (*b"12345678", Duration::from_millis(40))
     );
     assert!(!rig.conn.awaits_pong());
-    rig.says(&pong(&sent.payload));
+    rig.sends(&pong(&sent.payload));
     rig.no_event("the answer to nothing");
 }
 
@@ -335,10 +335,10 @@ fn a_peer_that_lowers_its_limit_below_what_is_open_waits_for_them() {
     let mut rig = Rig::client(Cut::Whole);
     rig.get();
     rig.get();
-    rig.says(&settings_frame(&[Setting::MaxConcurrentStreams(1)]));
+    rig.sends(&settings_frame(&[Setting::MaxConcurrentStreams(1)]));
     assert_eq!(rig.conn.capacity(), 0);
-    rig.says(&headers(1, OK, true));
+    rig.sends(&headers(1, OK, true));
     assert_eq!(rig.conn.capacity(), 0);
-    rig.says(&headers(3, OK, true));
+    rig.sends(&headers(3, OK, true));
     assert_eq!(rig.conn.capacity(), 1);
 }

@@ -168,7 +168,7 @@ fn each_broken_connection_rule_is_answered_with_its_code() {
     for (why, bytes, code) in cases {
         however_it_is_cut(|cut| {
             let mut rig = Rig::server(cut);
-            rig.says(&bytes);
+            rig.sends(&bytes);
             let closed = rig.expects_close(code, why);
             assert!(matches!(closed, Closed::ByUs(_)), "{why}: {closed:?}");
         });
@@ -256,10 +256,10 @@ fn each_broken_stream_rule_resets_its_stream_only() {
     for (why, bytes, code) in cases {
         however_it_is_cut(|cut| {
             let mut rig = Rig::server(cut);
-            rig.says(&bytes);
+            rig.sends(&bytes);
             rig.expects_reset(1, code, why);
             rig.events();
-            rig.says(&headers(3, GET, true));
+            rig.sends(&headers(3, GET, true));
             rig.request(3);
             rig.is_quiet(why);
         });
@@ -270,19 +270,19 @@ fn each_broken_stream_rule_resets_its_stream_only() {
 fn frames_on_a_stream_that_ended_for_both_sides() {
     let ended = || {
         let mut rig = Rig::server(Cut::Whole);
-        rig.says(&headers(1, GET, true));
+        rig.sends(&headers(1, GET, true));
         rig.respond(1, &[], true);
         rig.frames();
         rig.events();
         rig
     };
     let mut rig = ended();
-    rig.says(&[window_update(1, 1), rst(1, H2Code::CANCEL), priority(1, 0)].concat());
+    rig.sends(&[window_update(1, 1), rst(1, H2Code::CANCEL), priority(1, 0)].concat());
     rig.is_quiet("they crossed our end");
     rig.no_event("the exchange is over");
     for late in [headers(1, GET, true), body(1, b"x", true)] {
         let mut rig = ended();
-        rig.says(&late);
+        rig.sends(&late);
         rig.expects_close(H2Code::STREAM_CLOSED, "RFC 9113 section 5.1");
     }
 }
@@ -290,9 +290,9 @@ fn frames_on_a_stream_that_ended_for_both_sides() {
 #[test]
 fn a_stream_that_the_peer_has_reset_stays_reset() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&[headers(1, POST, false), rst(1, H2Code::CANCEL)].concat());
+    rig.sends(&[headers(1, POST, false), rst(1, H2Code::CANCEL)].concat());
     assert_eq!(rig.events().len(), 2);
-    rig.says(&body(1, b"x", true));
+    rig.sends(&body(1, b"x", true));
     rig.expects_reset(1, H2Code::STREAM_CLOSED, "RFC 9113 section 5.1");
     rig.no_event("the user knows already");
 }
@@ -301,10 +301,10 @@ fn a_stream_that_the_peer_has_reset_stays_reset() {
 fn unknown_frames_and_settings_are_ignored() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);
-        rig.says(&frame(0xaa, 0xff, 7, b"whatever"));
-        rig.says(&frame(kind::ALTSVC, 0, 0, b"alt"));
+        rig.sends(&frame(0xaa, 0xff, 7, b"whatever"));
+        rig.sends(&frame(kind::ALTSVC, 0, 0, b"alt"));
         rig.is_quiet("RFC 9113 section 5.5");
-        rig.says(&frame(kind::SETTINGS, 0, 0, &[0xfe, 1, 2, 3, 4, 5]));
+        rig.sends(&frame(kind::SETTINGS, 0, 0, &[0xfe, 1, 2, 3, 4, 5]));
         let ack = rig.expects(kind::SETTINGS, 0, "acknowledged all the same");
         assert_eq!(ack.flags, flag::ACK);
     });
@@ -314,8 +314,8 @@ fn unknown_frames_and_settings_are_ignored() {
 fn an_unknown_frame_inside_a_header_block_is_a_connection_error() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);
-        rig.says(&frame(kind::HEADERS, 0, 1, &block(GET)));
-        rig.says(&frame(0xaa, 0, 1, b"whatever"));
+        rig.sends(&frame(kind::HEADERS, 0, 1, &block(GET)));
+        rig.sends(&frame(0xaa, 0, 1, b"whatever"));
         rig.expects_close(H2Code::PROTOCOL_ERROR, "RFC 9113 section 5.5");
     });
 }
@@ -325,13 +325,13 @@ fn the_preface_may_come_in_pieces_and_must_be_the_preface() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::fresh(Side::Server, Config::default(), cut);
         rig.frames();
-        rig.says(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+        rig.sends(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n");
         let closed = rig.expects_close(H2Code::PROTOCOL_ERROR, "RFC 9113 section 3.4");
         assert_eq!(closed, Closed::ByUs(Violation::PrefaceInvalid));
 
         let mut rig = Rig::fresh(Side::Server, Config::default(), cut);
-        rig.says(PREFACE);
-        rig.says(&ping([0; 8]));
+        rig.sends(PREFACE);
+        rig.sends(&ping([0; 8]));
         rig.expects_close(H2Code::PROTOCOL_ERROR, "SETTINGS must be first");
     });
 }
@@ -339,7 +339,7 @@ fn the_preface_may_come_in_pieces_and_must_be_the_preface() {
 #[test]
 fn a_server_that_greets_with_something_else_is_left() {
     let mut rig = Rig::fresh(Side::Client, Config::default(), Cut::EveryByte);
-    rig.says(&headers(1, OK, true));
+    rig.sends(&headers(1, OK, true));
     rig.expects_close(H2Code::PROTOCOL_ERROR, "SETTINGS must be first");
 }
 
@@ -373,7 +373,7 @@ fn a_client_holds_a_server_to_its_side_of_the_rules() {
         however_it_is_cut(|cut| {
             let mut rig = Rig::client(cut);
             rig.get();
-            rig.says(&bytes);
+            rig.sends(&bytes);
             rig.expects_close(code, why);
         });
     }
@@ -392,7 +392,7 @@ fn a_client_holds_a_server_to_its_side_of_the_rules() {
             let mut rig = Rig::client(cut);
             rig.get();
             rig.frames();
-            rig.says(&bytes);
+            rig.sends(&bytes);
             rig.expects_reset(1, H2Code::PROTOCOL_ERROR, why);
         });
     }
@@ -404,10 +404,10 @@ fn more_data_than_a_window_allows_is_an_error_of_that_window() {
     config.windows.stream_initial = 10;
     config.windows.auto = false;
     let mut rig = Rig::server_with(config, Cut::EveryByte);
-    rig.says(&headers(1, POST, false));
-    rig.says(&body(1, &[0; 10], false));
+    rig.sends(&headers(1, POST, false));
+    rig.sends(&body(1, &[0; 10], false));
     rig.is_quiet("ten bytes were granted, and bind us before the acknowledgement");
-    rig.says(&body(1, b"x", false));
+    rig.sends(&body(1, b"x", false));
     rig.expects_reset(1, H2Code::FLOW_CONTROL_ERROR, "the eleventh");
 
     let mut config = Config::default();
@@ -415,12 +415,12 @@ fn more_data_than_a_window_allows_is_an_error_of_that_window() {
     config.windows.stream_initial = 1 << 20;
     config.windows.memory_budget = 0;
     let mut rig = Rig::server_with(config, Cut::Whole);
-    rig.says(&headers(1, POST, false));
+    rig.sends(&headers(1, POST, false));
     for _ in 0..3 {
-        rig.says(&body(1, &[0; 16_384], false));
+        rig.sends(&body(1, &[0; 16_384], false));
     }
-    rig.says(&body(1, &[0; 16_383], false));
+    rig.sends(&body(1, &[0; 16_383], false));
     rig.is_quiet("65,535 bytes are every connection's");
-    rig.says(&body(1, b"x", false));
+    rig.sends(&body(1, b"x", false));
     rig.expects_close(H2Code::FLOW_CONTROL_ERROR, "one more");
 }

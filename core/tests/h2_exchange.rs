@@ -24,7 +24,7 @@ fn a_server_says_settings_first_and_raises_the_connection_window() {
 fn a_get_is_answered_with_headers_and_data_that_ends_the_stream() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);
-        rig.says(&headers(1, GET, true));
+        rig.sends(&headers(1, GET, true));
         let (head, end) = rig.request(1);
         assert_eq!((head.method(), head.path()), (&b"GET"[..], Some(&b"/"[..])));
         assert!(end);
@@ -59,9 +59,9 @@ fn a_client_gets_head_body_and_end() {
         assert_eq!(id, 1);
         let request = rig.expects(kind::HEADERS, 1, "the request");
         assert_eq!(request.flags, flag::END_HEADERS | flag::END_STREAM);
-        rig.says(&headers(1, &with(OK, &[("content-length", "6")]), false));
-        rig.says(&body(1, b"abc", false));
-        rig.says(&body(1, b"def", true));
+        rig.sends(&headers(1, &with(OK, &[("content-length", "6")]), false));
+        rig.sends(&body(1, b"abc", false));
+        rig.sends(&body(1, b"def", true));
         let (head, end) = rig.response(1);
         assert_eq!((head.status, end), (200, false));
         match rig.event() {
@@ -79,9 +79,9 @@ fn a_client_gets_head_body_and_end() {
 fn trailers_end_the_exchange_on_both_sides() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);
-        rig.says(&headers(1, POST, false));
-        rig.says(&body(1, b"abc", false));
-        rig.says(&headers(1, &[("checksum", "1")], true));
+        rig.sends(&headers(1, POST, false));
+        rig.sends(&body(1, b"abc", false));
+        rig.sends(&headers(1, &[("checksum", "1")], true));
         let (_, end) = rig.request(1);
         assert!(!end);
         assert!(matches!(
@@ -117,7 +117,7 @@ fn trailers_end_the_exchange_on_both_sides() {
 #[test]
 fn an_end_that_comes_in_the_same_turn_rides_on_the_data() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&headers(1, GET, true));
+    rig.sends(&headers(1, GET, true));
     rig.respond(1, &[], false);
     rig.send(1, "some", false);
     rig.send(1, "thing", false);
@@ -135,7 +135,7 @@ fn an_end_that_comes_in_the_same_turn_rides_on_the_data() {
 #[test]
 fn an_end_that_comes_later_is_an_empty_data_frame() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&headers(1, GET, true));
+    rig.sends(&headers(1, GET, true));
     rig.respond(1, &[], false);
     rig.send(1, "some", false);
     assert_eq!(rig.frames().len(), 2);
@@ -149,8 +149,8 @@ fn interim_responses_come_before_the_final_one() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::client(cut);
         rig.get();
-        rig.says(&headers(1, &[(":status", "103"), ("link", "</a>")], false));
-        rig.says(&headers(1, OK, true));
+        rig.sends(&headers(1, &[(":status", "103"), ("link", "</a>")], false));
+        rig.sends(&headers(1, OK, true));
         assert!(matches!(
             rig.event(),
             Some(Event::InterimReceived { head, .. }) if head.status == 103
@@ -159,7 +159,7 @@ fn interim_responses_come_before_the_final_one() {
         assert_eq!((head.status, end), (200, true));
     });
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&headers(1, GET, true));
+    rig.sends(&headers(1, GET, true));
     let early = response(103, &[("link", "</a>")]);
     rig.conn.send_interim(rig.now, StreamId(1), &early).unwrap();
     rig.respond(1, &[], true);
@@ -174,7 +174,7 @@ fn interim_responses_come_before_the_final_one() {
 fn a_response_to_head_has_a_content_length_and_no_body() {
     let mut rig = Rig::client(Cut::Whole);
     rig.conn.open(rig.now, &request("HEAD"), true).unwrap();
-    rig.says(&headers(1, &with(OK, &[("content-length", "9")]), true));
+    rig.sends(&headers(1, &with(OK, &[("content-length", "9")]), true));
     let (head, end) = rig.response(1);
     assert_eq!((head.content_length(), end), (Some(9), true));
     assert_eq!(rig.conn.active(), 0);
@@ -185,8 +185,8 @@ fn a_body_that_does_not_fit_its_content_length_is_a_stream_error() {
     however_it_is_cut(|cut| {
         for (data, end) in [(&b"toolong"[..], false), (b"ab", true)] {
             let mut rig = Rig::server(cut);
-            rig.says(&headers(1, &with(POST, &[("content-length", "3")]), false));
-            rig.says(&body(1, data, end));
+            rig.sends(&headers(1, &with(POST, &[("content-length", "3")]), false));
+            rig.sends(&body(1, data, end));
             rig.expects_reset(1, H2Code::PROTOCOL_ERROR, "RFC 9113 section 8.1.1");
             let reset = rig.events().pop();
             assert!(
@@ -204,7 +204,7 @@ fn a_body_that_does_not_fit_its_content_length_is_a_stream_error() {
 #[test]
 fn our_own_body_must_fit_its_content_length_too() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&headers(1, GET, true));
+    rig.sends(&headers(1, GET, true));
     rig.respond(1, &[("content-length", "3")], false);
     let send = |rig: &mut Rig, data: &'static str, end| {
         rig.conn.send_body(rig.now, StreamId(1), data.into(), end)
@@ -224,11 +224,11 @@ fn an_answer_in_one_is_what_its_head_and_its_body_are_by_themselves() {
         let head = response(200, &[("content-length", &length)]);
         if busy {
             // Its body waits for a window, and with it all streams of equal urgency.
-            rig.says(&headers(1, GET, true));
+            rig.sends(&headers(1, GET, true));
             rig.respond(1, &[], false);
             rig.send(1, vec![b'y'; 65_000], false);
         }
-        rig.says(&headers(3, GET, !half_open));
+        rig.sends(&headers(3, GET, !half_open));
         let (now, stream) = (rig.now, StreamId(3));
         if in_one {
             rig.conn.answer(now, stream, &head, body.into()).unwrap();
@@ -256,7 +256,7 @@ fn an_answer_in_one_is_what_its_head_and_its_body_are_by_themselves() {
 #[test]
 fn an_answer_in_one_must_fit_its_content_length_or_nothing_is_sent() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&headers(1, GET, true));
+    rig.sends(&headers(1, GET, true));
     rig.frames();
     let head = response(200, &[("content-length", "3")]);
     for body in ["", "no", "four"] {
@@ -279,7 +279,7 @@ fn extended_connect_needs_the_servers_setting_on_both_sides() {
         (":path", "/chat"),
     ];
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&headers(1, &connect, false));
+    rig.sends(&headers(1, &connect, false));
     rig.expects_reset(1, H2Code::PROTOCOL_ERROR, "it was not offered");
 
     let config = Config {
@@ -287,7 +287,7 @@ fn extended_connect_needs_the_servers_setting_on_both_sides() {
         ..Config::default()
     };
     let mut rig = Rig::server_with(config, Cut::Whole);
-    rig.says(&headers(1, &connect, false));
+    rig.sends(&headers(1, &connect, false));
     let (head, end) = rig.request(1);
     assert_eq!((head.protocol(), end), (Some(&b"websocket"[..]), false));
     rig.respond(1, &[], false);
@@ -309,11 +309,11 @@ fn a_header_section_on_a_tunnel_is_a_stream_error() {
     let connect = [(":method", "CONNECT"), (":authority", "example.org:443")];
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);
-        rig.says(&headers(1, &connect, false));
+        rig.sends(&headers(1, &connect, false));
         rig.request(1);
         rig.respond(1, &[], false);
         rig.frames();
-        rig.says(&headers(1, &[("a", "b")], true));
+        rig.sends(&headers(1, &[("a", "b")], true));
         rig.expects_reset(1, H2Code::PROTOCOL_ERROR, "RFC 9113 section 8.5");
     });
 }
@@ -323,14 +323,14 @@ fn a_client_may_open_as_many_streams_as_the_lower_limit_says() {
     let two = [Setting::MaxConcurrentStreams(2)];
     let mut rig = Rig::fresh(Side::Client, Config::default(), Cut::Whole);
     assert_eq!(rig.conn.capacity(), 1, "before the peer's SETTINGS");
-    rig.says(&settings_frame(&two));
+    rig.sends(&settings_frame(&two));
     assert_eq!(rig.conn.capacity(), 2);
     assert!(matches!(rig.event(), Some(Event::CapacityChanged)));
     rig.get();
     rig.get();
     let refused = rig.conn.open(rig.now, &request("GET"), true);
     assert_eq!(refused, Err(Misuse::NoCapacity));
-    rig.says(&[headers(1, OK, true), headers(3, OK, true)].concat());
+    rig.sends(&[headers(1, OK, true), headers(3, OK, true)].concat());
     let changes = rig
         .events()
         .iter()
@@ -338,7 +338,7 @@ fn a_client_may_open_as_many_streams_as_the_lower_limit_says() {
         .count();
     assert_eq!(changes, 1, "two streams ended in one read");
     assert_eq!(rig.conn.capacity(), 2);
-    rig.says(&settings_frame(&[Setting::MaxConcurrentStreams(0)]));
+    rig.sends(&settings_frame(&[Setting::MaxConcurrentStreams(0)]));
     assert_eq!(rig.conn.capacity(), 0);
     assert!(matches!(rig.event(), Some(Event::CapacityChanged)));
 }
@@ -348,7 +348,7 @@ fn refused_streams_are_unprocessed_and_cancelled_ones_are_not() {
     for (code, unprocessed) in [(H2Code::REFUSED_STREAM, true), (H2Code::CANCEL, false)] {
         let mut rig = Rig::client(Cut::Whole);
         rig.get();
-        rig.says(&rst(1, code));
+        rig.sends(&rst(1, code));
         match rig.event() {
             Some(Event::StreamReset { reset, .. }) => {
                 assert_eq!(reset.by, ResetBy::Peer(code));
@@ -372,11 +372,11 @@ fn what_comes_after_our_reset_is_ignored_and_keeps_hpack_in_step() {
         // The late response puts a field into the table that the next one refers to.
         let mut block = vec![0x88];
         block.extend_from_slice(&[0x40, 1, b'a', 1, b'b']);
-        rig.says(&frame(kind::HEADERS, flag::END_HEADERS, 1, &block));
+        rig.sends(&frame(kind::HEADERS, flag::END_HEADERS, 1, &block));
         assert!(matches!(rig.event(), Some(Event::CapacityChanged)));
-        rig.says(&body(1, b"late", true));
+        rig.sends(&body(1, b"late", true));
         rig.no_event("nobody waits for it");
-        rig.says(&frame(
+        rig.sends(&frame(
             kind::HEADERS,
             flag::END_HEADERS | flag::END_STREAM,
             3,
@@ -393,15 +393,15 @@ fn what_comes_after_our_reset_is_ignored_and_keeps_hpack_in_step() {
 fn a_body_that_nobody_reads_behind_a_complete_response_is_declined_without_error() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);
-        rig.says(&headers(1, POST, false));
+        rig.sends(&headers(1, POST, false));
         rig.request(1);
         rig.respond(1, &[], true);
         rig.conn.handler_done(StreamId(1));
         rig.expects(kind::HEADERS, 1, "the response");
         rig.is_quiet("the body may be small and on its way");
-        rig.says(&body(1, b"more to come", false));
+        rig.sends(&body(1, b"more to come", false));
         rig.expects_reset(1, H2Code::NO_ERROR, "RFC 9113 section 8.1");
-        rig.says(&body(1, b"sent before it saw that", true));
+        rig.sends(&body(1, b"sent before it saw that", true));
         rig.is_quiet("what comes late is ignored");
         rig.no_event("nobody is there to hear it");
     });
@@ -412,16 +412,16 @@ fn a_small_body_behind_a_complete_response_and_one_that_is_read_are_let_in() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);
         for id in [1, 3] {
-            rig.says(&headers(id, POST, false));
+            rig.sends(&headers(id, POST, false));
             rig.request(id);
             rig.respond(id, &[], true);
             rig.expects(kind::HEADERS, id, "the response");
         }
         rig.conn.handler_done(StreamId(1));
-        rig.says(&body(1, b"small", true));
+        rig.sends(&body(1, b"small", true));
         rig.is_quiet("it is whole");
-        rig.says(&body(3, b"its handler", false));
-        rig.says(&body(3, b" reads on", true));
+        rig.sends(&body(3, b"its handler", false));
+        rig.sends(&body(3, b" reads on", true));
         rig.conn.handler_done(StreamId(3));
         rig.is_quiet("it was read");
         assert_eq!(rig.conn.active(), 0);

@@ -24,14 +24,14 @@ fn data_frames(rig: &mut Rig) -> Vec<(u32, usize, bool)> {
 fn a_body_stops_at_the_stream_window_and_goes_on_with_it() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);
-        rig.says(&settings_frame(&[Setting::InitialWindowSize(10)]));
-        rig.says(&headers(1, GET, true));
+        rig.sends(&settings_frame(&[Setting::InitialWindowSize(10)]));
+        rig.sends(&headers(1, GET, true));
         rig.respond(1, &[], false);
         rig.send(1, vec![b'x'; 25], true);
         assert_eq!(data_frames(&mut rig), [(1, 10, false)]);
-        rig.says(&window_update(1, 14));
+        rig.sends(&window_update(1, 14));
         assert_eq!(data_frames(&mut rig), [(1, 14, false)]);
-        rig.says(&window_update(1, 5));
+        rig.sends(&window_update(1, 5));
         assert_eq!(data_frames(&mut rig), [(1, 1, true)]);
         assert_eq!(rig.conn.active(), 0);
     });
@@ -40,58 +40,58 @@ fn a_body_stops_at_the_stream_window_and_goes_on_with_it() {
 #[test]
 fn a_body_stops_at_the_connection_window_and_goes_on_with_it() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&settings_frame(&[Setting::InitialWindowSize(1 << 20)]));
-    rig.says(&headers(1, GET, true));
+    rig.sends(&settings_frame(&[Setting::InitialWindowSize(1 << 20)]));
+    rig.sends(&headers(1, GET, true));
     rig.respond(1, &[], false);
     rig.send(1, vec![b'x'; 70_000], true);
     let sent: usize = data_frames(&mut rig).iter().map(|frame| frame.1).sum();
     assert_eq!(sent, 65_535);
     assert_eq!(rig.conn.connection_quota(), 0);
-    rig.says(&window_update(0, 10_000));
+    rig.sends(&window_update(0, 10_000));
     assert_eq!(data_frames(&mut rig), [(1, 4_465, true)]);
 }
 
 #[test]
 fn a_shrunk_setting_makes_the_window_negative_and_nothing_is_sent_until_it_is_not() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&headers(1, GET, true));
+    rig.sends(&headers(1, GET, true));
     rig.respond(1, &[], false);
     rig.send(1, vec![b'x'; 100_000], true);
     let sent: usize = data_frames(&mut rig).iter().map(|frame| frame.1).sum();
     assert_eq!(sent, 65_535);
-    rig.says(&window_update(0, 1 << 20));
-    rig.says(&settings_frame(&[Setting::InitialWindowSize(65_435)]));
+    rig.sends(&window_update(0, 1 << 20));
+    rig.sends(&settings_frame(&[Setting::InitialWindowSize(65_435)]));
     rig.expects(
         kind::SETTINGS,
         0,
         "only the acknowledgement: the window is -100",
     );
-    rig.says(&window_update(1, 100));
+    rig.sends(&window_update(1, 100));
     rig.is_quiet("zero is not a window");
-    rig.says(&window_update(1, 1));
+    rig.sends(&window_update(1, 1));
     assert_eq!(data_frames(&mut rig), [(1, 1, false)]);
-    rig.says(&settings_frame(&[Setting::InitialWindowSize(65_440)]));
+    rig.sends(&settings_frame(&[Setting::InitialWindowSize(65_440)]));
     assert_eq!(data_frames(&mut rig), [(1, 5, false)]);
 }
 
 #[test]
 fn a_setting_that_overflows_a_window_is_a_flow_control_error() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&headers(1, GET, true));
-    rig.says(&window_update(1, 1));
-    rig.says(&settings_frame(&[Setting::InitialWindowSize(0x7fff_ffff)]));
+    rig.sends(&headers(1, GET, true));
+    rig.sends(&window_update(1, 1));
+    rig.sends(&settings_frame(&[Setting::InitialWindowSize(0x7fff_ffff)]));
     rig.expects_close(H2Code::FLOW_CONTROL_ERROR, "RFC 9113 section 6.9.2");
 }
 
 #[test]
 fn no_data_frame_is_larger_than_the_peer_takes() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&window_update(0, 1 << 20));
-    rig.says(&settings_frame(&[
+    rig.sends(&window_update(0, 1 << 20));
+    rig.sends(&settings_frame(&[
         Setting::InitialWindowSize(1 << 20),
         Setting::MaxFrameSize(1 << 20),
     ]));
-    rig.says(&headers(1, GET, true));
+    rig.sends(&headers(1, GET, true));
     rig.respond(1, &[], false);
     rig.send(1, vec![b'x'; 40_000], true);
     let frames = data_frames(&mut rig);
@@ -105,11 +105,11 @@ fn no_data_frame_is_larger_than_the_peer_takes() {
 fn one_byte_data_costs_at_most_one_update_per_16_kib() {
     let mut rig = Rig::server(Cut::Whole);
     rig.reads_bodies = true;
-    rig.says(&headers(1, POST, false));
+    rig.sends(&headers(1, POST, false));
     let mut updates = 0;
     let bytes = 64 * 1024;
     for _ in 0..bytes {
-        rig.says(&body(1, b"x", false));
+        rig.sends(&body(1, b"x", false));
         rig.events();
         updates += rig.frames().len();
     }
@@ -121,9 +121,9 @@ fn one_byte_data_costs_at_most_one_update_per_16_kib() {
 #[test]
 fn a_reader_that_takes_nothing_gets_no_more_than_its_window() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&headers(1, POST, false));
+    rig.sends(&headers(1, POST, false));
     for _ in 0..4 {
-        rig.says(&body(1, &[0; 16_384], false));
+        rig.sends(&body(1, &[0; 16_384], false));
     }
     rig.events();
     rig.is_quiet("64 KiB are unread");
@@ -144,12 +144,12 @@ fn padding_is_given_back_and_delivered_to_nobody() {
         config.windows.auto = false;
         let mut rig = Rig::server_with(config, cut);
         rig.reads_bodies = true;
-        rig.says(&headers(1, POST, false));
+        rig.sends(&headers(1, POST, false));
         let mut payload = vec![255];
         payload.extend_from_slice(b"body");
         payload.extend_from_slice(&[0; 255]);
         for _ in 0..1_000 {
-            rig.says(&frame(kind::DATA, flag::PADDED, 1, &payload));
+            rig.sends(&frame(kind::DATA, flag::PADDED, 1, &payload));
             rig.events();
         }
         assert!(
@@ -170,12 +170,12 @@ fn padding_is_given_back_and_delivered_to_nobody() {
 #[test]
 fn data_for_closed_streams_never_leaks_the_connection_window() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&headers(1, POST, false));
+    rig.sends(&headers(1, POST, false));
     rig.conn.reset(rig.now, StreamId(1), H2Code::CANCEL);
     rig.events();
     let mut granted = 0_u64;
     for _ in 0..4_000 {
-        rig.says(&body(1, &[0; 16_384], false));
+        rig.sends(&body(1, &[0; 16_384], false));
         granted += rig
             .frames()
             .iter()
@@ -193,9 +193,9 @@ fn data_for_closed_streams_never_leaks_the_connection_window() {
 #[test]
 fn unread_bytes_of_a_stream_that_ends_early_go_back_to_the_connection() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&[headers(1, POST, false), body(1, &[0; 9_000], false)].concat());
+    rig.sends(&[headers(1, POST, false), body(1, &[0; 9_000], false)].concat());
     assert_eq!(rig.conn.connection_window().unread, 9_000);
-    rig.says(&rst(1, H2Code::CANCEL));
+    rig.sends(&rst(1, H2Code::CANCEL));
     assert_eq!(rig.conn.connection_window().unread, 0);
     rig.conn.consume(rig.now, StreamId(1), 9_000);
     assert_eq!(rig.conn.connection_window().unread, 0, "and only once");
@@ -204,7 +204,7 @@ fn unread_bytes_of_a_stream_that_ends_early_go_back_to_the_connection() {
 #[test]
 fn send_room_closes_and_opens_with_an_event() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&headers(1, GET, true));
+    rig.sends(&headers(1, GET, true));
     rig.events();
     rig.respond(1, &[], false);
     let room = 65_535 + SEND_SHUT_BYTES;
@@ -217,9 +217,9 @@ fn send_room_closes_and_opens_with_an_event() {
     assert_eq!(rig.conn.send_room(StreamId(1)), 0);
     rig.frames();
     rig.no_event("the window is shut, and more than it may hold waits");
-    rig.says(&window_update(0, 1 << 20));
+    rig.sends(&window_update(0, 1 << 20));
     rig.no_event("it is the stream's window that is shut");
-    rig.says(&window_update(1, 1 << 20));
+    rig.sends(&window_update(1, 1 << 20));
     rig.frames();
     assert!(matches!(rig.event(), Some(Event::SendReady { stream }) if stream == StreamId(1)));
     rig.no_event("once");
@@ -232,12 +232,12 @@ fn answers_that_are_read_in_a_dribble_are_ended_however_the_peer_dribbles() {
     for way in ["stream", "connection", "transport"] {
         let mut rig = Rig::server(Cut::Whole);
         if way != "stream" {
-            rig.says(&settings_frame(&[Setting::InitialWindowSize(1 << 24)]));
+            rig.sends(&settings_frame(&[Setting::InitialWindowSize(1 << 24)]));
         }
         if way == "transport" {
-            rig.says(&window_update(0, 1 << 24));
+            rig.sends(&window_update(0, 1 << 24));
         }
-        rig.says(&headers(1, GET, true));
+        rig.sends(&headers(1, GET, true));
         rig.events();
         rig.respond(1, &[], false);
         rig.send(1, vec![0; 1 << 20], true);
@@ -247,8 +247,8 @@ fn answers_that_are_read_in_a_dribble_are_ended_however_the_peer_dribbles() {
         for _ in 0..62 {
             rig.waits(Duration::from_secs(1));
             match way {
-                "stream" => rig.says(&window_update(1, 400)),
-                "connection" => rig.says(&window_update(0, 400)),
+                "stream" => rig.sends(&window_update(1, 400)),
+                "connection" => rig.sends(&window_update(0, 400)),
                 _ if rig.conn.poll_write(rig.now).is_empty() => {}
                 _ => rig.conn.poll_write(rig.now).advance(400),
             }
@@ -263,9 +263,9 @@ fn answers_that_are_read_in_a_dribble_are_ended_however_the_peer_dribbles() {
 #[test]
 fn answers_that_share_a_slow_line_are_not_ended() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&settings_frame(&[Setting::InitialWindowSize(1 << 24)]));
+    rig.sends(&settings_frame(&[Setting::InitialWindowSize(1 << 24)]));
     for id in (1..21).step_by(2) {
-        rig.says(&headers(id, GET, true));
+        rig.sends(&headers(id, GET, true));
         rig.events();
         rig.respond(id, &[("priority", "i")], false);
         rig.send(id, vec![0; 100_000], true);
@@ -274,18 +274,18 @@ fn answers_that_share_a_slow_line_are_not_ended() {
     // 2 KiB a second for ten streams, by turns.
     for _ in 0..120 {
         rig.waits(Duration::from_secs(1));
-        rig.says(&window_update(0, 2_048));
+        rig.sends(&window_update(0, 2_048));
         rig.frames();
     }
     assert_eq!(rig.conn.active(), 10);
 }
 
 fn open_three(rig: &mut Rig, priorities: [&str; 3]) {
-    rig.says(&window_update(0, 1 << 24));
-    rig.says(&settings_frame(&[Setting::InitialWindowSize(1 << 20)]));
+    rig.sends(&window_update(0, 1 << 24));
+    rig.sends(&settings_frame(&[Setting::InitialWindowSize(1 << 20)]));
     for (index, priority) in priorities.iter().enumerate() {
         let id = 1 + 2 * index as u32;
-        rig.says(&headers(id, &with(GET, &[("priority", priority)]), true));
+        rig.sends(&headers(id, &with(GET, &[("priority", priority)]), true));
     }
     for id in [1, 3, 5] {
         rig.respond(id, &[], false);
@@ -315,22 +315,22 @@ fn incremental_streams_share_frame_by_frame() {
 #[test]
 fn a_priority_update_overtakes_what_is_queued_and_reaches_streams_to_come() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&priority_update(3, "u=0"));
+    rig.sends(&priority_update(3, "u=0"));
     open_three(&mut rig, ["u=3", "u=7", "u=3"]);
-    rig.says(&priority_update(5, "u=1"));
+    rig.sends(&priority_update(5, "u=1"));
     assert_eq!(order(&mut rig), [3, 3, 3, 5, 5, 5, 1, 1, 1]);
 }
 
 #[test]
 fn what_a_response_says_of_its_priority_overrides_the_request_member_by_member() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&window_update(0, 1 << 24));
-    rig.says(&settings_frame(&[Setting::InitialWindowSize(1 << 20)]));
+    rig.sends(&window_update(0, 1 << 24));
+    rig.sends(&settings_frame(&[Setting::InitialWindowSize(1 << 20)]));
     let asked = ["u=2", "u=1, i", "u=1, i", "u=0"];
     let answered = ["u=1, i", "u=x", "i", "u=7"];
     for (index, priority) in asked.iter().enumerate() {
         let id = 1 + 2 * index as u32;
-        rig.says(&headers(id, &with(GET, &[("priority", priority)]), true));
+        rig.sends(&headers(id, &with(GET, &[("priority", priority)]), true));
     }
     for (index, priority) in answered.iter().enumerate() {
         let id = 1 + 2 * index as u32;
@@ -344,11 +344,11 @@ fn what_a_response_says_of_its_priority_overrides_the_request_member_by_member()
         "what is not understood or not said stays as it was asked for"
     );
     for id in [9, 11] {
-        rig.says(&headers(id, GET, true));
+        rig.sends(&headers(id, GET, true));
         rig.respond(id, &[("priority", "u=1")], false);
         rig.send(id, vec![0; 40_000], true);
     }
-    rig.says(&priority_update(9, "u=5"));
+    rig.sends(&priority_update(9, "u=5"));
     rig.events();
     assert_eq!(
         order(&mut rig),
@@ -361,8 +361,8 @@ fn what_a_response_says_of_its_priority_overrides_the_request_member_by_member()
 fn a_zero_window_holds_a_stream_no_longer_than_the_stall_time_even_if_it_drips() {
     for drip in [false, true] {
         let mut rig = Rig::server(Cut::Whole);
-        rig.says(&settings_frame(&[Setting::InitialWindowSize(0)]));
-        rig.says(&headers(1, GET, true));
+        rig.sends(&settings_frame(&[Setting::InitialWindowSize(0)]));
+        rig.sends(&headers(1, GET, true));
         rig.events();
         rig.respond(1, &[], false);
         rig.send(1, vec![0; 100_000], true);
@@ -370,7 +370,7 @@ fn a_zero_window_holds_a_stream_no_longer_than_the_stall_time_even_if_it_drips()
         for _ in 0..29 {
             rig.waits(Duration::from_secs(1));
             if drip {
-                rig.says(&window_update(1, 1));
+                rig.sends(&window_update(1, 1));
                 rig.frames();
             }
             rig.no_event("not yet");
@@ -389,15 +389,15 @@ fn a_zero_window_holds_a_stream_no_longer_than_the_stall_time_even_if_it_drips()
 #[test]
 fn a_peer_that_takes_enough_is_not_stalled() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&settings_frame(&[Setting::InitialWindowSize(0)]));
-    rig.says(&headers(1, GET, true));
+    rig.sends(&settings_frame(&[Setting::InitialWindowSize(0)]));
+    rig.sends(&headers(1, GET, true));
     rig.events();
     rig.respond(1, &[], false);
     rig.send(1, vec![0; 200_000], true);
-    rig.says(&window_update(0, 1 << 20));
+    rig.sends(&window_update(0, 1 << 20));
     for _ in 0..90 {
         rig.waits(Duration::from_secs(1));
-        rig.says(&window_update(1, 2_000));
+        rig.sends(&window_update(1, 2_000));
         rig.frames();
     }
     rig.no_event("2 kB a second is twice the least");
@@ -410,14 +410,14 @@ fn a_peer_that_has_not_acknowledged_may_use_the_default_window_and_no_more() {
         config.windows.stream_initial = 1_000;
         config.windows.auto = false;
         let mut rig = Rig::fresh(Side::Server, config, Cut::Whole);
-        rig.says(&[PREFACE, &settings_frame(&[]), &headers(1, POST, false)].concat());
+        rig.sends(&[PREFACE, &settings_frame(&[]), &headers(1, POST, false)].concat());
         rig.frames();
         for piece in vec![0; bytes].chunks(16_384) {
-            rig.says(&body(1, piece, false));
+            rig.sends(&body(1, piece, false));
         }
         if fits {
             rig.is_quiet("RFC 9113 section 6.9.2");
-            rig.says(&settings_ack());
+            rig.sends(&settings_ack());
             rig.events();
             rig.conn.consume(rig.now, StreamId(1), bytes);
             let update = rig.expects(kind::WINDOW_UPDATE, 1, "back to a thousand");
@@ -440,7 +440,7 @@ fn an_announced_length_opens_the_window_before_the_body_fills_it() {
         rig.get();
         rig.frames();
         let head = [(":status", "200"), ("content-length", length)];
-        rig.says(&headers(1, &head, false));
+        rig.sends(&headers(1, &head, false));
         match increment {
             Some(increment) => {
                 let update = rig.expects(kind::WINDOW_UPDATE, 1, "at the head");
@@ -459,6 +459,6 @@ fn an_announced_length_does_not_move_a_fixed_window() {
     rig.get();
     rig.frames();
     let head = [(":status", "200"), ("content-length", "67108864")];
-    rig.says(&headers(1, &head, false));
+    rig.sends(&headers(1, &head, false));
     rig.is_quiet("64 KiB was asked for");
 }

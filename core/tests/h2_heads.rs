@@ -27,8 +27,8 @@ fn headers(stream: u32, block: &[u8]) -> Vec<u8> {
     frame
 }
 
-fn is_asked(rig: &mut Rig, stream: u32, block: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
-    rig.says(&headers(stream, block));
+fn reads_request(rig: &mut Rig, stream: u32, block: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    rig.sends(&headers(stream, block));
     match rig.event() {
         Some(Event::RequestReceived {
             stream: id, head, ..
@@ -53,14 +53,14 @@ fn a_block_that_comes_again_under_a_larger_table_is_entered_into_it() {
     however_it_is_cut(|cut: Cut| {
         let mut rig = Rig::server(cut);
         let expected = [(b"x".to_vec(), b"y".to_vec())];
-        is_asked(&mut rig, 1, &[&[TO_NOTHING], ENTERS].concat());
+        reads_request(&mut rig, 1, &[&[TO_NOTHING], ENTERS].concat());
         for stream in [3, 5, 7] {
-            assert_eq!(is_asked(&mut rig, stream, ENTERS), expected);
+            assert_eq!(reads_request(&mut rig, stream, ENTERS), expected);
         }
         let resize = [&TO_4096[..], &[0x82, 0x86, 0x84, 0x01, 1, b'a']].concat();
-        is_asked(&mut rig, 9, &resize);
-        assert_eq!(is_asked(&mut rig, 11, ENTERS), expected);
-        assert_eq!(is_asked(&mut rig, 13, NAMES_IT), expected);
+        reads_request(&mut rig, 9, &resize);
+        assert_eq!(reads_request(&mut rig, 11, ENTERS), expected);
+        assert_eq!(reads_request(&mut rig, 13, NAMES_IT), expected);
         assert!(rig.event().is_none(), "nothing else happened");
     });
 }

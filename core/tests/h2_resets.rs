@@ -16,8 +16,8 @@ const RTT: Duration = Duration::from_millis(100);
 fn client(limit: u32, cut: Cut) -> Rig {
     let mut rig = Rig::fresh(Side::Client, Config::default(), cut);
     rig.waits(RTT);
-    rig.says(&settings_frame(&[Setting::MaxConcurrentStreams(limit)]));
-    rig.says(&settings_ack());
+    rig.sends(&settings_frame(&[Setting::MaxConcurrentStreams(limit)]));
+    rig.sends(&settings_ack());
     rig.frames();
     rig.events();
     rig
@@ -41,10 +41,10 @@ fn an_aborted_streams_slot_is_not_used_again_until_the_peer_has_seen_the_reset()
             (kind::RST_STREAM, kind::PING)
         );
         rig.waits(RTT - Duration::from_millis(1));
-        rig.says(&headers(3, &[(":status", "200")], false));
+        rig.sends(&headers(3, &[(":status", "200")], false));
         assert_eq!(rig.conn.capacity(), 0, "it may have crossed the reset");
         rig.waits(Duration::from_millis(1));
-        rig.says(&body(3, b"later", false));
+        rig.sends(&body(3, b"later", false));
         assert_eq!(rig.conn.capacity(), 1, "one round trip later");
         assert_eq!(rig.get(), 5);
     });
@@ -60,7 +60,7 @@ fn the_answer_to_the_ping_gives_the_slots_back() {
         let frames = rig.frames();
         rig.waits(Duration::from_millis(50));
         assert_eq!(rig.conn.capacity(), 0);
-        rig.says(&pong(&frames[1].payload));
+        rig.sends(&pong(&frames[1].payload));
         assert_eq!(rig.conn.capacity(), 1);
     });
 }

@@ -7,7 +7,7 @@ mod rig;
 use rig::*;
 use std::time::Duration;
 use trunkline_core::error::{Closed, H2Code, Misuse, Violation};
-use trunkline_core::h2::frame::{AltSvc, Setting, kind};
+use trunkline_core::h2::frame::{AltSvcFrame, Setting, kind};
 use trunkline_core::http::{Event, Side, StreamId};
 use trunkline_core::limits::Config;
 
@@ -18,9 +18,9 @@ fn telling(cut: Cut) -> Rig {
         ..Config::default()
     };
     let mut rig = Rig::fresh(Side::Server, config, cut);
-    rig.says(PREFACE);
-    rig.says(&settings_frame(&[Setting::InitialWindowSize(80_000)]));
-    rig.says(&settings_ack());
+    rig.sends(PREFACE);
+    rig.sends(&settings_frame(&[Setting::InitialWindowSize(80_000)]));
+    rig.sends(&settings_ack());
     rig.frames();
     rig
 }
@@ -33,7 +33,7 @@ fn settled(cut: Cut) -> Rig {
 }
 
 #[test]
-fn settings_of_the_peer_and_acknowledgements_are_told() {
+fn settings_of_the_peer_and_acknowledgements_are_reported() {
     however_it_is_cut(|cut| {
         let mut rig = telling(cut);
         assert!(matches!(rig.event(), Some(Event::SettingsReceived)));
@@ -43,7 +43,7 @@ fn settings_of_the_peer_and_acknowledgements_are_told() {
             rig.event(),
             Some(Event::SettingsAcknowledged { round_trip }) if round_trip == Duration::ZERO
         ));
-        rig.says(&settings_frame(&[Setting::EnablePush(false)]));
+        rig.sends(&settings_frame(&[Setting::EnablePush(false)]));
         assert!(matches!(rig.event(), Some(Event::SettingsReceived)));
         let peer = rig.conn.peer_settings();
         assert_eq!(
@@ -55,31 +55,31 @@ fn settings_of_the_peer_and_acknowledgements_are_told() {
 }
 
 #[test]
-fn frames_are_told_to_those_alone_who_ask() {
+fn frames_are_reported_only_on_request() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&settings_frame(&[Setting::EnablePush(false)]));
-    rig.says(&ping([7; 8]));
-    rig.says(&goaway(0, H2Code::NO_ERROR));
+    rig.sends(&settings_frame(&[Setting::EnablePush(false)]));
+    rig.sends(&ping([7; 8]));
+    rig.sends(&goaway(0, H2Code::NO_ERROR));
     rig.no_event("nobody asked");
 }
 
 #[test]
-fn pings_of_the_peer_are_answered_and_told() {
+fn pings_of_the_peer_are_answered_and_reported() {
     however_it_is_cut(|cut| {
         let mut rig = settled(cut);
-        rig.says(&ping(*b"12345678"));
+        rig.sends(&ping(*b"12345678"));
         rig.expects(kind::PING, 0, "the answer");
-        let told = rig.event();
+        let reported = rig.event();
         assert!(
-            matches!(told, Some(Event::PingReceived { opaque }) if opaque == *b"12345678"),
-            "{told:?}"
+            matches!(reported, Some(Event::PingReceived { opaque }) if opaque == *b"12345678"),
+            "{reported:?}"
         );
         rig.no_event("once");
     });
 }
 
 #[test]
-fn several_pings_are_told_apart_by_their_bytes() {
+fn several_pings_are_distinguished_by_their_bytes() {
     let mut rig = settled(Cut::Whole);
     rig.conn.ping(rig.now, [1; 8]);
     rig.waits(Duration::from_millis(10));
@@ -88,20 +88,20 @@ fn several_pings_are_told_apart_by_their_bytes() {
     assert_eq!(rig.frames().len(), 3);
     rig.waits(Duration::from_millis(5));
     for (byte, time) in [(2, 5), (1, 15), (2, 5)] {
-        rig.says(&pong(&[byte; 8]));
-        let told = rig.event();
+        rig.sends(&pong(&[byte; 8]));
+        let reported = rig.event();
         assert!(
-            matches!(told, Some(Event::PongReceived { opaque, round_trip })
+            matches!(reported, Some(Event::PongReceived { opaque, round_trip })
                 if opaque == [byte; 8] && round_trip == Duration::from_millis(time)),
-            "{told:?}"
+            "{reported:?}"
         );
     }
-    rig.says(&pong(&[2; 8]));
-    let told = rig.event();
+    rig.sends(&pong(&[2; 8]));
+    let reported = rig.event();
     let ended = Violation::PingAckUnexpected;
     assert!(
-        matches!(told, Some(Event::Closed(Closed::ByUs(why))) if why == ended),
-        "there is no fourth: {told:?}"
+        matches!(reported, Some(Event::Closed(Closed::ByUs(why))) if why == ended),
+        "there is no fourth: {reported:?}"
     );
 }
 
@@ -109,38 +109,38 @@ fn several_pings_are_told_apart_by_their_bytes() {
 fn a_smaller_window_binds_from_its_acknowledgement_on() {
     let mut rig = settled(Cut::Whole);
     let small = Setting::InitialWindowSize(1000);
-    rig.says(&headers(1, POST, false));
+    rig.sends(&headers(1, POST, false));
     assert!(rig.conn.change_settings(rig.now, &[small]));
     let sent = rig.expects(kind::SETTINGS, 0, "the change");
     assert_eq!(sent.payload, b"\0\x04\0\0\x03\xe8");
     rig.events();
-    rig.says(&body(1, &[0; 2000], false));
+    rig.sends(&body(1, &[0; 2000], false));
     assert!(matches!(rig.event(), Some(Event::BodyReceived { .. })));
     rig.waits(Duration::from_millis(7));
-    rig.says(&settings_ack());
+    rig.sends(&settings_ack());
     assert!(matches!(
         rig.event(),
         Some(Event::SettingsAcknowledged { round_trip }) if round_trip == Duration::from_millis(7)
     ));
-    rig.says(&headers(3, POST, false));
-    rig.says(&body(3, &[0; 1001], false));
+    rig.sends(&headers(3, POST, false));
+    rig.sends(&body(3, &[0; 1001], false));
     rig.expects_reset(3, H2Code::FLOW_CONTROL_ERROR, "1000 bytes were granted");
 }
 
 #[test]
 fn a_larger_window_is_for_streams_that_are_open_too() {
     let mut rig = settled(Cut::Whole);
-    rig.says(&headers(1, POST, false));
+    rig.sends(&headers(1, POST, false));
     rig.conn
         .change_settings(rig.now, &[Setting::InitialWindowSize(100_000)]);
-    rig.says(&settings_ack());
+    rig.sends(&settings_ack());
     rig.frames();
     for _ in 0..5 {
-        rig.says(&body(1, &[0; 16_384], false));
+        rig.sends(&body(1, &[0; 16_384], false));
     }
     rig.is_quiet("80 KiB are within 100,000 bytes");
     for _ in 0..2 {
-        rig.says(&body(1, &[0; 16_384], false));
+        rig.sends(&body(1, &[0; 16_384], false));
     }
     rig.expects_reset(1, H2Code::FLOW_CONTROL_ERROR, "112 KiB are not");
 }
@@ -151,11 +151,11 @@ fn a_limit_on_streams_binds_from_its_acknowledgement_on() {
     rig.conn
         .change_settings(rig.now, &[Setting::MaxConcurrentStreams(1)]);
     rig.frames();
-    rig.says(&headers(1, POST, false));
-    rig.says(&headers(3, POST, false));
+    rig.sends(&headers(1, POST, false));
+    rig.sends(&headers(3, POST, false));
     rig.is_quiet("the client has not seen it");
-    rig.says(&settings_ack());
-    rig.says(&headers(5, POST, false));
+    rig.sends(&settings_ack());
+    rig.sends(&headers(5, POST, false));
     rig.expects_reset(5, H2Code::REFUSED_STREAM, "two are open");
 }
 
@@ -171,12 +171,12 @@ fn what_does_not_change_is_not_said() {
     rig.conn.change_settings(rig.now, &changes);
     let sent = rig.expects(kind::SETTINGS, 0, "an empty frame is acknowledged too");
     assert!(sent.payload.is_empty(), "{sent:?}");
-    rig.says(&settings_ack());
+    rig.sends(&settings_ack());
     assert!(matches!(
         rig.event(),
         Some(Event::SettingsAcknowledged { .. })
     ));
-    rig.says(&settings_ack());
+    rig.sends(&settings_ack());
     let closed = rig.expects_close(H2Code::PROTOCOL_ERROR, "an answer to nothing");
     assert_eq!(closed, Closed::ByUs(Violation::SettingsAckUnexpected));
 }
@@ -194,10 +194,10 @@ fn a_change_that_is_never_acknowledged_ends_the_connection() {
 }
 
 #[test]
-fn goaway_of_a_client_is_told_with_all_that_it_says() {
+fn goaway_of_a_client_is_reported_with_all_that_it_says() {
     however_it_is_cut(|cut| {
         let mut rig = settled(cut);
-        rig.says(&frame(kind::GOAWAY, 0, 0, b"\0\0\0\x07\0\0\0\x02bye"));
+        rig.sends(&frame(kind::GOAWAY, 0, 0, b"\0\0\0\x07\0\0\0\x02bye"));
         let Some(Event::GoingAway { code, last, debug }) = rig.event() else {
             panic!("it is told");
         };
@@ -212,23 +212,23 @@ fn goaway_of_a_client_is_told_with_all_that_it_says() {
 #[test]
 fn goaway_in_the_words_of_the_user_leaves_the_connection_open() {
     let mut rig = settled(Cut::Whole);
-    rig.says(&headers(1, GET, true));
+    rig.sends(&headers(1, GET, true));
     rig.request(1);
     rig.conn.go_away(None, H2Code(0xb), b"calm");
-    let said = rig.expects(kind::GOAWAY, 0, "at once");
-    assert_eq!(said.payload, b"\0\0\0\x01\0\0\0\x0bcalm");
-    rig.says(&headers(3, GET, true));
+    let sent = rig.expects(kind::GOAWAY, 0, "at once");
+    assert_eq!(sent.payload, b"\0\0\0\x01\0\0\0\x0bcalm");
+    rig.sends(&headers(3, GET, true));
     rig.no_event("the client knows that 3 is not served");
     rig.respond(1, &[], true);
     assert!(!rig.conn.is_closed());
     rig.frames();
     rig.conn.go_away(Some(9), H2Code::NO_ERROR, &[b'x'; 20_000]);
-    let said = rig.expects(kind::GOAWAY, 0, "again");
-    assert_eq!(said.number(), 1, "what was given up is not taken back");
-    assert_eq!(said.payload.len(), 16_384);
+    let sent = rig.expects(kind::GOAWAY, 0, "again");
+    assert_eq!(sent.number(), 1, "what was given up is not taken back");
+    assert_eq!(sent.payload.len(), 16_384);
     rig.conn.shut_down(rig.now);
-    let said = rig.expects(kind::GOAWAY, 0, "nothing can cross");
-    assert_eq!((said.number(), said.code()), (1, H2Code::NO_ERROR));
+    let sent = rig.expects(kind::GOAWAY, 0, "nothing can cross");
+    assert_eq!((sent.number(), sent.code()), (1, H2Code::NO_ERROR));
     assert!(rig.conn.is_closed());
 }
 
@@ -252,14 +252,14 @@ fn the_window_of_a_connection_moves_both_ways() {
 #[test]
 fn a_server_announces_other_places_and_origins() {
     let mut rig = settled(Cut::Whole);
-    let elsewhere = AltSvc {
+    let elsewhere = AltSvcFrame {
         stream: 0,
         origin: b"https://a.example",
         value: b"h3=\":1\"",
     };
     assert_eq!(rig.conn.announce_alt_svc(elsewhere), Ok(()));
     rig.expects(kind::ALTSVC, 0, "with its origin");
-    let nowhere = AltSvc {
+    let nowhere = AltSvcFrame {
         origin: b"",
         ..elsewhere
     };
@@ -282,19 +282,19 @@ fn the_size_of_the_table_is_said_and_binds_from_its_acknowledgement_on() {
     let mut config = Config::default();
     config.limits.header_table_bytes_max = 0;
     let mut rig = Rig::fresh(Side::Server, config, Cut::Whole);
-    let said = rig.frames().remove(0);
+    let sent = rig.frames().remove(0);
     assert!(
-        said.payload
+        sent.payload
             .windows(6)
-            .any(|said| said == b"\0\x01\0\0\0\0")
+            .any(|sent| sent == b"\0\x01\0\0\0\0")
     );
-    rig.says(PREFACE);
-    rig.says(&settings_frame(&[]));
-    rig.says(&headers(1, GET, true));
+    rig.sends(PREFACE);
+    rig.sends(&settings_frame(&[]));
+    rig.sends(&headers(1, GET, true));
     rig.request(1);
-    rig.says(&settings_ack());
+    rig.sends(&settings_ack());
     rig.frames();
-    rig.says(&headers(3, GET, true));
+    rig.sends(&headers(3, GET, true));
     rig.expects_close(
         H2Code::COMPRESSION_ERROR,
         "RFC 7541 section 4.2: the new size is due",
@@ -308,8 +308,8 @@ fn the_accounts_of_a_connection_are_those_of_now() {
     assert_eq!((before.last_peer_stream, before.unread), (0, 0));
     assert_eq!(before.receivable, u64::from(before.receive_window));
     assert_eq!(before.sendable, 65_535);
-    rig.says(&headers(1, POST, false));
-    rig.says(&body(1, &[0; 1000], false));
+    rig.sends(&headers(1, POST, false));
+    rig.sends(&body(1, &[0; 1000], false));
     rig.respond(1, &[], false);
     rig.send(1, vec![0; 100], false);
     let queued = rig.conn.accounts();

@@ -6,7 +6,7 @@ mod rig;
 
 use rig::*;
 use std::time::Duration;
-use trunkline_core::credit::{Lender, WINDOW_MAX};
+use trunkline_core::credit::{BudgetShare, WINDOW_MAX};
 use trunkline_core::error::Misuse;
 use trunkline_core::h2::frame::{Setting, kind};
 use trunkline_core::http::StreamId;
@@ -39,7 +39,7 @@ fn open(rig: &mut Rig) -> (u32, Option<u32>) {
 fn a_request_on_an_unknown_path_has_the_initial_window() {
     let mut rig = client();
     assert_eq!(open(&mut rig), (1, None));
-    assert_eq!(rig.conn.path_need(rig.now), 0);
+    assert_eq!(rig.conn.bdp_bytes(rig.now), 0);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_minute_later_the_path_is_unknown_again() {
     let mut rig = client();
     rig.conn.remember_path(rig.now, 4 * MIB);
     assert_eq!(
-        rig.conn.path_need(rig.now),
+        rig.conn.bdp_bytes(rig.now),
         0,
         "what is only remembered is not passed on as seen"
     );
@@ -96,39 +96,39 @@ fn a_fixed_window_is_not_raised() {
 
 #[test]
 fn a_content_length_below_the_window_gives_the_surplus_back() {
-    let lender = Lender::new(64 << 20);
+    let budget_share = BudgetShare::new(64 << 20);
     let mut rig = client();
     let fresh = std::mem::replace(&mut rig.conn, client().conn);
-    rig.conn = fresh.borrowing_from(&lender);
+    rig.conn = fresh.borrowing_from(&budget_share);
     rig.conn.remember_path(rig.now, 4 * MIB);
     open(&mut rig);
-    assert_eq!(lender.lent(), u64::from(4 * MIB - 64 * KIB));
-    rig.says(&headers(
+    assert_eq!(budget_share.reserved(), u64::from(4 * MIB - 64 * KIB));
+    rig.sends(&headers(
         1,
         &[(":status", "200"), ("content-length", "100000")],
         false,
     ));
     rig.events();
-    assert_eq!(lender.lent(), 100_000 - 65_536);
-    rig.says(&body(1, &[0; 16_000], false));
+    assert_eq!(budget_share.reserved(), 100_000 - 65_536);
+    rig.sends(&body(1, &[0; 16_000], false));
     rig.events();
     rig.conn.consume(rig.now, StreamId(1), 16_000);
     rig.is_quiet("all of the body is granted already");
-    rig.says(&rst(1, trunkline_core::error::H2Code::CANCEL));
-    assert_eq!(lender.lent(), 0);
+    rig.sends(&rst(1, trunkline_core::error::H2Code::CANCEL));
+    assert_eq!(budget_share.reserved(), 0);
 }
 
 /// Padding counts against the window and not against content-length: a stream whose padding ate
 /// what was granted must get the rest.
 #[test]
-fn padding_does_not_starve_a_body_whose_length_is_known() {
+fn padding_does_not_block_a_body_whose_length_is_known() {
     let mut rig = client();
     rig.reads_bodies = true;
     open(&mut rig);
     let length = 60_000;
     let text = length.to_string();
     let head = [(":status", "200"), ("content-length", text.as_str())];
-    rig.says(&headers(1, &head, false));
+    rig.sends(&headers(1, &head, false));
     let mut window: i64 = 65_536;
     let mut left = length;
     while left > 0 {
@@ -139,7 +139,7 @@ fn padding_does_not_starve_a_body_whose_length_is_known() {
         assert!(window >= 0, "{left} bytes are due and nothing is granted");
         left -= 100;
         let end = if left == 0 { 1 } else { 0 };
-        rig.says(&frame(kind::DATA, 8 | end, 1, &payload));
+        rig.sends(&frame(kind::DATA, 8 | end, 1, &payload));
         rig.events();
         let updates = rig.frames().into_iter();
         let updates = updates.filter(|frame| frame.stream == 1);
@@ -152,18 +152,18 @@ fn padding_does_not_starve_a_body_whose_length_is_known() {
 fn an_upload_on_a_known_path_is_granted_its_length_when_its_handler_begins_to_read() {
     let mut rig = Rig::server(Cut::Whole);
     rig.conn.remember_path(rig.now, 4 * MIB);
-    rig.says(&headers(
+    rig.sends(&headers(
         1,
         &with(POST, &[("content-length", "1000000")]),
         false,
     ));
-    rig.says(&frame(kind::DATA, 0, 1, &[0; 1000]));
+    rig.sends(&frame(kind::DATA, 0, 1, &[0; 1000]));
     rig.is_quiet("an upload that is not read is granted no more");
     rig.events();
     rig.conn.consume(rig.now, StreamId(1), 1000);
     let update = rig.expects(kind::WINDOW_UPDATE, 1, "the length of the body");
     assert_eq!(update.number(), 1_000_000 - 65_536);
-    rig.says(&headers(3, &with(POST, &[("content-length", "10")]), false));
+    rig.sends(&headers(3, &with(POST, &[("content-length", "10")]), false));
     rig.is_quiet("the initial window is enough");
 }
 
@@ -172,7 +172,7 @@ fn a_lone_upload_that_is_not_read_brings_no_more_than_the_initial_window_on_a_pa
 {
     let mut rig = Rig::server(Cut::Whole);
     rig.conn.remember_path(rig.now, 16 * MIB);
-    rig.says(&headers(1, POST, false));
+    rig.sends(&headers(1, POST, false));
     rig.is_quiet("its window is the one of SETTINGS");
     let unread = |rig: &Rig| {
         let window = rig.conn.receive_window(Some(StreamId(1)));
@@ -180,7 +180,7 @@ fn a_lone_upload_that_is_not_read_brings_no_more_than_the_initial_window_on_a_pa
     };
     assert_eq!(unread(&rig), Some((64 * 1024, 0)));
     for _ in 0..4 {
-        rig.says(&frame(kind::DATA, 0, 1, &[0; 16 * 1024]));
+        rig.sends(&frame(kind::DATA, 0, 1, &[0; 16 * 1024]));
         rig.now += Duration::from_secs(1);
         rig.conn.handle_timeout(rig.now);
     }
@@ -248,8 +248,8 @@ fn a_receive_window_that_would_shrink_or_is_out_of_range_is_refused_with_what_is
 #[test]
 fn credit_that_was_held_back_is_granted_after_five_seconds_without_another_event() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(&headers(1, POST, false));
-    rig.says(&body(1, &[0; 1000], false));
+    rig.sends(&headers(1, POST, false));
+    rig.sends(&body(1, &[0; 1000], false));
     rig.events();
     rig.conn.consume(rig.now, StreamId(1), 1000);
     rig.is_quiet("less than a quantum");
@@ -265,13 +265,13 @@ fn credit_that_was_held_back_is_granted_after_five_seconds_without_another_event
 
 #[test]
 fn the_windows_of_two_connections_share_one_budget() {
-    let lender = Lender::new(u64::from(2 * MIB));
+    let budget_share = BudgetShare::new(u64::from(2 * MIB));
     let mut rigs = [client(), client()];
     for rig in &mut rigs {
         let fresh = std::mem::replace(&mut rig.conn, client().conn);
-        rig.conn = fresh.borrowing_from(&lender);
+        rig.conn = fresh.borrowing_from(&budget_share);
         let (id, _) = open(rig);
-        rig.says(&headers(id, &[(":status", "200")], false));
+        rig.sends(&headers(id, &[(":status", "200")], false));
         rig.events();
     }
     // Both expect a body far larger than the budget, and neither is read.
@@ -286,7 +286,7 @@ fn the_windows_of_two_connections_share_one_budget() {
         let mut room = rig.conn.receive_window(Some(StreamId(1))).unwrap().granted;
         while room > 0 {
             let bytes = room.min(16_384);
-            rig.says(&body(1, &vec![0; bytes as usize], false));
+            rig.sends(&body(1, &vec![0; bytes as usize], false));
             rig.events();
             room -= bytes;
         }
@@ -294,7 +294,7 @@ fn the_windows_of_two_connections_share_one_budget() {
         assert!(!rig.conn.is_closed());
         unread += rig.conn.receive_window(None).unwrap().unread;
     }
-    assert!(lender.lent() <= lender.total());
+    assert!(budget_share.reserved() <= budget_share.total());
     assert!(unread > u64::from(MIB / 2), "only {unread} bytes came");
     assert!(
         unread <= u64::from(2 * MIB + 2 * 64 * KIB),
@@ -303,7 +303,11 @@ fn the_windows_of_two_connections_share_one_budget() {
     let [first, second] = rigs;
     drop(first);
     drop(second);
-    assert_eq!(lender.lent(), 0, "connections that are gone owe nothing");
+    assert_eq!(
+        budget_share.reserved(),
+        0,
+        "connections that are gone owe nothing"
+    );
 }
 
 #[test]
@@ -314,7 +318,7 @@ fn bodies_that_a_client_sends_share_the_line_unless_their_request_says_otherwise
     ];
     let order = |priority: Option<&str>| {
         let mut rig = Rig::client_with(Config::default(), &theirs, Cut::Whole);
-        rig.says(&window_update(0, 1 << 24));
+        rig.sends(&window_update(0, 1 << 24));
         let fields: Vec<_> = priority
             .map(|value| ("priority", value))
             .into_iter()

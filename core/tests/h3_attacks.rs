@@ -13,7 +13,7 @@ use std::time::Duration;
 use trunkline_core::error::{H3Code, Violation};
 use trunkline_core::h3::frame::kind;
 use trunkline_core::h3::settings::id;
-use trunkline_core::h3::{Action, Conn, UniKind};
+use trunkline_core::h3::{Conn, TransportAction, UniKind};
 use trunkline_core::http::{Event, Fields, RequestHead, Side, StreamId, Version};
 use trunkline_core::limits::{Config, DATAGRAMS_PER_TURN_MAX};
 
@@ -36,11 +36,11 @@ fn a_hundred_thousand_requests_one_after_another_leave_nothing_behind() {
         assert!(number < granted, "the credit never runs dry");
         let id = number * 4;
         if number % 7 == 3 {
-            rig.says(id, &headers(POST));
+            rig.sends(id, &headers(POST));
             rig.resets(id, H3Code::REQUEST_CANCELLED);
             rig.conn.handler_done(rig.now, StreamId(id));
         } else {
-            rig.says_all(id, &headers(GET));
+            rig.sends_all(id, &headers(GET));
             rig.answer(id, "x");
         }
         for event in rig.events() {
@@ -50,7 +50,7 @@ fn a_hundred_thousand_requests_one_after_another_leave_nothing_behind() {
         }
         assert_eq!((rig.conn.active(), rig.conn.running_handlers()), (0, 0));
         granted = rig.granted.unwrap_or(granted);
-        rig.lanes.clear();
+        rig.wire_streams.clear();
         rig.reads.clear();
         rig.now += Duration::from_millis(10);
     }
@@ -62,23 +62,23 @@ fn a_hundred_thousand_requests_one_after_another_leave_nothing_behind() {
 fn as_many_as_the_limit_are_served_and_one_more_closes_the_connection() {
     let mut rig = Rig::server(Cut::Whole);
     for number in 0..256 {
-        rig.says(number * 4, &headers(POST));
+        rig.sends(number * 4, &headers(POST));
         rig.request(number * 4);
     }
     rig.no_event("all are open");
     assert_eq!(rig.conn.active(), 256);
-    rig.says(256 * 4, &headers(POST));
+    rig.sends(256 * 4, &headers(POST));
     rig.breaks(Violation::StreamCreditExceeded);
 }
 
 #[test]
 fn a_stream_far_ahead_opens_all_below_it_and_no_more_than_the_limit() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(255 * 4, &headers(GET));
+    rig.sends(255 * 4, &headers(GET));
     rig.request(255 * 4);
     assert_eq!(rig.conn.active(), 256, "RFC 9000 section 3.2");
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(u64::MAX / 8 * 4, &headers(GET));
+    rig.sends(u64::MAX / 8 * 4, &headers(GET));
     rig.breaks(Violation::StreamCreditExceeded);
 }
 
@@ -90,7 +90,7 @@ fn with_the_limit_in_flight_credit_comes_back_when_the_client_is_blocked() {
     let mut granted = 256;
     while next < 10_000 {
         while next < granted {
-            rig.says_all(next * 4, &headers(GET));
+            rig.sends_all(next * 4, &headers(GET));
             open.push_back(next);
             next += 1;
         }
@@ -111,7 +111,7 @@ fn rapid_resets_close_the_connection() {
     let mut number = 0;
     while rig.closed.is_none() && number < 100_000 {
         let id = number * 4;
-        rig.says_all(id, &headers(GET));
+        rig.sends_all(id, &headers(GET));
         rig.stops(id, H3Code::REQUEST_CANCELLED);
         if rig.closed.is_none() {
             rig.conn.handler_done(rig.now, StreamId(id));
@@ -128,14 +128,14 @@ fn handlers_of_reset_requests_count() {
     config.limits.request_handlers_max = 10;
     let mut rig = Rig::server_with(config, Cut::Whole);
     for number in 0..10 {
-        rig.says_all(number * 4, &headers(GET));
+        rig.sends_all(number * 4, &headers(GET));
         rig.stops(number * 4, H3Code::REQUEST_CANCELLED);
     }
-    rig.says_all(40, &headers(GET));
-    assert_eq!(rig.lanes[&40].reset, Some(H3Code::REQUEST_REJECTED));
+    rig.sends_all(40, &headers(GET));
+    assert_eq!(rig.wire_streams[&40].reset, Some(H3Code::REQUEST_REJECTED));
     rig.conn.handler_done(rig.now, StreamId(0));
     rig.events();
-    rig.says_all(44, &headers(GET));
+    rig.sends_all(44, &headers(GET));
     rig.request(44);
 }
 
@@ -143,7 +143,7 @@ fn handlers_of_reset_requests_count() {
 fn more_unidirectional_streams_than_there_are_uses_for_close_the_connection() {
     let mut rig = Rig::server(Cut::Whole);
     for stream in 1..6 {
-        rig.says(2 + stream * 4, &[0x40]);
+        rig.sends(2 + stream * 4, &[0x40]);
     }
     rig.breaks(Violation::UniStreamsTooMany);
 }
@@ -159,18 +159,18 @@ fn a_section_that_overtakes_the_table_waits_and_goes_on() {
         early[0] = 2;
         early.push(0x80);
         let bytes = [frame(kind::HEADERS, &early), data(b"body")].concat();
-        rig.says_all(0, &bytes);
+        rig.sends_all(0, &bytes);
         rig.no_event("the table is behind");
         assert_eq!(rig.conn.read_room(StreamId(0)), 0);
         // Capacity 220, then one entry "a: b".
-        rig.says(6, &[0x2, 0x3f, 0xbd, 0x01, 0x41, b'a', 0x01, b'b']);
+        rig.sends(6, &[0x2, 0x3f, 0xbd, 0x01, 0x41, b'a', 0x01, b'b']);
         let (head, _) = rig.request(0);
         assert_eq!(head.fields().last().unwrap().value, b"b");
         assert_eq!(rig.body(0), (b"body".to_vec(), true));
         assert!(rig.reads.contains(&0));
         let decoder = rig.uni(UniKind::QpackDecoder).unwrap();
         assert_eq!(
-            rig.lanes[&decoder].bytes.last(),
+            rig.wire_streams[&decoder].bytes.last(),
             Some(&0x80),
             "acknowledged"
         );
@@ -183,10 +183,10 @@ fn one_blocked_stream_too_many_closes_the_connection() {
     let mut early = section(GET);
     early[0] = 2;
     for number in 0..16 {
-        rig.says(number * 4, &frame(kind::HEADERS, &early));
+        rig.sends(number * 4, &frame(kind::HEADERS, &early));
     }
     assert!(rig.closed.is_none());
-    rig.says(64, &frame(kind::HEADERS, &early));
+    rig.sends(64, &frame(kind::HEADERS, &early));
     rig.breaks(Violation::QpackDecompressionFailed);
 }
 
@@ -195,9 +195,9 @@ fn a_blocked_stream_does_not_wait_for_ever() {
     let mut rig = Rig::server(Cut::Whole);
     let mut early = section(GET);
     early[0] = 2;
-    rig.says(0, &frame(kind::HEADERS, &early));
+    rig.sends(0, &frame(kind::HEADERS, &early));
     rig.waits(Duration::from_secs(15));
-    assert_eq!(rig.lanes[&0].reset, Some(H3Code::REQUEST_CANCELLED));
+    assert_eq!(rig.wire_streams[&0].reset, Some(H3Code::REQUEST_CANCELLED));
     assert_eq!(rig.conn.active(), 0);
 }
 
@@ -205,11 +205,11 @@ fn a_blocked_stream_does_not_wait_for_ever() {
 fn more_fields_or_bytes_than_the_limits_are_refused() {
     let many: Vec<_> = (0..130).map(|_| ("a", "b")).collect();
     let mut rig = Rig::server(Cut::Whole);
-    rig.says_all(0, &headers(&with(GET, &many)));
+    rig.sends_all(0, &headers(&with(GET, &many)));
     answers_431(&mut rig, 0);
-    assert_eq!(rig.lanes[&0].stopped, None, "all of it had come");
+    assert_eq!(rig.wire_streams[&0].stopped, None, "all of it had come");
     let enough: Vec<_> = (0..124).map(|_| ("a", "b")).collect();
-    rig.says_all(4, &headers(&with(GET, &enough)));
+    rig.sends_all(4, &headers(&with(GET, &enough)));
     rig.request(4);
 }
 
@@ -222,8 +222,11 @@ fn answers_431(rig: &mut Rig, stream: u64) {
     let answer = rig.decode(stream, &frames[0].1);
     let due = [(":status", "431"), ("content-length", "0")];
     assert_eq!(answer, due.map(|(name, value)| (name.into(), value.into())));
-    let lane = &rig.lanes[&stream];
-    assert!(lane.fin && lane.reset.is_none(), "{lane:?}");
+    let wire_stream = &rig.wire_streams[&stream];
+    assert!(
+        wire_stream.fin && wire_stream.reset.is_none(),
+        "{wire_stream:?}"
+    );
     rig.no_event("the request is no exchange");
     assert_eq!(rig.conn.active(), 0, "the stream is over");
     assert!(rig.conn.poll_refused().is_some());
@@ -256,13 +259,13 @@ fn a_head_that_is_too_large_is_answered_with_431_and_the_connection_lives() {
             let more = data(&[0; 1000]);
             match body {
                 true => {
-                    rig.says(0, &head);
-                    rig.says_all(0, &more);
+                    rig.sends(0, &head);
+                    rig.sends_all(0, &more);
                 }
-                false => rig.says_all(0, &head),
+                false => rig.sends_all(0, &head),
             }
             answers_431(&mut rig, 0);
-            let stopped = rig.lanes[&0].stopped;
+            let stopped = rig.wire_streams[&0].stopped;
             assert!(matches!(stopped, None | Some(H3Code::NO_ERROR)));
             // One above 64 KiB on the wire is refused before its end is known.
             let end_is_known = match cut {
@@ -271,10 +274,10 @@ fn a_head_that_is_too_large_is_answered_with_431_and_the_connection_lives() {
                 Cut::EndApart => false,
             };
             assert_eq!(stopped.is_some(), body || !end_is_known, "{cut:?}, {bytes}");
-            rig.says_all(4, &headers(GET));
+            rig.sends_all(4, &headers(GET));
             rig.request(4);
             rig.answer(4, "hello");
-            assert!(rig.lanes[&4].fin, "the connection goes on");
+            assert!(rig.wire_streams[&4].fin, "the connection goes on");
         });
     }
 }
@@ -286,7 +289,7 @@ fn a_flood_of_heads_that_are_too_large_uses_the_resets_up() {
     let head = headers(&with(GET, &many));
     let mut count = 0;
     while rig.closed.is_none() && count < 1_000 {
-        rig.says_all(count * 4, &head);
+        rig.sends_all(count * 4, &head);
         count += 1;
     }
     assert!((200..=201).contains(&count), "{count}");
@@ -298,22 +301,22 @@ fn trailers_that_are_too_large_reset_their_exchange() {
     let many: Vec<_> = (0..130).map(|_| ("a", "b")).collect();
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);
-        rig.says(0, &headers(POST));
+        rig.sends(0, &headers(POST));
         rig.request(0);
-        rig.says_all(0, &headers(&many));
+        rig.sends_all(0, &headers(&many));
         let event = rig.event();
         assert!(
             matches!(event, Some(Event::StreamReset { .. })),
             "{event:?}"
         );
-        assert_eq!(rig.lanes[&0].reset, Some(H3Code::EXCESSIVE_LOAD));
+        assert_eq!(rig.wire_streams[&0].reset, Some(H3Code::EXCESSIVE_LOAD));
     });
 }
 
 #[test]
 fn a_peer_that_takes_nothing_from_our_qpack_stream_is_left() {
     let mut rig = Rig::server_with(endless(), Cut::Whole);
-    rig.says(6, &[0x2, 0x3f, 0xbd, 0x01, 0x41, b'a', 0x01, b'b']);
+    rig.sends(6, &[0x2, 0x3f, 0xbd, 0x01, 0x41, b'a', 0x01, b'b']);
     let decoder = rig.uni(UniKind::QpackDecoder).unwrap();
     rig.room.insert(decoder, 0);
     let mut early = section(GET);
@@ -323,11 +326,11 @@ fn a_peer_that_takes_nothing_from_our_qpack_stream_is_left() {
         if rig.closed.is_some() {
             break;
         }
-        rig.says_all(number * 4, &frame(kind::HEADERS, &early));
+        rig.sends_all(number * 4, &frame(kind::HEADERS, &early));
         if rig.closed.is_none() {
             rig.answer(number * 4, "");
         }
-        rig.lanes.remove(&(number * 4));
+        rig.wire_streams.remove(&(number * 4));
         rig.events();
     }
     assert_eq!(
@@ -342,13 +345,13 @@ fn a_peer_that_takes_nothing_from_our_qpack_stream_is_left() {
 fn floods(stream: u64, piece: &[u8], most: u32) -> u32 {
     let mut rig = Rig::server(Cut::Whole);
     if stream == 0 {
-        rig.says(0, &headers(POST));
+        rig.sends(0, &headers(POST));
     }
     for count in 0..most {
         if rig.closed.is_some() {
             return count;
         }
-        rig.says(stream, piece);
+        rig.sends(stream, piece);
         rig.events();
     }
     panic!("{most} were borne");
@@ -369,7 +372,7 @@ fn floods_of_frames_that_say_nothing_close_the_connection() {
 #[test]
 fn a_control_frame_that_is_large_is_not_kept() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(2, &[0x07, 0x80, 0x01, 0x00, 0x00]);
+    rig.sends(2, &[0x07, 0x80, 0x01, 0x00, 0x00]);
     rig.breaks(Violation::ControlFrameTooLarge);
 }
 
@@ -378,8 +381,8 @@ fn streams_of_unknown_types_are_a_budget() {
     let mut rig = Rig::server(Cut::Whole);
     let mut number = 1;
     while rig.closed.is_none() && number < 10_000 {
-        rig.says(2 + number * 4, &[0x21]);
-        rig.lanes.clear();
+        rig.sends(2 + number * 4, &[0x21]);
+        rig.wire_streams.clear();
         number += 1;
     }
     assert!((500..2_000).contains(&number), "{number}");
@@ -396,7 +399,7 @@ fn priorities_become_an_order_of_sending() {
             &[&[stream][..], value].concat(),
         )
     };
-    rig.says(2, &update(12, b"u=0"));
+    rig.sends(2, &update(12, b"u=0"));
     for (stream, value) in [
         (0, "u=1"),
         (4, "u=1"),
@@ -404,22 +407,22 @@ fn priorities_become_an_order_of_sending() {
         (12, "u=7"),
         (16, "u=7"),
     ] {
-        rig.says_all(stream, &headers(&with(GET, &[("priority", value)])));
+        rig.sends_all(stream, &headers(&with(GET, &[("priority", value)])));
     }
-    rig.says_all(20, &headers(GET));
+    rig.sends_all(20, &headers(GET));
     rig.events();
     for number in 0..6 {
         rig.respond(number * 4, &[], false);
     }
-    let order = |rig: &Rig, stream: u64| rig.lanes[&stream].order.unwrap_or(0);
+    let order = |rig: &Rig, stream: u64| rig.wire_streams[&stream].order.unwrap_or(0);
     let sorted = [12, 0, 4, 8, 20, 16];
     for pair in sorted.windows(2) {
         assert!(order(&rig, pair[0]) > order(&rig, pair[1]), "{pair:?}");
     }
-    assert_eq!(rig.lanes[&20].order, None, "nobody ranked it");
-    rig.says(2, &update(16, b"u=0"));
+    assert_eq!(rig.wire_streams[&20].order, None, "nobody ranked it");
+    rig.sends(2, &update(16, b"u=0"));
     assert!(order(&rig, 16) > order(&rig, 0));
-    rig.says(2, &frame(kind::PRIORITY_UPDATE_REQUEST, b"\x02u=1"));
+    rig.sends(2, &frame(kind::PRIORITY_UPDATE_REQUEST, b"\x02u=1"));
     rig.breaks(Violation::StreamIdInvalid);
 }
 
@@ -429,17 +432,17 @@ fn priorities_become_an_order_of_sending() {
 fn what_a_response_says_of_its_priority_overrides_the_request_member_by_member() {
     let mut rig = Rig::server(Cut::Whole);
     for (stream, asked) in [(0, "u=2"), (4, "u=1, i"), (8, "u=0")] {
-        rig.says_all(stream, &headers(&with(GET, &[("priority", asked)])));
+        rig.sends_all(stream, &headers(&with(GET, &[("priority", asked)])));
     }
     for stream in [12, 16] {
-        rig.says_all(stream, &headers(GET));
+        rig.sends_all(stream, &headers(GET));
     }
     rig.events();
     let answered = ["u=1, i", "u=x", "u=7", "u=0", "i=?0"];
     for (number, answered) in (0..).zip(answered) {
         rig.respond(number * 4, &[("priority", answered)], false);
     }
-    let order = |stream: u64| rig.lanes[&stream].order.unwrap_or(0);
+    let order = |stream: u64| rig.wire_streams[&stream].order.unwrap_or(0);
     assert_eq!(order(0), order(4), "the second is as it was asked for");
     for pair in [12, 0, 16, 8].windows(2) {
         assert!(order(pair[0]) > order(pair[1]), "{pair:?}");
@@ -449,8 +452,8 @@ fn what_a_response_says_of_its_priority_overrides_the_request_member_by_member()
 #[test]
 fn datagrams_go_with_their_request() {
     let mut rig = Rig::server_with(with_datagrams(), Cut::Whole);
-    rig.says(2, b"");
-    rig.says(4, &headers(TUNNEL));
+    rig.sends(2, b"");
+    rig.sends(4, &headers(TUNNEL));
     rig.events();
     rig.conn
         .handle_datagram(rig.now, Bytes::from_static(b"\x01ping"));
@@ -502,14 +505,14 @@ fn tunnel() -> RequestHead {
 #[test]
 fn a_datagram_about_a_request_that_has_none_ends_that_request() {
     let mut rig = Rig::server_with(with_datagrams(), Cut::Whole);
-    rig.says(0, &headers(POST));
-    rig.says(4, &headers(TUNNEL));
+    rig.sends(0, &headers(POST));
+    rig.sends(4, &headers(TUNNEL));
     rig.events();
     rig.conn
         .handle_datagram(rig.now, Bytes::from_static(b"\0ping"));
     rig.run();
     // RFC 9297 section 2.
-    assert_eq!(rig.lanes[&0].reset, Some(H3Code::DATAGRAM_ERROR));
+    assert_eq!(rig.wire_streams[&0].reset, Some(H3Code::DATAGRAM_ERROR));
     rig.is_quiet(4, "the tunnel goes on");
     assert_eq!(rig.conn.poll_datagram(), None);
 
@@ -522,7 +525,7 @@ fn a_datagram_about_a_request_that_has_none_ends_that_request() {
 #[test]
 fn of_datagrams_that_nobody_reads_the_latest_are_kept_and_the_others_counted() {
     let mut rig = Rig::server_with(with_datagrams(), Cut::Whole);
-    rig.says(0, &headers(TUNNEL));
+    rig.sends(0, &headers(TUNNEL));
     rig.events();
     for number in 0..DATAGRAMS_PER_TURN_MAX as u16 + 3 {
         let [high, low] = number.to_be_bytes();
@@ -591,7 +594,7 @@ struct Way {
 fn load(from: &mut Conn, ways: &mut BTreeMap<u64, Way>, rig: &Rig, seed: &mut u64) {
     while let Some(action) = from.poll_transport(rig.now) {
         match action {
-            Action::Write {
+            TransportAction::Write {
                 stream,
                 mut pieces,
                 fin,
@@ -614,7 +617,9 @@ fn load(from: &mut Conn, ways: &mut BTreeMap<u64, Way>, rig: &Rig, seed: &mut u6
                     from.handle_stream_blocked(rig.now, stream, pieces, fin);
                 }
             }
-            Action::Reset { .. } | Action::StopSending { .. } | Action::Close { .. } => {
+            TransportAction::Reset { .. }
+            | TransportAction::StopSending { .. }
+            | TransportAction::Close { .. } => {
                 panic!("nobody breaks a rule: {action:?}")
             }
             _ => {}

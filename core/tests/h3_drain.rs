@@ -24,7 +24,7 @@ fn goaways(rig: &mut Rig) -> Vec<u64> {
 #[test]
 fn a_server_drains_in_two_steps_a_round_trip_apart() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(0, &headers(POST));
+    rig.sends(0, &headers(POST));
     rig.conn.handle_round_trip(Duration::from_millis(80));
     rig.conn.shut_down(rig.now);
     rig.run();
@@ -33,17 +33,17 @@ fn a_server_drains_in_two_steps_a_round_trip_apart() {
         [varint::MAX - 3],
         "nothing is refused yet"
     );
-    rig.says_all(4, &headers(GET));
+    rig.sends_all(4, &headers(GET));
     rig.events();
     rig.waits(Duration::from_millis(79));
     assert!(goaways(&mut rig).is_empty());
     rig.waits(Duration::from_millis(1));
     assert_eq!(goaways(&mut rig), [8], "what crossed it is served");
-    rig.says_all(8, &headers(GET));
-    assert_eq!(rig.lanes[&8].reset, Some(H3Code::REQUEST_REJECTED));
-    assert_eq!(rig.lanes[&8].stopped, Some(H3Code::REQUEST_REJECTED));
+    rig.sends_all(8, &headers(GET));
+    assert_eq!(rig.wire_streams[&8].reset, Some(H3Code::REQUEST_REJECTED));
+    assert_eq!(rig.wire_streams[&8].stopped, Some(H3Code::REQUEST_REJECTED));
     rig.no_event("it was not taken");
-    rig.says_all(0, b"");
+    rig.sends_all(0, b"");
     rig.events();
     rig.answer(0, "a");
     rig.answer(4, "b");
@@ -67,8 +67,8 @@ fn a_drained_server_lets_its_last_goaway_arrive_before_it_closes() {
     rig.waits(Duration::from_millis(80));
     assert_eq!(goaways(&mut rig), [varint::MAX - 3, 0]);
     assert_eq!(rig.closed, None, "closing would throw it away");
-    rig.says_all(0, &headers(GET));
-    assert_eq!(rig.lanes[&0].reset, Some(H3Code::REQUEST_REJECTED));
+    rig.sends_all(0, &headers(GET));
+    assert_eq!(rig.wire_streams[&0].reset, Some(H3Code::REQUEST_REJECTED));
     rig.waits(Duration::from_millis(79));
     assert_eq!(rig.closed, None);
     rig.waits(Duration::from_millis(1));
@@ -78,7 +78,7 @@ fn a_drained_server_lets_its_last_goaway_arrive_before_it_closes() {
 #[test]
 fn a_drained_server_does_not_wait_for_ever_for_acknowledgements() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says_all(0, &headers(GET));
+    rig.sends_all(0, &headers(GET));
     rig.events();
     rig.conn.shut_down(rig.now);
     rig.answer(0, "a");
@@ -96,7 +96,7 @@ fn a_client_gives_up_what_a_goaway_refuses_and_finishes_the_rest() {
         for _ in 0..3 {
             rig.get();
         }
-        rig.says(3, &number(kind::GOAWAY, 4));
+        rig.sends(3, &number(kind::GOAWAY, 4));
         assert_eq!(rig.conn.capacity(), 0);
         let resets: Vec<_> = rig
             .events()
@@ -107,9 +107,12 @@ fn a_client_gives_up_what_a_goaway_refuses_and_finishes_the_rest() {
             })
             .collect();
         assert_eq!(resets, [(4, true), (8, true)]);
-        assert_eq!(rig.lanes[&4].stopped, Some(H3Code::REQUEST_CANCELLED));
+        assert_eq!(
+            rig.wire_streams[&4].stopped,
+            Some(H3Code::REQUEST_CANCELLED)
+        );
         assert!(rig.conn.open(rig.now, &request("GET"), true).is_err());
-        rig.says_all(0, &headers(OK));
+        rig.sends_all(0, &headers(OK));
         rig.response(0);
         assert_eq!(rig.closed, Some((H3Code::NO_ERROR, "")));
     });
@@ -120,9 +123,9 @@ fn a_second_goaway_may_refuse_more() {
     let mut rig = Rig::client(Cut::Whole);
     rig.get();
     rig.get();
-    rig.says(3, &number(kind::GOAWAY, varint::MAX - 3));
+    rig.sends(3, &number(kind::GOAWAY, varint::MAX - 3));
     assert_eq!(rig.conn.active(), 2, "the first step refuses nothing");
-    rig.says(3, &number(kind::GOAWAY, 4));
+    rig.sends(3, &number(kind::GOAWAY, 4));
     assert_eq!(rig.conn.active(), 1);
 }
 
@@ -134,7 +137,7 @@ fn a_client_that_shuts_down_says_so_and_closes_when_it_has_its_answers() {
     rig.run();
     assert_eq!(goaways(&mut rig), [0], "no push is taken");
     assert_eq!(rig.conn.capacity(), 0);
-    rig.says_all(0, &headers(OK));
+    rig.sends_all(0, &headers(OK));
     assert_eq!(rig.closed, Some((H3Code::NO_ERROR, "")));
 }
 
@@ -142,7 +145,7 @@ fn a_client_that_shuts_down_says_so_and_closes_when_it_has_its_answers() {
 fn a_connection_that_does_nothing_is_closed() {
     for side in [Side::Server, Side::Client] {
         let mut rig = Rig::fresh(side, Config::default(), Cut::Whole);
-        rig.says(if side == Side::Server { 2 } else { 3 }, &control(&[]));
+        rig.sends(if side == Side::Server { 2 } else { 3 }, &control(&[]));
         rig.waits(Duration::from_secs(59));
         assert_eq!(rig.closed, None);
         rig.waits(Duration::from_secs(1));
@@ -171,23 +174,23 @@ fn the_end_of_the_transport_ends_every_exchange_and_asks_for_nothing() {
 }
 
 #[test]
-fn a_server_that_is_asked_to_tells_the_settings_and_the_going_away_of_its_client() {
+fn a_server_that_is_asked_to_reports_the_settings_and_the_going_away_of_its_client() {
     for frame_events in [true, false] {
         let config = Config {
             frame_events,
             ..Config::default()
         };
         let mut rig = Rig::fresh(Side::Server, config, Cut::EveryByte);
-        rig.says(2, &control(&[(0x6, 1234)]));
-        rig.says(2, &number(kind::GOAWAY, 9));
-        rig.says(2, &number(kind::GOAWAY, 3));
-        let told = rig.events();
+        rig.sends(2, &control(&[(0x6, 1234)]));
+        rig.sends(2, &number(kind::GOAWAY, 9));
+        rig.sends(2, &number(kind::GOAWAY, 3));
+        let reported = rig.events();
         if !frame_events {
-            assert!(told.is_empty(), "{told:?}");
+            assert!(reported.is_empty(), "{reported:?}");
             continue;
         }
-        let [Event::SettingsReceived, Event::GoingAway { code, last, .. }] = &told[..] else {
-            panic!("{told:?}");
+        let [Event::SettingsReceived, Event::GoingAway { code, last, .. }] = &reported[..] else {
+            panic!("{reported:?}");
         };
         assert_eq!((code.0, last.0), (0, 9), "once");
         let settings = rig.conn.peer_settings().unwrap();

@@ -31,23 +31,23 @@ fn early() -> Rig {
 fn a_request_goes_out_under_what_the_server_said_before() {
     let mut rig = early();
     assert!(rig.conn.takes_extended_connect());
-    assert!(!rig.conn.is_settled());
+    assert!(!rig.conn.is_limit_known());
     assert_eq!(rig.get(), 0);
-    assert!(rig.lanes[&0].fin, "it does not wait for SETTINGS");
+    assert!(rig.wire_streams[&0].fin, "it does not wait for SETTINGS");
     let same = [
         (id::QPACK_MAX_TABLE_CAPACITY, 100),
         (id::QPACK_BLOCKED_STREAMS, 3),
         (id::MAX_FIELD_SECTION_SIZE, 2000),
         (id::ENABLE_CONNECT_PROTOCOL, 1),
     ];
-    rig.says(3, &control(&same));
+    rig.sends(3, &control(&same));
     assert_eq!(rig.closed, None);
-    let said = rig
+    let sent = rig
         .conn
         .peer_settings()
         .map(|it| it.field_section_bytes_max);
-    assert_eq!(said, Some(2000));
-    rig.says_all(0, &headers(&[(":status", "200")]));
+    assert_eq!(sent, Some(2000));
+    rig.sends_all(0, &headers(&[(":status", "200")]));
     let (head, end) = rig.response(0);
     assert_eq!((head.status, end), (200, true));
 }
@@ -56,7 +56,7 @@ fn a_request_goes_out_under_what_the_server_said_before() {
 fn a_server_that_says_less_after_early_data_breaks_a_rule() {
     let mut rig = early();
     rig.get();
-    rig.says(
+    rig.sends(
         3,
         &control(&[
             (id::QPACK_MAX_TABLE_CAPACITY, 100),
@@ -86,7 +86,7 @@ fn a_server_that_took_early_data_goes_on_taking_datagrams() {
 fn early_data_that_is_not_taken_comes_back_unprocessed_and_goes_out_again() {
     let mut rig = early();
     assert_eq!((rig.get(), rig.get()), (0, 4));
-    rig.lanes.clear();
+    rig.wire_streams.clear();
     rig.opened.clear();
     rig.conn.handle_early_data_rejected(rig.now);
     rig.conn.handle_streams_available(rig.now, 10);
@@ -104,14 +104,14 @@ fn early_data_that_is_not_taken_comes_back_unprocessed_and_goes_out_again() {
     assert_eq!(rig.opened, [2], "a control stream of its own");
     assert_eq!(rig.control_frames().len(), 1, "with SETTINGS");
     assert_eq!(rig.get(), 0, "streams begin again");
-    rig.says(3, &control(&[]));
+    rig.sends(3, &control(&[]));
     assert_eq!(rig.closed, None, "nothing remembered binds the server now");
-    rig.says_all(0, &headers(&[(":status", "200")]));
+    rig.sends_all(0, &headers(&[(":status", "200")]));
     assert_eq!(rig.response(0).0.status, 200);
 }
 
 #[test]
-fn a_machine_that_is_closed_hears_nothing_of_early_data() {
+fn a_machine_that_is_closed_learns_nothing_of_early_data() {
     let mut rig = early();
     rig.get();
     rig.conn.abort(rig.now, H2Code::CANCEL);

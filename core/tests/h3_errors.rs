@@ -16,7 +16,7 @@ use trunkline_core::limits::Config;
 fn server_breaks(stream: u64, bytes: &[u8], violation: Violation) {
     for cut in [Cut::Whole, Cut::EveryByte, Cut::EndApart] {
         let mut rig = Rig::server(cut);
-        rig.says(stream, bytes);
+        rig.sends(stream, bytes);
         rig.breaks(violation);
     }
 }
@@ -27,7 +27,7 @@ fn client_breaks(stream: u64, bytes: &[u8], violation: Violation) {
     for cut in [Cut::Whole, Cut::EveryByte, Cut::EndApart] {
         let mut rig = Rig::client(cut);
         rig.get();
-        rig.says(stream, bytes);
+        rig.sends(stream, bytes);
         rig.breaks(violation);
     }
 }
@@ -37,10 +37,14 @@ fn client_breaks(stream: u64, bytes: &[u8], violation: Violation) {
 fn request_is_malformed(list: &[(&str, &str)], violation: Violation) {
     for cut in [Cut::Whole, Cut::EveryByte, Cut::EndApart] {
         let mut rig = Rig::server(cut);
-        rig.says_all(0, &headers(list));
+        rig.sends_all(0, &headers(list));
         rig.no_event("nobody hears of it");
-        assert_eq!(rig.lanes[&0].reset, Some(violation.h3_code()), "{list:?}");
-        rig.says_all(4, &headers(GET));
+        assert_eq!(
+            rig.wire_streams[&0].reset,
+            Some(violation.h3_code()),
+            "{list:?}"
+        );
+        rig.sends_all(4, &headers(GET));
         rig.request(4);
     }
 }
@@ -65,9 +69,12 @@ fn data_or_a_section_behind_trailers_is_unexpected() {
 fn a_request_that_ends_before_its_head_is_incomplete() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);
-        rig.says_all(0, b"");
-        assert_eq!(rig.lanes[&0].reset, Some(H3Code::REQUEST_INCOMPLETE));
-        assert_eq!(rig.lanes[&0].stopped, Some(H3Code::REQUEST_INCOMPLETE));
+        rig.sends_all(0, b"");
+        assert_eq!(rig.wire_streams[&0].reset, Some(H3Code::REQUEST_INCOMPLETE));
+        assert_eq!(
+            rig.wire_streams[&0].stopped,
+            Some(H3Code::REQUEST_INCOMPLETE)
+        );
         rig.no_event("nobody hears of it");
     });
 }
@@ -78,7 +85,7 @@ fn a_response_that_ends_before_its_final_head_is_malformed() {
         for bytes in [Vec::new(), headers(&[(":status", "103")])] {
             let mut rig = Rig::client(cut);
             rig.get();
-            rig.says_all(0, &bytes);
+            rig.sends_all(0, &bytes);
             let reset = rig.events().into_iter().find_map(|event| match event {
                 Event::StreamReset { reset, .. } => Some(reset),
                 _ => None,
@@ -107,7 +114,7 @@ fn unknown_frames_stand_anywhere() {
             headers(&[("a", "1")]),
             grease(),
         ];
-        rig.says_all(0, &parts.concat());
+        rig.sends_all(0, &parts.concat());
         rig.request(0);
         assert!(matches!(
             rig.events().last(),
@@ -154,7 +161,7 @@ fn a_stream_that_ends_inside_a_frame_is_a_frame_error() {
         let head = headers(POST).len();
         for len in (1..head).chain(head + 1..whole.len()) {
             let mut rig = Rig::server(cut);
-            rig.says_all(0, &whole[..len]);
+            rig.sends_all(0, &whole[..len]);
             rig.breaks(Violation::FrameTruncated);
         }
     });
@@ -185,7 +192,7 @@ fn a_control_stream_begins_with_settings() {
     ] {
         however_it_is_cut(|cut| {
             let mut rig = Rig::fresh(Side::Server, Config::default(), cut);
-            rig.says(2, &[&[0][..], &first].concat());
+            rig.sends(2, &[&[0][..], &first].concat());
             rig.breaks(Violation::SettingsMissing);
         });
     }
@@ -217,10 +224,10 @@ fn a_server_says_neither_max_push_id_nor_priority_update() {
 #[test]
 fn max_push_id_never_falls() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(2, &number(kind::MAX_PUSH_ID, 5));
-    rig.says(2, &number(kind::MAX_PUSH_ID, 5));
+    rig.sends(2, &number(kind::MAX_PUSH_ID, 5));
+    rig.sends(2, &number(kind::MAX_PUSH_ID, 5));
     rig.no_event("pushes are nothing to us");
-    rig.says(2, &number(kind::MAX_PUSH_ID, 4));
+    rig.sends(2, &number(kind::MAX_PUSH_ID, 4));
     rig.breaks(Violation::PushIdInvalid);
 }
 
@@ -229,9 +236,9 @@ fn a_second_control_or_qpack_stream_is_an_error() {
     server_breaks(6, &control(&[]), Violation::StreamTypeRepeated);
     for wire in [0x2, 0x3] {
         let mut rig = Rig::server(Cut::Whole);
-        rig.says(6, &[wire]);
+        rig.sends(6, &[wire]);
         rig.no_event("one is fine");
-        rig.says(10, &[wire]);
+        rig.sends(10, &[wire]);
         rig.breaks(Violation::StreamTypeRepeated);
     }
 }
@@ -243,9 +250,9 @@ fn a_critical_stream_does_not_end() {
             however_it_is_cut(|cut| {
                 let mut rig = Rig::fresh(Side::Server, Config::default(), cut);
                 let first = if wire == 0 { control(&[]) } else { vec![wire] };
-                rig.says(2, &first);
+                rig.sends(2, &first);
                 match how {
-                    0 => rig.says_all(2, b""),
+                    0 => rig.sends_all(2, b""),
                     _ => rig.resets(2, H3Code::NO_ERROR),
                 }
                 rig.breaks(Violation::CriticalStreamClosed);
@@ -261,16 +268,16 @@ fn a_critical_stream_does_not_end() {
 fn a_stream_of_unknown_type_is_stopped_and_nothing_more() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);
-        rig.says(6, &[0x40, 0x21, 1, 2, 3]);
+        rig.sends(6, &[0x40, 0x21, 1, 2, 3]);
         assert_eq!(
-            rig.lanes[&6].stopped,
+            rig.wire_streams[&6].stopped,
             Some(H3Code::STREAM_CREATION_ERROR),
             "RFC 9114 section 6.2"
         );
-        rig.says_all(6, b"more");
+        rig.sends_all(6, b"more");
         rig.resets(6, H3Code::NO_ERROR);
         rig.no_event("the connection goes on");
-        rig.says_all(0, &headers(GET));
+        rig.sends_all(0, &headers(GET));
         rig.request(0);
     });
 }
@@ -278,8 +285,8 @@ fn a_stream_of_unknown_type_is_stopped_and_nothing_more() {
 #[test]
 fn a_stream_may_end_before_it_says_its_type() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says_all(6, b"");
-    rig.says(10, &[0x40]);
+    rig.sends_all(6, b"");
+    rig.sends(10, &[0x40]);
     rig.resets(10, H3Code::NO_ERROR);
     rig.no_event("RFC 9114 section 6.2");
 }
@@ -307,7 +314,7 @@ fn settings_of_http2_and_settings_that_come_twice_are_errors() {
     ] {
         however_it_is_cut(|cut| {
             let mut rig = Rig::fresh(Side::Client, Config::default(), cut);
-            rig.says(3, &control(pairs));
+            rig.sends(3, &control(pairs));
             rig.breaks(Violation::SettingInvalid);
         });
     }
@@ -359,23 +366,23 @@ fn malformed_requests_are_errors_of_their_stream() {
 fn pseudo_fields_in_trailers_are_malformed() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);
-        rig.says(0, &headers(POST));
+        rig.sends(0, &headers(POST));
         rig.request(0);
-        rig.says_all(0, &headers(&[(":path", "/")]));
+        rig.sends_all(0, &headers(&[(":path", "/")]));
         let Some(Event::StreamReset { reset, .. }) = rig.event() else {
             panic!("the exchange ends");
         };
         assert_eq!(reset.by, ResetBy::Us(Violation::PseudoFieldInTrailers));
-        assert_eq!(rig.lanes[&0].reset, Some(H3Code::MESSAGE_ERROR));
+        assert_eq!(rig.wire_streams[&0].reset, Some(H3Code::MESSAGE_ERROR));
     });
 }
 
 #[test]
 fn a_section_of_many_bytes_on_the_wire_is_refused_before_it_comes() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(0, &[0x01, 0x80, 0x01, 0x00, 0x01]);
-    assert!(rig.lanes[&0].fin, "431 (tests/h3_attacks.rs)");
-    assert_eq!(rig.lanes[&0].stopped, Some(H3Code::NO_ERROR));
+    rig.sends(0, &[0x01, 0x80, 0x01, 0x00, 0x01]);
+    assert!(rig.wire_streams[&0].fin, "431 (tests/h3_attacks.rs)");
+    assert_eq!(rig.wire_streams[&0].stopped, Some(H3Code::NO_ERROR));
     rig.no_event("no byte of it was kept");
 }
 
@@ -394,10 +401,10 @@ fn a_section_that_does_not_decode_ends_the_connection() {
 fn instructions_that_make_no_sense_end_the_connection() {
     // A capacity above ours; an increment of zero.
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(6, &[0x2, 0x3f, 0xff, 0xff, 0x7f]);
+    rig.sends(6, &[0x2, 0x3f, 0xff, 0xff, 0x7f]);
     rig.breaks(Violation::QpackEncoderStreamInvalid);
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(6, &[0x3, 0x00]);
+    rig.sends(6, &[0x3, 0x00]);
     rig.breaks(Violation::QpackDecoderStreamInvalid);
 }
 
@@ -406,27 +413,30 @@ fn instructions_that_make_no_sense_end_the_connection() {
 #[test]
 fn a_request_that_its_client_resets_is_over_for_both() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(0, &headers(POST));
+    rig.sends(0, &headers(POST));
     rig.request(0);
     rig.resets(0, H3Code::REQUEST_CANCELLED);
     let Some(Event::StreamReset { reset, .. }) = rig.event() else {
         panic!("the handler is told");
     };
     assert_eq!(reset.by, ResetBy::Peer(H2Code::CANCEL));
-    assert_eq!(rig.lanes[&0].reset, Some(H3Code::REQUEST_CANCELLED));
-    assert_eq!(rig.lanes[&0].stopped, None, "nothing is left to stop");
+    assert_eq!(rig.wire_streams[&0].reset, Some(H3Code::REQUEST_CANCELLED));
+    assert_eq!(
+        rig.wire_streams[&0].stopped, None,
+        "nothing is left to stop"
+    );
     assert_eq!((rig.conn.active(), rig.conn.running_handlers()), (0, 1));
 }
 
 #[test]
 fn a_client_that_stops_the_answer_ends_the_exchange() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says_all(0, &headers(GET));
+    rig.sends_all(0, &headers(GET));
     rig.request(0);
     rig.respond(0, &[], false);
     rig.stops(0, H3Code::REQUEST_CANCELLED);
     assert!(matches!(rig.event(), Some(Event::StreamReset { .. })));
-    assert_eq!(rig.lanes[&0].reset, Some(H3Code::REQUEST_CANCELLED));
+    assert_eq!(rig.wire_streams[&0].reset, Some(H3Code::REQUEST_CANCELLED));
     assert_eq!(rig.conn.active(), 0);
 }
 
@@ -453,13 +463,13 @@ fn a_server_that_stops_the_body_still_answers() {
     let id = rig.conn.open(rig.now, &request("POST"), false).unwrap();
     rig.run();
     rig.stops(0, H3Code::NO_ERROR);
-    assert_eq!(rig.lanes[&0].reset, Some(H3Code::NO_ERROR));
+    assert_eq!(rig.wire_streams[&0].reset, Some(H3Code::NO_ERROR));
     assert_eq!(
         rig.conn.send_body(rig.now, id, "late".into(), true),
         Ok(()),
         "thrown away"
     );
-    rig.says_all(0, &headers(OK));
+    rig.sends_all(0, &headers(OK));
     let (head, end) = rig.response(0);
     assert!(head.status == 200 && end);
     assert_eq!(rig.conn.active(), 0);
@@ -470,16 +480,16 @@ fn an_answer_that_is_complete_survives_the_end_of_its_handler() {
     // RFC 9114 section 4.1: the rest of the body is read, and stopped only if it is long.
     for (rest, stopped) in [(1000, None), (100_000, Some(H3Code::NO_ERROR))] {
         let mut rig = Rig::server(Cut::Whole);
-        rig.says(0, &headers(POST));
+        rig.sends(0, &headers(POST));
         rig.request(0);
         rig.answer(0, "done");
-        assert!(rig.lanes[&0].fin && rig.lanes[&0].stopped.is_none());
-        rig.says(0, &data(&vec![0; rest]));
-        assert_eq!(rig.lanes[&0].stopped, stopped, "{rest}");
+        assert!(rig.wire_streams[&0].fin && rig.wire_streams[&0].stopped.is_none());
+        rig.sends(0, &data(&vec![0; rest]));
+        assert_eq!(rig.wire_streams[&0].stopped, stopped, "{rest}");
         if stopped.is_none() {
-            rig.says_all(0, b"");
+            rig.sends_all(0, b"");
         }
-        assert_eq!(rig.lanes[&0].reset, None, "the answer is not lost");
+        assert_eq!(rig.wire_streams[&0].reset, None, "the answer is not lost");
         assert_eq!(rig.conn.active(), 0);
         rig.no_event("nobody reads it");
     }
@@ -491,8 +501,11 @@ fn a_reset_of_ours_ends_both_sides() {
     rig.get();
     rig.conn.reset(rig.now, StreamId(0), H2Code::CANCEL);
     rig.run();
-    assert_eq!(rig.lanes[&0].stopped, Some(H3Code::REQUEST_CANCELLED));
+    assert_eq!(
+        rig.wire_streams[&0].stopped,
+        Some(H3Code::REQUEST_CANCELLED)
+    );
     assert_eq!(rig.conn.active(), 0);
-    rig.says_all(0, &headers(OK));
+    rig.sends_all(0, &headers(OK));
     rig.no_event("it comes too late");
 }

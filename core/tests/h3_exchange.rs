@@ -32,7 +32,7 @@ fn a_machine_opens_its_control_stream_with_settings_and_no_stream_it_does_not_ne
 fn a_get_is_answered_with_one_write_that_ends_the_stream() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);
-        rig.says_all(0, &headers(GET));
+        rig.sends_all(0, &headers(GET));
         let (head, end) = rig.request(0);
         assert_eq!((head.method(), head.path()), (&b"GET"[..], Some(&b"/"[..])));
         assert_eq!(end, cut != Cut::EndApart);
@@ -45,10 +45,10 @@ fn a_get_is_answered_with_one_write_that_ends_the_stream() {
             .unwrap();
         rig.run();
         assert_eq!(
-            rig.lanes[&0].writes, 1,
+            rig.wire_streams[&0].writes, 1,
             "HEADERS, DATA and the end together"
         );
-        assert!(rig.lanes[&0].fin);
+        assert!(rig.wire_streams[&0].fin);
         let frames = rig.frames(0);
         assert_eq!(
             frames.iter().map(|frame| frame.0).collect::<Vec<_>>(),
@@ -68,7 +68,7 @@ fn a_get_is_answered_with_one_write_that_ends_the_stream() {
 fn answers_of_one_batch_are_one_write_each() {
     let mut rig = Rig::server(Cut::Whole);
     for stream in 0..10 {
-        rig.says_all(stream * 4, &headers(GET));
+        rig.sends_all(stream * 4, &headers(GET));
     }
     rig.events();
     for stream in 0..10 {
@@ -81,8 +81,11 @@ fn answers_of_one_batch_are_one_write_each() {
     }
     rig.run();
     for stream in 0..10 {
-        let lane = &rig.lanes[&(stream * 4)];
-        assert!(lane.writes == 1 && lane.fin, "{stream}: {lane:?}");
+        let wire_stream = &rig.wire_streams[&(stream * 4)];
+        assert!(
+            wire_stream.writes == 1 && wire_stream.fin,
+            "{stream}: {wire_stream:?}"
+        );
     }
 }
 
@@ -93,12 +96,12 @@ fn a_client_gets_head_body_and_end() {
         assert_eq!(rig.conn.capacity(), 100);
         let id = rig.get();
         assert_eq!((id, rig.conn.capacity()), (0, 99));
-        assert!(rig.lanes[&0].fin && rig.lanes[&0].writes == 1);
+        assert!(rig.wire_streams[&0].fin && rig.wire_streams[&0].writes == 1);
         assert_eq!(rig.frames(0).len(), 1);
         let mut bytes = headers(&with(OK, &[("content-length", "6")]));
         bytes.extend(data(b"abc"));
         bytes.extend(data(b"def"));
-        rig.says_all(0, &bytes);
+        rig.sends_all(0, &bytes);
         let (head, end) = rig.response(0);
         assert_eq!((head.status, end), (200, false));
         assert_eq!(rig.body(0), (b"abcdef".to_vec(), true));
@@ -112,14 +115,14 @@ fn a_request_that_comes_again_is_known_under_the_same_table_and_each_is_acknowle
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);
         // Capacity 220, then one entry "a: b".
-        rig.says(6, &[0x2, 0x3f, 0xbd, 0x01, 0x41, b'a', 0x01, b'b']);
+        rig.sends(6, &[0x2, 0x3f, 0xbd, 0x01, 0x41, b'a', 0x01, b'b']);
         // It needs that entry, and names it.
         let mut request = section(GET);
         request[0] = 2;
         request.push(0x80);
         let again = frame(kind::HEADERS, &request);
         for number in 0..5 {
-            rig.says_all(number * 4, &again);
+            rig.sends_all(number * 4, &again);
             let (head, _) = rig.request(number * 4);
             assert_eq!(head.method(), b"GET");
             assert_eq!(head.fields().last().unwrap().value, b"b");
@@ -127,17 +130,20 @@ fn a_request_that_comes_again_is_known_under_the_same_table_and_each_is_acknowle
             rig.events();
         }
         let decoder = rig.uni(UniKind::QpackDecoder).unwrap();
-        let told = &rig.lanes[&decoder].bytes;
-        assert!(told.ends_with(&[0x80, 0x84, 0x88, 0x8c, 0x90]), "{told:?}");
-        rig.says_all(20, &[headers(POST), again.clone()].concat());
+        let reported = &rig.wire_streams[&decoder].bytes;
+        assert!(
+            reported.ends_with(&[0x80, 0x84, 0x88, 0x8c, 0x90]),
+            "{reported:?}"
+        );
+        rig.sends_all(20, &[headers(POST), again.clone()].concat());
         assert_eq!(
-            rig.lanes[&20].reset,
+            rig.wire_streams[&20].reset,
             Some(H3Code::MESSAGE_ERROR),
             "behind a body they are trailers"
         );
         // Without room in the table the entry is gone.
-        rig.says(6, &[0x20]);
-        rig.says_all(24, &again);
+        rig.sends(6, &[0x20]);
+        rig.sends_all(24, &again);
         rig.breaks(Violation::QpackDecompressionFailed);
     });
 }
@@ -147,7 +153,7 @@ fn a_response_that_comes_again_is_known_under_the_same_table_and_each_is_acknowl
     however_it_is_cut(|cut| {
         let mut rig = Rig::client(cut);
         // Capacity 220, then one entry "a: b".
-        rig.says(7, &[0x2, 0x3f, 0xbd, 0x01, 0x41, b'a', 0x01, b'b']);
+        rig.sends(7, &[0x2, 0x3f, 0xbd, 0x01, 0x41, b'a', 0x01, b'b']);
         // It needs that entry, and names it.
         let mut response = section(&[(":status", "200")]);
         response[0] = 2;
@@ -155,30 +161,33 @@ fn a_response_that_comes_again_is_known_under_the_same_table_and_each_is_acknowl
         let again = frame(kind::HEADERS, &response);
         for _ in 0..5 {
             let id = rig.get();
-            rig.says_all(id, &again);
+            rig.sends_all(id, &again);
             let (head, _) = rig.response(id);
             assert_eq!(head.status, 200);
             assert_eq!(head.fields().last().unwrap().value, b"b");
             rig.events();
         }
         let decoder = rig.uni(UniKind::QpackDecoder).unwrap();
-        let told = &rig.lanes[&decoder].bytes;
-        assert!(told.ends_with(&[0x80, 0x84, 0x88, 0x8c, 0x90]), "{told:?}");
+        let reported = &rig.wire_streams[&decoder].bytes;
+        assert!(
+            reported.ends_with(&[0x80, 0x84, 0x88, 0x8c, 0x90]),
+            "{reported:?}"
+        );
         let id = rig.get();
-        rig.says_all(
+        rig.sends_all(
             id,
             &[headers(&[(":status", "204")]), again.clone()].concat(),
         );
         assert_eq!(
-            rig.lanes[&id].stopped,
+            rig.wire_streams[&id].stopped,
             Some(H3Code::MESSAGE_ERROR),
             "behind a head they are trailers"
         );
         rig.events();
         let id = rig.get();
         // Without room in the table the entry is gone.
-        rig.says(7, &[0x20]);
-        rig.says_all(id, &again);
+        rig.sends(7, &[0x20]);
+        rig.sends_all(id, &again);
         rig.breaks(Violation::QpackDecompressionFailed);
     });
 }
@@ -190,7 +199,7 @@ fn trailers_end_the_exchange_on_both_sides() {
         let mut bytes = headers(POST);
         bytes.extend(data(b"abc"));
         bytes.extend(headers(&[("checksum", "1")]));
-        rig.says_all(0, &bytes);
+        rig.sends_all(0, &bytes);
         let (_, end) = rig.request(0);
         assert!(!end);
         let events = rig.events();
@@ -200,7 +209,7 @@ fn trailers_end_the_exchange_on_both_sides() {
         assert_eq!(trailers.get_named(b"checksum"), Some(&b"1"[..]));
         rig.respond(0, &[], false);
         rig.send(0, "xyz", false);
-        assert!(!rig.lanes[&0].fin);
+        assert!(!rig.wire_streams[&0].fin);
         let trailers = fields(&[("grpc-status", "0")]);
         rig.conn
             .send_trailers(rig.now, StreamId(0), &trailers)
@@ -208,7 +217,7 @@ fn trailers_end_the_exchange_on_both_sides() {
         rig.run();
         let kinds: Vec<_> = rig.frames(0).iter().map(|frame| frame.0).collect();
         assert_eq!(kinds, [kind::HEADERS, kind::DATA, kind::HEADERS]);
-        assert!(rig.lanes[&0].fin);
+        assert!(rig.wire_streams[&0].fin);
         assert_eq!(rig.conn.active(), 0);
     });
 }
@@ -220,7 +229,7 @@ fn interim_responses_come_before_the_final_one() {
         rig.get();
         let mut bytes = headers(&[(":status", "103"), ("link", "</a>")]);
         bytes.extend(headers(OK));
-        rig.says_all(0, &bytes);
+        rig.sends_all(0, &bytes);
         let Some(Event::InterimReceived { head, .. }) = rig.event() else {
             panic!("103 was due");
         };
@@ -228,7 +237,7 @@ fn interim_responses_come_before_the_final_one() {
         assert_eq!(rig.response(0).0.status, 200);
 
         let mut rig = Rig::server(cut);
-        rig.says_all(0, &headers(GET));
+        rig.sends_all(0, &headers(GET));
         rig.events();
         rig.conn
             .send_interim(rig.now, StreamId(0), &response(103, &[]))
@@ -243,20 +252,20 @@ fn interim_responses_come_before_the_final_one() {
 #[test]
 fn an_end_that_comes_later_needs_no_frame() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says_all(0, &headers(GET));
+    rig.sends_all(0, &headers(GET));
     rig.events();
     rig.respond(0, &[], false);
     rig.send(0, "some", false);
     assert_eq!(rig.frames(0).len(), 2);
     rig.send(0, "", true);
-    assert!(rig.frames(0).is_empty() && rig.lanes[&0].fin);
+    assert!(rig.frames(0).is_empty() && rig.wire_streams[&0].fin);
 }
 
 #[test]
 fn what_the_transport_does_not_take_goes_out_later_and_in_order() {
     for first in 0..60 {
         let mut rig = Rig::server(Cut::Whole);
-        rig.says_all(0, &headers(GET));
+        rig.sends_all(0, &headers(GET));
         rig.events();
         rig.room.insert(0, first);
         rig.respond(0, &[], false);
@@ -268,11 +277,14 @@ fn what_the_transport_does_not_take_goes_out_later_and_in_order() {
             .send_trailers(rig.now, StreamId(0), &trailers)
             .unwrap();
         rig.run();
-        assert!(!rig.lanes[&0].fin && rig.conn.active() == 1, "{first}");
+        assert!(
+            !rig.wire_streams[&0].fin && rig.conn.active() == 1,
+            "{first}"
+        );
         for _ in 0..200 {
             rig.takes(0, 1);
         }
-        assert!(rig.lanes[&0].fin, "{first}");
+        assert!(rig.wire_streams[&0].fin, "{first}");
         let frames = rig.frames(0);
         let sent: Vec<u8> = frames
             .iter()
@@ -288,7 +300,7 @@ fn what_the_transport_does_not_take_goes_out_later_and_in_order() {
 #[test]
 fn several_writes_that_were_asked_for_stay_in_order_when_the_first_comes_back() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says_all(0, &headers(GET));
+    rig.sends_all(0, &headers(GET));
     rig.events();
     rig.room.insert(0, 10);
     let (now, stream) = (rig.now, StreamId(0));
@@ -306,7 +318,7 @@ fn several_writes_that_were_asked_for_stay_in_order_when_the_first_comes_back() 
     rig.run();
     rig.takes(0, 20_000);
     rig.takes(0, usize::MAX);
-    assert!(rig.lanes[&0].fin);
+    assert!(rig.wire_streams[&0].fin);
     let sent: Vec<u8> = rig.frames(0).drain(1..).flat_map(|frame| frame.1).collect();
     assert_eq!(sent, pieces.concat());
 }
@@ -314,8 +326,8 @@ fn several_writes_that_were_asked_for_stay_in_order_when_the_first_comes_back() 
 #[test]
 fn a_large_body_goes_by_reference_and_in_turns() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says_all(0, &headers(GET));
-    rig.says_all(4, &headers(GET));
+    rig.sends_all(0, &headers(GET));
+    rig.sends_all(4, &headers(GET));
     rig.events();
     rig.room.insert(0, 100_000);
     rig.respond(0, &[], false);
@@ -323,7 +335,7 @@ fn a_large_body_goes_by_reference_and_in_turns() {
     rig.respond(4, &[], false);
     rig.send(4, vec![2; 1000], true);
     assert!(
-        rig.lanes[&4].fin,
+        rig.wire_streams[&4].fin,
         "a blocked stream does not hold another up"
     );
     rig.takes(0, usize::MAX);
@@ -334,7 +346,7 @@ fn a_large_body_goes_by_reference_and_in_turns() {
 #[test]
 fn send_ready_comes_when_half_of_a_full_buffer_is_gone() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says_all(0, &headers(GET));
+    rig.sends_all(0, &headers(GET));
     rig.events();
     rig.room.insert(0, 0);
     rig.respond(0, &[], false);
@@ -351,7 +363,7 @@ fn send_ready_comes_when_half_of_a_full_buffer_is_gone() {
 #[test]
 fn send_ready_comes_too_where_what_the_transport_gave_back_filled_the_buffer() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says_all(0, &headers(GET));
+    rig.sends_all(0, &headers(GET));
     rig.events();
     rig.respond(0, &[], false);
     rig.room.insert(0, 0);
@@ -373,10 +385,10 @@ fn send_ready_comes_too_where_what_the_transport_gave_back_filled_the_buffer() {
 #[test]
 fn a_reader_that_rests_stops_the_peer_and_goes_on_at_half() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(0, &headers(POST));
+    rig.sends(0, &headers(POST));
     let stream = StreamId(0);
     assert_eq!(rig.conn.read_room(stream), 64 * 1024);
-    rig.says(0, &data(&[0; 64 * 1024]));
+    rig.sends(0, &data(&[0; 64 * 1024]));
     assert_eq!(rig.conn.read_room(stream), 0);
     rig.conn.consume(rig.now, stream, 32 * 1024 - 1);
     rig.run();
@@ -394,18 +406,18 @@ fn a_body_of_another_length_than_announced_is_refused_both_ways() {
             let mut rig = Rig::server(cut);
             let mut bytes = headers(&with(POST, &[("content-length", length)]));
             bytes.extend(data(body));
-            rig.says_all(0, &bytes);
+            rig.sends_all(0, &bytes);
             let last = rig.events().pop();
             let violation = Violation::ContentLengthMismatch;
             assert!(
                 matches!(last, Some(Event::StreamReset { reset, .. }) if reset.by == ResetBy::Us(violation)),
                 "{last:?}"
             );
-            assert_eq!(rig.lanes[&0].reset, Some(H3Code::MESSAGE_ERROR));
+            assert_eq!(rig.wire_streams[&0].reset, Some(H3Code::MESSAGE_ERROR));
         }
     });
     let mut rig = Rig::server(Cut::Whole);
-    rig.says_all(0, &headers(GET));
+    rig.sends_all(0, &headers(GET));
     rig.events();
     rig.respond(0, &[("content-length", "3")], false);
     let sent = rig
@@ -417,7 +429,7 @@ fn a_body_of_another_length_than_announced_is_refused_both_ways() {
 #[test]
 fn an_answer_in_one_must_fit_its_content_length_or_nothing_is_sent() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says_all(0, &headers(GET));
+    rig.sends_all(0, &headers(GET));
     rig.events();
     let head = response(200, &[("content-length", "3")]);
     for body in ["", "no", "four"] {
@@ -446,20 +458,20 @@ fn extended_connect_needs_the_setting() {
         ..Config::default()
     };
     let mut rig = Rig::server_with(config, Cut::Whole);
-    rig.says(0, &headers(&connect));
+    rig.sends(0, &headers(&connect));
     let (head, end) = rig.request(0);
     assert_eq!((head.protocol(), end), (Some(&b"websocket"[..]), false));
     rig.respond(0, &[], false);
-    rig.says(0, &data(b"frame"));
+    rig.sends(0, &data(b"frame"));
     rig.send(0, "answer", false);
     assert_eq!(rig.body(0), (b"frame".to_vec(), false));
-    rig.says(0, &headers(&[("late", "1")]));
+    rig.sends(0, &headers(&[("late", "1")]));
     rig.breaks(Violation::FrameUnexpected);
 
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(0, &headers(&connect));
+    rig.sends(0, &headers(&connect));
     rig.no_event("RFC 9220 section 3: it was not offered");
-    assert_eq!(rig.lanes[&0].reset, Some(H3Code::MESSAGE_ERROR));
+    assert_eq!(rig.wire_streams[&0].reset, Some(H3Code::MESSAGE_ERROR));
 
     let fields = connect.into_iter().collect();
     let version = trunkline_core::http::Version::Http3;
@@ -475,7 +487,7 @@ fn extended_connect_needs_the_setting() {
 #[test]
 fn a_command_on_a_stream_that_is_gone_is_a_misuse() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says_all(0, &headers(GET));
+    rig.sends_all(0, &headers(GET));
     rig.events();
     rig.answer(0, "x");
     for stream in [0, 4, 3] {
@@ -504,7 +516,7 @@ fn a_packets_worth_of_nothing_is_a_frame_that_peers_ignore() {
     assert_eq!(frames.len(), 1, "one that waits is enough");
     assert_eq!((frames[0].0, frames[0].1.len()), (kind::RESERVED, 1120));
     let mut peer = Rig::server(Cut::Whole);
-    peer.says(2, &frame(kind::RESERVED, &frames[0].1));
+    peer.sends(2, &frame(kind::RESERVED, &frames[0].1));
     assert_eq!(peer.closed, None);
     peer.no_event("nothing was said");
 }

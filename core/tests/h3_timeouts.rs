@@ -12,7 +12,7 @@ use trunkline_core::h3::frame::kind;
 use trunkline_core::http::event::ResetBy;
 use trunkline_core::http::{Event, StreamId};
 use trunkline_core::limits::Config;
-use trunkline_core::pace::Scarcity;
+use trunkline_core::min_rate::Scarcity;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -30,14 +30,17 @@ fn ends(rig: &mut Rig, due: Violation) {
 fn an_answer_that_nobody_takes_is_ended_after_the_stall_time() {
     for size in [100, 10_000, 300_000] {
         let mut rig = Rig::server(Cut::Whole);
-        rig.says_all(0, &headers(GET));
+        rig.sends_all(0, &headers(GET));
         rig.events();
         rig.room.insert(0, 0);
         rig.answer(0, vec![7; size]);
         rig.waits(29 * SECOND);
-        assert_eq!(rig.lanes[&0].reset, None, "{size}: it may still move");
+        assert_eq!(
+            rig.wire_streams[&0].reset, None,
+            "{size}: it may still move"
+        );
         rig.waits(SECOND);
-        assert_eq!(rig.lanes[&0].reset, Some(H3Code::REQUEST_CANCELLED));
+        assert_eq!(rig.wire_streams[&0].reset, Some(H3Code::REQUEST_CANCELLED));
         ends(&mut rig, Violation::StreamStalled);
         assert!(rig.closed.is_none(), "{size}: the stream alone ends");
     }
@@ -48,18 +51,18 @@ fn an_answer_that_is_taken_byte_by_byte_is_ended_too() {
     // CVE-2026-49975: a little room now and then holds a stream for ever.
     for size in [100, 10_000, 300_000] {
         let mut rig = Rig::server(Cut::Whole);
-        rig.says_all(0, &headers(GET));
+        rig.sends_all(0, &headers(GET));
         rig.events();
         rig.room.insert(0, 0);
         rig.answer(0, vec![7; size]);
         for _ in 0..60 {
             rig.waits(SECOND);
-            if rig.lanes[&0].reset.is_none() {
+            if rig.wire_streams[&0].reset.is_none() {
                 rig.takes(0, 1);
             }
         }
         assert_eq!(
-            rig.lanes[&0].reset,
+            rig.wire_streams[&0].reset,
             Some(H3Code::REQUEST_CANCELLED),
             "{size}"
         );
@@ -70,7 +73,7 @@ fn an_answer_that_is_taken_byte_by_byte_is_ended_too() {
 #[test]
 fn an_answer_that_is_taken_slowly_but_fast_enough_is_whole() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says_all(0, &headers(GET));
+    rig.sends_all(0, &headers(GET));
     rig.events();
     rig.room.insert(0, 0);
     rig.answer(0, vec![7; 200_000]);
@@ -79,7 +82,7 @@ fn an_answer_that_is_taken_slowly_but_fast_enough_is_whole() {
         rig.waits(SECOND);
         rig.takes(0, 2048);
     }
-    assert!(rig.lanes[&0].fin);
+    assert!(rig.wire_streams[&0].fin);
     let sent: usize = rig
         .frames(0)
         .iter()
@@ -93,7 +96,7 @@ fn an_answer_that_is_taken_slowly_but_fast_enough_is_whole() {
 fn answers_that_share_a_slow_line_are_not_ended() {
     let mut rig = Rig::server(Cut::Whole);
     for stream in (0..40).step_by(4) {
-        rig.says_all(stream, &headers(GET));
+        rig.sends_all(stream, &headers(GET));
         rig.events();
         rig.room.insert(stream, 0);
         rig.answer(stream, vec![7; 20_000]);
@@ -106,7 +109,11 @@ fn answers_that_share_a_slow_line_are_not_ended() {
         }
     }
     assert_eq!(rig.conn.active(), 10);
-    assert!(rig.lanes.values().all(|lane| lane.reset.is_none()));
+    assert!(
+        rig.wire_streams
+            .values()
+            .all(|wire_stream| wire_stream.reset.is_none())
+    );
 }
 
 #[test]
@@ -114,10 +121,10 @@ fn a_head_that_comes_byte_by_byte_has_a_deadline_that_more_bytes_do_not_move() {
     let mut rig = Rig::server(Cut::Whole);
     let head = headers(&with(GET, &[("x", "a value that is longer than a minute")]));
     for byte in &head[..30] {
-        rig.says(0, std::slice::from_ref(byte));
+        rig.sends(0, std::slice::from_ref(byte));
         rig.waits(SECOND);
     }
-    assert_eq!(rig.lanes[&0].reset, Some(H3Code::REQUEST_CANCELLED));
+    assert_eq!(rig.wire_streams[&0].reset, Some(H3Code::REQUEST_CANCELLED));
     assert_eq!(rig.conn.active(), 0);
     rig.no_event("nobody had heard of it");
 }
@@ -126,22 +133,22 @@ fn a_head_that_comes_byte_by_byte_has_a_deadline_that_more_bytes_do_not_move() {
 fn a_stream_on_which_nothing_comes_is_given_up() {
     let mut rig = Rig::server(Cut::Whole);
     // It is opened by one above it.
-    rig.says_all(4, &headers(GET));
+    rig.sends_all(4, &headers(GET));
     rig.request(4);
     rig.answer(4, "x");
     rig.waits(15 * SECOND);
-    assert_eq!(rig.lanes[&0].reset, Some(H3Code::REQUEST_CANCELLED));
+    assert_eq!(rig.wire_streams[&0].reset, Some(H3Code::REQUEST_CANCELLED));
     assert_eq!(rig.conn.active(), 0);
 }
 
 #[test]
 fn the_time_in_which_nobody_reads_is_not_the_peers() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says_all(0, &headers(GET));
+    rig.sends_all(0, &headers(GET));
     rig.events();
     rig.room.insert(0, 0);
     rig.answer(0, vec![7; 10_000]);
-    rig.says(4, &headers(&with(POST, &[("content-length", "100000")])));
+    rig.sends(4, &headers(&with(POST, &[("content-length", "100000")])));
     rig.request(4);
     rig.waits(9 * SECOND);
     let pause = 3000 * SECOND;
@@ -150,7 +157,7 @@ fn the_time_in_which_nobody_reads_is_not_the_peers() {
     rig.conn.handle_timeout(rig.now);
     rig.run();
     rig.no_event("neither is late");
-    assert!(rig.conn.active() == 2 && rig.lanes[&0].reset.is_none());
+    assert!(rig.conn.active() == 2 && rig.wire_streams[&0].reset.is_none());
     rig.waits(60 * SECOND);
     assert_eq!(rig.conn.active(), 0, "their own time passes as ever");
 }
@@ -163,19 +170,19 @@ fn a_body_that_stops_is_ended_and_one_that_goes_on_is_not() {
     rig.reads_bodies = true;
     // The head takes its time too: the body has a time of its own.
     let request = headers(POST);
-    rig.says(0, &request[..1]);
+    rig.sends(0, &request[..1]);
     rig.waits(14 * SECOND);
-    rig.says(0, &request[1..]);
+    rig.sends(0, &request[1..]);
     rig.request(0);
     for _ in 0..5 {
         rig.waits(299 * SECOND);
-        rig.says(0, &data(b"some"));
+        rig.sends(0, &data(b"some"));
         rig.events();
     }
     rig.waits(299 * SECOND);
     rig.is_quiet(0, "it may still go on");
     rig.waits(SECOND);
-    assert_eq!(rig.lanes[&0].reset, Some(H3Code::REQUEST_CANCELLED));
+    assert_eq!(rig.wire_streams[&0].reset, Some(H3Code::REQUEST_CANCELLED));
     ends(&mut rig, Violation::BodyTimeout);
 }
 
@@ -197,16 +204,23 @@ fn a_body_that_dribbles_is_ended_where_bytes_are_due() {
         let fresh = Rig::server(Cut::Whole).conn;
         rig.conn = std::mem::replace(&mut rig.conn, fresh).heeding(&scarcity);
         rig.reads_bodies = true;
-        rig.says(0, &headers(&with(POST, more)));
+        rig.sends(0, &headers(&with(POST, more)));
         rig.request(0);
         for _ in 0..60 {
             rig.waits(SECOND);
-            if rig.lanes.get(&0).is_none_or(|lane| lane.reset.is_none()) {
-                rig.says(0, &data(&vec![0; bytes]));
+            if rig
+                .wire_streams
+                .get(&0)
+                .is_none_or(|wire_stream| wire_stream.reset.is_none())
+            {
+                rig.sends(0, &data(&vec![0; bytes]));
                 rig.events();
             }
         }
-        let reset = rig.lanes.get(&0).and_then(|lane| lane.reset);
+        let reset = rig
+            .wire_streams
+            .get(&0)
+            .and_then(|wire_stream| wire_stream.reset);
         let due = is_ended.then_some(H3Code::REQUEST_CANCELLED);
         assert_eq!(reset, due, "{bytes} bytes a second, scarce: {is_scarce}");
         assert!(rig.closed.is_none(), "{bytes}: the stream alone ends");
@@ -218,13 +232,13 @@ fn bodies_that_share_a_slow_line_are_not_ended() {
     let mut rig = Rig::server(Cut::Whole);
     rig.reads_bodies = true;
     for stream in (0..40).step_by(4) {
-        rig.says(stream, &headers(POST));
+        rig.sends(stream, &headers(POST));
         rig.request(stream);
     }
     for _ in 0..60 {
         rig.waits(SECOND);
         for stream in (0..40).step_by(4) {
-            rig.says(stream, &data(&[0; 120]));
+            rig.sends(stream, &data(&[0; 120]));
             rig.events();
         }
     }
@@ -234,9 +248,9 @@ fn bodies_that_share_a_slow_line_are_not_ended() {
 #[test]
 fn a_body_that_our_reader_holds_up_is_not_ended() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(0, &headers(POST));
+    rig.sends(0, &headers(POST));
     rig.request(0);
-    rig.says(0, &data(b"unread"));
+    rig.sends(0, &data(b"unread"));
     rig.waits(120 * SECOND);
     rig.is_quiet(0, "the peer is not the one to act");
     assert_eq!(rig.conn.active(), 1);
@@ -315,13 +329,13 @@ fn a_request_of_which_nothing_more_comes_ends_where_the_peer_is_the_one_to_act()
                 match came {
                     Came::Tunnel => {
                         let connect = &[(":method", "CONNECT"), (":authority", "a.example:1")];
-                        rig.says(0, &headers(connect));
+                        rig.sends(0, &headers(connect));
                     }
-                    Came::All => rig.says_all(0, &headers(POST)),
-                    _ => rig.says(0, &headers(POST)),
+                    Came::All => rig.sends_all(0, &headers(POST)),
+                    _ => rig.sends(0, &headers(POST)),
                 }
                 if matches!(came, Came::Body | Came::Trailers | Came::Tunnel) {
-                    rig.says(0, &data(&[7; 100]));
+                    rig.sends(0, &data(&[7; 100]));
                     rig.events();
                 }
                 if came == Came::Trailers {
@@ -329,7 +343,7 @@ fn a_request_of_which_nothing_more_comes_ends_where_the_peer_is_the_one_to_act()
                         // Trailers behind a body that lies unread.
                         rig.conn.consume(rig.now, StreamId(0), 100);
                     }
-                    rig.says(0, &headers(&[("a", "b")]));
+                    rig.sends(0, &headers(&[("a", "b")]));
                 }
                 rig.events();
                 // The answer takes its time: until it is complete the peer owes nothing.
@@ -352,9 +366,9 @@ fn a_request_of_which_nothing_more_comes_ends_where_the_peer_is_the_one_to_act()
                     assert_eq!(rig.conn.active(), 1, "{row}: it has its time");
                 }
                 rig.waits(idle * 2);
-                let lane = rig.lanes.get(&0).cloned().unwrap_or_default();
+                let wire_stream = rig.wire_streams.get(&0).cloned().unwrap_or_default();
                 let is_open = rig.conn.active() == 1;
-                let fate = match (is_open, lane.stopped, lane.reset) {
+                let fate = match (is_open, wire_stream.stopped, wire_stream.reset) {
                     (true, None, None) => Fate::Waits,
                     (false, Some(H3Code::NO_ERROR), None) => Fate::Stopped,
                     (false, Some(H3Code::REQUEST_CANCELLED), _) => Fate::TimesOut,

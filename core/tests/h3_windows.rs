@@ -6,7 +6,7 @@ mod rig;
 
 use rig::*;
 use std::time::Duration;
-use trunkline_core::credit::{Lender, WINDOW_MAX};
+use trunkline_core::credit::{BudgetShare, WINDOW_MAX};
 use trunkline_core::error::Misuse;
 use trunkline_core::http::StreamId;
 use trunkline_core::limits::{
@@ -21,14 +21,14 @@ const RTT: Duration = Duration::from_millis(100);
 fn uploading(config: Config) -> Rig {
     let mut rig = Rig::server_with(config, Cut::Whole);
     rig.conn.handle_round_trip(RTT);
-    rig.says(0, &headers(POST));
+    rig.sends(0, &headers(POST));
     rig.events();
     rig
 }
 
 /// A piece of body comes and is read at once.
 fn uploads(rig: &mut Rig, stream: u64, bytes: usize) {
-    rig.says(stream, &data(&vec![0; bytes]));
+    rig.sends(stream, &data(&vec![0; bytes]));
     rig.events();
     rig.conn.consume(rig.now, StreamId(stream), bytes);
     rig.run();
@@ -54,7 +54,7 @@ fn the_window_grows_with_what_is_read_to_a_few_times_what_the_path_holds() {
     let window = *rig.windows.last().expect("it has grown");
     assert!((4 * MIB..=10 * MIB).contains(&window), "{window}");
     assert!(rig.windows.is_sorted(), "{:?}", rig.windows);
-    assert!((2 * MIB..=window).contains(&rig.conn.path_need(rig.now)));
+    assert!((2 * MIB..=window).contains(&rig.conn.bdp_bytes(rig.now)));
 }
 
 #[test]
@@ -77,15 +77,18 @@ fn a_fixed_window_stays() {
 #[test]
 fn a_window_that_rests_gives_back_what_it_borrowed_and_the_next_request_begins_with_what_it_needed()
 {
-    let lender = Lender::new(64 << 20);
+    let budget_share = BudgetShare::new(64 << 20);
     let mut rig = uploading(Config::default());
     let fresh = std::mem::replace(&mut rig.conn, uploading(Config::default()).conn);
-    rig.conn = fresh.borrowing_from(&lender);
+    rig.conn = fresh.borrowing_from(&budget_share);
     for _ in 0..20 {
         round(&mut rig, 0, 2048 * KIB);
     }
     let window = *rig.windows.last().expect("it has grown");
-    assert_eq!(lender.lent(), u64::from(window - QUIC_RECEIVE_WINDOW_BYTES));
+    assert_eq!(
+        budget_share.reserved(),
+        u64::from(window - QUIC_RECEIVE_WINDOW_BYTES)
+    );
     rig.waits(Duration::from_secs(3));
     assert_eq!(rig.windows.last(), Some(&QUIC_RECEIVE_WINDOW_BYTES));
     // What was granted stays granted: the peer uses it up first.
@@ -94,15 +97,15 @@ fn a_window_that_rests_gives_back_what_it_borrowed_and_the_next_request_begins_w
         uploads(&mut rig, 0, 32 * KIB);
     }
     rig.waits(Duration::from_secs(6));
-    assert_eq!(lender.lent(), 0);
-    let need = rig.conn.path_need(rig.now);
+    assert_eq!(budget_share.reserved(), 0);
+    let need = rig.conn.bdp_bytes(rig.now);
     rig.answer(0, "");
     rig.resets(0, trunkline_core::error::H3Code::REQUEST_CANCELLED);
     rig.acknowledge(0);
     rig.events();
     assert_eq!(rig.conn.active(), 0);
-    rig.says(4, &headers(POST));
-    rig.says(4, &data(&[0; 1000]));
+    rig.sends(4, &headers(POST));
+    rig.sends(4, &data(&[0; 1000]));
     rig.events();
     let rested = Some(&QUIC_RECEIVE_WINDOW_BYTES);
     assert_eq!(rig.windows.last(), rested, "an upload that is not read");
@@ -119,7 +122,7 @@ fn what_an_earlier_connection_has_learned_widens_the_window_with_the_first_reque
     assert!(rig.windows.is_empty(), "nothing is asked for yet");
     rig.get();
     assert_eq!(rig.windows, [6 * MIB]);
-    assert_eq!(rig.conn.path_need(rig.now), 0, "it was not seen here");
+    assert_eq!(rig.conn.bdp_bytes(rig.now), 0, "it was not seen here");
 }
 
 #[test]
@@ -128,7 +131,7 @@ fn bodies_that_nobody_reads_leave_room_for_the_others_as_far_as_the_budget_goes(
     rig.conn.handle_blocked(rig.now);
     rig.run();
     assert!(rig.windows.is_empty(), "everything was read");
-    rig.says(0, &data(&[0; 64 * KIB]));
+    rig.sends(0, &data(&[0; 64 * KIB]));
     rig.events();
     assert!(rig.conn.holds_back());
     for _ in 0..100 {
@@ -143,12 +146,12 @@ fn bodies_that_nobody_reads_leave_room_for_the_others_as_far_as_the_budget_goes(
 
 #[test]
 fn connections_share_one_budget() {
-    let lender = Lender::new(u64::from(MIB));
+    let budget_share = BudgetShare::new(u64::from(MIB));
     let mut windows = 0;
     for _ in 0..3 {
         let mut rig = uploading(Config::default());
         let fresh = std::mem::replace(&mut rig.conn, uploading(Config::default()).conn);
-        rig.conn = fresh.borrowing_from(&lender);
+        rig.conn = fresh.borrowing_from(&budget_share);
         for _ in 0..20 {
             round(&mut rig, 0, 2048 * KIB);
         }
@@ -158,13 +161,13 @@ fn connections_share_one_budget() {
         std::mem::forget(rig);
     }
     assert_eq!(windows, 3 * QUIC_RECEIVE_WINDOW_BYTES + MIB);
-    assert_eq!(lender.left(), 0);
+    assert_eq!(budget_share.left(), 0);
 }
 
 #[test]
 fn a_window_is_read_and_set_as_far_as_quic_lets_it() {
     let mut rig = uploading(Config::default());
-    rig.says(0, &data(&[0; 10_000]));
+    rig.sends(0, &data(&[0; 10_000]));
     rig.events();
     let stream = Some(StreamId(0));
     let read = rig.conn.receive_window(stream).expect("it is open");
@@ -196,7 +199,7 @@ fn a_window_is_read_and_set_as_far_as_quic_lets_it() {
 fn a_stream_window_above_quics_is_made_of_what_is_read_ahead() {
     let mut rig = uploading(Config::default());
     let stream = StreamId(0);
-    rig.says(0, &data(&[0; 64 * KIB]));
+    rig.sends(0, &data(&[0; 64 * KIB]));
     assert_eq!(rig.conn.read_room(stream), 0);
     let now = rig.now;
     let set = |rig: &mut Rig, window| rig.conn.set_receive_window(now, Some(stream), window);
@@ -222,7 +225,7 @@ fn a_stream_window_above_quics_is_made_of_what_is_read_ahead() {
 #[test]
 fn a_wider_window_for_a_stream_that_has_ended_reads_nothing_more() {
     let mut rig = uploading(Config::default());
-    rig.says_all(0, &data(&[0; 64 * KIB]));
+    rig.sends_all(0, &data(&[0; 64 * KIB]));
     rig.reads.clear();
     let set = rig
         .conn
@@ -246,19 +249,19 @@ fn a_body_that_is_expected_widens_the_window() {
 
 #[test]
 fn what_waits_for_an_acknowledgement_follows_the_path_and_an_idle_connection_gives_it_back() {
-    let (lender, reading) = (Lender::new(64 << 20), Lender::new(64 << 20));
+    let (budget_share, reading) = (BudgetShare::new(64 << 20), BudgetShare::new(64 << 20));
     let mut rig = Rig::server_with(Config::default(), Cut::Whole);
     let fresh = std::mem::replace(&mut rig.conn, Rig::server(Cut::Whole).conn);
-    rig.conn = fresh.borrowing_from(&reading).sending_from(&lender);
+    rig.conn = fresh.borrowing_from(&reading).sending_from(&budget_share);
     rig.conn.handle_congestion_window(5 << 20);
     rig.conn.handle_congestion_window((5 << 20) - 1);
     rig.run();
     assert_eq!(rig.send_windows, [10 << 20]);
-    assert_eq!((lender.lent(), reading.lent()), (9 << 20, 0));
+    assert_eq!((budget_share.reserved(), reading.reserved()), (9 << 20, 0));
     rig.conn.release();
     rig.run();
     assert_eq!(rig.send_windows, [10 << 20, QUIC_SEND_WINDOW_BYTES]);
-    assert_eq!(lender.lent(), 0);
+    assert_eq!(budget_share.reserved(), 0);
 }
 
 #[test]
@@ -279,7 +282,7 @@ fn what_waits_for_an_acknowledgement_follows_the_path_with_fixed_receive_windows
 fn downloading() -> Rig {
     let mut rig = Rig::client(Cut::Whole);
     let id = rig.get();
-    rig.says(id, &headers(&[(":status", "200")]));
+    rig.sends(id, &headers(&[(":status", "200")]));
     rig.events();
     rig
 }
@@ -289,7 +292,7 @@ fn where_the_window_can_be_widened_no_more_further_requests_go_elsewhere_until_s
     let mut rig = downloading();
     let free = rig.conn.capacity();
     assert!(free > 0);
-    rig.says(0, &data(&[0; 64 * KIB]));
+    rig.sends(0, &data(&[0; 64 * KIB]));
     rig.events();
     rig.conn.handle_blocked(rig.now);
     assert_eq!(rig.conn.capacity(), free, "it can be widened for another");
@@ -298,8 +301,8 @@ fn where_the_window_can_be_widened_no_more_further_requests_go_elsewhere_until_s
     while rig.conn.capacity() > 0 {
         let other = rig.get();
         rig.conn.handle_blocked(rig.now);
-        rig.says(other, &headers(OK));
-        rig.says(other, &data(&[0; 64 * KIB]));
+        rig.sends(other, &headers(OK));
+        rig.sends(other, &data(&[0; 64 * KIB]));
         rig.events();
         rig.conn.handle_blocked(rig.now);
         others.push(other);
@@ -321,7 +324,7 @@ fn unread_by_a_reader_that_takes(piece: usize, rtt: Duration, rounds: u32) -> u6
     let mut rig = Rig::client(Cut::Whole);
     let stream = rig.get();
     rig.conn.handle_round_trip(rtt);
-    rig.says(stream, &headers(OK));
+    rig.sends(stream, &headers(OK));
     rig.events();
     // What the peer has sent, what was given to the machine of it, and what was read.
     let (mut sent, mut given, mut read, mut most) = (0, 0, 0, 0);
@@ -371,8 +374,8 @@ fn a_slow_reader_of_one_body_has_no_more_unread_than_a_connection_begins_with() 
 fn a_client_whose_upload_is_not_read_gets_room_for_the_head_of_its_next_request() {
     // The upload holds all of the connection's window, so that the server cannot know of another.
     let mut rig = Rig::server(Cut::Whole);
-    rig.says(0, &headers(POST));
-    rig.says(0, &data(&[0; 64 * KIB]));
+    rig.sends(0, &headers(POST));
+    rig.sends(0, &data(&[0; 64 * KIB]));
     rig.events();
     rig.conn.handle_blocked(rig.now);
     rig.run();
@@ -380,11 +383,11 @@ fn a_client_whose_upload_is_not_read_gets_room_for_the_head_of_its_next_request(
 }
 
 /// A client with an unread body, whose server is blocked.
-fn held_up() -> (Rig, u64) {
+fn blocked_upload() -> (Rig, u64) {
     let mut rig = Rig::client(Cut::Whole);
     let stream = rig.get();
-    rig.says(stream, &headers(OK));
-    rig.says(stream, &data(&[0; 64 * KIB]));
+    rig.sends(stream, &headers(OK));
+    rig.sends(stream, &data(&[0; 64 * KIB]));
     rig.events();
     rig.conn.handle_blocked(rig.now);
     rig.run();
@@ -394,7 +397,7 @@ fn held_up() -> (Rig, u64) {
 
 #[test]
 fn the_next_exchange_behind_a_body_that_is_not_read_has_room_for_its_answer() {
-    let (mut rig, _) = held_up();
+    let (mut rig, _) = blocked_upload();
     // The server says once for each limit that it is held up.
     rig.get();
     assert_eq!(rig.windows, [2 * QUIC_RECEIVE_WINDOW_BYTES]);
@@ -405,8 +408,8 @@ fn a_reader_that_goes_on_beside_one_that_rests_has_room_for_the_rest_of_its_body
     let mut rig = Rig::client(Cut::Whole);
     let [rests, reads] = [rig.get(), rig.get()];
     for stream in [rests, reads] {
-        rig.says(stream, &headers(OK));
-        rig.says(stream, &data(&[0; 64 * KIB]));
+        rig.sends(stream, &headers(OK));
+        rig.sends(stream, &data(&[0; 64 * KIB]));
     }
     rig.events();
     rig.conn.handle_blocked(rig.now);
@@ -422,11 +425,11 @@ fn a_reader_that_goes_on_beside_one_that_rests_has_room_for_the_rest_of_its_body
 
 #[test]
 fn a_reader_that_is_alone_and_catches_up_again_and_again_gets_no_wider_window_for_its_rests() {
-    let (mut rig, stream) = held_up();
+    let (mut rig, stream) = blocked_upload();
     for _ in 0..10 {
         rig.conn.consume(rig.now, StreamId(stream), 64 * KIB);
         rig.conn.handle_drained(rig.now, StreamId(stream));
-        rig.says(stream, &data(&[0; 64 * KIB]));
+        rig.sends(stream, &data(&[0; 64 * KIB]));
         rig.events();
         rig.conn.handle_blocked(rig.now);
         rig.run();

@@ -9,7 +9,7 @@
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use trunkline_core::error::Violation;
-use trunkline_core::hpack::{Decoded, Decoder, Encoder};
+use trunkline_core::hpack::{DecodedBlock, Decoder, Encoder};
 use trunkline_core::http::Fields;
 use trunkline_core::limits::Limits;
 
@@ -121,7 +121,7 @@ fn every_block_of_every_encoder_decodes_to_its_fields() {
             }
             let place = format!("{} block {number}", story.file.display());
             let decoded = decoder.decode(&case.wire, &limits, &mut fields);
-            assert_eq!(decoded, Ok(Decoded::Complete), "{place}");
+            assert_eq!(decoded, Ok(DecodedBlock::Complete), "{place}");
             assert_eq!(pairs(&fields), pairs(&case.fields), "{place}");
         }
     }
@@ -145,7 +145,7 @@ fn every_section_comes_back_from_our_own_encoder() {
                 encoder.encode_trailers(&case.fields, &mut block);
                 let place = format!("{} block {number}", story.file.display());
                 let decoded = decoder.decode(&block, &limits, &mut fields);
-                assert_eq!(decoded, Ok(Decoded::Complete), "{place}");
+                assert_eq!(decoded, Ok(DecodedBlock::Complete), "{place}");
                 assert_eq!(pairs(&fields), pairs(&case.fields), "{place}");
             }
         }
@@ -170,7 +170,7 @@ fn our_blocks_survive_a_table_that_changes_its_size_all_the_time() {
             encoder.encode_trailers(&case.fields, &mut block);
             let place = format!("{} block {number}", story.file.display());
             let decoded = decoder.decode(&block, &limits, &mut fields);
-            assert_eq!(decoded, Ok(Decoded::Complete), "{place}");
+            assert_eq!(decoded, Ok(DecodedBlock::Complete), "{place}");
             assert_eq!(pairs(&fields), pairs(&case.fields), "{place}");
         }
     }
@@ -215,12 +215,12 @@ fn a_block_cut_off_at_any_byte_is_an_error_or_a_shorter_section() {
                     .clone()
                     .decode(&case.wire[..len], &limits, &mut fields);
                 match decoded {
-                    Ok(Decoded::Complete) => {
+                    Ok(DecodedBlock::Complete) => {
                         let whole = pairs(&case.fields);
                         assert!(fields.len() < whole.len(), "a byte too many in the block");
                         assert_eq!(pairs(&fields), whole[..fields.len()]);
                     }
-                    Ok(Decoded::Refused(violation)) => panic!("{violation:?}"),
+                    Ok(DecodedBlock::Refused(violation)) => panic!("{violation:?}"),
                     Err(violation) => assert_eq!(violation, Violation::CompressionInvalid),
                 }
             }
@@ -257,12 +257,12 @@ fn damaged_blocks_never_panic_and_never_pass_a_limit() {
             // The decoder goes on after an error, which no connection does: states that no valid
             // peer reaches are tried too.
             match decoder.decode(&wire, &limits, &mut fields) {
-                Ok(Decoded::Complete) => {
+                Ok(DecodedBlock::Complete) => {
                     outcomes[0] += 1;
                     assert!(fields.len() <= limits.field_count_max);
                     assert!(fields.size() <= limits.field_section_bytes_max);
                 }
-                Ok(Decoded::Refused(_)) => {
+                Ok(DecodedBlock::Refused(_)) => {
                     outcomes[1] += 1;
                     assert!(fields.is_empty());
                 }
@@ -293,7 +293,7 @@ fn arbitrary_bytes_never_panic_and_never_pass_a_limit() {
         let block: Vec<u8> = (0..chance.below(60))
             .map(|_| chance.below(256) as u8)
             .collect();
-        if decoder.decode(&block, &limits, &mut fields) == Ok(Decoded::Complete) {
+        if decoder.decode(&block, &limits, &mut fields) == Ok(DecodedBlock::Complete) {
             assert!(fields.len() <= limits.field_count_max);
             assert!(fields.size() <= limits.field_section_bytes_max);
         }

@@ -94,7 +94,7 @@ fn serve(conn: &mut h2::Conn, now: Instant, head: &ResponseHead) -> u32 {
     served
 }
 
-const ASKED: &[(&str, &str)] = &[
+const REQUEST: &[(&str, &str)] = &[
     (":method", "GET"),
     (":scheme", "https"),
     (":authority", "example.com"),
@@ -133,20 +133,20 @@ fn a_machine_is_no_larger_than_its_bound() {
 #[test]
 fn an_idle_h2_server_holds_its_tables_and_no_buffer() {
     let now = start();
-    let request = headers(1, ASKED, true);
+    let request = headers(1, REQUEST, true);
     let upload = [
-        headers(3, ASKED, false),
+        headers(3, REQUEST, false),
         frame(kind::DATA, flag::END_STREAM, 3, &[1; 5000]),
     ];
     let head = answer();
     let config = Arc::new(Config::default());
     let before = LIVE.get();
     let mut conn = h2::Conn::new(Side::Server, config, now);
-    for said in [PREFACE, &settings_frame(&[]), &settings_ack(), &request] {
-        conn.handle_bytes(now, said);
+    for sent in [PREFACE, &settings_frame(&[]), &settings_ack(), &request] {
+        conn.handle_bytes(now, sent);
     }
-    for said in &upload {
-        conn.handle_bytes(now, said);
+    for sent in &upload {
+        conn.handle_bytes(now, sent);
     }
     assert_eq!(serve(&mut conn, now, &head), 2);
     let busy = LIVE.get() - before;
@@ -154,7 +154,7 @@ fn an_idle_h2_server_holds_its_tables_and_no_buffer() {
     let idle = LIVE.get() - before;
     assert!(busy > idle, "buffers of {busy} bytes were given back");
     assert!(idle <= H2_HEAP_BYTES_MAX, "{idle} bytes are held");
-    conn.handle_bytes(now, &headers(5, ASKED, true));
+    conn.handle_bytes(now, &headers(5, REQUEST, true));
     assert_eq!(serve(&mut conn, now, &head), 1, "it goes on after that");
 }
 
@@ -201,7 +201,7 @@ fn a_warm_h2_server_allocates_nothing_per_small_response() {
     let batches: Vec<Vec<u8>> = (0..40)
         .map(|batch| {
             (0..BATCH)
-                .flat_map(|n| headers(batch * BATCH * 2 + n * 2 + 1, ASKED, true))
+                .flat_map(|n| headers(batch * BATCH * 2 + n * 2 + 1, REQUEST, true))
                 .collect()
         })
         .collect();

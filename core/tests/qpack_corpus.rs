@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use trunkline_core::error::Violation;
 use trunkline_core::http::{Fields, StreamId};
 use trunkline_core::limits::Limits;
-use trunkline_core::qpack::{Decoded, Decoder, Encoder};
+use trunkline_core::qpack::{DecodedSection, Decoder, Encoder};
 
 /// Encoder stream bytes, or a section of another stream.
 struct Block {
@@ -177,7 +177,7 @@ impl Receiver {
                 .decoder
                 .poll_unblocked(&self.limits, &mut self.fields)?
             {
-                assert_eq!(decoded, Decoded::Complete);
+                assert_eq!(decoded, DecodedSection::Complete);
                 self.keep(stream.0);
             }
             return Ok(());
@@ -187,9 +187,9 @@ impl Receiver {
             .decoder
             .decode(id, bytes, &self.limits, &mut self.fields)?;
         match decoded {
-            Decoded::Complete => self.keep(stream),
-            Decoded::Blocked => self.blocked += 1,
-            Decoded::Refused(violation) => panic!("{violation:?}"),
+            DecodedSection::Complete => self.keep(stream),
+            DecodedSection::Blocked => self.blocked += 1,
+            DecodedSection::Refused(violation) => panic!("{violation:?}"),
         }
         Ok(())
     }
@@ -586,7 +586,7 @@ fn a_section_cut_off_at_any_byte_is_an_error_or_shorter() {
                 let mut fields = Fields::new();
                 let id = StreamId(block.stream);
                 match decoder.decode(id, &whole[..len], &Limits::default(), &mut fields) {
-                    Ok(Decoded::Refused(violation)) => panic!("{violation:?}"),
+                    Ok(DecodedSection::Refused(violation)) => panic!("{violation:?}"),
                     Ok(_) => {}
                     Err(violation) => {
                         assert_eq!(violation, Violation::QpackDecompressionFailed);
@@ -637,16 +637,16 @@ fn damaged_streams_never_panic_and_never_pass_a_limit() {
             }
             let id = StreamId(block.stream);
             match decoder.decode(id, &bytes, &limits, &mut fields) {
-                Ok(Decoded::Complete) => {
+                Ok(DecodedSection::Complete) => {
                     outcomes[1] += 1;
                     assert!(fields.len() <= limits.field_count_max);
                     assert!(fields.size() <= limits.field_section_bytes_max);
                 }
-                Ok(Decoded::Refused(_)) => {
+                Ok(DecodedSection::Refused(_)) => {
                     outcomes[2] += 1;
                     assert!(fields.is_empty());
                 }
-                Ok(Decoded::Blocked) => outcomes[3] += 1,
+                Ok(DecodedSection::Blocked) => outcomes[3] += 1,
                 Err(violation) => {
                     outcomes[4] += 1;
                     assert_eq!(violation, Violation::QpackDecompressionFailed);

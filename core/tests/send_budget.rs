@@ -10,7 +10,7 @@ mod h3_rig;
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use trunkline_core::credit::Lender;
+use trunkline_core::credit::BudgetShare;
 use trunkline_core::error::H2Code;
 use trunkline_core::h1;
 use trunkline_core::h2::frame::{Setting, kind};
@@ -44,11 +44,11 @@ macro_rules! pump {
 }
 
 /// An HTTP/2 server at this budget, whose client has said these settings.
-fn h2(budget: &Lender, settings: &[Setting]) -> h2_rig::Rig {
+fn h2(budget: &BudgetShare, settings: &[Setting]) -> h2_rig::Rig {
     let mut rig = h2_rig::Rig::server(h2_rig::Cut::Whole);
     let fresh = h2_rig::Rig::server(h2_rig::Cut::Whole).conn;
     rig.conn = std::mem::replace(&mut rig.conn, fresh).sending_from(budget);
-    rig.says(&h2_rig::settings_frame(settings));
+    rig.sends(&h2_rig::settings_frame(settings));
     rig.frames();
     rig
 }
@@ -58,7 +58,7 @@ fn h2_attack(rig: &mut h2_rig::Rig) -> u64 {
     let mut given = 0;
     for stream in 0..STREAMS {
         let id = 1 + 2 * stream;
-        rig.says(&h2_rig::headers(id, h2_rig::GET, true));
+        rig.sends(&h2_rig::headers(id, h2_rig::GET, true));
         rig.events();
         rig.respond(id, &[], false);
         given += pump!(rig.conn, rig.now, StreamId(u64::from(id)));
@@ -68,7 +68,7 @@ fn h2_attack(rig: &mut h2_rig::Rig) -> u64 {
 
 #[test]
 fn streams_of_http_2_whose_windows_are_shut_hold_a_little_each_and_one_budget_together() {
-    let budget = Lender::new(BUDGET);
+    let budget = BudgetShare::new(BUDGET);
     let mut rigs: Vec<_> = (0..CONNECTIONS)
         .map(|_| h2(&budget, &[Setting::InitialWindowSize(0)]))
         .collect();
@@ -79,7 +79,7 @@ fn streams_of_http_2_whose_windows_are_shut_hold_a_little_each_and_one_budget_to
     assert!(given.iter().all(|&one| one >= SEND_FREE_BYTES), "{given:?}");
 
     let mut neighbour = h2(&budget, &[]);
-    neighbour.says(&h2_rig::headers(1, h2_rig::GET, true));
+    neighbour.sends(&h2_rig::headers(1, h2_rig::GET, true));
     neighbour.events();
     neighbour.respond(1, &[], false);
     assert!(neighbour.conn.send_room(StreamId(1)) > 0);
@@ -102,7 +102,7 @@ fn streams_of_http_2_whose_windows_are_shut_hold_a_little_each_and_one_budget_to
         );
         assert!(rig.conn.send_room(StreamId(u64::from(2 * STREAMS - 1))) > 0 || over == STREAMS);
     }
-    assert_eq!(budget.lent(), 0, "what waited for them is back");
+    assert_eq!(budget.reserved(), 0, "what waited for them is back");
 }
 
 fn count(rig: &mut h2_rig::Rig, is_one: fn(&Event) -> bool) -> u32 {
@@ -110,8 +110,8 @@ fn count(rig: &mut h2_rig::Rig, is_one: fn(&Event) -> bool) -> u32 {
 }
 
 #[test]
-fn a_shut_connection_window_of_http_2_holds_no_more_than_the_budget_lends() {
-    let budget = Lender::new(BUDGET);
+fn a_shut_connection_window_of_http_2_holds_no_more_than_the_budget_allows() {
+    let budget = BudgetShare::new(BUDGET);
     let open = [Setting::InitialWindowSize(1 << 24)];
     let mut rigs: Vec<_> = (0..CONNECTIONS).map(|_| h2(&budget, &open)).collect();
     let given: u64 = rigs.iter_mut().map(h2_attack).sum();
@@ -125,21 +125,21 @@ fn a_shut_connection_window_of_http_2_holds_no_more_than_the_budget_lends() {
 }
 
 /// The streams that are told that they have room.
-fn told(events: Vec<Event>) -> Vec<u64> {
-    let told = events.into_iter().filter_map(|event| match event {
+fn reported(events: Vec<Event>) -> Vec<u64> {
+    let reported = events.into_iter().filter_map(|event| match event {
         Event::SendReady { stream } => Some(stream.0),
         _ => None,
     });
-    told.collect()
+    reported.collect()
 }
 
 #[test]
 fn a_stream_that_found_no_room_goes_on_when_another_one_left() {
-    let budget = Lender::new(0);
+    let budget = BudgetShare::new(0);
     let mut rig = h2(&budget, &[]);
     let ids = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19];
     for id in ids {
-        rig.says(&h2_rig::headers(id, h2_rig::GET, true));
+        rig.sends(&h2_rig::headers(id, h2_rig::GET, true));
         rig.events();
         rig.respond(id, &[], false);
     }
@@ -155,15 +155,15 @@ fn a_stream_that_found_no_room_goes_on_when_another_one_left() {
         "four have a turn"
     );
     rig.events();
-    rig.says(&h2_rig::rst(5, H2Code::CANCEL));
+    rig.sends(&h2_rig::rst(5, H2Code::CANCEL));
     assert_eq!(
-        told(rig.events()),
+        reported(rig.events()),
         [11, 13, 15, 17, 19],
         "who waits for one"
     );
     assert!(rig.conn.send_room(StreamId(11)) > 0);
-    rig.says(&h2_rig::rst(1, H2Code::CANCEL));
-    let first = told(rig.events());
+    rig.sends(&h2_rig::rst(1, H2Code::CANCEL));
+    let first = reported(rig.events());
     assert_eq!(
         first[..5],
         [11, 13, 15, 17, 19],
@@ -174,19 +174,19 @@ fn a_stream_that_found_no_room_goes_on_when_another_one_left() {
 
 #[test]
 fn streams_that_are_read_go_on_beside_those_that_are_not() {
-    let budget = Lender::new(0);
+    let budget = BudgetShare::new(0);
     let mut rig = h2(&budget, &[Setting::InitialWindowSize(0)]);
-    rig.says(&h2_rig::window_update(0, 1 << 30));
+    rig.sends(&h2_rig::window_update(0, 1 << 30));
     for id in [1, 3, 5, 7] {
-        rig.says(&h2_rig::headers(id, h2_rig::GET, true));
+        rig.sends(&h2_rig::headers(id, h2_rig::GET, true));
         rig.events();
         rig.respond(id, &[], false);
         pump!(rig.conn, rig.now, StreamId(u64::from(id)));
     }
     let read = [9, 11, 13];
     for id in read {
-        rig.says(&h2_rig::headers(id, h2_rig::GET, true));
-        rig.says(&h2_rig::window_update(id, 1 << 24));
+        rig.sends(&h2_rig::headers(id, h2_rig::GET, true));
+        rig.sends(&h2_rig::window_update(id, 1 << 24));
         rig.respond(id, &[], false);
         pump!(rig.conn, rig.now, StreamId(u64::from(id)));
     }
@@ -198,7 +198,7 @@ fn streams_that_are_read_go_on_beside_those_that_are_not() {
                 sent[at] += frame.payload.len();
             }
         }
-        for stream in told(rig.events()) {
+        for stream in reported(rig.events()) {
             pump!(rig.conn, rig.now, StreamId(stream));
         }
     }
@@ -207,11 +207,11 @@ fn streams_that_are_read_go_on_beside_those_that_are_not() {
 
 #[test]
 fn answers_given_whole_hold_the_next_request_back_until_some_of_them_left() {
-    let budget = Lender::new(0);
+    let budget = BudgetShare::new(0);
     let mut rig = h2(&budget, &[Setting::InitialWindowSize(0)]);
     let whole = (SEND_FREE_BYTES + SEND_AHEAD_BYTES_MAX) as usize;
     for id in [1, 3, 5] {
-        rig.says(&h2_rig::headers(id, h2_rig::GET, true));
+        rig.sends(&h2_rig::headers(id, h2_rig::GET, true));
     }
     let is_of = |event: Option<Event>, id: u64| matches!(event, Some(Event::RequestReceived { stream, .. }) if stream.0 == id);
     assert!(is_of(rig.conn.poll_event(), 1));
@@ -227,14 +227,14 @@ fn answers_given_whole_hold_the_next_request_back_until_some_of_them_left() {
         rig.conn.poll_event().is_none(),
         "two requests came, and wait"
     );
-    rig.says(&h2_rig::window_update(1, 60_000));
+    rig.sends(&h2_rig::window_update(1, 60_000));
     rig.frames();
     assert!(is_of(rig.conn.poll_event(), 3));
     assert!(is_of(rig.conn.poll_event(), 5));
 }
 
 /// An HTTP/3 server at this budget.
-fn h3(budget: &Lender) -> h3_rig::Rig {
+fn h3(budget: &BudgetShare) -> h3_rig::Rig {
     let mut rig = h3_rig::Rig::server(h3_rig::Cut::Whole);
     let fresh = h3_rig::Rig::server(h3_rig::Cut::Whole).conn;
     rig.conn = std::mem::replace(&mut rig.conn, fresh).sending_from(budget);
@@ -243,7 +243,7 @@ fn h3(budget: &Lender) -> h3_rig::Rig {
 
 #[test]
 fn streams_of_http_3_that_take_nothing_hold_one_budget_together() {
-    let budget = Lender::new(BUDGET);
+    let budget = BudgetShare::new(BUDGET);
     let mut rigs: Vec<_> = (0..CONNECTIONS).map(|_| h3(&budget)).collect();
     let mut given = Vec::new();
     for rig in &mut rigs {
@@ -251,7 +251,7 @@ fn streams_of_http_3_that_take_nothing_hold_one_budget_together() {
         for stream in 0..u64::from(STREAMS) {
             let id = stream * 4;
             rig.room.insert(id, 0);
-            rig.says_all(id, &h3_rig::headers(h3_rig::GET));
+            rig.sends_all(id, &h3_rig::headers(h3_rig::GET));
             rig.events();
             rig.respond(id, &[], false);
             one += pump!(rig.conn, rig.now, StreamId(id));
@@ -264,12 +264,12 @@ fn streams_of_http_3_that_take_nothing_hold_one_budget_together() {
     assert!(given.iter().sum::<u64>() <= ALLOWED + heads, "{given:?}");
 
     let mut neighbour = h3(&budget);
-    neighbour.says_all(0, &h3_rig::headers(h3_rig::GET));
+    neighbour.sends_all(0, &h3_rig::headers(h3_rig::GET));
     neighbour.events();
     neighbour.respond(0, &[], false);
     assert!(neighbour.conn.send_room(StreamId(0)) > 0);
     neighbour.send(0, vec![1; 40_000], true);
-    assert!(neighbour.lanes[&0].fin);
+    assert!(neighbour.wire_streams[&0].fin);
 
     for rig in &mut rigs {
         rig.waits(31 * SECOND);
@@ -279,17 +279,17 @@ fn streams_of_http_3_that_take_nothing_hold_one_budget_together() {
             "each stream is over after the stall time"
         );
     }
-    assert_eq!(budget.lent(), 0, "what waited for them is back");
+    assert_eq!(budget.reserved(), 0, "what waited for them is back");
 }
 
 #[test]
 fn a_stream_of_http_3_that_found_no_room_goes_on_when_another_one_left() {
-    let budget = Lender::new(0);
+    let budget = BudgetShare::new(0);
     let mut rig = h3(&budget);
     let ids = [0, 4, 8, 12, 16, 20, 24];
     for id in ids {
         rig.room.insert(id, 0);
-        rig.says_all(id, &h3_rig::headers(h3_rig::GET));
+        rig.sends_all(id, &h3_rig::headers(h3_rig::GET));
         rig.events();
         rig.respond(id, &[], false);
         rig.run();
@@ -301,13 +301,13 @@ fn a_stream_of_http_3_that_found_no_room_goes_on_when_another_one_left() {
     assert_eq!(rig.conn.send_room(StreamId(24)), 0);
     rig.events();
     rig.takes(0, usize::MAX);
-    let told = told(rig.events());
-    assert!(told.contains(&24), "{told:?}");
+    let reported = reported(rig.events());
+    assert!(reported.contains(&24), "{reported:?}");
     assert!(rig.conn.send_room(StreamId(24)) > 0);
 }
 
 /// Bytes that an HTTP/1.1 server with this budget holds of responses to `asked`, and the machine.
-fn h1_attack(budget: &Lender, now: Instant, asked: &str) -> (u64, h1::Conn) {
+fn h1_attack(budget: &BudgetShare, now: Instant, asked: &str) -> (u64, h1::Conn) {
     let config = Arc::new(Config::default());
     let mut conn = h1::Conn::new(Side::Server, config, now).sending_from(budget);
     let mut given = 0;
@@ -327,7 +327,7 @@ fn h1_attack(budget: &Lender, now: Instant, asked: &str) -> (u64, h1::Conn) {
 #[test]
 fn answers_of_http_1_that_nobody_reads_hold_one_budget_together() {
     let now = h2_rig::Rig::server(h2_rig::Cut::Whole).now;
-    let budget = Lender::new(BUDGET);
+    let budget = BudgetShare::new(BUDGET);
     let pipelined = "GET / HTTP/1.1\r\nhost: a\r\n\r\n".repeat(16);
     let attackers: Vec<_> = (0..CONNECTIONS)
         .map(|_| h1_attack(&budget, now, &pipelined))
@@ -339,7 +339,7 @@ fn answers_of_http_1_that_nobody_reads_hold_one_budget_together() {
         "{given:?}"
     );
     drop(attackers);
-    assert_eq!(budget.lent(), 0);
+    assert_eq!(budget.reserved(), 0);
 }
 
 #[test]

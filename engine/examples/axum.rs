@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use trunkline::{ConnectionInfo, Server, ServerConfig, Tls};
 
 /// Puts the peer's address where axum's `ConnectInfo` extractor looks for it.
-async fn tell_peer(mut request: Request) -> Request {
+async fn add_peer_address(mut request: Request) -> Request {
     let info = request.extensions().get::<ConnectionInfo>();
     if let Some(peer) = info.and_then(ConnectionInfo::peer_addr) {
         request.extensions_mut().insert(ConnectInfo(peer));
@@ -35,7 +35,7 @@ fn main() -> Result<(), trunkline::Error> {
             "/who",
             get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>| format!("You are {peer}.\n")),
         )
-        .layer(map_request(tell_peer));
+        .layer(map_request(add_peer_address));
     let config = ServerConfig {
         connection_info: true,
         ..ServerConfig::default()

@@ -7,7 +7,7 @@
 mod read;
 
 use crate::driver::signals::Signals;
-use crate::error::{Error, ErrorKind, Origin, Retry};
+use crate::error::{Error, ErrorKind, Fault, Retry};
 use crate::window::WindowHandle;
 use bytes::{Buf, Bytes};
 use http::HeaderMap;
@@ -208,7 +208,7 @@ impl BodySender {
     /// Ends the body as failed: the exchange is reset.
     pub fn fail(self, source: impl Into<Box<dyn error::Error + Send + Sync>>) {
         self.pipe.fail(
-            Error::new(ErrorKind::Body, Origin::Us, Retry::OnlyIfIdempotent).with_source(source),
+            Error::new(ErrorKind::Body, Fault::Us, Retry::OnlyIfIdempotent).with_source(source),
         );
     }
 }
@@ -422,7 +422,7 @@ where
             frame.map(|frame| match frame {
                 Ok(frame) => Ok(frame.map_data(|mut data| data.copy_to_bytes(data.remaining()))),
                 Err(source) => {
-                    Err(Error::new(ErrorKind::Body, Origin::Us, Retry::Never).with_source(source))
+                    Err(Error::new(ErrorKind::Body, Fault::Us, Retry::Never).with_source(source))
                 }
             })
         })

@@ -8,7 +8,7 @@ fn taken(signals: &Signals) -> Vec<(StreamId, usize)> {
 }
 
 #[tokio::test]
-async fn what_the_reader_takes_is_told_to_the_connection() {
+async fn what_the_reader_takes_is_reported_to_the_connection() {
     let signals = Arc::default();
     let (inlet, mut body) = Body::incoming(&signals, StreamId(1), Some(5));
     assert!(inlet.push(Bytes::from_static(b"hello"), true));

@@ -47,7 +47,7 @@ pub use connector::{Connecting, Connector};
 pub use direct::{Direct, Next, Turn};
 pub use early_counts::EarlyDataCounts;
 pub use exchange::ResponseFuture;
-pub use listener::{Arrival, Listener, Listening, Submission};
+pub use listener::{BodyArrival, ExchangeListener, Submission, SubmittedExchange};
 pub use request::RequestBuilder;
 pub use resolve::{HttpsRecord, Resolver, Resolving, ResolvingRecord};
 pub use trunkline_core::pool::{

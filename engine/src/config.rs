@@ -43,11 +43,11 @@ pub struct ServerConfig {
     /// one that a datagram comes for all the same must be aborted (RFC 9297 section 2), which is why
     /// only servers whose handlers know of them announce them. Default: false.
     pub datagrams: bool,
-    /// Whether an [`Attendant`](crate::server::Attendant) receives the settings, pings and GOAWAY
+    /// Whether an [`Callbacks`](crate::server::Callbacks) receives the settings, pings and GOAWAY
     /// of HTTP/2 peers. Default: false.
     pub frame_events: bool,
-    /// An [`Attendant`](crate::server::Attendant) gets cleartext connections whose first bytes have not come for 200 ms
-    /// ([`Attendant::accepted`](crate::server::Attendant::accepted)). Default: false.
+    /// An [`Callbacks`](crate::server::Callbacks) gets cleartext connections whose first bytes have not come for 200 ms
+    /// ([`Callbacks::accepted`](crate::server::Callbacks::accepted)). Default: false.
     pub accept_events: bool,
     /// The names of fields of HTTP/1.1 requests are kept as they are spelled too
     /// ([`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
@@ -55,8 +55,8 @@ pub struct ServerConfig {
     /// Handlers answer requests of HTTP/1.1 with another expectation than `100-continue`, which are
     /// refused with 417 otherwise (RFC 9110 section 10.1.1). Default: false.
     pub expectations: bool,
-    /// An [`Attendant`](crate::server::Attendant) answers requests of HTTP/1.1 that break a rule, in
-    /// bytes ([`Attendant::refused`](crate::server::Attendant::refused)). Default: false, they are
+    /// An [`Callbacks`](crate::server::Callbacks) answers requests of HTTP/1.1 that break a rule, in
+    /// bytes ([`Callbacks::refused`](crate::server::Callbacks::refused)). Default: false, they are
     /// refused with a status.
     pub hands_over_refusals: bool,
     /// Each request carries a [`ConnectionInfo`](crate::ConnectionInfo) among its extensions:
@@ -185,7 +185,7 @@ impl ServerConfig {
             spelled_names: self.spelled_names,
             expectations: self.expectations,
             hands_over_refusals: self.hands_over_refusals,
-            says_keep_alive: false,
+            sends_keep_alive: false,
         }))
     }
 }
@@ -203,7 +203,7 @@ pub struct ClientConfig {
     pub datagrams: bool,
     /// A request of HTTP/1.1 whose connection stays open says `connection: keep-alive`, for servers
     /// and proxies of HTTP/1.0. Default: false.
-    pub says_keep_alive: bool,
+    pub sends_keep_alive: bool,
     /// The names of fields of HTTP/1.1 responses are kept as they are spelled too
     /// ([`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
     pub spelled_names: bool,
@@ -228,7 +228,7 @@ impl ClientConfig {
             spelled_names: self.spelled_names,
             expectations: false,
             hands_over_refusals: false,
-            says_keep_alive: self.says_keep_alive,
+            sends_keep_alive: self.sends_keep_alive,
         })
     }
 }

@@ -60,10 +60,10 @@ impl ConnectionInfo {
         asked: Option<&str>,
         judge: Option<&Judge>,
     ) -> Self {
-        let said = quic.crypto_session().handshake_data();
-        let said = said.and_then(|data| data.downcast::<HandshakeData>().ok());
+        let printed = quic.crypto_session().handshake_data();
+        let printed = printed.and_then(|data| data.downcast::<HandshakeData>().ok());
         // Before the answer to early data nothing is said: it goes on as the session before.
-        let (name, alpn) = match &said {
+        let (name, alpn) = match &printed {
             Some(data) => (data.server_name.as_deref(), data.protocol.as_deref()),
             None => (None, Some(&b"h3"[..])),
         };
@@ -103,9 +103,9 @@ impl ConnectionInfo {
 
 /// The peer's certificate chain over QUIC, its own certificate first.
 pub(crate) fn certificates_of(quic: &quinn_proto::Connection) -> Vec<CertificateDer<'static>> {
-    let shown = quic.crypto_session().peer_identity();
-    let shown = shown.and_then(|any| any.downcast::<Vec<CertificateDer<'static>>>().ok());
-    shown.map_or_else(Vec::new, |shown| *shown)
+    let displayed = quic.crypto_session().peer_identity();
+    let displayed = displayed.and_then(|any| any.downcast::<Vec<CertificateDer<'static>>>().ok());
+    displayed.map_or_else(Vec::new, |displayed| *displayed)
 }
 
 /// The parameters negotiated by a TLS handshake.

@@ -2,7 +2,7 @@
 //! HTTP/3 only, each in one QUIC packet.
 //!
 //! Users run on any thread; the connection's task moves the datagrams between them and QUIC: both
-//! use one [`Line`]. Each direction keeps a bounded number; beyond it the oldest is dropped and
+//! use one [`Channel`]. Each direction keeps a bounded number; beyond it the oldest is dropped and
 //! counted.
 
 use crate::driver::signals::Signals;
@@ -24,7 +24,7 @@ use trunkline_core::limits::DATAGRAMS_MAX;
 /// exchange: on both sides that is until the body that this side sends has ended.
 #[derive(Clone)]
 pub struct Datagrams {
-    line: Arc<Line>,
+    channel: Arc<Channel>,
     signals: Arc<Signals>,
     stream: StreamId,
 }
@@ -38,7 +38,7 @@ impl Datagrams {
     /// [`size_max`](Self::size_max); when the exchange is over.
     pub fn send(&self, datagram: impl Into<Bytes>) -> Result<(), Error> {
         let datagram = datagram.into();
-        let mut state = self.line.lock();
+        let mut state = self.channel.lock();
         if state.over {
             return Err(over());
         }
@@ -53,7 +53,7 @@ impl Datagrams {
             )));
         }
         let is_first = state.outgoing.is_empty();
-        state.keep(Way::Out, datagram);
+        state.keep(Direction::Out, datagram);
         drop(state);
         if is_first {
             self.signals.datagrams(self.stream);
@@ -66,7 +66,7 @@ impl Datagrams {
     }
     /// As [`receive`](Self::receive).
     pub fn poll_receive(&self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let mut state = self.line.lock();
+        let mut state = self.channel.lock();
         if let Some(datagram) = state.incoming.pop_front() {
             return Poll::Ready(Some(datagram));
         }
@@ -80,17 +80,17 @@ impl Datagrams {
     /// connection, and may shrink when the path changes. `None`: the peer takes none, or has not
     /// yet said so.
     pub fn size_max(&self) -> Option<usize> {
-        self.line.lock().size_max
+        self.channel.lock().size_max
     }
     /// Those that we have dropped, in either direction, because 64 waited.
     pub fn dropped(&self) -> u64 {
-        self.line.lock().dropped
+        self.channel.lock().dropped
     }
 }
 
 impl fmt::Debug for Datagrams {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.line.lock();
+        let state = self.channel.lock();
         f.debug_struct("Datagrams")
             .field("size_max", &state.size_max)
             .field("dropped", &state.dropped)
@@ -105,7 +105,7 @@ fn over() -> Error {
 
 /// The connection's side. Dropping it ends the user's receive calls.
 #[derive(Debug)]
-pub(crate) struct DatagramInlet(Arc<Line>);
+pub(crate) struct DatagramInlet(Arc<Channel>);
 
 impl DatagramInlet {
     /// Both sides, for the exchange of `stream` on the connection of `signals`.
@@ -114,19 +114,19 @@ impl DatagramInlet {
         stream: StreamId,
         size_max: Option<usize>,
     ) -> (Self, Datagrams) {
-        let line = Arc::new(Line::default());
-        line.lock().size_max = size_max;
+        let channel = Arc::new(Channel::default());
+        channel.lock().size_max = size_max;
         let datagrams = Datagrams {
-            line: Arc::clone(&line),
+            channel: Arc::clone(&channel),
             signals: Arc::clone(signals),
             stream,
         };
-        (Self(line), datagrams)
+        (Self(channel), datagrams)
     }
     /// One came.
     pub(crate) fn push(&self, datagram: Bytes) {
         let mut state = self.0.lock();
-        state.keep(Way::In, datagram);
+        state.keep(Direction::In, datagram);
         let reader = state.reader.take();
         drop(state);
         if let Some(reader) = reader {
@@ -158,7 +158,7 @@ impl Drop for DatagramInlet {
 
 /// Between the two.
 #[derive(Debug, Default)]
-struct Line(Mutex<State>);
+struct Channel(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -170,17 +170,17 @@ struct State {
     over: bool,
 }
 
-enum Way {
+enum Direction {
     In,
     Out,
 }
 
 impl State {
     /// A late reader wants the latest datagrams, so the oldest are dropped.
-    fn keep(&mut self, way: Way, datagram: Bytes) {
+    fn keep(&mut self, way: Direction, datagram: Bytes) {
         let queue = match way {
-            Way::In => &mut self.incoming,
-            Way::Out => &mut self.outgoing,
+            Direction::In => &mut self.incoming,
+            Direction::Out => &mut self.outgoing,
         };
         if queue.len() == DATAGRAMS_MAX {
             queue.pop_front();
@@ -190,7 +190,7 @@ impl State {
     }
 }
 
-impl Line {
+impl Channel {
     fn lock(&self) -> MutexGuard<'_, State> {
         // No code panics while it holds the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

@@ -38,7 +38,7 @@ fn what_does_not_fit_into_a_packet_is_refused_with_what_does() {
 }
 
 #[test]
-fn who_waits_hears_of_the_end_after_what_came_before() {
+fn who_waits_learns_of_the_end_after_what_came_before() {
     let (inlet, datagrams) = pair(Some(100));
     assert_eq!(receive(&datagrams), Poll::Pending);
     inlet.push("last".into());

@@ -1,10 +1,10 @@
 //! Moves bytes and time in and out of the core: the socket with or without TLS, the machine, its
 //! one timer, and the notes that other tasks leave for the task that owns the connection.
 
+pub(crate) mod client_hello;
+pub(crate) mod connection_io;
 pub(crate) mod drain;
-pub(crate) mod greeted;
 mod last_alert;
-pub(crate) mod link;
 mod lock;
 pub(crate) mod machine;
 mod pieces;

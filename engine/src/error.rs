@@ -11,7 +11,7 @@ use trunkline_core::pool::WaitReason;
 /// An error of the engine. Match on [`kind`](Self::kind), not on the text.
 pub struct Error {
     kind: ErrorKind,
-    origin: Origin,
+    origin: Fault,
     retry: Retry,
     text: Option<Box<str>>,
     tries: u32,
@@ -95,7 +95,7 @@ pub enum SocksRefusal {
 
 /// The party at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Origin {
+pub enum Fault {
     /// Ours, or that of the code that uses us.
     Us,
     /// The peer's.
@@ -119,7 +119,7 @@ pub enum Retry {
 
 impl Error {
     /// An error without a cause.
-    pub(crate) fn new(kind: ErrorKind, origin: Origin, retry: Retry) -> Self {
+    pub(crate) fn new(kind: ErrorKind, origin: Fault, retry: Retry) -> Self {
         Self {
             kind,
             origin,
@@ -136,15 +136,15 @@ impl Error {
     }
     /// A setting that cannot be used; `text` names the value and what is allowed.
     pub(crate) fn config(text: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Config, Origin::Config, Retry::Never).with_text(text)
+        Self::new(ErrorKind::Config, Fault::Config, Retry::Never).with_text(text)
     }
     /// Our own side stopped it.
     pub(crate) fn cancelled(text: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Cancelled, Origin::Us, Retry::Safe).with_text(text)
+        Self::new(ErrorKind::Cancelled, Fault::Us, Retry::Safe).with_text(text)
     }
     /// A TLS failure.
     pub(crate) fn tls(source: rustls::Error) -> Self {
-        Self::new(ErrorKind::Tls, Origin::Peer, Retry::Safe).with_source(source)
+        Self::new(ErrorKind::Tls, Fault::Peer, Retry::Safe).with_source(source)
     }
     /// A command that the machine refused.
     pub(crate) fn misuse(misuse: Misuse) -> Self {
@@ -152,7 +152,7 @@ impl Error {
             Misuse::NoCapacity | Misuse::ConnectionClosed => Retry::Safe,
             _ => Retry::Never,
         };
-        Self::new(ErrorKind::Message(misuse), Origin::Us, retry)
+        Self::new(ErrorKind::Message(misuse), Fault::Us, retry)
     }
     /// An exchange that ended early.
     pub(crate) fn reset(reset: Reset) -> Self {
@@ -160,11 +160,11 @@ impl Error {
             ResetBy::Us(violation) => Self::violation(violation),
             ResetBy::Peer(code) => Self::new(
                 ErrorKind::StreamReset(code),
-                Origin::Peer,
+                Fault::Peer,
                 Retry::OnlyIfIdempotent,
             ),
             ResetBy::Connection(closed) => Self::closed(closed),
-            ResetBy::EarlyDataRejected => Self::new(ErrorKind::Refused, Origin::Peer, Retry::Safe)
+            ResetBy::EarlyDataRejected => Self::new(ErrorKind::Refused, Fault::Peer, Retry::Safe)
                 .with_text("the peer takes no early data"),
         };
         if reset.unprocessed {
@@ -178,15 +178,15 @@ impl Error {
             Closed::ByUs(violation) => Self::violation(violation),
             Closed::ByPeer(code) => Self::new(
                 ErrorKind::ConnectionClosed(code),
-                Origin::Peer,
+                Fault::Peer,
                 Retry::OnlyIfIdempotent,
             ),
             Closed::Transport(_) => Self::new(
                 ErrorKind::TransportClosed,
-                Origin::Network,
+                Fault::Network,
                 Retry::OnlyIfIdempotent,
             ),
-            Closed::Idle => Self::new(ErrorKind::Timeout, Origin::Peer, Retry::OnlyIfIdempotent)
+            Closed::Idle => Self::new(ErrorKind::Timeout, Fault::Peer, Retry::OnlyIfIdempotent)
                 .with_text("nothing happened on the connection for the idle time"),
             Closed::Drained => Self::cancelled("the connection was drained"),
         }
@@ -194,8 +194,8 @@ impl Error {
     pub(crate) fn violation(violation: Violation) -> Self {
         let (origin, retry) = match violation {
             // The URL says http and its port speaks TLS.
-            Violation::TlsInCleartext => (Origin::Config, Retry::Never),
-            _ => (Origin::Peer, Retry::OnlyIfIdempotent),
+            Violation::TlsInCleartext => (Fault::Config, Retry::Never),
+            _ => (Fault::Peer, Retry::OnlyIfIdempotent),
         };
         Self::new(ErrorKind::Violation(violation), origin, retry)
     }
@@ -203,7 +203,7 @@ impl Error {
     #[must_use]
     pub(crate) fn with_tls_refusal(mut self, number: u8, name: &str) -> Self {
         self.kind = ErrorKind::Tls;
-        self.origin = Origin::Peer;
+        self.origin = Fault::Peer;
         self.retry = Retry::Never;
         let hint = match number {
             116 => ": it wants a certificate of the client",
@@ -337,7 +337,7 @@ impl Error {
         self.kind
     }
     /// The party at fault.
-    pub fn origin(&self) -> Origin {
+    pub fn origin(&self) -> Fault {
         self.origin
     }
     /// Whether the same request may be sent again.
@@ -376,18 +376,18 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Error");
-        shown
+        let mut displayed = f.debug_struct("Error");
+        displayed
             .field("kind", &self.kind)
             .field("origin", &self.origin)
             .field("retry", &self.retry);
         if let Some(text) = &self.text {
-            shown.field("text", text);
+            displayed.field("text", text);
         }
         if let Some(source) = &self.source {
-            shown.field("source", source);
+            displayed.field("source", source);
         }
-        shown.finish()
+        displayed.finish()
     }
 }
 

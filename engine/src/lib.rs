@@ -65,7 +65,7 @@ pub use client::Client;
 pub use config::{ClientConfig, Congestion, ServerConfig};
 pub use connection_info::{ConnectionInfo, TlsInfo};
 pub use datagrams::Datagrams;
-pub use error::{Attempted, Error, ErrorKind, Origin, ProxyRefusal, Retry, SocksRefusal};
+pub use error::{Attempted, Error, ErrorKind, Fault, ProxyRefusal, Retry, SocksRefusal};
 pub use server::{
     Access, Drained, EarlyData, HttpService, InterimSender, Metrics, Running, ServeBuilder, Server,
     ServiceFn, serve, service_fn,

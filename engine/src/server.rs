@@ -3,14 +3,16 @@
 
 mod accept;
 mod access;
-mod attendant;
-mod attended;
-mod attended_entry;
-mod attended_held;
-mod attended_refused;
-mod attended_serve;
-mod attended_tunnel;
+mod callback_exchange;
+mod callback_exchanges;
+mod callback_held;
+mod callback_refused;
+mod callback_serve;
+mod callback_tunnel;
+mod callbacks;
 mod connection;
+mod connection_context;
+mod control;
 mod date;
 mod detached;
 mod early;
@@ -32,7 +34,6 @@ mod quic_connection;
 mod request;
 mod respond;
 mod running;
-mod said;
 mod scratch;
 mod secure;
 mod serve;
@@ -43,22 +44,23 @@ mod start;
 mod targets;
 #[cfg(unix)]
 mod unix;
-mod view;
 mod worker;
 
 pub use access::Access;
-pub use attendant::{Answer, Attendant, Ended, Given, Line, Pause, Place};
+pub use callbacks::{
+    Answer, Callbacks, ConnectionHandle, Ended, Pause, ResponseBody, StreamHandle,
+};
+pub use control::{ControlCommand, PeerEvent};
 pub use detached::Detached;
 pub use early::EarlyData;
 pub use handshake_failure::HandshakeFailure;
 pub use handshake_log::FailedHandshake;
 pub use interim::InterimSender;
-pub use listening::{Attending, Listening};
+pub use listening::{BoundServer, ServerHandle};
 pub use metrics::Metrics;
 pub use on_runtime::{OnRuntime, RuntimeBody, RuntimeCall, on_runtime};
 pub use port::Port;
 pub use running::{Drained, Running};
-pub use said::{Heard, Said};
 pub use service::HttpService;
 pub use service_fn::{ServiceFn, service_fn};
 pub use start::{IntoListener, ServeBuilder, serve};
@@ -69,16 +71,16 @@ use crate::config::ServerConfig;
 use crate::error::Error;
 use crate::net::listener::Listener;
 use crate::tls::Tls;
-use accept::{Cleartext, Shown};
+use accept::{Cleartext, InfoPolicy};
 use access::AccessLog;
 use handshake_log::HandshakeLog;
 use open::Allowed;
 use quic::Quic;
-use respond::Extra;
+use respond::AnswerOptions;
 use std::sync::Arc;
 use std::thread;
 use targets::Targets;
-use trunkline_core::credit::Lender;
+use trunkline_core::credit::BudgetShare;
 
 /// A server to be: where it listens, and settings.
 ///
@@ -95,7 +97,7 @@ use trunkline_core::credit::Lender;
 /// ```
 #[derive(Debug)]
 pub struct Server<P = Port> {
-    place: P,
+    target: P,
     tls: Option<Tls>,
     workers: usize,
     access_log: Option<AccessLog>,
@@ -106,9 +108,9 @@ pub struct Server<P = Port> {
 /// Settings of every server, wherever it listens.
 impl<P> Server<P> {
     /// Cleartext, default settings.
-    fn at(place: P) -> Self {
+    fn at(target: P) -> Self {
         Self {
-            place,
+            target,
             tls: None,
             workers: processors(),
             access_log: None,
@@ -133,7 +135,7 @@ impl<P> Server<P> {
         self
     }
     /// Calls `log` when an exchange is over, answered or not, on the thread that served it: it must
-    /// not block. Not with [`Listening::attend`], which refuses it. Default: no log.
+    /// not block. Not with [`BoundServer::serve_callbacks`], which refuses it. Default: no log.
     #[must_use]
     pub fn access_log(mut self, log: impl Fn(&Access<'_>) + Send + Sync + 'static) -> Self {
         self.access_log = Some(AccessLog::new(log));
@@ -141,7 +143,7 @@ impl<P> Server<P> {
     }
     /// Calls `log` when the TLS or QUIC handshake of a client fails, on the thread that served it: it
     /// must not block. No access log has a line for such a client, because it has sent no request. An
-    /// attendant has [`Attendant::handshake_failed`] over TCP beside it. Default: none.
+    /// attendant has [`Callbacks::handshake_failed`] over TCP beside it. Default: none.
     #[must_use]
     pub fn handshake_log(
         mut self,
@@ -159,14 +161,14 @@ impl<P> Server<P> {
     /// The listening address, and the rest.
     fn parted(self) -> (P, Server<()>) {
         let rest = Server {
-            place: (),
+            target: (),
             tls: self.tls,
             workers: self.workers,
             access_log: self.access_log,
             handshake_log: self.handshake_log,
             config: self.config,
         };
-        (self.place, rest)
+        (self.target, rest)
     }
 }
 
@@ -178,9 +180,9 @@ impl Server<()> {
         local_addr: A,
         listeners: Vec<Listener>,
         quic: Option<Quic>,
-    ) -> Result<Listening<A>, Error> {
+    ) -> Result<BoundServer<A>, Error> {
         let (http1_config, config) = self.config.freeze_both()?;
-        let (quic_addr, seats) = match (quic, &self.tls) {
+        let (quic_addr, setups) = match (quic, &self.tls) {
             (None, _) => (None, Vec::new()),
             (Some(_), Some(tls)) if tls.chooser().is_some() => {
                 return Err(Error::config(
@@ -188,7 +190,7 @@ impl Server<()> {
                      leave http3 out, or give the certificates of names to Tls::set_pem_for",
                 ));
             }
-            (Some(quic), Some(tls)) => (Some(quic.address), quic.seats(tls, &config)?),
+            (Some(quic), Some(tls)) => (Some(quic.address), quic.setups(tls, &config)?),
             (Some(_), None) => {
                 return Err(Error::config(
                     "http3 is on without a certificate; HTTP/3 is always under TLS",
@@ -200,22 +202,22 @@ impl Server<()> {
             Arc::from(format!("h3=\":{port}\"; ma={ALT_SVC_SECONDS}"))
         });
         let judge = self.tls.as_ref().and_then(Tls::judge).cloned();
-        Ok(Listening {
+        Ok(BoundServer {
             local_addr,
             listeners,
-            seats,
+            setups,
             allowed: Allowed {
                 connections: self.config.connections_max,
                 per_address: self.config.connections_per_address_max,
             },
-            shown: Shown {
+            info_policy: InfoPolicy {
                 info: self.config.connection_info,
                 accepts: self.config.accept_events,
                 targets: Targets::new(&self.config, self.tls.as_ref()),
                 log: self.access_log,
                 handshake_log: self.handshake_log,
                 quic_addr,
-                tls_tells_places: self.tls.as_ref().is_some_and(Tls::tells_places),
+                tls_reports_addresses: self.tls.as_ref().is_some_and(Tls::reports_addresses),
                 judge,
             },
             tls: self.tls,
@@ -223,14 +225,14 @@ impl Server<()> {
                 http1: self.config.http1,
                 http2: self.config.http2,
             },
-            extra: Arc::new(Extra {
+            extra: Arc::new(AnswerOptions {
                 date: self.config.date,
                 interim: self.config.interim_responses,
                 datagrams: self.config.datagrams,
                 alt_svc,
             }),
-            lender: Arc::new(Lender::new(config.windows.memory_budget)),
-            send_lender: Arc::new(Lender::new(config.windows.send_budget)),
+            budget_share: Arc::new(BudgetShare::new(config.windows.memory_budget)),
+            send_budget_share: Arc::new(BudgetShare::new(config.windows.send_budget)),
             config,
             http1_config,
         })

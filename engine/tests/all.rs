@@ -7,9 +7,9 @@
     reason = "a file of tests says itself what it stands on, and runs apart too"
 )]
 
-#[path = "attended/main.rs"]
-mod attended;
 mod axum;
+#[path = "callbacks/main.rs"]
+mod callbacks;
 mod capsules;
 mod client_certificates;
 mod client_connector;
@@ -39,8 +39,8 @@ mod h3_streams;
 mod h3_traces;
 mod on_runtime;
 mod server_bounds;
+mod server_info;
 mod server_interim;
-mod server_shown;
 mod server_targets;
 mod tls_choose;
 mod tls_over_tcp;

@@ -72,8 +72,8 @@ fn a_warm_server_allocates_no_more_than_the_handlers_future_per_small_response()
         let asked: Vec<u8> = asked
             .flat_map(|id| Frame::new(kind::HEADERS, 0x5, id, GET).bytes())
             .collect();
-        peer.says_bytes(&asked);
-        (0..BATCH).for_each(|_| assert_eq!(peer.hears(kind::DATA).payload, b"hi"));
+        peer.sends_bytes(&asked);
+        (0..BATCH).for_each(|_| assert_eq!(peer.receives(kind::DATA).payload, b"hi"));
     };
     (0..20).for_each(&mut turn);
     let before = CALLS.load(Ordering::Relaxed);

@@ -50,8 +50,8 @@ fn a_router_is_served_on_every_version_from_one_port() {
                 .unwrap();
             assert_eq!(hello.version(), version);
             // RFC 7838: what is not HTTP/3 says where HTTP/3 is.
-            let told = hello.headers().contains_key("alt-svc");
-            assert_eq!(told, version != Version::HTTP_3, "{version:?}");
+            let reported = hello.headers().contains_key("alt-svc");
+            assert_eq!(reported, version != Version::HTTP_3, "{version:?}");
             let text = hello.into_body().collect().await.unwrap().to_bytes();
             assert_eq!(text, "Hello, you.");
             let body = vec![7; 300_000];
@@ -82,7 +82,7 @@ fn a_router_is_served_on_every_version_from_one_port() {
     assert_eq!(counted, [3, 3, 3]);
 }
 
-async fn tell_peer(mut request: Request) -> Request {
+async fn add_peer_address(mut request: Request) -> Request {
     let info = request.extensions().get::<ConnectionInfo>();
     let peer = info.and_then(ConnectionInfo::peer_addr).unwrap();
     request.extensions_mut().insert(ConnectInfo(peer));
@@ -92,7 +92,9 @@ async fn tell_peer(mut request: Request) -> Request {
 #[test]
 fn connect_info_of_axum_is_the_peer_of_the_connection() {
     let who = get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>| peer.to_string());
-    let router = Router::new().route("/", who).layer(map_request(tell_peer));
+    let router = Router::new()
+        .route("/", who)
+        .layer(map_request(add_peer_address));
     let config = ServerConfig {
         connection_info: true,
         ..ServerConfig::default()
@@ -117,8 +119,8 @@ fn connect_info_of_axum_is_the_peer_of_the_connection() {
             let info = used.info().unwrap();
             assert_eq!(info.peer_addr(), Some(running.local_addr()));
             assert_eq!(info.tls(), None);
-            let told = response.into_body().collect().await.unwrap().to_bytes();
-            assert_eq!(told, info.local_addr().unwrap().to_string());
+            let reported = response.into_body().collect().await.unwrap().to_bytes();
+            assert_eq!(reported, info.local_addr().unwrap().to_string());
         }
     });
 }

@@ -94,16 +94,16 @@ fn capsules_go_both_ways_however_they_are_cut_and_unknown_ones_are_skipped() {
 #[test]
 fn a_tunnel_that_ends_within_a_capsule_is_an_error_on_either_side() {
     run(async {
-        let (told, mut tells) = mpsc::unbounded_channel();
+        let (reported, mut reports) = mpsc::unbounded_channel();
         let origin = Origin::with_extended_connect(move |request: Request<Body>| {
-            let told = told.clone();
+            let reported = reported.clone();
             async move {
                 let mut capsules = Capsules::of(request.into_body());
                 let (mut sender, body) = Body::channel();
                 tokio::spawn(async move {
                     let first = capsules.receive().await.unwrap();
                     let after = capsules.receive().await.is_none();
-                    told.send((first.unwrap_err().kind(), after)).unwrap();
+                    reported.send((first.unwrap_err().kind(), after)).unwrap();
                     // Two of the four bytes that it says.
                     sender.send(&b"\x00\x04pi"[..]).await.unwrap();
                     sender.finish();
@@ -117,7 +117,7 @@ fn a_tunnel_that_ends_within_a_capsule_is_an_error_on_either_side() {
             let mut capsules = Capsules::of(response.into_body());
             up.send(&b"\x00\x04pin"[..]).await.unwrap();
             up.finish();
-            assert_eq!(tells.recv().await.unwrap(), (broken, true), "{version:?}");
+            assert_eq!(reports.recv().await.unwrap(), (broken, true), "{version:?}");
             let error = capsules.receive().await.unwrap().unwrap_err();
             assert_eq!(error.kind(), broken, "{version:?}");
             assert!(capsules.receive().await.is_none());

@@ -40,7 +40,7 @@ struct Authority {
 }
 
 /// A client's certificate.
-struct Shown {
+struct ClientIdentity {
     certificate: CertificateDer<'static>,
     key: KeyPair,
 }
@@ -57,13 +57,13 @@ impl Authority {
             issuer: Issuer::new(params, key),
         }
     }
-    fn issues(&self, change: impl FnOnce(&mut CertificateParams)) -> Shown {
+    fn issues(&self, change: impl FnOnce(&mut CertificateParams)) -> ClientIdentity {
         let mut params = CertificateParams::new(vec!["client".to_owned()]).unwrap();
         change(&mut params);
         let key = KeyPair::generate().unwrap();
         let signed = params.signed_by(&key, &self.issuer).unwrap();
         let certificate = signed.der().clone();
-        Shown { certificate, key }
+        ClientIdentity { certificate, key }
     }
     fn revokes(&self, serial: u64) -> String {
         let revoked = RevokedCertParams {
@@ -109,7 +109,7 @@ fn running(tls: Tls, connection_info: bool) -> Running {
         .config(config)
         .serve(service(async |request: Request<Body>| {
             let info = request.extensions().get::<ConnectionInfo>();
-            let said = match info.and_then(|info| info.tls().unwrap().client()) {
+            let sent = match info.and_then(|info| info.tls().unwrap().client()) {
                 None => "nobody".to_owned(),
                 Some(client) => {
                     let count = client.certificates().len();
@@ -117,18 +117,18 @@ fn running(tls: Tls, connection_info: bool) -> Running {
                     format!("{count} {}", fault.as_deref().unwrap_or("believed"))
                 }
             };
-            Response::new(Body::full(said))
+            Response::new(Body::full(sent))
         }))
         .unwrap()
 }
 
 impl Serving {
     /// The server's answer to a client with this certificate; `None`: it admits none.
-    fn says(&self, protocols: Protocols, shown: Option<&Shown>) -> Option<String> {
+    fn sends(&self, protocols: Protocols, displayed: Option<&ClientIdentity>) -> Option<String> {
         let mut tls = ClientTls::new().root(self.root.clone()).only_given_roots();
-        if let Some(shown) = shown {
-            let key = shown.key.serialize_der().try_into().unwrap();
-            tls = tls.identity(vec![shown.certificate.clone()], key);
+        if let Some(displayed) = displayed {
+            let key = displayed.key.serialize_der().try_into().unwrap();
+            tls = tls.identity(vec![displayed.certificate.clone()], key);
         }
         let local = self.running.local_addr();
         let builder = Client::builder().protocols(protocols).tls(tls);
@@ -157,15 +157,19 @@ fn believing(authority: &Authority) -> ClientCertificates {
 fn only_clients_with_a_certificate_of_a_known_issuer_are_admitted() {
     let (ours, others) = (Authority::new("ours"), Authority::new("others"));
     let believed = ours.issues(|_| {});
-    let stranger = others.issues(|_| {});
+    let unnegotiated = others.issues(|_| {});
     let serving = serving(believing(&ours));
     for version in VERSIONS {
         assert_eq!(
-            serving.says(version, Some(&believed)).as_deref(),
+            serving.sends(version, Some(&believed)).as_deref(),
             Some("1 believed")
         );
-        assert_eq!(serving.says(version, Some(&stranger)), None, "{version:?}");
-        assert_eq!(serving.says(version, None), None, "{version:?}");
+        assert_eq!(
+            serving.sends(version, Some(&unnegotiated)),
+            None,
+            "{version:?}"
+        );
+        assert_eq!(serving.sends(version, None), None, "{version:?}");
     }
     assert_eq!(serving.running.metrics().requests_h1, 1);
 }
@@ -173,11 +177,15 @@ fn only_clients_with_a_certificate_of_a_known_issuer_are_admitted() {
 #[test]
 fn where_they_are_optional_whoever_shows_none_is_admitted_and_whoever_shows_a_false_one_is_not() {
     let (ours, others) = (Authority::new("ours"), Authority::new("others"));
-    let stranger = others.issues(|_| {});
+    let unnegotiated = others.issues(|_| {});
     let serving = serving(believing(&ours).optional());
     for version in VERSIONS {
-        assert_eq!(serving.says(version, None).as_deref(), Some("nobody"));
-        assert_eq!(serving.says(version, Some(&stranger)), None, "{version:?}");
+        assert_eq!(serving.sends(version, None).as_deref(), Some("nobody"));
+        assert_eq!(
+            serving.sends(version, Some(&unnegotiated)),
+            None,
+            "{version:?}"
+        );
     }
 }
 
@@ -211,9 +219,12 @@ fn handlers_that_judge_learn_what_is_wrong() {
     ];
     let serving = serving(believing(&ours).judged_by_handlers());
     for version in VERSIONS {
-        assert_eq!(serving.says(version, None).as_deref(), Some("nobody"));
-        for (shown, says) in &cases {
-            assert_eq!(serving.says(version, Some(shown)).as_deref(), Some(*says));
+        assert_eq!(serving.sends(version, None).as_deref(), Some("nobody"));
+        for (displayed, sends) in &cases {
+            assert_eq!(
+                serving.sends(version, Some(displayed)).as_deref(),
+                Some(*sends)
+            );
         }
     }
 }
@@ -232,13 +243,13 @@ fn a_revoked_certificate_is_not_believed() {
     let strict = serving(clients.clone());
     let telling = serving(clients.judged_by_handlers());
     for version in VERSIONS {
-        assert_eq!(strict.says(version, Some(&revoked)), None);
+        assert_eq!(strict.sends(version, Some(&revoked)), None);
         assert_eq!(
-            strict.says(version, Some(&other)).as_deref(),
+            strict.sends(version, Some(&other)).as_deref(),
             Some("1 believed")
         );
-        let says = telling.says(version, Some(&revoked));
-        assert_eq!(says.as_deref(), Some("1 the certificate is revoked"));
+        let sends = telling.sends(version, Some(&revoked));
+        assert_eq!(sends.as_deref(), Some("1 the certificate is revoked"));
     }
 }
 
@@ -264,24 +275,24 @@ fn alert(error: &std::io::Error) -> Option<AlertDescription> {
 #[test]
 fn who_resumes_a_session_is_admitted_only_if_its_certificate_is_still_believed() {
     let (ours, others) = (Authority::new("ours"), Authority::new("others"));
-    let (believed, stranger) = (ours.issues(|_| {}), others.issues(|_| {}));
+    let (believed, unnegotiated) = (ours.issues(|_| {}), others.issues(|_| {}));
     let (before, after, root) = before_and_after(&ours);
     let mut roots = RootCertStore::empty();
     roots.add(root).unwrap();
     for version in ALL_VERSIONS {
-        for (shown, is_admitted) in [
+        for (displayed, is_admitted) in [
             (Some(&believed), true),
-            (Some(&stranger), false),
+            (Some(&unnegotiated), false),
             (None, false),
         ] {
             let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
             let builder = ClientConfig::builder_with_provider(provider);
             let builder = builder.with_protocol_versions(&[version]).unwrap();
             let builder = builder.with_root_certificates(roots.clone());
-            let config = match shown {
-                Some(shown) => {
-                    let key = shown.key.serialize_der().try_into().unwrap();
-                    let chain = vec![shown.certificate.clone()];
+            let config = match displayed {
+                Some(displayed) => {
+                    let key = displayed.key.serialize_der().try_into().unwrap();
+                    let chain = vec![displayed.certificate.clone()];
                     builder.with_client_auth_cert(chain, key).unwrap()
                 }
                 None => builder.with_no_client_auth(),
@@ -295,22 +306,22 @@ fn who_resumes_a_session_is_admitted_only_if_its_certificate_is_still_believed()
                 let request = b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
                 let asked = peer.write_all(request);
                 let mut answer = String::new();
-                let heard = asked.and_then(|()| peer.read_to_string(&mut answer));
-                let is_heard = heard.is_err();
-                if let Err(error) = heard {
-                    let told = match (shown, version.version) {
+                let received = asked.and_then(|()| peer.read_to_string(&mut answer));
+                let is_received = received.is_err();
+                if let Err(error) = received {
+                    let reported = match (displayed, version.version) {
                         (Some(_), _) => AlertDescription::UnknownCA,
                         (None, ProtocolVersion::TLSv1_2) => AlertDescription::HandshakeFailure,
                         (None, _) => AlertDescription::CertificateRequired,
                     };
-                    assert_eq!(alert(&error), Some(told), "{version:?} {error}");
+                    assert_eq!(alert(&error), Some(reported), "{version:?} {error}");
                 }
                 let kind = peer.conn.handshake_kind();
                 assert_eq!(kind == Some(HandshakeKind::Resumed), is_resumed, "{kind:?}");
                 let is_answered = answer.starts_with("HTTP/1.1 200 OK");
                 let is_served = is_admitted || !is_resumed;
                 assert_eq!(is_answered, is_served, "{version:?} {answer}");
-                assert!(is_heard || is_served, "the end comes with an alert");
+                assert!(is_received || is_served, "the end comes with an alert");
             }
         }
     }
@@ -322,7 +333,7 @@ fn who_resumes_a_session_is_admitted_only_if_its_certificate_is_still_believed()
 }
 
 #[test]
-fn who_is_not_admitted_hears_why_also_when_it_has_sent_more_than_anybody_reads() {
+fn who_is_not_admitted_learns_why_also_when_it_has_sent_more_than_anybody_reads() {
     let ours = Authority::new("ours");
     let Serving { running, root } = serving(believing(&ours));
     let mut roots = RootCertStore::empty();
@@ -340,8 +351,8 @@ fn who_is_not_admitted_hears_why_also_when_it_has_sent_more_than_anybody_reads()
         // Behind the end of the handshake, as its side sees it.
         let asked = peer.write_all(&[b'a'; 256 * 1024]);
         let error = asked.and_then(|()| peer.read_to_end(&mut Vec::new()).map(drop));
-        let told = alert(&error.unwrap_err());
-        assert_eq!(told, Some(AlertDescription::CertificateRequired));
+        let reported = alert(&error.unwrap_err());
+        assert_eq!(reported, Some(AlertDescription::CertificateRequired));
     }
 }
 
@@ -349,17 +360,17 @@ fn who_is_not_admitted_hears_why_also_when_it_has_sent_more_than_anybody_reads()
 fn early_data_of_who_is_not_believed_any_more_reaches_no_handler() {
     origin::run(async {
         let (ours, others) = (Authority::new("ours"), Authority::new("others"));
-        let (believed, stranger) = (ours.issues(|_| {}), others.issues(|_| {}));
-        for (shown, is_admitted) in [
+        let (believed, unnegotiated) = (ours.issues(|_| {}), others.issues(|_| {}));
+        for (displayed, is_admitted) in [
             (Some(&believed), true),
-            (Some(&stranger), false),
+            (Some(&unnegotiated), false),
             (None, false),
         ] {
             let (before, after, root) = before_and_after(&ours);
             let mut tls = ClientTls::new().root(root).only_given_roots();
-            if let Some(shown) = shown {
-                let key = shown.key.serialize_der().try_into().unwrap();
-                tls = tls.identity(vec![shown.certificate.clone()], key);
+            if let Some(displayed) = displayed {
+                let key = displayed.key.serialize_der().try_into().unwrap();
+                tls = tls.identity(vec![displayed.certificate.clone()], key);
             }
             let client = Client::builder().protocols(Protocols::H3Only).tls(tls);
             let client = client.resolve("localhost", [([127, 0, 0, 1], 0).into()]);

@@ -89,21 +89,21 @@ async fn a_stream_that_says_so_is_spoken_to_over_http_2() {
         |stream| stream.secured(false, Some("a.test"), Some(b"h2")),
     ];
     for shape in shapes {
-        let (said, hears) = tokio::sync::oneshot::channel();
-        let said = std::sync::Mutex::new(Some(said));
+        let (sent, receives) = tokio::sync::oneshot::channel();
+        let sent = std::sync::Mutex::new(Some(sent));
         let play = move |mut stream: DuplexStream| {
-            let said = said.lock().unwrap().take();
+            let sent = sent.lock().unwrap().take();
             async move {
                 let mut first = [0; PREFACE.len()];
                 let read = stream.read_exact(&mut first).await.map(|_| first);
-                let _ = said.map(|said| said.send(read.unwrap()));
+                let _ = sent.map(|sent| sent.send(read.unwrap()));
             }
         };
         let (connector, _) = in_memory(play, shape);
         let client = Client::builder().connector(connector).build().unwrap();
         // The peer says nothing and ends: the request fails.
         assert!(client.get("http://a.test/").send().await.is_err());
-        assert_eq!(hears.await.unwrap(), PREFACE);
+        assert_eq!(receives.await.unwrap(), PREFACE);
     }
 }
 

@@ -204,9 +204,9 @@ fn an_unread_body_stalls_nobody_else() {
 fn dropping_a_response_resets_its_stream_and_keeps_the_connection() {
     run(async {
         let gone = Arc::new(Semaphore::new(0));
-        let told = Arc::clone(&gone);
+        let reported = Arc::clone(&gone);
         let origin = Origin::start(Speaks::Tls, 100, move |request| {
-            let told = Arc::clone(&told);
+            let reported = Arc::clone(&reported);
             async move {
                 if request.uri().path() != "/endless" {
                     return Response::new(Body::full("next"));
@@ -214,7 +214,7 @@ fn dropping_a_response_resets_its_stream_and_keeps_the_connection() {
                 let (mut sender, body) = Body::channel();
                 support::aside(async move {
                     while sender.send(vec![0; 10_000]).await.is_ok() {}
-                    told.add_permits(1);
+                    reported.add_permits(1);
                 });
                 Response::new(body)
             }
@@ -251,7 +251,7 @@ fn a_url_that_cannot_be_used_is_refused_at_once_with_what_is_allowed() {
         let error = client.get("http://a/").header("bad name", "x").send();
         assert!(error.await.unwrap_err().to_string().contains("bad name"));
         let error = client.get("http://a/").header("x", "a\nb").send();
-        assert_eq!(error.await.unwrap_err().origin(), trunkline::Origin::Config);
+        assert_eq!(error.await.unwrap_err().origin(), trunkline::Fault::Config);
     });
 }
 
@@ -337,17 +337,17 @@ fn an_upload_goes_on_when_a_peer_that_paused_reads_again() {
             let timeout = Some(Duration::from_secs(30));
             socket.set_read_timeout(timeout).unwrap();
             goes_on.recv().unwrap();
-            let (mut heard, mut end) = (0, Vec::new());
+            let (mut received, mut end) = (0, Vec::new());
             let mut buffer = vec![0; 64 * 1024];
             while !end.ends_with(b"\r\n0\r\n\r\n") {
                 let read = socket.read(&mut buffer).unwrap();
-                heard += read;
+                received += read;
                 end.extend_from_slice(&buffer[read.saturating_sub(7)..read]);
                 end.drain(..end.len().saturating_sub(7));
             }
             let answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
             socket.write_all(answer.as_bytes()).unwrap();
-            heard
+            received
         });
         let given = Arc::new(AtomicUsize::new(0));
         let body = Body::wrap(Ready {
@@ -446,8 +446,8 @@ fn what_belongs_to_the_connection_is_left_out_of_an_answer_where_it_is_forbidden
             assert_eq!(response.status(), 200);
             let has = |name: &&str| response.headers().contains_key(*name);
             let names = of_the_hop.map(|(name, _)| name);
-            let told: Vec<_> = names.iter().filter(|name| has(name)).collect();
-            assert_eq!(told, expected.iter().collect::<Vec<_>>());
+            let reported: Vec<_> = names.iter().filter(|name| has(name)).collect();
+            assert_eq!(reported, expected.iter().collect::<Vec<_>>());
             let body = response.into_body().collect().await.unwrap();
             assert_eq!(body.to_bytes(), "hello");
         }

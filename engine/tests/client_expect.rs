@@ -8,7 +8,7 @@ mod origin;
 #[path = "support/peer.rs"]
 mod support;
 
-use frames::{Heard, finished};
+use frames::{Received, finished};
 use http::Response;
 use origin::{Origin, Speaks, run};
 use std::io::{Read, Write};
@@ -44,25 +44,25 @@ fn h1_peer(script: impl FnOnce(TcpStream) + Send + 'static) -> (String, JoinHand
 }
 
 /// The received text up to and with `end`.
-fn hears_until(socket: &mut TcpStream, end: &str) -> String {
-    let mut heard = Vec::new();
-    while !heard.ends_with(end.as_bytes()) {
+fn receives_until(socket: &mut TcpStream, end: &str) -> String {
+    let mut received = Vec::new();
+    while !received.ends_with(end.as_bytes()) {
         let mut byte = [0];
         socket.read_exact(&mut byte).unwrap();
-        heard.push(byte[0]);
+        received.push(byte[0]);
     }
-    String::from_utf8(heard).unwrap()
+    String::from_utf8(received).unwrap()
 }
 
 #[test]
 fn on_http_2_a_body_waits_for_the_100() {
     run(async {
         let (url, peer) = frames::scripted(move |mut peer| {
-            let stream = peer.hears_request();
-            peer.hears_every_ack();
+            let stream = peer.receives_request();
+            peer.receives_every_ack();
             assert!(peer.is_silent(), "nobody asked for the body");
             peer.invites(stream);
-            assert_eq!(peer.hears_data(), b"hello");
+            assert_eq!(peer.receives_data(), b"hello");
             peer.answers(stream);
         });
         let client = client(Protocols::H2Only, FOR_EVER);
@@ -75,13 +75,13 @@ fn on_http_2_a_body_waits_for_the_100() {
 fn on_http_1_1_a_body_waits_for_the_100() {
     run(async {
         let (url, peer) = h1_peer(|mut socket| {
-            let head = hears_until(&mut socket, "\r\n\r\n");
+            let head = receives_until(&mut socket, "\r\n\r\n");
             assert!(head.contains("expect: 100-continue\r\n"), "{head}");
             socket.set_nonblocking(true).unwrap();
             assert!(socket.read(&mut [0]).is_err(), "nobody asked for the body");
             socket.set_nonblocking(false).unwrap();
             socket.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").unwrap();
-            hears_until(&mut socket, "hello");
+            receives_until(&mut socket, "hello");
             let answer = b"HTTP/1.1 204 No Content\r\n\r\n";
             socket.write_all(answer).unwrap();
         });
@@ -97,8 +97,8 @@ fn a_body_that_nobody_asks_for_is_sent_when_the_wait_is_over_and_not_before() {
     run(async {
         let began = Instant::now();
         let (url, peer) = frames::scripted(move |mut peer| {
-            let stream = peer.hears_request();
-            assert_eq!(peer.hears_data(), b"hello");
+            let stream = peer.receives_request();
+            assert_eq!(peer.receives_data(), b"hello");
             let waited = began.elapsed();
             peer.answers(stream);
             waited
@@ -114,8 +114,8 @@ fn a_body_that_nobody_asks_for_is_sent_when_the_wait_is_over_and_not_before() {
 fn without_a_wait_the_body_follows_its_head() {
     run(async {
         let (url, peer) = frames::scripted(move |mut peer| {
-            let stream = peer.hears_request();
-            assert_eq!(peer.hears_data(), b"hello");
+            let stream = peer.receives_request();
+            assert_eq!(peer.receives_data(), b"hello");
             peer.answers(stream);
         });
         let client = client(Protocols::H2Only, None);
@@ -128,11 +128,11 @@ fn without_a_wait_the_body_follows_its_head() {
 fn a_body_that_the_peer_declines_is_never_sent() {
     run(async {
         let (url, peer) = frames::scripted(move |mut peer| {
-            let declined = peer.hears_request();
+            let declined = peer.receives_request();
             peer.declines(declined);
             // RFC 9113 section 7: CANCEL.
-            assert_eq!(peer.hears_next(), Heard::Reset(declined, 8));
-            let next = peer.hears_request();
+            assert_eq!(peer.receives_next(), Received::Reset(declined, 8));
+            let next = peer.receives_request();
             peer.answers(next);
         });
         let client = client(Protocols::H2Only, FOR_EVER);
@@ -148,7 +148,7 @@ fn on_http_1_1_a_declined_body_costs_the_connection_because_its_head_announced_i
     run(async {
         let (url, peer) = h1_peer(|mut socket| {
             let declines = b"HTTP/1.1 413 Content Too Large\r\ncontent-length: 0\r\n\r\n";
-            hears_until(&mut socket, "\r\n\r\n");
+            receives_until(&mut socket, "\r\n\r\n");
             socket.write_all(declines).unwrap();
             let mut rest = Vec::new();
             socket.read_to_end(&mut rest).unwrap();
@@ -166,7 +166,7 @@ fn what_a_417_answers_goes_out_once_more_and_expects_nothing() {
         let (url, listener) = frames::listen();
         let peer = std::thread::spawn(move || {
             let mut first = frames::accepted(&listener);
-            let head = hears_until(&mut first, "\r\n\r\n");
+            let head = receives_until(&mut first, "\r\n\r\n");
             assert!(head.contains("expect: 100-continue\r\n"), "{head}");
             let refuses = b"HTTP/1.1 417 Expectation Failed\r\ncontent-length: 0\r\n\r\n";
             first.write_all(refuses).unwrap();
@@ -174,7 +174,7 @@ fn what_a_417_answers_goes_out_once_more_and_expects_nothing() {
             first.read_to_end(&mut rest).unwrap();
             assert_eq!(rest, b"", "nothing but the end");
             let mut second = frames::accepted(&listener);
-            let again = hears_until(&mut second, "hello");
+            let again = receives_until(&mut second, "hello");
             assert_eq!(
                 again,
                 head.replace("expect: 100-continue\r\n", "") + "hello"
@@ -193,11 +193,11 @@ fn what_a_417_answers_goes_out_once_more_and_expects_nothing() {
 fn on_http_2_what_a_417_answers_goes_out_again_on_the_same_connection() {
     run(async {
         let (url, peer) = frames::scripted(|mut peer| {
-            let refused = peer.hears_request();
+            let refused = peer.receives_request();
             peer.expects_nothing(refused);
-            assert_eq!(peer.hears_next(), Heard::Reset(refused, 8), "CANCEL");
-            let again = peer.hears_request();
-            assert_eq!(peer.hears_data(), b"hello", "without an invitation");
+            assert_eq!(peer.receives_next(), Received::Reset(refused, 8), "CANCEL");
+            let again = peer.receives_request();
+            assert_eq!(peer.receives_data(), b"hello", "without an invitation");
             peer.expects_nothing(again);
         });
         let client = client(Protocols::H2Only, FOR_EVER);
@@ -212,7 +212,7 @@ fn on_http_2_what_a_417_answers_goes_out_again_on_the_same_connection() {
 fn a_417_is_the_users_when_nothing_was_expected() {
     run(async {
         let (url, peer) = frames::scripted(|mut peer| {
-            let stream = peer.hears_request();
+            let stream = peer.receives_request();
             peer.expects_nothing(stream);
             assert!(peer.is_quiet(), "nobody asks again");
         });
@@ -227,8 +227,8 @@ fn a_417_is_the_users_when_nothing_was_expected() {
 fn a_417_is_the_users_when_a_part_of_the_body_is_gone() {
     run(async {
         let (url, peer) = frames::scripted(|mut peer| {
-            let stream = peer.hears_request();
-            assert_eq!(peer.hears_data(), b"a part");
+            let stream = peer.receives_request();
+            assert_eq!(peer.receives_data(), b"a part");
             peer.expects_nothing(stream);
             assert!(peer.is_quiet(), "nobody asks again");
         });
@@ -247,9 +247,9 @@ fn a_417_is_the_users_when_a_part_of_the_body_is_gone() {
 fn a_success_without_100_wants_the_body_still() {
     run(async {
         let (url, peer) = frames::scripted(move |mut peer| {
-            let stream = peer.hears_request();
+            let stream = peer.receives_request();
             peer.answers_in_part(stream);
-            assert_eq!(peer.hears_data(), b"hello");
+            assert_eq!(peer.receives_data(), b"hello");
             peer.ends(stream);
         });
         let client = client(Protocols::H2Only, FOR_EVER);
@@ -272,7 +272,7 @@ fn trace_with_a_body_is_refused_at_once() {
 }
 
 #[test]
-fn te_says_no_chunked() {
+fn te_sends_no_chunked() {
     run(async {
         let client = Client::builder().protocols(Protocols::H1Only);
         let request = client.build().unwrap().get("http://localhost:1/");
@@ -286,8 +286,8 @@ fn te_says_no_chunked() {
 fn an_expectation_without_a_body_is_not_said() {
     run(async {
         let origin = Origin::start(Speaks::Plain, 100, |request| async move {
-            let said = request.headers().contains_key("expect");
-            Response::new(Body::full(if said { "said" } else { "unsaid" }))
+            let sent = request.headers().contains_key("expect");
+            Response::new(Body::full(if sent { "said" } else { "unsaid" }))
         });
         let client = origin.client().build().unwrap();
         let request = client.get(origin.url("/")).header("expect", "100-continue");

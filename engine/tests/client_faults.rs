@@ -9,7 +9,7 @@ mod origin;
 #[path = "support/peer.rs"]
 mod support;
 
-use frames::{FramePeer, Heard, finished};
+use frames::{FramePeer, Received, finished};
 use http::Response;
 use http_body_util::BodyExt;
 use origin::{Origin, Speaks, run};
@@ -31,9 +31,9 @@ fn h2_client() -> Client {
 fn a_refused_stream_is_sent_again_and_answered() {
     run(async {
         let (url, peer) = frames::scripted(move |mut peer| {
-            let first = peer.hears_request();
+            let first = peer.receives_request();
             peer.refuses(first);
-            let second = peer.hears_request();
+            let second = peer.receives_request();
             peer.answers(second);
             (first, second)
         });
@@ -53,7 +53,7 @@ fn a_peer_that_refuses_for_ever_is_asked_four_times_on_two_connections() {
                 let mut peer = FramePeer::accept(&peers);
                 peer.settings(&[]);
                 let mut asked = 0;
-                while let Heard::Request(stream) = peer.hears_more() {
+                while let Received::Request(stream) = peer.receives_more() {
                     asked += 1;
                     peer.refuses(stream);
                 }
@@ -83,13 +83,13 @@ fn what_a_goaway_leaves_unprocessed_is_sent_on_another_connection() {
         let peer = std::thread::spawn(move || {
             let mut old = FramePeer::accept(&peers);
             old.settings(&[]);
-            let first = old.hears_request();
-            let second = old.hears_request();
+            let first = old.receives_request();
+            let second = old.receives_request();
             assert_eq!((first, second), (1, 3));
             old.goes_away(first);
             let mut new = FramePeer::accept(&peers);
             new.settings(&[]);
-            let again = new.hears_request();
+            let again = new.receives_request();
             new.answers(again);
             // The stream below the last id goes on where it is.
             old.answers(first);
@@ -111,7 +111,7 @@ fn a_request_that_may_have_been_processed_is_not_sent_again() {
         let peer = std::thread::spawn(move || {
             let mut peer = FramePeer::accept(&peers);
             peer.settings(&[]);
-            peer.hears_request();
+            peer.receives_request();
             drop(peer);
             peers
         });
@@ -129,11 +129,11 @@ fn a_request_that_may_have_been_processed_is_not_sent_again() {
 fn a_complete_response_before_a_reset_without_error_is_whole() {
     run(async {
         let (url, peer) = frames::scripted(move |mut peer| {
-            let stream = peer.hears_request();
+            let stream = peer.receives_request();
             peer.answers_in_part(stream);
             peer.ends(stream);
             peer.resets(stream, 0);
-            let next = peer.hears_request();
+            let next = peer.receives_request();
             peer.answers(next);
         });
         let client = h2_client();
@@ -155,14 +155,14 @@ fn the_peers_limit_is_kept_also_when_it_is_lowered() {
         let peer = std::thread::spawn(move || {
             let mut peer = FramePeer::accept(&peers);
             peer.settings(&[(3, 2)]);
-            let first = peer.hears_request();
-            let second = peer.hears_request();
+            let first = peer.receives_request();
+            let second = peer.receives_request();
             peer.settings(&[(3, 1)]);
-            peer.hears_every_ack();
+            peer.receives_every_ack();
             peer.answers(first);
             assert!(peer.is_quiet(), "one is open, one is allowed");
             peer.answers(second);
-            let third = peer.hears_request();
+            let third = peer.receives_request();
             peer.answers(third);
             third
         });
@@ -249,9 +249,9 @@ fn a_request_in_line_can_be_dropped_and_never_reaches_the_server() {
 fn a_request_waits_no_longer_than_its_queue_timeout_and_says_for_what() {
     run(async {
         let arrived = Arc::new(Semaphore::new(0));
-        let tell = Arc::clone(&arrived);
+        let report = Arc::clone(&arrived);
         let origin = Origin::start(Speaks::TlsH1, 100, move |_| {
-            tell.add_permits(1);
+            report.add_permits(1);
             async {
                 std::future::pending::<()>().await;
                 Response::new(Body::empty())
@@ -277,8 +277,8 @@ fn a_request_waits_no_longer_than_its_queue_timeout_and_says_for_what() {
 fn no_response_in_time_is_a_timeout_that_resets_the_stream() {
     run(async {
         let (url, peer) = frames::scripted(move |mut peer| {
-            let stream = peer.hears_request();
-            assert_eq!(peer.hears_more(), Heard::Reset(stream, 8), "CANCEL");
+            let stream = peer.receives_request();
+            assert_eq!(peer.receives_more(), Received::Reset(stream, 8), "CANCEL");
         });
         let timeouts = ClientTimeouts {
             headers: Some(Duration::from_millis(50)),
@@ -298,14 +298,18 @@ fn no_response_in_time_is_a_timeout_that_resets_the_stream() {
 fn the_headers_timeout_does_not_run_while_the_source_of_the_body_has_no_bytes() {
     run(async {
         let (url, peer) = frames::scripted(move |mut peer| {
-            let upload = peer.hears_request();
-            let unanswered = peer.hears_request();
-            assert_eq!(peer.hears_more(), Heard::Reset(unanswered, 8), "CANCEL");
+            let upload = peer.receives_request();
+            let unanswered = peer.receives_request();
+            assert_eq!(
+                peer.receives_more(),
+                Received::Reset(unanswered, 8),
+                "CANCEL"
+            );
             let mut body = Vec::new();
             while !body.ends_with(b"last") {
-                match peer.hears_next() {
-                    Heard::Data(data) => body.extend(data),
-                    Heard::Ping => peer.pongs(),
+                match peer.receives_next() {
+                    Received::Data(data) => body.extend(data),
+                    Received::Ping => peer.pongs(),
                     other => panic!("{other:?} instead of the rest of the body"),
                 }
             }
@@ -334,9 +338,9 @@ fn the_headers_timeout_does_not_run_while_the_source_of_the_body_has_no_bytes() 
 fn a_body_that_stands_still_is_a_timeout_where_the_head_may_take_as_long_as_it_wants() {
     run(async {
         let (url, peer) = frames::scripted(move |mut peer| {
-            let stream = peer.hears_request();
+            let stream = peer.receives_request();
             peer.answers_in_part(stream);
-            assert_eq!(peer.hears_more(), Heard::Reset(stream, 8), "CANCEL");
+            assert_eq!(peer.receives_more(), Received::Reset(stream, 8), "CANCEL");
         });
         let timeouts = ClientTimeouts {
             headers: None,
@@ -358,9 +362,9 @@ fn a_body_that_stands_still_is_a_timeout_where_the_head_may_take_as_long_as_it_w
 fn a_total_timeout_covers_the_body_too() {
     run(async {
         let (url, peer) = frames::scripted(move |mut peer| {
-            let stream = peer.hears_request();
+            let stream = peer.receives_request();
             peer.answers_in_part(stream);
-            assert_eq!(peer.hears_more(), Heard::Reset(stream, 8), "CANCEL");
+            assert_eq!(peer.receives_more(), Received::Reset(stream, 8), "CANCEL");
         });
         let client = h2_client();
         let request = client.get(url).timeout(Duration::from_secs(2));
@@ -372,7 +376,7 @@ fn a_total_timeout_covers_the_body_too() {
 }
 
 #[test]
-fn interim_responses_are_told_and_the_final_one_follows() {
+fn interim_responses_are_reported_and_the_final_one_follows() {
     run(async {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -385,18 +389,18 @@ fn interim_responses_are_told_and_the_final_one_follows() {
             let last = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
             socket.write_all(last.as_bytes()).unwrap();
         });
-        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let (report, mut reported) = tokio::sync::mpsc::unbounded_channel();
         let client = Client::new();
         let request = client.get(format!("http://127.0.0.1:{port}/"));
         let request = request.on_interim(move |response| {
             let link = response.headers()["link"].clone();
-            tell.send((response.status().as_u16(), link)).unwrap();
+            report.send((response.status().as_u16(), link)).unwrap();
         });
         let response = request.send().await.unwrap();
         assert_eq!(response.status(), 200);
         let body = response.into_body().collect().await.unwrap().to_bytes();
         assert_eq!(body, "ok");
-        let (status, link) = told.recv().await.unwrap();
+        let (status, link) = reported.recv().await.unwrap();
         assert_eq!((status, link.as_bytes()), (103, &b"</a.css>"[..]));
         finished(peer).await;
     });
@@ -406,9 +410,9 @@ fn interim_responses_are_told_and_the_final_one_follows() {
 fn a_client_that_is_dropped_closes_its_connections() {
     run(async {
         let (url, peer) = frames::scripted(move |mut peer| {
-            let stream = peer.hears_request();
+            let stream = peer.receives_request();
             peer.answers(stream);
-            while peer.hears() != Heard::End {}
+            while peer.receives() != Received::End {}
         });
         let client = h2_client();
         client.get(url).send().await.unwrap();

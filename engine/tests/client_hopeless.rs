@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use support::service;
 use trunkline::client::{Client, ClientTls, Protocols, Resolver, Resolving};
 use trunkline::core::error::Violation;
-use trunkline::{Body, Error, ErrorKind, Origin, Retry, Running, Server, Tls};
+use trunkline::{Body, Error, ErrorKind, Fault, Retry, Running, Server, Tls};
 
 fn secured() -> Running {
     let server = Server::bind("127.0.0.1:0").tls(Tls::self_signed(["localhost"]).unwrap());
@@ -50,7 +50,7 @@ fn an_http_url_to_a_port_under_tls_says_that_https_is_meant() {
     assert_eq!(error.kind(), expected, "{error}");
     assert_eq!(
         (error.origin(), error.retry()),
-        (Origin::Config, Retry::Never)
+        (Fault::Config, Retry::Never)
     );
     assert!(error.to_string().contains("https://"), "{error}");
 }

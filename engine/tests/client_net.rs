@@ -18,7 +18,7 @@ use trunkline::client::{Client, ClientBuilder, ConnectionListener, ConnectionUse
 use trunkline::client::{Resolver, Resolving};
 use trunkline::core::http::Version;
 use trunkline::core::pool;
-use trunkline::{Body, Error, ErrorKind, Origin as Fault};
+use trunkline::{Body, Error, ErrorKind, Fault};
 
 fn hello(speaks: Speaks) -> Origin {
     Origin::start(speaks, 100, |_| async {
@@ -198,8 +198,8 @@ fn the_connection_comes_from_the_local_address() {
     let address = listener.local_addr().unwrap();
     let server = std::thread::spawn(move || {
         let (mut socket, from) = listener.accept().unwrap();
-        let mut heard = [0; 1024];
-        let _ = socket.read(&mut heard).unwrap();
+        let mut received = [0; 1024];
+        let _ = socket.read(&mut received).unwrap();
         socket.write_all(b"HTTP/1.1 204 x\r\n\r\n").unwrap();
         from.ip()
     });
@@ -215,7 +215,7 @@ fn the_connection_comes_from_the_local_address() {
 }
 
 #[test]
-fn a_local_address_of_the_wrong_family_is_told() {
+fn a_local_address_of_the_wrong_family_is_reported() {
     let text = |builder: ClientBuilder| builder.build().unwrap_err().to_string();
     let six = IpAddr::from(Ipv6Addr::LOCALHOST);
     let four: SocketAddr = ([127, 0, 0, 1], 80).into();
@@ -271,13 +271,13 @@ mod unix {
         let listener = UnixListener::bind(&path.0).unwrap();
         std::thread::spawn(move || {
             let (mut socket, _) = listener.accept().unwrap();
-            let mut heard = Vec::new();
+            let mut received = Vec::new();
             let mut byte = [0];
-            while !heard.ends_with(b"\r\n\r\n") && socket.read(&mut byte).unwrap() == 1 {
-                heard.push(byte[0]);
+            while !received.ends_with(b"\r\n\r\n") && socket.read(&mut byte).unwrap() == 1 {
+                received.push(byte[0]);
             }
             socket.write_all(b"HTTP/1.1 204 x\r\n\r\n").unwrap();
-            String::from_utf8(heard).unwrap()
+            String::from_utf8(received).unwrap()
         })
     }
 
@@ -318,9 +318,9 @@ mod unix {
             Client::builder().unix_socket_for("a.test", &file.0),
         ] {
             let text = builder.build().unwrap_err().to_string();
-            let shown = file.0.display().to_string();
+            let displayed = file.0.display().to_string();
             assert!(
-                text.contains(&shown) && text.contains("is not a socket"),
+                text.contains(&displayed) && text.contains("is not a socket"),
                 "{text}"
             );
         }
@@ -332,8 +332,8 @@ mod unix {
         let client = Client::builder().unix_socket(&path.0).build().unwrap();
         run(async {
             let error = client.get("http://a.test/").send().await.unwrap_err();
-            let shown = path.0.display().to_string();
-            assert!(error.to_string().contains(&shown), "{error}");
+            let displayed = path.0.display().to_string();
+            assert!(error.to_string().contains(&displayed), "{error}");
             let (listener, answered) = (
                 UnixListener::bind(&path.0).unwrap(),
                 "HTTP/1.1 204 x\r\n\r\n",
@@ -420,7 +420,7 @@ impl ConnectionListener for Notes {
 }
 
 #[test]
-fn a_listener_hears_of_every_connection_from_its_attempt_to_its_end() {
+fn a_listener_learns_of_every_connection_from_its_attempt_to_its_end() {
     let notes = Arc::new(Notes::default());
     let origin = hello(Speaks::Tls);
     run(async {
@@ -437,7 +437,7 @@ fn a_listener_hears_of_every_connection_from_its_attempt_to_its_end() {
             tokio::task::yield_now().await;
         }
     });
-    let heard = notes.0.lock().unwrap().clone();
+    let received = notes.0.lock().unwrap().clone();
     let expected = [
         "https: opening",
         "https: opened Http2",
@@ -445,5 +445,5 @@ fn a_listener_hears_of_every_connection_from_its_attempt_to_its_end() {
         "http: failed Connect",
         "https: closed Cancelled",
     ];
-    assert_eq!(heard, expected);
+    assert_eq!(received, expected);
 }

@@ -15,7 +15,7 @@ use proxies::{Proxy, Scripted, Then};
 use std::time::Duration;
 use trunkline::client::{Client, ClientBuilder, ClientTimeouts, Protocols};
 use trunkline::core::pool::Scheme;
-use trunkline::{Body, Error, ErrorKind, Origin as Fault, Retry};
+use trunkline::{Body, Error, ErrorKind, Fault, Retry};
 
 const EVERY_WAY: [Speaks; 3] = [Speaks::Plain, Speaks::Tls, Speaks::TlsH1];
 
@@ -80,10 +80,10 @@ fn https_goes_through_a_tunnel_and_http_in_absolute_form() {
         let port = origin.running.local_addr().port();
         match speaks {
             Speaks::Plain => {
-                proxy.says(&format!("GET http://localhost:{port}/path?query"), 3);
-                proxy.says("CONNECT localhost", 0);
+                proxy.sends(&format!("GET http://localhost:{port}/path?query"), 3);
+                proxy.sends("CONNECT localhost", 0);
             }
-            _ => proxy.says(&format!("CONNECT localhost:{port}"), 1),
+            _ => proxy.sends(&format!("CONNECT localhost:{port}"), 1),
         }
     }
 }
@@ -106,7 +106,7 @@ fn concurrent_h2_requests_share_one_tunnel() {
     });
     assert_eq!(origin.seen.requests(), 100);
     assert_eq!(origin.sockets(), 1);
-    proxy.says("CONNECT localhost", 1);
+    proxy.sends("CONNECT localhost", 1);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn h2_with_prior_knowledge_goes_through_a_tunnel() {
         assert_eq!(response.version(), http::Version::HTTP_2);
         assert_eq!(response.headers()["x-via"], "none");
     });
-    proxy.says("CONNECT localhost", 1);
+    proxy.sends("CONNECT localhost", 1);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn http_is_tunnelled_too_on_request() {
         let response = fetch(&client.build().unwrap(), &origin).await;
         assert_eq!(response.headers()["x-via"], "none");
     });
-    proxy.says("CONNECT localhost", 1);
+    proxy.sends("CONNECT localhost", 1);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn socks5_carries_every_version_with_names_resolved_on_either_side() {
             } else {
                 "localhost"
             };
-            proxy.says(&format!("connected to {host}:{port}"), 1);
+            proxy.sends(&format!("connected to {host}:{port}"), 1);
         }
     }
 }
@@ -259,7 +259,7 @@ fn a_socks5_proxy_gets_user_and_password() {
 }
 
 #[test]
-fn a_real_refusal_of_socks5_is_told() {
+fn a_real_refusal_of_socks5_is_reported() {
     let Some(proxy) = Proxy::microsocks(&[]) else {
         return;
     };
@@ -284,8 +284,8 @@ fn a_real_refusal_of_socks5_is_told() {
 #[test]
 fn each_scheme_may_have_its_own_proxy_and_proxies_get_their_own_fields() {
     let (plain, secure) = (origin(Speaks::Plain), origin(Speaks::Tls));
-    let says = || Scripted::http(Then::SaysAndCloses(b"HTTP/1.1 403 no\r\n\r\n".to_vec()));
-    let (for_http, for_https) = (says(), says());
+    let sends = || Scripted::http(Then::SendsAndCloses(b"HTTP/1.1 403 no\r\n\r\n".to_vec()));
+    let (for_http, for_https) = (sends(), sends());
     run(async {
         let client = |origin: &Origin| {
             let url = |proxy: &Scripted| format!("http://{}", proxy.address);
@@ -299,22 +299,22 @@ fn each_scheme_may_have_its_own_proxy_and_proxies_get_their_own_fields() {
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::Proxy);
     });
     for (proxy, method) in [(for_http, "GET http://"), (for_https, "CONNECT ")] {
-        let heard = proxy.heard().concat();
-        assert!(heard.starts_with(method), "{heard}");
-        assert!(heard.contains("\r\nx-for: the proxy\r\n"), "{heard}");
+        let received = proxy.received().concat();
+        assert!(received.starts_with(method), "{received}");
+        assert!(received.contains("\r\nx-for: the proxy\r\n"), "{received}");
     }
 }
 
 #[test]
 fn a_host_that_is_listed_is_reached_directly() {
     let origin = origin(Speaks::Tls);
-    let proxy = Scripted::http(Then::SaysAndCloses(Vec::new()));
+    let proxy = Scripted::http(Then::SendsAndCloses(Vec::new()));
     run(async {
         let client = through(&origin, &format!("http://{}", proxy.address));
         let client = client.no_proxy("other.test,localhost").build().unwrap();
         assert_eq!(text(fetch(&client, &origin).await).await, "/path");
     });
-    assert!(proxy.heard().is_empty());
+    assert!(proxy.received().is_empty());
 }
 
 /// The error of a request for `https://a.test/` through a proxy that answers so.
@@ -329,19 +329,19 @@ fn refused(then: Then) -> (Error, Scripted) {
 }
 
 #[test]
-fn every_way_to_refuse_a_tunnel_is_told_apart() {
-    let says = |text: &str| Then::Says(text.as_bytes().to_vec());
-    let closes = |text: &str| Then::SaysAndCloses(text.as_bytes().to_vec());
+fn every_way_to_refuse_a_tunnel_is_distinguished() {
+    let sends = |text: &str| Then::Sends(text.as_bytes().to_vec());
+    let closes = |text: &str| Then::SendsAndCloses(text.as_bytes().to_vec());
     let oversized = format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(100_000));
     let table = [
         (
-            says("HTTP/1.1 407 x\r\nproxy-authenticate: Negotiate\r\ncontent-length: 0\r\n\r\n"),
+            sends("HTTP/1.1 407 x\r\nproxy-authenticate: Negotiate\r\ncontent-length: 0\r\n\r\n"),
             Fault::Config,
             Retry::Never,
             "wants credentials (Negotiate)",
         ),
         (
-            says("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 100000\r\n\r\n<html>"),
+            sends("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 100000\r\n\r\n<html>"),
             Fault::Network,
             Retry::Safe,
             "with status 502",
@@ -353,7 +353,7 @@ fn every_way_to_refuse_a_tunnel_is_told_apart() {
             "with status 403",
         ),
         (
-            says("\x15\x03\x01 this is not HTTP \r\n\r\n"),
+            sends("\x15\x03\x01 this is not HTTP \r\n\r\n"),
             Fault::Network,
             Retry::Never,
             "does not answer in HTTP/1.1",
@@ -371,13 +371,13 @@ fn every_way_to_refuse_a_tunnel_is_told_apart() {
             "closed the connection",
         ),
         (
-            says(&oversized),
+            sends(&oversized),
             Fault::Network,
             Retry::Never,
             "does not answer in HTTP/1.1",
         ),
         (
-            says("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n"),
+            sends("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n"),
             Fault::Network,
             Retry::Never,
             "before TLS began",
@@ -394,13 +394,13 @@ fn every_way_to_refuse_a_tunnel_is_told_apart() {
             "{text}"
         );
         let asked = "CONNECT a.test:443 HTTP/1.1\r\nhost: a.test:443\r\n\r\n";
-        assert_eq!(proxy.heard(), [asked], "{words}");
+        assert_eq!(proxy.received(), [asked], "{words}");
     }
 }
 
 #[test]
 fn a_proxy_that_never_answers_costs_the_connect_timeout() {
-    let proxy = Scripted::http(Then::Says(b"HTTP/1.1 200 OK\r\n".to_vec()));
+    let proxy = Scripted::http(Then::Sends(b"HTTP/1.1 200 OK\r\n".to_vec()));
     run(async {
         let client = Client::builder()
             .proxy(&format!("http://{}", proxy.address))
@@ -434,7 +434,7 @@ fn a_proxy_that_is_not_there_is_named() {
 }
 
 #[test]
-fn what_speaks_no_socks_is_told() {
+fn what_speaks_no_socks_is_reported() {
     for (answer, words) in [
         (
             &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..],
@@ -445,7 +445,7 @@ fn what_speaks_no_socks_is_told() {
         (b"", "was lost"),
     ] {
         // The greeting: version 5, one method, none.
-        let proxy = Scripted::start(&[5, 1, 0], Then::SaysAndCloses(answer.to_vec()));
+        let proxy = Scripted::start(&[5, 1, 0], Then::SendsAndCloses(answer.to_vec()));
         run(async {
             let client = Client::builder().proxy(&format!("socks5h://{}", proxy.address));
             let error = client.build().unwrap().get("http://a.test/").send().await;
@@ -459,7 +459,7 @@ fn what_speaks_no_socks_is_told() {
 #[test]
 fn an_answer_407_to_a_forwarded_request_is_an_answer() {
     let answer = b"HTTP/1.1 407 no\r\ncontent-length: 0\r\n\r\n";
-    let proxy = Scripted::http(Then::Says(answer.to_vec()));
+    let proxy = Scripted::http(Then::Sends(answer.to_vec()));
     run(async {
         let client = Client::builder().proxy(&format!("http://u:p@{}", proxy.address));
         let response = client.build().unwrap().get("http://a.test/x").send().await;
@@ -467,7 +467,7 @@ fn an_answer_407_to_a_forwarded_request_is_an_answer() {
     });
     let asked =
         "GET http://a.test/x HTTP/1.1\r\nhost: a.test\r\nproxy-authorization: Basic dTpw\r\n\r\n";
-    assert_eq!(proxy.heard(), [asked]);
+    assert_eq!(proxy.received(), [asked]);
 }
 
 #[test]

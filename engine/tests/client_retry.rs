@@ -9,7 +9,7 @@ mod origin;
 #[path = "support/peer.rs"]
 mod support;
 
-use frames::{FramePeer, Heard, finished};
+use frames::{FramePeer, Received, finished};
 use http::{Request, Response};
 use origin::{Origin, Speaks, run};
 use std::io::{Read, Write};
@@ -38,15 +38,15 @@ fn dies_under_the_second(listener: TcpListener) -> std::thread::JoinHandle<u32> 
     std::thread::spawn(move || {
         let mut peer = FramePeer::accept(&listener);
         peer.settings(&[]);
-        let first = peer.hears_request();
+        let first = peer.receives_request();
         peer.answers(first);
-        peer.hears_request();
+        peer.receives_request();
         drop(peer);
         listener.set_nonblocking(false).unwrap();
         let mut peer = FramePeer::accept(&listener);
         peer.settings(&[]);
         let mut answered = 0;
-        while let Heard::Request(stream) = peer.hears_more() {
+        while let Received::Request(stream) = peer.receives_more() {
             peer.answers(stream);
             answered += 1;
         }
@@ -75,9 +75,9 @@ fn a_request_that_was_lost_and_then_finds_nobody_may_have_been_processed() {
         let peer = std::thread::spawn(move || {
             let mut peer = FramePeer::accept(&listener);
             peer.settings(&[]);
-            let first = peer.hears_request();
+            let first = peer.receives_request();
             peer.answers(first);
-            peer.hears_request();
+            peer.receives_request();
             // The port has no listener any more when the connection dies.
             drop(listener);
         });
@@ -88,7 +88,7 @@ fn a_request_that_was_lost_and_then_finds_nobody_may_have_been_processed() {
         assert_eq!(error.kind(), ErrorKind::Connect, "{error:?}");
         assert_eq!(error.retry(), Retry::OnlyIfIdempotent);
         assert!(error.was_sent());
-        assert_eq!(said(&error).matches("no connection to").count(), 1);
+        assert_eq!(sent(&error).matches("no connection to").count(), 1);
         // A request that was never sent can go anywhere.
         let error = client.get(&url).send().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Connect, "{error:?}");
@@ -98,9 +98,9 @@ fn a_request_that_was_lost_and_then_finds_nobody_may_have_been_processed() {
 }
 
 /// An error and its causes.
-fn said(error: &dyn std::error::Error) -> String {
+fn sent(error: &dyn std::error::Error) -> String {
     match error.source() {
-        Some(source) => format!("{error}: {}", said(source)),
+        Some(source) => format!("{error}: {}", sent(source)),
         None => error.to_string(),
     }
 }
@@ -127,11 +127,11 @@ fn a_post_that_died_with_its_connection_is_never_sent_again() {
 fn a_refused_stream_is_not_sent_again_when_a_part_of_its_body_was_read() {
     run(async {
         let (url, peer) = frames::scripted(move |mut peer| {
-            let first = peer.hears_request();
+            let first = peer.receives_request();
             // Behind the answer to its own PING, the first piece of the body is on the wire.
             assert!(peer.is_quiet());
             peer.refuses(first);
-            while peer.hears() != Heard::End {}
+            while peer.receives() != Received::End {}
         });
         let client = h2().build().unwrap();
         let (mut sender, body) = Body::channel();
@@ -148,20 +148,20 @@ fn a_refused_stream_is_not_sent_again_when_a_part_of_its_body_was_read() {
 #[test]
 fn a_streaming_body_of_which_nothing_was_read_can_go_elsewhere() {
     run(async {
-        let (tell, told) = tokio::sync::oneshot::channel();
+        let (report, reported) = tokio::sync::oneshot::channel();
         let (url, peer) = frames::scripted(move |mut peer| {
-            let first = peer.hears_request();
+            let first = peer.receives_request();
             peer.refuses(first);
-            let second = peer.hears_request();
-            tell.send(()).unwrap();
+            let second = peer.receives_request();
+            report.send(()).unwrap();
             peer.answers(second);
-            while peer.hears() != Heard::End {}
+            while peer.receives() != Received::End {}
         });
         let client = h2().build().unwrap();
         let (mut sender, body) = Body::channel();
         let response = client.post(&url).body(body).send();
         let feed = async {
-            told.await.unwrap();
+            reported.await.unwrap();
             sender.send("all of it").await.unwrap();
             sender.finish();
         };
@@ -180,18 +180,18 @@ fn a_misdirected_request_is_sent_once_more_on_another_connection() {
             for answer in [421, 200, 421, 421] {
                 let mut peer = FramePeer::accept(&listener);
                 peer.settings(&[]);
-                let stream = peer.hears_request();
+                let stream = peer.receives_request();
                 match answer {
                     421 => peer.misdirects(stream),
                     _ => peer.answers(stream),
                 }
                 if answer == 200 {
-                    let next = peer.hears_request();
+                    let next = peer.receives_request();
                     peer.misdirects(next);
-                    while peer.hears() != Heard::End {}
+                    while peer.receives() != Received::End {}
                     continue;
                 }
-                while peer.hears() != Heard::End {}
+                while peer.receives() != Received::End {}
             }
         });
         let client = h2().build().unwrap();
@@ -214,23 +214,27 @@ fn a_peer_that_is_silent_after_a_quiet_time_is_replaced() {
             dead.settings(&[]);
             // A slow start counts as quiet, too.
             let first = loop {
-                match dead.hears_more() {
-                    Heard::Request(stream) => break stream,
-                    Heard::Ping => dead.pongs(),
+                match dead.receives_more() {
+                    Received::Request(stream) => break stream,
+                    Received::Ping => dead.pongs(),
                     other => panic!("{other:?}"),
                 }
             };
             dead.answers(first);
-            assert_eq!(dead.hears_more(), Heard::Ping, "with the next request");
-            let second = dead.hears_more();
-            assert!(matches!(second, Heard::Request(_)), "{second:?}");
+            assert_eq!(
+                dead.receives_more(),
+                Received::Ping,
+                "with the next request"
+            );
+            let second = dead.receives_more();
+            assert!(matches!(second, Received::Request(_)), "{second:?}");
             // It says nothing any more. The third request comes on another connection.
             let mut alive = FramePeer::accept(&listener);
             alive.settings(&[]);
             loop {
-                match alive.hears_more() {
-                    Heard::Request(stream) => alive.answers(stream),
-                    Heard::Ping => alive.pongs(),
+                match alive.receives_more() {
+                    Received::Request(stream) => alive.answers(stream),
+                    Received::Ping => alive.pongs(),
                     _ => break,
                 }
             }
@@ -280,17 +284,17 @@ fn a_silent_peer_is_asked_though_no_request_needs_it_and_one_that_is_gone_is_bur
         let peer = std::thread::spawn(move || {
             let mut peer = FramePeer::accept(&listener);
             peer.settings(&[]);
-            let heard = peer.hears_more();
-            let Heard::Request(stream) = heard else {
-                panic!("{heard:?}");
+            let received = peer.receives_more();
+            let Received::Request(stream) = received else {
+                panic!("{received:?}");
             };
             peer.answers(stream);
             for _ in 0..3 {
-                assert_eq!(peer.hears_more(), Heard::Ping);
+                assert_eq!(peer.receives_more(), Received::Ping);
                 peer.pongs();
             }
             // Nothing more comes from it, and it keeps its socket.
-            assert_eq!(peer.hears_more(), Heard::Ping);
+            assert_eq!(peer.receives_more(), Received::Ping);
             peer
         });
         let answers = Arc::new(Answers::default());
@@ -324,9 +328,9 @@ fn an_answer_clears_the_doubt_after_a_change_of_network() {
         let (url, peer) = frames::scripted(move |mut peer| {
             let mut pings = 0;
             loop {
-                match peer.hears_more() {
-                    Heard::Request(stream) => peer.answers(stream),
-                    Heard::Ping => {
+                match peer.receives_more() {
+                    Received::Request(stream) => peer.answers(stream),
+                    Received::Ping => {
                         pings += 1;
                         peer.pongs();
                     }
@@ -417,21 +421,21 @@ fn warming_up_opens_connections_before_anybody_asks() {
 fn a_warm_connection_that_dies_is_opened_again_before_anybody_asks() {
     run(async {
         let (url, listener) = frames::listen();
-        let (tell, told) = tokio::sync::oneshot::channel();
+        let (report, reported) = tokio::sync::oneshot::channel();
         let peer = std::thread::spawn(move || {
             let mut first = FramePeer::accept(&listener);
             first.settings(&[]);
             drop(first);
             let mut second = FramePeer::accept(&listener);
             second.settings(&[]);
-            tell.send(()).unwrap();
-            let stream = second.hears_request();
+            report.send(()).unwrap();
+            let stream = second.receives_request();
             second.answers(stream);
-            while second.hears() != Heard::End {}
+            while second.receives() != Received::End {}
         });
         let client = h2().build().unwrap();
         assert_eq!(client.warm_up(&url, 1).await.unwrap(), 1);
-        told.await.unwrap();
+        reported.await.unwrap();
         assert_eq!(client.totals().submitted, 0, "nobody has asked");
         assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
         assert_eq!(client.totals().connections, 2);
@@ -445,10 +449,10 @@ fn the_total_timeout_counts_the_wait_in_line_and_the_class_decides_who_is_next()
     run(async {
         let gate = Arc::new(Semaphore::new(0));
         let held = Arc::clone(&gate);
-        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let (report, mut reported) = tokio::sync::mpsc::unbounded_channel();
         let origin = Origin::start(Speaks::TlsH1, 100, move |request: Request<Body>| {
             let held = Arc::clone(&held);
-            tell.send(request.uri().path().to_owned()).unwrap();
+            report.send(request.uri().path().to_owned()).unwrap();
             async move {
                 held.acquire().await.unwrap().forget();
                 Response::new(Body::empty())
@@ -456,7 +460,7 @@ fn the_total_timeout_counts_the_wait_in_line_and_the_class_decides_who_is_next()
         });
         let client = origin.client().connections(1).build().unwrap();
         let first = tokio::spawn(client.get(origin.url("/first")).send());
-        assert_eq!(told.recv().await.unwrap(), "/first");
+        assert_eq!(reported.recv().await.unwrap(), "/first");
         let late = client.get(origin.url("/late"));
         let late = late.timeout(Duration::from_millis(30)).send();
         let background = client.get(origin.url("/background"));
@@ -477,8 +481,8 @@ fn the_total_timeout_counts_the_wait_in_line_and_the_class_decides_who_is_next()
         let (urgent, background) = tokio::join!(urgent, background);
         assert_eq!(urgent.unwrap().status(), 200);
         assert_eq!(background.unwrap().status(), 200);
-        assert_eq!(told.recv().await.unwrap(), "/urgent");
-        assert_eq!(told.recv().await.unwrap(), "/background");
+        assert_eq!(reported.recv().await.unwrap(), "/urgent");
+        assert_eq!(reported.recv().await.unwrap(), "/background");
     });
 }
 

@@ -17,16 +17,16 @@ struct Server {
     dead: usize,
     opened: Arc<AtomicUsize>,
     restart: Arc<Notify>,
-    greeting: &'static [u8],
+    handshake: &'static [u8],
 }
 
 impl Connector for Server {
     fn connect(&self, _: &Origin) -> Connecting {
         let is_dead = self.opened.fetch_add(1, Ordering::Relaxed) < self.dead;
         let (ours, mut theirs) = duplex(64 * 1024);
-        let (restart, greeting) = (Arc::clone(&self.restart), self.greeting);
+        let (restart, handshake) = (Arc::clone(&self.restart), self.handshake);
         Box::pin(async move {
-            theirs.write_all(greeting).await?;
+            theirs.write_all(handshake).await?;
             match is_dead {
                 true => drop(theirs),
                 false => drop(tokio::spawn(async move {
@@ -36,7 +36,7 @@ impl Connector for Server {
                     }
                 })),
             }
-            Ok(ByteStream::new(ours).http2(!greeting.is_empty()))
+            Ok(ByteStream::new(ours).http2(!handshake.is_empty()))
         })
     }
 }
@@ -60,7 +60,7 @@ async fn answer(mut stream: DuplexStream) {
 /// SETTINGS that say nothing, and a GOAWAY that took no stream (RFC 9113 section 6.8).
 const GOES_AWAY: &[u8] = b"\0\0\0\x04\0\0\0\0\0\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
-fn server(dead: usize, greeting: &'static [u8]) -> (ClientBuilder, Arc<AtomicUsize>, Arc<Notify>) {
+fn server(dead: usize, handshake: &'static [u8]) -> (ClientBuilder, Arc<AtomicUsize>, Arc<Notify>) {
     let (opened, restart) = (Arc::<AtomicUsize>::default(), Arc::<Notify>::default());
     let client = Client::builder()
         .protocols(Protocols::H2AndH1)
@@ -68,7 +68,7 @@ fn server(dead: usize, greeting: &'static [u8]) -> (ClientBuilder, Arc<AtomicUsi
             dead,
             opened: Arc::clone(&opened),
             restart: Arc::clone(&restart),
-            greeting,
+            handshake,
         });
     (client, opened, restart)
 }
@@ -77,8 +77,8 @@ const URL: &str = "http://a.test/";
 
 #[tokio::test]
 async fn a_request_whose_connections_all_end_before_it_is_written_fails_with_the_fourth() {
-    for greeting in [&b""[..], GOES_AWAY] {
-        let (client, opened, _) = server(usize::MAX, greeting);
+    for handshake in [&b""[..], GOES_AWAY] {
+        let (client, opened, _) = server(usize::MAX, handshake);
         let client = client.build().unwrap();
         for send in [client.get(URL), client.post(URL)] {
             let before = opened.load(Ordering::Relaxed);

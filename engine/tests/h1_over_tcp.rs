@@ -20,8 +20,8 @@ fn a_request_is_answered_with_length_and_date() {
         }))
         .unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
-    let answer = peer.hears_until("hi");
+    peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    let answer = peer.receives_until("hi");
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     assert!(answer.contains("content-length: 2\r\n"), "{answer}");
     assert!(answer.contains("\r\ndate: "), "{answer}");
@@ -37,9 +37,9 @@ fn a_request_is_answered_when_it_comes_byte_by_byte() {
         .unwrap();
     let mut peer = Peer::connect(running.local_addr());
     for byte in "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\nbody".bytes() {
-        peer.says([byte]);
+        peer.sends([byte]);
     }
-    let answer = peer.hears_until("body");
+    let answer = peer.receives_until("body");
     assert!(answer.contains("content-length: 4\r\n"), "{answer}");
 }
 
@@ -51,22 +51,22 @@ fn head_has_the_length_but_no_body_and_the_next_request_is_answered() {
         }))
         .unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("HEAD / HTTP/1.1\r\nhost: a\r\n\r\n");
-    let answer = peer.hears_until("\r\n\r\n");
+    peer.sends("HEAD / HTTP/1.1\r\nhost: a\r\n\r\n");
+    let answer = peer.receives_until("\r\n\r\n");
     assert!(answer.contains("content-length: 2\r\n"), "{answer}");
-    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
-    let answer = peer.hears_until("hi");
+    peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    let answer = peer.receives_until("hi");
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
 }
 
 /// `/bad` is answered with 500, and another request on its connection as if nothing was.
 fn fails_once(running: &Running) {
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("GET /bad HTTP/1.1\r\nhost: a\r\n\r\n");
-    let answer = peer.hears_until("\r\n\r\n");
+    peer.sends("GET /bad HTTP/1.1\r\nhost: a\r\n\r\n");
+    let answer = peer.receives_until("\r\n\r\n");
     assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
-    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
-    assert!(peer.hears_until("fine").starts_with("HTTP/1.1 200 "));
+    peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    assert!(peer.receives_until("fine").starts_with("HTTP/1.1 200 "));
 }
 
 #[test]
@@ -85,29 +85,29 @@ fn a_request_that_comes_again_has_its_own_fields_and_none_of_the_answers_before(
     let running = Server::bind("127.0.0.1:0")
         .serve(service(async |request: Request<Body>| {
             let fields = request.headers().iter();
-            let said: Vec<_> = fields
+            let sent: Vec<_> = fields
                 .map(|(name, value)| format!("{name}={value:?}"))
                 .collect();
             let answer = Response::builder().header("x-answer", "of another");
             let answer = answer.header("x-two", "c");
             answer
-                .body(Full::new(Bytes::from(format!("<{}>", said.join(" ")))))
+                .body(Full::new(Bytes::from(format!("<{}>", sent.join(" ")))))
                 .unwrap()
         }))
         .unwrap();
     let mut peer = Peer::connect(running.local_addr());
     let few = "x-two: a\r\nx-two: b\r\n";
     let many = "a: 1\r\nb: 2\r\nc: 3\r\nd: 4\r\ne: 5\r\n";
-    for (fields, said) in [
+    for (fields, sent) in [
         (few, r#"<host="a" x-two="a" x-two="b">"#),
         (many, r#"<host="a" a="1" b="2" c="3" d="4" e="5">"#),
         ("", r#"<host="a">"#),
     ] {
         // The third is made of what is known of the second.
         for round in 1..=4 {
-            peer.says(format!("GET / HTTP/1.1\r\nhost: a\r\n{fields}\r\n"));
-            let answer = peer.hears_until(">");
-            assert!(answer.ends_with(said), "{round}: {answer}");
+            peer.sends(format!("GET / HTTP/1.1\r\nhost: a\r\n{fields}\r\n"));
+            let answer = peer.receives_until(">");
+            assert!(answer.ends_with(sent), "{round}: {answer}");
         }
     }
 }
@@ -150,12 +150,12 @@ fn an_answer_whose_length_is_not_its_bodys_is_500_and_the_connection_lives() {
         .unwrap();
     let mut peer = Peer::connect(running.local_addr());
     for path in ["/", "/no", "/four"] {
-        peer.says(format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n"));
-        let answer = peer.hears_until("\r\n\r\n");
+        peer.sends(format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n"));
+        let answer = peer.receives_until("\r\n\r\n");
         assert!(answer.starts_with("HTTP/1.1 500 "), "{path}: {answer}");
     }
-    peer.says("GET /yes HTTP/1.1\r\nhost: a\r\n\r\n");
-    assert!(peer.hears_until("yes").starts_with("HTTP/1.1 200 "));
+    peer.sends("GET /yes HTTP/1.1\r\nhost: a\r\n\r\n");
+    assert!(peer.receives_until("yes").starts_with("HTTP/1.1 200 "));
 }
 
 #[test]
@@ -167,11 +167,11 @@ fn a_handler_that_waits_for_the_body_invites_it() {
         }))
         .unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n");
-    let invitation = peer.hears_until("\r\n\r\n");
+    peer.sends("POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n");
+    let invitation = peer.receives_until("\r\n\r\n");
     assert!(invitation.starts_with("HTTP/1.1 100 "), "{invitation}");
-    peer.says("body");
-    assert!(peer.hears_until("body").starts_with("HTTP/1.1 200 "));
+    peer.sends("body");
+    assert!(peer.receives_until("body").starts_with("HTTP/1.1 200 "));
 }
 
 #[test]
@@ -189,8 +189,8 @@ fn a_streamed_body_without_length_is_chunked() {
         }))
         .unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
-    let answer = peer.hears_until("\r\n0\r\n\r\n");
+    peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    let answer = peer.receives_until("\r\n0\r\n\r\n");
     assert!(
         answer.contains("transfer-encoding: chunked\r\n"),
         "{answer}"
@@ -211,8 +211,8 @@ fn a_body_that_fails_never_looks_whole() {
         }))
         .unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
-    let answer = peer.hears_to_the_end();
+    peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    let answer = peer.receives_to_the_end();
     assert!(!answer.ends_with("0\r\n\r\n"), "{answer}");
 }
 
@@ -230,14 +230,14 @@ fn a_client_that_ends_its_side_behind_its_request_gets_the_late_answer() {
         }))
         .unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
     peer.ends();
     // Another connection is answered first: the end has mostly come by then.
     let mut other = Peer::connect(running.local_addr());
-    other.says("GET / HTTP/0.9\r\n\r\n");
-    assert!(other.hears_to_the_end().starts_with("HTTP/1.1 "));
+    other.sends("GET / HTTP/0.9\r\n\r\n");
+    assert!(other.receives_to_the_end().starts_with("HTTP/1.1 "));
     gate.notify_one();
-    let answer = peer.hears_to_the_end();
+    let answer = peer.receives_to_the_end();
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     assert!(answer.ends_with("late"), "{answer}");
 }
@@ -265,10 +265,10 @@ fn where_half_closed_is_zero_the_end_of_a_client_cancels_its_handler() {
         }))
         .unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
     peer.ends();
     gone.recv_timeout(Duration::from_secs(20)).unwrap();
-    assert_eq!(peer.hears_to_the_end(), "");
+    assert_eq!(peer.receives_to_the_end(), "");
 }
 
 #[test]
@@ -286,11 +286,11 @@ fn an_upload_moves_only_as_fast_as_the_handler_reads() {
         }))
         .unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says(format!(
+    peer.sends(format!(
         "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {BYTES}\r\n\r\n"
     ));
-    peer.says(vec![b'x'; BYTES]);
-    assert!(peer.hears_until("!").ends_with(&format!("sum={BYTES}!")));
+    peer.sends(vec![b'x'; BYTES]);
+    assert!(peer.receives_until("!").ends_with(&format!("sum={BYTES}!")));
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn a_drain_lets_the_open_exchange_finish_and_cuts_nothing() {
         }))
         .unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
     was_entered.recv().unwrap();
     let runtime = support::runtime();
     let drained = runtime.block_on(async {
@@ -317,7 +317,7 @@ fn a_drain_lets_the_open_exchange_finish_and_cuts_nothing() {
         drain.await.unwrap()
     });
     assert_eq!(drained.cut, 0);
-    assert!(peer.hears_to_the_end().ends_with("late but whole"));
+    assert!(peer.receives_to_the_end().ends_with("late but whole"));
 }
 
 #[test]
@@ -333,11 +333,11 @@ fn a_drain_counts_what_it_cuts() {
         }))
         .unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
     was_entered.recv().unwrap();
     let drained = support::runtime().block_on(running.drain(Duration::from_millis(10)));
     assert_eq!(drained.cut, 1);
-    assert_eq!(peer.hears_to_the_end(), "");
+    assert_eq!(peer.receives_to_the_end(), "");
 }
 
 #[test]
@@ -354,15 +354,15 @@ fn a_port_in_use_is_named_with_what_to_do() {
 }
 
 #[test]
-fn the_counters_tell_connections_requests_and_violations() {
+fn the_counters_report_connections_requests_and_violations() {
     let running = Server::bind("127.0.0.1:0")
         .serve(service(async |_| Response::new(Body::empty())))
         .unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
-    peer.hears_until("\r\n\r\n");
-    peer.says("GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n");
-    let answer = peer.hears_to_the_end();
+    peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    peer.receives_until("\r\n\r\n");
+    peer.sends("GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n");
+    let answer = peer.receives_to_the_end();
     assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
     let metrics = running.metrics();
     assert_eq!(metrics.connections_accepted, 1);
@@ -382,8 +382,8 @@ fn several_workers_share_a_port() {
         .unwrap();
     for _ in 0..16 {
         let mut peer = Peer::connect(running.local_addr());
-        peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
-        assert!(peer.hears_until("w").starts_with("HTTP/1.1 202 "));
+        peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+        assert!(peer.receives_until("w").starts_with("HTTP/1.1 202 "));
     }
     assert_eq!(running.metrics().connections_accepted, 16);
 }
@@ -396,10 +396,10 @@ fn a_handler_that_answers_101_gets_the_bytes_of_the_connection() {
             let upgrade = trunkline::upgrade::on(&mut request);
             tokio::task::spawn_local(async move {
                 let mut tunnel = upgrade.await.unwrap();
-                let mut heard = [0; 5];
-                tunnel.read_exact(&mut heard).await.unwrap();
-                heard.reverse();
-                tunnel.write_all(&heard).await.unwrap();
+                let mut received = [0; 5];
+                tunnel.read_exact(&mut received).await.unwrap();
+                received.reverse();
+                tunnel.write_all(&received).await.unwrap();
                 tunnel.shutdown().await.unwrap();
             });
             Response::builder()
@@ -411,11 +411,11 @@ fn a_handler_that_answers_101_gets_the_bytes_of_the_connection() {
         }))
         .unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: backwards\r\n\r\nab");
-    let answer = peer.hears_until("\r\n\r\n");
+    peer.sends("GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: backwards\r\n\r\nab");
+    let answer = peer.receives_until("\r\n\r\n");
     assert!(answer.starts_with("HTTP/1.1 101 "), "{answer}");
-    peer.says("cde");
-    assert_eq!(peer.hears_to_the_end(), "edcba");
+    peer.sends("cde");
+    assert_eq!(peer.receives_to_the_end(), "edcba");
 }
 
 #[test]
@@ -428,20 +428,20 @@ fn an_h2c_upgrade_is_an_ordinary_request_and_what_follows_is_http_1_1() {
     let mut peer = Peer::connect(running.local_addr());
     // RFC 9113 section 3.1: obsolete; who follows it here would read the next request otherwise
     // than a proxy in front does.
-    peer.says(
+    peer.sends(
         "GET /first HTTP/1.1\r\nhost: a\r\nconnection: upgrade, http2-settings\r\n\
          upgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n\r\n",
     );
-    let heard = peer.hears_until("/first");
-    assert!(heard.starts_with("HTTP/1.1 200 "), "{heard}");
-    peer.says("GET /second HTTP/1.1\r\nhost: a\r\n\r\n");
-    let heard = peer.hears_until("/second");
-    assert!(heard.starts_with("HTTP/1.1 200 "), "{heard}");
+    let received = peer.receives_until("/first");
+    assert!(received.starts_with("HTTP/1.1 200 "), "{received}");
+    peer.sends("GET /second HTTP/1.1\r\nhost: a\r\n\r\n");
+    let received = peer.receives_until("/second");
+    assert!(received.starts_with("HTTP/1.1 200 "), "{received}");
     // The preface on a connection that speaks HTTP/1.1 already is no request.
-    peer.says("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-    let heard = peer.hears_to_the_end();
-    assert!(heard.starts_with("HTTP/1.1 "), "{heard}");
-    assert!(!heard.starts_with("HTTP/1.1 200"), "{heard}");
+    peer.sends("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    let received = peer.receives_to_the_end();
+    assert!(received.starts_with("HTTP/1.1 "), "{received}");
+    assert!(!received.starts_with("HTTP/1.1 200"), "{received}");
     let metrics = running.metrics();
     assert_eq!((metrics.requests_h1, metrics.requests_h2), (2, 0));
     assert_eq!(metrics.violations.len(), 1);
@@ -463,13 +463,13 @@ fn a_request_that_comes_again_is_the_same_and_one_that_differs_in_a_byte_is_not(
     for path in [
         "/a", "/a", "/a", "/a", "/b", "/a", "/b", "/b", "/c", "/a", "/a",
     ] {
-        peer.says(format!(
+        peer.sends(format!(
             "GET {path} HTTP/1.1\r\nhost: a\r\nuser-agent: test\r\n\r\n"
         ));
-        let answer = peer.hears_until("!");
+        let answer = peer.receives_until("!");
         assert!(answer.ends_with(&format!("{path} 2 false!")), "{answer}");
     }
-    peer.says("GET /a HTTP/1.1\r\nhost: a\r\nuser-agent: test\r\nx: y\r\n\r\n");
-    let answer = peer.hears_until("!");
+    peer.sends("GET /a HTTP/1.1\r\nhost: a\r\nuser-agent: test\r\nx: y\r\n\r\n");
+    let answer = peer.receives_until("!");
     assert!(answer.ends_with("/a 3 false!"), "{answer}");
 }

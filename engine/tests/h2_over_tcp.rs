@@ -27,15 +27,15 @@ fn hello() -> Running {
 fn head_and_body_come_as_two_frames_and_the_last_ends_the_stream() {
     let running = hello();
     let mut peer = FramePeer::connect(running.local_addr());
-    peer.says(&Frame::new(kind::HEADERS, 0x5, 1, GET));
-    let head = peer.hears(kind::HEADERS);
+    peer.sends(&Frame::new(kind::HEADERS, 0x5, 1, GET));
+    let head = peer.receives(kind::HEADERS);
     assert_eq!(
         (head.stream, head.flags & 0x1),
         (1, 0),
         "the head does not end it"
     );
     assert_eq!(head.payload[0], 0x88, "status 200 is one byte");
-    let body = peer.hears(kind::DATA);
+    let body = peer.receives(kind::DATA);
     assert_eq!(body.payload, b"hi");
     assert_eq!(
         body.flags & 0x1,
@@ -51,9 +51,9 @@ fn a_request_is_answered_when_it_comes_byte_by_byte() {
     let mut bytes = frames::preface();
     bytes.extend(Frame::new(kind::HEADERS, 0x5, 1, GET).bytes());
     for byte in bytes {
-        peer.says_bytes(&[byte]);
+        peer.sends_bytes(&[byte]);
     }
-    assert_eq!(peer.hears(kind::DATA).payload, b"hi");
+    assert_eq!(peer.receives(kind::DATA).payload, b"hi");
 }
 
 #[test]
@@ -64,8 +64,8 @@ fn many_requests_in_one_write_are_all_answered() {
     for number in 0..50 {
         bytes.extend(Frame::new(kind::HEADERS, 0x5, 2 * number + 1, GET).bytes());
     }
-    peer.says_bytes(&bytes);
-    let mut answered: Vec<u32> = (0..50).map(|_| peer.hears(kind::DATA).stream).collect();
+    peer.sends_bytes(&bytes);
+    let mut answered: Vec<u32> = (0..50).map(|_| peer.receives(kind::DATA).stream).collect();
     answered.sort_unstable();
     assert!(
         answered
@@ -96,9 +96,9 @@ fn a_reset_cancels_the_handler() {
         }))
         .unwrap();
     let mut peer = FramePeer::connect(running.local_addr());
-    peer.says(&Frame::new(kind::HEADERS, 0x5, 1, GET));
+    peer.sends(&Frame::new(kind::HEADERS, 0x5, 1, GET));
     was_entered.recv_timeout(Duration::from_secs(20)).unwrap();
-    peer.says(&Frame::new(kind::RST_STREAM, 0, 1, &[0, 0, 0, 8]));
+    peer.sends(&Frame::new(kind::RST_STREAM, 0, 1, &[0, 0, 0, 8]));
     was_dropped.recv_timeout(Duration::from_secs(20)).unwrap();
     assert_eq!(running.metrics().violations, []);
 }
@@ -112,10 +112,10 @@ fn a_body_in_two_frames_reaches_the_handler_and_comes_back() {
         }))
         .unwrap();
     let mut peer = FramePeer::connect(running.local_addr());
-    peer.says(&Frame::new(kind::HEADERS, 0x4, 1, GET));
-    peer.says(&Frame::new(kind::DATA, 0, 1, b"one"));
-    peer.says(&Frame::new(kind::DATA, 0x1, 1, b"two"));
-    assert_eq!(peer.hears(kind::DATA).payload, b"onetwo");
+    peer.sends(&Frame::new(kind::HEADERS, 0x4, 1, GET));
+    peer.sends(&Frame::new(kind::DATA, 0, 1, b"one"));
+    peer.sends(&Frame::new(kind::DATA, 0x1, 1, b"two"));
+    assert_eq!(peer.receives(kind::DATA).payload, b"onetwo");
 }
 
 #[test]
@@ -133,26 +133,26 @@ fn a_drain_says_goaway_twice_and_answers_what_came_between() {
         }))
         .unwrap();
     let mut peer = FramePeer::connect(running.local_addr());
-    peer.says(&Frame::new(kind::HEADERS, 0x5, 1, GET));
+    peer.sends(&Frame::new(kind::HEADERS, 0x5, 1, GET));
     was_entered.recv_timeout(Duration::from_secs(20)).unwrap();
     let draining = std::thread::spawn(move || {
         support::runtime().block_on(running.drain(Duration::from_secs(30)))
     });
-    let first = peer.hears(kind::GOAWAY);
+    let first = peer.receives(kind::GOAWAY);
     assert_eq!(
         first.payload[..4],
         [0x7f, 0xff, 0xff, 0xff],
         "all ids still pass"
     );
-    peer.says(&Frame::new(kind::HEADERS, 0x5, 3, GET));
+    peer.sends(&Frame::new(kind::HEADERS, 0x5, 3, GET));
     was_entered.recv_timeout(Duration::from_secs(20)).unwrap();
-    let ping = peer.hears(kind::PING);
-    peer.says(&Frame::new(kind::PING, 0x1, 0, &ping.payload));
-    let last = peer.hears(kind::GOAWAY);
+    let ping = peer.receives(kind::PING);
+    peer.sends(&Frame::new(kind::PING, 0x1, 0, &ping.payload));
+    let last = peer.receives(kind::GOAWAY);
     assert_eq!(last.payload[..4], [0, 0, 0, 3], "both requests finish");
     release.send(true).unwrap();
-    assert_eq!(peer.hears(kind::DATA).payload, b"hi");
-    assert_eq!(peer.hears(kind::DATA).payload, b"hi");
+    assert_eq!(peer.receives(kind::DATA).payload, b"hi");
+    assert_eq!(peer.receives(kind::DATA).payload, b"hi");
     drop(peer);
     assert_eq!(draining.join().unwrap().cut, 0);
 }
@@ -162,10 +162,10 @@ fn a_broken_rule_is_counted_by_its_name() {
     let running = hello();
     let mut peer = FramePeer::connect(running.local_addr());
     // RFC 9113 section 6.7: a PING on a stream.
-    peer.says(&Frame::new(kind::PING, 0, 1, &[0; 8]));
-    let goaway = peer.hears(kind::GOAWAY);
+    peer.sends(&Frame::new(kind::PING, 0, 1, &[0; 8]));
+    let goaway = peer.receives(kind::GOAWAY);
     assert_eq!(goaway.payload[4..8], [0, 0, 0, 1], "PROTOCOL_ERROR");
-    peer.hears_the_end();
+    peer.receives_the_end();
     let violations = running.metrics().violations;
     assert_eq!(violations.len(), 1, "{violations:?}");
     assert_eq!(violations[0].1, 1);
@@ -184,9 +184,9 @@ fn a_block_that_comes_again_means_what_the_table_says_now() {
     let mut peer = FramePeer::connect(running.local_addr());
     let mut stream = 1;
     let mut asks = |block: &[u8]| {
-        peer.says(&Frame::new(kind::HEADERS, 0x5, stream, block));
+        peer.sends(&Frame::new(kind::HEADERS, 0x5, stream, block));
         stream += 2;
-        String::from_utf8(peer.hears(kind::DATA).payload).unwrap()
+        String::from_utf8(peer.receives(kind::DATA).payload).unwrap()
     };
     // `GET http://a/`, of which nothing enters the table.
     const ASKED: &[u8] = &[0x82, 0x86, 0x84, 0x01, 0x01, b'a'];
@@ -223,8 +223,8 @@ fn an_extended_connect_that_comes_again_says_again_what_it_is_for() {
     // CONNECT, the protocol, http, `/`, `a`: nothing of it enters the table.
     let asked = b"\x02\x07CONNECT\x00\x09:protocol\x09websocket\x86\x84\x01\x01a";
     for stream in (1..15).step_by(2) {
-        peer.says(&Frame::new(kind::HEADERS, 0x5, stream, asked));
-        let answer = peer.hears(kind::DATA);
+        peer.sends(&Frame::new(kind::HEADERS, 0x5, stream, asked));
+        let answer = peer.receives(kind::DATA);
         assert_eq!(
             (answer.stream, &answer.payload[..]),
             (stream, &b"websocket"[..])

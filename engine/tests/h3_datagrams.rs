@@ -85,20 +85,20 @@ fn datagrams_go_both_ways_beside_the_bytes_of_their_tunnel() {
 }
 
 #[test]
-fn a_handler_hears_that_its_tunnel_is_over() {
+fn a_handler_learns_that_its_tunnel_is_over() {
     run(async {
-        let (told, mut tells) = tokio::sync::mpsc::unbounded_channel();
+        let (reported, mut reports) = tokio::sync::mpsc::unbounded_channel();
         let origin = Origin::with_datagrams(move |request: Request<Body>| {
-            let (datagrams, told) = (
+            let (datagrams, reported) = (
                 request.extensions().get::<Datagrams>().cloned(),
-                told.clone(),
+                reported.clone(),
             );
             async move {
                 tokio::spawn(async move {
                     while let Some(datagram) = datagrams.as_ref().unwrap().receive().await {
-                        told.send(datagram).unwrap();
+                        reported.send(datagram).unwrap();
                     }
-                    told.send("over".into()).unwrap();
+                    reported.send("over".into()).unwrap();
                 });
                 Response::new(request.into_body())
             }
@@ -107,10 +107,10 @@ fn a_handler_hears_that_its_tunnel_is_over() {
         let (request, up) = tunnel(&origin);
         let response = client.execute(request).await.unwrap();
         datagrams_of(&response).unwrap().send("one").unwrap();
-        assert_eq!(tells.recv().await.unwrap(), "one");
+        assert_eq!(reports.recv().await.unwrap(), "one");
         // The client gives the exchange up.
         drop((response, up));
-        assert_eq!(tells.recv().await.unwrap(), "over");
+        assert_eq!(reports.recv().await.unwrap(), "over");
     });
 }
 

@@ -80,7 +80,7 @@ fn url(running: &Running) -> String {
 }
 
 /// Says whether the request was early.
-async fn says_when(request: Request<Body>) -> Response<Body> {
+async fn answers_when(request: Request<Body>) -> Response<Body> {
     let is_early = request.extensions().get::<EarlyData>().is_some();
     Response::new(Body::full(if is_early { "early" } else { "late" }))
 }
@@ -102,7 +102,7 @@ fn ok(text: &str) -> (StatusCode, String) {
 fn a_safe_request_goes_out_with_the_handshake_of_a_resumed_session_and_no_other_does() {
     run(async {
         let identity = identity("early");
-        let running = identity.serve(true, says_when);
+        let running = identity.serve(true, answers_when);
         let (client, at) = (identity.client(true), url(&running));
         assert_eq!(
             asks(&client, Method::GET, &at).await,
@@ -125,7 +125,7 @@ fn a_safe_request_goes_out_with_the_handshake_of_a_resumed_session_and_no_other_
 fn in_a_race_with_tcp_a_safe_request_goes_out_with_the_handshake_too() {
     run(async {
         let identity = identity("raced");
-        let running = identity.serve(true, says_when);
+        let running = identity.serve(true, answers_when);
         let client = identity.client_with(Protocols::All, true, 1);
         let at = url(&running);
         // Over TCP it learns of HTTP/3, over QUIC it gets its first session.
@@ -147,13 +147,13 @@ fn where_udp_gets_through_no_more_early_requests_go_out_again_over_tcp() {
     run(async {
         let identity = identity("raced_in_vain");
         let port = Arc::new(AtomicU32::new(0));
-        let said = Arc::clone(&port);
+        let sent = Arc::clone(&port);
         let running = identity.serve(true, move |request| {
-            let said = said.load(Ordering::Relaxed);
+            let sent = sent.load(Ordering::Relaxed);
             async move {
-                let mut response = says_when(request).await;
-                let said = HeaderValue::from_str(&format!("h3=\":{said}\"")).unwrap();
-                response.headers_mut().insert("alt-svc", said);
+                let mut response = answers_when(request).await;
+                let sent = HeaderValue::from_str(&format!("h3=\":{sent}\"")).unwrap();
+                response.headers_mut().insert("alt-svc", sent);
                 response
             }
         });
@@ -161,8 +161,8 @@ fn where_udp_gets_through_no_more_early_requests_go_out_again_over_tcp() {
         port.store(u32::from(relay.port()), Ordering::Relaxed);
         let client = identity.client_with(Protocols::All, true, 1);
         let at = url(&running);
-        for said in ["late", "late", "early"] {
-            assert_eq!(asks(&client, Method::GET, &at).await, ok(said));
+        for sent in ["late", "late", "early"] {
+            assert_eq!(asks(&client, Method::GET, &at).await, ok(sent));
         }
         // It takes everything and answers nothing.
         let hole = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
@@ -188,7 +188,7 @@ fn by_default_neither_side_has_early_data() {
     run(async {
         let identity = identity("not_early");
         for (server, client) in [(true, false), (false, true)] {
-            let running = identity.serve(server, says_when);
+            let running = identity.serve(server, answers_when);
             let (client, at) = (identity.client(client), url(&running));
             for _ in 0..3 {
                 assert_eq!(asks(&client, Method::GET, &at).await, ok("late"));
@@ -245,8 +245,8 @@ fn a_425_that_has_nothing_to_do_with_early_data_is_the_users() {
 fn early_data_that_a_server_does_not_take_goes_out_again_after_the_handshake() {
     run(async {
         let identity = identity("rejected");
-        let before = identity.serve(true, says_when);
-        let after = identity.serve(true, says_when);
+        let before = identity.serve(true, answers_when);
+        let after = identity.serve(true, answers_when);
         let relay = UdpRelay::to(before.local_addr()).await;
         let (client, at) = (identity.client_of(true, 2), relay.url("/"));
         for _ in 0..2 {
@@ -267,13 +267,13 @@ fn early_data_that_a_server_does_not_take_goes_out_again_after_the_handshake() {
 fn a_server_may_say_less_than_before_to_who_sent_nothing_early() {
     run(async {
         let identity = identity("says_less");
-        let says_more = ServerConfig {
+        let sends_more = ServerConfig {
             extended_connect: true,
             ..ServerConfig::default()
         };
-        let before = identity.server().config(says_more);
-        let before = before.serve(service(says_when)).unwrap();
-        let after = identity.serve(false, says_when);
+        let before = identity.server().config(sends_more);
+        let before = before.serve(service(answers_when)).unwrap();
+        let after = identity.serve(false, answers_when);
         let relay = UdpRelay::to(before.local_addr()).await;
         let (client, at) = (identity.client(true), relay.url("/"));
         assert_eq!(asks(&client, Method::GET, &at).await, ok("late"));
@@ -291,7 +291,7 @@ fn a_recorded_first_flight_brings_its_request_once() {
         let asking = Arc::clone(&asked);
         let running = identity.serve(true, move |request| {
             asking.fetch_add(1, Ordering::Relaxed);
-            says_when(request)
+            answers_when(request)
         });
         let relay = UdpRelay::to(running.local_addr()).await;
         let (client, at) = (identity.client(true), relay.url("/"));
@@ -326,7 +326,7 @@ fn a_recorded_first_flight_brings_its_request_once() {
 fn where_nobody_answers_the_handshake_early_requests_fail_as_others_do() {
     run(async {
         let identity = identity("gone");
-        let running = identity.serve(true, says_when);
+        let running = identity.serve(true, answers_when);
         let (client, at) = (identity.client(true), url(&running));
         assert_eq!(asks(&client, Method::GET, &at).await, ok("late"));
         running.shutdown();

@@ -364,13 +364,13 @@ fn where_udp_does_not_get_through_tcp_does_and_quic_is_left_alone() {
     run(async {
         // A UDP port that takes everything and answers nothing.
         let hole = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-        let said = format!("h3=\":{}\"", hole.local_addr().unwrap().port());
+        let sent = format!("h3=\":{}\"", hole.local_addr().unwrap().port());
         let origin = Origin::start(Limits::default(), move |_| {
-            let said = said.clone();
+            let sent = sent.clone();
             async move {
                 let mut response = Response::new(Body::full("ok"));
-                let said = HeaderValue::from_str(&said).unwrap();
-                response.headers_mut().insert("alt-svc", said);
+                let sent = HeaderValue::from_str(&sent).unwrap();
+                response.headers_mut().insert("alt-svc", sent);
                 response
             }
         });
@@ -393,13 +393,13 @@ fn where_udp_does_not_get_through_tcp_does_and_quic_is_left_alone() {
 fn where_nobody_listens_on_udp_tcp_is_used_at_once() {
     run(async {
         let (_nobody, port) = http3::nobody();
-        let said = format!("h3=\":{port}\"");
+        let sent = format!("h3=\":{port}\"");
         let origin = Origin::start(Limits::default(), move |_| {
-            let said = said.clone();
+            let sent = sent.clone();
             async move {
                 let mut response = Response::new(Body::full("ok"));
-                let said = HeaderValue::from_str(&said).unwrap();
-                response.headers_mut().insert("alt-svc", said);
+                let sent = HeaderValue::from_str(&sent).unwrap();
+                response.headers_mut().insert("alt-svc", sent);
                 response
             }
         });

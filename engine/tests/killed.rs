@@ -53,7 +53,7 @@ async fn until_stuck(server: &mut Child) {
 /// The child of the other tests; on its own it does nothing.
 #[test]
 fn a_server_in_a_process_of_its_own() {
-    child::serve_if_told();
+    child::serve_if_asked();
 }
 
 #[test]

@@ -121,8 +121,8 @@ fn a_handler_may_block_in_place_and_a_panic_is_answered_with_500() {
 
 #[test]
 fn a_handler_whose_client_has_gone_is_dropped() {
-    struct Told(mpsc::Sender<()>);
-    impl Drop for Told {
+    struct Reported(mpsc::Sender<()>);
+    impl Drop for Reported {
         fn drop(&mut self) {
             let _ = self.0.try_send(());
         }
@@ -132,7 +132,7 @@ fn a_handler_whose_client_has_gone_is_dropped() {
         let (begun, mut begins) = mpsc::channel(1);
         let (dropped, mut drops) = mpsc::channel(1);
         let service = service_fn(move |_: Request<Body>| {
-            let (begun, guard) = (begun.clone(), Told(dropped.clone()));
+            let (begun, guard) = (begun.clone(), Reported(dropped.clone()));
             async move {
                 let _guard = guard;
                 begun.send(()).await.unwrap();

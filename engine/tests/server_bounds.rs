@@ -67,14 +67,14 @@ fn of_idle_connections_the_one_that_idles_for_longest_gives_way_to_a_new_one() {
     let mut first = connect(running.local_addr());
     ask(&mut first);
     let mut second = FramePeer::connect(running.local_addr());
-    second.says(&Frame::new(kind::HEADERS, 5, 1, frame_client::GET));
-    second.hears(kind::DATA);
+    second.sends(&Frame::new(kind::HEADERS, 5, 1, frame_client::GET));
+    second.receives(kind::DATA);
     let mut third = connect(running.local_addr());
     ask(&mut third);
     assert_eq!(rest(&mut first), "", "closed, and nothing is said");
     let mut fourth = connect(running.local_addr());
     fourth.write_all(GET.as_bytes()).unwrap();
-    let goaway = second.hears(kind::GOAWAY);
+    let goaway = second.receives(kind::GOAWAY);
     assert_eq!(goaway.payload[4..8], [0; 4], "NO_ERROR");
     drop(second);
     assert!(ask(&mut fourth).contains("200 OK"));
@@ -117,12 +117,12 @@ fn rest_of(socket: &mut TcpStream) -> String {
 fn impatient() -> (Running, Receiver<ErrorKind>, Arc<Mutex<Vec<String>>>) {
     let mut config = ServerConfig::default();
     config.timeouts.rate_grace = Duration::from_millis(50);
-    let (heard, hears): (Sender<ErrorKind>, _) = channel();
+    let (received, receives): (Sender<ErrorKind>, _) = channel();
     let answer = move |request: Request<Body>| {
-        let heard = heard.clone();
+        let received = received.clone();
         async move {
             if let Err(error) = request.into_body().collect().await {
-                heard.send(error.kind()).unwrap();
+                received.send(error.kind()).unwrap();
             }
             Response::new(Body::empty())
         }
@@ -138,39 +138,39 @@ fn impatient() -> (Running, Receiver<ErrorKind>, Arc<Mutex<Vec<String>>>) {
         })
         .serve(service(answer))
         .unwrap();
-    (running, hears, logged)
+    (running, receives, logged)
 }
 
 #[test]
 fn who_is_too_slow_is_named_to_the_handler_the_log_and_the_metrics_on_http_1() {
-    let (running, hears, logged) = impatient();
+    let (running, receives, logged) = impatient();
     let mut socket = connect(running.local_addr());
     let head = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\nx";
     socket.write_all(head.as_bytes()).unwrap();
     let answer = rest(&mut socket);
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
-    told(&running, &hears, &logged);
+    reported(&running, &receives, &logged);
 }
 
 #[test]
 fn who_is_too_slow_is_named_to_the_handler_the_log_and_the_metrics_on_http_2() {
-    let (running, hears, logged) = impatient();
+    let (running, receives, logged) = impatient();
     let mut peer = FramePeer::connect(running.local_addr());
     // content-length: 100000, without the table.
     let length = [&[0x0f, 0x0d, 6][..], b"100000"].concat();
     let post = [&[0x83, 0x86, 0x84, 0x41, 0x01, b'a'], &length[..]].concat();
-    peer.says(&Frame::new(kind::HEADERS, 4, 1, &post));
-    peer.says(&Frame::new(kind::DATA, 0, 1, b"x"));
-    let reset = peer.hears(kind::RST_STREAM);
+    peer.sends(&Frame::new(kind::HEADERS, 4, 1, &post));
+    peer.sends(&Frame::new(kind::DATA, 0, 1, b"x"));
+    let reset = peer.receives(kind::RST_STREAM);
     assert_eq!(reset.payload, [0, 0, 0, 8], "CANCEL");
-    told(&running, &hears, &logged);
+    reported(&running, &receives, &logged);
 }
 
 #[track_caller]
-fn told(running: &Running, hears: &Receiver<ErrorKind>, logged: &Mutex<Vec<String>>) {
+fn reported(running: &Running, receives: &Receiver<ErrorKind>, logged: &Mutex<Vec<String>>) {
     let due = Violation::BodyTooSlow;
-    let heard = hears.recv_timeout(Duration::from_secs(20)).unwrap();
-    assert_eq!(heard, ErrorKind::Violation(due));
+    let received = receives.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert_eq!(received, ErrorKind::Violation(due));
     let logged = logged.lock().unwrap();
     assert!(
         matches!(&logged[..], [one] if one.contains(due.text())),
@@ -185,11 +185,11 @@ fn a_request_that_becomes_no_exchange_is_counted_by_the_rule_that_it_broke() {
     let mut peer = FramePeer::connect(running.local_addr());
     // No :path.
     let flawed = [0x82, 0x86, 0x41, 0x01, b'a'];
-    peer.says(&Frame::new(kind::HEADERS, 5, 1, &flawed));
-    peer.hears(kind::RST_STREAM);
+    peer.sends(&Frame::new(kind::HEADERS, 5, 1, &flawed));
+    peer.receives(kind::RST_STREAM);
     // The answer to another request is behind the count.
-    peer.says(&Frame::new(kind::HEADERS, 5, 3, frame_client::GET));
-    peer.hears(kind::DATA);
+    peer.sends(&Frame::new(kind::HEADERS, 5, 3, frame_client::GET));
+    peer.receives(kind::DATA);
     let name = Violation::PseudoFieldMissing.name();
     assert_eq!(running.metrics().violations, [(name, 1)]);
 }

@@ -34,10 +34,10 @@ fn sender(request: &Request<Body>) -> InterimSender {
 
 /// Asks once on each version, and returns what came before each answer, and the answers' texts.
 ///
-/// `hears` is called for each interim response.
-fn heard_on_every_version<F, U>(
+/// `receives` is called for each interim response.
+fn received_on_every_version<F, U>(
     handler: F,
-    hears: impl Fn() + Clone + Send + Sync + 'static,
+    receives: impl Fn() + Clone + Send + Sync + 'static,
 ) -> Vec<(Vec<String>, String)>
 where
     F: Fn(Request<Body>) -> U + Clone + Send + 'static,
@@ -55,22 +55,22 @@ where
             .tls(ClientTls::new().root(root.clone()).only_given_roots())
             .build()
             .unwrap();
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let (told, hears) = (Arc::clone(&heard), hears.clone());
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let (reported, receives) = (Arc::clone(&received), receives.clone());
         let request = client.get(format!("https://localhost:{}/", at.port()));
         let request = request.on_interim(move |response| {
             let link = response.headers()["link"].to_str().unwrap();
             let line = format!("{} {link}", response.status().as_u16());
             assert_eq!(response.headers().len(), 1, "nothing was added");
-            told.lock().unwrap().push(line);
-            hears();
+            reported.lock().unwrap().push(line);
+            receives();
         });
         let response = request.send().await.unwrap();
         assert_eq!(response.status(), StatusCode::OK);
         assert!(!response.headers().contains_key("link"));
         let body = response.into_body().collect().await.unwrap().to_bytes();
         let text = String::from_utf8(body.to_vec()).unwrap();
-        (std::mem::take(&mut *heard.lock().unwrap()), text)
+        (std::mem::take(&mut *received.lock().unwrap()), text)
     };
     support::runtime().block_on(async {
         let mut all = Vec::new();
@@ -89,27 +89,27 @@ fn early_hints_come_before_the_answer_on_every_version() {
         interim_sender.send(interim(103, "</b>")).unwrap();
         Response::new(Body::full("page"))
     };
-    let heard = heard_on_every_version(handler, || {});
+    let received = received_on_every_version(handler, || {});
     let expected = (
         vec!["102 </a>".to_owned(), "103 </b>".into()],
         "page".into(),
     );
-    assert_eq!(heard, vec![expected; 3]);
+    assert_eq!(received, vec![expected; 3]);
 }
 
 #[test]
 fn hints_from_another_thread_go_out_while_the_handler_waits() {
-    let (heard, hears) = std::sync::mpsc::channel();
-    let hears = Arc::new(Mutex::new(hears));
+    let (received, receives) = std::sync::mpsc::channel();
+    let receives = Arc::new(Mutex::new(receives));
     let handler = move |request| {
         let (may_answer, waits) = oneshot::channel();
-        let (interim_sender, hears) = (sender(&request), Arc::clone(&hears));
+        let (interim_sender, receives) = (sender(&request), Arc::clone(&receives));
         std::thread::spawn(move || {
             // The second goes out when nothing else is left to do on the connection.
             for link in ["</c>", "</d>"] {
                 interim_sender.send(interim(103, link)).unwrap();
                 let wait = std::time::Duration::from_secs(20);
-                hears.lock().unwrap().recv_timeout(wait).unwrap();
+                receives.lock().unwrap().recv_timeout(wait).unwrap();
             }
             may_answer.send(()).unwrap();
         });
@@ -118,9 +118,9 @@ fn hints_from_another_thread_go_out_while_the_handler_waits() {
             Response::new(Body::full("page"))
         }
     };
-    let told = heard_on_every_version(handler, move || heard.send(()).unwrap());
+    let reported = received_on_every_version(handler, move || received.send(()).unwrap());
     let expected = vec!["103 </c>".to_owned(), "103 </d>".into()];
-    assert_eq!(told, vec![(expected, "page".into()); 3]);
+    assert_eq!(reported, vec![(expected, "page".into()); 3]);
 }
 
 #[test]
@@ -140,11 +140,14 @@ fn a_hint_reaches_its_client_before_the_handler_is_done() {
     let server = Server::bind("127.0.0.1:0").config(with_interims());
     let running = server.serve(service(handler)).unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
-    let hints = peer.hears_until("\r\n\r\n");
+    peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    let hints = peer.receives_until("\r\n\r\n");
     assert_eq!(hints, "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n");
     may_answer.send(()).unwrap();
-    assert!(peer.hears_until("done").starts_with("HTTP/1.1 200 OK\r\n"));
+    assert!(
+        peer.receives_until("done")
+            .starts_with("HTTP/1.1 200 OK\r\n")
+    );
 }
 
 #[test]
@@ -156,9 +159,9 @@ fn a_client_of_http_1_0_gets_none() {
     }));
     let running = running.unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("GET / HTTP/1.0\r\nhost: a\r\n\r\n");
-    let heard = peer.hears_to_the_end();
-    assert!(heard.starts_with("HTTP/1.1 200 OK\r\n"), "{heard}");
+    peer.sends("GET / HTTP/1.0\r\nhost: a\r\n\r\n");
+    let received = peer.receives_to_the_end();
+    assert!(received.starts_with("HTTP/1.1 200 OK\r\n"), "{received}");
 }
 
 #[test]
@@ -172,11 +175,14 @@ fn a_handler_that_invites_the_body_itself_does_so_once() {
     }));
     let running = running.unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\nexpect: 100-continue\r\n\r\n");
-    let invited = peer.hears_until("\r\n\r\n");
+    peer.sends("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\nexpect: 100-continue\r\n\r\n");
+    let invited = peer.receives_until("\r\n\r\n");
     assert_eq!(invited, "HTTP/1.1 100 Continue\r\n\r\n");
-    peer.says("body");
-    assert!(peer.hears_until("body").starts_with("HTTP/1.1 200 OK\r\n"));
+    peer.sends("body");
+    assert!(
+        peer.receives_until("body")
+            .starts_with("HTTP/1.1 200 OK\r\n")
+    );
 }
 
 /// Ready at the second asking.
@@ -216,17 +222,20 @@ fn a_body_is_invited_too_where_the_service_was_not_ready_at_once() {
     });
     let running = running.unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\nexpect: 100-continue\r\n\r\n");
-    let invited = peer.hears_until("\r\n\r\n");
+    peer.sends("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\nexpect: 100-continue\r\n\r\n");
+    let invited = peer.receives_until("\r\n\r\n");
     assert_eq!(invited, "HTTP/1.1 100 Continue\r\n\r\n");
-    peer.says("body");
-    assert!(peer.hears_until("body").starts_with("HTTP/1.1 200 OK\r\n"));
+    peer.sends("body");
+    assert!(
+        peer.receives_until("body")
+            .starts_with("HTTP/1.1 200 OK\r\n")
+    );
 }
 
 #[test]
 fn what_is_no_interim_response_is_refused_and_so_is_one_too_late_or_too_many() {
     let errors = Arc::new(Mutex::new(Vec::new()));
-    let (kept, told) = (Arc::new(Mutex::new(None)), Arc::clone(&errors));
+    let (kept, reported) = (Arc::new(Mutex::new(None)), Arc::clone(&errors));
     let keeps = Arc::clone(&kept);
     let server = Server::bind("127.0.0.1:0").config(with_interims());
     let running = server.serve(service(move |request: Request<Body>| {
@@ -242,16 +251,16 @@ fn what_is_no_interim_response_is_refused_and_so_is_one_too_late_or_too_many() {
             interim_sender.send(interim(103, "</a>")).unwrap();
         }
         wrong.push(interim_sender.send(interim(103, "</a>")));
-        let mut told = told.lock().unwrap();
-        told.extend(wrong.into_iter().map(|sent| sent.unwrap_err().to_string()));
+        let mut reported = reported.lock().unwrap();
+        reported.extend(wrong.into_iter().map(|sent| sent.unwrap_err().to_string()));
         *keeps.lock().unwrap() = Some(interim_sender);
         async { Response::new(Body::full("done")) }
     }));
     let running = running.unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
-    let heard = peer.hears_until("done");
-    assert_eq!(heard.matches("103 Early Hints").count(), 16);
+    peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    let received = peer.receives_until("done");
+    assert_eq!(received.matches("103 Early Hints").count(), 16);
     let late = kept.lock().unwrap().take().unwrap();
     let late = late.send(interim(103, "</a>")).unwrap_err().to_string();
     assert_eq!(late, "an interim response came after the final one");
@@ -274,6 +283,6 @@ fn without_the_setting_a_request_carries_no_sender() {
     }));
     let running = running.unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
-    assert!(peer.hears_until("false.").starts_with("HTTP/1.1 200"));
+    peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    assert!(peer.receives_until("false.").starts_with("HTTP/1.1 200"));
 }

@@ -15,7 +15,7 @@ use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::{Body, ClientCertificates, Running, Server, ServerConfig, Tls};
 
 /// Says what the handler takes for the target.
-async fn says_target(request: Request<Body>) -> Response<Body> {
+async fn answers_target(request: Request<Body>) -> Response<Body> {
     let host = request.headers().get("host").cloned();
     let host = host.map_or(String::new(), |host| host.to_str().unwrap().to_owned());
     let mut response = Response::new(Body::full(format!("{} {host}", request.uri())));
@@ -31,14 +31,14 @@ fn cleartext(scheme_from_gateway: bool) -> Running {
         ..ServerConfig::default()
     };
     let server = Server::bind("127.0.0.1:0").config(config);
-    server.serve(service(says_target)).unwrap()
+    server.serve(service(answers_target)).unwrap()
 }
 
 fn ask_http1(running: &Running, request: &str) -> (u16, String) {
     let mut peer = Peer::connect(running.local_addr());
-    peer.says(request);
-    let heard = peer.hears_to_the_end();
-    let (head, body) = heard.split_once("\r\n\r\n").unwrap();
+    peer.sends(request);
+    let received = peer.receives_to_the_end();
+    let (head, body) = received.split_once("\r\n\r\n").unwrap();
     (head[9..12].parse().unwrap(), body.to_owned())
 }
 
@@ -57,8 +57,8 @@ fn ask_http2(running: &Running, scheme: &str) -> u16 {
     block.extend(literal(0x06, scheme));
     block.extend(literal(0x01, "a.test"));
     let mut peer = FramePeer::connect(running.local_addr());
-    peer.says(&Frame::new(kind::HEADERS, 0x5, 1, &block));
-    match peer.hears(kind::HEADERS).payload.first() {
+    peer.sends(&Frame::new(kind::HEADERS, 0x5, 1, &block));
+    match peer.receives(kind::HEADERS).payload.first() {
         Some(0x88) => 200,
         // The index of `:status`, of which the static table has no 421.
         Some(0x48 | 0x08) => 421,
@@ -113,14 +113,14 @@ fn a_host_field_that_differs_from_the_target_is_replaced_by_its_authority() {
     for target in ["a.test", "b.test", "a.test", "b.test", "b.test", "A.test"] {
         for _ in 0..3 {
             let asked = format!("GET http://{target}/x HTTP/1.1\r\nhost: evil.test\r\n\r\n");
-            peer.says(asked);
-            peer.hears_until(&format!("http://{target}/x {target}"));
-            peer.says("GET /x HTTP/1.1\r\nhost: evil.test\r\n\r\n");
-            peer.hears_until("\r\n\r\n/x evil.test");
+            peer.sends(asked);
+            peer.receives_until(&format!("http://{target}/x {target}"));
+            peer.sends("GET /x HTTP/1.1\r\nhost: evil.test\r\n\r\n");
+            peer.receives_until("\r\n\r\n/x evil.test");
         }
     }
-    peer.says("CONNECT b.test:443 HTTP/1.1\r\nhost: evil.test\r\n\r\n");
-    peer.hears_until("b.test:443 b.test:443");
+    peer.sends("CONNECT b.test:443 HTTP/1.1\r\nhost: evil.test\r\n\r\n");
+    peer.receives_until("b.test:443 b.test:443");
 }
 
 /// A connection goes on behind a request that it does not carry.
@@ -128,10 +128,10 @@ fn a_host_field_that_differs_from_the_target_is_replaced_by_its_authority() {
 fn a_misdirected_request_leaves_its_connection_open() {
     let running = cleartext(false);
     let mut peer = Peer::connect(running.local_addr());
-    peer.says("GET https://a.test/ HTTP/1.1\r\nhost: a.test\r\n\r\n");
-    assert!(peer.hears_until("\r\n\r\n").starts_with("HTTP/1.1 421 "));
-    peer.says("GET / HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\n\r\n");
-    assert!(peer.hears_to_the_end().ends_with("/ a.test"));
+    peer.sends("GET https://a.test/ HTTP/1.1\r\nhost: a.test\r\n\r\n");
+    assert!(peer.receives_until("\r\n\r\n").starts_with("HTTP/1.1 421 "));
+    peer.sends("GET / HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\n\r\n");
+    assert!(peer.receives_to_the_end().ends_with("/ a.test"));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_request_under_tls_whose_scheme_is_http_is_misdirected() {
     use std::io::{Read, Write};
     let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
     let server = Server::bind("127.0.0.1:0").tls(tls);
-    let running = server.serve(service(says_target)).unwrap();
+    let running = server.serve(service(answers_target)).unwrap();
     let mut roots = rustls::RootCertStore::empty();
     roots.add(root).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());

@@ -79,8 +79,8 @@ fn asks(
     peer.write_all(request.as_bytes())?;
     let mut answer = String::new();
     peer.read_to_string(&mut answer)?;
-    let shown = peer.conn.peer_certificates().unwrap()[0].clone();
-    Ok((answer, shown.into_owned()))
+    let displayed = peer.conn.peer_certificates().unwrap()[0].clone();
+    Ok((answer, displayed.into_owned()))
 }
 
 /// The alert of a handshake that failed.
@@ -107,9 +107,9 @@ fn a_handshake_goes_on_with_what_is_chosen_for_the_name_and_otherwise_with_the_s
     for version in [&TLS12, &TLS13] {
         let config = config(&[&own_root, &other_root], &[version]);
         for (name, root) in [("own", &own_root), ("other", &other_root)] {
-            let (answer, shown) = asks(&running, &config, name).unwrap();
+            let (answer, displayed) = asks(&running, &config, name).unwrap();
             assert!(answer.ends_with("hi"), "{answer}");
-            assert_eq!(&shown, root, "{name} over {version:?}");
+            assert_eq!(&displayed, root, "{name} over {version:?}");
         }
     }
     let asked = asked.lock().unwrap().clone();
@@ -122,12 +122,13 @@ fn a_handshake_goes_on_with_what_is_chosen_for_the_name_and_otherwise_with_the_s
 }
 
 #[test]
-fn a_client_that_names_nobody_is_told_too_and_what_it_speaks() {
+fn a_client_that_names_nobody_is_reported_too_and_what_it_speaks() {
     let (own, root) = identity("localhost");
-    let (tell, told) = mpsc::channel();
+    let (report, reported) = mpsc::channel();
     let running = serving(own.choose(move |hello| {
         let protocols: Vec<_> = hello.protocols().map(<[u8]>::to_vec).collect();
-        tell.send((hello.server_name().map(str::to_owned), protocols))
+        report
+            .send((hello.server_name().map(str::to_owned), protocols))
             .unwrap();
         async { Ok(None) }
     }));
@@ -136,7 +137,7 @@ fn a_client_that_names_nobody_is_told_too_and_what_it_speaks() {
     config.alpn_protocols = vec![b"http/1.1".to_vec(), b"else".to_vec()];
     asks(&running, &config, "localhost").unwrap();
     let protocols = vec![b"http/1.1".to_vec(), b"else".to_vec()];
-    assert_eq!(told.recv_timeout(LONG).unwrap(), (None, protocols));
+    assert_eq!(reported.recv_timeout(LONG).unwrap(), (None, protocols));
 }
 
 #[test]
@@ -205,7 +206,7 @@ fn a_choice_may_come_later_and_what_the_client_has_sent_meanwhile_counts() {
 }
 
 #[test]
-fn who_is_refused_hears_the_alert_and_is_counted() {
+fn who_is_refused_receives_the_alert_and_is_counted() {
     let (own, root) = identity("localhost");
     let refuse = async |_| Err(TlsRefusal::new(TlsRefusal::UNRECOGNIZED_NAME, "nobody is"));
     let running = serving(own.choose(refuse));
@@ -389,8 +390,8 @@ fn who_speaks_no_tls_is_not_asked_about() {
     let (tls, asked, _dropped) = never(own);
     let running = serving(tls);
     let mut plain = support::Peer::connect(running.local_addr());
-    plain.says(REQUEST);
-    plain.hears_to_the_end();
+    plain.sends(REQUEST);
+    plain.receives_to_the_end();
     assert!(asked.try_recv().is_err());
 }
 

@@ -104,9 +104,9 @@ fn a_server_of_tls_1_3_alone_speaks_nothing_older() {
         let mut peer = secure.connect_with(versions, &["http/1.1"]);
         let request = b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
         let mut answer = String::new();
-        let heard = peer.write_all(request);
-        let heard = heard.and_then(|()| peer.read_to_string(&mut answer));
-        assert_eq!(heard.is_ok(), is_served, "{heard:?}");
+        let received = peer.write_all(request);
+        let received = received.and_then(|()| peer.read_to_string(&mut answer));
+        assert_eq!(received.is_ok(), is_served, "{received:?}");
         assert_eq!(answer.ends_with("hi"), is_served, "{answer}");
     }
 }
@@ -127,8 +127,8 @@ fn a_client_that_offers_both_gets_http_2() {
 fn a_peer_that_speaks_no_tls_is_counted_and_the_next_one_served() {
     let secure = secure_hello();
     let mut plain = support::Peer::connect(secure.running.local_addr());
-    plain.says("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
-    plain.hears_to_the_end();
+    plain.sends("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    plain.receives_to_the_end();
     let mut peer = secure.connect(&[]);
     peer.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
         .unwrap();
@@ -181,8 +181,8 @@ fn four_hundred_answers_of_one_flight_arrive_whole_and_in_order() {
         .map(|answer| answer.split_once("\r\n\r\n").unwrap_or_default().1);
     assert_eq!(bodies.next(), Some(""), "nothing stands before the first");
     for number in 1000..1400 {
-        let heard = bodies.next().unwrap_or_default();
-        assert!(heard == body(&format!("/{number}")), "answer {number}");
+        let received = bodies.next().unwrap_or_default();
+        assert!(received == body(&format!("/{number}")), "answer {number}");
     }
     assert!(bodies.next().unwrap_or_default() == body("/last"));
     assert_eq!(bodies.next(), None);

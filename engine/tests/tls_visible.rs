@@ -85,15 +85,15 @@ impl Serving {
 }
 
 #[test]
-fn a_client_without_a_certificate_is_told_that_one_is_wanted_over_tcp_and_quic() {
+fn a_client_without_a_certificate_learns_that_one_is_wanted_over_tcp_and_quic() {
     let serving = Serving::start();
     for (index, protocols) in VERSIONS.into_iter().enumerate() {
         let error = serving.fails(protocols, false);
-        let said = error.to_string();
-        assert_eq!(error.kind(), ErrorKind::Tls, "{protocols:?} {said}");
+        let sent = error.to_string();
+        assert_eq!(error.kind(), ErrorKind::Tls, "{protocols:?} {sent}");
         assert!(
-            said.contains("certificate_required (116)"),
-            "{protocols:?} {said}"
+            sent.contains("certificate_required (116)"),
+            "{protocols:?} {sent}"
         );
         assert_eq!(error.retry(), Retry::Never, "{protocols:?}");
         let source = std::error::Error::source(&error);
@@ -114,14 +114,14 @@ fn a_client_without_a_certificate_is_told_that_one_is_wanted_over_tcp_and_quic()
 }
 
 #[test]
-fn a_client_whose_certificate_is_not_believed_is_told_so_over_tcp_and_quic() {
+fn a_client_whose_certificate_is_not_believed_learns_it_over_tcp_and_quic() {
     let serving = Serving::start();
     for protocols in VERSIONS {
         let error = serving.fails(protocols, true);
-        let said = format!("{error} {:?}", std::error::Error::source(&error));
-        assert_eq!(error.kind(), ErrorKind::Tls, "{protocols:?} {said}");
-        assert!(said.contains("the TLS alert "), "{protocols:?} {said}");
-        assert_eq!(error.retry(), Retry::Never, "{protocols:?} {said}");
+        let sent = format!("{error} {:?}", std::error::Error::source(&error));
+        assert_eq!(error.kind(), ErrorKind::Tls, "{protocols:?} {sent}");
+        assert!(sent.contains("the TLS alert "), "{protocols:?} {sent}");
+        assert_eq!(error.retry(), Retry::Never, "{protocols:?} {sent}");
     }
     drop(serving.logged(VERSIONS.len()));
     let by = serving.running.metrics().handshakes_failed_by;

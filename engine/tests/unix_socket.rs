@@ -60,9 +60,9 @@ fn ask(path: &Path) -> String {
     let mut peer = connect(path);
     peer.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
         .unwrap();
-    let mut heard = String::new();
-    peer.read_to_string(&mut heard).unwrap();
-    heard
+    let mut received = String::new();
+    peer.read_to_string(&mut received).unwrap();
+    received
 }
 
 /// The version and the text of an answer.
@@ -98,7 +98,7 @@ fn both_versions_are_served_in_cleartext() {
 }
 
 #[test]
-fn under_tls_alpn_chooses_and_a_request_tells_no_address_but_what_was_agreed_on() {
+fn under_tls_alpn_chooses_and_a_request_reports_no_address_but_what_was_agreed_on() {
     let folder = Folder::new("unix-tls");
     let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
     let config = ServerConfig {
@@ -129,10 +129,10 @@ fn under_tls_alpn_chooses_and_a_request_tells_no_address_but_what_was_agreed_on(
 }
 
 #[test]
-fn the_access_log_hears_of_requests_over_it() {
+fn the_access_log_learns_of_requests_over_it() {
     let folder = Folder::new("unix-log");
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let lines = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let lines = Arc::clone(&received);
     let running = hello(
         Server::bind_unix(folder.socket()).access_log(move |access| {
             let line = (access.connection.peer_addr(), access.body_bytes);
@@ -142,7 +142,7 @@ fn the_access_log_hears_of_requests_over_it() {
     ask(&folder.socket());
     // A worker's last output comes before this.
     running.shutdown();
-    assert_eq!(*heard.lock().unwrap(), [(None, 2)]);
+    assert_eq!(*received.lock().unwrap(), [(None, 2)]);
 }
 
 #[test]
@@ -218,9 +218,9 @@ fn the_file_goes_when_nobody_is_accepted_any_more_and_what_is_open_finishes() {
         }
     }
     finish.send(true).unwrap();
-    let mut heard = String::new();
-    peer.read_to_string(&mut heard).unwrap();
-    assert!(heard.ends_with("\r\n\r\nlate"), "{heard}");
+    let mut received = String::new();
+    peer.read_to_string(&mut received).unwrap();
+    assert!(received.ends_with("\r\n\r\nlate"), "{received}");
     assert_eq!(draining.join().unwrap().cut, 0);
 }
 
@@ -342,9 +342,9 @@ fn a_name_of_linux_has_no_file() {
         .unwrap();
     peer.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
         .unwrap();
-    let mut heard = String::new();
-    peer.read_to_string(&mut heard).unwrap();
-    assert!(heard.ends_with("\r\n\r\nhi"), "{heard}");
+    let mut received = String::new();
+    peer.read_to_string(&mut received).unwrap();
+    assert!(received.ends_with("\r\n\r\nhi"), "{received}");
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn an_idle_connection_is_closed_in_its_time_as_on_a_port() {
     let mut peer = connect(&folder.socket());
     peer.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
         .unwrap();
-    let mut heard = String::new();
-    peer.read_to_string(&mut heard).unwrap();
-    assert!(heard.ends_with("\r\n\r\nhi"), "{heard}");
+    let mut received = String::new();
+    peer.read_to_string(&mut received).unwrap();
+    assert!(received.ends_with("\r\n\r\nhi"), "{received}");
 }

@@ -1,7 +1,7 @@
 //! Bun, whose HTTP/3 is lsquic's (`peers/bun`): from npm, made on first use.
 
 use crate::kept::kept;
-use crate::process::{Process, find_program, output_of, say_if_absent};
+use crate::process::{Process, find_program, output_of, report_if_absent};
 use crate::quic::QuicPeer;
 use crate::{Certificate, Workplace, free_port};
 use std::path::{Path, PathBuf};
@@ -13,20 +13,20 @@ const PACKAGES: &str = include_str!("../peers/bun/package.json");
 
 /// Whether there is a Bun; if not, says in one sentence that a test is skipped.
 pub fn is_bun_installed() -> bool {
-    say_if_absent(find_bun().map(|_| ()))
+    report_if_absent(find_bun().map(|_| ()))
 }
 
 /// Starts it as a server: `/hello`, `/bytes/1024`, `/echo`.
 ///
 /// # Errors
 /// When it is absent or does not start.
-pub fn bun(place: &Workplace, certificate: &Certificate) -> Result<QuicPeer, String> {
+pub fn bun(workplace: &Workplace, certificate: &Certificate) -> Result<QuicPeer, String> {
     let port = free_port()?;
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/bun/serve.ts");
     let mut command = Command::new(find_bun()?);
     command.arg(program).arg(port.to_string());
     command.arg(&certificate.chain).arg(&certificate.key);
-    let mut process = Process::start(&mut command, &[port], place.path().join("bun.log"))?;
+    let mut process = Process::start(&mut command, &[port], workplace.path().join("bun.log"))?;
     process.speaks_quic(port)?;
     Ok(QuicPeer { port, process })
 }

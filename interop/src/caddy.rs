@@ -11,18 +11,18 @@ use std::process::Command;
 /// # Errors
 /// When it is absent or does not start.
 pub fn caddy(
-    place: &Workplace,
+    workplace: &Workplace,
     certificate: &Certificate,
     cores: &Cores,
     behind: Option<u16>,
 ) -> Result<Peer, String> {
     let program = find_program("caddy", "caddy")?;
-    let said = output_of(Command::new(&program).arg("version"))?;
+    let printed = output_of(Command::new(&program).arg("version"))?;
     let (clear, tls, admin) = (free_port()?, free_port()?, free_port()?);
     let behind = behind.map_or_else(String::new, |port| {
         format!("  handle_path /behind/* {{\n    reverse_proxy h2c://127.0.0.1:{port}\n  }}\n")
     });
-    let (folder, site) = (place.path().display(), place.site());
+    let (folder, site) = (workplace.path().display(), workplace.site());
     let (chain, key) = (certificate.chain.display(), certificate.key.display());
     let serving = format!(
         "  bind 127.0.0.1\n{behind}  respond /bytes/2 ok\n  root * {}\n  file_server\n",
@@ -35,18 +35,18 @@ pub fn caddy(
          http://:{clear} {{\n{serving}}}\n\
          https://:{tls} {{\n  tls {chain} {key}\n{serving}}}\n"
     );
-    let config = place.write("Caddyfile", text)?;
+    let config = workplace.write("Caddyfile", text)?;
     let mut command = cores.command(&program);
     command.arg("run").arg("--config").arg(config);
     // It keeps nothing outside of the workplace.
-    command.env("HOME", place.path());
-    let log = place.path().join("caddy.log");
+    command.env("HOME", workplace.path());
+    let log = workplace.path().join("caddy.log");
     let mut process = Process::start(&mut command, &[clear, tls], log)?;
     process.speaks_quic(tls)?;
     Ok(Peer {
         name: format!(
             "Caddy {}",
-            said.split_whitespace().next().unwrap_or_default()
+            printed.split_whitespace().next().unwrap_or_default()
         ),
         endpoints: Endpoints {
             h1: Some(clear),
@@ -62,10 +62,10 @@ pub fn caddy(
 ///
 /// # Errors
 /// When it refuses.
-pub fn reload_caddy(place: &Workplace) -> Result<(), String> {
+pub fn reload_caddy(workplace: &Workplace) -> Result<(), String> {
     let program = find_program("caddy", "caddy")?;
     let mut command = Command::new(program);
     command.args(["reload", "--force", "--config"]);
-    command.arg(place.path().join("Caddyfile"));
-    output_of(command.env("HOME", place.path())).map(|_| ())
+    command.arg(workplace.path().join("Caddyfile"));
+    output_of(command.env("HOME", workplace.path())).map(|_| ())
 }

@@ -36,15 +36,15 @@ pub struct Peer {
 /// # Errors
 /// When it is absent or does not start.
 pub fn nginx(
-    place: &Workplace,
+    workplace: &Workplace,
     certificate: &Certificate,
     cores: &Cores,
     settings: &str,
 ) -> Result<Peer, String> {
     let program = find_program("nginx", "nginx-light")?;
-    let said = output_of(Command::new(&program).arg("-v"))?;
+    let printed = output_of(Command::new(&program).arg("-v"))?;
     let (h1, h2c, tls) = (free_port()?, free_port()?, free_port()?);
-    let folder = place.path().display();
+    let folder = workplace.path().display();
     let (chain, key) = (certificate.chain.display(), certificate.key.display());
     let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|name| format!("  {name}_temp_path {folder}/nginx_{name};\n"))
@@ -62,16 +62,20 @@ pub fn nginx(
          location /dav/ {{ dav_methods PUT; create_full_put_path on; \
          client_max_body_size 32m; }}\n  }}\n}}\n"
     );
-    let config = place.write("nginx.conf", text)?;
+    let config = workplace.write("nginx.conf", text)?;
     let mut command = cores.command(&program);
-    command.arg("-c").arg(config).arg("-p").arg(place.path());
+    command
+        .arg("-c")
+        .arg(config)
+        .arg("-p")
+        .arg(workplace.path());
     let process = Process::start(
         &mut command,
         &[h1, h2c, tls],
-        place.path().join("nginx.log"),
+        workplace.path().join("nginx.log"),
     )?;
     Ok(Peer {
-        name: format!("nginx {}", version_after(&said, "nginx/")),
+        name: format!("nginx {}", version_after(&printed, "nginx/")),
         endpoints: Endpoints {
             h1: Some(h1),
             h2c,
@@ -85,9 +89,13 @@ pub fn nginx(
 ///
 /// # Errors
 /// When it is absent or does not start.
-pub fn h2o(place: &Workplace, certificate: &Certificate, cores: &Cores) -> Result<Peer, String> {
+pub fn h2o(
+    workplace: &Workplace,
+    certificate: &Certificate,
+    cores: &Cores,
+) -> Result<Peer, String> {
     let program = find_program("h2o", "h2o")?;
-    let said = output_of(Command::new(&program).arg("--version"))?;
+    let printed = output_of(Command::new(&program).arg("--version"))?;
     let (clear, tls) = (free_port()?, free_port()?);
     // As root it would switch to an unprivileged user, who may not read the workplace.
     let user = match output_of(Command::new("id").arg("-u"))?.trim() {
@@ -104,14 +112,18 @@ pub fn h2o(place: &Workplace, certificate: &Certificate, cores: &Cores) -> Resul
          file.mime.setdefaulttype: text/plain\n",
         certificate.chain.display(),
         certificate.key.display(),
-        place.site().display(),
+        workplace.site().display(),
     );
-    let config = place.write("h2o.conf", text)?;
+    let config = workplace.write("h2o.conf", text)?;
     let mut command = cores.command(&program);
     command.arg("-c").arg(config);
-    let process = Process::start(&mut command, &[clear, tls], place.path().join("h2o.log"))?;
+    let process = Process::start(
+        &mut command,
+        &[clear, tls],
+        workplace.path().join("h2o.log"),
+    )?;
     Ok(Peer {
-        name: format!("h2o {}", version_after(&said, "version ")),
+        name: format!("h2o {}", version_after(&printed, "version ")),
         endpoints: Endpoints {
             h1: Some(clear),
             h2c: clear,
@@ -127,18 +139,18 @@ pub fn h2o(place: &Workplace, certificate: &Certificate, cores: &Cores) -> Resul
 /// # Errors
 /// When it is absent or does not start.
 pub fn nghttpd(
-    place: &Workplace,
+    workplace: &Workplace,
     certificate: &Certificate,
     cores: &Cores,
     flags: &[&str],
 ) -> Result<Peer, String> {
     let program = find_program("nghttpd", "nghttp2-server")?;
-    let said = output_of(Command::new(&program).arg("--version"))?;
+    let printed = output_of(Command::new(&program).arg("--version"))?;
     let (clear, tls) = (free_port()?, free_port()?);
     let start = |port: u16, log: &str| {
         let mut command = cores.command(&program);
         command.args(["--address", "127.0.0.1", "--max-concurrent-streams", "1000"]);
-        command.args(flags).arg("--htdocs").arg(place.site());
+        command.args(flags).arg("--htdocs").arg(workplace.site());
         if port == clear {
             command.arg("--no-tls").arg(port.to_string());
         } else {
@@ -147,10 +159,10 @@ pub fn nghttpd(
                 .arg(&certificate.key)
                 .arg(&certificate.chain);
         }
-        Process::start(&mut command, &[port], place.path().join(log))
+        Process::start(&mut command, &[port], workplace.path().join(log))
     };
     Ok(Peer {
-        name: format!("nghttpd {}", version_after(&said, "nghttp2/")),
+        name: format!("nghttpd {}", version_after(&printed, "nghttp2/")),
         endpoints: Endpoints {
             h1: None,
             h2c: clear,
@@ -169,13 +181,13 @@ pub fn nghttpd(
 /// # Errors
 /// When Go is absent or too old, or the program does not build or start.
 pub fn go_program(
-    place: &Workplace,
+    workplace: &Workplace,
     certificate: &Certificate,
     cores: &Cores,
     source: &Path,
 ) -> Result<Peer, String> {
     let (go, version) = find_go()?;
-    let program: PathBuf = place.path().join("go-server");
+    let program: PathBuf = workplace.path().join("go-server");
     let mut build = Command::new(&go);
     build
         .current_dir(source)
@@ -198,7 +210,7 @@ pub fn go_program(
         .arg(&certificate.chain)
         .arg("-key")
         .arg(&certificate.key);
-    let process = Process::start(&mut command, &[clear, tls], place.path().join("go.log"))?;
+    let process = Process::start(&mut command, &[clear, tls], workplace.path().join("go.log"))?;
     Ok(Peer {
         name: format!("Go {version}"),
         endpoints: Endpoints {
@@ -210,8 +222,8 @@ pub fn go_program(
     })
 }
 
-/// The word of `said` behind `mark`; empty if there is none.
-fn version_after<'a>(said: &'a str, mark: &str) -> &'a str {
-    let rest = said.split_once(mark).map_or("", |(_, rest)| rest);
+/// The word of `printed` behind `mark`; empty if there is none.
+fn version_after<'a>(printed: &'a str, mark: &str) -> &'a str {
+    let rest = printed.split_once(mark).map_or("", |(_, rest)| rest);
     rest.split_whitespace().next().unwrap_or_default()
 }

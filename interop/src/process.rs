@@ -12,7 +12,7 @@ const START_MAX: Duration = Duration::from_secs(60);
 /// How long an answer over UDP is waited for before the question is asked again.
 const ANSWER_MAX: Duration = Duration::from_millis(100);
 /// How long a program may take until it says what is waited for.
-const HEAR_MAX: Duration = Duration::from_secs(60);
+const RECEIVE_MAX: Duration = Duration::from_secs(60);
 /// The second part of the oldest Go's version.
 const GO_MINOR_MIN: u32 = 24;
 /// Between two looks at a program that is starting.
@@ -33,15 +33,15 @@ pub fn find_program(name: &str, package: &str) -> Result<PathBuf, String> {
 
 /// Whether a foreign program is there; if not, says in one sentence that a test is skipped.
 pub fn is_installed(name: &str, package: &str) -> bool {
-    say_if_absent(find_program(name, package).map(|_| ()))
+    report_if_absent(find_program(name, package).map(|_| ()))
 }
 
 /// Whether a Go that can build our programs is there; if not, says so in one sentence.
 pub fn is_go_installed() -> bool {
-    say_if_absent(find_go().map(|_| ()))
+    report_if_absent(find_go().map(|_| ()))
 }
 
-pub(crate) fn say_if_absent(found: Result<(), String>) -> bool {
+pub(crate) fn report_if_absent(found: Result<(), String>) -> bool {
     if let Err(why) = &found {
         eprintln!("skipped: {why}");
     }
@@ -51,8 +51,8 @@ pub(crate) fn say_if_absent(found: Result<(), String>) -> bool {
 /// Go from 1.24 on: the first whose `net/http` speaks HTTP/2 in the clear.
 pub(crate) fn find_go() -> Result<(PathBuf, String), String> {
     let go = find_program("go", "golang-go, 1.24 or newer")?;
-    let said = output_of(Command::new(&go).arg("version"))?;
-    let version = said
+    let printed = output_of(Command::new(&go).arg("version"))?;
+    let version = printed
         .split_whitespace()
         .nth(2)
         .unwrap_or_default()
@@ -79,12 +79,12 @@ pub fn output_of(command: &mut Command) -> Result<String, String> {
         .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("{name} cannot be started: {error}"))?;
-    let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
-    said.push_str(&String::from_utf8_lossy(&output.stderr));
+    let mut printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    printed.push_str(&String::from_utf8_lossy(&output.stderr));
     if output.status.success() {
-        Ok(said)
+        Ok(printed)
     } else {
-        Err(format!("{name} failed ({}): {said}", output.status))
+        Err(format!("{name} failed ({}): {printed}", output.status))
     }
 }
 
@@ -167,18 +167,20 @@ impl Process {
         let answers = || socket.send(&question).is_ok() && socket.recv(&mut [0; 1500]).is_ok();
         self.listens(&format!("UDP port {port}"), answers)
     }
-    fn listens(&mut self, place: &str, does: impl Fn() -> bool) -> Result<(), String> {
+    fn listens(&mut self, workplace: &str, does: impl Fn() -> bool) -> Result<(), String> {
         let deadline = Instant::now() + START_MAX;
         while !does() {
             if let Some(status) = self.ended() {
-                let (name, said) = (&self.name, self.said());
+                let (name, printed) = (&self.name, self.printed());
                 return Err(format!(
-                    "`{name}` ended ({status}) before it listened on {place}: {said}"
+                    "`{name}` ended ({status}) before it listened on {workplace}: {printed}"
                 ));
             }
             if Instant::now() > deadline {
-                let (name, said) = (&self.name, self.said());
-                return Err(format!("`{name}` does not listen on {place}: {said}"));
+                let (name, printed) = (&self.name, self.printed());
+                return Err(format!(
+                    "`{name}` does not listen on {workplace}: {printed}"
+                ));
             }
             thread::sleep(LOOK_AGAIN);
         }
@@ -194,7 +196,7 @@ impl Process {
     /// When it goes on for a minute.
     pub fn stop(&mut self) -> Result<(), String> {
         output_of(Command::new("kill").arg(self.id().to_string()))?;
-        let deadline = Instant::now() + HEAR_MAX;
+        let deadline = Instant::now() + RECEIVE_MAX;
         while self.ended().is_none() {
             if Instant::now() > deadline {
                 return Err(format!("program {} does not end", self.id()));
@@ -211,22 +213,22 @@ impl Process {
     ///
     /// # Errors
     /// When it ends or a minute passes without it.
-    pub fn hear(&mut self, mark: &str) -> Result<String, String> {
-        let deadline = Instant::now() + HEAR_MAX;
+    pub fn receive(&mut self, mark: &str) -> Result<String, String> {
+        let deadline = Instant::now() + RECEIVE_MAX;
         loop {
             let has_ended = self.ended().is_some();
-            let said = self.said();
-            if said.contains(mark) {
-                return Ok(said);
+            let printed = self.printed();
+            if printed.contains(mark) {
+                return Ok(printed);
             }
             if has_ended || Instant::now() > deadline {
-                return Err(format!("{mark:?} was not said: {said}"));
+                return Err(format!("{mark:?} was not said: {printed}"));
             }
             thread::sleep(LOOK_AGAIN);
         }
     }
     /// The program's output so far.
-    pub fn said(&self) -> String {
+    pub fn printed(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
     /// The program and what it started, by id.

@@ -2,7 +2,7 @@
 //! made on first use.
 
 use crate::kept::kept;
-use crate::process::{find_program, output_of, say_if_absent};
+use crate::process::{find_program, output_of, report_if_absent};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -21,7 +21,7 @@ pub fn find_python() -> Result<PathBuf, String> {
 
 /// Whether [`find_python`] finds one; if not, says in one sentence that a test is skipped.
 pub fn is_python_installed() -> bool {
-    say_if_absent(find_python().map(|_| ()))
+    report_if_absent(find_python().map(|_| ()))
 }
 
 /// A Python program of `peers/python` in that environment, ready for its arguments.

@@ -2,7 +2,7 @@
 //! server and as a client.
 
 use crate::kept::kept;
-use crate::process::{Process, find_go, output_of, say_if_absent};
+use crate::process::{Process, find_go, output_of, report_if_absent};
 use crate::python::{find_python, python_program};
 use crate::{Certificate, Workplace, free_port};
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ impl QuicStack {
 
     /// Whether it can be had; if not, says in one sentence that a test is skipped.
     pub fn is_installed(self) -> bool {
-        say_if_absent(match self {
+        report_if_absent(match self {
             Self::QuicGo => find_quic_go().map(|_| ()),
             Self::Aioquic => find_python().map(|_| ()),
         })
@@ -53,7 +53,7 @@ impl QuicStack {
     /// When it is absent or does not start.
     pub fn serve(
         self,
-        place: &Workplace,
+        workplace: &Workplace,
         certificate: &Certificate,
         flags: &[&str],
     ) -> Result<QuicPeer, String> {
@@ -75,7 +75,7 @@ impl QuicStack {
         command.arg(format!("{dash}cert={}", certificate.chain.display()));
         command.arg(format!("{dash}key={}", certificate.key.display()));
         command.args(flags.iter().map(|flag| format!("{dash}{flag}")));
-        let log = place.path().join(format!("{self:?}.log"));
+        let log = workplace.path().join(format!("{self:?}.log"));
         let process = Process::start(&mut command, &[port], log)?;
         Ok(QuicPeer { port, process })
     }

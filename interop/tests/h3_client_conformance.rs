@@ -32,10 +32,10 @@ impl Raw {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let said = BufReader::new(child.stdout.take().unwrap());
+        let printed = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = channel();
         std::thread::spawn(move || {
-            for line in said.lines().map_while(Result::ok) {
+            for line in printed.lines().map_while(Result::ok) {
                 if sender.send(line).is_err() {
                     break;
                 }
@@ -61,8 +61,8 @@ fn every_rule_that_a_server_can_break_is_held() {
     if !is_python_installed() {
         return;
     }
-    let place = Workplace::new().unwrap();
-    let certificate = Certificate::write(place.path()).unwrap();
+    let workplace = Workplace::new().unwrap();
+    let certificate = Certificate::write(workplace.path()).unwrap();
     let raw = Raw::start(&certificate);
     let port: u16 = raw.line("the port").parse().unwrap();
     let cases = raw.line("the names of the cases");

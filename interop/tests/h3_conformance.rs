@@ -39,9 +39,9 @@ fn every_rule_that_a_client_can_break_is_held() {
         .arg(running.local_addr().port().to_string())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     let complaint = String::from_utf8_lossy(&output.stderr);
-    let broken: Vec<&str> = said
+    let broken: Vec<&str> = printed
         .lines()
         .filter(|line| !line.starts_with("ok "))
         .collect();

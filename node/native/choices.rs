@@ -2,9 +2,9 @@
 //! answer comes back as a cold call.
 
 use crate::codes::completion;
+use crate::described::places;
 use crate::environment::Shared;
 use crate::questions::Question;
-use crate::told::places;
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::{Arc, Weak};

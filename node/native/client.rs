@@ -1,7 +1,7 @@
 //! The cold calls: create clients, register origins, read statistics. One native function takes a
 //! verb and a JSON text and answers with a JSON text; none of it runs per request.
 
-use crate::connections::shown;
+use crate::connections::displayed;
 use crate::environment::Shared;
 use crate::failure;
 use crate::settings::{Settings, protocols};
@@ -144,7 +144,7 @@ fn stats(client: &Client) -> Value {
 fn of_origin(stats: &OriginStats) -> Value {
     let origin = &stats.origin;
     json!({
-        "origin": shown(origin),
+        "origin": displayed(origin),
         "serverName": origin.server_name,
         "waiting": stats.waiting,
         "paused": stats.paused,

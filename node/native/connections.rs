@@ -1,9 +1,9 @@
 //! Reports the events of a client's connections as completions, which JavaScript emits.
 
+use crate::bound::address;
 use crate::codes::completion;
 use crate::environment::Shared;
 use crate::failure;
-use crate::place::address;
 use serde_json::{Value, json};
 use std::sync::Weak;
 use std::time::Duration;
@@ -13,29 +13,29 @@ use trunkline::core::pool::Origin;
 use trunkline::{ConnectionInfo, Error};
 
 /// Reports one client's connections to JavaScript.
-pub(crate) struct News {
+pub(crate) struct ConnectionEvents {
     /// It holds the client that this belongs to.
     pub(crate) shared: Weak<Shared>,
     /// The client's number.
     pub(crate) client: u32,
 }
 
-impl News {
-    fn tell(&self, event: &str, origin: &Origin, mut facts: Value) {
+impl ConnectionEvents {
+    fn report(&self, event: &str, origin: &Origin, mut facts: Value) {
         let Some(shared) = self.shared.upgrade() else {
             return;
         };
         facts["event"] = json!(event);
-        facts["origin"] = json!(shown(origin));
+        facts["origin"] = json!(displayed(origin));
         facts["serverName"] = json!(origin.server_name);
         let entry = completion::connection_event(self.client);
         shared.complete(entry, facts.to_string().as_bytes(), &[]);
     }
 }
 
-impl ConnectionListener for News {
+impl ConnectionListener for ConnectionEvents {
     fn opening(&self, origin: &Origin) {
-        self.tell("opening", origin, json!({}));
+        self.report("opening", origin, json!({}));
     }
     fn opened(&self, origin: &Origin, connection: &ConnectionUse, version: Version) {
         let info = connection.info();
@@ -49,10 +49,10 @@ impl ConnectionListener for News {
             "proxied": origin.proxy.is_some(),
             "alpn": tls.and_then(|tls| tls.alpn()).map(String::from_utf8_lossy),
         });
-        self.tell("opened", origin, facts);
+        self.report("opened", origin, facts);
     }
     fn failed(&self, origin: &Origin, error: &Error) {
-        self.tell(
+        self.report(
             "failed",
             origin,
             json!({ "error": failure::describe(error) }),
@@ -61,11 +61,11 @@ impl ConnectionListener for News {
     fn answered(&self, origin: &Origin, connection: &ConnectionUse, after: Duration) {
         let ms = after.as_secs_f64() * 1e3;
         let facts = json!({ "number": connection.number(), "ms": ms });
-        self.tell("answered", origin, facts);
+        self.report("answered", origin, facts);
     }
     fn closed(&self, origin: &Origin, connection: &ConnectionUse, why: &Error) {
         let facts = json!({ "number": connection.number(), "error": failure::describe(why) });
-        self.tell("closed", origin, facts);
+        self.report("closed", origin, facts);
     }
 }
 
@@ -78,7 +78,7 @@ fn word(version: Version) -> &'static str {
 }
 
 /// An origin as a URL has it.
-pub(crate) fn shown(origin: &Origin) -> String {
+pub(crate) fn displayed(origin: &Origin) -> String {
     let scheme = origin.scheme.as_str();
     match origin.host.contains(':') {
         true => format!("{scheme}://[{}]:{}", origin.host, origin.port),

@@ -68,7 +68,7 @@ impl Connector for ScriptConnector {
         let ticket = question.ticket;
         let entry = completion::dial(ticket, self.client);
         let text = json!({
-            "origin": crate::connections::shown(origin),
+            "origin": crate::connections::displayed(origin),
             "serverName": origin.server_name,
             "isHttp1": origin.protocols == Protocols::H1Only,
         });

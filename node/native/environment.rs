@@ -9,7 +9,6 @@ use crate::client::{Clients, read};
 use crate::codes::{BY_REFERENCE_BYTES_MIN, completion_flag};
 use crate::dial::{self, Dialed};
 use crate::failure;
-use crate::glance::{self, Glances};
 use crate::intake::Intake;
 use crate::lookup::{Found, LookedUp};
 use crate::napi::{Env, Outcome, Refused, Value, call};
@@ -20,6 +19,7 @@ use crate::ring::{
     ARENA_BYTES, CONTROL_WORDS, ENTRIES, Entry, LENGTH, Memory, POSITION, TEXT_BYTES_MAX,
 };
 use crate::servers::{Servers, Task};
+use crate::snapshot::{self, SnapshotRequests};
 use crate::streams::Streams;
 use crate::traffic::{self, Traffics};
 use crate::uv::{self, Bell};
@@ -46,7 +46,7 @@ pub(crate) struct Shared {
     /// JavaScript's thread alone uses them.
     servers: Mutex<Servers>,
     tasks: Mutex<Vec<Task>>,
-    pub(crate) glances: Glances,
+    pub(crate) snapshot_requests: SnapshotRequests,
     pub(crate) traffics: Traffics,
     pub(crate) lookups: Questions<Found>,
     pub(crate) choices: Questions<Choice>,
@@ -189,7 +189,7 @@ fn make(env: Env, drain: Value) -> Outcome<Value> {
         clients: Mutex::default(),
         servers: Mutex::default(),
         tasks: Mutex::default(),
-        glances: Glances::default(),
+        snapshot_requests: SnapshotRequests::default(),
         traffics: Traffics::default(),
         lookups: Questions::default(),
         choices: Questions::default(),
@@ -211,7 +211,7 @@ fn make(env: Env, drain: Value) -> Outcome<Value> {
         &mut *data.cast::<Environment>()
     };
     let made = environment.begin(env, data).map_err(|why| refuse(&why));
-    let made = made.and_then(|()| border(env, &shared, data));
+    let made = made.and_then(|()| bridge(env, &shared, data));
     if made.is_err() {
         environment.end();
     }
@@ -265,28 +265,28 @@ fn start(shared: &Arc<Shared>) -> Result<Engine, String> {
 }
 
 /// The return value of `open`: the memory and the functions of the channel.
-fn border(env: Env, shared: &Arc<Shared>, data: *mut c_void) -> Outcome<Value> {
-    let border = env.object()?;
+fn bridge(env: Env, shared: &Arc<Shared>, data: *mut c_void) -> Outcome<Value> {
+    let bridge = env.object()?;
     let memory = &shared.memory;
     let control = memory.control.as_ptr().cast_mut().cast::<u8>();
     let view = |start, length| env.array_buffer(start, length, Arc::clone(memory));
-    env.set(border, c"control", view(control, CONTROL_WORDS * 4)?)?;
+    env.set(bridge, c"control", view(control, CONTROL_WORDS * 4)?)?;
     for (name, area) in [
         (c"submissions", &memory.submissions),
         (c"submissionArena", &memory.submission_arena),
         (c"completions", &memory.completions),
         (c"completionArena", &memory.completion_arena),
     ] {
-        env.set(border, name, view(area.start(), area.len())?)?;
+        env.set(bridge, name, view(area.start(), area.len())?)?;
     }
-    env.set(border, c"entries", env.number(ENTRIES)?)?;
-    env.set(border, c"arenaBytes", env.number(ARENA_BYTES)?)?;
-    env.set_function(border, c"kick", kick, data)?;
-    env.set_function(border, c"hold", hold, data)?;
-    env.set_function(border, c"put", put, data)?;
-    env.set_function(border, c"take", take, data)?;
-    env.set_function(border, c"ask", ask, data)?;
-    Ok(border)
+    env.set(bridge, c"entries", env.number(ENTRIES)?)?;
+    env.set(bridge, c"arenaBytes", env.number(ARENA_BYTES)?)?;
+    env.set_function(bridge, c"kick", kick, data)?;
+    env.set_function(bridge, c"hold", hold, data)?;
+    env.set_function(bridge, c"put", put, data)?;
+    env.set_function(bridge, c"take", take, data)?;
+    env.set_function(bridge, c"ask", ask, data)?;
+    Ok(bridge)
 }
 
 /// # Safety
@@ -374,7 +374,7 @@ unsafe extern "C" fn ask(
                     shared.intake.notify_one();
                     answer
                 }
-                "glance" => glance::ask(&environment.shared, &text),
+                "snapshot" => snapshot::ask(&environment.shared, &text),
                 "traffic" => traffic::ask(&environment.shared, &text),
                 "dialed" => dial::answer(&environment.shared, &text),
                 "lookedUp" => environment.looked_up(&text),

@@ -12,11 +12,11 @@ use std::mem;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use trunkline::client::{Arrival, Listener};
+use trunkline::client::{BodyArrival, ExchangeListener};
 use trunkline::core::http::{Field, Fields, ResponseHead, Version};
 
 /// The ears of one exchange.
-pub(crate) struct Ears {
+pub(crate) struct ExchangeCallbacks {
     shared: Arc<Shared>,
     number: u32,
     is_watched: bool,
@@ -25,7 +25,7 @@ pub(crate) struct Ears {
     upload: Option<(Arc<Upload>, bool)>,
 }
 
-impl Ears {
+impl ExchangeCallbacks {
     pub(crate) fn new(shared: &Arc<Shared>, number: u32, is_watched: bool) -> Self {
         Self {
             shared: Arc::clone(shared),
@@ -59,7 +59,7 @@ impl Ears {
     }
 }
 
-impl Listener for Ears {
+impl ExchangeListener for ExchangeCallbacks {
     fn started(&mut self, connection: u64) {
         if self.is_watched {
             let (low, high) = (connection as u32, (connection >> 32) as u32);
@@ -76,7 +76,7 @@ impl Listener for Ears {
             self.shared.complete(entry, text, &[]);
         });
     }
-    fn response(&mut self, head: &ResponseHead, version: Version, body: Arrival) {
+    fn response(&mut self, head: &ResponseHead, version: Version, body: BodyArrival) {
         let version = match version {
             Version::Http10 => 10,
             Version::Http11 => 11,
@@ -84,7 +84,7 @@ impl Listener for Ears {
             Version::Http3 => 30,
         };
         let (mut behind, mut word, mut flags) = (Bytes::new(), 0, 0);
-        if let Arrival::Whole(body) = body {
+        if let BodyArrival::Whole(body) = body {
             self.over();
             flags = completion_flag::LAST;
             word = body.len() as u32;
@@ -130,7 +130,7 @@ impl Listener for Ears {
     }
 }
 
-impl Drop for Ears {
+impl Drop for ExchangeCallbacks {
     fn drop(&mut self) {
         if !self.is_over {
             self.finish(completion::cancelled, &[]);

@@ -11,7 +11,7 @@ use std::time::Instant;
 use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 use trunkline::core::error::H2Code;
-use trunkline::server::{Answer, Given, Line, Place};
+use trunkline::server::{Answer, ConnectionHandle, ResponseBody, StreamHandle};
 
 /// Bytes of one read.
 const READ_BYTES_MAX: u64 = 128 * 1024;
@@ -20,13 +20,13 @@ const PENDING_BYTES_MAX: usize = 256 * 1024;
 
 /// The state of a file being sent, shared by both ends.
 #[derive(Default)]
-pub(crate) struct Way {
+pub(crate) struct SendRoom {
     pending: Cell<usize>,
     is_over: Cell<bool>,
     moved: Notify,
 }
 
-impl Way {
+impl SendRoom {
     /// The connection took `bytes`; false: they are not the file's, which is sent.
     pub(crate) fn took(&self, bytes: usize) -> bool {
         self.pending.set(self.pending.get().saturating_sub(bytes));
@@ -49,25 +49,25 @@ impl Way {
 
 /// An answer whose body is a file, or a part of one.
 pub(crate) struct FileAnswer {
-    pub(crate) line: Line,
-    pub(crate) place: Place,
+    pub(crate) commands: ConnectionHandle,
+    pub(crate) handle: StreamHandle,
     pub(crate) status: u16,
     pub(crate) fields: Vec<u8>,
     pub(crate) date: bool,
-    pub(crate) asked: Asked,
-    pub(crate) way: Rc<Way>,
+    pub(crate) facts: FileRequest,
+    pub(crate) send_room: Rc<SendRoom>,
 }
 
 /// Which bytes.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct FileRequest {
     path: PathBuf,
     offset: u64,
     /// `None`: to the end.
     length: Option<u64>,
 }
 
-impl Asked {
+impl FileRequest {
     /// From a text: offset, length (or nothing) and path, a zero between two.
     pub(crate) fn read(text: &[u8]) -> Option<Self> {
         let mut parts = str::from_utf8(text).ok()?.splitn(3, '\0');
@@ -81,7 +81,7 @@ impl Asked {
         })
     }
     /// The file, and how much of it is to be sent.
-    fn open(&self) -> io::Result<Opened> {
+    fn open(&self) -> io::Result<OpenedFile> {
         // Before it is opened: a pipe without a writer would block the thread.
         let found = metadata(&self.path)?;
         if !found.is_file() {
@@ -101,7 +101,7 @@ impl Asked {
             0 => Bytes::new(),
             _ => piece(&mut file, length)?,
         };
-        Ok(Opened {
+        Ok(OpenedFile {
             file,
             first,
             length,
@@ -110,7 +110,7 @@ impl Asked {
 }
 
 /// A file whose first piece has been read, because another way to its thread costs more than to read it.
-struct Opened {
+struct OpenedFile {
     file: File,
     first: Bytes,
     /// Bytes that are to be sent, `first` among them.
@@ -130,16 +130,16 @@ fn piece(file: &mut File, left: u64) -> io::Result<Bytes> {
 /// Sends the response; `failed` gets the reason if there is none, before anything was sent.
 pub(crate) async fn send(answer: FileAnswer, failed: impl FnOnce(&io::Error)) {
     let FileAnswer {
-        line,
-        place,
+        commands,
+        handle,
         status,
         mut fields,
         date,
-        asked,
-        way,
+        facts,
+        send_room,
     } = answer;
-    let opened = spawn_blocking(move || asked.open()).await;
-    let Opened {
+    let opened = spawn_blocking(move || facts.open()).await;
+    let OpenedFile {
         mut file,
         first,
         length,
@@ -147,7 +147,7 @@ pub(crate) async fn send(answer: FileAnswer, failed: impl FnOnce(&io::Error)) {
         Ok(opened) => opened,
         Err(error) => {
             // Another answer may follow, whose bytes are its own.
-            way.end();
+            send_room.end();
             return failed(&error);
         }
     };
@@ -157,9 +157,9 @@ pub(crate) async fn send(answer: FileAnswer, failed: impl FnOnce(&io::Error)) {
     fields.extend_from_slice(format!("content-length\0{length}").as_bytes());
     let mut left = length - first.len() as u64;
     let body = match (length, left) {
-        (0, _) => Given::Nothing,
-        (_, 0) => Given::Whole(first.clone()),
-        _ => Given::Streaming,
+        (0, _) => ResponseBody::Nothing,
+        (_, 0) => ResponseBody::Whole(first.clone()),
+        _ => ResponseBody::Streaming,
     };
     let head = Answer {
         status,
@@ -170,22 +170,22 @@ pub(crate) async fn send(answer: FileAnswer, failed: impl FnOnce(&io::Error)) {
         length: false,
         quiet: false,
     };
-    line.answer(Instant::now(), place, head);
+    commands.answer(Instant::now(), handle, head);
     let send = |bytes: Bytes, end: bool| {
-        way.pending.set(way.pending.get() + bytes.len());
-        line.send(place, bytes, end);
+        send_room.pending.set(send_room.pending.get() + bytes.len());
+        commands.send(handle, bytes, end);
     };
     if left > 0 {
         send(first, false);
     }
-    while left > 0 && way.has_room().await {
+    while left > 0 && send_room.has_room().await {
         let read = spawn_blocking(move || piece(&mut file, left).map(|bytes| (file, bytes)));
         let read: io::Result<_> = read
             .await
             .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
         let Ok((same, bytes)) = read else {
             // A part must not look like the whole.
-            return line.reset(place, H2Code::INTERNAL_ERROR);
+            return commands.reset(handle, H2Code::INTERNAL_ERROR);
         };
         file = same;
         left -= bytes.len() as u64;

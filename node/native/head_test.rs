@@ -1,6 +1,6 @@
 use super::*;
 
-fn said(head: &RequestHead) -> (String, String, Vec<String>) {
+fn sent(head: &RequestHead) -> (String, String, Vec<String>) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let fields = head
         .fields()
@@ -13,7 +13,7 @@ fn said(head: &RequestHead) -> (String, String, Vec<String>) {
 }
 
 fn read(heads: &mut Heads, scheme: &'static str, text: &[u8]) -> (String, String, Vec<String>) {
-    said(&heads.read(scheme, text).expect("a valid head"))
+    sent(&heads.read(scheme, text).expect("a valid head"))
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 use crate::client::Clients;
 use crate::codes::{LENGTH, NUMBER, body, submission, submission_flag};
-use crate::desk::{self, Desk};
 use crate::environment::Shared;
-use crate::exchange::{Ears, Upload, UploadBody};
+use crate::exchange::{ExchangeCallbacks, Upload, UploadBody};
 use crate::failure;
 use crate::head::{Heads, absolute_head, leaving_head};
 use crate::ring::{Entry, Submissions, body_of, code_of, text_of};
+use crate::server_bridge::{self, ServerBridge};
 use crate::servers::Serving;
 use crate::streams::End;
 use crate::traffic;
@@ -16,11 +16,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline::Body;
-use trunkline::client::{Listening, Submission};
+use trunkline::client::{Submission, SubmittedExchange};
 
 /// One exchange by its number.
 struct Open {
-    listening: Listening,
+    listening: SubmittedExchange,
     upload: Option<Arc<Upload>>,
 }
 
@@ -30,21 +30,21 @@ pub(crate) struct Intake {
     submissions: Submissions,
     open: Vec<Option<Open>>,
     heads: Heads,
-    desk: Rc<Desk>,
+    server_bridge: Rc<ServerBridge>,
     serving: Serving,
 }
 
 impl Intake {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let submissions = Submissions::new(Arc::clone(&shared.memory));
-        let desk = Desk::new(&shared);
-        let serving = Serving::new(&shared, &desk);
+        let server_bridge = ServerBridge::new(&shared);
+        let serving = Serving::new(&shared, &server_bridge);
         Self {
             shared,
             submissions,
             open: Vec::new(),
             heads: Heads::default(),
-            desk,
+            server_bridge,
             serving,
         }
     }
@@ -63,17 +63,17 @@ impl Intake {
             submissions,
             open,
             heads,
-            desk,
+            server_bridge,
             ..
         } = self;
         while submissions.next(range, |entry, bytes| match code_of(&entry) {
             submission::STREAM_PIECE.. => carry_bytes(shared, &entry, bytes),
-            submission::RESPOND.. => desk.carry_out(now, &entry, bytes),
+            submission::RESPOND.. => server_bridge.carry_out(now, &entry, bytes),
             _ => carry_out(shared, &clients, (open, heads), &entry, bytes),
         }) {}
         traffic::settle(shared);
-        for (connection, seen) in shared.glances.take() {
-            desk.glance(connection, seen);
+        for (connection, seen) in shared.snapshot_requests.take() {
+            server_bridge.snapshot(connection, seen);
         }
     }
 }
@@ -88,7 +88,7 @@ fn range(entry: &Entry) -> Option<(u32, u32)> {
         }
         (submission::REQUEST, _) => Some((position, length)),
         (submission::PIECE | submission::STREAM_PIECE, body::INLINE) => Some((position, length)),
-        _ => desk::range(entry),
+        _ => server_bridge::range(entry),
     }
 }
 
@@ -191,11 +191,11 @@ fn begin(
     let number = entry[NUMBER];
     let is_flagged = |flag: u32| entry[0] & flag != 0;
     let is_watched = is_flagged(submission_flag::WATCHED);
-    let mut ears = Box::new(Ears::new(shared, number, is_watched));
+    let mut callbacks = Box::new(ExchangeCallbacks::new(shared, number, is_watched));
     let head_length = (entry[LENGTH] as usize).min(bytes.len());
     let (head, inline) = bytes.split_at(head_length);
     let Some(target) = clients.target(entry[submission::request::ORIGIN]) else {
-        refuse(&mut ears, "the client is closed");
+        refuse(&mut callbacks, "the client is closed");
         return None;
     };
     let scheme = target.origin.scheme.as_str();
@@ -209,7 +209,7 @@ fn begin(
     let head = match made {
         Ok(head) => head,
         Err(why) => {
-            refuse(&mut ears, &why);
+            refuse(&mut callbacks, &why);
             return None;
         }
     };
@@ -219,7 +219,7 @@ fn begin(
         body::STREAMING => {
             let upload = Arc::<Upload>::default();
             // An extended CONNECT is one too.
-            ears.watch_upload(&upload, leaves_http || head.method() == b"CONNECT");
+            callbacks.watch_upload(&upload, leaves_http || head.method() == b"CONNECT");
             (streaming(shared, number, &upload), Some(upload))
         }
         _ => (Body::empty(), None),
@@ -238,10 +238,10 @@ fn begin(
         body_timeout: time(entry[submission::request::BODY_TIMEOUT]),
         queue_timeout: None,
     };
-    let listening = target.client.submit(submission, ears);
+    let listening = target.client.submit(submission, callbacks);
     Some(Open { listening, upload })
 }
 
-fn refuse(ears: &mut Ears, why: &str) {
-    ears.refuse(&failure::refusal("config", why));
+fn refuse(callbacks: &mut ExchangeCallbacks, why: &str) {
+    callbacks.refuse(&failure::refusal("config", why));
 }

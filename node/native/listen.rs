@@ -1,9 +1,9 @@
 //! The listen options of a server as JavaScript sends them.
 
-use crate::failure;
-use crate::place::Opened;
+use crate::bound::BoundSockets;
 #[cfg(unix)]
-use crate::place::given::{self, Given};
+use crate::bound::inherited::{self, InheritedSocket};
+use crate::failure;
 use crate::secured::TlsAsk;
 use serde::Deserialize;
 use serde_json::Value;
@@ -26,7 +26,7 @@ pub(crate) struct ListenAsk {
     /// Nowhere: streams are given to it.
     detached: bool,
     /// Its owner closes it.
-    fd_is_lent: bool,
+    fd_is_borrowed: bool,
     shares_port: bool,
     backlog: Option<u32>,
     pub(crate) tls: Option<TlsAsk>,
@@ -164,12 +164,12 @@ impl ListenAsk {
         config
     }
     /// Opens the sockets.
-    pub(crate) fn open(&self, tls: Option<&Tls>) -> Result<Opened, Value> {
+    pub(crate) fn open(&self, tls: Option<&Tls>) -> Result<BoundSockets, Value> {
         if self.detached {
             return self.open_detached(tls);
         }
         match (self.fd, &self.path) {
-            (Some(fd), _) => self.open_given(fd, tls),
+            (Some(fd), _) => self.open_inherited(fd, tls),
             (None, Some(path)) => self.open_path(path, tls),
             (None, None) => {
                 let open = |host: &str| self.open_port(Server::bind((host, self.port)), tls);
@@ -181,16 +181,16 @@ impl ListenAsk {
             }
         }
     }
-    fn open_detached(&self, tls: Option<&Tls>) -> Result<Opened, Value> {
+    fn open_detached(&self, tls: Option<&Tls>) -> Result<BoundSockets, Value> {
         let listening = self.with(Server::detached(), tls).listen();
         let listening = listening.map_err(|error| failure::describe(&error))?;
-        Ok(Opened::Detached(Box::new(listening)))
+        Ok(BoundSockets::Detached(Box::new(listening)))
     }
-    fn open_port(&self, server: Server, tls: Option<&Tls>) -> Result<Opened, Value> {
+    fn open_port(&self, server: Server, tls: Option<&Tls>) -> Result<BoundSockets, Value> {
         let server = server.shares_port(self.shares_port).http3(self.http3);
         let listening = self.with(server, tls).listen();
         let listening = listening.map_err(|error| failure::describe(&error))?;
-        Ok(Opened::Port(Box::new(listening)))
+        Ok(BoundSockets::Port(Box::new(listening)))
     }
     /// Applies the options of every kind of server.
     fn with<P>(&self, server: Server<P>, tls: Option<&Tls>) -> Server<P> {
@@ -204,34 +204,38 @@ impl ListenAsk {
 
 #[cfg(unix)]
 impl ListenAsk {
-    fn open_path(&self, path: &str, tls: Option<&Tls>) -> Result<Opened, Value> {
+    fn open_path(&self, path: &str, tls: Option<&Tls>) -> Result<BoundSockets, Value> {
         self.open_unix(Server::bind_unix(path), tls)
     }
-    fn open_given(&self, fd: i32, tls: Option<&Tls>) -> Result<Opened, Value> {
-        match Given::listen(fd, self.fd_is_lent, self.config().backlog) {
-            Ok(Given::Tcp(listener)) => self.open_port(Server::on(listener), tls),
-            Ok(Given::Unix(listener)) => self.open_unix(Server::on_unix(listener), tls),
-            Err(error) => Err(given::refused(fd, &error)),
+    fn open_inherited(&self, fd: i32, tls: Option<&Tls>) -> Result<BoundSockets, Value> {
+        match InheritedSocket::listen(fd, self.fd_is_borrowed, self.config().backlog) {
+            Ok(InheritedSocket::Tcp(listener)) => self.open_port(Server::on(listener), tls),
+            Ok(InheritedSocket::Unix(listener)) => self.open_unix(Server::on_unix(listener), tls),
+            Err(error) => Err(inherited::refused(fd, &error)),
         }
     }
-    fn open_unix(&self, server: Server<UnixSocket>, tls: Option<&Tls>) -> Result<Opened, Value> {
+    fn open_unix(
+        &self,
+        server: Server<UnixSocket>,
+        tls: Option<&Tls>,
+    ) -> Result<BoundSockets, Value> {
         if self.http3 {
             let text = "http3 is on and the server has no port; a Unix socket has no UDP";
             return Err(failure::refusal("config", text));
         }
         let listening = self.with(server, tls).listen();
         let listening = listening.map_err(|error| failure::describe(&error))?;
-        Ok(Opened::Unix(Box::new(listening)))
+        Ok(BoundSockets::Unix(Box::new(listening)))
     }
 }
 
 #[cfg(not(unix))]
 impl ListenAsk {
-    fn open_path(&self, path: &str, _: Option<&Tls>) -> Result<Opened, Value> {
+    fn open_path(&self, path: &str, _: Option<&Tls>) -> Result<BoundSockets, Value> {
         let text = format!("path is {path}; this system has no Unix sockets: give a port");
         Err(failure::refusal("config", &text))
     }
-    fn open_given(&self, fd: i32, _: Option<&Tls>) -> Result<Opened, Value> {
+    fn open_inherited(&self, fd: i32, _: Option<&Tls>) -> Result<BoundSockets, Value> {
         let text = format!("fd is {fd}; this system has no descriptors: give a port");
         Err(failure::refusal("config", &text))
     }

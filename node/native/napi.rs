@@ -227,14 +227,14 @@ pub(crate) unsafe fn call<const N: usize>(
     let refused = match outcome {
         Ok(Ok(value)) => return value.0,
         Ok(Err(refused)) => refused,
-        Err(panic) => Refused(format!("trunkline: internal error: {}", said(&*panic))),
+        Err(panic) => Refused(format!("trunkline: internal error: {}", sent(&*panic))),
     };
     env.throw(&refused);
     null_mut()
 }
 
 /// The message of a panic.
-pub(crate) fn said(panic: &(dyn std::any::Any + Send)) -> &str {
+pub(crate) fn sent(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     let owned = panic.downcast_ref::<String>().map(String::as_str);
     text.or(owned).unwrap_or("a panic without a text")

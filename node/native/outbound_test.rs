@@ -34,7 +34,7 @@ fn what_finds_no_room_comes_later_and_in_order() {
 }
 
 #[test]
-fn javascript_hears_of_what_waits_though_it_slept_before_it_was_said_that_something_does() {
+fn javascript_learns_of_what_waits_though_it_slept_before_it_was_said_that_something_does() {
     let (mut outbound, mut reader) = pair();
     for number in 0..=ENTRIES {
         let _ = outbound.complete(entry(number), b"", b"");

@@ -3,9 +3,9 @@
 use crate::choices::{Asks, Choice, choosing};
 use crate::client::read;
 use crate::codes::completion;
+use crate::described::places;
 use crate::environment::Shared;
 use crate::failure;
-use crate::told::places;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -162,7 +162,7 @@ impl TlsAsk {
         if self.asks.is_some() {
             tls = choosing(tls, server, self.asks, shared);
         }
-        if self.tells_secrets {
+        if self.reports_secrets {
             tls = telling(tls, server, shared);
         }
         Ok(Secured {
@@ -201,7 +201,7 @@ pub(crate) struct TlsAsk {
     key_log_file: Option<String>,
     /// Reports the secrets of every session to JavaScript.
     #[serde(default)]
-    tells_secrets: bool,
+    reports_secrets: bool,
     sni_is_binding: Option<bool>,
     clients: Option<ClientsAsk>,
     policy: Option<PolicyAsk>,

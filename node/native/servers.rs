@@ -1,14 +1,14 @@
 //! The cold calls of servers: sockets are opened on JavaScript's thread, where an error can be
 //! thrown, and served on the engine's.
 
+use crate::bound::BoundSockets;
 use crate::client::read;
 use crate::codes::completion;
-use crate::desk::{self, Desk};
 use crate::environment::Shared;
 use crate::failure;
 use crate::listen::ListenAsk;
-use crate::place::Opened;
 use crate::secured::Secured;
+use crate::server_bridge::{self, ServerBridge};
 use crate::streams::StreamAsk;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use trunkline::server::Attending;
+use trunkline::server::ServerHandle;
 use trunkline::{ByteStream, ServerConfig};
 
 /// The servers of one environment, as JavaScript's thread knows them.
@@ -28,7 +28,7 @@ pub(crate) struct Servers {
 
 /// A task of a server for the engine's thread.
 pub(crate) enum Task {
-    Serve(u32, Opened),
+    Serve(u32, BoundSockets),
     Stream(u32, ByteStream),
     Configure(u32, Box<ServerConfig>),
     Drain(u32, Duration),
@@ -125,10 +125,10 @@ impl Servers {
         if let Some(secured) = secured {
             self.secured.insert(server, secured);
         }
-        let mut told = opened.address();
-        told["server"] = json!(server);
+        let mut reported = opened.address();
+        reported["server"] = json!(server);
         leave(Task::Serve(server, opened));
-        Ok(told)
+        Ok(reported)
     }
 }
 
@@ -138,16 +138,16 @@ const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// The servers of one environment on the engine's thread, inside its `LocalSet`.
 pub(crate) struct Serving {
     shared: Arc<Shared>,
-    desk: Rc<Desk>,
-    attending: HashMap<u32, Attending>,
+    server_bridge: Rc<ServerBridge>,
+    server_handles: HashMap<u32, ServerHandle>,
 }
 
 impl Serving {
-    pub(crate) fn new(shared: &Arc<Shared>, desk: &Rc<Desk>) -> Self {
+    pub(crate) fn new(shared: &Arc<Shared>, server_bridge: &Rc<ServerBridge>) -> Self {
         Self {
             shared: Arc::clone(shared),
-            desk: Rc::clone(desk),
-            attending: HashMap::new(),
+            server_bridge: Rc::clone(server_bridge),
+            server_handles: HashMap::new(),
         }
     }
     pub(crate) fn carry_out(&mut self, task: Task) {
@@ -155,32 +155,35 @@ impl Serving {
             Task::Serve(number, opened) => self.serve(number, opened),
             Task::Stream(number, stream) => {
                 // One that is given to a server that has ended is dropped, which closes it.
-                if let Some(attending) = self.attending.get(&number) {
-                    attending.serve_stream(stream);
+                if let Some(server_handles) = self.server_handles.get(&number) {
+                    server_handles.serve_stream(stream);
                 }
             }
             Task::Configure(number, config) => {
-                if let Some(attending) = self.attending.get(&number) {
+                if let Some(server_handles) = self.server_handles.get(&number) {
                     // JavaScript has looked at the settings.
-                    let _ = attending.configure(&config);
+                    let _ = server_handles.configure(&config);
                 }
             }
             Task::Drain(number, deadline) => {
-                if let Some(attending) = self.attending.get(&number) {
-                    attending.drain(deadline);
+                if let Some(server_handles) = self.server_handles.get(&number) {
+                    server_handles.drain(deadline);
                 }
             }
-            Task::Stop(number) => drop(self.attending.remove(&number)),
+            Task::Stop(number) => drop(self.server_handles.remove(&number)),
         }
     }
-    fn serve(&mut self, number: u32, opened: Opened) {
-        let desk = Rc::clone(&self.desk);
+    fn serve(&mut self, number: u32, opened: BoundSockets) {
+        let server_bridge = Rc::clone(&self.server_bridge);
         let shared = Arc::clone(&self.shared);
-        let Ok((attending, serving)) = opened.attend(desk::Server { desk, number }) else {
+        let Ok((server_handles, serving)) = opened.serve_callbacks(server_bridge::Server {
+            server_bridge,
+            number,
+        }) else {
             // It refuses an access log alone, and there is none.
             return shared.complete(completion::server_ended(number), &[], &[]);
         };
-        self.attending.insert(number, attending);
+        self.server_handles.insert(number, server_handles);
         tokio::task::spawn_local(async move {
             // A server whose sockets cannot be used has ended.
             let _ = serving.await;

@@ -1,6 +1,6 @@
 //! A client's settings from JavaScript: types are checked there, ranges here by the engine.
 
-use crate::connections::News;
+use crate::connections::ConnectionEvents;
 use crate::dial::ScriptConnector;
 use crate::environment::Shared;
 use crate::lookup::ScriptResolver;
@@ -107,14 +107,14 @@ impl Settings {
         };
         let mut builder = Client::builder().timeouts(timeouts).tls(tls).health(health);
         // As node:http and undici: servers and proxies of HTTP/1.0 close without it.
-        builder = builder.says_keep_alive(true).spelled_names(true);
+        builder = builder.sends_keep_alive(true).spelled_names(true);
         /// Says to the builder what is there.
-        macro_rules! say {
+        macro_rules! send {
             ($($setting:ident => $verb:ident),*) => {
                 $(if let Some(value) = self.$setting.clone() { builder = builder.$verb(value); })*
             };
         }
-        say!(connections => connections, sockets => sockets, pipelining => pipelining,
+        send!(connections => connections, sockets => sockets, pipelining => pipelining,
              max_concurrent_streams => max_concurrent_streams, retry_lost => retry_lost,
              warm_connections => warm_connections, socket_path => unix_socket,
              local_address => local_address);
@@ -144,7 +144,7 @@ impl Settings {
             builder = builder.resolver(ScriptResolver { shared, client });
         }
         builder = self.dialing(builder, &shared, client);
-        builder = builder.connection_listener(Arc::new(News { shared, client }));
+        builder = builder.connection_listener(Arc::new(ConnectionEvents { shared, client }));
         for (host, addresses) in &self.resolve {
             builder = builder.resolve(host, addresses.clone());
         }

@@ -297,31 +297,31 @@ pub(crate) struct StreamAsk {
     /// JavaScript's number, which it never gives again while the stream is open.
     number: u32,
     /// The remote address, if it has addresses.
-    remote: Option<Place>,
-    local: Option<Place>,
+    remote: Option<SocketAddress>,
+    local: Option<SocketAddress>,
     /// HTTP/2 by prior knowledge.
     #[serde(default)]
     http2: bool,
     /// The parameters of its TLS, if it is under TLS.
-    tls: Option<TlsAsk>,
+    tls: Option<StreamTlsAsk>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Place {
+struct SocketAddress {
     address: String,
     port: u16,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct TlsAsk {
+struct StreamTlsAsk {
     is_tls12: bool,
     server_name: Option<String>,
     alpn: Option<String>,
 }
 
-impl Place {
+impl SocketAddress {
     /// `None`: a name, or an address with a zone, which no address of the engine's has.
     fn address(&self) -> Option<SocketAddr> {
         let ip: IpAddr = self.address.parse().ok()?;

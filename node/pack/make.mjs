@@ -85,8 +85,8 @@ export function pack (out, stage) {
     stage(staged)
     inspect(staged)
     mkdirSync(out, { recursive: true })
-    const said = execFileSync('npm', ['pack', '--json', '--pack-destination', resolve(out)], { cwd: staged, encoding: 'utf8' })
-    const [{ filename, size, unpackedSize }] = JSON.parse(said)
+    const printed = execFileSync('npm', ['pack', '--json', '--pack-destination', resolve(out)], { cwd: staged, encoding: 'utf8' })
+    const [{ filename, size, unpackedSize }] = JSON.parse(printed)
     return { tarball: join(resolve(out), filename), size, unpackedSize }
   } finally {
     rmSync(staged, { recursive: true })

@@ -28,8 +28,8 @@ try {
   install(main, addon)
   for (const [line, program] of Object.entries(programs)) {
     for (const file of ['module.mjs', 'required.cjs']) {
-      const said = execFileSync(program, [join(place, file)], { cwd: place, encoding: 'utf8', timeout: 60_000 })
-      assert.equal(said.trim(), 'ok', `${line}: ${file}`)
+      const printed = execFileSync(program, [join(place, file)], { cwd: place, encoding: 'utf8', timeout: 60_000 })
+      assert.equal(printed.trim(), 'ok', `${line}: ${file}`)
     }
     console.log(`${line}: import and require of the installed package work`)
   }

@@ -6,7 +6,7 @@ import { AbortError, InvalidArgumentError, RequestAbortedError } from './errors'
 import { addFields, fieldsObject, fieldsOf, rawFields, type Fields } from './head'
 
 /** Where a body's bytes come from. */
-export interface Spring {
+export interface BodySource {
   /** Bytes were taken: the peer may send as many more. */
   take: (bytes: number) => void
   /** Discards the rest of the body. */
@@ -47,11 +47,11 @@ export class Body extends Readable {
   private collected: Buffer[] | null = null
   private settle: ((error: Error | null) => void) | null = null
   /** The stream has a listener for its data. */
-  private isHeard = false
+  private isReceived = false
   private isTapped = false
 
   /** `length`: what content-length says of it, where that is how long it is. */
-  constructor (private readonly spring: Spring, private readonly type: () => string | undefined, private readonly length: () => number | null, highWaterMark = 64 * 1024) {
+  constructor (private readonly bodySource: BodySource, private readonly type: () => string | undefined, private readonly length: () => number | null, highWaterMark = 64 * 1024) {
     super({ highWaterMark })
   }
 
@@ -80,7 +80,7 @@ export class Body extends Readable {
       if (this.isWanted) this.pour()
       return
     }
-    if (credit) this.spring.take(chunk.length)
+    if (credit) this.bodySource.take(chunk.length)
     this.collected.push(chunk)
     if (this.isTapped) this.push(chunk)
   }
@@ -112,7 +112,7 @@ export class Body extends Readable {
   private pour (): void {
     while (this.held.length > 0) {
       const { chunk, credit } = this.held.shift()!
-      if (credit) this.spring.take(chunk.length)
+      if (credit) this.bodySource.take(chunk.length)
       if (!this.push(chunk)) {
         this.isWanted = false
         return
@@ -128,7 +128,7 @@ export class Body extends Readable {
     if (!this.isEnded) {
       // Nothing of what the exchange says of its end is news.
       this.isEnded = true
-      this.spring.abort(why ?? new RequestAbortedError())
+      this.bodySource.abort(why ?? new RequestAbortedError())
     }
     this.held = []
     const { settle } = this
@@ -146,7 +146,7 @@ export class Body extends Readable {
   }
 
   override on (event: string | symbol, listener: (...args: any[]) => void): this {
-    this.isHeard = true
+    this.isReceived = true
     if (event === 'data' || event === 'readable') this.isTapped = true
     super.on(event, listener)
     // It ended before its first listener was added.
@@ -193,7 +193,7 @@ export class Body extends Readable {
     for (const { chunk, credit } of this.held) {
       chunks.push(chunk)
       if (this.isTapped) this.push(chunk)
-      if (credit) this.spring.take(chunk.length)
+      if (credit) this.bodySource.take(chunk.length)
     }
     this.held = []
     return chunks
@@ -203,7 +203,7 @@ export class Body extends Readable {
     this.collected = null
     const { settle } = this
     this.settle = null
-    if (this.isHeard) this.endStream()
+    if (this.isReceived) this.endStream()
     settle?.(null)
   }
 
@@ -221,7 +221,7 @@ export class Body extends Readable {
     try {
       return JSON.parse(text) as unknown
     } catch (error) {
-      if (this.isHeard && !this.readableEnded && !this.destroyed) this.once('end', () => { this.destroy(error as Error) })
+      if (this.isReceived && !this.readableEnded && !this.destroyed) this.once('end', () => { this.destroy(error as Error) })
       throw error
     }
   }
@@ -277,7 +277,7 @@ export class Answer {
     /** 11, 20 or 30: the version that it came over. */
     readonly version: number,
     private text: string,
-    private readonly spring: Spring,
+    private readonly bodySource: BodySource,
     private readonly extras: { opaque?: unknown; highWaterMark?: number; method?: string },
     /** The interceptors' context of the exchange. */
     readonly context: object = NOTHING
@@ -296,7 +296,7 @@ export class Answer {
   /** Filled when the body has ended. */
   get trailers (): Record<string, string> { return this.tail }
   get opaque (): any { return this.extras.opaque || null }
-  get body (): Body { return (this.stream ??= new Body(this.spring, () => this.field('content-type'), () => this.contentLength(), this.extras.highWaterMark)) }
+  get body (): Body { return (this.stream ??= new Body(this.bodySource, () => this.field('content-type'), () => this.contentLength(), this.extras.highWaterMark)) }
 
   private contentLength (): number | null {
     const length = Number(this.field('content-length') ?? NaN)

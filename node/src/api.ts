@@ -3,14 +3,14 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import { Duplex, finished, PassThrough, Readable, type Writable } from 'node:stream'
-import { Answer, type Spring } from './answer'
+import { Answer, type BodySource } from './answer'
 import { endStream, isStream } from './body'
 import type { Dispatch, DispatchOptions } from './dispatcher'
 import { InvalidArgumentError, InvalidReturnValueError, RequestAbortedError, SocketError } from './errors'
 import type { Exchange, NewHandler } from './exchange'
 import { both } from './handler'
 import { addFields, type Fields } from './head'
-import type { RequestExtras, Told } from './lane'
+import type { RequestExtras, AnswerCallback } from './direct_request'
 import { follow, type Signal } from './signal'
 
 /** The fast lane of our own dispatchers; a symbol, so that a Proxy of `compose` has it too. */
@@ -34,7 +34,7 @@ export interface AnyDispatcher { dispatch: (options: any, handler: any) => boole
 export interface Dispatching {
   dispatch: Dispatch
   /** False: it goes by `dispatch` all the same. */
-  [kRequest]?: (options: DispatchOptions & RequestExtras, told: Told) => boolean
+  [kRequest]?: (options: DispatchOptions & RequestExtras, reported: AnswerCallback) => boolean
 }
 
 /** The `dispatch` that dispatchers of ours are born with. */
@@ -103,7 +103,7 @@ function called (call: () => void, abort: (error: Error) => void): void {
   }
 }
 
-export function request (on: Dispatching, options: RequestOptions, callback?: Told): Promise<Answer> | undefined {
+export function request (on: Dispatching, options: RequestOptions, callback?: AnswerCallback): Promise<Answer> | undefined {
   return answered<Answer>(options, callback, done => {
     checkExtras(options)
     if (options.method === 'CONNECT') throw new InvalidArgumentError('invalid method')
@@ -141,7 +141,7 @@ class Following {
     return this.options.responseHeaders === 'raw' ? controller.rawHeaders as unknown as Fields : headers
   }
 
-  protected tellInfo (statusCode: number, headers: Fields): void {
+  protected reportInfo (statusCode: number, headers: Fields): void {
     const { onInfo } = this.options
     if (onInfo) onInfo({ statusCode, headers })
   }
@@ -158,20 +158,20 @@ class Following {
   protected over (): void { this.unfollow?.() }
 }
 
-class RequestHandler extends Following implements NewHandler, Spring {
+class RequestHandler extends Following implements NewHandler, BodySource {
   private answer: Answer | null = null
   private untaken = 0
 
-  constructor (options: RequestExtras, private told: Told | null) { super(options) }
+  constructor (options: RequestExtras, private reported: AnswerCallback | null) { super(options) }
 
   onResponseStart (controller: Exchange, status: number, headers: Fields, statusText: string): void {
-    if (status < 200) return this.tellInfo(status, this.headers(controller, headers))
-    const { told } = this
-    this.told = null
+    if (status < 200) return this.reportInfo(status, this.headers(controller, headers))
+    const { reported } = this
+    this.reported = null
     const answer = new Answer(status, statusText, 0, '', this, this.options, this.context)
     this.answer = answer
     answer.headers = this.headers(controller, headers)
-    if (told !== null) called(() => { told(null, answer) }, error => { controller.abort(error) })
+    if (reported !== null) called(() => { reported(null, answer) }, error => { controller.abort(error) })
   }
 
   onResponseData (controller: Exchange, chunk: Buffer): void {
@@ -195,10 +195,10 @@ class RequestHandler extends Following implements NewHandler, Spring {
 
   onResponseError (_: Exchange | null, error: Error): void {
     this.over()
-    const { told } = this
-    this.told = null
+    const { reported } = this
+    this.reported = null
     this.endBody(error)
-    if (told !== null) queueMicrotask(() => { told(error, this.failed as never) })
+    if (reported !== null) queueMicrotask(() => { reported(error, this.failed as never) })
     else this.answer?.body.break(error)
   }
 }
@@ -211,14 +211,14 @@ class StreamHandler extends Following implements NewHandler {
   constructor (
     options: RequestExtras,
     private readonly factory: StreamFactory,
-    private readonly told: Called<StreamAnswer>
+    private readonly reported: Called<StreamAnswer>
   ) { super(options) }
 
   onResponseStart (controller: Exchange, status: number, headers: Fields): void {
     const { opaque } = this.options
-    const shown = this.headers(controller, headers)
-    if (status < 200) return this.tellInfo(status, shown)
-    const sink = this.factory({ statusCode: status, headers: shown, opaque: opaque || null, context: this.context })
+    const displayed = this.headers(controller, headers)
+    if (status < 200) return this.reportInfo(status, displayed)
+    const sink = this.factory({ statusCode: status, headers: displayed, opaque: opaque || null, context: this.context })
     if (typeof sink?.write !== 'function' || typeof sink.end !== 'function' || typeof sink.on !== 'function') {
       throw new InvalidReturnValueError('expected Writable')
     }
@@ -227,7 +227,7 @@ class StreamHandler extends Following implements NewHandler {
     if (sink.writableNeedDrain) controller.pause()
     finished(sink, { readable: false }, error => {
       if (error) controller.abort(error)
-      this.tell(error ?? null)
+      this.report(error ?? null)
     })
   }
 
@@ -243,15 +243,15 @@ class StreamHandler extends Following implements NewHandler {
   onResponseError (_: Exchange | null, error: Error): void {
     this.endBody(error)
     if (this.sink !== null && !this.sink.destroyed) this.sink.destroy(error)
-    else this.tell(error)
+    else this.report(error)
   }
 
-  private tell (error: Error | null): void {
+  private report (error: Error | null): void {
     if (this.isOver) return
     this.isOver = true
     this.over()
     const answer = this.sink === null ? this.failed as StreamAnswer : { ...this.failed, trailers: this.trailers }
-    queueMicrotask(() => { this.told(error, answer) })
+    queueMicrotask(() => { this.reported(error, answer) })
   }
 }
 
@@ -316,7 +316,7 @@ class PipelineHandler extends Following implements NewHandler {
   onResponseStart (controller: Exchange, status: number, fields: Fields): void {
     const { opaque } = this.options
     const headers = this.headers(controller, fields)
-    if (status < 200) return this.tellInfo(status, headers)
+    if (status < 200) return this.reportInfo(status, headers)
     const body = fed(() => { controller.resume() })
     this.body = body
     const returned = this.handler({ statusCode: status, headers, opaque: opaque || null, body, context: this.context }) as Readable | null | undefined
@@ -358,7 +358,7 @@ class OpeningHandler extends Following implements NewHandler {
   constructor (
     options: RequestExtras,
     private readonly isFine: (status: number, socket: Duplex) => boolean,
-    private readonly told: Called<Opened>
+    private readonly reported: Called<Opened>
   ) { super(options) }
 
   onResponseStart (_: Exchange, status: number): void {
@@ -369,15 +369,15 @@ class OpeningHandler extends Following implements NewHandler {
     if (!this.isFine(status, socket)) return controller.abort(new SocketError('bad upgrade'))
     this.over()
     this.isOver = true
-    const shown = this.headers(controller, headers)
-    this.told(null, { statusCode: status, headers: shown, socket, opaque: this.options.opaque || null, context: this.context })
+    const displayed = this.headers(controller, headers)
+    this.reported(null, { statusCode: status, headers: displayed, socket, opaque: this.options.opaque || null, context: this.context })
   }
 
   onResponseError (_: Exchange | null, error: Error): void {
     this.over()
     if (this.isOver) return
     this.isOver = true
-    queueMicrotask(() => { this.told(error, this.failed) })
+    queueMicrotask(() => { this.reported(error, this.failed) })
   }
 }
 

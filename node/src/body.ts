@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { isAnyArrayBuffer } from 'node:util/types'
 import { InvalidArgumentError, RequestAbortedError, RequestContentLengthMismatchError } from './errors'
 import { isFieldValue } from './head'
-import type { Border } from './ring'
+import type { Bridge } from './ring'
 
 /** Bytes that may be on their way to the connection before the source has to wait. */
 const AHEAD_BYTES_MAX = 256 * 1024
@@ -174,7 +174,7 @@ export class Upload {
 
   /** `isStrict`: more bytes than `length` are an error; else they are left out, with a warning. */
   constructor (
-    private readonly border: Border,
+    private readonly bridge: Bridge,
     private readonly sender: Sender,
     private readonly source: Source,
     private readonly length: number | null,
@@ -211,7 +211,7 @@ export class Upload {
       this.end()
     } catch (error) {
       if (this.stopped) return
-      this.border.fail(this.sender.number)
+      this.bridge.fail(this.sender.number)
       this.sender.onSourceFailed(this.failureOf(error as Error))
     }
   }
@@ -233,7 +233,7 @@ export class Upload {
   private end (): void {
     if (this.isWhole) return
     this.isWhole = true
-    this.border.end(this.sender.number)
+    this.bridge.end(this.sender.number)
     this.sender.onAllSent()
   }
 
@@ -244,7 +244,7 @@ export class Upload {
       mustHave(chunk, length)
       const piece = chunk.subarray(at, at + PIECE_BYTES_MAX)
       this.ahead += piece.length
-      this.border.piece(this.sender.number, piece)
+      this.bridge.piece(this.sender.number, piece)
       this.sender.onSent(piece)
       while (this.ahead > AHEAD_BYTES_MAX && !this.stopped) {
         await new Promise<void>(resolve => { this.wake = resolve })

@@ -88,11 +88,11 @@ export function buildConnector (options: BuildOptions = {}): Connector {
     const limit = timeout ?? TIMEOUT_MS
     const timer = limit > 0 ? setTimeout(() => { socket.destroy(late(asked, limit)) }, limit) : undefined
     let isAnswered = false
-    const answer = (say: () => void): void => {
+    const answer = (report: () => void): void => {
       clearTimeout(timer)
       if (isAnswered) return
       isAnswered = true
-      say()
+      report()
     }
     socket.setNoDelay(true)
     socket.once(isSecure ? 'secureConnect' : 'connect', () => { answer(() => { callback(null, socket) }) })

@@ -23,7 +23,7 @@ export function isWatched (): boolean {
  * per field. */
 export interface Unsent { head: string; length: number | null }
 
-interface Asked {
+interface RequestFacts {
   origin?: string | URL
   body?: unknown
   idempotent?: boolean
@@ -34,7 +34,7 @@ interface Asked {
 }
 
 /** A request as undici's channels show it. */
-export class Shown {
+export class PublishedRequest {
   readonly origin: string
   readonly protocol: string
   readonly method: string
@@ -51,7 +51,7 @@ export class Shown {
   completed = false
   aborted = false
 
-  constructor (origin: string, asked: Asked, unsent: Unsent) {
+  constructor (origin: string, asked: RequestFacts, unsent: Unsent) {
     const [method, path, host, ...fields] = unsent.head.split('\0')
     this.origin = origin
     this.protocol = origin.slice(0, origin.indexOf(':') + 1)
@@ -79,13 +79,13 @@ export class Shown {
 
 /** Publishes the events of one request. */
 export class Trace {
-  private readonly request: Shown
+  private readonly request: PublishedRequest
   /** Events that wait until the request is on a connection. */
   private held: (() => void)[] | null = []
 
   /** Shows the request, whose head gets what subscribers add. */
-  constructor (origin: string, asked: Asked, unsent: Unsent) {
-    this.request = new Shown(origin, asked, unsent)
+  constructor (origin: string, asked: RequestFacts, unsent: Unsent) {
+    this.request = new PublishedRequest(origin, asked, unsent)
     created.publish({ request: this.request })
     const { method, path, host, headers } = this.request
     unsent.head = textOf(method, path, host, headers.map(part => `\0${part}`).join(''), headers.length / 2)
@@ -101,17 +101,17 @@ export class Trace {
     }
     const { held } = this
     this.held = null
-    for (const say of held ?? []) say()
+    for (const report of held ?? []) report()
   }
 
   onSent (chunk: Buffer): void {
-    if (chunkSent.hasSubscribers) this.say(() => { chunkSent.publish({ request: this.request, chunk }) })
+    if (chunkSent.hasSubscribers) this.report(() => { chunkSent.publish({ request: this.request, chunk }) })
   }
 
-  onAllSent (): void { this.say(() => { bodySent.publish({ request: this.request }) }) }
+  onAllSent (): void { this.report(() => { bodySent.publish({ request: this.request }) }) }
 
   /** Publishes an event of the body, which comes behind those of the head. */
-  private say (what: () => void): void {
+  private report (what: () => void): void {
     if (this.held === null) what()
     else this.held.push(what)
   }

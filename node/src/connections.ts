@@ -6,7 +6,7 @@ import type { EventEmitter } from 'node:events'
 import { isIP } from 'node:net'
 import type { Dialer } from './dial'
 import { errorOf, InformationalError, InvalidArgumentError, keepOwnError, NotSupportedError } from './errors'
-import type { Border, Failure, Hearer } from './ring'
+import type { Bridge, Failure, ConnectionListener } from './ring'
 import { theStreams } from './streams'
 
 const opening = channel('undici:client:beforeConnect')
@@ -18,7 +18,7 @@ const proxied = channel('undici:proxy:connected')
 interface End { address: string; port: number; family: string }
 
 /** A connection event of the engine (connections.rs). */
-interface News {
+interface ConnectionEvent {
   event: 'opening' | 'opened' | 'failed' | 'answered' | 'closed'
   origin: string
   serverName: string | null
@@ -47,14 +47,14 @@ export class Connection {
   readonly encrypted: boolean
   destroyed = false
 
-  constructor (news: News, readonly servername: string | undefined, isSecure: boolean) {
-    this.remoteAddress = news.remote?.address
-    this.remotePort = news.remote?.port
-    this.remoteFamily = news.remote?.family
-    this.localAddress = news.local?.address
-    this.localPort = news.local?.port
-    this.localFamily = news.local?.family
-    this.alpnProtocol = news.alpn ?? (news.version === 'h2' ? 'h2' : false)
+  constructor (events: ConnectionEvent, readonly servername: string | undefined, isSecure: boolean) {
+    this.remoteAddress = events.remote?.address
+    this.remotePort = events.remote?.port
+    this.remoteFamily = events.remote?.family
+    this.localAddress = events.local?.address
+    this.localPort = events.local?.port
+    this.localFamily = events.local?.family
+    this.alpnProtocol = events.alpn ?? (events.version === 'h2' ? 'h2' : false)
     this.encrypted = isSecure
   }
 
@@ -68,7 +68,7 @@ export class Connection {
 export type Owner = EventEmitter & { readonly origin: URL | null; readonly stats: { origins: { origin: string }[] } }
 
 /** Where an Agent keeps the connections of one origin: undici has a Pool there. */
-export class Place {
+export class OriginEntry {
   constructor (readonly origin: string, private readonly agent: Owner) {}
   /** The Agent's statistics of it. */
   get stats (): object | undefined { return this.agent.stats.origins.find(({ origin }) => origin === this.origin) }
@@ -93,17 +93,17 @@ function connector (): never {
 const listened = new Set<Connections>()
 const EVENTS = ['connect', 'disconnect', 'connectionError', 'drain', 'ping']
 
-export class Connections implements Hearer {
+export class Connections implements ConnectionListener {
   private readonly open = new Map<number, Connection>()
   /** Connections opened after the dispatcher was closed; they emit no events. */
   private readonly late = new Set<number>()
   /** An Agent's, by origin. */
-  private readonly places = new Map<string, Place>()
+  private readonly places = new Map<string, OriginEntry>()
   private attempts = 0
   private onEmpty: (() => void) | null = null
 
   constructor (
-    private readonly border: Border,
+    private readonly bridge: Bridge,
     private readonly dispatcher: Owner,
     private readonly isClient: boolean,
     private readonly localAddress: string | null,
@@ -128,65 +128,65 @@ export class Connections implements Hearer {
     if (this.open.size + this.late.size + this.attempts === 0) this.onEmpty?.()
   }
 
-  onNews (text: string): void {
-    const news = JSON.parse(text) as News
-    if (news.event === 'opening') this.attempts++
-    if (news.event === 'opened' || news.event === 'failed') this.attempts--
-    this.hear(news, new URL(news.origin))
+  onConnectionEvents (text: string): void {
+    const events = JSON.parse(text) as ConnectionEvent
+    if (events.event === 'opening') this.attempts++
+    if (events.event === 'opened' || events.event === 'failed') this.attempts--
+    this.onConnectionEvent(events, new URL(events.origin))
     this.settle()
   }
 
-  private hear (news: News, url: URL): void {
-    switch (news.event) {
+  private onConnectionEvent (events: ConnectionEvent, url: URL): void {
+    switch (events.event) {
       case 'opening':
-        if (opening.hasSubscribers) opening.publish({ connectParams: this.paramsOf(news, url), connector: this.dialer?.connector ?? connector })
+        if (opening.hasSubscribers) opening.publish({ connectParams: this.paramsOf(events, url), connector: this.dialer?.connector ?? connector })
         return
-      case 'opened': return this.onOpened(news, url)
-      case 'failed': return this.onFailed(news, url)
+      case 'opened': return this.onOpened(events, url)
+      case 'failed': return this.onFailed(events, url)
       case 'answered':
-        this.dispatcher.emit('ping', news.ms)
+        this.dispatcher.emit('ping', events.ms)
         return
-      case 'closed': return this.onClosed(news, url)
+      case 'closed': return this.onClosed(events, url)
     }
   }
 
-  private onOpened (news: News, url: URL): void {
+  private onOpened (events: ConnectionEvent, url: URL): void {
     if (this.onEmpty !== null) {
-      this.late.add(news.number!)
+      this.late.add(events.number!)
       return
     }
     const isSecure = url.protocol === 'https:'
-    const servername = isSecure ? news.serverName ?? hostnameOf(url) : undefined
-    const connection = new Connection(news, servername, isSecure)
-    this.open.set(news.number!, connection)
+    const servername = isSecure ? events.serverName ?? hostnameOf(url) : undefined
+    const connection = new Connection(events, servername, isSecure)
+    this.open.set(events.number!, connection)
     if (EVENTS.some(event => this.dispatcher.listenerCount(event) > 0)) listened.add(this)
-    const connectParams = this.paramsOf(news, url)
-    if (news.proxied && proxied.hasSubscribers) proxied.publish({ socket: connection, connectParams })
-    if (opened.hasSubscribers) opened.publish({ connectParams, connector: this.dialer?.connector ?? connector, socket: news.stream ? theStreams().streamOf(news.stream) ?? connection : connection })
+    const connectParams = this.paramsOf(events, url)
+    if (events.proxied && proxied.hasSubscribers) proxied.publish({ socket: connection, connectParams })
+    if (opened.hasSubscribers) opened.publish({ connectParams, connector: this.dialer?.connector ?? connector, socket: events.stream ? theStreams().streamOf(events.stream) ?? connection : connection })
     this.dispatcher.emit('connect', url, this.targets(url, connection))
   }
 
-  private onFailed (news: News, url: URL): void {
+  private onFailed (events: ConnectionEvent, url: URL): void {
     if (this.onEmpty !== null) return
-    const error = errorOf(news.error!, false)
-    if (failed.hasSubscribers) failed.publish({ connectParams: this.paramsOf(news, url), connector: this.dialer?.connector ?? connector, error })
-    const connection = new Connection(news, undefined, url.protocol === 'https:')
+    const error = errorOf(events.error!, false)
+    if (failed.hasSubscribers) failed.publish({ connectParams: this.paramsOf(events, url), connector: this.dialer?.connector ?? connector, error })
+    const connection = new Connection(events, undefined, url.protocol === 'https:')
     connection.destroyed = true
     const targets = this.targets(url, connection)
     // The requests that fail with it come first, as with undici.
     queueMicrotask(() => { this.dispatcher.emit('connectionError', url, targets, error) })
   }
 
-  private onClosed (news: News, url: URL): void {
-    if (this.late.delete(news.number!)) return
-    const connection = this.open.get(news.number!)
-    this.open.delete(news.number!)
+  private onClosed (events: ConnectionEvent, url: URL): void {
+    if (this.late.delete(events.number!)) return
+    const connection = this.open.get(events.number!)
+    this.open.delete(events.number!)
     if (this.open.size === 0) listened.delete(this)
     if (connection === undefined) return
     connection.destroyed = true
     const targets = this.targets(url, connection)
-    const { kind, message } = news.error!
-    const error = kind === 'cancelled' ? new InformationalError(message) : errorOf(news.error!, false)
+    const { kind, message } = events.error!
+    const error = kind === 'cancelled' ? new InformationalError(message) : errorOf(events.error!, false)
     queueMicrotask(() => { this.dispatcher.emit('disconnect', url, targets, error) })
   }
 
@@ -196,22 +196,22 @@ export class Connections implements Hearer {
    */
   private targets (url: URL, connection: Connection): object[] {
     const { dispatcher } = this
-    if (dispatcher.origin === null) return [dispatcher, this.place(url), connection]
+    if (dispatcher.origin === null) return [dispatcher, this.entry(url), connection]
     return this.isClient ? [dispatcher] : [dispatcher, connection]
   }
 
-  private place (url: URL): Place {
+  private entry (url: URL): OriginEntry {
     const known = this.places.get(url.origin)
     if (known !== undefined) return known
-    const made = new Place(url.origin, this.dispatcher)
+    const made = new OriginEntry(url.origin, this.dispatcher)
     this.places.set(url.origin, made)
     return made
   }
 
-  private paramsOf (news: News, url: URL): object {
+  private paramsOf (events: ConnectionEvent, url: URL): object {
     const { host, protocol, port } = url
-    const servername = protocol === 'https:' ? news.serverName : null
-    return { host, hostname: hostnameOf(url), protocol, port, version: news.version, servername, localAddress: this.localAddress }
+    const servername = protocol === 'https:' ? events.serverName : null
+    return { host, hostname: hostnameOf(url), protocol, port, version: events.version, servername, localAddress: this.localAddress }
   }
 
   onDial (ticket: number, text: string): void { this.dialer!.dial(ticket, text) }
@@ -223,13 +223,13 @@ export class Connections implements Hearer {
       if (isAnswered) return
       isAnswered = true
       if (error !== null) keepOwnError(`lookup ${ticket}`, error)
-      const say = (addresses: string[] | null): void => { this.border.ask('lookedUp', { ticket, addresses }) }
+      const report = (addresses: string[] | null): void => { this.bridge.ask('lookedUp', { ticket, addresses }) }
       try {
-        say(addresses)
+        report(addresses)
       } catch (failure) {
         // The attempt waits for an answer of some kind.
         keepOwnError(`lookup ${ticket}`, errorOf(failure as Failure, false))
-        say(null)
+        report(null)
       }
     }
     try {

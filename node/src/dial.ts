@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { errorOf, InvalidArgumentError, keepOwnError } from './errors'
-import type { Border, Failure } from './ring'
+import type { Bridge, Failure } from './ring'
 import { isDuplex, theStreams, type Carried } from './streams'
 
 /** The arguments of a connector. */
@@ -50,7 +50,7 @@ interface Question { origin: string; serverName: string | null; isHttp1: boolean
 /** Has one dispatcher's connector make its connections. */
 export class Dialer {
   /** `h2c`: `http:` is HTTP/2 by prior knowledge, where the stream does not say what it is. */
-  constructor (private readonly border: Border, readonly connector: Connector, private readonly extras: Extras, private readonly h2c: boolean) {}
+  constructor (private readonly bridge: Bridge, readonly connector: Connector, private readonly extras: Extras, private readonly h2c: boolean) {}
 
   /** Answers the engine's question, once. */
   dial (ticket: number, text: string): void {
@@ -83,7 +83,7 @@ export class Dialer {
     try {
       // Requests hold the process, and a connection that idles does not.
       stream.unref?.()
-      if (this.border.ask('dialed', { ticket, stream: described })) return carrier.begin()
+      if (this.bridge.ask('dialed', { ticket, stream: described })) return carrier.begin()
       carrier.refuse()
     } catch (failure) {
       carrier.refuse()
@@ -93,7 +93,7 @@ export class Dialer {
 
   private fail (ticket: number, error: Error): void {
     keepOwnError(`dial ${ticket}`, error)
-    this.border.ask('dialed', { ticket })
+    this.bridge.ask('dialed', { ticket })
   }
 }
 

@@ -11,7 +11,7 @@ import { isWatched, Trace } from './channels'
 import { ClientDestroyedError, errorOf, InformationalError, InvalidArgumentError } from './errors'
 import { checkHandler, Exchange, isNew, type Handler, type NewHandler, type OldHandler } from './exchange'
 import { forInterceptors } from './handler'
-import { Lane, type RequestExtras, type Told } from './lane'
+import { DirectRequest, type RequestExtras, type AnswerCallback } from './direct_request'
 import { check, type Options, type Way } from './options'
 import { onStream, prepare, type DispatchOptions, type Made } from './prepare'
 import { SubmissionFlag } from './codes'
@@ -26,17 +26,17 @@ export type Interceptor = (dispatch: Dispatch, origin?: string | null) => Dispat
 export type AnyInterceptor = (dispatch: any, origin?: any) => (options: any, handler: any) => boolean
 type Callback = (error: Error | null, data: null) => void
 
-function submit (state: State, exchange: Exchange | Lane, made: Made): void {
+function submit (state: State, exchange: Exchange | DirectRequest, made: Made): void {
   const { target, head, body, headersTimeout, bodyTimeout, flags } = made
   exchange.isForwarded = target.isForwarded
-  state.border.submit(exchange, target.number, head, body, headersTimeout, bodyTimeout, flags)
+  state.bridge.submit(exchange, target.number, head, body, headersTimeout, bodyTimeout, flags)
   if (exchange.number === 0) return
   if (made.upload === null) {
     if (Buffer.isBuffer(made.body)) exchange.onSent(made.body)
     return exchange.onAllSent()
   }
   // It runs when the request starts on a connection (`onStarted`).
-  exchange.upload = new Upload(state.border, exchange, made.upload, made.length, state.checked.strictContentLength)
+  exchange.upload = new Upload(state.bridge, exchange, made.upload, made.length, state.checked.strictContentLength)
 }
 
 /**
@@ -129,7 +129,7 @@ export abstract class Dispatcher extends EventEmitter {
   async warmUp (origin: string | URL, count = 1): Promise<number> {
     const state = this[kState]
     try {
-      return await state.border.askLater('warmUp', { client: state.client, url: String(origin), count }) as number
+      return await state.bridge.askLater('warmUp', { client: state.client, url: String(origin), count }) as number
     } catch (failure) {
       throw errorOf(failure as Failure, false)
     }
@@ -160,7 +160,7 @@ export abstract class Dispatcher extends EventEmitter {
     const origin = this.originOf(options)
     const made = prepare(state, origin, options, handler)
     checkHandler(handler, Boolean(options.upgrade) || options.method === 'CONNECT')
-    const exchange = new Exchange(state.border, state, handler, options.method === 'CONNECT')
+    const exchange = new Exchange(state.bridge, state, handler, options.method === 'CONNECT')
     exchange.leavesHttp = made.body === 'tunnel'
     exchange.bodyBytesMax = state.checked.maxResponseSize
     if (isWatched()) exchange.trace = traced(origin, options, made)
@@ -179,26 +179,26 @@ export abstract class Dispatcher extends EventEmitter {
     return !state.isBusy
   }
 
-  /** `request` without a handler between; `told` is always called later, never from here. */
-  [kRequest] (options: DispatchOptions & RequestExtras, told: Told): boolean {
+  /** `request` without a handler between; `reported` is always called later, never from here. */
+  [kRequest] (options: DispatchOptions & RequestExtras, reported: AnswerCallback): boolean {
     const state = this[kState]
     if (state.mocks !== null || state.delegate !== null) return false
-    let lane: Lane
+    let directRequest: DirectRequest
     try {
       const { refusal } = state
       if (refusal !== null) throw refusal
       const origin = this.originOf(options)
       const made = prepare(state, origin, options, null)
-      lane = new Lane(state.border, state, told, options)
-      lane.bodyBytesMax = state.checked.maxResponseSize
-      if (isWatched()) lane.trace = traced(origin, options, made)
-      state.exchanges.add(lane)
-      if (isStream(options.body)) watch(options.body, lane)
-      if (lane.start()) submit(state, lane, made)
+      directRequest = new DirectRequest(state.bridge, state, reported, options)
+      directRequest.bodyBytesMax = state.checked.maxResponseSize
+      if (isWatched()) directRequest.trace = traced(origin, options, made)
+      state.exchanges.add(directRequest)
+      if (isStream(options.body)) watch(options.body, directRequest)
+      if (directRequest.start()) submit(state, directRequest, made)
       if (state.exchanges.size >= state.ceiling) state.isBusy = true
     } catch (error) {
       if (isStream(options?.body)) endStream(options.body, error as Error)
-      queueMicrotask(() => { told(error as Error, { opaque: options.opaque || null } as never) })
+      queueMicrotask(() => { reported(error as Error, { opaque: options.opaque || null } as never) })
     }
     return true
   }
@@ -208,8 +208,8 @@ export abstract class Dispatcher extends EventEmitter {
    * `errors`. With a callback it returns undefined.
    */
   request (options: RequestOptions): Promise<Answer>
-  request (options: RequestOptions, callback: Told): void
-  request (options: RequestOptions, callback?: Told): Promise<Answer> | undefined {
+  request (options: RequestOptions, callback: AnswerCallback): void
+  request (options: RequestOptions, callback?: AnswerCallback): Promise<Answer> | undefined {
     return request(this, options, callback)
   }
 
@@ -407,7 +407,7 @@ function refuse (handler: Handler, error: Error): boolean {
 }
 
 /** A source that fails before it is read fails the exchange. */
-function watch (body: Readable, exchange: Exchange | Lane): void {
+function watch (body: Readable, exchange: Exchange | DirectRequest): void {
   body.once('error', error => { exchange.abort(error) })
 }
 

@@ -5,7 +5,7 @@ import { constants } from 'node:os'
 import type { Failure } from './ring'
 
 /** Fields of every error beside its code. */
-export interface Told {
+export interface FailureFacts {
   /** Each connection that the request was on, and how it ended there. */
   attempts?: { connection: number; ended: string }[] | undefined
   /** Whether the request, or a part of it, was on a connection when it failed. */
@@ -23,9 +23,9 @@ export interface SocketInfo {
   remoteFamily?: string | undefined
 }
 
-export class TrunklineError extends Error implements Told {
+export class TrunklineError extends Error implements FailureFacts {
   code: string
-  attempts?: Told['attempts'] | undefined
+  attempts?: FailureFacts['attempts'] | undefined
   wasSent?: boolean | undefined
   waitReason?: string | null | undefined
   /** Of a SocketError: the connection's addresses, where they are known. */

@@ -10,8 +10,8 @@ import { UNKNOWN, type Connection } from './connections'
 import { markForUndici, StreamTunnel, Tunnel } from './tunnel'
 import { errorOf, InvalidArgumentError, PROXY_WANTS_CREDENTIALS, RequestAbortedError, ResponseExceededMaxSizeError } from './errors'
 import { fieldsObject, fieldsOf, rawFields, type Fields } from './head'
-import type { Held } from './open'
-import type { Border, Ears, Failure } from './ring'
+import type { Tracked } from './open'
+import type { Bridge, ExchangeCallbacks, Failure } from './ring'
 
 /** A handler of undici 8 and Node 26, and an interceptor since undici 7. */
 export interface NewHandler {
@@ -96,9 +96,9 @@ export interface Owner {
   connection: (number: number) => Connection
 }
 
-export class Exchange implements Ears, Held {
+export class Exchange implements ExchangeCallbacks, Tracked {
   number = 0
-  place = 0
+  index = 0
   upload: Upload | null = null
   /** Set while a diagnostics channel has subscribers. */
   trace: Trace | null = null
@@ -137,7 +137,7 @@ export class Exchange implements Ears, Held {
   private held: (Buffer | null)[] = NOTHING
 
   constructor (
-    readonly border: Border,
+    readonly bridge: Bridge,
     readonly owner: Owner,
     readonly handler: Handler,
     private readonly isConnect = false
@@ -178,7 +178,7 @@ export class Exchange implements Ears, Held {
   /** Ends it from our side. `aborted` stays what the handler made of it: retries ask for it. */
   private giveUp (error: Error): void {
     if (this.isOver) return
-    if (this.number !== 0) this.border.cancel(this.number)
+    if (this.number !== 0) this.bridge.cancel(this.number)
     this.fail(error)
   }
 
@@ -243,7 +243,7 @@ export class Exchange implements Ears, Held {
   private openTunnel (status: number, fields: string): void {
     this.hasResponse = true
     this.headText = fields
-    const tunnel = this.isOnStream ? new StreamTunnel(this.border, this) : new Tunnel(this.border, this)
+    const tunnel = this.isOnStream ? new StreamTunnel(this.bridge, this) : new Tunnel(this.bridge, this)
     this.tunnel = tunnel
     if (this.isOnStream && this.handler.constructor?.name === 'UpgradeHandler') markForUndici(tunnel)
     if (this.isOnStream) this.proveKey()
@@ -299,7 +299,7 @@ export class Exchange implements Ears, Held {
     this.trace?.onReceived(chunk)
     if (this.isPaused || this.isHolding) return this.hold(chunk)
     this.give(chunk)
-    if (credit && this.number !== 0) this.border.take(this.number, chunk.length)
+    if (credit && this.number !== 0) this.bridge.take(this.number, chunk.length)
   }
 
   onEnd (trailers: string): void {
@@ -346,7 +346,7 @@ export class Exchange implements Ears, Held {
         break
       }
       this.guard(this.give, chunk)
-      if (this.number !== 0) this.border.take(this.number, chunk.length)
+      if (this.number !== 0) this.bridge.take(this.number, chunk.length)
     }
     this.isDelivering = false
   }
@@ -393,18 +393,18 @@ export class Exchange implements Ears, Held {
 
   onSent (chunk: Buffer): void {
     this.trace?.onSent(chunk)
-    if (this.handler.onBodySent !== undefined) this.guard(this.tellSent, chunk)
+    if (this.handler.onBodySent !== undefined) this.guard(this.reportSent, chunk)
   }
 
   onAllSent (): void {
     if (this.hasSent) return
     this.hasSent = true
     this.trace?.onAllSent()
-    if (this.handler.onRequestSent !== undefined) this.guard(this.tellAllSent)
+    if (this.handler.onRequestSent !== undefined) this.guard(this.reportAllSent)
   }
 
-  private tellSent (chunk: Buffer): void { this.handler.onBodySent?.(chunk) }
-  private tellAllSent (): void { this.handler.onRequestSent?.() }
+  private reportSent (chunk: Buffer): void { this.handler.onBodySent?.(chunk) }
+  private reportAllSent (): void { this.handler.onRequestSent?.() }
 
   onSourceFailed (error: Error): void { this.giveUp(error) }
 
@@ -416,11 +416,11 @@ export class Exchange implements Ears, Held {
     this.settle(error)
     // The caller that aborts needs no error: undici's fetch has no listener then.
     if (this.tunnel !== null) this.tunnel.break(this.isAborted ? null : error)
-    else this.run(this.tellError, error)
+    else this.run(this.reportError, error)
     this.leave()
   }
 
-  private tellError (error: Error): void {
+  private reportError (error: Error): void {
     if (this.isNew) (this.handler as NewHandler).onResponseError?.(this, error)
     else (this.handler as OldHandler).onError?.(error)
   }

@@ -128,14 +128,14 @@ export class Head {
       if (BAD_VALUE.test(value)) throw new InvalidArgumentError(`invalid ${key} header`)
       name.good = value
     }
-    if (name.rule !== Rule.None && !this.heed(key, name, value)) return
+    if (name.rule !== Rule.None && !this.apply(key, name, value)) return
     // HTTP/1.1 carries it as it is spelled.
     this.fields += '\0' + key + '\0' + value
     this.count++
   }
 
   /** A field with a rule of its own; true: it is passed on. */
-  private heed (key: string, name: Name, value: string): boolean {
+  private apply (key: string, name: Name, value: string): boolean {
     switch (name.rule) {
       case Rule.Host:
         if (this.host !== null) throw new InvalidArgumentError('duplicate host header')

@@ -7,7 +7,7 @@ import { checkMethod, checkPath, expectsBody, headOf, isFieldValue, textOf, with
 import { isNew, type Handler } from './exchange'
 import { time, type Checked } from './options'
 import { SubmissionFlag } from './codes'
-import { type Given } from './ring'
+import { type WireBody } from './ring'
 import type { State, Target } from './state'
 
 /** The options of `dispatch`. */
@@ -82,7 +82,7 @@ export interface Made {
   target: Target
   /** `method\0path\0authority` and `\0name\0value` per field. */
   head: string
-  body: Given
+  body: WireBody
   upload: Source | null
   length: number | null
   headersTimeout: number
@@ -265,8 +265,8 @@ const HAS_OWN_LENGTH = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT'])
 /** The value of the content-length field; null: there is none. */
 function lengthOf (head: Head, body: RequestBody, method: string, isStrict: boolean): number | null {
   const own = body === null ? 0 : 'pieces' in body ? body.length : body.length
-  const said = head.contentLength
-  if (said !== null && own !== null && own !== said) {
+  const printed = head.contentLength
+  if (printed !== null && own !== null && own !== printed) {
     // HEAD, GET and their like may say the length of what they would have, as with undici.
     if (!HAS_OWN_LENGTH.has(method)) {
       if (isStrict) throw new RequestContentLengthMismatchError()
@@ -274,6 +274,6 @@ function lengthOf (head: Head, body: RequestBody, method: string, isStrict: bool
     }
     return own === 0 && !expectsBody(method) ? null : own
   }
-  const length = said ?? own
+  const length = printed ?? own
   return length === 0 && !expectsBody(method) ? null : length
 }

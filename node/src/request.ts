@@ -4,7 +4,7 @@ import type { Answer } from './answer'
 import { request as requestOn, type AnyDispatcher, type Dispatching, type RequestOptions } from './api'
 import { Agent } from './client'
 import { InvalidArgumentError } from './errors'
-import type { Told } from './lane'
+import type { AnswerCallback } from './direct_request'
 
 export type UrlOptions = Omit<RequestOptions, 'path' | 'origin'> & { dispatcher?: AnyDispatcher | undefined }
 
@@ -31,8 +31,8 @@ let agent: Agent | undefined
 
 /** A response, its body to be read. A POST where there is a body and no method. */
 export function request (url: string | URL, options?: UrlOptions): Promise<Answer>
-export function request (url: string | URL, options: UrlOptions, callback: Told): void
-export function request (url: string | URL, options: UrlOptions = {}, callback?: Told): Promise<Answer> | undefined {
+export function request (url: string | URL, options: UrlOptions, callback: AnswerCallback): void
+export function request (url: string | URL, options: UrlOptions = {}, callback?: AnswerCallback): Promise<Answer> | undefined {
   let parts: { origin: string; path: string }
   try {
     parts = partsOf(url)

@@ -46,7 +46,7 @@ export const ENDED_FAILURE: Failure = {
 }
 
 /** The callbacks of an exchange. */
-export interface Ears {
+export interface ExchangeCallbacks {
   /** Its number at the border; 0 before it is submitted and after it is over. */
   number: number
   /** It starts on this connection; only if it is `WATCHED`. */
@@ -56,7 +56,7 @@ export interface Ears {
   /** The final head and all that follows it: a body, or none. */
   onWhole: (status: number, fields: string, reason: string, body: Buffer | undefined, version: number) => void
   onInterim: (status: number, fields: string, reason: string) => void
-  /** A piece of the body. `credit`: its bytes are to be taken (`Border.take`). */
+  /** A piece of the body. `credit`: its bytes are to be taken (`Bridge.take`). */
   onData: (chunk: Buffer, credit: boolean) => void
   onEnd: (trailers: string) => void
   onFailed: (failure: Failure) => void
@@ -67,9 +67,9 @@ export interface Ears {
 }
 
 /** The callbacks of a client beside its exchanges. */
-export interface Hearer {
+export interface ConnectionListener {
   /** Of its connections: a JSON text (connections.rs). */
-  onNews: (text: string) => void
+  onConnectionEvents: (text: string) => void
   /** A name is to be looked up: a JSON text (lookup.rs). */
   onLookup: (ticket: number, text: string) => void
   /** A connection is to be made: a JSON text (dial.rs). */
@@ -77,9 +77,9 @@ export interface Hearer {
 }
 
 /** How a request's body is given. */
-export type Given = Buffer | 'streaming' | 'tunnel' | null
+export type WireBody = Buffer | 'streaming' | 'tunnel' | null
 
-/** The channel's other half, for servers (`server/border.ts`), which takes its own completions. */
+/** The channel's other half, for servers (`server/bridge.ts`), which takes its own completions. */
 export interface ServerHalf {
   /** The entry at `at` of the completions. */
   complete: (code: Completion, at: number) => void
@@ -93,7 +93,7 @@ export interface StreamHalf extends ServerHalf {
   beforeFlush: () => void
 }
 
-export class Border {
+export class Bridge {
   /** The half for servers, once there is one. */
   servers: ServerHalf | null = null
   /** The half for streams, once there is one. */
@@ -121,13 +121,13 @@ export class Border {
   /** Submissions that found no room, in order. */
   private backlog: (() => boolean)[] = []
   /** By number; 0 is unused. */
-  private readonly ears: (Ears | undefined)[] = [undefined]
+  private readonly callbacks: (ExchangeCallbacks | undefined)[] = [undefined]
   private readonly free: number[] = []
   private active = 0
   private readonly answers = new Map<number, (text: string) => void>()
   /** By the client's number. Weak, so that a dispatcher that its user has dropped is collected; what is under way
    * holds it. */
-  private readonly hearers = new Map<number, WeakRef<Hearer>>()
+  private readonly listeners = new Map<number, WeakRef<ConnectionListener>>()
   private readonly dropped = new FinalizationRegistry<number>(client => { this.forget(client) })
   private tickets = 0
   private slab = freshSlab()
@@ -156,20 +156,20 @@ export class Border {
   }
 
   /** Registers the callbacks of the client with this number, until it is removed or collected. */
-  listen (client: number, hearer: Hearer): void {
-    this.hearers.set(client, new WeakRef(hearer))
-    this.dropped.register(hearer, client, hearer)
+  listen (client: number, listener: ConnectionListener): void {
+    this.listeners.set(client, new WeakRef(listener))
+    this.dropped.register(listener, client, listener)
   }
 
   /** Removes the callbacks of a client. */
-  unlisten (client: number, hearer: Hearer): void {
-    this.hearers.delete(client)
-    this.dropped.unregister(hearer)
+  unlisten (client: number, listener: ConnectionListener): void {
+    this.listeners.delete(client)
+    this.dropped.unregister(listener)
   }
 
   /** Ends the client of a dispatcher that was dropped without its end: its connections are idle. */
   private forget (client: number): void {
-    this.hearers.delete(client)
+    this.listeners.delete(client)
     if (!this.hasEnded) apart(() => { this.ask('shutDown', { client }) })
   }
 
@@ -191,15 +191,15 @@ export class Border {
   }
 
   /** Submits a request. Its head is `method\0path\0authority` and `\0name\0value` per field. */
-  submit (ears: Ears, origin: number, head: string, body: Given, headersTimeout: number, bodyTimeout: number, flags = 0): void {
-    if (this.hasEnded) return queueMicrotask(() => { ears.onFailed(ENDED_FAILURE) })
+  submit (callbacks: ExchangeCallbacks, origin: number, head: string, body: WireBody, headersTimeout: number, bodyTimeout: number, flags = 0): void {
+    if (this.hasEnded) return queueMicrotask(() => { callbacks.onFailed(ENDED_FAILURE) })
     if (head.length > HEAD_BYTES_MAX) {
       const message = `the request's head has ${head.length} bytes; it must have at most ${HEAD_BYTES_MAX}`
-      return ears.onFailed({ kind: 'config', message })
+      return callbacks.onFailed({ kind: 'config', message })
     }
-    const number = this.free.pop() ?? this.ears.length
-    this.ears[number] = ears
-    ears.number = number
+    const number = this.free.pop() ?? this.callbacks.length
+    this.callbacks[number] = callbacks
+    callbacks.number = number
     this.hold()
     if (!this.isFull && this.writeRequest(number, origin, head, body, headersTimeout, bodyTimeout, flags)) return this.wrote()
     // Until there is room the body may be changed, or transferred away.
@@ -207,7 +207,7 @@ export class Border {
     this.defer(() => this.writeRequest(number, origin, head, own, headersTimeout, bodyTimeout, flags))
   }
 
-  private writeRequest (number: number, origin: number, head: string, body: Given, headersTimeout: number, bodyTimeout: number, flags: number): boolean {
+  private writeRequest (number: number, origin: number, head: string, body: WireBody, headersTimeout: number, bodyTimeout: number, flags: number): boolean {
     const inline = typeof body === 'object' && body !== null && body.length < BY_REFERENCE_BYTES_MIN ? body : undefined
     const length = head.length + (inline === undefined ? 0 : inline.length)
     const position = this.room(length)
@@ -393,11 +393,11 @@ export class Border {
     this.hasEnded = true
     this.backlog = []
     for (const answer of this.answers.values()) answer(JSON.stringify({ error: ENDED_FAILURE }))
-    for (const ears of this.ears.splice(1)) {
-      if (ears === undefined) continue
-      ears.number = 0
+    for (const callbacks of this.callbacks.splice(1)) {
+      if (callbacks === undefined) continue
+      callbacks.number = 0
       this.release()
-      apart(() => { ears.onFailed(ENDED_FAILURE) })
+      apart(() => { callbacks.onFailed(ENDED_FAILURE) })
     }
     this.servers?.endAll()
     this.streams?.endAll()
@@ -415,34 +415,34 @@ export class Border {
     if (code >= Completion.Request) return this.servers!.complete(code, at)
     switch (code) {
       case Completion.Answer: return this.answers.get(number)?.(this.utf8(position, length))
-      case Completion.ConnectionEvent: return this.hearers.get(number)?.deref()?.onNews(this.utf8(position, length))
-      case Completion.Lookup: return this.hearers.get(completions[at + LookupWord.Client]!)?.deref()?.onLookup(number, this.utf8(position, length))
+      case Completion.ConnectionEvent: return this.listeners.get(number)?.deref()?.onConnectionEvents(this.utf8(position, length))
+      case Completion.Lookup: return this.listeners.get(completions[at + LookupWord.Client]!)?.deref()?.onLookup(number, this.utf8(position, length))
     }
     if (code === Completion.Dial) {
-      const hearer = this.hearers.get(completions[at + DialWord.Client]!)?.deref()
+      const listener = this.listeners.get(completions[at + DialWord.Client]!)?.deref()
       const text = this.utf8(position, length)
-      if (hearer !== undefined) return hearer.onDial(number, text)
+      if (listener !== undefined) return listener.onDial(number, text)
       return void this.ask('dialed', { ticket: number })
     }
-    const ears = this.ears[number]
-    if (ears === undefined) return this.skip(position, length)
+    const callbacks = this.callbacks[number]
+    if (callbacks === undefined) return this.skip(position, length)
     if (word0 & CompletionFlag.Last) {
-      ears.number = 0
-      this.ears[number] = undefined
+      callbacks.number = 0
+      this.callbacks[number] = undefined
       this.free.push(number)
       this.release()
     }
     switch (code) {
-      case Completion.Response: return this.completeResponse(ears, word0, at, position, length)
+      case Completion.Response: return this.completeResponse(callbacks, word0, at, position, length)
       case Completion.Data:
-        if (word0 & CompletionFlag.ByReference) return ears.onData(this.native.take(completions[at + DataWord.Body]!), true)
-        return ears.onData(this.copy(position, length), true)
-      case Completion.Ended: return ears.onEnd(this.text(position, length))
-      case Completion.Interim: return this.completeInterim(ears, at, position, length)
-      case Completion.Failed: return ears.onFailed(JSON.parse(this.utf8(position, length)) as Failure)
-      case Completion.Started: return ears.onStarted(completions[at + StartedWord.ConnectionHigh]! * 2 ** 32 + (completions[at + StartedWord.ConnectionLow]! >>> 0))
-      case Completion.Room: return ears.onRoom(completions[at + RoomWord.Bytes]!)
-      case Completion.Cancelled: return ears.onGone()
+        if (word0 & CompletionFlag.ByReference) return callbacks.onData(this.native.take(completions[at + DataWord.Body]!), true)
+        return callbacks.onData(this.copy(position, length), true)
+      case Completion.Ended: return callbacks.onEnd(this.text(position, length))
+      case Completion.Interim: return this.completeInterim(callbacks, at, position, length)
+      case Completion.Failed: return callbacks.onFailed(JSON.parse(this.utf8(position, length)) as Failure)
+      case Completion.Started: return callbacks.onStarted(completions[at + StartedWord.ConnectionHigh]! * 2 ** 32 + (completions[at + StartedWord.ConnectionLow]! >>> 0))
+      case Completion.Room: return callbacks.onRoom(completions[at + RoomWord.Bytes]!)
+      case Completion.Cancelled: return callbacks.onGone()
     }
   }
 
@@ -458,7 +458,7 @@ export class Border {
     }
   }
 
-  private completeResponse (ears: Ears, word0: number, at: number, position: number, length: number): void {
+  private completeResponse (callbacks: ExchangeCallbacks, word0: number, at: number, position: number, length: number): void {
     const { completions } = this
     let fields = this.text(position, length)
     const bodyWord = completions[at + ResponseWord.Body]!
@@ -473,16 +473,16 @@ export class Border {
       reason = fields.slice(0, own - 1)
       fields = fields.slice(own - 1)
     }
-    if ((word0 & CompletionFlag.Last) === 0) ears.onResponse(status, fields, reason, version)
-    else ears.onWhole(status, fields, reason, body, version)
+    if ((word0 & CompletionFlag.Last) === 0) callbacks.onResponse(status, fields, reason, version)
+    else callbacks.onWhole(status, fields, reason, body, version)
   }
 
-  private completeInterim (ears: Ears, at: number, position: number, length: number): void {
+  private completeInterim (callbacks: ExchangeCallbacks, at: number, position: number, length: number): void {
     const text = this.text(position, length)
     const status = this.completions[at + InterimWord.Status]!
     const own = this.completions[at + InterimWord.Reason]!
-    if (own === 0) ears.onInterim(status, text, STATUS_CODES[status] ?? '')
-    else ears.onInterim(status, text.slice(own - 1), text.slice(0, own - 1))
+    if (own === 0) callbacks.onInterim(status, text, STATUS_CODES[status] ?? '')
+    else callbacks.onInterim(status, text.slice(own - 1), text.slice(0, own - 1))
   }
 
   /** One string for a whole head. */
@@ -540,6 +540,6 @@ export function apart (call: () => void): void {
   }
 }
 
-let border: Border | undefined
+let bridge: Bridge | undefined
 /** This environment's border; made by the first dispatcher, so that importing does nothing. */
-export function theBorder (): Border { return (border ??= new Border()) }
+export function theBridge (): Bridge { return (bridge ??= new Bridge()) }

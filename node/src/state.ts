@@ -5,10 +5,10 @@ import { Dialer } from './dial'
 import { ClientClosedError, ClientDestroyedError, errorOf, MaxOriginsReachedError } from './errors'
 import type { Exchange } from './exchange'
 import type { Delegate } from './factory'
-import type { Lane } from './lane'
+import type { DirectRequest } from './direct_request'
 import { Open } from './open'
 import { originOf, type Checked } from './options'
-import { theBorder, type Border, type Failure } from './ring'
+import { theBridge, type Bridge, type Failure } from './ring'
 import { warnOfEnvironment } from './tls'
 import { dispatcherOf, type Mocks } from './undici'
 
@@ -30,7 +30,7 @@ export interface Target {
 type Callback = (error: Error | null, data: null) => void
 
 export class State {
-  readonly border: Border
+  readonly bridge: Bridge
   readonly client: number
   private readonly targets = new Map<string, Target>()
   private readonly origins = new Set<string>()
@@ -39,7 +39,7 @@ export class State {
   private lastOrigin = ''
   /** The one origin of a Client or a Pool, cached because a URL builds this text at each access. */
   ownOrigin: string | null = null
-  readonly exchanges = new Open<Exchange | Lane>()
+  readonly exchanges = new Open<Exchange | DirectRequest>()
   readonly connections: Connections
   /** The dispatchers that undici's MockAgent puts in front of origins, if any. */
   mocks: Mocks | null = null
@@ -53,13 +53,13 @@ export class State {
   private bound: number | undefined
 
   constructor (readonly dispatcher: Owner, readonly checked: Checked) {
-    this.border = theBorder()
+    this.bridge = theBridge()
     this.client = this.ask('client', checked.settings) as number
     const localAddress = checked.settings['localAddress'] as string | undefined
     const { connector, isClient, lookup } = checked
-    const dialer = connector === null ? null : new Dialer(this.border, connector.connect, connector.extras, connector.h2c)
-    this.connections = new Connections(this.border, dispatcher, isClient, connector?.extras.localAddress ?? localAddress ?? null, lookup, dialer)
-    this.border.listen(this.client, this.connections)
+    const dialer = connector === null ? null : new Dialer(this.bridge, connector.connect, connector.extras, connector.h2c)
+    this.connections = new Connections(this.bridge, dispatcher, isClient, connector?.extras.localAddress ?? localAddress ?? null, lookup, dialer)
+    this.bridge.listen(this.client, this.connections)
     // Certificates are large, and the engine has them now.
     delete checked.settings['tls']
   }
@@ -89,7 +89,7 @@ export class State {
   /** A cold call whose failure is an error. */
   ask (verb: string, question: object): unknown {
     try {
-      return this.border.ask(verb, question)
+      return this.bridge.ask(verb, question)
     } catch (failure) {
       throw errorOf(failure as Failure, false)
     }
@@ -122,7 +122,7 @@ export class State {
     return target
   }
 
-  onOver (exchange: Exchange | Lane): void {
+  onOver (exchange: Exchange | DirectRequest): void {
     this.exchanges.delete(exchange)
     if (this.isBusy && this.exchanges.size < this.ceiling) {
       this.isBusy = false
@@ -134,15 +134,15 @@ export class State {
   /** Nothing is under way, or nothing is to be: the connections go. */
   end (): void {
     if (this.onClosed === null && this.onDestroyed === null) return
-    this.border.ask('shutDown', { client: this.client })
-    this.connections.end(() => { this.border.unlisten(this.client, this.connections) })
+    this.bridge.ask('shutDown', { client: this.client })
+    this.connections.end(() => { this.bridge.unlisten(this.client, this.connections) })
     for (const mock of this.mocks?.values() ?? []) void dispatcherOf(mock).close()
     this.destroyed = true
-    const told = [...this.onClosed ?? [], ...this.onDestroyed ?? []]
+    const reported = [...this.onClosed ?? [], ...this.onDestroyed ?? []]
     this.onClosed = null
     this.onDestroyed = null
     // In the turn in which requests fail with it: callers that wait for those first can inspect
     // them then.
-    queueMicrotask(() => { for (const callback of told) callback(null, null) })
+    queueMicrotask(() => { for (const callback of reported) callback(null, null) })
   }
 }

@@ -7,7 +7,7 @@ import {
   Body, BY_REFERENCE_BYTES_MIN, Completion, CompletionFlag, EntryWord, STREAM_UNREAD_BYTES_MAX, StreamTakenWord, StreamWriteWord, writeMark,
   writeStreamEnd, writeStreamFail, writeStreamPiece, writeStreamTake
 } from './codes'
-import { theBorder, type Border, type StreamHalf } from './ring'
+import { theBridge, type Bridge, type StreamHalf } from './ring'
 
 /** How long a stream that the engine has dropped may refuse its remaining bytes, ms. */
 const LINGER_MS = 10_000
@@ -192,7 +192,7 @@ export class Streams implements StreamHalf {
   /** Something was submitted behind the mark. */
   private isBehind = false
 
-  constructor (readonly border: Border) { border.streams = this }
+  constructor (readonly bridge: Bridge) { bridge.streams = this }
 
   /** A carrier for `stream`, of which the engine does not know yet. */
   carry (stream: Carried): Carrier {
@@ -213,25 +213,25 @@ export class Streams implements StreamHalf {
   }
 
   beforeFlush (): void {
-    const { border } = this
+    const { bridge } = this
     if (this.bare === 0) return
-    if (this.isMarked || !border.hasEntry()) {
+    if (this.isMarked || !bridge.hasEntry()) {
       this.isBehind = true
       return
     }
     this.isMarked = true
-    border.hold()
-    writeMark(border, 0, 0)
+    bridge.hold()
+    writeMark(bridge, 0, 0)
   }
 
   private onRested (): void {
     if (this.isBehind) {
       this.isBehind = false
-      return this.border.submitEntry(() => { writeMark(this.border, 0, 0) })
+      return this.bridge.submitEntry(() => { writeMark(this.bridge, 0, 0) })
     }
     this.isMarked = false
     // Completions that it has caused are handed out behind this, and may cause more.
-    setImmediate(() => { this.border.release() })
+    setImmediate(() => { this.bridge.release() })
   }
 
   forget (carrier: Carrier): void {
@@ -241,15 +241,15 @@ export class Streams implements StreamHalf {
   }
 
   complete (code: Completion, at: number): void {
-    const { border } = this
-    const { completions } = border
+    const { bridge } = this
+    const { completions } = bridge
     const carrier = this.open.get(completions[at + EntryWord.Number]!)
     switch (code) {
       case Completion.StreamWrite: {
         const isOutside = (completions[at]! & CompletionFlag.ByReference) !== 0
         const bytes = isOutside
-          ? border.native.take(completions[at + StreamWriteWord.Body]!)
-          : border.copy(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
+          ? bridge.native.take(completions[at + StreamWriteWord.Body]!)
+          : bridge.copy(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
         return carrier?.onWrite(bytes)
       }
       case Completion.StreamTaken: return carrier?.onTaken(completions[at + StreamTakenWord.Bytes]!)
@@ -263,36 +263,36 @@ export class Streams implements StreamHalf {
 
   /** Bytes of a stream, which may be changed again at once. */
   piece (number: number, chunk: Uint8Array): void {
-    const { border } = this
-    if (border.hasEnded) return
-    if (!border.isFull && this.writePiece(number, chunk)) return border.wrote()
+    const { bridge } = this
+    if (bridge.hasEnded) return
+    if (!bridge.isFull && this.writePiece(number, chunk)) return bridge.wrote()
     const own = Buffer.from(chunk)
-    border.defer(() => this.writePiece(number, own))
+    bridge.defer(() => this.writePiece(number, own))
   }
 
   private writePiece (number: number, chunk: Uint8Array): boolean {
-    const { border } = this
+    const { bridge } = this
     if (chunk.length >= BY_REFERENCE_BYTES_MIN) {
-      if (!border.hasEntry()) return false
-      writeStreamPiece(border, Body.ByReference, number, 0, 0, border.native.put(chunk))
+      if (!bridge.hasEntry()) return false
+      writeStreamPiece(bridge, Body.ByReference, number, 0, 0, bridge.native.put(chunk))
       return true
     }
-    const position = border.room(chunk.length)
+    const position = bridge.room(chunk.length)
     if (position === undefined) return false
-    border.submissionArena.set(chunk, position & (border.arenaBytes - 1))
-    border.arenaWritten = (position + chunk.length) | 0
-    writeStreamPiece(border, Body.Inline, number, position, chunk.length, 0)
+    bridge.submissionArena.set(chunk, position & (bridge.arenaBytes - 1))
+    bridge.arenaWritten = (position + chunk.length) | 0
+    writeStreamPiece(bridge, Body.Inline, number, position, chunk.length, 0)
     return true
   }
 
   /** The bytes of a stream have ended in order. */
-  end (number: number): void { this.border.submitEntry(() => { writeStreamEnd(this.border, 0, number) }) }
+  end (number: number): void { this.bridge.submitEntry(() => { writeStreamEnd(this.bridge, 0, number) }) }
   /** A stream has failed. */
-  fail (number: number): void { this.border.submitEntry(() => { writeStreamFail(this.border, 0, number) }) }
+  fail (number: number): void { this.bridge.submitEntry(() => { writeStreamFail(this.bridge, 0, number) }) }
   /** A stream has taken bytes. */
-  take (number: number, bytes: number): void { this.border.submitEntry(() => { writeStreamTake(this.border, 0, number, bytes) }) }
+  take (number: number, bytes: number): void { this.bridge.submitEntry(() => { writeStreamTake(this.bridge, 0, number, bytes) }) }
 }
 
 let streams: Streams | undefined
 /** This environment's streams. */
-export function theStreams (): Streams { return (streams ??= new Streams(theBorder())) }
+export function theStreams (): Streams { return (streams ??= new Streams(theBridge())) }

@@ -3,7 +3,7 @@
 import { Duplex } from 'node:stream'
 import { SocketError } from './errors'
 import type { Connection } from './connections'
-import type { Border } from './ring'
+import type { Bridge } from './ring'
 
 /** Bytes on their way to the connection before a writer has to wait. */
 const AHEAD_BYTES_MAX = 256 * 1024
@@ -32,7 +32,7 @@ export class Tunnel extends Duplex {
 
   protected readonly connection: Connection
 
-  constructor (private readonly border: Border, private readonly under: Under) {
+  constructor (private readonly bridge: Bridge, private readonly under: Under) {
     super({ allowHalfOpen: false, autoDestroy: true })
     this.connection = under.connection
   }
@@ -79,7 +79,7 @@ export class Tunnel extends Duplex {
   private pour (): void {
     while (this.held.length > 0) {
       const chunk = this.held.shift()!
-      if (this.under.number !== 0) this.border.take(this.under.number, chunk.length)
+      if (this.under.number !== 0) this.bridge.take(this.under.number, chunk.length)
       if (!this.push(chunk)) {
         this.isWanted = false
         return
@@ -91,13 +91,13 @@ export class Tunnel extends Duplex {
   override _write (chunk: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
     if (this.under.number === 0) return done(new SocketError('other side closed'))
     this.ahead += chunk.length
-    this.border.piece(this.under.number, chunk)
+    this.bridge.piece(this.under.number, chunk)
     if (this.ahead > AHEAD_BYTES_MAX) this.waiting = done
     else done()
   }
 
   override _final (done: () => void): void {
-    if (this.under.number !== 0) this.border.end(this.under.number)
+    if (this.under.number !== 0) this.bridge.end(this.under.number)
     done()
   }
 

@@ -14,8 +14,8 @@ const lines = { undici7 }
 if (major >= 22) lines.undici8 = await import('undici8')
 
 /** A server that says the same to everybody, and notes what it hears. */
-async function saying (t, head) {
-  const heard = []
+async function reporting (t, head) {
+  const received = []
   const sockets = new Set()
   const server = net.createServer(socket => {
     sockets.add(socket)
@@ -24,7 +24,7 @@ async function saying (t, head) {
     socket.on('data', piece => {
       text += piece
       if (!text.endsWith('\r\n\r\n')) return
-      heard.push(text)
+      received.push(text)
       text = ''
       socket.write(`${head}content-length: 2\r\n\r\nhi`)
     })
@@ -35,12 +35,12 @@ async function saying (t, head) {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return { url: `http://127.0.0.1:${server.address().port}`, heard }
+  return { url: `http://127.0.0.1:${server.address().port}`, received }
 }
 
 test('a status from 600 to 999 is told as it is, for servers say 999', async t => {
-  for (const [said, status] of [['600', 600], ['999 Request denied', 999]]) {
-    const { url } = await saying(t, `HTTP/1.1 ${said}\r\n`)
+  for (const [printed, status] of [['600', 600], ['999 Request denied', 999]]) {
+    const { url } = await reporting(t, `HTTP/1.1 ${printed}\r\n`)
     const agent = new ours.Agent()
     t.after(() => agent.destroy())
     const answer = await agent.request({ origin: url, path: '/', method: 'GET' })
@@ -49,7 +49,7 @@ test('a status from 600 to 999 is told as it is, for servers say 999', async t =
 })
 
 test('a line that is folded is one line', async t => {
-  const { url } = await saying(t, 'HTTP/1.1 200 OK\r\nx-a: one\r\n\ttwo\r\n  three\r\n')
+  const { url } = await reporting(t, 'HTTP/1.1 200 OK\r\nx-a: one\r\n\ttwo\r\n  three\r\n')
   const agent = new ours.Agent()
   t.after(() => agent.destroy())
   const { headers, body } = await agent.request({ origin: url, path: '/', method: 'GET' })
@@ -58,14 +58,14 @@ test('a line that is folded is one line', async t => {
 })
 
 test('the fragment of a path is not sent', async t => {
-  const { url, heard } = await saying(t, 'HTTP/1.1 200 OK\r\n')
+  const { url, received } = await reporting(t, 'HTTP/1.1 200 OK\r\n')
   const agent = new ours.Agent()
   t.after(() => agent.destroy())
   for (const path of ['/a?b#c', '/#', '/a?b#c#d', '/a']) {
     const { body } = await agent.request({ origin: url, path, method: 'GET' })
     await body.dump()
   }
-  assert.deepEqual(heard.map(text => text.split(' ')[1]), ['/a?b', '/', '/a?b', '/a'])
+  assert.deepEqual(received.map(text => text.split(' ')[1]), ['/a?b', '/', '/a?b', '/a'])
 })
 
 /** The outcome: a value, or the error's name and code. */
@@ -131,7 +131,7 @@ for (const [line, lib] of Object.entries(lines)) {
   }
 
   test(`options of a request that cannot be meant are refused as by ${line}`, async t => {
-    const { url, heard } = await saying(t, 'HTTP/1.1 200 OK\r\n')
+    const { url, received } = await reporting(t, 'HTTP/1.1 200 OK\r\n')
     const [own, their] = [new ours.Agent(), new lib.Agent()]
     t.after(() => Promise.all([own.destroy(), their.destroy()]))
     for (const wrong of [{ signal: 5 }, { signal: {} }, { signal: 'a' }, { highWaterMark: 'a' }, { highWaterMark: -1 }, { onInfo: 5 }, { upgrade: 'x' }, { method: 'CONNECT' }]) {
@@ -140,12 +140,12 @@ for (const [line, lib] of Object.entries(lines)) {
       assert.deepEqual(got, expected, JSON.stringify(wrong))
       assert.equal(got.code, 'UND_ERR_INVALID_ARG')
     }
-    assert.deepEqual(heard, [])
+    assert.deepEqual(received, [])
   })
 }
 
 test('highWaterMark is the one of the body\'s Readable', async t => {
-  const { url } = await saying(t, 'HTTP/1.1 200 OK\r\n')
+  const { url } = await reporting(t, 'HTTP/1.1 200 OK\r\n')
   const agent = new ours.Agent()
   t.after(() => agent.destroy())
   for (const [highWaterMark, expected] of [[1024, 1024], [0, 0], [undefined, 65_536]]) {

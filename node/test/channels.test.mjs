@@ -12,14 +12,14 @@ const NAMES = ['request:create', 'client:sendHeaders', 'request:bodySent', 'requ
 
 /** Everything that the channels say from now on; `onCreate` sees each new request. */
 function watch (onCreate = () => {}) {
-  const heard = []
+  const received = []
   const listeners = NAMES.map(name => [`undici:${name}`, message => {
-    heard.push({ name: name.split(':')[1], ...message })
+    received.push({ name: name.split(':')[1], ...message })
     if (name === 'request:create') onCreate(message.request)
   }])
   for (const [name, listener] of listeners) subscribe(name, listener)
   const stop = () => { for (const [name, listener] of listeners) unsubscribe(name, listener) }
-  return { heard, stop, names: () => heard.map(message => message.name) }
+  return { received, stop, names: () => received.map(message => message.name) }
 }
 
 const echo = (request, response) => {
@@ -72,8 +72,8 @@ for (const { name, serve, options } of ways) {
       watched.stop()
       assert.equal(seen, 'POST /path by the watcher own', how)
       assert.deepEqual(watched.names(), ['create', 'sendHeaders', 'bodySent', 'headers', 'trailers'], how)
-      const [create, sent, , head, end] = watched.heard
-      assert.ok(watched.heard.every(message => message.request === create.request), 'one object all along')
+      const [create, sent, , head, end] = watched.received
+      assert.ok(watched.received.every(message => message.request === create.request), 'one object all along')
       const { origin, method, path, protocol, completed, headers } = create.request
       assert.deepEqual([origin, method, path, protocol, completed],
         [server.url, 'POST', '/path', new URL(server.url).protocol, true], how)
@@ -103,9 +103,9 @@ test('subscribers hear of failures and aborts once, and of nothing that was refu
 
   const error = await request(server.url, { dispatcher, headersTimeout: 50 }).then(() => null, error => error)
   assert.deepEqual(watched.names(), ['create', 'sendHeaders', 'bodySent', 'error'])
-  assert.equal(watched.heard[3].error, error)
+  assert.equal(watched.received[3].error, error)
 
-  watched.heard.length = 0
+  watched.received.length = 0
   const reason = new Error('enough')
   await assert.rejects(viaNew({
     dispatch: (options, handler) => dispatcher.dispatch(options, {
@@ -114,7 +114,7 @@ test('subscribers hear of failures and aborts once, and of nothing that was refu
     })
   }, { origin: server.url, path: '/', method: 'GET' }), reason)
   assert.deepEqual(watched.names(), ['create', 'error'])
-  assert.equal(watched.heard[1].error, reason)
+  assert.equal(watched.received[1].error, reason)
   watched.stop()
   await dispatcher.destroy()
   await server.close()

@@ -28,12 +28,12 @@ async function next (dispatcher, event) {
 }
 
 /** Everything that these events say, with undici's dispatchers or ours. */
-function hear (dispatcher) {
-  const heard = []
+function receive (dispatcher) {
+  const received = []
   for (const event of ['connect', 'disconnect', 'connectionError']) {
-    dispatcher.on(event, (origin, targets, error) => { heard.push({ event, origin, targets, error }) })
+    dispatcher.on(event, (origin, targets, error) => { received.push({ event, origin, targets, error }) })
   }
-  return heard
+  return received
 }
 
 for (const { name, serve, options } of ways) {
@@ -41,27 +41,27 @@ for (const { name, serve, options } of ways) {
     const server = await serve(answer)
     const dispatchers = [new Client(server.url, options), new Pool(server.url, options), new Agent(options)]
     for (const [depth, dispatcher] of dispatchers.entries()) {
-      const heard = hear(dispatcher)
+      const received = receive(dispatcher)
       assert.equal(await get(dispatcher, server.url), 'answer')
-      assert.equal(heard.length, 1)
-      assert.equal(heard[0].event, 'connect', 'before the answer')
+      assert.equal(received.length, 1)
+      assert.equal(received[0].event, 'connect', 'before the answer')
       const ended = next(dispatcher, 'disconnect')
       for (const socket of server.sockets) socket.destroy()
       await ended
-      assert.deepEqual(heard.map(({ event }) => event), ['connect', 'disconnect'])
-      for (const { origin, targets } of heard) {
+      assert.deepEqual(received.map(({ event }) => event), ['connect', 'disconnect'])
+      for (const { origin, targets } of received) {
         assert.ok(origin instanceof URL)
         assert.equal(origin.origin, server.url)
         assert.equal(targets[0], dispatcher)
         assert.equal(targets.length, depth + 1, "as many as undici's: a Client, a Pool and a Client, an Agent too")
       }
-      const [[, ...inner], [, ...innerOfEnd]] = heard.map(({ targets }) => targets)
+      const [[, ...inner], [, ...innerOfEnd]] = received.map(({ targets }) => targets)
       assert.ok(inner.every((target, at) => target === innerOfEnd[at]), 'the same ones at its end')
       if (depth > 0) assert.equal(inner.at(-1).remotePort, Number(new URL(server.url).port), 'the innermost is the connection')
       if (depth > 1) assert.equal(inner[0].origin, server.url)
-      assert.ok(heard[1].error instanceof undici7.errors.SocketError, heard[1].error)
+      assert.ok(received[1].error instanceof undici7.errors.SocketError, received[1].error)
       assert.equal(await get(dispatcher, server.url), 'answer', 'the next request finds a new one')
-      assert.equal(heard[2].event, 'connect')
+      assert.equal(received[2].event, 'connect')
       await dispatcher.close()
     }
     await server.close()
@@ -102,7 +102,7 @@ test('a dispatcher that is destroyed while it connects tells of no connection', 
   await once(silent, 'listening')
   const reached = once(silent, 'connection')
   const pool = new Pool(`https://127.0.0.1:${silent.address().port}`)
-  const heard = hear(pool)
+  const received = receive(pool)
   const lost = get(pool).catch(error => error)
   const [socket] = await reached
   const closed = once(socket, 'close')
@@ -111,7 +111,7 @@ test('a dispatcher that is destroyed while it connects tells of no connection', 
   socket.destroy()
   await closed
   await after(50)
-  assert.deepEqual(heard, [])
+  assert.deepEqual(received, [])
   silent.close()
 })
 
@@ -119,28 +119,28 @@ test('a WebSocket takes its connection away from the dispatcher', async () => {
   const server = await h1(() => {})
   server.server.on('upgrade', (_, socket) => { socket.end('HTTP/1.1 101 go\r\nconnection: upgrade\r\nupgrade: x\r\n\r\nbye') })
   const pool = new Pool(server.url)
-  const heard = hear(pool)
+  const received = receive(pool)
   const { socket } = await pool.upgrade({ path: '/', protocol: 'x' })
   for await (const _ of socket);
-  assert.deepEqual(heard.map(({ event, error }) => [event, error?.code]), [['connect', undefined], ['disconnect', 'UND_ERR_INFO']])
+  assert.deepEqual(received.map(({ event, error }) => [event, error?.code]), [['connect', undefined], ['disconnect', 'UND_ERR_INFO']])
   await pool.close()
   await server.close()
 })
 
 test('channels show connections as undici does: parameters, socket and error', async () => {
   const names = ['beforeConnect', 'connected', 'connectError', 'sendHeaders']
-  const heard = []
-  const listeners = names.map(name => [`undici:client:${name}`, message => { heard.push({ name, ...message }) }])
+  const received = []
+  const listeners = names.map(name => [`undici:client:${name}`, message => { received.push({ name, ...message }) }])
   for (const [name, listener] of listeners) subscribe(name, listener)
   for (const { name, serve, options } of ways) {
-    heard.length = 0
+    received.length = 0
     const server = await serve(answer)
     const { host, port, protocol } = new URL(server.url)
     const agent = new Agent(options)
     await get(agent, server.url)
     await get(agent, server.url)
-    assert.deepEqual(heard.map(({ name }) => name), ['beforeConnect', 'connected', 'sendHeaders', 'sendHeaders'], name)
-    const [before, connected, first, second] = heard
+    assert.deepEqual(received.map(({ name }) => name), ['beforeConnect', 'connected', 'sendHeaders', 'sendHeaders'], name)
+    const [before, connected, first, second] = received
     const { host: ofHost, hostname, port: ofPort, protocol: ofProtocol, version } = connected.connectParams
     assert.deepEqual([ofHost, hostname, ofPort, ofProtocol, version], [host, 'localhost', port, protocol, name === 'h2' ? 'h2' : 'h1'])
     assert.equal(before.connectParams.version, undefined)
@@ -156,11 +156,11 @@ test('channels show connections as undici does: parameters, socket and error', a
     await agent.close()
     await server.close()
   }
-  heard.length = 0
+  received.length = 0
   const agent = new Agent()
   await assert.rejects(get(agent, 'http://127.0.0.1:1'), { code: 'ECONNREFUSED' })
-  assert.deepEqual(heard.map(({ name }) => name), ['beforeConnect', 'connectError'])
-  assert.equal(heard[1].error.code, 'ECONNREFUSED')
+  assert.deepEqual(received.map(({ name }) => name), ['beforeConnect', 'connectError'])
+  assert.equal(received[1].error.code, 'ECONNREFUSED')
   for (const [name, listener] of listeners) unsubscribe(name, listener)
   await agent.close()
 })
@@ -168,13 +168,13 @@ test('channels show connections as undici does: parameters, socket and error', a
 test("connections of h3 are told too, with their peer's address", async () => {
   const server = await origin()
   const agent = new Agent({ http3: 'only', connect: { ca: cert } })
-  const heard = []
-  const listener = message => { heard.push(message) }
+  const received = []
+  const listener = message => { received.push(message) }
   subscribe('undici:client:connected', listener)
   await get(agent, server.https)
   unsubscribe('undici:client:connected', listener)
-  assert.equal(heard[0].connectParams.version, 'h3')
-  assert.equal(heard[0].socket.remotePort, Number(new URL(server.https).port))
+  assert.equal(received[0].connectParams.version, 'h3')
+  assert.equal(received[0].socket.remotePort, Number(new URL(server.https).port))
   await agent.close()
   await server.close()
 })
@@ -260,7 +260,7 @@ test('reset and connection: close end an HTTP/1.1 connection behind the request,
   await get(pool, undefined, { headers: { connection: 'close' } })
   await get(pool)
   await get(pool)
-  assert.deepEqual(seen.map(said => said ?? 'keep-alive'), ['keep-alive', 'close', 'close', 'keep-alive', 'keep-alive'])
+  assert.deepEqual(seen.map(printed => printed ?? 'keep-alive'), ['keep-alive', 'close', 'close', 'keep-alive', 'keep-alive'])
   assert.equal(server.counts.sockets, 3)
   await pool.close()
   const none = new Pool(server.url, { pipelining: 0 })
@@ -329,10 +329,10 @@ test("a server's keep-alive: timeout ends an idle connection before it does itse
 
   const late = await hinting(600)
   const kept = new Pool(late.url, { keepAliveTimeout: 20, keepAliveTimeoutThreshold: 0 })
-  const heard = hear(kept)
+  const received = receive(kept)
   await get(kept)
   await after(200)
-  assert.deepEqual(heard.map(({ event }) => event), ['connect'], 'it may also be longer than keepAliveTimeout')
+  assert.deepEqual(received.map(({ event }) => event), ['connect'], 'it may also be longer than keepAliveTimeout')
   await kept.close()
   await late.close()
   await soon.close()
@@ -452,8 +452,8 @@ test('bodies that are sent and received are shown chunk by chunk', async () => {
   const server = await h2((request, response) => { request.pipe(response) })
   const agent = new Agent({ connect: { ca: cert } })
   const names = ['client:sendHeaders', 'request:bodyChunkSent', 'request:bodySent', 'request:headers', 'request:bodyChunkReceived', 'request:trailers']
-  const heard = []
-  const listeners = names.map(name => [`undici:${name}`, message => { heard.push({ name: name.split(':')[1], ...message }) }])
+  const received = []
+  const listeners = names.map(name => [`undici:${name}`, message => { received.push({ name: name.split(':')[1], ...message }) }])
   for (const [name, listener] of listeners) subscribe(name, listener)
   const calls = [
     body => request(server.url, { dispatcher: agent, method: 'POST', body }).then(({ body }) => body.text()),
@@ -461,12 +461,12 @@ test('bodies that are sent and received are shown chunk by chunk', async () => {
   ]
   for (const call of calls) {
     for (const body of ['whole', [Buffer.from('who'), Buffer.from('le')]]) {
-      heard.length = 0
+      received.length = 0
       assert.equal(await call(body), 'whole')
-      const chunks = name => Buffer.concat(heard.filter(message => message.name === name).map(({ chunk }) => Buffer.from(chunk))).toString()
+      const chunks = name => Buffer.concat(received.filter(message => message.name === name).map(({ chunk }) => Buffer.from(chunk))).toString()
       assert.equal(chunks('bodyChunkSent'), 'whole')
       assert.equal(chunks('bodyChunkReceived'), 'whole')
-      const sent = heard.map(({ name }) => name)
+      const sent = received.map(({ name }) => name)
       assert.equal(sent[0], 'sendHeaders')
       assert.ok(sent.indexOf('bodyChunkSent') < sent.indexOf('bodySent'))
       assert.ok(sent.indexOf('headers') < sent.indexOf('bodyChunkReceived'))

@@ -492,14 +492,14 @@ test('a write that waits for room in a tunnel when its connection goes is called
   const client = new Client(server.url)
   const { socket } = await client.upgrade({ path: '/', protocol: 'x' })
   socket.on('error', () => {})
-  const told = []
-  for (let piece = 0; piece < 64; piece++) socket.write(Buffer.alloc(1024 * 1024), error => { told.push(error instanceof Error) })
+  const reported = []
+  for (let piece = 0; piece < 64; piece++) socket.write(Buffer.alloc(1024 * 1024), error => { reported.push(error instanceof Error) })
   await new Promise(setImmediate)
   for (const one of server.sockets) one.destroy()
   await new Promise(resolve => { socket.on('close', resolve) })
   await new Promise(setImmediate)
-  assert.equal(told.length, 64)
-  assert.equal(told.at(-1), true)
+  assert.equal(reported.length, 64)
+  assert.equal(reported.at(-1), true)
   await client.destroy()
   await server.close()
 })
@@ -514,12 +514,12 @@ test('a reason phrase is what the server says, on HTTP/1.1', async t => {
   t.after(() => server.close())
   const agent = new Agent()
   t.after(() => agent.destroy())
-  const said = []
+  const printed = []
   const ask = async (path, headers) => {
     await new Promise((resolve, reject) => {
       agent.dispatch({ origin: server.url, path, method: 'GET', headers }, {
         onRequestStart () {},
-        onResponseStart (controller, status, fields, text) { said.push(`${status} ${text}`) },
+        onResponseStart (controller, status, fields, text) { printed.push(`${status} ${text}`) },
         onResponseData () {},
         onResponseEnd: resolve,
         onResponseError: (controller, error) => { reject(error) }
@@ -531,5 +531,5 @@ test('a reason phrase is what the server says, on HTTP/1.1', async t => {
   await ask('/', { 'x-status': '404', 'x-reason': 'Gone Fishing' })
   await ask('/', { 'x-status': '413' })
   await ask('/hints', { 'x-status': '299', 'x-reason': 'A word' })
-  assert.deepEqual(said, ['200 OK', '200 Fine', '404 Gone Fishing', `413 ${STATUS_CODES[413]}`, '103 Early Hints', '299 A word'])
+  assert.deepEqual(printed, ['200 OK', '200 Fine', '404 Gone Fishing', `413 ${STATUS_CODES[413]}`, '103 Early Hints', '299 A word'])
 })

@@ -101,11 +101,11 @@ for (const face of Object.keys(faces)) {
       for (const [place, [sent, body]] of Object.entries(h1)) {
         const about = `${end}, ${place}`
         const outcome = await exchange(face, isSecure, 'http/1.1', ({ socket, end: finish }, _, count) => {
-          let heard = ''
+          let received = ''
           socket.on('data', chunk => {
-            heard += chunk.toString('latin1')
-            if (!/(\r\ncontent-length: 0\r\n(.*\r\n)*\r\n|pay=1)$/.test(heard)) return
-            heard = ''
+            received += chunk.toString('latin1')
+            if (!/(\r\ncontent-length: 0\r\n(.*\r\n)*\r\n|pay=1)$/.test(received)) return
+            received = ''
             count()
             // Even nothing is written, so that the end comes behind the request.
             socket.write(sent === '' ? '\r\n' : sent, () => finish(end))
@@ -151,21 +151,21 @@ for (const face of Object.keys(faces)) {
 
 /** Reads frames; `onRequest(stream)` when a request is complete. */
 function serveFrames (socket, onRequest) {
-  let heard = Buffer.alloc(0)
+  let received = Buffer.alloc(0)
   let isBegun = false
   socket.on('data', chunk => {
-    heard = Buffer.concat([heard, chunk])
+    received = Buffer.concat([received, chunk])
     if (!isBegun) {
-      if (heard.length < 24) return
-      heard = heard.subarray(24)
+      if (received.length < 24) return
+      received = received.subarray(24)
       isBegun = true
       socket.write(frame(SETTINGS, 0, 0, Buffer.alloc(0)))
     }
-    while (heard.length >= 9) {
-      const length = heard.readUIntBE(0, 3)
-      if (heard.length < 9 + length) return
-      const [kind, flags, stream] = [heard[3], heard[4], heard.readUInt32BE(5)]
-      heard = heard.subarray(9 + length)
+    while (received.length >= 9) {
+      const length = received.readUIntBE(0, 3)
+      if (received.length < 9 + length) return
+      const [kind, flags, stream] = [received[3], received[4], received.readUInt32BE(5)]
+      received = received.subarray(9 + length)
       if (kind === SETTINGS && flags === 0) socket.write(frame(SETTINGS, 1, 0, Buffer.alloc(0)))
       if ((kind === DATA || kind === HEADERS) && (flags & END_STREAM) !== 0) onRequest(stream)
     }

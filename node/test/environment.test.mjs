@@ -37,10 +37,10 @@ test('a file of NODE_EXTRA_CA_CERTS that cannot be used is warned of once and ig
   writeFileSync(files.broken[0], '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
   try {
     for (const [file, words] of Object.values(files)) {
-      const said = await ask({ NODE_EXTRA_CA_CERTS: file })
-      assert.deepEqual(said.slice(0, 4), ['http 200', 'https DEPTH', 'https DEPTH', 'explicit DEPTH'])
-      assert.equal(said.length, 5)
-      assert.match(said[4], words)
+      const printed = await ask({ NODE_EXTRA_CA_CERTS: file })
+      assert.deepEqual(printed.slice(0, 4), ['http 200', 'https DEPTH', 'https DEPTH', 'explicit DEPTH'])
+      assert.equal(printed.length, 5)
+      assert.match(printed[4], words)
     }
   } finally {
     rmSync(folder, { recursive: true })

@@ -9,7 +9,7 @@ import { ways } from './support/servers.mjs'
  * A request as the server received it: method, path, host, and its fields but those of the
  * protocol.
  */
-function heard (request) {
+function received (request) {
   const own = Object.fromEntries(Object.entries(request.headers).filter(([name]) => name.startsWith('x-') || name === 'content-length'))
   return { method: request.method, url: request.url, host: request.headers.host ?? request.headers[':authority'], ...own }
 }
@@ -17,7 +17,7 @@ function heard (request) {
 for (const { name, serve, options } of ways) {
   test(`requests that differ from the one before in anything are sent as they are, over ${name}`, async t => {
     const server = await serve((request, response) => {
-      request.resume().on('end', () => { response.end(JSON.stringify(heard(request))) })
+      request.resume().on('end', () => { response.end(JSON.stringify(received(request))) })
     })
     t.after(() => server.close())
     const pool = new Pool(server.url, options)
@@ -56,14 +56,14 @@ for (const { name, serve, options } of ways) {
   })
 
   test(`one dispatcher's head is not another's, whose origin or host differs, over ${name}`, async t => {
-    const servers = await Promise.all([1, 2].map(number => serve((request, response) => { response.end(`${number} ${heard(request).host}`) })))
+    const servers = await Promise.all([1, 2].map(number => serve((request, response) => { response.end(`${number} ${received(request).host}`) })))
     t.after(() => Promise.all(servers.map(server => server.close())))
     const pools = servers.map(server => new Pool(server.url, options))
     t.after(() => Promise.all(pools.map(pool => pool.destroy())))
     for (let round = 0; round < 3; round++) {
       for (const [index, pool] of pools.entries()) {
-        const said = await viaNew(pool, { path: '/', method: 'GET', headers: { 'x-a': '1' } })
-        assert.equal(said.body.toString(), `${index + 1} ${new URL(servers[index].url).host}`)
+        const printed = await viaNew(pool, { path: '/', method: 'GET', headers: { 'x-a': '1' } })
+        assert.equal(printed.body.toString(), `${index + 1} ${new URL(servers[index].url).host}`)
         const named = await viaNew(pool, { path: '/', method: 'GET', headers: { 'x-a': '1', host: 'localhost' } })
         assert.equal(named.body.toString(), `${index + 1} localhost`)
       }

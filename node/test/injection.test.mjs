@@ -83,10 +83,10 @@ test('a head with one zero too many, or with a character above U+00FF, is not se
   for (const part of ['a\0x-injected\0yes', 'a\u0100b']) {
     // A subscriber sees the request as an object that it can write to.
     for (const write of [request => { request.headers.push('x-added', part) }, request => { request.path += part }, request => { request.headers.push(part) }]) {
-      const heard = ({ request }) => { write(request) }
-      created.subscribe(heard)
+      const received = ({ request }) => { write(request) }
+      created.subscribe(received)
       await assert.rejects(viaNew(client, { path: '/', method: 'GET' }), { code: 'UND_ERR_INVALID_ARG' })
-      created.unsubscribe(heard)
+      created.unsubscribe(received)
     }
   }
   assert.equal(server.counts.requests, 0)

@@ -33,17 +33,17 @@ async function served (t, serving) {
 }
 
 test('a name that is nearly an option\'s is warned of once, and others are passed over', async () => {
-  const said = []
-  const hear = warning => { said.push([warning.code, warning.message]) }
-  process.on('warning', hear)
+  const printed = []
+  const receive = warning => { printed.push([warning.code, warning.message]) }
+  process.on('warning', receive)
   for (let round = 0; round < 2; round++) {
     void new Agent({ conections: 4, connect: { rejectUnauthorised: true, host: 'a' }, preferH2: true, somethingOfLater: 1 }).destroy()
   }
   await new Promise(setImmediate)
-  process.off('warning', hear)
-  assert.deepEqual(said.map(([code]) => code), Array(2).fill('TRUNKLINE_UNKNOWN_OPTION'))
-  assert.match(said[0][1], /called conections.* is connections meant\?$/)
-  assert.match(said[1][1], /called connect\.rejectUnauthorised.* is connect\.rejectUnauthorized meant\?$/)
+  process.off('warning', receive)
+  assert.deepEqual(printed.map(([code]) => code), Array(2).fill('TRUNKLINE_UNKNOWN_OPTION'))
+  assert.match(printed[0][1], /called conections.* is connections meant\?$/)
+  assert.match(printed[1][1], /called connect\.rejectUnauthorised.* is connect\.rejectUnauthorized meant\?$/)
 })
 
 test('console.log of a dispatcher shows no insides, and so no keys', async () => {
@@ -146,11 +146,11 @@ test("windows are what the server hears, by ours and by each of undici's names",
   const server = await served(t, h2((request, response) => {
     const { session } = request.stream
     // The client's window for the connection comes in a frame of its own.
-    const tell = () => {
-      if (session.state.remoteWindowSize < 2 ** 22) return setImmediate(tell)
+    const report = () => {
+      if (session.state.remoteWindowSize < 2 ** 22) return setImmediate(report)
       response.end(JSON.stringify([session.remoteSettings.initialWindowSize, session.state.remoteWindowSize]))
     }
-    tell()
+    report()
   }))
   const [stream, connection] = [2 ** 21, 2 ** 22]
   const ways = [
@@ -160,8 +160,8 @@ test("windows are what the server hears, by ours and by each of undici's names",
     { h2Options: { settings: { initialWindowSize: stream }, connectionWindowSize: connection } }
   ]
   for (const options of ways) {
-    const said = await get(made(t, Agent, { ...options, connect: { ca: cert } }), server.url)
-    assert.deepEqual(JSON.parse(said), [stream, connection], JSON.stringify(options))
+    const printed = await get(made(t, Agent, { ...options, connect: { ca: cert } }), server.url)
+    assert.deepEqual(JSON.parse(printed), [stream, connection], JSON.stringify(options))
   }
 })
 

@@ -29,11 +29,11 @@ test('the main package has code, types and licences, no source map, and names th
   }
   const foreign = list.filter(file => !/^package\/(dist\/([\w-]+\/)?[\w-]+(\.d)?\.[jt]s|index\.mjs|index\.d\.mts|README\.md|LICENSE-\w+|package\.json)$/.test(file))
   assert.deepEqual(foreign, [])
-  const said = JSON.parse(execFileSync('tar', ['-xzOf', tarball, 'package/package.json'], { encoding: 'utf8' }))
-  const all = Object.fromEntries(PLATFORMS.map(({ name }) => [packageOf(name), said.version]))
-  assert.deepEqual(said.optionalDependencies, all)
-  assert.equal(said.scripts, undefined)
-  assert.equal(said.devDependencies, undefined)
+  const printed = JSON.parse(execFileSync('tar', ['-xzOf', tarball, 'package/package.json'], { encoding: 'utf8' }))
+  const all = Object.fromEntries(PLATFORMS.map(({ name }) => [packageOf(name), printed.version]))
+  assert.deepEqual(printed.optionalDependencies, all)
+  assert.equal(printed.scripts, undefined)
+  assert.equal(printed.devDependencies, undefined)
 })
 
 test("a package with a source map or with a path of this machine is refused", t => {

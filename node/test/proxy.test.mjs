@@ -125,7 +125,7 @@ test('SOCKS5 proxies get the name, with credentials of the URL or of the options
  * A server that answers every connection with `text`, instead of being a proxy; the empty text
  * closes.
  */
-async function saying (text) {
+async function reporting (text) {
   const sockets = new Set()
   const server = net.createServer(socket => {
     sockets.add(socket)
@@ -142,8 +142,8 @@ async function saying (text) {
 for (const [line, undici] of Object.entries({ undici7, ...undici8 && { undici8 } })) {
   test(`what a proxy refuses with has the class and code that ${line} gives it`, async () => {
     const wrongName = await proxy({ secure: true })
-    const statuses = await Promise.all([407, 403, 502, 300].map(status => saying(`HTTP/1.1 ${status} no\r\ncontent-length: 0\r\n\r\n`)))
-    const closing = await saying('')
+    const statuses = await Promise.all([407, 403, 502, 300].map(status => reporting(`HTTP/1.1 ${status} no\r\ncontent-length: 0\r\n\r\n`)))
+    const closing = await reporting('')
     const cases = [
       ...statuses.flatMap(({ port }, at) => (at > 0 ? ['https://a.test'] : ['https://a.test', 'http://a.test']).map(url => [`http://127.0.0.1:${port}`, url])),
       ...(line === 'undici7' ? [] : [[`http://127.0.0.1:${closing.port}`, 'https://a.test']]),
@@ -168,7 +168,7 @@ for (const [line, undici] of Object.entries({ undici7, ...undici8 && { undici8 }
 test('what a SOCKS5 proxy refuses with has the codes of undici', async () => {
   const refusals = { '\x04\x00': 'VERSION', '\x05\xff': 'AUTH_REJECTED', '\x05\x07': 'AUTH_METHOD', '\x05\x00\x05\x05\x00\x01\0\0\0\0\0\0': 'REPLY_5' }
   for (const [text, code] of Object.entries(refusals)) {
-    const { port, close } = await saying(text)
+    const { port, close } = await reporting(text)
     const dispatcher = new ProxyAgent(`socks5://127.0.0.1:${port}`)
     await assert.rejects(get('http://a.test', dispatcher), { code: `UND_ERR_SOCKS5_${code}`, name: 'Socks5ProxyError' })
     await dispatcher.close()
@@ -245,15 +245,15 @@ test("the environment's proxies: by scheme, with exceptions, small letters first
 test('a tunnel is shown on the channel undici:proxy:connected', async () => {
   const between = await proxy()
   const server = await h2(answer)
-  const heard = []
-  const listener = message => { heard.push(message) }
+  const received = []
+  const listener = message => { received.push(message) }
   subscribe('undici:proxy:connected', listener)
   const agent = new ProxyAgent({ uri: between.url, requestTls: { ca: cert } })
   await get(server.url, agent)
   unsubscribe('undici:proxy:connected', listener)
-  assert.equal(heard.length, 1)
-  assert.equal(heard[0].socket.remotePort, Number(new URL(between.url).port), 'the socket is one to the proxy')
-  assert.equal(heard[0].connectParams.hostname, 'localhost')
+  assert.equal(received.length, 1)
+  assert.equal(received[0].socket.remotePort, Number(new URL(between.url).port), 'the socket is one to the proxy')
+  assert.equal(received[0].connectParams.hostname, 'localhost')
   await agent.close()
   await between.close()
   await server.close()

@@ -13,7 +13,7 @@ const lines = { undici7: await import('undici7') }
 if (major >= 22) lines.undici8 = await import('undici8')
 
 /** How a call ends: thrown, told to the handler before it returned, later, or not refused. */
-function told (error, when) {
+function reported (error, when) {
   return { when, name: error.name, code: error.code, isError: error instanceof Error }
 }
 
@@ -23,14 +23,14 @@ function construct (kind, lib, options, url = 'http://a.test') {
     made.destroy().catch(() => {})
     return { when: 'taken' }
   } catch (error) {
-    return told(error, 'thrown')
+    return reported(error, 'thrown')
   }
 }
 
 function dispatch (dispatcher, options, isOld) {
   let outcome = { when: 'taken' }
   const isOver = () => false
-  const onError = error => { outcome = told(error, 'at once') }
+  const onError = error => { outcome = reported(error, 'at once') }
   const handler = isOld
     ? { onConnect (abort) { abort() }, onHeaders: isOver, onData: isOver, onComplete () {}, onUpgrade () {}, onError: error => { if (error.code !== 'UND_ERR_ABORTED') onError(error) } }
     : {
@@ -44,14 +44,14 @@ function dispatch (dispatcher, options, isOld) {
   try {
     dispatcher.dispatch(options, handler)
   } catch (error) {
-    outcome = told(error, 'thrown')
+    outcome = reported(error, 'thrown')
   }
   return outcome
 }
 
 const differing = (given, theirs, own) => {
-  const shown = ({ when, name, code }) => [when, name, code].join(' ')
-  return `${inspect(given, { breakLength: Infinity })}: undici ${shown(theirs)}, ours ${shown(own)}`
+  const displayed = ({ when, name, code }) => [when, name, code].join(' ')
+  return `${inspect(given, { breakLength: Infinity })}: undici ${displayed(theirs)}, ours ${displayed(own)}`
 }
 
 const nothing = () => {}
@@ -187,7 +187,7 @@ test('handlers that cannot hear are refused as by undici 8', { skip: !lines.undi
         client.dispatch({ path: '/', method: 'GET' }, handler)
         return { when: 'taken' }
       } catch (error) {
-        return told(error, 'thrown')
+        return reported(error, 'thrown')
       } finally {
         client.destroy().catch(nothing)
       }

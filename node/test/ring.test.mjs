@@ -4,14 +4,14 @@ import { once } from 'node:events'
 import net from 'node:net'
 import test from 'node:test'
 import { Agent } from 'trunkline'
-import { theBorder } from '../dist/ring.js'
+import { theBridge } from '../dist/ring.js'
 import { cert } from './support/certificate.mjs'
 import { viaNew } from './support/dispatch.mjs'
 import { origin } from './support/servers.mjs'
 
 /** Words of the border's control (ring.ts): how far completions are written and read, and whether some wait. */
 const [COMPLETED, DRAINED, OVERFLOWS] = [64, 80, 128]
-const word = index => Atomics.load(theBorder().control, index)
+const word = index => Atomics.load(theBridge().control, index)
 
 /** The completion after the connection took bytes of a request's body. */
 const ROOM = 7
@@ -78,7 +78,7 @@ test('the bytes of a request that is refused at the engine are given back', asyn
   const body = Buffer.alloc(64 * 1024)
   const post = headers => viaNew(agent, { origin: server.https, path: '/echo', method: 'POST', headers, body })
   await post({})
-  const { native } = theBorder()
+  const { native } = theBridge()
   const places = () => native.put(Buffer.alloc(1))
   const before = places()
   // JavaScript lets it pass, and no connection of HTTP/2 may have it.
@@ -96,14 +96,14 @@ test('nothing is said of an upload behind the end of its exchange, whose number 
   await once(server, 'listening')
   const agent = new Agent({ allowH2: false })
   t.after(async () => { await agent.destroy(); server.close() })
-  const border = theBorder()
+  const bridge = theBridge()
   const late = []
-  const { complete } = border
-  t.after(() => { border.complete = complete })
-  border.complete = function (at) {
-    const [kind, number] = border.completions.subarray(at, at + 2)
-    if ((kind & 0xff) === ROOM && border.ears[number] === undefined) late.push(number)
-    complete.call(border, at)
+  const { complete } = bridge
+  t.after(() => { bridge.complete = complete })
+  bridge.complete = function (at) {
+    const [kind, number] = bridge.completions.subarray(at, at + 2)
+    if ((kind & 0xff) === ROOM && bridge.callbacks[number] === undefined) late.push(number)
+    complete.call(bridge, at)
   }
   for (let round = 0; round < 20; round++) {
     // More than what waits for a peer that does not read, piece by piece.

@@ -50,16 +50,16 @@ for (const version of versions) {
     }
     try {
       await serving(version, { fetch: (request, info) => answers[new URL(request.url).pathname](info) }, async client => {
-        const said = async path => {
+        const printed = async path => {
           const { status, body, trailers } = await client.ask(path)
           return [status, String(body), trailers['x-sum']]
         }
-        assert.deepEqual(await said('/text'), [200, 'text', 'a'])
-        assert.deepEqual(await said('/none'), [200, '', 'b'])
-        assert.deepEqual(await said('/built-in'), [200, 'built in', 'c'])
-        assert.deepEqual(await said('/file'), [200, 'of a file', 'late'])
-        assert.deepEqual(await said('/stream'), [200, '123', '6'])
-        assert.deepEqual(await said('/promise'), [200, 'soon', 'late'])
+        assert.deepEqual(await printed('/text'), [200, 'text', 'a'])
+        assert.deepEqual(await printed('/none'), [200, '', 'b'])
+        assert.deepEqual(await printed('/built-in'), [200, 'built in', 'c'])
+        assert.deepEqual(await printed('/file'), [200, 'of a file', 'late'])
+        assert.deepEqual(await printed('/stream'), [200, '123', '6'])
+        assert.deepEqual(await printed('/promise'), [200, 'soon', 'late'])
       })
     } finally {
       rmSync(folder, { recursive: true })
@@ -89,13 +89,13 @@ for (const version of versions) {
       return Lean.json([body, [...await info.trailers]])
     }
     let unread
-    const told = new Promise(resolve => { unread = resolve })
+    const reported = new Promise(resolve => { unread = resolve })
     await serving(version, { fetch }, async client => {
       assert.equal(String((await client.ask('/')).body), '[]')
       assert.equal(String((await client.ask('/', { method: 'POST', body: 'up' })).body), '["up",[]]')
       // The end must not come before the answer.
       await client.ask('/unread', { method: 'POST', body: Buffer.alloc(4 << 20) }).catch(() => {})
-      assert.match(await told, /nobody has read its body/)
+      assert.match(await reported, /nobody has read its body/)
     })
   })
 
@@ -110,10 +110,10 @@ for (const version of versions) {
         const answer = await client.ask('/', { method: 'POST', body, headers })
         return [answer.status, String(answer.body)]
       }
-      const said = length => ({ 'content-length': String(length) })
-      assert.deepEqual(await post(Buffer.alloc(1000), said(1000)), [200, '1000'])
+      const printed = length => ({ 'content-length': String(length) })
+      assert.deepEqual(await post(Buffer.alloc(1000), printed(1000)), [200, '1000'])
       assert.equal(called, 1)
-      assert.deepEqual(await post(Buffer.alloc(1001), said(1001)), [413, ''])
+      assert.deepEqual(await post(Buffer.alloc(1001), printed(1001)), [413, ''])
       assert.equal(called, 1, 'nobody is called for what is known to be too long')
     })
     const unsaid = (async function * () { yield Buffer.alloc(600); await new Promise(setImmediate); yield Buffer.alloc(600) })
@@ -163,13 +163,13 @@ for (const version of versions.filter(({ name }) => name !== 'h3')) {
 }
 
 test('a request that breaks off has no trailers', async t => {
-  let told
-  const over = new Promise(resolve => { told = resolve })
+  let reported
+  const over = new Promise(resolve => { reported = resolve })
   let came
   const asked = new Promise(resolve => { came = resolve })
   const server = serveFor(t, {
     async fetch (request, info) {
-      info.trailers.catch(error => { told(error.name) })
+      info.trailers.catch(error => { reported(error.name) })
       came()
       return new Lean(await request.text())
     }

@@ -74,7 +74,7 @@ async function asserts ({ name, protocol }, server, breaks, code) {
     assert.equal(String((await client.ask('/whole')).body), 'whole')
   } finally {
     await client.close()
-    server.desk.destroy()
+    server.compatServer.destroy()
   }
 }
 
@@ -127,7 +127,7 @@ test('h1: a response that is destroyed has no last chunk, and its connection end
     const text = String(await all(socket))
     assert.match(text, /transfer-encoding: chunked\r\n[^]*5\r\nbegun\r\n$/)
   } finally {
-    server.desk.destroy()
+    server.compatServer.destroy()
   }
 })
 
@@ -145,6 +145,6 @@ test('a stream that is closed without a code behind what it has sent ends whole,
     assert.equal(String((await client.ask('/')).body), 'all of it')
   } finally {
     await client.close()
-    server.desk.destroy()
+    server.compatServer.destroy()
   }
 })

@@ -24,7 +24,7 @@ async function listening (t, options, listener = (request, response) => { respon
   server.on('tlsClientError', error => { failures.push(error) })
   t.after(() => {
     server.close()
-    server.desk.destroy()
+    server.compatServer.destroy()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -32,7 +32,7 @@ async function listening (t, options, listener = (request, response) => { respon
 }
 
 /** Whose certificate a client of node's is shown; or the code with which it fails. */
-async function shown (t, port, options = {}) {
+async function displayed (t, port, options = {}) {
   const socket = tls.connect({ port, host: '127.0.0.1', servername: 'other.test', rejectUnauthorized: false, ...options })
   t.after(() => { socket.destroy() })
   return await new Promise(resolve => {
@@ -55,7 +55,7 @@ async function until (condition) {
 test('a context of node:tls is refused with what to use, and one of this package is node\'s too', async t => {
   const foreign = tls.createSecureContext({ cert: other.cert, key: other.key })
   const { port, failures } = await listening(t, { cert, key, SNICallback: (name, answer) => { answer(null, foreign) } })
-  await shown(t, port)
+  await displayed(t, port)
   await until(() => failures.length > 0)
   assert.equal(failures[0].code, REFUSED.code)
   assert.match(failures[0].message, /createSecureContext of this package/)
@@ -65,12 +65,12 @@ test('a context of node:tls is refused with what to use, and one of this package
   t.after(() => { nodes.close().closeAllConnections() })
   nodes.listen(0, '127.0.0.1')
   await once(nodes, 'listening')
-  assert.equal(await shown(t, nodes.address().port), 'other')
+  assert.equal(await displayed(t, nodes.address().port), 'other')
 })
 
 test('a client that is refused hears an alert', async t => {
   const { port } = await listening(t, { cert, key, SNICallback: (name, answer) => { answer(new Error('nobody is called that')) } })
-  assert.match(await shown(t, port), /ALERT_INTERNAL_ERROR$/)
+  assert.match(await displayed(t, port), /ALERT_INTERNAL_ERROR$/)
 })
 
 test('with http3 a server that chooses by callbacks is refused', () => {
@@ -84,10 +84,10 @@ test('a context may have authorities of its own, where its server asks for certi
   const context = createSecureContext({ cert: other.cert, key: other.key, ca: theirs.cert })
   const { port } = await listening(t, { cert, key, ca: ours.cert, requestCert: true, SNICallback: (name, answer) => { answer(null, name === 'other.test' ? context : undefined) } })
   const [our, their] = [ours.issue('client'), theirs.issue('client')]
-  assert.equal(await shown(t, port, { cert: their.cert, key: their.key }), 'other')
-  assert.equal(await shown(t, port, { cert: our.cert, key: our.key, servername: 'one.test' }), 'trunkline-test')
-  assert.notEqual(await shown(t, port, { cert: our.cert, key: our.key }), 'other')
-  assert.notEqual(await shown(t, port, { cert: their.cert, key: their.key, servername: 'one.test' }), 'trunkline-test')
+  assert.equal(await displayed(t, port, { cert: their.cert, key: their.key }), 'other')
+  assert.equal(await displayed(t, port, { cert: our.cert, key: our.key, servername: 'one.test' }), 'trunkline-test')
+  assert.notEqual(await displayed(t, port, { cert: our.cert, key: our.key }), 'other')
+  assert.notEqual(await displayed(t, port, { cert: their.cert, key: their.key, servername: 'one.test' }), 'trunkline-test')
 })
 
 test('a context may have a policy of its own, and has its server\'s otherwise', async t => {
@@ -95,7 +95,7 @@ test('a context may have a policy of its own, and has its server\'s otherwise', 
   const contexts = { 'old.test': context({ maxVersion: 'TLSv1.2' }), 'other.test': context() }
   const { port } = await listening(t, { cert, key, minVersion: 'TLSv1.3', SNICallback: (name, answer) => { answer(null, contexts[name]) } })
   for (const [servername, maxVersion, isServed] of [['old.test', 'TLSv1.2', true], ['other.test', 'TLSv1.2', false], ['other.test', 'TLSv1.3', true]]) {
-    assert.equal(await shown(t, port, { servername, maxVersion }) === 'other', isServed, `${servername} ${maxVersion}`)
+    assert.equal(await displayed(t, port, { servername, maxVersion }) === 'other', isServed, `${servername} ${maxVersion}`)
   }
 })
 
@@ -104,8 +104,8 @@ test('an encrypted key and a PFX file make contexts too, and a context of nothin
   const closed = createPrivateKey(other.key).export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'secret' })
   const contexts = { 'other.test': createSecureContext({ cert: other.cert, key: closed, passphrase: 'secret' }), 'nothing.test': createSecureContext() }
   const { port, failures } = await listening(t, { cert, key, SNICallback: (name, answer) => { answer(null, contexts[name]) } })
-  assert.equal(await shown(t, port), 'other')
-  await shown(t, port, { servername: 'nothing.test' })
+  assert.equal(await displayed(t, port), 'other')
+  await displayed(t, port, { servername: 'nothing.test' })
   await until(() => failures.length > 0)
   assert.match(failures[0].message, /without an identity/)
 })
@@ -113,7 +113,7 @@ test('an encrypted key and a PFX file make contexts too, and a context of nothin
 test('a second answer changes nothing', async t => {
   const context = createSecureContext({ cert: other.cert, key: other.key })
   const { port } = await listening(t, { cert, key, SNICallback (name, answer) { answer(null, context); answer(new Error('late')); answer(null) } })
-  assert.equal(await shown(t, port), 'other')
+  assert.equal(await displayed(t, port), 'other')
 })
 
 test('an answer for a client that has left, or of a server that has ended, is forgotten', async t => {
@@ -134,11 +134,11 @@ test('an answer for a client that has left, or of a server that has ended, is fo
   })
   await until(() => answers.length === 3)
   server.close()
-  server.desk.destroy()
+  server.compatServer.destroy()
   // Both before the server has heard that it ended and afterwards.
   answers[1](null)
   server.setSecureContext({ cert: other.cert, key: other.key })
-  await until(() => waiting.closed && !server.desk.isListening)
+  await until(() => waiting.closed && !server.compatServer.isListening)
   answers[2](null)
   server.setSecureContext({ cert, key })
   assert.equal(failures.length, 1)
@@ -157,13 +157,13 @@ test('a client hello may come byte by byte', async t => {
   t.after(() => { relay.close() })
   relay.listen(0, '127.0.0.1')
   await once(relay, 'listening')
-  assert.equal(await shown(t, relay.address().port), 'trunkline-test')
+  assert.equal(await displayed(t, relay.address().port), 'trunkline-test')
 })
 
 test('contexts that are made for each handshake are served', async t => {
   const { port } = await listening(t, { cert, key, SNICallback: (name, answer) => { answer(null, createSecureContext({ cert: other.cert, key: other.key })) } })
   for (let round = 0; round < 20; round++) {
-    const all = Array.from({ length: 5 }, () => shown(t, port))
+    const all = Array.from({ length: 5 }, () => displayed(t, port))
     assert.deepEqual(await Promise.all(all), all.map(() => 'other'))
   }
 })

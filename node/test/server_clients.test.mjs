@@ -62,7 +62,7 @@ const ask = {
 }
 
 /** The client's properties on a socket of node:tls. */
-function told (socket) {
+function reported (socket) {
   const certificate = socket.getPeerCertificate()
   const detailed = socket.getPeerCertificate(true)
   return JSON.stringify([
@@ -71,7 +71,7 @@ function told (socket) {
     certificate.issuerCertificate === undefined, detailed.issuerCertificate?.subject?.CN, socket.getPeerX509Certificate?.()?.subject
   ])
 }
-const telling = (request, response) => { response.end(told(request.socket)) }
+const telling = (request, response) => { response.end(reported(request.socket)) }
 
 async function listening (server) {
   server.on('error', () => {}).on('sessionError', () => {}).on('tlsClientError', () => {})
@@ -96,7 +96,7 @@ for (const rejectUnauthorized of [true, false]) {
         assert.equal(await ask.h3(ours.address().port, identity), expected, 'h3')
       } finally {
         nodes.close()
-        ours.desk.destroy()
+        ours.compatServer.destroy()
       }
     })
   }
@@ -114,7 +114,7 @@ test('a client that is not admitted is a tlsClientError by the code of node', as
       assert.match(error.message, /not admitted/)
     }
   } finally {
-    server.desk.destroy()
+    server.compatServer.destroy()
   }
 })
 
@@ -128,7 +128,7 @@ test('a revoked certificate is not believed', async () => {
     assert.equal(await ask.h2(port, { cert: revoked.cert, key: revoked.key }), 'CERT_REVOKED')
     assert.equal(await ask.h2(port, { cert: other.cert, key: other.key }), 'null')
   } finally {
-    server.desk.destroy()
+    server.compatServer.destroy()
   }
 })
 
@@ -141,10 +141,10 @@ for (const version of Object.keys(ask)) {
       fetch: (_, info) => Response.json([info.authorized, info.authorizationError, info.clientCertificate?.subject ?? null, info.clientCertificate instanceof X509Certificate])
     })
     try {
-      const says = async name => JSON.parse(await ask[version](server.port, clients[name]))
-      assert.deepEqual(await says('of a known authority'), [true, null, 'CN=client', true])
-      assert.deepEqual(await says('of an unknown authority'), [false, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'CN=stranger', true])
-      assert.deepEqual(await says('none'), [false, 'UNABLE_TO_GET_ISSUER_CERT', null, false])
+      const reports = async name => JSON.parse(await ask[version](server.port, clients[name]))
+      assert.deepEqual(await reports('of a known authority'), [true, null, 'CN=client', true])
+      assert.deepEqual(await reports('of an unknown authority'), [false, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'CN=stranger', true])
+      assert.deepEqual(await reports('none'), [false, 'UNABLE_TO_GET_ISSUER_CERT', null, false])
     } finally {
       await server.close({ deadlineMs: 0 })
     }
@@ -156,7 +156,7 @@ test('without ca the authorities that node has are believed, and nobody else', a
   try {
     assert.equal(await ask.h2(server.address().port, clients['of a known authority']), null)
   } finally {
-    server.desk.destroy()
+    server.compatServer.destroy()
   }
 })
 
@@ -170,7 +170,7 @@ test('ca completes the chain that the server shows, with requestCert and without
       assert.equal(socket.authorized, true)
       socket.destroy()
     } finally {
-      server.desk.destroy()
+      server.compatServer.destroy()
     }
   }
 })

@@ -9,7 +9,7 @@ import { faces, withServer } from './behaviour/faces.mjs'
 import { BIG, digest } from './behaviour/sizes.mjs'
 import { cert, certFile } from './support/certificate.mjs'
 import { versions } from './support/clients.mjs'
-import { curl, said } from './support/peers.mjs'
+import { curl, printed } from './support/peers.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'trunkline-foreign-'))
 const big = join(folder, 'big')
@@ -31,12 +31,12 @@ for (const version of versions) {
     const way = ways[version.name]
 
     test(`${version.name}, ${face}: curl gets, heads and uploads`, { skip: way === undefined ? 'this curl has no HTTP/3' : curl.why }, () => withServer(face, version, async url => {
-      const ask = async (...args) => String(await said('curl', ['--silent', '--show-error', '--fail', '-4', ...way.curl, ...args]))
+      const ask = async (...args) => String(await printed('curl', ['--silent', '--show-error', '--fail', '-4', ...way.curl, ...args]))
       assert.equal(await ask(`${url}/version`), `HTTP/${HTTP_VERSION[version.protocol]}`)
       assert.match(await ask('--head', `${url}/five`), /^HTTP\/[^]*content-length: 5\r\n/i)
       // With `expect: 100-continue`, where curl sends it.
       assert.equal(await ask('--data-binary', `@${big}`, `${url}/digest`), digest(BIG))
-      const down = await said('curl', ['--silent', '--fail', '-4', ...way.curl, `${url}/big`])
+      const down = await printed('curl', ['--silent', '--fail', '-4', ...way.curl, `${url}/big`])
       assert.ok(down.equals(BIG))
       // Two of one connection. curl 7.88 says its preface again where HTTP/2 is by prior knowledge.
       if (version.name !== 'h2c') assert.equal(await ask(`${url}/five`, `${url}/five`), 'hellohello')

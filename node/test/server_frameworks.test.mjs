@@ -30,7 +30,7 @@ function serverOf (version, listener) {
 
 /** Asks a server of `listener` by the version's client. */
 async function asking (version, listener, work) {
-  const server = typeof listener.listen === 'function' && listener.desk !== undefined ? listener : serverOf(version, listener)
+  const server = typeof listener.listen === 'function' && listener.compatServer !== undefined ? listener : serverOf(version, listener)
   if (!server.listening) {
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -40,7 +40,7 @@ async function asking (version, listener, work) {
     await work(client)
   } finally {
     await client.close()
-    server.desk.destroy()
+    server.compatServer.destroy()
   }
 }
 
@@ -227,22 +227,22 @@ for (const version of versions.filter(version => version.protocol === 'http/1.1'
       socket.on('message', (data, isBinary) => { socket.send(data, { binary: isBinary }) })
     })
     server.listen(0, '127.0.0.1')
-    t.after(() => { sockets.close(); server.close(); server.desk.destroy() })
+    t.after(() => { sockets.close(); server.close(); server.compatServer.destroy() })
     await once(server, 'listening')
     const origin = `${version.options.tls === undefined ? 'ws' : 'wss'}://localhost:${server.address().port}`
     const client = new WebSocket(`${origin}/ws`, { ca: cert, family: 4 })
-    const heard = []
+    const received = []
     const all = new Promise(resolve => {
       client.on('message', data => {
-        heard.push(data.length > 100 ? data.length : data.toString())
-        if (heard.length === 3) resolve()
+        received.push(data.length > 100 ? data.length : data.toString())
+        if (received.length === 3) resolve()
       })
     })
     await once(client, 'open')
     client.send('a text')
     client.send(Buffer.alloc(1 << 20, 'b'))
     await all
-    assert.deepEqual(heard, ['welcome /ws', 'a text', 1 << 20])
+    assert.deepEqual(received, ['welcome /ws', 'a text', 1 << 20])
     const closed = once(client, 'close')
     client.close(1000, 'done')
     assert.equal((await closed)[0], 1000)

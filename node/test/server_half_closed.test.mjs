@@ -42,11 +42,11 @@ for (const { name, options, make, open } of kinds) {
     })
     try {
       const socket = open(server.port)
-      const said = all(socket)
+      const printed = all(socket)
       socket.end(GET)
       // The handler is notified of the end, and still answers.
       setImmediate(gate.resolve)
-      assert.match(await said, /^HTTP\/1\.1 200 [^]*connection: close\r\n[^]*late$/)
+      assert.match(await printed, /^HTTP\/1\.1 200 [^]*connection: close\r\n[^]*late$/)
     } finally {
       await server.close({ deadlineMs: 0 })
     }
@@ -108,15 +108,15 @@ for (const { name, options, make, open } of kinds) {
       await once(server, 'listening')
       try {
         const socket = open(server.address().port)
-        const said = all(socket)
+        const printed = all(socket)
         socket.end(GET)
-        const text = await said
+        const text = await printed
         if (allows) assert.match(text, /^HTTP\/1\.1 200 [^]*late$/)
         else assert.equal(text, '')
         await closed
         assert.deepEqual(seen, allows ? ['finish', 'close'] : ['aborted', 'close'])
       } finally {
-        server.desk.destroy()
+        server.compatServer.destroy()
       }
     })
   }

@@ -15,7 +15,7 @@ import tls from 'node:tls'
 import test from 'node:test'
 import { createSecureServer, createServer, Agent } from 'trunkline'
 import { cert, key } from './support/certificate.mjs'
-import { heard } from './support/heard.mjs'
+import { received } from './support/received.mjs'
 import { versions } from './support/clients.mjs'
 
 const BIG = Buffer.alloc(10 * 1024 * 1024, 'trunkline ')
@@ -40,7 +40,7 @@ async function served (version, listeners, work) {
   } finally {
     await client.close()
     if (server.listening) server.close()
-    server.desk.destroy()
+    server.compatServer.destroy()
   }
 }
 
@@ -141,18 +141,18 @@ for (const version of versions) {
   })
 
   test(`${name}: events of a response come once each`, async () => {
-    const told = []
+    const reported = []
     const over = Promise.withResolvers?.() ?? {}
     over.promise ??= new Promise(resolve => { over.resolve = resolve })
     const request = (request, response) => {
-      response.on('finish', () => { told.push('finish') })
-      response.on('close', () => { told.push('close'); over.resolve() })
+      response.on('finish', () => { reported.push('finish') })
+      response.on('close', () => { reported.push('close'); over.resolve() })
       response.end('x')
     }
     await served(version, { request }, async client => {
       await client.ask('/')
       await over.promise
-      assert.deepEqual(told, ['finish', 'close'])
+      assert.deepEqual(reported, ['finish', 'close'])
     })
   })
 
@@ -186,20 +186,20 @@ for (const version of versions) {
   if (!isNew) continue
 
   test(`${name}: who begins to listen when all is answered hears the end`, async () => {
-    const told = []
+    const reported = []
     let over
     const closed = new Promise(resolve => { over = resolve })
     const request = (request, response) => {
       response.end('x')
       setImmediate(() => {
-        response.on('finish', () => { told.push('finish') })
-        response.on('close', () => { told.push('close'); over() })
+        response.on('finish', () => { reported.push('finish') })
+        response.on('close', () => { reported.push('close'); over() })
       })
     }
     await served(version, { request }, async client => {
       await client.ask('/')
       await closed
-      assert.deepEqual(told, ['finish', 'close'])
+      assert.deepEqual(reported, ['finish', 'close'])
     })
   })
 
@@ -282,8 +282,8 @@ test('h1: pipelined requests are answered in their order', async () => {
   await once(server, 'listening')
   const socket = connect(server.address().port, '127.0.0.1')
   socket.write('GET /slow HTTP/1.1\r\nhost: x\r\n\r\nGET /fast HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
-  const said = (await all(socket)).toString()
-  assert.deepEqual(said.match(/slow|fast/g), ['slow', 'fast'])
+  const printed = (await all(socket)).toString()
+  assert.deepEqual(printed.match(/slow|fast/g), ['slow', 'fast'])
   await new Promise(resolve => server.close(resolve))
 })
 
@@ -299,7 +299,7 @@ test('h3: the server of both is asked by a client that may choose', async () => 
     await agent.close()
   }
   server.close()
-  server.desk.destroy()
+  server.compatServer.destroy()
 })
 
 test('limits are options: more fields than allowed never reach a listener', async () => {
@@ -321,7 +321,7 @@ test('limits are options: more fields than allowed never reach a listener', asyn
     assert.equal(seen, 1)
     client.destroy()
     server.close()
-    server.desk.destroy()
+    server.compatServer.destroy()
   }
 })
 
@@ -335,12 +335,12 @@ test('a secure server without a certificate speaks nothing in cleartext', async 
   const socket = connect(server.address().port, '127.0.0.1')
   socket.on('error', () => {})
   socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
-  const said = []
-  socket.on('data', chunk => { said.push(chunk) })
+  const printed = []
+  socket.on('data', chunk => { printed.push(chunk) })
   await once(socket, 'close')
-  assert.doesNotMatch(Buffer.concat(said).toString('latin1'), /HTTP|secret/)
+  assert.doesNotMatch(Buffer.concat(printed).toString('latin1'), /HTTP|secret/)
   server.close()
-  server.desk.destroy()
+  server.compatServer.destroy()
 })
 
 test('a context that shows no certificate in PEM is refused, and the one that is shown stays', () => {
@@ -437,7 +437,7 @@ test('with minVersion TLSv1.3 a server speaks nothing older', async () => {
       socket.destroy()
     }
   } finally {
-    server.desk.destroy()
+    server.compatServer.destroy()
   }
 })
 
@@ -451,12 +451,12 @@ for (const version of versions.filter(({ protocol }) => protocol !== 'http/1.1')
     test(`${version.name}: an upload of ten mebibytes that nobody reads does not hold its exchange behind the end of ${way}`, async () => {
       let over
       const closed = new Promise(resolve => { over = resolve })
-      const heard = Object.fromEntries(Object.entries(listeners).map(([event, listener]) => [event, (...given) => {
+      const received = Object.fromEntries(Object.entries(listeners).map(([event, listener]) => [event, (...given) => {
         const stream = event === 'stream' ? given[0] : given[1].stream
         stream.on('close', () => { over(stream.rstCode) })
         listener(...given)
       }]))
-      await served(version, heard, async client => {
+      await served(version, received, async client => {
         const asked = client.ask('/', { method: 'POST', body: BIG }).then(({ body }) => String(body), () => 'cut')
         // Our own HTTP/3 client resets its upload when it is answered, perhaps before the server's
         // stop request arrives: then the server sees the client's reset.
@@ -506,13 +506,13 @@ for (const version of versions) {
 
 test('a write that waits for room when a connection of HTTP/1.1 goes is called back with an error, once', async t => {
   const server = createServer()
-  t.after(() => { server.close(); server.desk.destroy() })
-  const told = []
+  t.after(() => { server.close(); server.compatServer.destroy() })
+  const reported = []
   const request = (request, response) => {
-    response.on('finish', () => { told.push('finish') }).on('close', () => { told.push('close') })
+    response.on('finish', () => { reported.push('finish') }).on('close', () => { reported.push('close') })
     // The connection takes a piece as a whole, and no more before it has gone.
     response.write(BIG)
-    response.write(BIG, error => { told.push(error?.code ?? null) })
+    response.write(BIG, error => { reported.push(error?.code ?? null) })
   }
   server.on('request', request)
   server.listen(0, '127.0.0.1')
@@ -525,12 +525,12 @@ test('a write that waits for room when a connection of HTTP/1.1 goes is called b
   const closed = once(response, 'close')
   socket.destroy()
   await closed
-  assert.deepEqual(told, ['ECONNRESET', 'close'])
+  assert.deepEqual(reported, ['ECONNRESET', 'close'])
 })
 
 test('a write that waits for room when an upgraded connection goes is called back with an error', async t => {
   const server = createServer()
-  t.after(() => { server.close(); server.desk.destroy() })
+  t.after(() => { server.close(); server.compatServer.destroy() })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const socket = connect(server.address().port, '127.0.0.1')
@@ -538,10 +538,10 @@ test('a write that waits for room when an upgraded connection goes is called bac
   socket.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')
   const [, upgraded] = await asked
   upgraded.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')
-  const told = new Promise(resolve => { upgraded.write(BIG, resolve) })
+  const reported = new Promise(resolve => { upgraded.write(BIG, resolve) })
   await once(socket, 'readable')
   socket.destroy()
-  assert.equal((await told)?.code, 'ECONNRESET')
+  assert.equal((await reported)?.code, 'ECONNRESET')
 })
 
 test('h3: a session tells the settings of its peer and its going away, and says what HTTP/3 has no words for', async t => {
@@ -555,17 +555,17 @@ test('h3: a session tells the settings of its peer and its going away, and says 
   t.after(async () => {
     await agent.destroy()
     server.close()
-    server.desk.destroy()
+    server.compatServer.destroy()
   })
-  let told
+  let reported
   server.on('session', session => {
     const [settings, goaway, closed] = ['remoteSettings', 'goaway', 'close'].map(event => once(session, event))
-    told = { session, settings, goaway, closed }
+    reported = { session, settings, goaway, closed }
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { body } = await agent.request({ origin: `https://localhost:${server.address().port}`, path: '/', method: 'GET' })
-  const { session, settings, goaway, closed } = told
+  const { session, settings, goaway, closed } = reported
   const [remote] = await settings
   assert.deepEqual(Object.keys(remote), ['headerTableSize', 'enablePush', 'maxHeaderListSize', 'maxHeaderSize', 'enableConnectProtocol'])
   assert.ok(remote.headerTableSize > 0 && remote.maxHeaderListSize > 0)
@@ -580,18 +580,18 @@ test('h3: a session tells the settings of its peer and its going away, and says 
 })
 
 test('a timeout of the server counts on connections of HTTP/1.1 while something is asked: it is told, or ends them', async t => {
-  for (const isHeard of [true, false]) {
-    const heard = []
+  for (const isReceived of [true, false]) {
+    const received = []
     const server = createServer((request, response) => { response.write('begun') })
     t.after(() => { server.close() })
     server.timeout = 50
-    if (isHeard) server.on('timeout', socket => { heard.push(socket.timeout); socket.destroy() })
+    if (isReceived) server.on('timeout', socket => { received.push(socket.timeout); socket.destroy() })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const [response] = await once(http.get({ port: server.address().port, agent: false }), 'response')
     response.resume()
     await assert.rejects(once(response, 'end'), { code: 'ECONNRESET' })
-    assert.deepEqual(heard, isHeard ? [50] : [])
+    assert.deepEqual(received, isReceived ? [50] : [])
   }
 })
 
@@ -633,7 +633,7 @@ test('a connection of HTTP/1.1 outlives an answer without a body whose handler s
   t.after(() => { for (const socket of sockets) socket.destroy() })
   const [own, other] = sockets
   for (const [method, status] of [['HEAD', 200], ['GET', 304], ['GET', 204]]) {
-    const head = heard(own, bytes => bytes.includes('\r\n\r\n'))
+    const head = received(own, bytes => bytes.includes('\r\n\r\n'))
     const response = await ask(own, method)
     response.writeHead(status).flushHeaders()
     await head

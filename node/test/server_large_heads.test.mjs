@@ -21,7 +21,7 @@ const servers = {
     const server = createServer({ limits, settings, maxHeaderListPairs: 200 }, (request, response) => { response.end(String(seen(Object.entries(request.headers)))) })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
-    return [server.address().port, () => { server.close(); server.desk.destroy() }]
+    return [server.address().port, () => { server.close(); server.compatServer.destroy() }]
   },
   async serve () {
     const server = serve({ hostname: '127.0.0.1', limits, fetch: request => new Response(String(seen(request.headers))) })

@@ -5,11 +5,11 @@ import http2 from 'node:http2'
 import { connect } from 'node:net'
 import test from 'node:test'
 import { Listener } from '../dist/server/listener.js'
-import { heard, heardText } from './support/heard.mjs'
+import { received, receivedText } from './support/received.mjs'
 
 /** A listener, which ends with its test, and its port. */
-function listening (t, ears, options = {}) {
-  const listener = new Listener(ears)
+function listening (t, callbacks, options = {}) {
+  const listener = new Listener(callbacks)
   t.after(() => { listener.destroy() })
   listener.listen({ host: '127.0.0.1', ...options })
   return { listener, port: listener.address().port }
@@ -19,17 +19,17 @@ function listening (t, ears, options = {}) {
 const deaf = { onData () {}, onEnd () {}, onRoom () {}, onClosed () {} }
 
 test('a connection is told once, its exchanges in between, and the end of all', async t => {
-  const heard = []
+  const received = []
   let closed
   const over = new Promise(resolve => { closed = resolve })
   const { listener, port } = listening(t, {
-    onConnection: connection => { heard.push(['connection', connection.version, connection.remoteAddress]) },
+    onConnection: connection => { received.push(['connection', connection.version, connection.remoteAddress]) },
     onRequest: exchange => {
-      heard.push(['request', exchange.method, exchange.path, exchange.authority, exchange.field('x-a'), exchange.rawFields()])
-      exchange.ears = { ...deaf, onClosed: code => { heard.push(['over', code, exchange.connection.open]) } }
+      received.push(['request', exchange.method, exchange.path, exchange.authority, exchange.field('x-a'), exchange.rawFields()])
+      exchange.callbacks = { ...deaf, onClosed: code => { received.push(['over', code, exchange.connection.open]) } }
       exchange.answer(200, 'x-b\0c', 'hello')
     },
-    onConnectionClosed: connection => { heard.push(['gone', connection.closed]) },
+    onConnectionClosed: connection => { received.push(['gone', connection.closed]) },
     onClosed: () => { closed() }
   })
   const session = http2.connect(`http://127.0.0.1:${port}`)
@@ -42,7 +42,7 @@ test('a connection is told once, its exchanges in between, and the end of all', 
   await once(session, 'close')
   listener.close()
   await over
-  assert.deepEqual(heard, [
+  assert.deepEqual(received, [
     ['connection', 20, '127.0.0.1'],
     ['request', 'GET', '/a', `127.0.0.1:${port}`, '1', ['x-a', '1', 'x-c', '2']],
     ['over', 0, 0],
@@ -53,7 +53,7 @@ test('a connection is told once, its exchanges in between, and the end of all', 
 test('trailers go both ways, and a sensitive field is never indexed', async t => {
   const { port } = listening(t, {
     onRequest: exchange => {
-      exchange.ears = {
+      exchange.callbacks = {
         ...deaf,
         onData: chunk => { exchange.take(chunk.length) },
         onEnd: trailers => {
@@ -80,7 +80,7 @@ test('a connection that leaves HTTP/1.1 is its exchange', async t => {
   const { port } = listening(t, {
     onRequest: exchange => {
       assert.equal(exchange.field('upgrade'), 'echo')
-      exchange.ears = {
+      exchange.callbacks = {
         ...deaf,
         onData: chunk => {
           exchange.take(chunk.length)
@@ -93,11 +93,11 @@ test('a connection that leaves HTTP/1.1 is its exchange', async t => {
   })
   const socket = connect(port, '127.0.0.1')
   socket.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n')
-  const head = await heard(socket, bytes => bytes.includes('\r\n\r\n'))
+  const head = await received(socket, bytes => bytes.includes('\r\n\r\n'))
   assert.match(String(head), /^HTTP\/1\.1 101 .*\r\n\r\n$/s)
   const ended = once(socket, 'end')
   socket.end('out and back')
-  assert.equal(await heardText(socket, 'out and back'), 'out and back')
+  assert.equal(await receivedText(socket, 'out and back'), 'out and back')
   await ended
 })
 
@@ -105,7 +105,7 @@ test('an extended CONNECT is a stream both ways', async t => {
   const { port } = listening(t, {
     onRequest: exchange => {
       assert.deepEqual([exchange.method, exchange.protocol, exchange.path], ['CONNECT', 'websocket', '/chat'])
-      exchange.ears = {
+      exchange.callbacks = {
         ...deaf,
         onData: chunk => {
           exchange.take(chunk.length)
@@ -121,32 +121,32 @@ test('an extended CONNECT is a stream both ways', async t => {
   const stream = session.request({ ':method': 'CONNECT', ':protocol': 'websocket', ':path': '/chat' }, { endStream: false })
   await once(stream, 'response')
   stream.write('frame')
-  assert.equal(await heardText(stream, 'frame'), 'frame')
+  assert.equal(await receivedText(stream, 'frame'), 'frame')
   stream.end()
   await once(stream, 'end')
   session.destroy()
 })
 
 test('a peer answers a ping', async t => {
-  let told
-  const opened = new Promise(resolve => { told = resolve })
-  const { port } = listening(t, { onConnection: connection => { told(connection) }, onRequest () {} })
+  let reported
+  const opened = new Promise(resolve => { reported = resolve })
+  const { port } = listening(t, { onConnection: connection => { reported(connection) }, onRequest () {} })
   const session = http2.connect(`http://127.0.0.1:${port}`)
   const connection = await opened
   const PING = 1
-  const heard = new Promise(resolve => { connection.ears = { onPong: (payload, ms) => { resolve([payload.toString(), ms]) } } })
+  const received = new Promise(resolve => { connection.callbacks = { onPong: (payload, ms) => { resolve([payload.toString(), ms]) } } })
   assert.ok(connection.control(PING, Buffer.from('12345678')))
-  const [payload, ms] = await heard
+  const [payload, ms] = await received
   assert.equal(payload, '12345678')
   assert.ok(ms > 0 && ms < 10_000)
   session.destroy()
 })
 
 test('a reset of ours tells the peer its code, and ends the exchange once', async t => {
-  const heard = []
+  const received = []
   const { listener, port } = listening(t, {
     onRequest: exchange => {
-      exchange.ears = { ...deaf, onClosed: (code, byPeer) => { heard.push([code, byPeer]) } }
+      exchange.callbacks = { ...deaf, onClosed: (code, byPeer) => { received.push([code, byPeer]) } }
       exchange.reset(11)
       exchange.reset(8)
     }
@@ -158,17 +158,17 @@ test('a reset of ours tells the peer its code, and ends the exchange once', asyn
   assert.equal(stream.rstCode, 11)
   session.destroy()
   await new Promise(resolve => {
-    listener.ears.onClosed = resolve
+    listener.callbacks.onClosed = resolve
     listener.destroy()
   })
-  assert.deepEqual(heard, [[11, false]])
+  assert.deepEqual(received, [[11, false]])
 })
 
 test('trailers that are too long for the border are refused, and others can be sent', async t => {
   let refused
   const { port } = listening(t, {
     onRequest: exchange => {
-      exchange.ears = deaf
+      exchange.callbacks = deaf
       exchange.respond(200, '')
       try {
         exchange.end(`a\0${'x'.repeat(300 * 1024)}`)

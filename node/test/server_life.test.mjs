@@ -60,7 +60,7 @@ function identityOf (name) {
 }
 
 /** The name on the certificate that a client sees which asks for `servername`. */
-function shown (port, servername) {
+function displayed (port, servername) {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', servername, rejectUnauthorized: false }, () => {
       resolve(socket.getPeerCertificate().subject.CN)
@@ -76,17 +76,17 @@ test('certificates are chosen by the name that is asked for, and replaced while 
     tls: { cert, key, names: { 'one.test': one, '*.wild.test': wild } },
     fetch: () => new Lean('')
   })
-  assert.equal(await shown(server.port, 'localhost'), 'trunkline-test')
-  assert.equal(await shown(server.port, 'one.test'), 'one.test')
-  assert.equal(await shown(server.port, 'a.wild.test'), '*.wild.test')
+  assert.equal(await displayed(server.port, 'localhost'), 'trunkline-test')
+  assert.equal(await displayed(server.port, 'one.test'), 'one.test')
+  assert.equal(await displayed(server.port, 'a.wild.test'), '*.wild.test')
   server.setIdentity(other, 'other.test')
-  assert.equal(await shown(server.port, 'other.test'), 'other.test')
+  assert.equal(await displayed(server.port, 'other.test'), 'other.test')
   server.setIdentity(other)
-  assert.equal(await shown(server.port, 'localhost'), 'other.test')
-  assert.equal(await shown(server.port, 'one.test'), 'one.test')
+  assert.equal(await displayed(server.port, 'localhost'), 'other.test')
+  assert.equal(await displayed(server.port, 'one.test'), 'one.test')
   assert.throws(() => { server.setIdentity({ cert, key: other.key }) }, /cannot be used together/)
   assert.throws(() => { server.setIdentity(other, 'elsewhere.test') }, /is not for "elsewhere\.test"/)
-  assert.equal(await shown(server.port, 'localhost'), 'other.test')
+  assert.equal(await displayed(server.port, 'localhost'), 'other.test')
 })
 
 test('a request for another host than the connection is misdirected where names bind', async t => {
@@ -95,11 +95,11 @@ test('a request for another host than the connection is misdirected where names 
     fetch: request => new Lean(new URL(request.url).hostname)
   })
   const ask = host => new Promise((resolve, reject) => {
-    let said = ''
+    let printed = ''
     const socket = connect({ port: server.port, host: '127.0.0.1', servername: 'localhost', ca: cert }, () => {
       socket.write(`GET / HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
     })
-    socket.on('data', chunk => { said += chunk }).on('end', () => { resolve(said.slice(9, 12)) }).on('error', reject)
+    socket.on('data', chunk => { printed += chunk }).on('end', () => { resolve(printed.slice(9, 12)) }).on('error', reject)
   })
   assert.equal(await ask('localhost'), '200')
   assert.equal(await ask('other.test'), '421')

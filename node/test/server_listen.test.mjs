@@ -12,12 +12,12 @@ import { key, cert } from './support/certificate.mjs'
 const fetch = () => new Response('ok')
 
 /** The response to bytes written to a port. */
-async function says (port, text) {
+async function reports (port, text) {
   const socket = connect(port, '127.0.0.1')
   socket.write(text)
-  let heard = ''
-  for await (const piece of socket) heard += piece
-  return heard
+  let received = ''
+  for await (const piece of socket) received += piece
+  return received
 }
 
 test('serve listens on its host alone, and takes a port as a text', async t => {
@@ -60,8 +60,8 @@ test('the host of a request in absolute form is that of its url', async t => {
   await once(server, 'listening')
   t.after(() => server.close())
   const expected = /\["http:\/\/bank.example\/x","bank.example"\]/
-  assert.match(await says(server.address().port, text), expected)
-  assert.match(await says(serveFor(t, { fetch: request => new Response(seen(request)) }).port, text), expected)
+  assert.match(await reports(server.address().port, text), expected)
+  assert.match(await reports(serveFor(t, { fetch: request => new Response(seen(request)) }).port, text), expected)
 })
 
 test("requests: 'http' gives a listener requests of node:http over HTTP/2", async t => {

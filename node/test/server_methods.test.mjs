@@ -22,14 +22,14 @@ for (const version of versions) {
   test(`${name}: a request has an address, and counts while it is not answered`, async () => {
     let answer
     let seen
-    let told
-    const came = new Promise(resolve => { told = resolve })
+    let reported
+    const came = new Promise(resolve => { reported = resolve })
     const server = serve({
       hostname: '127.0.0.1',
       ...version.options,
       fetch (request, info) {
         seen = [info.requestIP(request), server.requestIP(request), server.requestIP(new Request('http://a/')), info.url.href === server.url.href, info.port === server.port]
-        told()
+        reported()
         return new Promise(resolve => { answer = resolve })
       }
     })
@@ -92,18 +92,18 @@ for (const version of versions) {
   test(`${name}: reload answers by other handlers, and what is absent stays`, async () => {
     const server = serve({ hostname: '127.0.0.1', ...version.options, fetch: () => new Lean('first'), error: error => new Lean(error.message) })
     const client = version.connect(server.port)
-    const told = async path => String((await client.ask(path)).body)
+    const reported = async path => String((await client.ask(path)).body)
     try {
-      assert.equal(await told('/'), 'first')
+      assert.equal(await reported('/'), 'first')
       assert.equal(server.reload({ fetch () { throw new Error('second') } }), server)
-      assert.equal(await told('/'), 'second')
+      assert.equal(await reported('/'), 'second')
       server.reload({ routes: { '/a': new Lean('route') } })
-      assert.deepEqual([await told('/a'), await told('/')], ['route', 'second'])
+      assert.deepEqual([await reported('/a'), await reported('/')], ['route', 'second'])
       server.reload({ error: undefined, fetch: () => { throw new Error('third') } })
-      assert.equal(await told('/'), 'third')
+      assert.equal(await reported('/'), 'third')
       assert.throws(() => server.reload({ fetch: 5 }), /fetch must be a function/)
       assert.throws(() => server.reload({ rutes: {} }), /no option rutes; is routes meant\?/)
-      assert.equal(await told('/'), 'third')
+      assert.equal(await reported('/'), 'third')
     } finally {
       await client.close()
       await server.stop(true)
@@ -112,9 +112,9 @@ for (const version of versions) {
 
   test(`${name}: stop lets what is open finish, and stop(true) cuts it`, async () => {
     for (const cuts of [false, true]) {
-      let [answer, told] = []
-      const came = new Promise(resolve => { told = resolve })
-      const server = serve({ hostname: '127.0.0.1', ...version.options, fetch: () => new Promise(resolve => { answer = resolve; told() }) })
+      let [answer, reported] = []
+      const came = new Promise(resolve => { reported = resolve })
+      const server = serve({ hostname: '127.0.0.1', ...version.options, fetch: () => new Promise(resolve => { answer = resolve; reported() }) })
       const client = version.connect(server.port)
       const asking = client.ask('/')
       asking.catch(() => {})
@@ -141,9 +141,9 @@ test('a server that signs its own certificate is there at once, and shows it for
     assert.equal(await body.text(), http3 ? 'h3' : 'h2')
     const socket = https.get({ host: '127.0.0.1', port: server.port, rejectUnauthorized: false, agent: false })
     const [response] = await once(socket, 'response')
-    const shown = response.socket.getPeerCertificate().subjectaltname
+    const displayed = response.socket.getPeerCertificate().subjectaltname
     response.resume()
-    for (const name of ['DNS:localhost', 'IP Address:127.0.0.1', 'IP Address:0:0:0:0:0:0:0:1']) assert.ok(shown.includes(name), shown)
+    for (const name of ['DNS:localhost', 'IP Address:127.0.0.1', 'IP Address:0:0:0:0:0:0:0:1']) assert.ok(displayed.includes(name), displayed)
     assert.doesNotMatch(inspect(server, { depth: 9, showHidden: true }), /PRIVATE KEY/)
   }
   const fetch = () => new Lean('')
@@ -153,24 +153,24 @@ test('a server that signs its own certificate is there at once, and shows it for
 test('a failure is answered with its stack where development is on, and never elsewhere', async t => {
   t.mock.method(console, 'error', () => {})
   const fetch_ = () => { throw new Error('<script>alert(1)</script>') }
-  const told = async (server, accept) => {
+  const reported = async (server, accept) => {
     const answer = await fetch(server.url, { headers: { accept } })
     return [answer.status, answer.headers.get('content-type'), await answer.text()]
   }
   const silent = serveFor(t, { fetch: fetch_, development: false })
-  const [status, , body] = await told(silent, 'text/html')
+  const [status, , body] = await reported(silent, 'text/html')
   assert.deepEqual([status, body, silent.development], [500, '', false])
   assert.equal(serveFor(t, { fetch: fetch_ }).development, process.env.NODE_ENV === 'development')
   const loud = serveFor(t, { fetch: fetch_, development: true })
-  const [, type, page] = await told(loud, 'text/html')
+  const [, type, page] = await reported(loud, 'text/html')
   assert.equal(type, 'text/html;charset=utf-8')
   assert.match(page, /Error: &lt;script&gt;alert\(1\)&lt;\/script&gt;[^]*server_methods\.test\.mjs/)
   assert.doesNotMatch(page, /<script>/)
-  const [, plain, lines] = await told(loud, '*/*')
+  const [, plain, lines] = await reported(loud, '*/*')
   assert.equal(plain, 'text/plain;charset=utf-8')
   assert.match(lines, /^Error: <script>[^]*\n\s+at /)
   loud.reload({ error: () => new Lean('own') })
-  assert.equal((await told(loud, 'text/html'))[2], 'own')
+  assert.equal((await reported(loud, 'text/html'))[2], 'own')
   assert.equal(console.error.mock.callCount(), 3)
 })
 

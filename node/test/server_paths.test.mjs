@@ -133,16 +133,16 @@ async function inheriting (t, program, ...args) {
   t.after(() => { child.kill('SIGKILL') })
   // The child has it, and this process must not accept on it.
   opener.close()
-  const [said, [code]] = await Promise.all([child.stdout.toArray(), once(child, 'exit')])
-  return { code, said: Buffer.concat(said).toString().trim().split('\n') }
+  const [printed, [code]] = await Promise.all([child.stdout.toArray(), once(child, 'exit')])
+  return { code, printed: Buffer.concat(printed).toString().trim().split('\n') }
 }
 
 test('workers of a cluster share a descriptor that they inherit, and not a path', { skip, timeout: 60_000 }, async t => {
-  const { code, said } = await inheriting(t, 'life/fd-cluster.mjs', newPath(t))
-  assert.deepEqual([code, said], [0, ['1 listening listening', '2 listening EADDRINUSE', '1 2']])
+  const { code, printed } = await inheriting(t, 'life/fd-cluster.mjs', newPath(t))
+  assert.deepEqual([code, printed], [0, ['1 listening listening', '2 listening EADDRINUSE', '1 2']])
 })
 
 test('serve takes a descriptor', { skip, timeout: 60_000 }, async t => {
-  const { code, said } = await inheriting(t, 'life/serve-fd.mjs')
-  assert.deepEqual([code, said], [0, ['true true', '200 GET /', 'closed']])
+  const { code, printed } = await inheriting(t, 'life/serve-fd.mjs')
+  assert.deepEqual([code, printed], [0, ['true true', '200 GET /', 'closed']])
 })

@@ -37,9 +37,9 @@ const files = {
 const connect = (port, client) => tls.connect({ port, host: '127.0.0.1', servername: 'localhost', ca: root.cert, ...client }).on('error', () => {})
 
 /** Whether who trusts the root alone trusts the server, and by which name. */
-async function shown (t, options) {
+async function displayed (t, options) {
   const server = createSecureServer({ allowHTTP1: true, ...options })
-  t.after(() => { server.desk.destroy() })
+  t.after(() => { server.compatServer.destroy() })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const socket = connect(server.address().port)
@@ -50,12 +50,12 @@ async function shown (t, options) {
 
 for (const [cipher, file] of Object.entries(files)) {
   test(`a file with ${cipher} gives its chain and its key`, async t => {
-    assert.deepEqual(await shown(t, { pfx: file, passphrase: PASSPHRASE }), [true, 'localhost'])
+    assert.deepEqual(await displayed(t, { pfx: file, passphrase: PASSPHRASE }), [true, 'localhost'])
   })
 }
 
 test('a file may come with its passphrase, and in a list', async t => {
-  assert.deepEqual(await shown(t, { pfx: [{ buf: files['AES of 256 bits'], passphrase: PASSPHRASE }] }), [true, 'localhost'])
+  assert.deepEqual(await displayed(t, { pfx: [{ buf: files['AES of 256 bits'], passphrase: PASSPHRASE }] }), [true, 'localhost'])
 })
 
 test('serve takes a file too, and another one later', async t => {
@@ -80,17 +80,17 @@ test('clients are believed by the roots in a file, and by nobody between', async
   writeFileSync(join(folder, 'more.crt'), `${between.cert}\n${other.cert}`)
   const file = pfx('-certfile', 'more.crt')
   const server = createSecureServer({ allowHTTP1: true, pfx: file, passphrase: PASSPHRASE, requestCert: true }, (request, response) => { response.end('hello') })
-  t.after(() => { server.desk.destroy() })
+  t.after(() => { server.compatServer.destroy() })
   server.on('tlsClientError', () => {}).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const answered = async client => {
     const socket = connect(server.address().port, client)
     t.after(() => { socket.destroy() })
     socket.write('GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n')
-    let said = ''
-    socket.on('data', data => { said += data })
+    let printed = ''
+    socket.on('data', data => { printed += data })
     await new Promise(resolve => { socket.once('close', resolve) })
-    return said.endsWith('hello')
+    return printed.endsWith('hello')
   }
   assert.equal(await answered(other.issue('one')), true)
   assert.equal(await answered(between.issue('two')), false)

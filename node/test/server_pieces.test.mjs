@@ -8,7 +8,7 @@ import { createServer, Response } from 'trunkline'
 import { serveFor } from './support/serving.mjs'
 
 /** The first stream of a server with this listener: its head, its pieces of DATA, its code. */
-async function heard (event, listener, method = 'GET') {
+async function received (event, listener, method = 'GET') {
   const server = createServer().on(event, listener)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -24,12 +24,12 @@ async function heard (event, listener, method = 'GET') {
     return { headers, pieces, code: stream.rstCode }
   } finally {
     session.destroy()
-    server.desk.destroy()
+    server.compatServer.destroy()
   }
 }
 
 test('writes of one turn are one piece, and the end goes with them', async () => {
-  const { headers, pieces } = await heard('request', (request, response) => {
+  const { headers, pieces } = await received('request', (request, response) => {
     response.writeHead(200, { 'x-a': 'b' })
     assert.equal(response.write('one '), true)
     assert.equal(response.write(Buffer.from('two ')), true)
@@ -40,7 +40,7 @@ test('writes of one turn are one piece, and the end goes with them', async () =>
 })
 
 test('writes of different turns go in their order, each turn by itself', async () => {
-  const { pieces } = await heard('stream', async stream => {
+  const { pieces } = await received('stream', async stream => {
     stream.respond({ ':status': 200 })
     for (const word of ['one ', 'two ', 'three ']) {
       stream.write(word)
@@ -53,7 +53,7 @@ test('writes of different turns go in their order, each turn by itself', async (
 })
 
 test('a listener that comes between two writes changes nothing of their order', async () => {
-  const { pieces } = await heard('stream', stream => {
+  const { pieces } = await received('stream', stream => {
     stream.respond({ ':status': 200 })
     stream.write('one ')
     stream.on('error', () => {})
@@ -64,7 +64,7 @@ test('a listener that comes between two writes changes nothing of their order', 
 
 test('who writes more than a Duplex holds is told to wait, and then to go on', async () => {
   let waited = false
-  const { pieces } = await heard('request', (request, response) => {
+  const { pieces } = await received('request', (request, response) => {
     response.write('one ')
     waited = !response.write(Buffer.alloc(200_000, 'x'))
     response.once('drain', () => { response.end(' end') })
@@ -74,7 +74,7 @@ test('who writes more than a Duplex holds is told to wait, and then to go on', a
 })
 
 test('what was written before a reset goes before it', async () => {
-  const { code } = await heard('stream', async stream => {
+  const { code } = await received('stream', async stream => {
     stream.respond({ ':status': 200 })
     stream.write('one ')
     await turn()
@@ -90,7 +90,7 @@ test('heads that were made lately are not taken for others', async t => {
     response.writeHead(200, { 'x-number': number % 3, 'x-list': number % 2 ? ['a', 'b'] : 'c', ...(number % 5 === 0 && { 'x-five': 'yes' }) })
     response.end()
   })
-  t.after(() => { server.desk.destroy() })
+  t.after(() => { server.compatServer.destroy() })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const session = http2.connect(`http://127.0.0.1:${server.address().port}`).on('error', () => {})
@@ -98,8 +98,8 @@ test('heads that were made lately are not taken for others', async t => {
   for (let number = 0; number < 30; number++) {
     const stream = session.request({ ':path': `/${number}` }).resume()
     const [headers] = await once(stream, 'response')
-    const said = [headers['x-number'], headers['x-list'], headers['x-five'], headers.date !== undefined]
-    assert.deepEqual(said, [`${number % 3}`, number % 2 ? 'a, b' : 'c', number % 5 === 0 ? 'yes' : undefined, true])
+    const printed = [headers['x-number'], headers['x-list'], headers['x-five'], headers.date !== undefined]
+    assert.deepEqual(printed, [`${number % 3}`, number % 2 ? 'a, b' : 'c', number % 5 === 0 ? 'yes' : undefined, true])
   }
 })
 

@@ -55,7 +55,7 @@ test('what is the default asks for nothing', () => {
 /** A server that takes anybody who agrees with it. */
 async function serving (t, options) {
   const server = createSecureServer({ cert, key, allowHTTP1: true, ...options }, (request, response) => { response.end(request.socket.getProtocol()) })
-  t.after(() => { server.desk.destroy() })
+  t.after(() => { server.compatServer.destroy() })
   server.on('tlsClientError', () => {}).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return server
@@ -67,8 +67,8 @@ async function agreed (t, port, options) {
   // At the end of a test its server may end first, and cut it off.
   socket.on('error', () => {})
   t.after(() => { socket.destroy() })
-  const heard = await once(socket, 'secureConnect').then(() => true, () => false)
-  return heard ? [socket.getProtocol(), socket.getCipher().name, socket.getEphemeralKeyInfo().name] : null
+  const received = await once(socket, 'secureConnect').then(() => true, () => false)
+  return received ? [socket.getProtocol(), socket.getCipher().name, socket.getEphemeralKeyInfo().name] : null
 }
 
 test('a server agrees on its own first suite, and on none that it does not name', async t => {

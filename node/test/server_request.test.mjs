@@ -46,9 +46,9 @@ const looks = {
     return own(q.headers)
   },
   'headers one by one': q => {
-    const told = []
-    q.headers.forEach(function (value, name) { if (name.startsWith('x-')) told.push(name, value, this) }, 5)
-    return told
+    const reported = []
+    q.headers.forEach(function (value, name) { if (name.startsWith('x-')) reported.push(name, value, this) }, 5)
+    return reported
   },
   'a copy of the headers': q => own(new Headers(q.headers)),
   'a name that is none': q => q.headers.get('a b'),
@@ -161,7 +161,7 @@ const looks = {
 
 for (const [what, init] of Object.entries(requests)) {
   test(`a request ${what} is to its handler what it is in the built-in class`, async t => {
-    let [look, told] = []
+    let [look, reported] = []
     /** Requests fetched during the inspection arrive here too. */
     let isLooking = false
     const looking = async request => {
@@ -174,7 +174,7 @@ for (const [what, init] of Object.entries(requests)) {
       hostname: '127.0.0.1',
       async fetch (request) {
         if (isLooking) return Lean.json([request.method, new URL(request.url).pathname, own(request.headers), await request.text()])
-        told = await looking(request)
+        reported = await looking(request)
         return new Lean('')
       }
     })
@@ -184,23 +184,23 @@ for (const [what, init] of Object.entries(requests)) {
       if (looked === 'a body that is cancelled' && what === 'with a form') continue
       look = next
       assert.equal(await (await fetch(`${server.url}path`, init())).text(), '')
-      assert.equal(told, await looking(new Request(`${server.url}path`, init())), looked)
+      assert.equal(reported, await looking(new Request(`${server.url}path`, init())), looked)
     }
   })
 }
 
 test('a request, its headers and a Response can be looked at as the built-in ones can', async t => {
-  let shown
+  let displayed
   const server = serve({
     hostname: '127.0.0.1',
     fetch (request) {
-      shown = [inspect(request), inspect(request.headers), inspect(new Lean('text', { status: 201 })), inspect({ request }, { depth: 0 })]
+      displayed = [inspect(request), inspect(request.headers), inspect(new Lean('text', { status: 201 })), inspect({ request }, { depth: 0 })]
       return new Lean('')
     }
   })
   t.after(() => server.close({ deadlineMs: 0 }))
   await (await fetch(`${server.url}path`, { headers: { 'x-a': '1' } })).text()
-  const [request, headers, response] = shown
+  const [request, headers, response] = displayed
   assert.match(request, /^Request \{\n {2}method: 'GET',\n {2}url: '.*\/path',\n {2}headers: Headers \{[^]*'x-a': '1'/)
   assert.match(headers, /^Headers \{[^]*'x-a': '1'/)
   assert.match(response, /^Response \{\n {2}status: 201,/)

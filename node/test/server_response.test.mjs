@@ -183,15 +183,15 @@ test('what was read of a Response before it is returned changes nothing of what 
   const sent = async () => {
     const response = await fetch(server.url, { redirect: 'manual' })
     const { 'x-added': added, date, 'keep-alive': _, ...headers } = Object.fromEntries(response.headers)
-    return { told: { status: response.status, headers, text: await response.text() }, added }
+    return { reported: { status: response.status, headers, text: await response.text() }, added }
   }
   for (const make of makes) {
     answer = make()
-    const { told } = await sent()
+    const { reported } = await sent()
     for (const touch of touches) {
       answer = make()
       touch(answer)
-      const expected = { told, added: touch === touches.at(-1) ? 'yes' : undefined }
+      const expected = { reported, added: touch === touches.at(-1) ? 'yes' : undefined }
       assert.deepEqual(await sent(), expected, String(make))
       // What is read as it is sent is gone.
       if (make !== makes.at(-1)) assert.deepEqual(await sent(), expected, String(make))
@@ -260,7 +260,7 @@ for (const version of versions) {
       '/304': () => new Lean(null, { status: 304, headers }),
       '/204': () => new Lean(null, { status: 204, headers })
     }
-    const told = []
+    const reported = []
     const { cert, key } = version.options.tls ?? {}
     const server = serve({
       ...version.options,
@@ -268,7 +268,7 @@ for (const version of versions) {
       tls: cert && { cert, key },
       fetch: ({ url }) => answers[new URL(url).pathname](),
       error ({ message }) {
-        told.push(message)
+        reported.push(message)
         return new Lean('wrong', { status: 500 })
       }
     })
@@ -277,19 +277,19 @@ for (const version of versions) {
       await client.close()
       await server.close({ deadlineMs: 0 })
     })
-    const said = bytes => `the content-length of the answer is 4, and its body has ${bytes} bytes`
+    const printed = bytes => `the content-length of the answer is 4, and its body has ${bytes} bytes`
     for (const [path, bytes] of [['/long', 5], ['/short', 3], ['/nothing', 0]]) {
       const { status, body } = await client.ask(path)
-      assert.deepEqual([status, String(body), told.splice(0)], [500, 'wrong', [said(bytes)]], path)
+      assert.deepEqual([status, String(body), reported.splice(0)], [500, 'wrong', [printed(bytes)]], path)
     }
     for (const [path, bytes] of [['/streamed/long', 5], ['/streamed/short', 3]]) {
       await assert.rejects(client.ask(path), path)
-      assert.deepEqual(told.splice(0), [said(bytes)], path)
+      assert.deepEqual(reported.splice(0), [printed(bytes)], path)
     }
     for (const [path, method, expected] of [['/exact', 'GET', [200, '1234', '4']], ['/streamed/exact', 'GET', [200, '1234', '4']], ['/short', 'HEAD', [200, '', '4']], ['/304', 'GET', [304, '', '4']], ['/204', 'GET', [204, '', undefined]]]) {
       const { status, headers, body } = await client.ask(path, { method })
       assert.deepEqual([status, String(body), headers['content-length']], expected, path)
     }
-    assert.deepEqual(told, [])
+    assert.deepEqual(reported, [])
   })
 }

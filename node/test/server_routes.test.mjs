@@ -5,24 +5,24 @@ import { Response as Lean, serve } from 'trunkline'
 import { versions } from './support/clients.mjs'
 import { serveFor } from './support/serving.mjs'
 
-const shown = name => request => Lean.json([name, request.params])
+const displayed = name => request => Lean.json([name, request.params])
 
 const ROUTES = {
-  '/': shown('root'),
-  '/users': shown('users'),
-  '/users/me': shown('me'),
-  '/users/:id': shown('user'),
-  '/users/:id/posts/:post': shown('post'),
-  '/users/*': shown('rest of users'),
-  '/users/:id/files/*': shown('files'),
-  '/:any/last': shown('last'),
-  '/api/*': shown('api'),
-  '/api/v1/:name': shown('named'),
-  '/über/:ß': shown('letters'),
+  '/': displayed('root'),
+  '/users': displayed('users'),
+  '/users/me': displayed('me'),
+  '/users/:id': displayed('user'),
+  '/users/:id/posts/:post': displayed('post'),
+  '/users/*': displayed('rest of users'),
+  '/users/:id/files/*': displayed('files'),
+  '/:any/last': displayed('last'),
+  '/api/*': displayed('api'),
+  '/api/v1/:name': displayed('named'),
+  '/über/:ß': displayed('letters'),
   '/off': false,
-  '/methods': { GET: shown('read'), POST: shown('write'), DELETE: false },
-  '/methods/:id': { PUT: shown('put') },
-  '/:x/:__proto__': shown('names')
+  '/methods': { GET: displayed('read'), POST: displayed('write'), DELETE: false },
+  '/methods/:id': { PUT: displayed('put') },
+  '/:x/:__proto__': displayed('names')
 }
 
 /** Paths beside the name of the route and its parameters; null: none. */
@@ -97,20 +97,20 @@ test('answers that are made once are sent again and again, whatever their body i
       const answer = await fetch(new URL(path, server.url), { redirect: 'manual', ...options })
       return [answer.status, await answer.text(), answer.headers]
     }
-    const told = async (path, options) => (await asked(path, options)).slice(0, 2)
-    assert.deepEqual(await told('/ours'), [200, 'ours'])
+    const reported = async (path, options) => (await asked(path, options)).slice(0, 2)
+    assert.deepEqual(await reported('/ours'), [200, 'ours'])
     assert.equal((await asked('/ours'))[2].get('x-a'), '1')
-    assert.deepEqual(await told('/json'), [200, '{"a":1}'])
-    assert.deepEqual(await told('/built-in'), [201, 'built in'])
+    assert.deepEqual(await reported('/json'), [200, '{"a":1}'])
+    assert.deepEqual(await reported('/built-in'), [201, 'built in'])
     assert.deepEqual((await asked('/built-in'))[2].getSetCookie(), ['a=1', 'b=2'])
     const [status, , headers] = await asked('/redirect')
     assert.deepEqual([status, headers.get('location')], [307, 'http://a.test/'])
-    assert.deepEqual(await told('/empty'), [204, ''])
-    assert.deepEqual(await Promise.all([told('/stream'), told('/stream')]), [[200, 'streamed'], [200, 'streamed']])
+    assert.deepEqual(await reported('/empty'), [204, ''])
+    assert.deepEqual(await Promise.all([reported('/stream'), reported('/stream')]), [[200, 'streamed'], [200, 'streamed']])
     assert.equal((await asked('/blob'))[2].get('content-type'), 'x/y')
     assert.match((await asked('/form'))[1], /name="a"\r\n\r\nb/)
-    assert.deepEqual(await told('/method'), [200, 'got'])
-    assert.deepEqual(await told('/method', { method: 'POST' }), [200, 'posted'])
+    assert.deepEqual(await reported('/method'), [200, 'got'])
+    assert.deepEqual(await reported('/method', { method: 'POST' }), [200, 'posted'])
   }
 })
 

@@ -11,7 +11,7 @@ import { file, Response as Lean, serve } from 'trunkline'
 import { request } from 'undici7'
 import { cert, key } from './support/certificate.mjs'
 import { versions } from './support/clients.mjs'
-import { heard } from './support/heard.mjs'
+import { received } from './support/received.mjs'
 import { serveFor } from './support/serving.mjs'
 
 const BIG = Buffer.alloc(10 * 1024 * 1024, 'trunkline ')
@@ -82,23 +82,23 @@ for (const version of versions) {
       '/iterable': () => new Lean((async function * () { yield Buffer.from('a'); await new Promise(setImmediate); yield 'b' })())
     }
     await withPair(version, request => answers[new URL(request.url).pathname](), async ({ client }) => {
-      const said = async path => {
+      const printed = async path => {
         const { status, headers, body } = await client.ask(path)
         return [status, body.toString('latin1'), headers['content-length'], headers['content-type']]
       }
       const text = 'text/plain;charset=UTF-8'
-      assert.deepEqual(await said('/text'), [200, Buffer.from('höi').toString('latin1'), '4', text])
-      assert.deepEqual(await said('/bytes'), [200, '\x00\xff\x01', '3', undefined])
-      assert.deepEqual(await said('/empty'), [204, '', undefined, undefined])
-      assert.deepEqual((await said('/missing')).slice(0, 2), [404, 'no'])
+      assert.deepEqual(await printed('/text'), [200, Buffer.from('höi').toString('latin1'), '4', text])
+      assert.deepEqual(await printed('/bytes'), [200, '\x00\xff\x01', '3', undefined])
+      assert.deepEqual(await printed('/empty'), [204, '', undefined, undefined])
+      assert.deepEqual((await printed('/missing')).slice(0, 2), [404, 'no'])
       for (let round = 0; round < 3; round++) {
         const { body, headers } = await client.ask('/fixed')
         assert.deepEqual([String(body), headers['set-cookie']], ['fixed', ['a=1', 'b=2']])
       }
-      assert.deepEqual(await said('/built-in'), [201, 'built in', '8', text])
-      assert.deepEqual((await said('/redirect')).slice(0, 2), [303, ''])
-      assert.deepEqual((await said('/later')).slice(0, 2), [200, 'later'])
-      assert.deepEqual((await said('/iterable')).slice(0, 2), [200, 'ab'])
+      assert.deepEqual(await printed('/built-in'), [201, 'built in', '8', text])
+      assert.deepEqual((await printed('/redirect')).slice(0, 2), [303, ''])
+      assert.deepEqual((await printed('/later')).slice(0, 2), [200, 'later'])
+      assert.deepEqual((await printed('/iterable')).slice(0, 2), [200, 'ab'])
     })
   })
 
@@ -120,8 +120,8 @@ for (const version of versions) {
     }
     await withPair(version, read, async ({ client }) => {
       const post = async (form, body, type = 'text/plain') => {
-        const { body: said } = await client.ask(`/${form}`, { method: 'POST', body, headers: { 'content-type': type } })
-        return String(said)
+        const { body: printed } = await client.ask(`/${form}`, { method: 'POST', body, headers: { 'content-type': type } })
+        return String(printed)
       }
       for (const form of ['text', 'bytes', 'arrayBuffer', 'blob']) assert.equal(await post(form, 'a body'), 'a body')
       assert.equal(await post('json', '{"a":"b"}', 'application/json'), 'b')
@@ -170,23 +170,23 @@ for (const version of versions) {
           assert.deepEqual([headers['content-type'], headers['content-length']], ['x/y', String(BIG.length)])
           assert.ok(body.equals(BIG))
         }
-        const said = async (path, method = 'GET') => {
+        const printed = async (path, method = 'GET') => {
           const { status, headers, body } = await client.ask(path, { method })
           return [status, headers['content-length'], String(body)]
         }
-        assert.deepEqual(await said('/part'), [206, '7', String(BIG.subarray(3, 10))])
-        assert.deepEqual(await said('/end'), [200, '2', String(BIG.subarray(-2))])
-        assert.deepEqual(await said('/empty'), [200, '0', ''])
-        assert.deepEqual(await said('/whole', 'HEAD'), [200, String(BIG.length), ''])
-        assert.deepEqual(await said('/end', 'HEAD'), [200, '2', ''])
+        assert.deepEqual(await printed('/part'), [206, '7', String(BIG.subarray(3, 10))])
+        assert.deepEqual(await printed('/end'), [200, '2', String(BIG.subarray(-2))])
+        assert.deepEqual(await printed('/empty'), [200, '0', ''])
+        assert.deepEqual(await printed('/whole', 'HEAD'), [200, String(BIG.length), ''])
+        assert.deepEqual(await printed('/end', 'HEAD'), [200, '2', ''])
         // What is read at once, and what is one byte more.
         for (const length of [128 * 1024, 128 * 1024 + 1]) {
           const { headers, body } = await client.ask(`/sized?${length}`)
           assert.equal(headers['content-length'], String(length))
           assert.ok(body.equals(BIG.subarray(0, length)))
         }
-        assert.deepEqual(await said('/missing'), [404, '6', 'ENOENT'])
-        assert.deepEqual(await said('/folder'), [404, '6', 'EISDIR'])
+        assert.deepEqual(await printed('/missing'), [404, '6', 'ENOENT'])
+        assert.deepEqual(await printed('/folder'), [404, '6', 'EISDIR'])
       }, { error })
     } finally {
       rmSync(folder, { recursive: true })
@@ -194,7 +194,7 @@ for (const version of versions) {
   })
 
   test(`${name}: a handler that throws or rejects, or gives something else, costs one exchange`, async () => {
-    const heard = []
+    const received = []
     const fetch = request => {
       const { pathname } = new URL(request.url)
       if (pathname === '/throws') throw new Error('thrown')
@@ -204,7 +204,7 @@ for (const version of versions) {
       return new Lean('fine')
     }
     const error = error => {
-      heard.push(error.message)
+      received.push(error.message)
       return new Lean(error.message, { status: 503 })
     }
     await withPair(version, fetch, async ({ client }) => {
@@ -212,9 +212,9 @@ for (const version of versions) {
         const { status, headers } = await client.ask(path)
         assert.deepEqual([status, headers['x-c']], [503, undefined], path)
       }
-      assert.deepEqual(heard.slice(0, 2), ['thrown', 'rejected'])
-      assert.match(heard[2], /x-a has a character that a value cannot have/)
-      assert.match(heard[3], /must give a Response/)
+      assert.deepEqual(received.slice(0, 2), ['thrown', 'rejected'])
+      assert.match(received[2], /x-a has a character that a value cannot have/)
+      assert.match(received[3], /must give a Response/)
       assert.equal(String((await client.ask('/')).body), 'fine')
     }, { error })
   })
@@ -269,12 +269,12 @@ for (const version of versions.filter(({ protocol }) => protocol === 'h2')) {
   })
 
   test(`${name}: a reset aborts the request's signal`, async () => {
-    let heard
-    const over = new Promise(resolve => { heard = resolve })
+    let received
+    const over = new Promise(resolve => { received = resolve })
     let came
     const asked = new Promise(resolve => { came = resolve })
     const fetch = request => {
-      request.signal.addEventListener('abort', () => { heard(request.signal.reason.name) })
+      request.signal.addEventListener('abort', () => { received(request.signal.reason.name) })
       came()
       return new Promise(() => {})
     }
@@ -355,14 +355,14 @@ test('undici, over either protocol', async t => {
 })
 
 test('a connection that breaks in the middle of a request fails its body and aborts its signal', async t => {
-  let heard
-  const over = new Promise(resolve => { heard = resolve })
+  let received
+  const over = new Promise(resolve => { received = resolve })
   let came
   const asked = new Promise(resolve => { came = resolve })
   const server = serveFor(t, {
     async fetch (request) {
       came()
-      await request.text().catch(error => { heard([error.name, request.signal.aborted]) })
+      await request.text().catch(error => { received([error.name, request.signal.aborted]) })
       return new Lean('nobody hears it')
     }
   })
@@ -382,17 +382,17 @@ test('100-continue is said when the body is read, and not before', async t => {
   })
   const socket = connect(server.port, '127.0.0.1').on('error', () => {})
   t.after(() => { socket.destroy() })
-  let said = ''
-  socket.on('data', chunk => { said += chunk })
-  const until = async text => { while (!said.includes(text)) await once(socket, 'data') }
+  let printed = ''
+  socket.on('data', chunk => { printed += chunk })
+  const until = async text => { while (!printed.includes(text)) await once(socket, 'data') }
   socket.write('POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n')
   await until('HTTP/1.1 100 Continue\r\n\r\n')
   socket.write('hi')
   await until('\r\n\r\nhi')
-  said = ''
+  printed = ''
   socket.write('POST /no HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n')
   await until('no')
-  assert.match(said, /^HTTP\/1\.1 417 /)
+  assert.match(printed, /^HTTP\/1\.1 417 /)
 })
 
 test('a port that is in use is an error with its code, and two servers may share one', async t => {
@@ -425,7 +425,7 @@ test('an aborted signal closes the server', async t => {
 
 test('fields that are too long for the border cost their exchange alone, and say so', async () => {
   const long = 'x'.repeat(300 * 1024)
-  const said = []
+  const printed = []
   const answers = {
     '/answer': () => new Lean('', { headers: { 'x-a': long } }),
     '/file': () => new Lean(file('/etc/hostname'), { headers: { 'x-a': long } }),
@@ -433,14 +433,14 @@ test('fields that are too long for the border cost their exchange alone, and say
     '/stream': () => new Lean((async function * () { yield 'a'; await turns(3); yield 'b' })(), { headers: { 'x-a': long } }),
     '/hints': info => { info.earlyHints({ 'x-a': long }); return new Lean('') }
   }
-  const error = error => { said.push(`${error.name} ${/must have at most \d+/.test(error.message)}`); return new Lean('told', { status: 500 }) }
+  const error = error => { printed.push(`${error.name} ${/must have at most \d+/.test(error.message)}`); return new Lean('told', { status: 500 }) }
   for (const version of versions.slice(0, 3)) {
     await withPair(version, (request, info) => answers[new URL(request.url).pathname]?.(info) ?? new Lean('fine'), async ({ client }) => {
       for (const path of Object.keys(answers)) assert.equal(String((await client.ask(path)).body), 'told', path)
       assert.equal(String((await client.ask('/')).body), 'fine')
     }, { error })
   }
-  assert.deepEqual(said, Array(15).fill('RangeError true'))
+  assert.deepEqual(printed, Array(15).fill('RangeError true'))
 })
 
 test('the answer to a file that is not there is a stream of any size', async () => {

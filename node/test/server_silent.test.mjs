@@ -8,7 +8,7 @@ import test from 'node:test'
 import { createServer } from 'trunkline'
 
 async function silent (t, server) {
-  t.after(() => { server.desk.destroy() })
+  t.after(() => { server.compatServer.destroy() })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const connected = once(server, 'connection')
@@ -39,11 +39,11 @@ test('the time of `server.setTimeout` ends a silent connection, unless a listene
   await Promise.all([once(client, 'close'), once(socket, 'close')])
 
   const keeping = createServer()
-  const told = []
-  keeping.setTimeout(100, (...given) => { told.push(...given) })
+  const reported = []
+  keeping.setTimeout(100, (...given) => { reported.push(...given) })
   const kept = await silent(t, keeping)
   await once(keeping, 'timeout')
-  assert.equal(told[0], kept.socket)
+  assert.equal(reported[0], kept.socket)
   assert.equal(kept.socket.destroyed, false)
 })
 

@@ -45,11 +45,11 @@ function logged () {
   }
 }
 
-const SAID = [
+const PRINTED = [
   frame(TEXT, 'hi'), frame(BINARY, Buffer.from([0, 255])), frame(TEXT, ''), frame(PING, 'p'), frame(PONG, 'q'),
   frame(TEXT, 'in ', { more: true }), frame(PING, 'between'), frame(0, 'two', { more: true }), frame(0, ' parts'), frame(TEXT, 'x'.repeat(300)), closing(4000, 'enough')
 ]
-const HEARD = [
+const RECEIVED = [
   ['open', '/chat'], ['message', 'hi'], ['message', Buffer.from([0, 255])], ['message', ''], ['ping', 'p'], ['pong', 'q'], ['ping', 'between'], ['message', 'in two parts'], ['message', 'x'.repeat(300)],
   ['close', 4000, 'enough']
 ]
@@ -69,13 +69,13 @@ for (const version of framed) {
       pong: (ws, data) => { note('pong', String(data)) },
       close: (ws, code, reason) => { note('close', code, reason) }
     })
-    const bytes = Buffer.concat(SAID)
+    const bytes = Buffer.concat(PRINTED)
     const whole = async pieces => {
       current = logged()
       const client = await open(t, version, server.port)
       assert.equal(client.status, version.protocol === 'h2' ? 200 : 101)
       for (const piece of pieces) await client.write(piece)
-      assert.deepEqual(await current.until(log => log.some(([what]) => what === 'close')), HEARD)
+      assert.deepEqual(await current.until(log => log.some(([what]) => what === 'close')), RECEIVED)
       const answers = []
       for (let next = await client.next(); next !== null; next = await client.next()) answers.push([next[0], String(next[1])])
       assert.deepEqual(answers, [[PONG, 'p'], [PONG, 'between'], [CLOSE, String(Buffer.concat([Buffer.from([4000 >> 8, 4000 & 255]), Buffer.from('enough')]))]])
@@ -87,10 +87,10 @@ for (const version of framed) {
   })
 
   test(`${name}: what a client sends right behind its request is not lost`, async t => {
-    const heard = logged()
-    const server = served(t, version, { message: (ws, message) => { heard.add(message) } })
+    const received = logged()
+    const server = served(t, version, { message: (ws, message) => { received.add(message) } })
     await open(t, version, server.port, {}, Buffer.concat([frame(TEXT, 'early'), frame(TEXT, 'more')]))
-    assert.deepEqual(await heard.until(log => log.length === 2), [['early'], ['more']])
+    assert.deepEqual(await received.until(log => log.length === 2), [['early'], ['more']])
   })
 
   test(`${name}: a request that asks for no WebSocket, or not in words that can be answered, is not upgraded`, async t => {
@@ -166,17 +166,17 @@ for (const version of framed) {
     const client = await open(t, version, server.port)
     client.stream.pause()
     const piece = Buffer.alloc(8 * 1024)
-    const said = []
+    const printed = []
     // The kernel and the windows take some of it first.
-    for (let count = 0; count < 16_384 && said.at(-1) !== 0; count++) {
-      said.push(ws.send(piece))
+    for (let count = 0; count < 16_384 && printed.at(-1) !== 0; count++) {
+      printed.push(ws.send(piece))
       await new Promise(setImmediate)
     }
-    assert.deepEqual([said[0], said.at(-2), said.at(-1)], [piece.length, -1, 0])
+    assert.deepEqual([printed[0], printed.at(-2), printed.at(-1)], [piece.length, -1, 0])
     assert.ok(ws.getBufferedAmount() > 0)
     client.stream.resume()
     await drained.until(log => log.length > 0)
-    let sent = said.filter(status => status !== 0).length
+    let sent = printed.filter(status => status !== 0).length
     while (sent-- > 0) assert.deepEqual((await client.next())[1].length, piece.length)
     assert.equal(ws.send(piece), piece.length)
   })
@@ -215,14 +215,14 @@ for (const version of versions) {
           if (socket.readyState !== 1) await once(socket, 'open')
         }
         while (server.subscriberCount('all') < 2) await new Promise(setImmediate)
-        const heard = new Map([one, other].map(socket => [socket, logged()]))
-        for (const socket of [one, other]) socket.addEventListener('message', ({ data }) => { heard.get(socket).add(typeof data === 'string' ? data : Buffer.from(data)) })
+        const received = new Map([one, other].map(socket => [socket, logged()]))
+        for (const socket of [one, other]) socket.addEventListener('message', ({ data }) => { received.get(socket).add(typeof data === 'string' ? data : Buffer.from(data)) })
         one.send('a text: ä')
         one.send(BIG)
         one.send('publish')
         one.send('last')
-        assert.deepEqual(await heard.get(one).until(log => log.length === 3), [['a text: ä'], [BIG], ['last']])
-        assert.deepEqual(await heard.get(other).until(log => log.length === 1), [['from another']])
+        assert.deepEqual(await received.get(one).until(log => log.length === 3), [['a text: ä'], [BIG], ['last']])
+        assert.deepEqual(await received.get(other).until(log => log.length === 1), [['from another']])
         assert.deepEqual([server.pendingWebSockets, server.subscriberCount('all')], [2, 2])
         const closed = [one, other].map(socket => once(socket, 'close'))
         one.close(4000, 'enough')
@@ -256,13 +256,13 @@ test('topics reach those that are subscribed, and the sender only where publishT
     assert.equal(three.publish('a', 'for one'), 7)
     assert.equal(two.publish('b', 'alone'), publishToSelf ? 5 : 0)
     for (const ws of sockets) ws.close()
-    const heard = []
+    const received = []
     for (const client of clients) {
-      const told = []
-      for (let next = await client.next(); next[0] !== CLOSE; next = await client.next()) told.push(String(next[1]))
-      heard.push(told)
+      const reported = []
+      for (let next = await client.next(); next[0] !== CLOSE; next = await client.next()) reported.push(String(next[1]))
+      received.push(reported)
     }
-    assert.deepEqual(heard, [[...publishToSelf ? ['text'] : [], 'for one'], ['text', '\u0001\u0002', ...publishToSelf ? ['alone'] : []], []])
+    assert.deepEqual(received, [[...publishToSelf ? ['text'] : [], 'for one'], ['text', '\u0001\u0002', ...publishToSelf ? ['alone'] : []], []])
     assert.equal(one.send('late'), 0)
     one.subscribe('late')
     assert.equal(server.subscriberCount('late'), 0)

@@ -16,7 +16,7 @@ const ANSWERED = Buffer.alloc(50_000, 'down')
 const OVERHEAD_MAX = 60_000
 
 async function started (t, server) {
-  t.after(() => { server.desk.destroy() })
+  t.after(() => { server.compatServer.destroy() })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return server.address().port
@@ -85,7 +85,7 @@ test('a socket that has left HTTP goes on counting', async t => {
 
 test('a stream of JavaScript that was given is counted, and so is the first byte of each connection', async t => {
   const server = createServer({}, (request, response) => { response.end(ANSWERED) })
-  t.after(() => { server.desk.destroy() })
+  t.after(() => { server.compatServer.destroy() })
   const [near, far] = pairOf()
   let socket
   server.on('session', session => { socket = session.rawSocket })

@@ -42,17 +42,17 @@ const drained = (stream, ms) => new Promise(resolve => {
 
 /** Handlers of each API: they begin to read, answer as `row` says, and give what they have read. */
 const APIS = {
-  compat (row, told) {
+  compat (row, reported) {
     return (request, response) => {
       const early = row.answer === 'before it reads'
       if (early) response.writeHead(202).end('early')
-      told(drained(request, row.ms).then(read => {
+      reported(drained(request, row.ms).then(read => {
         if (row.answer === 'when it has read' && read.end === 'end') response.end('late')
         return read
       }))
     }
   },
-  core (row, told) {
+  core (row, reported) {
     return stream => {
       const early = row.answer === 'before it reads'
       stream.on('error', () => {})
@@ -60,7 +60,7 @@ const APIS = {
         stream.respond({ ':status': 202 })
         stream.end('early')
       }
-      told(drained(stream, row.ms).then(read => {
+      reported(drained(stream, row.ms).then(read => {
         if (row.answer === 'when it has read' && read.end === 'end') {
           stream.respond({ ':status': 200 })
           stream.end('late')
@@ -69,7 +69,7 @@ const APIS = {
       }))
     }
   },
-  serve (row, told) {
+  serve (row, reported) {
     return async request => {
       const read = (async () => {
         let bytes = 0
@@ -83,7 +83,7 @@ const APIS = {
           return { bytes, end: 'error' }
         }
       })()
-      told(read)
+      reported(read)
       if (row.answer === 'before it reads') return new Response('early', { status: 202 })
       if (row.answer === 'never') return new Promise(() => {})
       await read
@@ -93,9 +93,9 @@ const APIS = {
 }
 
 /** A server of the API that serves every version, in cleartext or not. */
-async function listening (api, version, row, told) {
+async function listening (api, version, row, reported) {
   const tls = version === 'h3' ? { tls: { cert, key }, http3: true } : {}
-  const handler = APIS[api](row, told)
+  const handler = APIS[api](row, reported)
   if (api === 'serve') {
     const server = serve({ fetch: handler, port: 0, hostname: '127.0.0.1', ...tls })
     return { port: server.port, end: () => server.destroy() }
@@ -104,7 +104,7 @@ async function listening (api, version, row, told) {
   server.on(api === 'core' ? 'stream' : 'request', handler)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  return { port: server.address().port, end: async () => { server.close(); server.desk.destroy() } }
+  return { port: server.address().port, end: async () => { server.close(); server.compatServer.destroy() } }
 }
 
 /** Clients: they send `size` bytes and do as `row` says; each gives a function that ends it. */
@@ -114,8 +114,8 @@ const SENDERS = {
     socket.on('error', () => {})
     await once(socket, 'connect')
     const head = `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${size}\r\n\r\n`
-    let heard = ''
-    const answered = new Promise(resolve => { socket.on('data', piece => { if ((heard += piece.toString('latin1')).includes('early') || heard.includes('late')) resolve() }) })
+    let received = ''
+    const answered = new Promise(resolve => { socket.on('data', piece => { if ((received += piece.toString('latin1')).includes('early') || received.includes('late')) resolve() }) })
     if (client === 'breaks off in the middle') {
       socket.write(head)
       socket.write(Buffer.alloc(size / 2), () => { begun.then(() => { socket.end() }) })
@@ -182,10 +182,10 @@ for (const version of ['h1', 'h2', 'h3']) {
           for (const answer of ANSWERS) {
             for (const [named, size] of Object.entries(SIZES)) {
               const name = `${named} into ${speed}, answered ${answer}`
-              let told
-              const begun = new Promise(resolve => { told = read => { resolve({ read }) } })
+              let reported
+              const begun = new Promise(resolve => { reported = read => { resolve({ read }) } })
               const row = { size, ms, answer, client, begun }
-              const server = await listening(api, version, row, told)
+              const server = await listening(api, version, row, reported)
               const end = await SENDERS[version](server.port, row)
               const { read } = await begun
               const came = await read
@@ -215,7 +215,7 @@ test('an upload that is reset in the turn of its head, behind an answer, fails t
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const socket = connect(server.address().port, '127.0.0.1')
-  t.after(() => { socket.destroy(); server.close(); server.desk.destroy() })
+  t.after(() => { socket.destroy(); server.close(); server.compatServer.destroy() })
   socket.on('error', () => {})
   // SETTINGS; POST http://a/ on stream 1, whose body is to come (RFC 7541 appendix A); RST_STREAM with CANCEL.
   socket.write(Buffer.concat([
@@ -251,7 +251,7 @@ test('an upload that came whole and is reset while its reader pauses fails the p
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   socket.now = connect(server.address().port, '127.0.0.1')
-  t.after(() => { socket.now.destroy(); server.close(); server.desk.destroy() })
+  t.after(() => { socket.now.destroy(); server.close(); server.compatServer.destroy() })
   socket.now.on('error', () => {})
   socket.now.write(Buffer.concat([
     Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),

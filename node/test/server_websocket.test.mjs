@@ -8,7 +8,7 @@ import { Agent, createSecureServer, createServer, Response as Lean, serve } from
 import { WebSocket, WebSocketServer } from 'ws'
 import { cert, key } from './support/certificate.mjs'
 import { versions } from './support/clients.mjs'
-import { heard, heardText } from './support/heard.mjs'
+import { received, receivedText } from './support/received.mjs'
 import { serveFor } from './support/serving.mjs'
 import { echoed } from './support/websocket.mjs'
 
@@ -37,7 +37,7 @@ const forms = {
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
-    return { port: server.address().port, end () { server.desk.destroy() } }
+    return { port: server.address().port, end () { server.compatServer.destroy() } }
   },
   serve: async version => {
     const sockets = echoing({})
@@ -74,10 +74,10 @@ for (const version of versions) {
         const origin = `${secure ? 'wss' : 'ws'}://localhost:${port}`
         const client = new WebSocket(`${origin}/chat`, { ca: cert, family: 4 })
         await once(client, 'open')
-        for (const said of ['a text', BIG]) {
-          const heard = once(client, 'message')
-          client.send(said)
-          assert.equal(Buffer.compare((await heard)[0], Buffer.from(said)), 0)
+        for (const printed of ['a text', BIG]) {
+          const received = once(client, 'message')
+          client.send(printed)
+          assert.equal(Buffer.compare((await received)[0], Buffer.from(printed)), 0)
         }
         const closed = once(client, 'close')
         client.close(1000, 'done')
@@ -108,18 +108,18 @@ for (const version of versions) {
         for (const name of ['connection', 'upgrade', 'sec-websocket-accept']) assert.equal(headers[name], undefined)
         // A masked text (its mask is zero) and what comes back, which has none.
         stream.write(Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69]))
-        assert.deepEqual([...await heard(stream, bytes => bytes.length >= 4)], [0x81, 2, 0x68, 0x69])
+        assert.deepEqual([...await received(stream, bytes => bytes.length >= 4)], [0x81, 2, 0x68, 0x69])
         const beside = session.request({ ':path': '/' })
-        assert.equal(await heardText(beside, 'beside'), 'beside')
+        assert.equal(await receivedText(beside, 'beside'), 'beside')
         stream.write(Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]))
         const closed = once(stream, 'end')
-        assert.deepEqual([...await heard(stream, bytes => bytes.length >= 4)], [0x88, 2, 0x03, 0xe8])
+        assert.deepEqual([...await received(stream, bytes => bytes.length >= 4)], [0x88, 2, 0x03, 0xe8])
         stream.end()
         await closed
         const refused = open('/no')
         const [answer] = await once(refused, 'response')
         assert.deepEqual([answer[':status'], answer['x-a']], [403, 'b'])
-        assert.equal(await heardText(refused, 'no'), 'no')
+        assert.equal(await receivedText(refused, 'no'), 'no')
         refused.on('error', () => {})
         refused.end()
       })
@@ -139,18 +139,18 @@ for (const version of versions) {
 }
 
 test('a request that asks for nothing else cannot be upgraded, and one that is answered no more', async t => {
-  const told = []
+  const reported = []
   const server = serveFor(t, {
     fetch (request, info) {
       try {
         info.upgrade()
       } catch (error) {
-        told.push(error.message)
+        reported.push(error.message)
       }
       return new Lean('plain')
     }
   })
   const answer = await fetch(server.url)
   assert.equal(await answer.text(), 'plain')
-  assert.deepEqual(told, ['the request asks for nothing but HTTP'])
+  assert.deepEqual(reported, ['the request asks for nothing but HTTP'])
 })

@@ -18,7 +18,7 @@ async function serverFor (t, version, listener, options = {}) {
   const server = version.options.tls === undefined
     ? createServer(options, listener)
     : createSecureServer({ cert, key, allowHTTP1: true, http3: version.options.http3 === true, ...options }, listener)
-  t.after(() => { server.desk.destroy() })
+  t.after(() => { server.compatServer.destroy() })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return server
@@ -37,7 +37,7 @@ const issued = [1, 2].map(at => root.issue(`number ${at}`, 'subjectAltName=DNS:l
 for (const version of versions.filter(({ options }) => options.tls !== undefined)) {
   test(`${version.name}: certificates are replaced under load, for everybody and for a name, and nobody loses an answer`, async t => {
     const server = await serverFor(t, version, (request, response) => { response.end('answered') })
-    const shown = async servername => {
+    const displayed = async servername => {
       const socket = tls.connect({ port: server.address().port, host: '127.0.0.1', servername, ca: [cert, root.cert], checkServerIdentity () {}, ALPNProtocols: ['h2', 'http/1.1'] })
       t.after(() => { socket.destroy() })
       await once(socket, 'secureConnect')
@@ -60,8 +60,8 @@ for (const version of versions.filter(({ options }) => options.tls !== undefined
       const [one, other] = [issued[round % 2], issued[(round + 1) % 2]]
       server.setSecureContext(one)
       server.addContext('localhost', other)
-      assert.equal(await shown('elsewhere.test'), `number ${round % 2 + 1}`)
-      assert.equal(await shown('localhost'), `number ${(round + 1) % 2 + 1}`)
+      assert.equal(await displayed('elsewhere.test'), `number ${round % 2 + 1}`)
+      assert.equal(await displayed('localhost'), `number ${(round + 1) % 2 + 1}`)
       const before = answered
       // On connections from before too.
       while (answered < before + 20) await Promise.race([...askers, new Promise(resolve => { setImmediate(resolve) })])
@@ -140,7 +140,7 @@ test('how often a peer may reset streams, and ping, is a limit too', async t => 
     const { session } = clientFor(t, version, server)
     await once(session, 'connect')
     let code
-    session.on('goaway', told => { code = told })
+    session.on('goaway', reported => { code = reported })
     while (!session.destroyed && code === undefined) {
       annoy(session)
       await new Promise(resolve => { setImmediate(resolve) })
@@ -152,17 +152,17 @@ test('how often a peer may reset streams, and ping, is a limit too', async t => 
 test('updateSettings holds for sessions to come', async t => {
   const [version] = versions.filter(({ name }) => name === 'h2c')
   const server = await serverFor(t, version, (request, response) => { response.end() }, { settings: { maxConcurrentStreams: 7 } })
-  const told = async () => (await once(clientFor(t, version, server).session, 'remoteSettings'))[0].maxConcurrentStreams
-  assert.equal(await told(), 7)
+  const reported = async () => (await once(clientFor(t, version, server).session, 'remoteSettings'))[0].maxConcurrentStreams
+  assert.equal(await reported(), 7)
   server.updateSettings({ maxConcurrentStreams: 3 })
-  assert.equal(await told(), 3)
+  assert.equal(await reported(), 3)
 })
 
 test('secrets of sessions are told to listeners of keylog, and written to the file of serve', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'trunkline-keylog-'))
   t.after(() => { rmSync(folder, { recursive: true, force: true }) })
   const server = createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => { response.end() })
-  t.after(() => { server.desk.destroy() })
+  t.after(() => { server.compatServer.destroy() })
   const lines = []
   server.on('keylog', line => { lines.push(String(line)) })
   server.listen(0, '127.0.0.1')

@@ -398,8 +398,8 @@ test('buildConnector connects as undici does, in cleartext and under TLS, on bot
 test('channels get the stream itself, and the connector', async t => {
   const { port } = await served(t)
   const seen = []
-  const hear = ({ connector, socket }) => { seen.push([connector, socket]) }
-  channel('undici:client:connected').subscribe(hear)
+  const receive = ({ connector, socket }) => { seen.push([connector, socket]) }
+  channel('undici:client:connected').subscribe(receive)
   let given
   const connect = (options, callback) => { tcp(port('h1')).then(stream => callback(null, given = stream), callback) }
   const client = new Client('http://localhost', { connect })
@@ -407,7 +407,7 @@ test('channels get the stream itself, and the connector', async t => {
     await (await client.request({ path: '/', method: 'GET' })).body.text()
     assert.deepEqual(seen, [[connect, given]])
   } finally {
-    channel('undici:client:connected').unsubscribe(hear)
+    channel('undici:client:connected').unsubscribe(receive)
     await client.close()
   }
 })

@@ -210,15 +210,15 @@ test(`${line}: RetryAgent goes on where a download broke off`, async t => {
     })
     const agent = new Agent(tls)
     const source = new undici.EventSource(server.url, { dispatcher: agent, node: { dispatcher: agent } })
-    const heard = []
+    const received = []
     await awake(new Promise(resolve => {
       source.onmessage = ({ data }) => {
-        heard.push(data)
-        if (heard.length === 3) resolve()
+        received.push(data)
+        if (received.length === 3) resolve()
       }
     }))
     source.close()
-    assert.deepEqual(heard, ['1', '2', '3'])
+    assert.deepEqual(received, ['1', '2', '3'])
     await agent.destroy()
     await server.close()
   })

@@ -21,14 +21,14 @@ function frame (type, flags, stream, payload = Buffer.alloc(0)) {
   return Buffer.concat([head, payload])
 }
 
-/** A server of HTTP/2 in cleartext that says `frames` in its own way: `met(socket, heard)`, where heard gives each frame. */
+/** A server of HTTP/2 in cleartext that says `frames` in its own way: `met(socket, received)`, where heard gives each frame. */
 async function bareH2 (t, met) {
   const sockets = new Set()
   const server = net.createServer(socket => {
     sockets.add(socket.on('error', () => {}))
     let bytes = Buffer.alloc(0)
     let isPrefaceRead = false
-    const heard = []
+    const received = []
     socket.on('data', piece => {
       bytes = Buffer.concat([bytes, piece])
       if (!isPrefaceRead && bytes.length >= PREFACE_BYTES) {
@@ -40,10 +40,10 @@ async function bareH2 (t, met) {
         const end = 9 + bytes.readUIntBE(0, 3)
         const came = { type: bytes[3], flags: bytes[4], stream: bytes.readUInt32BE(5), payload: bytes.subarray(9, end) }
         bytes = bytes.subarray(end)
-        for (const hear of heard) hear(came)
+        for (const receive of received) receive(came)
       }
     })
-    met(socket, hear => { heard.push(hear) })
+    met(socket, receive => { received.push(receive) })
   }).listen(0, '127.0.0.1')
   t.after(() => { for (const socket of sockets) socket.destroy(); server.close() })
   await once(server, 'listening')
@@ -64,9 +64,9 @@ test('window.threshold says how much of a window is left when it is topped up', 
   for (const threshold of [45_000, 5_000]) {
     let grant
     const first = new Promise(resolve => { grant = resolve })
-    const origin = await bareH2(t, (socket, hear) => {
+    const origin = await bareH2(t, (socket, receive) => {
       let sent = 0
-      hear(({ type, stream, payload }) => {
+      receive(({ type, stream, payload }) => {
         if (type === HEADERS) {
           socket.write(frame(HEADERS, END_HEADERS, stream, STATUS_200))
           for (; sent < window; sent += piece) socket.write(frame(DATA, 0, stream, Buffer.alloc(piece)))
@@ -88,21 +88,21 @@ test('windows grow by no more than memoryBudget', async t => {
   // A long path: the peer is slow to hear what it may send. Ours would grow its window to keep the path full.
   const rounds = 60
   const largest = async memoryBudget => {
-    let tell
-    const seen = new Promise(resolve => { tell = resolve })
-    const origin = await bareH2(t, (socket, hear) => {
+    let report
+    const seen = new Promise(resolve => { report = resolve })
+    const origin = await bareH2(t, (socket, receive) => {
       let [id, quota, most, round] = [0, 65_536, 0, 0]
       const send = () => {
         most = Math.max(most, quota)
         round += 1
         if (round > rounds || most > 65_536 + 1) {
           socket.write(frame(DATA, END_STREAM, id))
-          return tell(most)
+          return report(most)
         }
         for (; quota > 0; quota -= Math.min(quota, 16_384)) socket.write(frame(DATA, 0, id, Buffer.alloc(Math.min(quota, 16_384))))
         setTimeout(send, 10)
       }
-      hear(({ type, stream, payload }) => {
+      receive(({ type, stream, payload }) => {
         if (type === HEADERS) {
           id = stream
           socket.write(frame(HEADERS, END_HEADERS, stream, STATUS_200))

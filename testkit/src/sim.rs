@@ -36,7 +36,7 @@ use dice::Dice;
 /// Runs the world of `seed`; every third one is calm. A property that does not hold panics, and
 /// the seed is printed.
 pub fn run(seed: u64) -> Summary {
-    let guard = SayWhich(seed);
+    let guard = Verbosity(seed);
     let mut dice = Dice::new(seed);
     let plan = match seed % 3 {
         0 => Plan::calm(&mut dice),
@@ -58,9 +58,9 @@ pub fn seeds(start: u64, count: u64) -> std::ops::Range<u64> {
 }
 
 /// Says which seed it was when a property fails.
-struct SayWhich(u64);
+struct Verbosity(u64);
 
-impl Drop for SayWhich {
+impl Drop for Verbosity {
     fn drop(&mut self) {
         eprintln!(
             "the world of seed {0} failed; replay it with TRUNKLINE_SEED={0}",

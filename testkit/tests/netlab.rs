@@ -235,13 +235,13 @@ fn the_command_runs_in_a_network_and_removes_it() {
         ])
         .output()
         .expect("netlab runs");
-    let said = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(7), "the command's own code");
     assert!(
-        said.contains("10.77.0.2") && said.contains("mtu 9000"),
-        "{said}"
+        printed.contains("10.77.0.2") && printed.contains("mtu 9000"),
+        "{printed}"
     );
-    let name = said.lines().next().expect("a name");
+    let name = printed.lines().next().expect("a name");
     assert!(!Path::new("/var/run/netns").join(name).exists());
 }
 
@@ -262,11 +262,12 @@ fn up_leaves_a_network_that_down_removes() {
             String::from_utf8_lossy(&output.stdout).into_owned(),
         )
     };
-    let (built, said) = netlab(&["up", "--delay-ms", "5", "--loss", "0.01"]);
+    let (built, printed) = netlab(&["up", "--delay-ms", "5", "--loss", "0.01"]);
     assert!(built);
     let value = |name: &str| {
         let prefix = format!("export {name}=");
-        said.lines()
+        printed
+            .lines()
             .find_map(|line| line.strip_prefix(&prefix))
             .expect("a variable")
             .to_owned()

@@ -24,7 +24,7 @@ fn gets(at: impl IntoIterator<Item = u64>) -> Vec<RequestPlan> {
 }
 
 fn play(plan: Plan) -> (Summary, Vec<Ended>) {
-    World::new(plan, Dice::new(1), false).tell()
+    World::new(plan, Dice::new(1), false).run_to_end()
 }
 
 #[track_caller]
@@ -226,7 +226,7 @@ fn a_peer_that_was_only_slow_is_believed_again() {
 }
 
 #[test]
-fn after_a_change_of_network_nothing_new_goes_where_nobody_was_heard_since() {
+fn after_a_change_of_network_nothing_new_goes_where_nobody_answered_since() {
     let origin = first_faulty(Fault::Silence(secs(1)));
     let mut plan = Plan::plain(origin, gets([0, 2_100]));
     plan.network_changes = vec![secs(2)];

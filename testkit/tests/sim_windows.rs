@@ -116,16 +116,16 @@ fn the_first_body_of_a_second_connection_is_as_fast_as_one_on_a_warm_one() {
     for (round_trip_ms, rate) in [(100, 125_000_000), (100, 25_000_000), (20, 125_000_000)] {
         let path = path(round_trip_ms, rate);
         let first = download(path, Policy::Auto, 64 * MIB);
-        let second = |policy: Policy, path_need| {
+        let second = |policy: Policy, bdp_bytes| {
             let second = Download {
-                path_need,
+                bdp_bytes,
                 sender_is_open: true,
                 ..Download::of(path, policy.windows(), 4 * MIB)
             };
             second.run().marks[&(4 * MIB)].as_secs_f64()
         };
         let wide = second(Policy::Fixed(16 << 20), 0);
-        let auto = second(Policy::Auto, first.path_need);
+        let auto = second(Policy::Auto, first.bdp_bytes);
         let unknown = second(Policy::Auto, 0);
         assert!(
             auto <= 1.02 * wide,

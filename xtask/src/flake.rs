@@ -21,7 +21,7 @@ pub(crate) fn flake(args: &[String]) -> Outcome {
         return Err(format!("there is no file {file}; {USAGE}"));
     }
     let once: Box<dyn Fn() -> Command> = match program_of(file) {
-        Some(Program::Rust { krate, name }) => {
+        Some(FlakyProgram::Rust { krate, name }) => {
             let manifest = root().join(&krate).join("Cargo.toml");
             let text = std::fs::read_to_string(&manifest);
             let text = text.map_err(|why| format!("{}: {why}", manifest.display()))?;
@@ -37,7 +37,7 @@ pub(crate) fn flake(args: &[String]) -> Outcome {
                 command
             })
         }
-        Some(Program::Node) => {
+        Some(FlakyProgram::Node) => {
             let origin = node::prepare()?;
             let file = root().join(file);
             Box::new(move || {
@@ -64,7 +64,7 @@ pub(crate) fn flake(args: &[String]) -> Outcome {
     }
 }
 
-enum Program {
+enum FlakyProgram {
     /// The file of this name among a crate's tests.
     Rust {
         krate: String,
@@ -74,14 +74,14 @@ enum Program {
 }
 
 /// The program that runs the tests of this file.
-fn program_of(file: &str) -> Option<Program> {
+fn program_of(file: &str) -> Option<FlakyProgram> {
     if file.starts_with("node/test/") && file.ends_with(".test.mjs") {
-        return Some(Program::Node);
+        return Some(FlakyProgram::Node);
     }
     let (krate, rest) = file.split_once("/tests/")?;
     let name = rest.strip_suffix("/main.rs");
     let name = name.or_else(|| rest.strip_suffix(".rs"))?;
-    Some(Program::Rust {
+    Some(FlakyProgram::Rust {
         krate: krate.to_owned(),
         name: name.to_owned(),
     })

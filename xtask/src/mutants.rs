@@ -108,13 +108,13 @@ fn copy() -> Result<PathBuf, String> {
 fn failing(copy: &Path) -> Result<Vec<String>, String> {
     for test in TESTS {
         // However long it takes; what is bounded is the tests' own time.
-        let built = said_by(copy, "cargo", &["test", "--quiet", "--no-run"], test)?;
-        built.map_err(|said| format!("it does not compile:\n{said}"))?;
+        let built = output_of(copy, "cargo", &["test", "--quiet", "--no-run"], test)?;
+        built.map_err(|printed| format!("it does not compile:\n{printed}"))?;
         let patient = [SECONDS_MAX, "cargo", "test", "--quiet"];
-        let Err(said) = said_by(copy, "timeout", &patient, test)? else {
+        let Err(printed) = output_of(copy, "timeout", &patient, test)? else {
             continue;
         };
-        let names = said.lines().filter_map(|line| line.strip_prefix("    "));
+        let names = printed.lines().filter_map(|line| line.strip_prefix("    "));
         let is_name = |name: &&str| {
             let mut letters = name.chars();
             letters.all(|letter| letter.is_alphanumeric() || letter == '_')
@@ -129,7 +129,7 @@ fn failing(copy: &Path) -> Result<Vec<String>, String> {
 }
 
 /// The output of a command about a test program; `Err` if it fails.
-fn said_by(
+fn output_of(
     copy: &Path,
     program: &str,
     args: &[&str],

@@ -32,7 +32,7 @@ pub(crate) fn put_beside(built: &Path) -> Outcome {
 /// Packs the main package and the addon for this platform into `target/npm`, installs them in an
 /// empty folder and uses them there.
 pub(crate) fn pack() -> Outcome {
-    is_there_or_say()?;
+    is_there_or_report()?;
     let mut build = cargo(&["build"]);
     // The paths of this machine stand in no package.
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -105,7 +105,7 @@ fn compile() -> Outcome {
 
 /// Builds what the tests of the package need; where the origin lies that they start.
 pub(crate) fn prepare() -> Result<PathBuf, String> {
-    is_there_or_say()?;
+    is_there_or_report()?;
     build("dev")?;
     let origin = origin("dev")?;
     install("node/test")?;
@@ -148,7 +148,7 @@ pub(crate) fn soak(flags: &[String]) -> Outcome {
 
 /// Runs a script of `node/test` with an addon and an origin built in `profile`.
 pub(crate) fn script(profile: &str, name: &str, flags: &[String]) -> Outcome {
-    is_there_or_say()?;
+    is_there_or_report()?;
     build(profile)?;
     let origin = origin(profile)?;
     install("node/test")?;
@@ -168,7 +168,7 @@ pub(crate) fn origin(profile: &str) -> Result<PathBuf, String> {
     Ok(built_in(profile).join("examples").join("origin"))
 }
 
-pub(crate) fn is_there_or_say() -> Outcome {
+pub(crate) fn is_there_or_report() -> Outcome {
     match is_there() {
         true => Ok(()),
         false => Err("node and npm are missing: install Node.js 20 or newer".into()),

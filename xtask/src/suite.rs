@@ -28,13 +28,13 @@ const COMPILER_NICE: &str = "10";
 /// Every test, foreign peers included where they are installed.
 pub(crate) fn test() -> Outcome {
     let began = Instant::now();
-    node::is_there_or_say()?;
+    node::is_there_or_report()?;
     let folder = root().join("target").join("suite");
     std::fs::create_dir_all(&folder)
         .map_err(|why| format!("cannot make {}: {why}", folder.display()))?;
     // Both wait for the network while the compiler runs.
     let installing = thread::spawn(|| {
-        tools::ensure_or_say(tools::PEERS);
+        tools::ensure_or_report(tools::PEERS);
         node::install("node").and_then(|()| node::install("node/test"))
     });
     step(began, "build");

@@ -11,12 +11,12 @@ pub(crate) struct Tool {
     /// The program's name.
     pub program: &'static str,
     /// Where it comes from.
-    pub source: Source,
+    pub source: ToolSource,
 }
 
 /// Where a tool comes from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Source {
+pub(crate) enum ToolSource {
     /// `cargo install --locked NAME`.
     Cargo(&'static str),
     /// `go install PATH`.
@@ -27,23 +27,23 @@ pub(crate) enum Source {
 
 pub(crate) const TYPOS: Tool = Tool {
     program: "typos",
-    source: Source::Cargo("typos-cli"),
+    source: ToolSource::Cargo("typos-cli"),
 };
 pub(crate) const DENY: Tool = Tool {
     program: "cargo-deny",
-    source: Source::Cargo("cargo-deny"),
+    source: ToolSource::Cargo("cargo-deny"),
 };
 pub(crate) const FUZZ: Tool = Tool {
     program: "cargo-fuzz",
-    source: Source::Cargo("cargo-fuzz"),
+    source: ToolSource::Cargo("cargo-fuzz"),
 };
 pub(crate) const HTTPWG: Tool = Tool {
     program: "httpwg",
-    source: Source::Cargo("httpwg-cli"),
+    source: ToolSource::Cargo("httpwg-cli"),
 };
 pub(crate) const H2SPEC: Tool = Tool {
     program: "h2spec",
-    source: Source::Go("github.com/summerwind/h2spec/cmd/h2spec@latest"),
+    source: ToolSource::Go("github.com/summerwind/h2spec/cmd/h2spec@latest"),
 };
 pub(crate) const OPENSSL: Tool = debian("openssl", "openssl");
 /// Slow heads, bodies and reading, as others try them.
@@ -66,7 +66,7 @@ pub(crate) const PEERS: &[Tool] = &[
 const fn debian(program: &'static str, package: &'static str) -> Tool {
     Tool {
         program,
-        source: Source::Debian(package),
+        source: ToolSource::Debian(package),
     }
 }
 
@@ -92,26 +92,26 @@ impl Tool {
     /// The command by which a person gets it.
     pub(crate) fn how(self) -> String {
         match self.source {
-            Source::Cargo(name) => format!("cargo install --locked {name}"),
-            Source::Go(path) => format!("go install {path}"),
-            Source::Debian(name) => format!("apt-get install {name}"),
+            ToolSource::Cargo(name) => format!("cargo install --locked {name}"),
+            ToolSource::Go(path) => format!("go install {path}"),
+            ToolSource::Debian(name) => format!("apt-get install {name}"),
         }
     }
     fn install(self) -> Outcome {
         let mut command = match self.source {
-            Source::Cargo(name) => {
+            ToolSource::Cargo(name) => {
                 let mut command = Command::new("cargo");
                 command.args(["install", "--quiet", "--locked", name, "--root"]);
                 command.arg(tools_dir());
                 command
             }
-            Source::Go(path) => {
+            ToolSource::Go(path) => {
                 let mut command = Command::new("go");
                 command.args(["install", path]);
                 command.env("GOBIN", tools_dir().join("bin"));
                 command
             }
-            Source::Debian(name) => {
+            ToolSource::Debian(name) => {
                 if !is_root() {
                     return Err(format!(
                         "{} is missing; get it with: sudo {}",
@@ -131,7 +131,7 @@ impl Tool {
 }
 
 /// Installs what is missing of `tools`; says what it could not install and goes on.
-pub(crate) fn ensure_or_say(tools: &[Tool]) {
+pub(crate) fn ensure_or_report(tools: &[Tool]) {
     let missing: Vec<Tool> = tools
         .iter()
         .copied()
@@ -158,15 +158,15 @@ pub(crate) fn tools_dir() -> PathBuf {
 
 /// Runs a command in the project's root, its output shown.
 pub(crate) fn run(command: &mut Command) -> Outcome {
-    let shown = format!("{command:?}").replace('"', "");
+    let displayed = format!("{command:?}").replace('"', "");
     let status = command
         .current_dir(root())
         .status()
-        .map_err(|why| format!("cannot start `{shown}`: {why}"))?;
+        .map_err(|why| format!("cannot start `{displayed}`: {why}"))?;
     if status.success() {
         Ok(())
     } else {
-        Err(format!("`{shown}` failed ({status})"))
+        Err(format!("`{displayed}` failed ({status})"))
     }
 }
 
@@ -177,8 +177,8 @@ pub(crate) fn cargo(args: &[&str]) -> Command {
     let mut command = Command::new("cargo");
     command.args(args);
     for (name, _) in std::env::vars_os() {
-        let said = name.to_string_lossy();
-        if said.starts_with("CARGO_PKG_") || said.starts_with("CARGO_MANIFEST_") {
+        let printed = name.to_string_lossy();
+        if printed.starts_with("CARGO_PKG_") || printed.starts_with("CARGO_MANIFEST_") {
             command.env_remove(name);
         }
     }

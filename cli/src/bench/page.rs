@@ -50,7 +50,7 @@ fn escaped(text: &str) -> String {
 fn picture(tally: &Tally) -> String {
     // What is rarer than one answer in all of them has no latency of its own.
     let last = 100.0 - 100.0 / tally.answered.max(2) as f64;
-    let shown = |percent: &f64| *percent <= last;
+    let displayed = |percent: &f64| *percent <= last;
     let nines = |percent: f64| -(1.0 - percent / 100.0).log10();
     let most = tally.latency_ms(100.0).max(f64::MIN_POSITIVE);
     let x = |percent: f64| MARGIN + nines(percent) / nines(last) * (WIDTH - 2.0 * MARGIN);
@@ -70,7 +70,7 @@ fn picture(tally: &Tally) -> String {
             y + 4.0
         );
     }
-    for percent in MARKS.iter().filter(|percent| shown(percent)) {
+    for percent in MARKS.iter().filter(|percent| displayed(percent)) {
         let (x, bottom) = (x(*percent), HEIGHT - MARGIN);
         let _ = writeln!(
             svg,
@@ -81,7 +81,7 @@ fn picture(tally: &Tally) -> String {
     }
     let points: Vec<String> = POINTS
         .into_iter()
-        .filter(shown)
+        .filter(displayed)
         .chain([last])
         .map(|percent| format!("{:.1},{:.1}", x(percent), y(tally.latency_ms(percent))))
         .collect();

@@ -1,6 +1,6 @@
 //! `-v`: prints sent and received heads, connections and times to standard error.
 
-use crate::failure::say;
+use crate::failure::report;
 use http::{HeaderMap, Request, Response};
 use std::fmt::Write;
 use std::time::Instant;
@@ -26,7 +26,7 @@ impl Trace {
             return;
         }
         self.line(&format!("request to {}", request.uri()));
-        say!("> {} {}", request.method(), request.uri());
+        report!("> {} {}", request.method(), request.uri());
         fields('>', request.headers());
     }
 
@@ -51,7 +51,7 @@ impl Trace {
             self.connection(used);
         }
         self.line(&format!("response head over {:?}", response.version()));
-        say!("< {:?} {}", response.version(), response.status());
+        report!("< {:?} {}", response.version(), response.status());
         fields('<', response.headers());
     }
 
@@ -73,7 +73,7 @@ impl Trace {
             let alpn = tls.alpn().map_or("none".into(), String::from_utf8_lossy);
             format!("{}, ALPN {alpn}", tls.protocol())
         });
-        say!("*               {way}, {tls}");
+        report!("*               {way}, {tls}");
     }
 
     /// A DATA frame, or as much of an HTTP/1.1 body as came at once.
@@ -102,13 +102,13 @@ impl Trace {
 
     fn line_at(&self, at: Instant, text: &str) {
         let since = at.saturating_duration_since(self.from);
-        say!("* {:>9.3} ms  {text}", since.as_secs_f64() * 1000.0);
+        report!("* {:>9.3} ms  {text}", since.as_secs_f64() * 1000.0);
     }
 }
 
 fn fields(mark: char, fields: &HeaderMap) {
     for (name, value) in fields {
-        say!(
+        report!(
             "{mark} {name}: {}",
             String::from_utf8_lossy(value.as_bytes())
         );

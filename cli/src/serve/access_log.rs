@@ -37,7 +37,7 @@ impl AccessLog {
         })
     }
     /// An exchange is over.
-    pub(super) fn tell(&self, access: &Access<'_>) {
+    pub(super) fn report(&self, access: &Access<'_>) {
         let peer = access.connection.peer_addr();
         // Who comes by a Unix socket has no address.
         let host = peer.map_or("-".to_owned(), |peer| peer.ip().to_string());

@@ -64,7 +64,7 @@ impl Disk {
         &self.root.path
     }
     /// The file at `path`, which is relative to the directory.
-    pub(crate) async fn look(&self, path: PathBuf) -> io::Result<Metadata> {
+    pub(crate) async fn stat(&self, path: PathBuf) -> io::Result<Metadata> {
         let file = self.root.file(path.clone()).await?;
         let metadata = file.metadata.clone();
         *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = Some((path, file));
@@ -121,7 +121,7 @@ impl fs::Backend for Disk {
     }
     fn metadata(&self, path: PathBuf) -> Self::MetadataFuture {
         let disk = self.clone();
-        Box::pin(async move { disk.look(path).await })
+        Box::pin(async move { disk.stat(path).await })
     }
 }
 

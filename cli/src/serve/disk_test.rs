@@ -37,17 +37,17 @@ async fn links_are_followed_inside_also_absolute_ones_and_never_out() {
         "a.txt/b",
     ] {
         assert!(text(&disk, path).await.is_err(), "{path}");
-        assert!(disk.look(path.into()).await.is_err(), "{path}");
+        assert!(disk.stat(path.into()).await.is_err(), "{path}");
     }
-    assert!(disk.look("sub".into()).await.expect("there").is_dir());
-    assert!(disk.look(PathBuf::new()).await.expect("there").is_dir());
+    assert!(disk.stat("sub".into()).await.expect("there").is_dir());
+    assert!(disk.stat(PathBuf::new()).await.expect("there").is_dir());
 }
 
 #[tokio::test]
 async fn what_is_looked_at_is_opened_once_and_only_for_who_looked() {
     let folder = Folder::new("once");
     let disk = folder.disk();
-    assert_eq!(disk.look("a.txt".into()).await.expect("there").len(), 5);
+    assert_eq!(disk.stat("a.txt".into()).await.expect("there").len(), 5);
     let other = disk.for_request();
     std::fs::remove_file(folder.0.join("root/a.txt")).expect("removed");
     assert_eq!(text(&disk, "a.txt").await.expect("open before"), "hello");

@@ -17,12 +17,12 @@ use tower_service::Service;
 /// A directory to serve.
 pub(crate) struct Files {
     disk: Disk,
-    shown: Shown,
+    policy: FilePolicy,
 }
 
 /// The visible part of a directory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shown {
+pub(crate) struct FilePolicy {
     /// A directory without `index.html` is listed.
     pub(crate) listings: bool,
     /// Names that begin with a dot are there.
@@ -31,13 +31,13 @@ pub(crate) struct Shown {
 
 impl Files {
     /// Fails with one line when `root` is not a directory that can be read.
-    pub(crate) fn new(root: &Path, shown: Shown) -> Result<Self, Failure> {
+    pub(crate) fn new(root: &Path, policy: FilePolicy) -> Result<Self, Failure> {
         let refuse = |why: &dyn std::fmt::Display| {
             Failure::usage(format_args!("cannot serve {}: {why}", root.display()))
         };
         let disk = Disk::new(root).map_err(|error| refuse(&error))?;
         std::fs::read_dir(disk.path()).map_err(|error| refuse(&error))?;
-        Ok(Self { disk, shown })
+        Ok(Self { disk, policy })
     }
 
     /// Whether paths are walked component by component, because the kernel cannot keep them below the
@@ -72,7 +72,7 @@ impl Files {
             return response;
         }
         let path = request.uri().path();
-        let relative = relative(path).filter(|path| self.shown.dot_files || !is_hidden(path));
+        let relative = relative(path).filter(|path| self.policy.dot_files || !is_hidden(path));
         let Some(relative) = relative else {
             return plain(StatusCode::NOT_FOUND, "not found\n");
         };
@@ -98,7 +98,7 @@ impl Files {
     }
 
     async fn list<B>(&self, directory: &Path, request_path: &str) -> Response<SiteBody<B>> {
-        if !self.shown.listings {
+        if !self.policy.listings {
             return plain(StatusCode::NOT_FOUND, "not found\n");
         }
         let root = self.disk.path();
@@ -106,7 +106,7 @@ impl Files {
             &root.join(directory),
             request_path,
             root,
-            self.shown.dot_files,
+            self.policy.dot_files,
         )
         .await
         else {
@@ -176,8 +176,8 @@ fn name_charset(headers: &mut HeaderMap) {
 
 /// Whether it is a directory that has no `index.html` which may be read.
 async fn is_without_index(disk: &Disk, path: &Path) -> bool {
-    let found = disk.look(path.to_owned()).await;
-    found.is_ok_and(|found| found.is_dir()) && disk.look(path.join("index.html")).await.is_err()
+    let found = disk.stat(path.to_owned()).await;
+    found.is_ok_and(|found| found.is_dir()) && disk.stat(path.join("index.html")).await.is_err()
 }
 
 #[cfg(test)]

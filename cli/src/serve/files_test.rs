@@ -8,15 +8,15 @@ impl Folder {
         self.showing(true, false)
     }
     fn showing(&self, listings: bool, dot_files: bool) -> Files {
-        let shown = Shown {
+        let policy = FilePolicy {
             listings,
             dot_files,
         };
-        Files::new(&self.0.join("root"), shown).expect("a directory")
+        Files::new(&self.0.join("root"), policy).expect("a directory")
     }
 }
 
-type Asked = http_body_util::Empty<bytes::Bytes>;
+type EmptyBody = http_body_util::Empty<bytes::Bytes>;
 
 async fn ask(
     files: &Files,
@@ -28,10 +28,10 @@ async fn ask(
         request = request.header(name, value);
     }
     let response = files
-        .answer(request.body(Asked::new()).expect("a request"))
+        .answer(request.body(EmptyBody::new()).expect("a request"))
         .await;
     let (head, body) = response.into_parts();
-    let body: SiteBody<Asked> = body;
+    let body: SiteBody<EmptyBody> = body;
     let bytes = body.collect().await.expect("a body").to_bytes();
     (
         head.status,
@@ -119,7 +119,7 @@ async fn a_directory_is_listed_with_names_escaped_or_hidden_if_so_asked() {
 async fn other_methods_are_refused_with_those_that_are_allowed() {
     let folder = Folder::new("methods");
     let request = Request::post("/a.txt")
-        .body(Asked::new())
+        .body(EmptyBody::new())
         .expect("a request");
     let response = folder.files().answer(request).await;
     assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
@@ -130,11 +130,11 @@ async fn other_methods_are_refused_with_those_that_are_allowed() {
 fn a_directory_that_is_not_one_is_refused_with_its_name() {
     let folder = Folder::new("refused");
     for name in ["nothing", "root/a.txt"] {
-        let shown = Shown {
+        let policy = FilePolicy {
             listings: true,
             dot_files: false,
         };
-        let refusal = Files::new(&folder.0.join(name), shown)
+        let refusal = Files::new(&folder.0.join(name), policy)
             .err()
             .expect("refused")
             .to_string();

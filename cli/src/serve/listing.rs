@@ -39,8 +39,8 @@ pub(crate) async fn page(
 ) -> std::io::Result<String> {
     let (mut entries, cut) = entries(directory, root, dot_files).await?;
     entries.sort_by(|a, b| (!a.directory, &a.name).cmp(&(!b.directory, &b.name)));
-    let shown = percent_encoding::percent_decode_str(request_path).decode_utf8_lossy();
-    let title = html_escape::encode_text(&shown);
+    let policy = percent_encoding::percent_decode_str(request_path).decode_utf8_lossy();
+    let title = html_escape::encode_text(&policy);
     let mut page = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\
          <style>body{{font:15px/1.5 system-ui;margin:2em auto;max-width:60em;padding:0 1em}}\

@@ -80,12 +80,12 @@ pub(crate) enum SiteBody<B> {
 impl<B> SiteBody<B> {
     /// The bytes read of a file. Its reader does not know which piece is the last; the head does.
     pub(crate) fn file(response: Response<ServeFileSystemResponseBody>) -> Response<Self> {
-        let said = response.headers().get(http::header::CONTENT_LENGTH);
-        let said = said.and_then(|length| length.to_str().ok()?.parse().ok());
+        let printed = response.headers().get(http::header::CONTENT_LENGTH);
+        let printed = printed.and_then(|length| length.to_str().ok()?.parse().ok());
         response.map(|body| {
             let left = match body.is_end_stream() {
                 true => 0,
-                false => said.unwrap_or(0),
+                false => printed.unwrap_or(0),
             };
             Self::File { body, left }
         })

@@ -19,7 +19,7 @@ pub(crate) struct EncodeCache<Note = ()> {
 
 /// A head to be encoded.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Section<'a> {
+pub(crate) struct HeadSection<'a> {
     /// 0 for a section without a status of its own.
     pub(crate) status: u16,
     pub(crate) fields: &'a Fields,
@@ -27,7 +27,7 @@ pub(crate) struct Section<'a> {
     pub(crate) number: Option<NonZeroU64>,
 }
 
-impl<'a> Section<'a> {
+impl<'a> HeadSection<'a> {
     /// A section that is no response.
     pub(crate) fn of(fields: &'a Fields) -> Self {
         Self {
@@ -60,7 +60,11 @@ struct Encoded<Note> {
 
 impl<Note: Copy + Default> EncodeCache<Note> {
     /// The block of this head under the table of `generation`.
-    pub(crate) fn find(&mut self, section: Section<'_>, generation: u64) -> Option<(&[u8], Note)> {
+    pub(crate) fn find(
+        &mut self,
+        section: HeadSection<'_>,
+        generation: u64,
+    ) -> Option<(&[u8], Note)> {
         let head = self.heads.iter_mut().find(|head| {
             head.generation == generation
                 && (head.has_number_of(section) || head.is_twin_of(section))
@@ -69,7 +73,13 @@ impl<Note: Copy + Default> EncodeCache<Note> {
         Some((head.block.as_slice(), head.note))
     }
     /// Remembers a block whose encoding left the table as it was.
-    pub(crate) fn keep(&mut self, section: Section<'_>, generation: u64, block: &[u8], note: Note) {
+    pub(crate) fn keep(
+        &mut self,
+        section: HeadSection<'_>,
+        generation: u64,
+        block: &[u8],
+        note: Note,
+    ) {
         if section.fields.size() > SECTION_BYTES_MAX {
             return;
         }
@@ -90,10 +100,10 @@ impl<Note: Copy + Default> EncodeCache<Note> {
 }
 
 impl<Note> Encoded<Note> {
-    fn has_number_of(&self, section: Section<'_>) -> bool {
+    fn has_number_of(&self, section: HeadSection<'_>) -> bool {
         section.number.is_some() && self.number == section.number
     }
-    fn is_twin_of(&self, section: Section<'_>) -> bool {
+    fn is_twin_of(&self, section: HeadSection<'_>) -> bool {
         self.status == section.status && self.section.is_twin_of(section.fields)
     }
 }

@@ -61,25 +61,25 @@ pub(crate) fn indexing(field: &Field<'_>) -> Indexing {
 #[derive(Debug, Default)]
 pub(crate) struct Sightings {
     /// Nothing until the first field that asks: most of a connection that idles.
-    places: Option<Box<Places>>,
+    places: Option<Box<SeenFields>>,
 }
 
 #[derive(Debug)]
-struct Places {
+struct SeenFields {
     /// One bit per name, by its print. Two names that share one count as known together.
     names: [u64; NAME_BITS / 64],
     /// The fields seen lately, one print per place; the last one stands.
-    fields: [u32; FIELD_PLACES],
+    fields: [u32; FIELDS_SEEN],
 }
 
 const NAME_BITS: usize = 256;
-const FIELD_PLACES: usize = 128;
+const FIELDS_SEEN: usize = 128;
 
-impl Default for Places {
+impl Default for SeenFields {
     fn default() -> Self {
         Self {
             names: [0; NAME_BITS / 64],
-            fields: [0; FIELD_PLACES],
+            fields: [0; FIELDS_SEEN],
         }
     }
 }
@@ -100,7 +100,7 @@ impl Sightings {
     }
 }
 
-impl Places {
+impl SeenFields {
     fn note_name(&mut self, print: u32) -> bool {
         let at = print as usize % NAME_BITS;
         let (word, bit) = (&mut self.names[at / 64], 1 << (at % 64));
@@ -109,7 +109,7 @@ impl Places {
         is_known
     }
     fn note_field(&mut self, print: u32) -> bool {
-        let place = &mut self.fields[print as usize % FIELD_PLACES];
+        let place = &mut self.fields[print as usize % FIELDS_SEEN];
         std::mem::replace(place, print) == print
     }
 }

@@ -6,12 +6,12 @@ use crate::error::Violation;
 
 /// A string literal as it stands in a block.
 #[derive(Clone, Copy)]
-pub(crate) enum Text<'a> {
+pub(crate) enum LiteralText<'a> {
     Plain(&'a [u8]),
     Huffman(&'a [u8]),
 }
 
-impl<'a> Text<'a> {
+impl<'a> LiteralText<'a> {
     /// Takes a literal whose length has a prefix of `prefix_bits` (1 to 7) from the front of
     /// `input`.
     #[inline]

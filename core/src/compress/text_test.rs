@@ -1,8 +1,8 @@
-use super::{Text, put};
+use super::{LiteralText, put};
 use crate::error::Violation;
 
 fn taken(mut input: &[u8], prefix_bits: u32) -> Result<(Vec<u8>, usize), Violation> {
-    let text = Text::take(&mut input, prefix_bits)?;
+    let text = LiteralText::take(&mut input, prefix_bits)?;
     let mut out = Vec::new();
     text.write(&mut out)?;
     let mut space = Vec::new();

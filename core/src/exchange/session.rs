@@ -4,15 +4,15 @@
 //! Invariant: body bytes become an event before any other event that comes after them.
 
 use crate::abuse::Abuse;
-use crate::credit::{Lender, Path};
+use crate::credit::{BdpHistory, BudgetShare};
 use crate::error::Violation;
 use crate::http::body_slab::BodySlab;
+use crate::http::free_list::FreeList;
 use crate::http::head::last_head::LastHead;
 use crate::http::schedule::Schedule;
-use crate::http::spares::Spares;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId, Version};
 use crate::limits::{Config, REFUSED_NOTES_MAX};
-use crate::pace::Scarcity;
+use crate::min_rate::Scarcity;
 use crate::send_account::SendAccount;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -62,11 +62,11 @@ pub(crate) struct Session {
     /// Server: the last request that may come again.
     last_head: LastHead,
     /// Memory of heads that the owner gave back.
-    free_list: Spares,
+    free_list: FreeList,
     /// Streams with bytes to send, in the order of RFC 9218.
     schedule: Schedule,
     /// This connection's share of the memory for received bytes.
-    receive_budget: Lender,
+    receive_budget: BudgetShare,
     /// Server: this connection's share of the memory for bytes that wait for the client.
     send_account: SendAccount,
     /// Bytes in the queues of all streams.
@@ -76,7 +76,7 @@ pub(crate) struct Session {
     /// Server: rules that requests broke which became no exchange, for metrics.
     refused: Vec<Violation>,
     /// The receive windows that the path needed of late.
-    path: Path,
+    path: BdpHistory,
     round_trip: Option<Duration>,
     abuse: Abuse,
     totals: Totals,
@@ -96,14 +96,14 @@ impl Session {
             events: VecDeque::new(),
             body: BodySlab::default(),
             last_head: LastHead::default(),
-            free_list: Spares::default(),
+            free_list: FreeList::default(),
             schedule: Schedule::new(),
-            receive_budget: Lender::new(config.windows.memory_budget),
+            receive_budget: BudgetShare::new(config.windows.memory_budget),
             send_account: SendAccount::own(config.windows.send_budget),
             queued: 0,
             scarcity: Scarcity::default(),
             refused: Vec::new(),
-            path: Path::new(now),
+            path: BdpHistory::new(now),
             round_trip: None,
             abuse: Abuse::new(&config.limits),
             totals: Totals::default(),
@@ -126,7 +126,7 @@ impl Session {
         self.body.release();
         self.last_head.release();
         self.refused.shrink_to_fit();
-        self.free_list = Spares::default();
+        self.free_list = FreeList::default();
         if self.events.is_empty() {
             self.events = VecDeque::new();
         }
@@ -260,7 +260,7 @@ impl Session {
 
     /// This connection's share of the memory for received bytes.
     #[inline]
-    pub(crate) fn receive_budget(&mut self) -> &mut Lender {
+    pub(crate) fn receive_budget(&mut self) -> &mut BudgetShare {
         &mut self.receive_budget
     }
     /// A quarter of what is left of it: the most that one guess may take.
@@ -268,11 +268,11 @@ impl Session {
         u32::try_from(self.receive_budget.left() / 4).unwrap_or(u32::MAX)
     }
     /// Takes received bytes out of a budget that other connections share.
-    pub(crate) fn share_receive_budget(&mut self, budget: &Lender) {
+    pub(crate) fn share_receive_budget(&mut self, budget: &BudgetShare) {
         self.receive_budget = budget.share();
     }
     /// Takes bytes to send out of a budget that other connections share.
-    pub(crate) fn share_send_budget(&mut self, budget: &Lender) {
+    pub(crate) fn share_send_budget(&mut self, budget: &BudgetShare) {
         self.send_account = SendAccount::shared(budget);
     }
     #[inline]
@@ -315,10 +315,10 @@ impl Session {
         self.scarcity.is_set()
     }
     #[inline]
-    pub(crate) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &BdpHistory {
         &self.path
     }
-    pub(crate) fn path_mut(&mut self) -> &mut Path {
+    pub(crate) fn path_mut(&mut self) -> &mut BdpHistory {
         &mut self.path
     }
     #[inline]

@@ -11,7 +11,7 @@ use crate::error::Violation;
 ///                            \-> (size 0) trailers
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Position {
     /// In the hexadecimal size; `digits` seen so far.
     Size { digits: u8 },
     /// Behind a `;`, before or in an extension name.
@@ -37,7 +37,7 @@ enum Place {
 /// Decodes one body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChunkDecoder {
-    place: Place,
+    position: Position,
     /// The size while it is read, then what is left of the data.
     left: u64,
     /// Extension bytes of the whole body.
@@ -61,7 +61,7 @@ const SIZE_DIGITS_MAX: u8 = 16;
 impl ChunkDecoder {
     pub(super) fn new() -> Self {
         Self {
-            place: Place::Size { digits: 0 },
+            position: Position::Size { digits: 0 },
             left: 0,
             extension_bytes: 0,
         }
@@ -75,12 +75,12 @@ impl ChunkDecoder {
     ) -> Result<Chunked<'a>, Violation> {
         let mut used = 0;
         while let Some(&byte) = bytes.get(used) {
-            if self.place == Place::Data {
+            if self.position == Position::Data {
                 let rest = &bytes[used..];
                 let take = usize::try_from(self.left).map_or(rest.len(), |n| n.min(rest.len()));
                 self.left -= take as u64;
                 if self.left == 0 {
-                    self.place = Place::DataCr;
+                    self.position = Position::DataCr;
                 }
                 return Ok(Chunked::Data {
                     used: used + take,
@@ -88,87 +88,89 @@ impl ChunkDecoder {
                 });
             }
             used += 1;
-            if self.place == Place::SizeLf {
+            if self.position == Position::SizeLf {
                 if byte != b'\n' {
                     return Err(Violation::ChunkInvalid);
                 }
                 if self.left == 0 {
                     return Ok(Chunked::Last { used });
                 }
-                self.place = Place::Data;
+                self.position = Position::Data;
                 continue;
             }
-            self.place = self.step(byte, extension_bytes_max)?;
+            self.position = self.step(byte, extension_bytes_max)?;
         }
         Ok(Chunked::More)
     }
 
-    fn step(&mut self, byte: u8, extension_bytes_max: usize) -> Result<Place, Violation> {
-        let next = match self.place {
-            Place::Size { digits } => return self.size(digits, byte),
-            Place::ExtensionName { .. }
-            | Place::ExtensionValue { .. }
-            | Place::Quoted
-            | Place::QuotedPair
-            | Place::QuotedEnd => {
+    fn step(&mut self, byte: u8, extension_bytes_max: usize) -> Result<Position, Violation> {
+        let next = match self.position {
+            Position::Size { digits } => return self.size(digits, byte),
+            Position::ExtensionName { .. }
+            | Position::ExtensionValue { .. }
+            | Position::Quoted
+            | Position::QuotedPair
+            | Position::QuotedEnd => {
                 self.extension_bytes += 1;
                 if self.extension_bytes > extension_bytes_max {
                     return Err(Violation::ChunkExtensionTooLarge);
                 }
-                extension(self.place, byte)
+                extension(self.position, byte)
             }
-            Place::DataCr => (byte == b'\r').then_some(Place::DataLf),
-            Place::DataLf => (byte == b'\n').then_some(Place::Size { digits: 0 }),
+            Position::DataCr => (byte == b'\r').then_some(Position::DataLf),
+            Position::DataLf => (byte == b'\n').then_some(Position::Size { digits: 0 }),
             // Taken by `decode`.
-            Place::SizeLf | Place::Data => None,
+            Position::SizeLf | Position::Data => None,
         };
         next.ok_or(Violation::ChunkInvalid)
     }
 
     /// RFC 9112 section 7.1: `chunk-size = 1*HEXDIG`, no sign, no `0x`, no space; a recipient
     /// guards against overflow.
-    fn size(&mut self, digits: u8, byte: u8) -> Result<Place, Violation> {
+    fn size(&mut self, digits: u8, byte: u8) -> Result<Position, Violation> {
         match (byte, char::from(byte).to_digit(16)) {
             (_, Some(_)) if digits == SIZE_DIGITS_MAX => Err(Violation::ChunkInvalid),
             (_, Some(digit)) => {
                 self.left = self.left << 4 | u64::from(digit);
-                Ok(Place::Size { digits: digits + 1 })
+                Ok(Position::Size { digits: digits + 1 })
             }
-            (b'\r', _) if digits > 0 => Ok(Place::SizeLf),
-            (b';', _) if digits > 0 => Ok(Place::ExtensionName { empty: true }),
+            (b'\r', _) if digits > 0 => Ok(Position::SizeLf),
+            (b';', _) if digits > 0 => Ok(Position::ExtensionName { empty: true }),
             _ => Err(Violation::ChunkInvalid),
         }
     }
 }
 
 /// RFC 9112 section 7.1.1, without the bad whitespace it allows.
-fn extension(place: Place, byte: u8) -> Option<Place> {
-    match (place, byte) {
-        (Place::ExtensionName { empty: false }, b'=') => {
-            Some(Place::ExtensionValue { empty: true })
+fn extension(position: Position, byte: u8) -> Option<Position> {
+    match (position, byte) {
+        (Position::ExtensionName { empty: false }, b'=') => {
+            Some(Position::ExtensionValue { empty: true })
         }
-        (Place::ExtensionValue { empty: true }, b'"') => Some(Place::Quoted),
+        (Position::ExtensionValue { empty: true }, b'"') => Some(Position::Quoted),
         (
-            Place::ExtensionName { empty: false }
-            | Place::ExtensionValue { empty: false }
-            | Place::QuotedEnd,
+            Position::ExtensionName { empty: false }
+            | Position::ExtensionValue { empty: false }
+            | Position::QuotedEnd,
             b';',
-        ) => Some(Place::ExtensionName { empty: true }),
+        ) => Some(Position::ExtensionName { empty: true }),
         (
-            Place::ExtensionName { empty: false }
-            | Place::ExtensionValue { empty: false }
-            | Place::QuotedEnd,
+            Position::ExtensionName { empty: false }
+            | Position::ExtensionValue { empty: false }
+            | Position::QuotedEnd,
             b'\r',
-        ) => Some(Place::SizeLf),
-        (Place::ExtensionName { .. }, byte) if is_token(byte) => {
-            Some(Place::ExtensionName { empty: false })
+        ) => Some(Position::SizeLf),
+        (Position::ExtensionName { .. }, byte) if is_token(byte) => {
+            Some(Position::ExtensionName { empty: false })
         }
-        (Place::ExtensionValue { .. }, byte) if is_token(byte) => {
-            Some(Place::ExtensionValue { empty: false })
+        (Position::ExtensionValue { .. }, byte) if is_token(byte) => {
+            Some(Position::ExtensionValue { empty: false })
         }
-        (Place::Quoted, b'"') => Some(Place::QuotedEnd),
-        (Place::Quoted, b'\\') => Some(Place::QuotedPair),
-        (Place::Quoted | Place::QuotedPair, b'\t' | b' '..=b'~' | 0x80..) => Some(Place::Quoted),
+        (Position::Quoted, b'"') => Some(Position::QuotedEnd),
+        (Position::Quoted, b'\\') => Some(Position::QuotedPair),
+        (Position::Quoted | Position::QuotedPair, b'\t' | b' '..=b'~' | 0x80..) => {
+            Some(Position::Quoted)
+        }
         _ => None,
     }
 }

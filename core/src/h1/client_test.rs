@@ -22,33 +22,33 @@ fn pipelining(limit: u32) -> Script {
 
 /// The events of a client that sent `head`, equal at every split.
 #[track_caller]
-fn hears_after(head: &RequestHead, input: &str, hang_up: bool) -> Vec<String> {
-    let (heard, _) = at_every_split(Script::client, input.len(), |script| {
+fn receives_after(head: &RequestHead, input: &str, hang_up: bool) -> Vec<String> {
+    let (received, _) = at_every_split(Script::client, input.len(), |script| {
         script.open(head, true);
-        script.says(input);
+        script.connection_lists(input);
         if hang_up {
             script.ends();
         }
     });
-    heard
+    received
 }
 
 #[test]
 fn a_response_with_content_length_leaves_the_connection_open() {
     let input = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-    let (heard, wrote) = at_every_split(Script::client, input.len(), |script| {
+    let (received, wrote) = at_every_split(Script::client, input.len(), |script| {
         assert_eq!(script.open(&get(), true), 1);
         assert_eq!(script.conn.capacity(), 0, "one exchange at a time");
-        script.says(input);
+        script.connection_lists(input);
         assert_eq!(script.conn.capacity(), 1, "the exchange is over");
     });
-    assert_eq!(heard, ["1 status 200", "1 body hello end"]);
+    assert_eq!(received, ["1 status 200", "1 body hello end"]);
     assert_eq!(wrote, "GET /x HTTP/1.1\r\nhost: a.test\r\n\r\n");
 }
 
 #[test]
 fn a_reason_phrase_is_kept_where_it_is_not_the_usual_one() {
-    for (line, heard) in [
+    for (line, received) in [
         ("200 OK", "1 status 200 end"),
         ("200 Fine", "1 status 200 (Fine) end"),
         ("404 Gone Fishing", "1 status 404 (Gone Fishing) end"),
@@ -58,11 +58,11 @@ fn a_reason_phrase_is_kept_where_it_is_not_the_usual_one() {
         ("299 A word", "1 status 299 (A word) end"),
     ] {
         let input = format!("HTTP/1.1 {line}\r\ncontent-length: 0\r\n\r\n");
-        assert_eq!(hears_after(&get(), &input, false), [heard], "{line}");
+        assert_eq!(receives_after(&get(), &input, false), [received], "{line}");
     }
     // RFC 9112 section 4: the words are the peer's to choose, but for what would end the line.
-    let heard = hears_after(&get(), "HTTP/1.1 200 a\0b\r\n\r\n", false);
-    assert!(heard[0].contains("HeadInvalid"), "{heard:?}");
+    let received = receives_after(&get(), "HTTP/1.1 200 a\0b\r\n\r\n", false);
+    assert!(received[0].contains("HeadInvalid"), "{received:?}");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_chunked_response_comes_whole() {
     let input = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
                  5\r\nhello\r\n6;x\r\n world\r\n0\r\nx-sum: 1\r\n\r\n";
     assert_eq!(
-        hears_after(&get(), input, false),
+        receives_after(&get(), input, false),
         [
             "1 status 200",
             "1 body hello world",
@@ -83,7 +83,7 @@ fn a_chunked_response_comes_whole() {
 fn a_response_without_length_ends_with_the_connection() {
     let input = "HTTP/1.1 200 OK\r\n\r\nhello";
     assert_eq!(
-        hears_after(&get(), input, true),
+        receives_after(&get(), input, true),
         ["1 status 200", "1 body hello end", BY_PEER]
     );
 }
@@ -96,7 +96,7 @@ fn a_body_that_the_connection_cuts_off_is_a_reset() {
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n",
     ] {
         assert_eq!(
-            hears_after(&get(), input, true),
+            receives_after(&get(), input, true),
             [
                 "1 status 200",
                 "1 body hello",
@@ -111,7 +111,7 @@ fn a_body_that_the_connection_cuts_off_is_a_reset() {
 #[test]
 fn a_head_that_the_connection_cuts_off_is_a_reset_that_may_have_been_processed() {
     assert_eq!(
-        hears_after(&get(), "HTTP/1.1 200 O", true),
+        receives_after(&get(), "HTTP/1.1 200 O", true),
         ["1 reset Transport(InOrder)", "closed Transport(InOrder)"]
     );
 }
@@ -122,15 +122,15 @@ fn only_a_request_that_was_never_written_is_unprocessed() {
     script.open(&get(), true);
     script.conn.open(script.now, &get(), true).unwrap();
     script.conn.handle_close(script.now, TransportEnd::Failed);
-    script.hears();
-    let heard = script.heard();
+    script.receives();
+    let received = script.received();
     assert!(
-        heard.ends_with(&[
+        received.ends_with(&[
             "1 reset Transport(Failed)".to_owned(),
             "2 reset Transport(Failed) unprocessed".to_owned(),
             "closed Transport(Failed)".to_owned(),
         ]),
-        "{heard:?}"
+        "{received:?}"
     );
     script.wrote();
     script.listen();
@@ -149,7 +149,7 @@ fn a_request_of_which_one_byte_was_written_may_have_been_processed() {
     script.hangs_up();
     assert!(
         script
-            .heard()
+            .received()
             .contains(&"1 reset Transport(Failed)".to_owned())
     );
 }
@@ -170,18 +170,18 @@ fn responses_without_a_body_end_with_their_head() {
         ),
         ("GET", "HTTP/1.1 204 \r\n\r\n"),
     ] {
-        let (heard, _) = at_every_split(
+        let (received, _) = at_every_split(
             || pipelining(2),
             head.len(),
             |script| {
                 script.open(&request(method, "/", &[]), true);
                 script.open(&get(), true);
-                script.says(format!("{head}{next}"));
+                script.connection_lists(format!("{head}{next}"));
             },
         );
         assert!(
-            heard.contains(&"2 status 204 end".to_owned()),
-            "{head} {heard:?}"
+            received.contains(&"2 status 204 end".to_owned()),
+            "{head} {received:?}"
         );
     }
 }
@@ -191,12 +191,12 @@ fn interim_responses_come_before_the_final_one_and_are_bounded() {
     let input = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n\
                  HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
     assert_eq!(
-        hears_after(&get(), input, false),
+        receives_after(&get(), input, false),
         ["1 interim 100", "1 interim 103", "1 status 200 end"]
     );
     let flood = "HTTP/1.1 102 Processing\r\n\r\n".repeat(INTERIM_RESPONSES_MAX as usize + 1);
-    let heard = hears_after(&get(), &flood, false);
-    assert_eq!(heard.last().unwrap(), "closed ByUs(InterimTooMany)");
+    let received = receives_after(&get(), &flood, false);
+    assert_eq!(received.last().unwrap(), "closed ByUs(InterimTooMany)");
 }
 
 #[test]
@@ -270,16 +270,16 @@ fn requests_are_pipelined_only_as_far_as_allowed() {
         script.conn.open(script.now, &get(), true),
         Err(Misuse::NoCapacity)
     );
-    script.says("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na".repeat(2));
+    script.connection_lists("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na".repeat(2));
     assert_eq!(script.conn.capacity(), 0, "nothing goes behind a POST");
-    script.says("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na");
+    script.connection_lists("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na");
     assert_eq!(script.conn.capacity(), 3);
-    script.heard();
+    script.received();
     script.open(&request("PUT", "/", &[]), false);
     assert_eq!(script.conn.capacity(), 0, "a request is being sent");
     script.send(4, "", true);
     assert_eq!(script.conn.capacity(), 2);
-    assert_eq!(script.heard(), ["capacity", "capacity"]);
+    assert_eq!(script.received(), ["capacity", "capacity"]);
 }
 
 #[test]
@@ -288,9 +288,9 @@ fn nothing_goes_behind_a_request_that_asked_for_patience_before_it_is_answered()
     script.conn.ask_patience();
     script.open(&get(), true);
     assert_eq!(script.conn.capacity(), 0);
-    script.says("HTTP/1.1 103 Early Hints\r\n\r\n");
+    script.connection_lists("HTTP/1.1 103 Early Hints\r\n\r\n");
     assert_eq!(script.conn.capacity(), 0, "that was no answer");
-    script.says("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\na");
+    script.connection_lists("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\na");
     assert_eq!(script.conn.capacity(), 2, "its body may still come");
     script.open(&get(), true);
     assert_eq!(script.conn.capacity(), 1, "the next one asked for nothing");
@@ -299,14 +299,14 @@ fn nothing_goes_behind_a_request_that_asked_for_patience_before_it_is_answered()
 #[test]
 fn connection_close_in_a_response_ends_the_connection_and_resets_what_is_behind() {
     let input = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nConnection: close\r\n\r\nok";
-    let (heard, _) = at_every_split(
+    let (received, _) = at_every_split(
         || pipelining(2),
         input.len(),
         |script| {
             script.open(&get(), true);
             script.open(&get(), true);
-            script.heard();
-            script.says(input);
+            script.received();
+            script.connection_lists(input);
             assert_eq!(
                 script.conn.close_reason(),
                 Some(CloseReason::PeerAskedClose)
@@ -318,7 +318,7 @@ fn connection_close_in_a_response_ends_the_connection_and_resets_what_is_behind(
         },
     );
     assert_eq!(
-        heard,
+        received,
         [
             "1 status 200",
             "1 body ok end",
@@ -331,7 +331,7 @@ fn connection_close_in_a_response_ends_the_connection_and_resets_what_is_behind(
 #[test]
 fn what_speaks_another_protocol_is_given_up_at_once_and_not_when_its_head_ends() {
     let ended = ["1 reset HeadInvalid", "closed ByUs(HeadInvalid)"];
-    for greeting in [
+    for handshake in [
         "SSH-2.0-x\r\n",
         "220 mail\r\n",
         "\x15\x02\x01",
@@ -340,7 +340,11 @@ fn what_speaks_another_protocol_is_given_up_at_once_and_not_when_its_head_ends()
         "HTTPS",
         "H ",
     ] {
-        assert_eq!(hears_after(&get(), greeting, false), ended, "{greeting:?}");
+        assert_eq!(
+            receives_after(&get(), handshake, false),
+            ended,
+            "{handshake:?}"
+        );
     }
     let silence: [&str; 0] = [];
     for start in [
@@ -350,7 +354,7 @@ fn what_speaks_another_protocol_is_given_up_at_once_and_not_when_its_head_ends()
         "HTTP/",
         "HTTP/1.1 200 OK\r\nx: y\r\n",
     ] {
-        assert_eq!(hears_after(&get(), start, false), silence, "{start:?}");
+        assert_eq!(receives_after(&get(), start, false), silence, "{start:?}");
     }
 }
 
@@ -384,16 +388,16 @@ fn names_of_an_answer_and_its_trailers_are_kept_as_they_are_spelled_where_that_i
 fn a_folded_line_of_a_response_is_one_line_with_spaces_in_place_of_the_fold() {
     let limits = Limits::default();
     let head = "HTTP/1.1 200 OK\r\nx: a\r\n b\r\n\tc\r\ncontent-length:\r\n 2\r\n\r\n";
-    let heard = hears_after(&get(), &format!("{head}ok"), false);
-    assert_eq!(heard, ["1 status 200", "1 body ok end"]);
+    let received = receives_after(&get(), &format!("{head}ok"), false);
+    assert_eq!(received, ["1 status 200", "1 body ok end"]);
     let (head, _) = parse::response(head.as_bytes(), Fields::new(), &limits, false).unwrap();
     let folded = head.fields().next().unwrap();
     assert_eq!(folded.value, b"a   b  \tc");
 
     let section = b"x: a\r\n b\r\n\r\n";
     let trailers = |side| parse::trailers(section, Fields::new(), &limits, side, false);
-    let told = trailers(Side::Client).unwrap();
-    assert_eq!(told.iter().next().unwrap().value, b"a   b");
+    let reported = trailers(Side::Client).unwrap();
+    assert_eq!(reported.iter().next().unwrap().value, b"a   b");
     assert!(trailers(Side::Server).is_err());
 }
 
@@ -401,12 +405,12 @@ fn a_folded_line_of_a_response_is_one_line_with_spaces_in_place_of_the_fold() {
 fn an_http_1_0_response_without_keep_alive_ends_the_connection() {
     let input = "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok";
     assert_eq!(
-        hears_after(&get(), input, false),
+        receives_after(&get(), input, false),
         ["1 status 200", "1 body ok end", BY_PEER]
     );
     let input = "HTTP/1.0 200 OK\r\ncontent-length: 2\r\nconnection: Keep-Alive\r\n\r\nok";
     assert_eq!(
-        hears_after(&get(), input, false),
+        receives_after(&get(), input, false),
         ["1 status 200", "1 body ok end"]
     );
 }
@@ -415,21 +419,21 @@ fn an_http_1_0_response_without_keep_alive_ends_the_connection() {
 fn bytes_that_nobody_asked_for_close_the_connection() {
     let response = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
     let mut script = Script::client();
-    script.says("HTTP/1.1 408 Request Timeout\r\n\r\n");
-    assert_eq!(script.heard(), ["closed ByUs(ResponseUnexpected)"]);
-    let heard = hears_after(&get(), &response.repeat(2), false);
+    script.connection_lists("HTTP/1.1 408 Request Timeout\r\n\r\n");
+    assert_eq!(script.received(), ["closed ByUs(ResponseUnexpected)"]);
+    let received = receives_after(&get(), &response.repeat(2), false);
     assert_eq!(
-        heard,
+        received,
         ["1 status 200 end", "closed ByUs(ResponseUnexpected)"]
     );
 }
 
 /// `http://` where the port speaks TLS: the alert that it answers with.
 #[test]
-fn a_server_that_answers_with_tls_is_told_from_one_that_speaks_something_else() {
+fn a_server_that_answers_with_tls_is_distinguished_from_one_that_speaks_something_else() {
     let ended = ["1 reset TlsInCleartext", "closed ByUs(TlsInCleartext)"];
     for alert in ["\x15\x03\x03\0\x02\x02\x46", "\x16\x03\x01", "\x15\x03\0"] {
-        assert_eq!(hears_after(&get(), alert, false), ended, "{alert:?}");
+        assert_eq!(receives_after(&get(), alert, false), ended, "{alert:?}");
     }
 }
 
@@ -458,9 +462,9 @@ fn a_response_that_cannot_be_parsed_resets_its_exchange_by_the_rule() {
         ),
         ("HTTP/1.1 101 Switching Protocols\r\n\r\n", "StatusInvalid"),
     ] {
-        let heard = hears_after(&get(), input, false);
+        let received = receives_after(&get(), input, false);
         let reset = [format!("1 reset {rule}"), format!("closed ByUs({rule})")];
-        assert_eq!(heard, reset, "{input:?}");
+        assert_eq!(received, reset, "{input:?}");
     }
 }
 
@@ -473,19 +477,19 @@ fn a_switch_hands_the_rest_over() {
     );
     let input = "HTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\n\r\n";
     assert_eq!(
-        hears_after(&asking, input, false),
+        receives_after(&asking, input, false),
         ["1 status 101", "1 upgraded "]
     );
     let mut script = Script::client();
     script.open(&asking, true);
-    script.says(format!("{input}raw"));
-    assert_eq!(script.heard().last().unwrap(), "1 upgraded raw");
+    script.connection_lists(format!("{input}raw"));
+    assert_eq!(script.received().last().unwrap(), "1 upgraded raw");
     assert_eq!(script.conn.capacity(), 0);
-    script.says("more");
-    assert!(script.heard().is_empty(), "the machine is done");
+    script.connection_lists("more");
+    assert!(script.received().is_empty(), "the machine is done");
     script.hangs_up();
     assert_eq!(
-        script.heard(),
+        script.received(),
         ["closed Transport(Failed)"],
         "for an owner that did not take it"
     );
@@ -509,13 +513,13 @@ fn what_follows_a_switch_in_further_pieces_of_one_read_is_handed_over_too() {
     ] {
         script.conn.handle_bytes(now, piece.as_bytes());
     }
-    script.says("");
+    script.connection_lists("");
     assert_eq!(
-        script.heard().last().unwrap(),
+        script.received().last().unwrap(),
         "1 upgraded first second third"
     );
-    script.says("more");
-    assert!(script.heard().is_empty(), "the machine is done");
+    script.connection_lists("more");
+    assert!(script.received().is_empty(), "the machine is done");
 }
 
 #[test]
@@ -528,15 +532,15 @@ fn connect_becomes_a_tunnel_with_2xx_only() {
         script.wrote(),
         "CONNECT x.test:443 HTTP/1.1\r\nhost: x.test:443\r\n\r\n"
     );
-    script.says("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nraw");
-    assert!(script.heard().ends_with(&["1 upgraded raw".to_owned()]));
+    script.connection_lists("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nraw");
+    assert!(script.received().ends_with(&["1 upgraded raw".to_owned()]));
 
-    let heard = hears_after(
+    let received = receives_after(
         &connect,
         "HTTP/1.1 407 No\r\ncontent-length: 3\r\n\r\nraw",
         false,
     );
-    assert_eq!(heard, ["1 status 407 (No)", "1 body raw end"]);
+    assert_eq!(received, ["1 status 407 (No)", "1 body raw end"]);
 }
 
 #[test]
@@ -544,10 +548,13 @@ fn an_answer_before_the_request_is_complete_leaves_the_rest_to_the_owner() {
     let answer = "HTTP/1.1 413 Content Too Large\r\ncontent-length: 0\r\n\r\n";
     let mut script = Script::client();
     script.open(&request("POST", "/", &[]), false);
-    script.says(answer);
+    script.connection_lists(answer);
     assert_eq!(script.conn.active(), 1);
     script.send(1, "", true);
-    assert_eq!(script.heard(), ["capacity", "1 status 413 end", "capacity"]);
+    assert_eq!(
+        script.received(),
+        ["capacity", "1 status 413 end", "capacity"]
+    );
     assert_eq!(script.conn.capacity(), 1);
 }
 
@@ -556,10 +563,10 @@ fn an_answer_with_close_stops_the_upload() {
     let answer = "HTTP/1.1 413 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     let mut script = Script::client();
     script.open(&request("POST", "/", &[]), false);
-    script.heard();
-    script.says(answer);
+    script.received();
+    script.connection_lists(answer);
     assert_eq!(
-        script.heard(),
+        script.received(),
         ["1 status 413 (No) end", "1 reset peer 0", BY_PEER]
     );
     let data = Bytes::from_static(b"x");
@@ -573,18 +580,18 @@ fn an_answer_with_close_stops_the_upload() {
 fn a_reset_closes_the_connection_and_a_complete_exchange_cannot_be_reset() {
     let mut script = Script::client();
     script.open(&get(), true);
-    script.heard();
+    script.received();
     script.conn.reset(script.now, StreamId(1), H2Code::CANCEL);
     script.listen();
     assert_eq!(
-        script.heard(),
+        script.received(),
         ["closed Drained"],
         "the owner knows about 1"
     );
 
     let mut script = Script::client();
     script.open(&get(), true);
-    script.says("HTTP/1.1 204 No Content\r\n\r\n");
+    script.connection_lists("HTTP/1.1 204 No Content\r\n\r\n");
     script.conn.reset(script.now, StreamId(1), H2Code::CANCEL);
     script.listen();
     assert_eq!(script.conn.capacity(), 1);
@@ -595,13 +602,13 @@ fn a_reset_behind_another_exchange_lets_that_one_finish() {
     let mut script = pipelining(2);
     script.open(&get(), true);
     script.open(&get(), true);
-    script.heard();
+    script.received();
     script.conn.reset(script.now, StreamId(2), H2Code::CANCEL);
     script.listen();
-    assert!(script.heard().is_empty());
-    script.says("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+    assert!(script.received().is_empty());
+    script.connection_lists("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
     assert_eq!(
-        script.heard(),
+        script.received(),
         ["1 status 200", "1 body ok end", "closed Drained"]
     );
 }
@@ -615,10 +622,10 @@ fn a_shut_down_lets_what_is_open_finish() {
         script.conn.open(script.now, &get(), true),
         Err(Misuse::ConnectionClosed)
     );
-    script.heard();
-    script.says("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+    script.received();
+    script.connection_lists("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
     assert_eq!(
-        script.heard(),
+        script.received(),
         ["1 status 200", "1 body ok end", "closed Drained"]
     );
 }
@@ -627,13 +634,13 @@ fn a_shut_down_lets_what_is_open_finish() {
 fn a_silent_response_is_not_timed_out_and_an_idle_connection_is() {
     let mut script = Script::client();
     script.open(&get(), true);
-    script.says("HTTP/1.1 200 OK\r\n\r\n");
+    script.connection_lists("HTTP/1.1 200 OK\r\n\r\n");
     script.waits(Duration::from_secs(3500));
     assert!(!script.conn.is_closed(), "an event stream may be silent");
 
     let mut script = Script::client();
     script.waits(Duration::from_secs(61));
-    assert_eq!(script.heard(), ["closed Idle"]);
+    assert_eq!(script.received(), ["closed Idle"]);
 }
 
 #[test]
@@ -684,7 +691,7 @@ fn a_request_can_ask_for_the_end_of_the_connection_behind_it() {
     let mut script = Script::client();
     script.open(&get(), true);
     script.wrote();
-    script.says("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+    script.connection_lists("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
     assert_eq!(script.conn.capacity(), 1);
     script.conn.ask_close();
     script.open(&get(), true);
@@ -694,7 +701,7 @@ fn a_request_can_ask_for_the_end_of_the_connection_behind_it() {
     );
     assert_eq!(script.conn.capacity(), 0);
     assert_eq!(script.conn.close_reason(), Some(CloseReason::WeAskedClose));
-    script.says("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+    script.connection_lists("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
     script.wrote();
     assert!(script.conn.is_closed());
 }
@@ -708,7 +715,7 @@ fn a_target_in_absolute_form_is_written_for_the_exchange_that_asks_for_it_alone(
         script.wrote(),
         "GET http://a.test/x HTTP/1.1\r\nhost: a.test\r\n\r\n"
     );
-    script.says("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+    script.connection_lists("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
     script.open(&get(), true);
     assert_eq!(script.wrote(), "GET /x HTTP/1.1\r\nhost: a.test\r\n\r\n");
 }
@@ -721,7 +728,7 @@ fn a_request_that_is_refused_leaves_no_close_to_the_next() {
     script.conn.ask_close();
     let refused = script.conn.open(script.now, &get(), true);
     assert_eq!(refused, Err(Misuse::NoCapacity));
-    script.says("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+    script.connection_lists("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
     script.open(&get(), true);
     assert_eq!(script.wrote(), "GET /x HTTP/1.1\r\nhost: a.test\r\n\r\n");
     assert_eq!(script.conn.close_reason(), None);
@@ -805,11 +812,11 @@ fn the_answer_through_a_proxy_is_an_ordinary_answer() {
     let mut script = Script::client();
     script.conn = script.conn.through(Proxy::default());
     script.open(&get(), true);
-    script.says(input);
-    let heard = script.heard();
+    script.connection_lists(input);
+    let received = script.received();
     assert!(
-        heard.contains(&"1 status 407 (no) end".to_owned()),
-        "{heard:?}"
+        received.contains(&"1 status 407 (no) end".to_owned()),
+        "{received:?}"
     );
     assert_eq!(script.conn.capacity(), 1, "the connection goes on");
 }

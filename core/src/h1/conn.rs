@@ -6,7 +6,7 @@
 //! in any order and go out in the order of the requests (RFC 9112 section 9.3.2).
 //!
 //! Reading is in `conn_recv`, its read-ahead limit in `conn_flow`, writing in `conn_send`, ends in
-//! `conn_end`, and the state that follows (current exchange, end, deadlines) in `conn_settle`.
+//! `conn_end`, and the state that follows (current exchange, end, deadlines) in `conn_advance`.
 //!
 //! # 100-continue
 //!
@@ -32,13 +32,13 @@ use super::encode::LastAnswer;
 use super::exchange::Exchange;
 use super::parse::HeadScan;
 use super::reuse::CloseReason;
-use crate::credit::Lender;
+use crate::credit::BudgetShare;
 use crate::error::{Closed, TransportEnd};
+use crate::http::free_list::FreeList;
 use crate::http::head::last_head::LastHead;
-use crate::http::spares::Spares;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, SEND_FREE_BYTES, UNREAD_BODY_BYTES_MAX};
-use crate::pace::Scarcity;
+use crate::min_rate::Scarcity;
 use crate::send_account::SendAccount;
 use crate::time::{TimerTable, timer_kinds};
 use crate::wire::Outbox;
@@ -65,7 +65,7 @@ pub struct Conn {
     /// Where a rule was broken, and how much of it is whole messages before; see `keep_broken`.
     pub(super) broken: Option<Box<(Bytes, usize)>>,
     /// Parsing stopped though bytes are there: the queue is full or a switch is undecided.
-    pub(super) held_back: bool,
+    pub(super) is_paused: bool,
     /// Where body bytes are copied to.
     pub(super) slab: BytesMut,
     /// Server: the last request that may come again.
@@ -73,7 +73,7 @@ pub struct Conn {
     /// Server: the last answer that may come again.
     pub(super) last_answer: LastAnswer,
     /// Memory of heads to come.
-    pub(super) spares: Spares,
+    pub(super) free_list: FreeList,
     /// Body bytes that no owner has consumed.
     pub(super) unread: usize,
     /// Reading stops when this many bytes are unread.
@@ -98,7 +98,7 @@ pub struct Conn {
     /// Something happened since that conclusions are still to be drawn from.
     pub(super) unsettled: bool,
     /// Client: the capacity its owner knows of.
-    pub(super) capacity_told: u32,
+    pub(super) reported_capacity: u32,
     /// Client: a proxy reads our requests.
     pub(super) proxy: Option<Box<Proxy>>,
     /// Client: the next exchange is the last.
@@ -115,12 +115,12 @@ pub struct Conn {
     /// The bytes belong to another protocol now.
     pub(super) switched: bool,
     /// Server: whether the peer still sends.
-    pub(super) input: Input,
+    pub(super) input: PeerInput,
 }
 
 /// Server: whether the peer still sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Input {
+pub(super) enum PeerInput {
     Open,
     /// It has ended, in order or ragged; some of what it sent may still be to be parsed.
     Ended(TransportEnd),
@@ -192,7 +192,7 @@ timer_kinds! {
 const TAIL_BYTES_MAX: usize = 64 * 1024;
 
 /// Heads whose memory is kept for the next ones.
-const SPARES_MAX: usize = 4;
+const FREE_LIST_MAX: usize = 4;
 
 impl Conn {
     /// A fresh connection. Nothing is sent before the first exchange.
@@ -206,11 +206,11 @@ impl Conn {
             receiving: Receiving::Head(HeadScan::default()),
             tail: Vec::new(),
             broken: None,
-            held_back: false,
+            is_paused: false,
             slab: BytesMut::new(),
             last_head: LastHead::default(),
             last_answer: LastAnswer::default(),
-            spares: Spares::default(),
+            free_list: FreeList::default(),
             unread: 0,
             read_ahead: UNREAD_BODY_BYTES_MAX as u32,
             discarded: 0,
@@ -223,7 +223,7 @@ impl Conn {
             scarcity: Scarcity::default(),
             send_account: SendAccount::own(config.windows.send_budget),
             unsettled: true,
-            capacity_told: 0,
+            reported_capacity: 0,
             proxy: None,
             asks_close: false,
             asks_patience: false,
@@ -232,14 +232,14 @@ impl Conn {
             last: None,
             closed: None,
             switched: false,
-            input: Input::Open,
+            input: PeerInput::Open,
             config,
         };
         if let Some(age) = conn.config.timeouts.age_max {
             conn.timers.set(Timer::Age, now + age);
         }
         conn.set_timers(now);
-        conn.capacity_told = conn.capacity();
+        conn.reported_capacity = conn.capacity();
         conn
     }
 
@@ -254,8 +254,8 @@ impl Conn {
     /// place of one of `send_budget` bytes for this connection alone. Call it before the first byte
     /// comes.
     #[must_use]
-    pub fn sending_from(mut self, lender: &Lender) -> Self {
-        self.send_account = SendAccount::shared(lender);
+    pub fn sending_from(mut self, budget_share: &BudgetShare) -> Self {
+        self.send_account = SendAccount::shared(budget_share);
         self
     }
 
@@ -291,7 +291,7 @@ impl Conn {
     /// empty: the call is also how the machine learns what was written.
     pub fn poll_write(&mut self, now: Instant) -> &mut Outbox {
         if self.unsettled || self.outbox.len() != self.outbox_len {
-            self.settle(now);
+            self.advance(now);
         }
         &mut self.outbox
     }
@@ -315,7 +315,7 @@ impl Conn {
             && (self.side == Side::Client
                 || self.outbox.len() < self.config.limits.outbox_bytes_max)
             && self.unread < self.read_ahead as usize
-            && !(self.held_back && self.tail.len() >= TAIL_BYTES_MAX)
+            && !(self.is_paused && self.tail.len() >= TAIL_BYTES_MAX)
     }
     /// True when nothing more will be written than what the outbox holds: close after it.
     pub fn is_closed(&self) -> bool {
@@ -333,7 +333,7 @@ impl Conn {
     /// request that may not be repeated, one that may switch protocols (RFC 9112 section 9.3.2),
     /// or one that is not answered and was opened with [`ask_patience`](Self::ask_patience).
     pub fn capacity(&self) -> u32 {
-        use super::exchange::{Method, Sending};
+        use super::exchange::{MethodKind, Sending};
         let over = self.is_inert() || self.draining || self.last.is_some();
         if self.side == Side::Server || over {
             return 0;
@@ -342,7 +342,7 @@ impl Conn {
             open.sending != Sending::Done
                 || open.upgrade
                 || open.blocks && !open.answered
-                || matches!(open.method, Method::Connect | Method::Other)
+                || matches!(open.method, MethodKind::Connect | MethodKind::Other)
         };
         if self.exchanges.iter().any(blocks) {
             return 0;
@@ -369,7 +369,7 @@ impl Conn {
         let waiting = if index == 0 || self.side == Side::Client {
             self.outbox.len()
         } else {
-            self.exchanges[index].held.len()
+            self.exchanges[index].queued.len()
         };
         self.room_max(index).saturating_sub(waiting)
     }
@@ -392,12 +392,12 @@ impl Conn {
 
     /// Gives the memory of a head that the owner has read back for the next one.
     pub fn recycle(&mut self, fields: Fields) {
-        self.spares.keep_section(fields, SPARES_MAX);
+        self.free_list.keep_section(fields, FREE_LIST_MAX);
     }
     /// Gives a request head of this connection back that the owner has read: costs less than its
     /// memory alone, where the same one comes again.
     pub fn recycle_head(&mut self, head: RequestHead) {
-        self.spares.keep_head(head, SPARES_MAX);
+        self.free_list.keep_head(head, FREE_LIST_MAX);
     }
     /// Gives buffers back while the connection idles (an idle connection owns no buffer).
     pub fn release(&mut self) {
@@ -406,7 +406,7 @@ impl Conn {
             self.slab = BytesMut::new();
             self.last_head.release();
             self.last_answer.release();
-            self.spares = Spares::default();
+            self.free_list = FreeList::default();
             self.events = VecDeque::new();
             self.exchanges = VecDeque::new();
             self.tail.shrink_to_fit();
@@ -426,8 +426,8 @@ impl Conn {
     }
     /// Bytes that wait for the peer.
     pub(super) fn waiting(&self) -> usize {
-        let held = self.exchanges.iter().map(|open| open.held.len());
-        self.outbox.len() + held.sum::<usize>()
+        let queued = self.exchanges.iter().map(|open| open.queued.len());
+        self.outbox.len() + queued.sum::<usize>()
     }
     /// Server: so much waits for the client that its next request waits too. Pipelined requests for
     /// answers that are given whole would else make us hold as many as fit what was read at once.

@@ -2,8 +2,8 @@
 //! the transport. Invariant: every open exchange that its owner has not dropped gets one
 //! `StreamReset` before `Closed`.
 
-use super::conn::{Conn, Input, Receiving};
-use super::exchange::{Exchange, Method, Sending};
+use super::conn::{Conn, PeerInput, Receiving};
+use super::exchange::{Exchange, MethodKind, Sending};
 use super::reuse::CloseReason;
 use crate::error::{Closed, H2Code, TransportEnd, Violation};
 use crate::http::event::ResetBy;
@@ -26,10 +26,10 @@ impl Conn {
     pub fn handle_close(&mut self, now: Instant, end: TransportEnd) {
         self.enter();
         match self.side {
-            Side::Server if end != TransportEnd::Failed => self.input = Input::Ended(end),
+            Side::Server if end != TransportEnd::Failed => self.input = PeerInput::Ended(end),
             _ => self.end_of_input(end),
         }
-        self.settle(now);
+        self.advance(now);
     }
 
     /// Ends an exchange early. Complete ones are left alone. Any other costs the connection: it
@@ -48,7 +48,7 @@ impl Conn {
             open.sending = Sending::Broken(CloseReason::ExchangeReset.closed());
             self.last.get_or_insert(CloseReason::ExchangeReset);
         }
-        self.settle(now);
+        self.advance(now);
     }
 
     /// Drains: a server answers what it has received, the last answer with `connection: close`;
@@ -59,9 +59,9 @@ impl Conn {
         if self.side == Side::Server && matches!(self.receiving, Receiving::Head(_)) {
             self.receiving = Receiving::Nothing;
             self.tail.clear();
-            self.held_back = false;
+            self.is_paused = false;
         }
-        self.settle(now);
+        self.advance(now);
     }
 
     /// Closes at once: what is open is reset.
@@ -69,11 +69,11 @@ impl Conn {
         let _ = code; // HTTP/1.1 has no words for it.
         self.enter();
         self.finish(Closed::Drained);
-        self.settle(now);
+        self.advance(now);
     }
 
     /// Reports the early end of an exchange to the owner, once.
-    pub(super) fn tell_reset(&mut self, index: usize, reset: Reset) {
+    pub(super) fn report_reset(&mut self, index: usize, reset: Reset) {
         let open = &mut self.exchanges[index];
         if !std::mem::replace(&mut open.silent, true) {
             let stream = open.id;
@@ -93,7 +93,7 @@ impl Conn {
                     by: ResetBy::Us(violation),
                     unprocessed: false,
                 };
-                self.tell_reset(0, reset);
+                self.report_reset(0, reset);
             }
             self.finish(Closed::ByUs(violation));
             return;
@@ -111,11 +111,11 @@ impl Conn {
                 by: ResetBy::Us(violation),
                 unprocessed: false,
             };
-            self.tell_reset(index, reset);
+            self.report_reset(index, reset);
         } else {
             let id = self.take_id();
             let refused = Sending::Refused(violation);
-            let mut open = Exchange::new(id, Method::Other, Version::Http11, refused);
+            let mut open = Exchange::new(id, MethodKind::Other, Version::Http11, refused);
             open.silent = true;
             open.received = true;
             self.exchanges.push_back(open);
@@ -146,7 +146,7 @@ impl Conn {
                 by: ResetBy::Us(Violation::BodyTruncated),
                 unprocessed: false,
             };
-            self.tell_reset(0, reset);
+            self.report_reset(0, reset);
         }
         let closed = match self.last {
             Some(reason) if self.exchanges.is_empty() => reason.closed(),
@@ -158,14 +158,14 @@ impl Conn {
     /// Server: the peer has ended its side and all that it said is parsed: what is whole is answered.
     /// True: this was not concluded before.
     pub(super) fn conclude_input(&mut self) -> bool {
-        let parsed = !self.held_back && !matches!(self.receiving, Receiving::AwaitSwitch);
-        let Input::Ended(end) = self.input else {
+        let parsed = !self.is_paused && !matches!(self.receiving, Receiving::AwaitSwitch);
+        let PeerInput::Ended(end) = self.input else {
             return false;
         };
         if !parsed {
             return false;
         }
-        self.input = Input::Concluded;
+        self.input = PeerInput::Concluded;
         if self.refuse_rest() {
             return true;
         }
@@ -180,7 +180,7 @@ impl Conn {
                 by: ResetBy::Connection(closed),
                 unprocessed: false,
             };
-            self.tell_reset(self.exchanges.len() - 1, reset);
+            self.report_reset(self.exchanges.len() - 1, reset);
         } else if let Some(last) = self.exchanges.back_mut() {
             last.close_because(CloseReason::PeerEnded);
         }
@@ -201,7 +201,7 @@ impl Conn {
                 by: ResetBy::Peer(H2Code::NO_ERROR),
                 unprocessed: false,
             };
-            self.tell_reset(0, reset);
+            self.report_reset(0, reset);
             self.exchanges[0].sending = Sending::Done;
         }
     }
@@ -232,7 +232,7 @@ impl Conn {
                 by: ResetBy::Connection(closed),
                 unprocessed,
             };
-            self.tell_reset(index, reset);
+            self.report_reset(index, reset);
         }
         if self.side == Side::Client {
             // What was called unprocessed must not go out any more.
@@ -241,7 +241,7 @@ impl Conn {
         self.exchanges.clear();
         self.unread = 0;
         self.receiving = Receiving::Nothing;
-        self.held_back = false;
+        self.is_paused = false;
         self.tail.clear();
         self.slab.clear();
         self.timers.clear();

@@ -2,7 +2,7 @@
 
 use super::chunked::{ChunkDecoder, Chunked};
 use super::conn::{Conn, Receiving, Timer};
-use super::exchange::{Exchange, Method, Sending};
+use super::exchange::{Exchange, MethodKind, Sending};
 use super::parse::{self, HeadScan};
 use super::reuse::{CloseReason, persistence};
 use crate::error::Violation;
@@ -16,7 +16,7 @@ use std::time::Instant;
 const SLAB_BYTES: usize = 16 * 1024;
 
 /// The outcome of one step of reading.
-pub(super) enum Step {
+pub(super) enum ReadStep {
     /// Consumed this many bytes; there may be more to do.
     Took(usize),
     /// Needs more bytes.
@@ -38,7 +38,7 @@ impl Conn {
             self.timers.stop(Timer::Idle);
             self.unsettled = true;
         } else {
-            self.settle(now);
+            self.advance(now);
         }
     }
 
@@ -62,13 +62,13 @@ impl Conn {
             && first.received
             && first.sending == Sending::Head
             && self.closed.is_none()
-            && !self.held_back
+            && !self.is_paused
             && self.tail.is_empty()
     }
 
     /// Parses the tail and `bytes`, and keeps what is left as the tail.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
-        self.held_back = false;
+        self.is_paused = false;
         if self.tail.is_empty() {
             let used = self.receive(bytes);
             if self.keeps_tail() {
@@ -97,10 +97,10 @@ impl Conn {
         let mut used = 0;
         while !self.is_inert() {
             match self.step(&bytes[used..]) {
-                Ok(Step::Took(n)) => used += n,
-                Ok(Step::Wait) => break,
-                Ok(Step::HoldBack) => {
-                    self.held_back = used < bytes.len();
+                Ok(ReadStep::Took(n)) => used += n,
+                Ok(ReadStep::Wait) => break,
+                Ok(ReadStep::HoldBack) => {
+                    self.is_paused = used < bytes.len();
                     break;
                 }
                 Err(violation) => {
@@ -113,16 +113,18 @@ impl Conn {
         used
     }
 
-    fn step(&mut self, bytes: &[u8]) -> Result<Step, Violation> {
+    fn step(&mut self, bytes: &[u8]) -> Result<ReadStep, Violation> {
         match self.receiving {
-            Receiving::AwaitSwitch => return Ok(Step::HoldBack),
-            _ if bytes.is_empty() => return Ok(Step::Wait),
+            Receiving::AwaitSwitch => return Ok(ReadStep::HoldBack),
+            _ if bytes.is_empty() => return Ok(ReadStep::Wait),
             // RFC 9112 section 2.2: empty lines before a request line are ignored. Before a status
             // line they come from servers that end a 100 twice; no other reading of them exists.
             Receiving::Head(_) if self.awaits_head() && bytes.starts_with(b"\r\n") => {
-                return Ok(Step::Took(2));
+                return Ok(ReadStep::Took(2));
             }
-            Receiving::Head(_) if self.awaits_head() && bytes == b"\r" => return Ok(Step::Wait),
+            Receiving::Head(_) if self.awaits_head() && bytes == b"\r" => {
+                return Ok(ReadStep::Wait);
+            }
             Receiving::Head(scan) if self.side == Side::Server => {
                 return self.receive_request(scan, bytes);
             }
@@ -135,14 +137,14 @@ impl Conn {
                 if left == 0 {
                     self.end_message(None);
                 }
-                return Ok(Step::Took(len));
+                return Ok(ReadStep::Took(len));
             }
             Receiving::Chunked(decoder) => return self.receive_chunks(decoder, bytes),
             Receiving::Trailers(scan) => return self.receive_trailers(scan, bytes),
             Receiving::UntilClose => self.take_body(bytes)?,
             Receiving::Nothing => {}
         }
-        Ok(Step::Took(bytes.len()))
+        Ok(ReadStep::Took(bytes.len()))
     }
 
     /// Whether a head may come now: a request any time, a response only when it is due.
@@ -151,7 +153,11 @@ impl Conn {
     }
 
     /// Client: a response head, interim or final.
-    fn receive_response(&mut self, mut scan: HeadScan, bytes: &[u8]) -> Result<Step, Violation> {
+    fn receive_response(
+        &mut self,
+        mut scan: HeadScan,
+        bytes: &[u8],
+    ) -> Result<ReadStep, Violation> {
         if self.receiver().is_none() {
             return Err(Violation::ResponseUnexpected);
         }
@@ -160,16 +166,16 @@ impl Conn {
         let Some(len) = found else {
             // A peer of another protocol may never send the empty line that ends a head.
             if parse::begins_as_response(bytes) {
-                return Ok(Step::Wait);
+                return Ok(ReadStep::Wait);
             }
             return match parse::begins_as_tls(bytes) {
-                None => Ok(Step::Wait),
+                None => Ok(ReadStep::Wait),
                 Some(true) => Err(Violation::TlsInCleartext),
                 Some(false) => Err(Violation::HeadInvalid),
             };
         };
         self.timers.stop(Timer::Head);
-        let fields = self.spares.section();
+        let fields = self.free_list.section();
         let (limits, spells) = (&self.config.limits, self.config.spelled_names);
         let (head, version) = parse::response(&bytes[..len], fields, limits, spells)?;
         if head.is_interim() && head.status != 101 {
@@ -178,10 +184,10 @@ impl Conn {
             self.begin_response(head, version, &bytes[len..])?;
             if self.switched {
                 // The rest went with the event.
-                return Ok(Step::Took(bytes.len()));
+                return Ok(ReadStep::Took(bytes.len()));
             }
         }
-        Ok(Step::Took(len))
+        Ok(ReadStep::Took(len))
     }
 
     fn receive_interim(&mut self, head: ResponseHead) -> Result<(), Violation> {
@@ -259,38 +265,42 @@ impl Conn {
         &mut self,
         mut decoder: ChunkDecoder,
         bytes: &[u8],
-    ) -> Result<Step, Violation> {
+    ) -> Result<ReadStep, Violation> {
         let max = self.config.limits.chunk_extension_bytes_max;
         let chunked = decoder.decode(bytes, max)?;
         self.receiving = Receiving::Chunked(decoder);
         Ok(match chunked {
-            Chunked::More => Step::Took(bytes.len()),
+            Chunked::More => ReadStep::Took(bytes.len()),
             Chunked::Data { used, data } => {
                 self.take_body(data)?;
-                Step::Took(used)
+                ReadStep::Took(used)
             }
             Chunked::Last { used } => {
                 self.receiving = Receiving::Trailers(HeadScan::default());
-                Step::Took(used)
+                ReadStep::Took(used)
             }
         })
     }
 
-    fn receive_trailers(&mut self, mut scan: HeadScan, bytes: &[u8]) -> Result<Step, Violation> {
+    fn receive_trailers(
+        &mut self,
+        mut scan: HeadScan,
+        bytes: &[u8],
+    ) -> Result<ReadStep, Violation> {
         let found = scan.find_end(bytes, self.config.limits.head_bytes_max)?;
         self.receiving = Receiving::Trailers(scan);
         let Some(len) = found else {
-            return Ok(Step::Wait);
+            return Ok(ReadStep::Wait);
         };
         if len == 2 {
             self.end_message(None);
         } else {
-            let fields = self.spares.section();
+            let fields = self.free_list.section();
             let (limits, spells) = (&self.config.limits, self.config.spelled_names);
             let trailers = parse::trailers(&bytes[..len], fields, limits, self.side, spells)?;
             self.end_message(Some(trailers));
         }
-        Ok(Step::Took(len))
+        Ok(ReadStep::Took(len))
     }
 
     /// Collects body bytes: pieces of one read become one event, so that tiny chunks cost no
@@ -365,7 +375,7 @@ impl Conn {
         open.received = true;
         open.continue_due = false;
         let over = open.close.is_some() || draining;
-        let undecided = (open.method == Method::Connect || open.upgrade)
+        let undecided = (open.method == MethodKind::Connect || open.upgrade)
             && matches!(open.sending, Sending::Head | Sending::Switch);
         self.receiving = match side {
             Side::Server if undecided => Receiving::AwaitSwitch,
@@ -375,7 +385,7 @@ impl Conn {
         if side == Side::Client {
             self.stop_upload();
             // What follows in this read belongs to the next exchange.
-            while self.settle_front() {}
+            while self.advance_front() {}
         }
     }
 

@@ -2,8 +2,8 @@
 //! parsed again.
 
 use super::conn::{Conn, Receiving, Timer};
-use super::conn_recv::Step;
-use super::exchange::{Exchange, Method, Sending};
+use super::conn_recv::ReadStep;
+use super::exchange::{Exchange, MethodKind, Sending};
 use super::parse::{self, HeadScan};
 use super::reuse::{CloseReason, has_option, persistence};
 use crate::error::Violation;
@@ -17,16 +17,16 @@ impl Conn {
         &mut self,
         mut scan: HeadScan,
         bytes: &[u8],
-    ) -> Result<Step, Violation> {
+    ) -> Result<ReadStep, Violation> {
         if self.exchanges.len() >= PIPELINED_REQUESTS_MAX || self.is_backed_up() {
-            return Ok(Step::HoldBack);
+            return Ok(ReadStep::HoldBack);
         }
         if scan.is_fresh()
             && let Some((head, version, len)) = self.again(bytes)
         {
             let length = BodyLength::of_request(&head)?;
             self.begin_request(head, version, length)?;
-            return Ok(Step::Took(len));
+            return Ok(ReadStep::Took(len));
         }
         let found = scan.find_end(bytes, self.config.limits.head_bytes_max)?;
         self.receiving = Receiving::Head(scan);
@@ -36,7 +36,7 @@ impl Conn {
         }
         let Some(len) = found else {
             scan.check_target(bytes, &self.config.limits)?;
-            return Ok(Step::Wait);
+            return Ok(ReadStep::Wait);
         };
         self.timers.stop(Timer::Head);
         let Config {
@@ -44,8 +44,8 @@ impl Conn {
             spelled_names,
             ..
         } = &*self.config;
-        let fields = self.spares.section();
-        let spare = self.spares.head();
+        let fields = self.free_list.section();
+        let spare = self.free_list.head();
         let (head, version) = parse::request(&bytes[..len], spare, fields, limits, *spelled_names)?;
         // A connection with one exchange pays nothing for a second.
         if self.next_id > 1 && self.last_head.is_due() {
@@ -53,7 +53,7 @@ impl Conn {
         }
         let length = BodyLength::of_request(&head)?;
         self.begin_request(head, version, length)?;
-        Ok(Step::Took(len))
+        Ok(ReadStep::Took(len))
     }
 
     /// The head at the front of `bytes` if it is the last one again, or but for its path; its
@@ -62,7 +62,7 @@ impl Conn {
         let len = self.last_head.len();
         let front = bytes.get(..len);
         if let Some(known) = front.and_then(|front| self.last_head.find(front, 0)) {
-            let head = known.again(self.spares.head());
+            let head = known.again(self.free_list.head());
             return Some((head, known.version(), len));
         }
         let other = self.last_head.find_but_path(bytes)?;
@@ -70,7 +70,7 @@ impl Conn {
         if other.len > limits.head_bytes_max || other.path.len() > limits.target_bytes_max {
             return None;
         }
-        let head = other.head(self.spares.head());
+        let head = other.head(self.free_list.head());
         let (version, len) = (other.version(), other.len);
         if head.section().size() > limits.field_section_bytes_max {
             self.recycle_head(head);
@@ -96,12 +96,12 @@ impl Conn {
         length: BodyLength,
     ) -> Result<(), Violation> {
         let id = self.take_id();
-        let method = Method::of(head.method());
+        let method = MethodKind::of(head.method());
         let mut open = Exchange::new(id, method, version, Sending::Head);
         let end = matches!(length, BodyLength::None | BodyLength::Known(0));
         if head.has_hop_fields() || version == Version::Http10 {
             let expectations = self.config.expectations;
-            heed_hop_fields(&mut open, &head, version, end, expectations)?;
+            apply_hop_fields(&mut open, &head, version, end, expectations)?;
         }
         if id.0 >= self.config.limits.requests_per_connection_max {
             open.close_because(CloseReason::RequestsExhausted);
@@ -120,7 +120,7 @@ impl Conn {
 
 /// Applies a request's connection fields and expectations. `expectations`: the owner answers those
 /// that are unknown here.
-fn heed_hop_fields(
+fn apply_hop_fields(
     open: &mut Exchange,
     head: &RequestHead,
     version: Version,

@@ -2,7 +2,7 @@
 
 use super::conn::{Conn, Receiving};
 use super::encode::{self, Announce, Form, Persist, Target};
-use super::exchange::{Exchange, Method, SendLength, Sending};
+use super::exchange::{Exchange, MethodKind, SendLength, Sending};
 use super::framing;
 use super::parse::HeadScan;
 use super::reuse::{CloseReason, has_option, persistence};
@@ -48,9 +48,9 @@ impl Conn {
         let authority = head
             .authority()
             .ok_or(Misuse::Invalid(Violation::HostMissing))?;
-        let method = Method::of(head.method());
+        let method = MethodKind::of(head.method());
         let path = match method {
-            Method::Connect => None,
+            MethodKind::Connect => None,
             _ => Some(
                 head.path()
                     .ok_or(Misuse::Invalid(Violation::PseudoFieldMissing))?,
@@ -60,7 +60,8 @@ impl Conn {
         let id = self.take_id();
         let mut open = Exchange::new(id, method, Version::Http11, sending);
         open.head_at = self.sent + self.outbox.len() as u64;
-        open.upgrade = head.get(Token::UPGRADE).is_some() && says(head.fields(), b"upgrade");
+        open.upgrade =
+            head.get(Token::UPGRADE).is_some() && connection_lists(head.fields(), b"upgrade");
         open.blocks = asks_patience;
         if asks_close || persistence(Version::Http11, head.fields()).is_some() {
             open.close_because(CloseReason::WeAskedClose);
@@ -75,13 +76,15 @@ impl Conn {
         let target = Target::of(path, self.proxy.as_deref(), form);
         let persist = match asks_close {
             true => Persist::Close,
-            false if self.config.says_keep_alive && method != Method::Connect => Persist::KeepAlive,
+            false if self.config.sends_keep_alive && method != MethodKind::Connect => {
+                Persist::KeepAlive
+            }
             false => Persist::AsGiven,
         };
         let out = self.outbox.buffer();
         encode::request_head(out, head, &target, authority, announce, persist);
         self.exchanges.push_back(open);
-        self.settle(now);
+        self.advance(now);
         Ok(id)
     }
 
@@ -112,7 +115,7 @@ impl Conn {
             let (announce, persist) = (Announce::Nothing, Persist::AsGiven);
             encode::response_head(out, head, announce, persist);
         }
-        self.settle(now);
+        self.advance(now);
         Ok(())
     }
 
@@ -144,7 +147,7 @@ impl Conn {
         }
         let (announce, sending) = framing::of_response(open.method, open.version, head, end)?;
         if sending != Sending::Switch {
-            if self.last_answer.find(head).is_none() && says(head.fields(), b"close") {
+            if self.last_answer.find(head).is_none() && connection_lists(head.fields(), b"close") {
                 open.close_because(CloseReason::WeAskedClose);
             }
             if sending == Sending::Body(SendLength::UntilClose) {
@@ -153,7 +156,7 @@ impl Conn {
             if open.continue_due && !open.received {
                 open.close_because(CloseReason::ExpectationUnmet);
             }
-            if open.method == Method::Connect {
+            if open.method == MethodKind::Connect {
                 open.close_because(CloseReason::ConnectRefused);
             }
             if draining_last {
@@ -188,7 +191,7 @@ impl Conn {
                 self.enter();
                 self.unsettled = true;
             }
-            _ => self.settle(now),
+            _ => self.advance(now),
         }
         Ok(())
     }
@@ -263,7 +266,7 @@ impl Conn {
         if end {
             self.exchanges[index].sending = Sending::Done;
         }
-        self.settle(now);
+        self.advance(now);
         Ok(())
     }
 
@@ -291,7 +294,7 @@ impl Conn {
             _ => {}
         }
         self.exchanges[index].sending = Sending::Done;
-        self.settle(now);
+        self.advance(now);
         Ok(())
     }
 
@@ -310,7 +313,7 @@ impl Conn {
                 self.outbox_of(index).buffer().extend_from_slice(CONTINUE);
             }
         }
-        self.settle(now);
+        self.advance(now);
     }
 
     /// Server: the handler of this stream is gone (finished or cancelled). Once its response is
@@ -333,7 +336,7 @@ impl Conn {
     ) {
         let out = match index {
             0 => self.outbox.buffer(),
-            _ => self.exchanges[index].held.buffer(),
+            _ => self.exchanges[index].queued.buffer(),
         };
         let is_plain = announce == Announce::AsGiven && persist == Persist::AsGiven;
         match self.last_answer.find(head).filter(|_| is_plain) {
@@ -354,7 +357,7 @@ impl Conn {
         if index == 0 || self.side == Side::Client {
             &mut self.outbox
         } else {
-            &mut self.exchanges[index].held
+            &mut self.exchanges[index].queued
         }
     }
 
@@ -373,6 +376,6 @@ impl Conn {
 }
 
 /// Whether a connection field has `option`.
-fn says<'a>(mut fields: impl Iterator<Item = Field<'a>>, option: &[u8]) -> bool {
+fn connection_lists<'a>(mut fields: impl Iterator<Item = Field<'a>>, option: &[u8]) -> bool {
     fields.any(|field| field.token == Some(Token::CONNECTION) && has_option(field.value, option))
 }

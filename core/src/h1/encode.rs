@@ -213,13 +213,13 @@ fn field_lines<'a>(
     announce: Announce,
     persist: Persist,
 ) {
-    let mut says_connection = false;
+    let mut sends_connection = false;
     for (name, field) in fields {
         match field.token {
             Some(Token::TRANSFER_ENCODING) => continue,
             Some(Token::CONTENT_LENGTH) if announce != Announce::AsGiven => continue,
             Some(Token::CONNECTION) if persist == Persist::Close => continue,
-            Some(Token::CONNECTION) => says_connection = true,
+            Some(Token::CONNECTION) => sends_connection = true,
             _ => {}
         }
         line(out, name, field.value);
@@ -231,7 +231,7 @@ fn field_lines<'a>(
     }
     match persist {
         Persist::Close => out.extend_from_slice(b"connection: close\r\n"),
-        Persist::KeepAlive if !says_connection => {
+        Persist::KeepAlive if !sends_connection => {
             out.extend_from_slice(b"connection: keep-alive\r\n");
         }
         Persist::AsGiven | Persist::KeepAlive => {}

@@ -44,9 +44,9 @@ fn only_an_end_in_order_completes_a_response_that_nothing_else_delimits() {
             for at in 0..=text.len() {
                 let mut script = Script::client();
                 script.open(&request("GET", "/", &[]), true);
-                script.says(&text[..at]);
+                script.connection_lists(&text[..at]);
                 script.ends_as(end);
-                let facts = script.heard();
+                let facts = script.received();
                 let case = format!("{:?} {end:?} {facts:?}", &text[..at]);
                 let whole = match delimited_at {
                     Some(whole) => at >= whole,
@@ -91,9 +91,9 @@ fn a_request_is_whole_or_reset_however_its_client_ends() {
         for end in ENDS {
             for at in 0..=text.len() {
                 let mut script = Script::server();
-                script.says(&text[..at]);
+                script.connection_lists(&text[..at]);
                 script.ends_as(end);
-                let facts = script.heard();
+                let facts = script.received();
                 let case = format!("{:?} {end:?} {facts:?}", &text[..at]);
                 let begun = facts.iter().any(|fact| fact.contains(" /"));
                 assert_eq!(begun, at >= head_end, "a head that came is a fact: {case}");

@@ -8,7 +8,7 @@ use crate::wire::Outbox;
 
 /// The effect of the method on framing and pipelining.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Method {
+pub(super) enum MethodKind {
     /// A 2xx turns the connection into a tunnel (RFC 9110 section 9.3.6).
     Connect,
     /// The response has no body (RFC 9110 section 9.3.2).
@@ -20,7 +20,7 @@ pub(super) enum Method {
     Other,
 }
 
-impl Method {
+impl MethodKind {
     pub(super) fn of(method: &[u8]) -> Self {
         match method {
             b"CONNECT" => Self::Connect,
@@ -81,7 +81,7 @@ pub(super) enum Sending {
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) id: StreamId,
-    pub(super) method: Method,
+    pub(super) method: MethodKind,
     /// The request asked to switch protocols.
     pub(super) upgrade: bool,
     /// Client: nothing goes out behind it before it is answered.
@@ -110,11 +110,16 @@ pub(super) struct Exchange {
     /// Client: how many bytes of the connection stood before its head.
     pub(super) head_at: u64,
     /// Server: what waits for the responses before it.
-    pub(super) held: Outbox,
+    pub(super) queued: Outbox,
 }
 
 impl Exchange {
-    pub(super) fn new(id: StreamId, method: Method, version: Version, sending: Sending) -> Self {
+    pub(super) fn new(
+        id: StreamId,
+        method: MethodKind,
+        version: Version,
+        sending: Sending,
+    ) -> Self {
         Self {
             id,
             method,
@@ -133,7 +138,7 @@ impl Exchange {
             room_lost: false,
             interims: 0,
             head_at: 0,
-            held: Outbox::new(),
+            queued: Outbox::new(),
         }
     }
 

@@ -2,7 +2,7 @@
 //! table in `http/body_length.rs`.
 
 use super::encode::Announce;
-use super::exchange::{Method, SendLength, Sending};
+use super::exchange::{MethodKind, SendLength, Sending};
 use crate::error::{Misuse, Violation};
 use crate::http::{RequestHead, ResponseHead, Version};
 
@@ -33,7 +33,7 @@ pub(super) fn of_request(head: &RequestHead, end: bool) -> Result<Plan, Misuse> 
 
 /// A final response to `method`, for a client that speaks `version`.
 pub(super) fn of_response(
-    method: Method,
+    method: MethodKind,
     version: Version,
     head: &ResponseHead,
     end: bool,
@@ -47,10 +47,10 @@ pub(super) fn of_response(
         101 => Ok((Announce::Nothing, Sending::Switch)),
         // RFC 9112 section 6.1, RFC 9110 section 8.6.
         204 => Ok((Announce::Nothing, discard)),
-        200..=299 if method == Method::Connect => Ok((Announce::Nothing, Sending::Switch)),
+        200..=299 if method == MethodKind::Connect => Ok((Announce::Nothing, Sending::Switch)),
         // Here content-length is that of the body that is not sent.
         304 => Ok((Announce::AsGiven, discard)),
-        _ if method == Method::Head => Ok((Announce::AsGiven, discard)),
+        _ if method == MethodKind::Head => Ok((Announce::AsGiven, discard)),
         _ => match (head.content_length(), end) {
             (Some(length), _) => known(length, end),
             (None, true) => Ok((Announce::Empty, Sending::Done)),

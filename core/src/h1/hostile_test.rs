@@ -12,12 +12,12 @@ const SMUGGLED: &str = "GET /smuggled HTTP/1.1\r\nhost: a\r\n\r\n";
 #[track_caller]
 fn refused(why: &str, input: &str, rule: &str, status: u16) {
     let input = format!("{input}{SMUGGLED}");
-    let (heard, wrote) = server_hears(answer_when_complete, &input);
+    let (received, wrote) = server_receives(answer_when_complete, &input);
     let closed = format!("closed ByUs({rule})");
-    assert_eq!(heard.last(), Some(&closed), "{why}: {heard:?}");
+    assert_eq!(received.last(), Some(&closed), "{why}: {received:?}");
     assert!(
-        !heard.iter().any(|fact| fact.contains("smuggled")),
-        "{why}: {heard:?}"
+        !received.iter().any(|fact| fact.contains("smuggled")),
+        "{why}: {received:?}"
     );
     assert!(
         wrote.starts_with(&format!("HTTP/1.1 {status} ")),
@@ -441,8 +441,13 @@ fn what_is_too_much_is_refused_before_it_is_all_there() {
         ),
     ] {
         let make = || Script::new(Side::Server, config.clone()).reacting(answer_when_complete);
-        let (heard, wrote) = at_every_split(make, input.len(), |script| script.says(&input));
-        assert_eq!(heard.last(), Some(&format!("closed ByUs({rule})")), "{why}");
+        let (received, wrote) =
+            at_every_split(make, input.len(), |script| script.connection_lists(&input));
+        assert_eq!(
+            received.last(),
+            Some(&format!("closed ByUs({rule})")),
+            "{why}"
+        );
         assert!(
             wrote.starts_with(&format!("HTTP/1.1 {status} ")),
             "{why}: {wrote}"
@@ -464,8 +469,8 @@ fn what_is_just_enough_is_taken() {
     let pad = 250 - tail.len() - "z: \r\n\r\n".len();
     let input = format!("{tail}z: {}\r\n\r\n", "z".repeat(pad));
     let make = || Script::new(Side::Server, config.clone()).reacting(answer_when_complete);
-    let (heard, _) = at_every_split(make, input.len(), |script| script.says(&input));
-    assert_eq!(heard, [format!("1 GET /{target} end")]);
+    let (received, _) = at_every_split(make, input.len(), |script| script.connection_lists(&input));
+    assert_eq!(received, [format!("1 GET /{target} end")]);
 }
 
 #[test]

@@ -211,13 +211,13 @@ fn fed(random: &mut Seeded, mut script: Script, bytes: &[u8], max: usize) -> (Ve
     let mut rest = bytes;
     while !rest.is_empty() {
         let (piece, left) = rest.split_at((1 + random.below(max)).min(rest.len()));
-        script.says(piece);
+        script.connection_lists(piece);
         rest = left;
     }
     script.hangs_up();
-    let mut heard = script.heard();
-    heard.retain(|fact| fact != "capacity");
-    (heard, script.wrote())
+    let mut received = script.received();
+    received.retain(|fact| fact != "capacity");
+    (received, script.wrote())
 }
 
 #[test]
@@ -285,21 +285,21 @@ fn damaged_responses_are_read_the_same_however_they_are_cut() {
 #[test]
 fn nothing_can_be_said_to_a_machine_that_is_over() {
     let mut script = Script::server();
-    script.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    script.connection_lists("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
     script.hangs_up();
-    script.heard();
+    script.received();
     let refused = script
         .conn
         .respond(script.now, StreamId(1), &response(200, &[]), true);
     assert_eq!(refused, Err(Misuse::ConnectionClosed));
-    script.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    script.connection_lists("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
     script.conn.consume(script.now, StreamId(1), 10);
     script.conn.handler_done(StreamId(1));
     script.conn.shut_down(script.now);
     script.waits(std::time::Duration::from_secs(10_000));
     script.listen();
     assert!(
-        script.heard().is_empty() && script.wrote().is_empty(),
+        script.received().is_empty() && script.wrote().is_empty(),
         "silence"
     );
     assert_eq!(script.conn.next_deadline(), None);

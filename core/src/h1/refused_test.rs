@@ -18,61 +18,64 @@ fn script() -> Script {
 }
 
 fn plays(input: &str) -> (Vec<String>, String) {
-    at_every_split(script, input.len(), |script| script.says(input))
+    at_every_split(script, input.len(), |script| script.connection_lists(input))
 }
 
 #[test]
 fn a_request_that_breaks_a_rule_goes_to_its_owner_unanswered() {
-    let (heard, wrote) = plays("GET / HTTP/1.1\r\nhost: a\r\nb c: d\r\n\r\n");
-    assert_eq!(heard, ["1 refused FieldNameInvalid", "1 upgraded "]);
+    let (received, wrote) = plays("GET / HTTP/1.1\r\nhost: a\r\nb c: d\r\n\r\n");
+    assert_eq!(received, ["1 refused FieldNameInvalid", "1 upgraded "]);
     assert_eq!(wrote, "");
 }
 
 #[test]
 fn what_is_due_before_a_refused_request_goes_out_first() {
-    let (heard, wrote) = plays(&format!("{GET}GET / HTTP/9.9\r\nhost: a\r\n\r\n"));
+    let (received, wrote) = plays(&format!("{GET}GET / HTTP/9.9\r\nhost: a\r\n\r\n"));
     let refused = ["2 refused VersionUnsupported", "2 upgraded "];
-    assert_eq!(heard, ["1 GET / end", refused[0], refused[1]]);
+    assert_eq!(received, ["1 GET / end", refused[0], refused[1]]);
     assert!(wrote.starts_with("HTTP/1.1 200 OK\r\n"), "{wrote}");
     assert!(!wrote.contains("505"), "{wrote}");
 }
 
 #[test]
 fn a_body_that_breaks_a_rule_ends_its_request_and_is_handed_over() {
-    let (heard, wrote) = plays(&format!("{UPLOAD}xyz\r\n"));
+    let (received, wrote) = plays(&format!("{UPLOAD}xyz\r\n"));
     let reset = "1 reset ChunkInvalid";
     let refused = "1 refused ChunkInvalid";
-    assert_eq!(heard, ["1 POST /", reset, refused, "1 upgraded "]);
+    assert_eq!(received, ["1 POST /", reset, refused, "1 upgraded "]);
     assert_eq!(wrote, "");
 }
 
 #[test]
 fn an_end_in_the_middle_of_a_head_is_handed_over() {
     let mut script = script();
-    script.says("GET / HT");
+    script.connection_lists("GET / HT");
     script.ends();
-    assert_eq!(script.heard(), ["1 refused BodyTruncated", "1 upgraded "]);
+    assert_eq!(
+        script.received(),
+        ["1 refused BodyTruncated", "1 upgraded "]
+    );
     assert_eq!(script.wrote(), "");
 }
 
 #[test]
 fn an_end_between_requests_is_none() {
     let mut script = script();
-    script.says(GET);
+    script.connection_lists(GET);
     script.ends();
-    let heard = script.heard();
+    let received = script.received();
     assert!(
-        heard.iter().all(|fact| !fact.contains("refused")),
-        "{heard:?}"
+        received.iter().all(|fact| !fact.contains("refused")),
+        "{received:?}"
     );
 }
 
 #[test]
 fn a_head_that_comes_too_late_is_handed_over() {
     let mut script = script();
-    script.says("GET / HT");
+    script.connection_lists("GET / HT");
     script.waits(Duration::from_secs(600));
-    assert_eq!(script.heard(), ["1 refused HeadTimeout", "1 upgraded "]);
+    assert_eq!(script.received(), ["1 refused HeadTimeout", "1 upgraded "]);
 }
 
 #[test]

@@ -62,7 +62,7 @@ impl Script {
         self
     }
     /// The peer sends `bytes`.
-    pub(super) fn says(&mut self, bytes: impl AsRef<[u8]>) {
+    pub(super) fn connection_lists(&mut self, bytes: impl AsRef<[u8]>) {
         let bytes = bytes.as_ref();
         let pieces: Vec<&[u8]> = match self.cut {
             Cut::Whole => vec![bytes],
@@ -116,7 +116,7 @@ impl Script {
         }
     }
     /// Hears facts without writing.
-    pub(super) fn hears(&mut self) {
+    pub(super) fn receives(&mut self) {
         while let Some(event) = self.conn.poll_event() {
             self.note(event);
         }
@@ -151,7 +151,7 @@ impl Script {
         self.facts.push(fact);
     }
     /// The facts since the last call.
-    pub(super) fn heard(&mut self) -> Vec<String> {
+    pub(super) fn received(&mut self) -> Vec<String> {
         std::mem::take(&mut self.facts)
     }
     /// The bytes since the last call, as text.
@@ -194,9 +194,9 @@ pub(super) fn at_every_split(
         let mut script = make();
         script.cut = cut;
         play(&mut script);
-        let mut heard = script.heard();
-        heard.retain(|fact| fact != "capacity");
-        (heard, script.wrote())
+        let mut received = script.received();
+        received.retain(|fact| fact != "capacity");
+        (received, script.wrote())
     };
     let whole = run(Cut::Whole);
     for cut in (1..len).map(Cut::At).chain([Cut::EveryByte]) {
@@ -207,11 +207,11 @@ pub(super) fn at_every_split(
 
 /// The response of a server with this behaviour to `input`, equal at every split.
 #[track_caller]
-pub(super) fn server_hears(react: React, input: &str) -> (Vec<String>, String) {
+pub(super) fn server_receives(react: React, input: &str) -> (Vec<String>, String) {
     at_every_split(
         || Script::server().reacting(react),
         input.len(),
-        |script| script.says(input),
+        |script| script.connection_lists(input),
     )
 }
 
@@ -292,9 +292,9 @@ fn describe(event: Event) -> String {
         ),
         Event::InterimReceived { stream, head } => format!("{} interim {}", stream.0, head.status),
         Event::ResponseReceived { stream, head, end } => {
-            let said = head.reason().map(String::from_utf8_lossy);
-            let said = said.map_or(String::new(), |words| format!(" ({words})"));
-            format!("{} status {}{said}{}", stream.0, head.status, ending(end))
+            let sent = head.reason().map(String::from_utf8_lossy);
+            let sent = sent.map_or(String::new(), |words| format!(" ({words})"));
+            format!("{} status {}{sent}{}", stream.0, head.status, ending(end))
         }
         Event::BodyReceived { stream, data, end } => {
             format!("{} body {}{}", stream.0, text(&data), ending(end))

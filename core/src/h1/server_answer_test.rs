@@ -12,7 +12,7 @@ const EMPTY_200: &str = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 #[test]
 fn a_body_of_unknown_length_goes_out_chunked() {
     let mut script = Script::server();
-    script.says(GET);
+    script.connection_lists(GET);
     script.respond(1, &response(200, &[("content-type", "a/b")]), false);
     script.send(1, "hello", false);
     script.send(1, "", false);
@@ -29,7 +29,7 @@ fn a_body_of_unknown_length_goes_out_chunked() {
 #[test]
 fn trailers_follow_a_chunked_body() {
     let mut script = Script::server();
-    script.says(GET);
+    script.connection_lists(GET);
     script.respond(1, &response(200, &[]), false);
     let trailers = section(&[], &[("x-sum", "1")]);
     script
@@ -43,7 +43,7 @@ fn trailers_follow_a_chunked_body() {
 #[test]
 fn framing_fields_are_refused_as_trailers_we_send() {
     let mut script = Script::server();
-    script.says(GET);
+    script.connection_lists(GET);
     script.respond(1, &response(200, &[]), false);
     let trailers = section(&[], &[("content-length", "1")]);
     let refused = script
@@ -55,7 +55,7 @@ fn framing_fields_are_refused_as_trailers_we_send() {
 #[test]
 fn the_owner_cannot_set_the_transfer_coding() {
     let mut script = Script::server();
-    script.says(GET);
+    script.connection_lists(GET);
     script.respond(1, &response(200, &[("transfer-encoding", "chunked")]), true);
     assert_eq!(script.wrote(), EMPTY_200);
 }
@@ -75,7 +75,7 @@ fn a_value_that_could_split_a_response_makes_no_head() {
 #[test]
 fn the_body_must_be_as_long_as_content_length_says() {
     let mut script = Script::server();
-    script.says(GET);
+    script.connection_lists(GET);
     let head = response(200, &[("content-length", "3")]);
     let conn = &mut script.conn;
     assert_eq!(
@@ -98,7 +98,7 @@ fn the_body_must_be_as_long_as_content_length_says() {
 #[test]
 fn an_answer_in_one_must_fit_its_content_length_or_nothing_is_sent() {
     let mut script = Script::server();
-    script.says(GET);
+    script.connection_lists(GET);
     let head = response(200, &[("content-length", "3")]);
     let answer = |script: &mut Script, body: &'static str| {
         let answered = script
@@ -141,13 +141,13 @@ fn answers_to_head_and_204_and_304_have_no_body() {
         ("GET", 204, &[("a", "b")][..], "204 No Content\r\na: b"),
     ] {
         let mut script = Script::server();
-        script.says(format!("{method} / HTTP/1.1\r\nhost: a\r\n\r\n"));
+        script.connection_lists(format!("{method} / HTTP/1.1\r\nhost: a\r\n\r\n"));
         script.respond(1, &response(status, fields), false);
         script.send(1, "hello", true);
         assert_eq!(script.wrote(), format!("HTTP/1.1 {head}\r\n\r\n"));
         assert_eq!(script.conn.active(), 0);
-        script.says(GET);
-        assert_eq!(script.heard().len(), 2, "the connection goes on");
+        script.connection_lists(GET);
+        assert_eq!(script.received().len(), 2, "the connection goes on");
     }
 }
 
@@ -169,7 +169,7 @@ fn a_numbered_head_is_written_once_and_copied_where_its_lines_would_be_the_same(
         let mut script = Script::server();
         let mut kept = Vec::new();
         for (stream, request) in (1..).zip(requests) {
-            script.says(request);
+            script.connection_lists(request);
             script.respond(stream, &head, false);
             script.send(stream, "ok", true);
             kept.push(script.conn.last_answer.find(&head).is_some());
@@ -184,7 +184,7 @@ fn a_numbered_head_is_written_once_and_copied_where_its_lines_would_be_the_same(
     for (stream, length) in [(1, "2"), (2, "2"), (3, "02")] {
         let mut head = response(200, &[("content-length", length)]);
         head.set_number(NonZeroU64::MIN);
-        script.says(GET);
+        script.connection_lists(GET);
         script.respond(stream, &head, false);
         script.send(stream, "ok", true);
     }
@@ -202,7 +202,7 @@ fn an_answer_is_spelled_and_reasoned_as_its_owner_says() {
     let head = ResponseHead::new(200, fields, Version::Http11).expect("it is valid");
     let head = head.with_reason(b"Fine and \xe9").expect("it is valid");
     let mut script = Script::server();
-    script.says(GET);
+    script.connection_lists(GET);
     script.respond(1, &head, true);
     assert_eq!(
         script.wrote(),

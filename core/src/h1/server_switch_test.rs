@@ -12,47 +12,47 @@ const EXPECTING: &str =
 
 #[test]
 fn a_client_that_waits_for_100_gets_it_when_the_body_is_wanted() {
-    let (heard, wrote) = at_every_split(Script::server, EXPECTING.len(), |script| {
-        script.says(EXPECTING);
+    let (received, wrote) = at_every_split(Script::server, EXPECTING.len(), |script| {
+        script.connection_lists(EXPECTING);
         assert_eq!(script.wrote(), "", "nobody wants the body yet");
         script.conn.consume(script.now, StreamId(1), 0);
         script.conn.consume(script.now, StreamId(1), 0);
         script.listen();
         assert_eq!(script.wrote(), "HTTP/1.1 100 Continue\r\n\r\n", "once");
-        script.says("ok");
+        script.connection_lists("ok");
         script.respond(1, &response(200, &[]), true);
     });
-    assert_eq!(heard, ["1 PUT /", "1 body ok end"]);
+    assert_eq!(received, ["1 PUT /", "1 body ok end"]);
     assert_eq!(wrote, EMPTY_200);
 }
 
 #[test]
 fn a_client_that_does_not_wait_for_100_gets_none() {
     let mut script = Script::server().reacting(take_body);
-    script.says(format!("{EXPECTING}ok"));
+    script.connection_lists(format!("{EXPECTING}ok"));
     script.respond(1, &response(200, &[]), true);
     assert_eq!(script.wrote(), EMPTY_200);
 }
 
 #[test]
 fn a_final_answer_instead_of_100_closes_the_connection() {
-    let (heard, wrote) = server_hears(answer_at_once, EXPECTING);
-    assert_eq!(heard, ["1 PUT /", "1 reset Drained", DRAINED]);
+    let (received, wrote) = server_receives(answer_at_once, EXPECTING);
+    assert_eq!(received, ["1 PUT /", "1 reset Drained", DRAINED]);
     assert!(wrote.contains("connection: close"), "{wrote}");
 }
 
 #[test]
 fn an_unknown_expectation_is_refused_with_417() {
     let input = "GET / HTTP/1.1\r\nhost: a\r\nexpect: 200-ok\r\n\r\n";
-    let (heard, wrote) = server_hears(answer_at_once, input);
-    assert_eq!(heard, ["closed ByUs(ExpectationUnknown)"]);
+    let (received, wrote) = server_receives(answer_at_once, input);
+    assert_eq!(received, ["closed ByUs(ExpectationUnknown)"]);
     assert!(wrote.starts_with("HTTP/1.1 417 "), "{wrote}");
 }
 
 #[test]
 fn interim_responses_go_out_before_the_final_one() {
     let mut script = Script::server();
-    script.says(GET);
+    script.connection_lists(GET);
     let hints = response(103, &[("link", "</a>")]);
     script
         .conn
@@ -68,7 +68,7 @@ fn interim_responses_go_out_before_the_final_one() {
 #[test]
 fn an_http_1_0_client_gets_neither_an_interim_response_nor_a_switch() {
     let mut script = Script::server();
-    script.says("GET / HTTP/1.0\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n");
+    script.connection_lists("GET / HTTP/1.0\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n");
     let hints = response(103, &[("link", "</a>")]);
     let (now, stream) = (script.now, StreamId(1));
     script.conn.send_interim(now, stream, &hints).unwrap();
@@ -83,13 +83,13 @@ fn an_http_1_0_client_gets_neither_an_interim_response_nor_a_switch() {
 #[test]
 fn a_switch_hands_the_rest_over() {
     let input = "GET /ws HTTP/1.1\r\nhost: a\r\nupgrade: echo\r\nconnection: upgrade\r\n\r\nraw";
-    let (heard, wrote) = at_every_split(Script::server, input.len(), |script| {
-        script.says(input);
+    let (received, wrote) = at_every_split(Script::server, input.len(), |script| {
+        script.connection_lists(input);
         let fields = [("upgrade", "echo"), ("connection", "upgrade")];
         script.respond(1, &response(101, &fields), false);
         assert!(!script.conn.wants_read());
     });
-    assert_eq!(heard, ["1 GET /ws end", "1 upgraded raw"]);
+    assert_eq!(received, ["1 GET /ws end", "1 upgraded raw"]);
     assert_eq!(
         wrote,
         "HTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\nconnection: upgrade\r\n\r\n"
@@ -100,13 +100,13 @@ fn a_switch_hands_the_rest_over() {
 fn a_client_that_waits_for_100_gets_it_before_101() {
     let head = "POST /ws HTTP/1.1\r\nhost: a\r\nupgrade: echo\r\nconnection: upgrade\r\n\
                 expect: 100-continue\r\ncontent-length: 3\r\n\r\n";
-    let (heard, wrote) = at_every_split(Script::server, head.len(), |script| {
-        script.says(head);
+    let (received, wrote) = at_every_split(Script::server, head.len(), |script| {
+        script.connection_lists(head);
         let fields = [("upgrade", "echo"), ("connection", "upgrade")];
         script.respond(1, &response(101, &fields), false);
-        script.says("abc");
+        script.connection_lists("abc");
     });
-    assert_eq!(heard, ["1 POST /ws", "1 body abc end", "1 upgraded "]);
+    assert_eq!(received, ["1 POST /ws", "1 body abc end", "1 upgraded "]);
     assert_eq!(
         wrote,
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\n\
@@ -118,8 +118,8 @@ fn a_client_that_waits_for_100_gets_it_before_101() {
 fn a_switch_that_is_not_taken_goes_on_as_http() {
     let input =
         format!("GET / HTTP/1.1\r\nhost: a\r\nupgrade: h2c\r\nconnection: Upgrade\r\n\r\n{GET}");
-    let (heard, _) = at_every_split(Script::server, input.len(), |script| {
-        script.says(&input);
+    let (received, _) = at_every_split(Script::server, input.len(), |script| {
+        script.connection_lists(&input);
         assert_eq!(
             script.conn.active(),
             1,
@@ -127,13 +127,13 @@ fn a_switch_that_is_not_taken_goes_on_as_http() {
         );
         script.respond(1, &response(200, &[]), true);
     });
-    assert_eq!(heard, ["1 GET / end", "2 GET / end"]);
+    assert_eq!(received, ["1 GET / end", "2 GET / end"]);
 }
 
 #[test]
 fn a_switch_that_nobody_asked_for_is_misuse() {
     let mut script = Script::server();
-    script.says(GET);
+    script.connection_lists(GET);
     let refused = script
         .conn
         .respond(script.now, StreamId(1), &response(101, &[]), false);
@@ -143,17 +143,17 @@ fn a_switch_that_nobody_asked_for_is_misuse() {
 #[test]
 fn connect_becomes_a_tunnel_with_2xx_and_closes_otherwise() {
     let input = "CONNECT x:1 HTTP/1.1\r\nhost: x:1\r\n\r\nraw";
-    let (heard, wrote) = at_every_split(Script::server, input.len(), |script| {
-        script.says(input);
+    let (received, wrote) = at_every_split(Script::server, input.len(), |script| {
+        script.connection_lists(input);
         script.respond(1, &response(200, &[("content-length", "3")]), false);
     });
-    assert_eq!(heard, ["1 CONNECT x:1 end", "1 upgraded raw"]);
+    assert_eq!(received, ["1 CONNECT x:1 end", "1 upgraded raw"]);
     assert_eq!(wrote, "HTTP/1.1 200 OK\r\n\r\n");
 
-    let (heard, wrote) = at_every_split(Script::server, input.len(), |script| {
-        script.says(input);
+    let (received, wrote) = at_every_split(Script::server, input.len(), |script| {
+        script.connection_lists(input);
         script.respond(1, &response(403, &[]), true);
     });
-    assert_eq!(heard, ["1 CONNECT x:1 end", DRAINED]);
+    assert_eq!(received, ["1 CONNECT x:1 end", DRAINED]);
     assert!(wrote.contains("connection: close"), "{wrote}");
 }

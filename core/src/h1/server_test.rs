@@ -10,15 +10,15 @@ const EMPTY_200: &str = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 #[test]
 fn a_request_is_answered_and_the_connection_stays_open() {
     let input = "GET /a?b HTTP/1.1\r\nHost: a.test\r\n\r\n";
-    let (heard, wrote) = server_hears(answer_at_once, input);
-    assert_eq!(heard, ["1 GET /a?b end"]);
+    let (received, wrote) = server_receives(answer_at_once, input);
+    assert_eq!(received, ["1 GET /a?b end"]);
     assert_eq!(wrote, EMPTY_200);
 }
 
 #[test]
 fn empty_lines_before_a_request_are_ignored() {
-    let (heard, wrote) = server_hears(answer_at_once, &format!("\r\n\r\n{GET}\r\n{GET}"));
-    assert_eq!(heard, ["1 GET / end", "2 GET / end"]);
+    let (received, wrote) = server_receives(answer_at_once, &format!("\r\n\r\n{GET}\r\n{GET}"));
+    assert_eq!(received, ["1 GET / end", "2 GET / end"]);
     assert_eq!(wrote, EMPTY_200.repeat(2));
 }
 
@@ -72,8 +72,8 @@ fn the_four_forms_of_a_target_become_pseudo_fields() {
 #[test]
 fn a_body_with_content_length_comes_whole() {
     let input = "POST /u HTTP/1.1\r\nhost: a\r\ncontent-length: 11\r\n\r\nhello worldGET /";
-    let (heard, wrote) = server_hears(take_body, input);
-    assert_eq!(heard, ["1 POST /u", "1 body hello world end"]);
+    let (received, wrote) = server_receives(take_body, input);
+    assert_eq!(received, ["1 POST /u", "1 body hello world end"]);
     assert_eq!(wrote, "", "nobody has answered");
 }
 
@@ -81,9 +81,9 @@ fn a_body_with_content_length_comes_whole() {
 fn a_chunked_body_comes_whole_with_its_trailers() {
     let input = "POST /u HTTP/1.1\r\nhost: a\r\nTransfer-Encoding: chunked\r\n\r\n\
                  5;a=b;c=\"d;\\\"\"\r\nhello\r\n006\r\n world\r\n0\r\nX-Sum: 1\r\n\r\n";
-    let (heard, _) = server_hears(answer_when_complete, &format!("{input}{GET}"));
+    let (received, _) = server_receives(answer_when_complete, &format!("{input}{GET}"));
     assert_eq!(
-        heard,
+        received,
         [
             "1 POST /u",
             "1 body hello world",
@@ -111,15 +111,15 @@ fn tiny_chunks_of_one_read_are_one_event() {
 
 #[test]
 fn pipelined_requests_are_answered_in_order_whatever_the_order_of_the_handlers() {
-    let (heard, wrote) = at_every_split(Script::server, 3 * GET.len(), |script| {
-        script.says(GET.repeat(3));
+    let (received, wrote) = at_every_split(Script::server, 3 * GET.len(), |script| {
+        script.connection_lists(GET.repeat(3));
         script.respond(3, &response(203, &[]), true);
         script.respond(2, &response(202, &[("content-length", "2")]), false);
         script.send(2, "ab", true);
         assert_eq!(script.wrote(), "", "the first has no answer yet");
         script.respond(1, &response(201, &[]), true);
     });
-    assert_eq!(heard, ["1 GET / end", "2 GET / end", "3 GET / end"]);
+    assert_eq!(received, ["1 GET / end", "2 GET / end", "3 GET / end"]);
     assert_eq!(
         wrote,
         "HTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n\
@@ -131,12 +131,12 @@ fn pipelined_requests_are_answered_in_order_whatever_the_order_of_the_handlers()
 #[test]
 fn only_so_many_requests_are_parsed_ahead_and_the_rest_follows() {
     let mut script = Script::server();
-    script.says(GET.repeat(PIPELINED_REQUESTS_MAX + 3));
-    assert_eq!(script.heard().len(), PIPELINED_REQUESTS_MAX);
+    script.connection_lists(GET.repeat(PIPELINED_REQUESTS_MAX + 3));
+    assert_eq!(script.received().len(), PIPELINED_REQUESTS_MAX);
     assert_eq!(script.conn.active() as usize, PIPELINED_REQUESTS_MAX);
     script.respond(1, &response(200, &[]), true);
     script.respond(2, &response(200, &[]), true);
-    assert_eq!(script.heard(), ["17 GET / end", "18 GET / end"]);
+    assert_eq!(script.received(), ["17 GET / end", "18 GET / end"]);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn requests_that_differ_in_their_path_alone_are_read_as_any() {
         |path: &str| format!("POST {path} HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nok");
     let paths = ["/", "/", "/a", "/b?c", "/b?c", "/a", "http://a/x", "/d"];
     let input: String = paths.map(request).concat();
-    let (heard, wrote) = server_hears(answer_when_complete, &input);
+    let (received, wrote) = server_receives(answer_when_complete, &input);
     let expected: Vec<String> = (1..)
         .zip(paths)
         .flat_map(|(stream, path)| {
@@ -156,7 +156,7 @@ fn requests_that_differ_in_their_path_alone_are_read_as_any() {
             ]
         })
         .collect();
-    assert_eq!(heard, expected);
+    assert_eq!(received, expected);
     assert_eq!(wrote, EMPTY_200.repeat(paths.len()));
 }
 
@@ -165,18 +165,18 @@ fn a_known_head_with_another_path_must_meet_the_limits_as_any() {
     let mut config = Config::default();
     config.limits.target_bytes_max = 20;
     let mut script = Script::new(Side::Server, config).reacting(answer_at_once);
-    script.says(GET.repeat(3));
-    assert_eq!(script.heard().len(), 3);
+    script.connection_lists(GET.repeat(3));
+    assert_eq!(script.received().len(), 3);
     script.wrote();
-    script.says(GET.replace("/ ", &format!("/{} ", "x".repeat(20))));
-    assert_eq!(script.heard(), ["closed ByUs(TargetTooLong)"]);
+    script.connection_lists(GET.replace("/ ", &format!("/{} ", "x".repeat(20))));
+    assert_eq!(script.received(), ["closed ByUs(TargetTooLong)"]);
     assert!(script.wrote().starts_with("HTTP/1.1 414 "));
 }
 
 #[test]
 fn recycled_memory_serves_the_next_head() {
     let mut script = Script::server();
-    script.says("GET / HTTP/1.1\r\nhost: a\r\nx-one: 1\r\n\r\n");
+    script.connection_lists("GET / HTTP/1.1\r\nhost: a\r\nx-one: 1\r\n\r\n");
     script.conn.recycle(section(&[], &[("x-old", "1")]));
     script
         .conn

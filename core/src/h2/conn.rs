@@ -3,22 +3,22 @@
 //! This file holds the state and its getters; each concern has a file beside it: `conn_recv` cuts
 //! frames, `conn_head` takes header blocks, `conn_flow` keeps the windows, `conn_send` writes,
 //! `conn_settings`, `conn_ping`, `conn_goaway` and `conn_timers` handle the frames and deadlines
-//! that they are named for, `held` keeps the slots of streams that we reset, `conn_close` ends
+//! that they are named for, `reset_slots` keeps the slots of streams that we reset, `conn_close` ends
 //! streams and the connection.
 //!
 //! Invariants: a closed stream is not in `streams`; a stream is in the scheduler exactly while it
 //! has bytes to send and its own window allows one; no event follows [`Event::Closed`].
 
-use super::conn_goaway::Draining;
+use super::conn_goaway::H2Drain;
 use super::conn_recv::{PREFACE, Reader};
-use super::conn_settings::Asked;
-use super::held::Held;
+use super::conn_settings::Unacknowledged;
+use super::reset_slots::ResetSlots;
 use super::settings::{Settings, initial_window};
-use super::stream::{Awaits, Incoming, Method, Sends, SpareBodies, Stream};
-use super::stream_state::State;
-use super::streams::Streams;
+use super::stream::{Awaits, FreeBodies, H2Method, H2Sends, Incoming, Stream};
+use super::stream_state::StreamState;
+use super::streams::H2Streams;
 use crate::abuse::Abuse;
-use crate::credit::{Credit, Lender, Quota};
+use crate::credit::{BudgetShare, Credit, Quota};
 use crate::error::{Closed, H2Code, TransportEnd, Violation};
 use crate::exchange::{Framing, Session};
 use crate::hpack::{Decoder, Encoder};
@@ -26,7 +26,7 @@ use crate::http::body_length::Expected;
 use crate::http::priority::Priority;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, HPACK_TABLE_BYTES_MAX};
-use crate::pace::{Pace, Scarcity};
+use crate::min_rate::{MinRate, Scarcity};
 use crate::time::{TimerTable, timer_kinds};
 use crate::wire::Outbox;
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ timer_kinds! {
         /// The earliest stream that waits for its peer.
         Streams,
         /// The slot of a stream that we reset comes back.
-        Held,
+        ResetSlots,
         /// The earliest stream that is granted what was held back, or gives back what it borrowed.
         Windows,
     }
@@ -74,7 +74,7 @@ timer_kinds! {
 
 /// Counts since the connection began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct H2Counts {
     /// Exchanges that were opened, by either side.
     pub exchanges: u64,
     /// Exchanges that ended early.
@@ -102,8 +102,8 @@ pub struct Conn {
     pub(super) decoder: Decoder,
     pub(super) encoder: Encoder,
     /// Memory of finished bodies for the next ones; `None` before the first.
-    pub(super) spare_bodies: Option<Box<SpareBodies>>,
-    pub(super) streams: Streams<Stream>,
+    pub(super) free_bodies: Option<Box<FreeBodies>>,
+    pub(super) streams: H2Streams<Stream>,
     /// PRIORITY_UPDATE frames for streams that are idle.
     pub(super) priorities_pending: BTreeMap<u32, Priority>,
     /// The peer's settings.
@@ -119,17 +119,17 @@ pub struct Conn {
     pub(super) last_peer_id: u32,
     /// Client: the id of the next stream we open.
     pub(super) next_id: u32,
-    pub(super) draining: Draining,
+    pub(super) draining: H2Drain,
     /// The last id and code of the peer's GOAWAY.
     pub(super) peer_goaway: Option<(u32, H2Code)>,
     /// Client: streams that we reset and that the peer may still count.
-    pub(super) held: Held,
+    pub(super) reset_slots: ResetSlots,
     pub(super) timers: TimerTable<Timer>,
     /// [`Outbox::written`] when the write deadline was set.
     pub(super) written_seen: u64,
     pub(super) started_at: Instant,
     /// Nothing while nothing is unanswered.
-    pub(super) asked: Option<Box<Asked>>,
+    pub(super) unacknowledged: Option<Box<Unacknowledged>>,
     pub(super) window_updates_sent: u64,
 }
 
@@ -145,8 +145,8 @@ impl Conn {
             reader: Reader::default(),
             decoder: Decoder::new(HPACK_TABLE_BYTES_MAX),
             encoder: Encoder::new(),
-            spare_bodies: None,
-            streams: Streams::new(),
+            free_bodies: None,
+            streams: H2Streams::new(),
             priorities_pending: BTreeMap::new(),
             peer: Settings::default(),
             settings_acked: false,
@@ -154,13 +154,13 @@ impl Conn {
             quota: Quota::new(WINDOW_INITIAL),
             last_peer_id: 0,
             next_id: 1,
-            draining: Draining::No,
+            draining: H2Drain::No,
             peer_goaway: None,
-            held: Held::default(),
+            reset_slots: ResetSlots::default(),
             timers: TimerTable::new(now),
             written_seen: 0,
             started_at: now,
-            asked: None,
+            unacknowledged: None,
             window_updates_sent: 0,
             session: Session::new(side, config, 1, now),
         };
@@ -175,8 +175,8 @@ impl Conn {
     /// Lets the windows borrow from a budget that other connections share, in place of one of
     /// `memory_budget` bytes for this connection alone. Call it before the first byte comes.
     #[must_use]
-    pub fn borrowing_from(mut self, lender: &Lender) -> Self {
-        self.session.share_receive_budget(lender);
+    pub fn borrowing_from(mut self, budget_share: &BudgetShare) -> Self {
+        self.session.share_receive_budget(budget_share);
         self
     }
 
@@ -191,8 +191,8 @@ impl Conn {
     /// place of one of `send_budget` bytes for this connection alone. Call it before the first byte
     /// comes.
     #[must_use]
-    pub fn sending_from(mut self, lender: &Lender) -> Self {
-        self.session.share_send_budget(lender);
+    pub fn sending_from(mut self, budget_share: &BudgetShare) -> Self {
+        self.session.share_send_budget(budget_share);
         self
     }
 
@@ -206,7 +206,8 @@ impl Conn {
         self.read(now, bytes);
         self.session.close_body();
         if self.life != Life::Closed {
-            self.held.handle_bytes(now, self.session.round_trip());
+            self.reset_slots
+                .handle_bytes(now, self.session.round_trip());
             self.grant_connection(now);
             self.note_capacity();
         }
@@ -289,12 +290,12 @@ impl Conn {
         ceiling.saturating_sub(self.active())
     }
     /// Whether the peer's first SETTINGS has come: before, its limit on streams is unknown.
-    pub fn is_settled(&self) -> bool {
+    pub fn is_limit_known(&self) -> bool {
         matches!(self.life, Life::Open | Life::Closed)
     }
     /// Exchanges that are open, and those we reset that the peer may still count.
     pub fn active(&self) -> u32 {
-        self.streams.len() + self.held.len()
+        self.streams.len() + self.reset_slots.len()
     }
     /// Body bytes that `send_body` takes on this stream before the buffer is full; `SendReady`
     /// follows a 0. `send_body` never refuses for size: this is the back-pressure.
@@ -320,9 +321,9 @@ impl Conn {
         self.session.handlers()
     }
     /// Counts for metrics.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> H2Counts {
         let totals = self.session.totals();
-        Counts {
+        H2Counts {
             exchanges: totals.exchanges,
             resets: totals.resets,
             refused: totals.refused,
@@ -372,17 +373,17 @@ impl Conn {
         self.encoder.release();
         self.streams.release();
         self.session.release();
-        self.spare_bodies = None;
+        self.free_bodies = None;
     }
 
     // For the files beside this one.
 
     /// A stream that is idle still, with the peer's window of now.
-    pub(super) fn fresh_stream(&self, method: Method) -> Stream {
+    pub(super) fn fresh_stream(&self, method: H2Method) -> Stream {
         Stream {
-            state: State::Idle,
+            state: StreamState::Idle,
             awaits: Awaits::Body,
-            sends: Sends::Head,
+            sends: H2Sends::Head,
             method,
             quota: Quota::new(self.peer.initial_window_size),
             length_out: Expected::any(),
@@ -408,10 +409,10 @@ impl Conn {
         let fresh = Incoming {
             credit,
             length,
-            pace: Pace::new(now, self.session.totals().body_bytes_received),
+            min_rate: MinRate::new(now, self.session.totals().body_bytes_received),
             is_read: false,
         };
-        let spare = self.spare_bodies.as_mut();
+        let spare = self.free_bodies.as_mut();
         match spare.and_then(|spare| spare.incoming.pop()) {
             Some(mut incoming) => {
                 *incoming = fresh;

@@ -2,7 +2,7 @@
 //! 7838 section 4), and further origins that it serves (ORIGIN, RFC 8336).
 
 use super::conn::{Conn, Life};
-use super::frame::{AltSvc, FRAME_BYTES_DEFAULT, origin};
+use super::frame::{AltSvcFrame, FRAME_BYTES_DEFAULT, origin};
 use crate::error::Misuse;
 use crate::http::Side;
 
@@ -16,10 +16,10 @@ impl Conn {
     /// # Errors
     /// [`Misuse::WrongSide`] on a client; [`Misuse::ConnectionClosed`]; [`Misuse::BodyLength`] when
     /// it does not fit a frame of 16 KiB.
-    pub fn announce_alt_svc(&mut self, said: AltSvc<'_>) -> Result<(), Misuse> {
-        self.may_announce(said.payload_len())?;
-        if !said.is_void() {
-            said.write(self.outbox.buffer());
+    pub fn announce_alt_svc(&mut self, sent: AltSvcFrame<'_>) -> Result<(), Misuse> {
+        self.may_announce(sent.payload_len())?;
+        if !sent.is_void() {
+            sent.write(self.outbox.buffer());
         }
         Ok(())
     }

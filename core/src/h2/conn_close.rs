@@ -2,11 +2,11 @@
 //! stream gets exactly one end, and the connection exactly one.
 
 use super::conn::{Conn, Life, Timer};
-use super::conn_goaway::Draining;
+use super::conn_goaway::H2Drain;
 use super::conn_ping::RESET_PING;
 use super::frame::{FrameHeader, Goaway, RstStream};
-use super::stream::{Method, Sends};
-use super::stream_state::{ClosedHow, Input, State, step};
+use super::stream::{H2Method, H2Sends};
+use super::stream_state::{ClosedHow, StreamInput, StreamState, step};
 use crate::error::{Closed, H2Code, Scope, Violation};
 use crate::exchange::Framing;
 use crate::http::event::ResetBy;
@@ -22,14 +22,14 @@ impl Conn {
     // One side of a stream ends.
 
     /// END_STREAM came.
-    pub(super) fn peer_ended(&mut self, now: Instant, id: u32, input: Input) {
+    pub(super) fn peer_ended(&mut self, now: Instant, id: u32, input: StreamInput) {
         if let Some(key) = self.streams.key(id) {
             self.side_ended(now, key, input);
         }
     }
 
     /// END_STREAM came for the stream at `key`, or is in the outbox.
-    pub(super) fn side_ended(&mut self, now: Instant, key: u32, input: Input) {
+    pub(super) fn side_ended(&mut self, now: Instant, key: u32, input: StreamInput) {
         if let Some((id, stream)) = self.streams.by_key_mut(key) {
             stream.advance(input);
             if stream.state.is_closed() {
@@ -56,16 +56,16 @@ impl Conn {
         if self.session.side() == Side::Server || self.life == Life::Closed {
             return;
         }
-        self.held.hold(now);
-        if self.capacity() == 0 && self.takes_exchanges() && self.held.ask(now) {
+        self.reset_slots.hold(now);
+        if self.capacity() == 0 && self.takes_exchanges() && self.reset_slots.ask(now) {
             self.write_ping(RESET_PING);
         }
-        self.watch_held();
+        self.watch_reset_slots();
     }
 
-    pub(super) fn watch_held(&mut self) {
-        if let Some(at) = self.held.next_deadline(self.session.round_trip()) {
-            self.timers.set(Timer::Held, at);
+    pub(super) fn watch_reset_slots(&mut self) {
+        if let Some(at) = self.reset_slots.next_deadline(self.session.round_trip()) {
+            self.timers.set(Timer::ResetSlots, at);
         }
     }
 
@@ -107,7 +107,7 @@ impl Conn {
             _ => self.session.abuse_mut().reset_provoked(violation, now),
         };
         self.judge(now, verdict)?;
-        let code = match self.say_too_large(id, violation) {
+        let code = match self.answer_too_large(id, violation) {
             true => H2Code::NO_ERROR,
             false => code,
         };
@@ -120,7 +120,7 @@ impl Conn {
             }
         };
         // In and out again, so that late frames find how it ended.
-        let stream = self.fresh_stream(Method::Other);
+        let stream = self.fresh_stream(H2Method::Other);
         self.streams.insert(id, stream);
         self.streams.remove(id, how);
         Ok(())
@@ -128,7 +128,7 @@ impl Conn {
 
     /// A head that is too large is answered with 431 (RFC 6585 section 5); false: it is not that, or
     /// has no such answer.
-    fn say_too_large(&mut self, id: u32, violation: Violation) -> bool {
+    fn answer_too_large(&mut self, id: u32, violation: Violation) -> bool {
         const STATUS: u16 = 431;
         if violation.h1_status() != STATUS {
             return false;
@@ -155,7 +155,7 @@ impl Conn {
             };
         };
         // CVE-2023-44487: the handler runs on. A server's reset costs us nothing.
-        let is_answered = ended.sends == Sends::Ended && ended.queued() == 0;
+        let is_answered = ended.sends == H2Sends::Ended && ended.queued() == 0;
         if self.session.side() == Side::Server && !is_answered {
             let verdict = self.session.abuse_mut().reset_received(now);
             self.judge(now, verdict)?;
@@ -198,7 +198,7 @@ impl Conn {
         if let Some(stream) = self.streams.remove(id, how) {
             if let Some(mut incoming) = stream.incoming {
                 let unread = incoming.credit.close(self.session.receive_budget());
-                let spare = self.spare_bodies.get_or_insert_default();
+                let spare = self.free_bodies.get_or_insert_default();
                 spare.incoming.push(incoming);
                 self.free(unread);
             }
@@ -209,7 +209,7 @@ impl Conn {
                     self.session.send_account_mut().end_turn(queue.has_turn);
                 }
                 queue.clear();
-                let spare = self.spare_bodies.get_or_insert_default();
+                let spare = self.free_bodies.get_or_insert_default();
                 spare.queues.push(queue);
                 if waited > 0 {
                     self.account_for_waiting();
@@ -240,14 +240,14 @@ impl Conn {
         &mut self,
         now: Instant,
         id: u32,
-        input: Input,
+        input: StreamInput,
     ) -> Result<(), Violation> {
         if self.is_idle(id) {
             return Err(Violation::StreamIdle);
         }
         match self.streams.closed(id) {
             Some(how) => {
-                if let Err(violation) = step(State::Closed(how), input) {
+                if let Err(violation) = step(StreamState::Closed(how), input) {
                     if violation.scope() == Scope::Connection {
                         return Err(violation);
                     }
@@ -259,7 +259,7 @@ impl Conn {
                 }
             }
             // RFC 9113 section 5.1.1: an id that was skipped cannot be opened any more.
-            None if matches!(input, Input::RecvHeaders { .. }) && self.was_skipped(id) => {
+            None if matches!(input, StreamInput::RecvHeaders { .. }) && self.was_skipped(id) => {
                 return Err(Violation::StreamIdInvalid);
             }
             None => {}
@@ -321,8 +321,8 @@ impl Conn {
             return;
         }
         match (&self.draining, self.peer_goaway) {
-            (Draining::Final { .. }, _) => self.close(now, Closed::Drained),
-            (Draining::No, Some((_, code))) if self.session.side() == Side::Client => {
+            (H2Drain::Final { .. }, _) => self.close(now, Closed::Drained),
+            (H2Drain::No, Some((_, code))) if self.session.side() == Side::Client => {
                 self.close(now, Closed::ByPeer(code));
             }
             _ => {}

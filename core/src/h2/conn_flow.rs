@@ -4,7 +4,7 @@
 use super::conn::{Conn, Life, Timer, WINDOW_INITIAL};
 use super::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
 use super::stream::{Awaits, Incoming, Stream};
-use super::stream_state::{Input, State, step};
+use super::stream_state::{StreamInput, StreamState, step};
 use crate::credit::{Credit, Readback, WINDOW_MAX};
 use crate::error::{H2Code, Misuse, Violation};
 use crate::exchange::Framing;
@@ -43,10 +43,10 @@ impl Conn {
             .spend(len, now)
             .map_err(|_| Violation::ConnectionCreditExceeded)?;
         let Some(stream) = self.streams.get_mut(id) else {
-            self.frame_on_closed(now, id, Input::RecvData { end })?;
+            self.frame_on_closed(now, id, StreamInput::RecvData { end })?;
             return Ok(false);
         };
-        let mut admitted = step(stream.state, Input::RecvData { end }).map(drop);
+        let mut admitted = step(stream.state, StreamInput::RecvData { end }).map(drop);
         if admitted.is_ok() && stream.awaits != Awaits::Body {
             admitted = Err(Violation::DataBeforeHead);
         }
@@ -69,7 +69,7 @@ impl Conn {
         let Some(incoming) = self.incoming(id) else {
             return false;
         };
-        incoming.pace.receive(now);
+        incoming.min_rate.receive(now);
         if let Err(violation) = incoming.length.receive(u64::from(len)) {
             if let Err(violation) = self.break_stream(now, id, violation) {
                 self.fail(now, violation);
@@ -77,7 +77,7 @@ impl Conn {
             return false;
         }
         self.session.totals_mut().body_bytes_received += u64::from(len);
-        self.held.handle_progress();
+        self.reset_slots.handle_progress();
         self.session.push_body(StreamId(u64::from(id)), body);
         true
     }
@@ -89,7 +89,7 @@ impl Conn {
         let declined = self
             .streams
             .get_mut(id)
-            .is_some_and(|stream| stream.released && stream.state == State::HalfClosedLocal);
+            .is_some_and(|stream| stream.released && stream.state == StreamState::HalfClosedLocal);
         if declined {
             self.reset(now, StreamId(u64::from(id)), H2Code::NO_ERROR);
         }
@@ -108,7 +108,7 @@ impl Conn {
             return;
         }
         self.session.end_body(StreamId(u64::from(id)));
-        self.peer_ended(now, id, Input::RecvData { end: true });
+        self.peer_ended(now, id, StreamInput::RecvData { end: true });
     }
 
     /// Discards bytes without a reader: padding, or DATA for a stream that is gone. They return to
@@ -140,7 +140,7 @@ impl Conn {
         let bytes = incoming.credit.unread().min(bytes as u64);
         incoming.credit.refund(bytes as u32);
         if incoming.credit.unread() == 0 {
-            incoming.pace.take(now);
+            incoming.min_rate.take(now);
         }
         self.free(bytes);
         if is_first && self.session.is_server() {
@@ -363,10 +363,10 @@ impl Conn {
 
     /// The stream window that this connection's path has shown to need in the last minute, in
     /// bytes: for the next connection to the same origin. 0: nothing was seen.
-    pub fn path_need(&self, now: Instant) -> u32 {
+    pub fn bdp_bytes(&self, now: Instant) -> u32 {
         self.session.path().seen(now)
     }
-    /// Takes over the [`path_need`](Self::path_need) of an earlier connection to the same origin:
+    /// Takes over the [`bdp_bytes`](Self::bdp_bytes) of an earlier connection to the same origin:
     /// requests of the next minute begin with it.
     pub fn remember_path(&mut self, now: Instant, need: u32) {
         self.session.path_mut().remember(now, need);
@@ -393,7 +393,7 @@ impl Conn {
                 return self.break_stream(now, header.stream, violation);
             }
             Err(Violation::WindowIncrementZero) => {
-                return self.frame_on_closed(now, header.stream, Input::RecvWindowUpdate);
+                return self.frame_on_closed(now, header.stream, StreamInput::RecvWindowUpdate);
             }
             Err(violation) => return Err(violation),
         };
@@ -404,7 +404,7 @@ impl Conn {
                 .map_err(|_| Violation::ConnectionWindowOverflow);
         }
         let Some(stream) = self.streams.get_mut(update.stream) else {
-            return self.frame_on_closed(now, update.stream, Input::RecvWindowUpdate);
+            return self.frame_on_closed(now, update.stream, StreamInput::RecvWindowUpdate);
         };
         if stream.quota.grant(update.increment).is_err() {
             return self.break_stream(now, update.stream, Violation::WindowOverflow);

@@ -21,22 +21,22 @@ const DEBUG_BYTES_MAX: usize = FRAME_BYTES_DEFAULT as usize - 8;
 
 /// How far we are with our own drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Draining {
+pub(super) enum H2Drain {
     /// New streams are welcome.
     No,
     /// Server: the user has said GOAWAY, and the connection goes on; streams above `last` are
     /// ignored.
-    Said { last: u32 },
+    Sent { last: u32 },
     /// Server: the first GOAWAY is out; requests that crossed it are served.
     Announced,
     /// Streams above `last` are ignored.
     Final { last: u32 },
 }
 
-impl Draining {
+impl H2Drain {
     /// Whether a stream that the peer opens now is ignored: it knows that it may send it again.
     pub(super) fn ignores(self, id: u32) -> bool {
-        matches!(self, Self::Final { last } | Self::Said { last } if id > last)
+        matches!(self, Self::Final { last } | Self::Sent { last } if id > last)
     }
     pub(super) fn is_announced(self) -> bool {
         self == Self::Announced
@@ -50,20 +50,20 @@ impl Conn {
             return;
         }
         match self.draining {
-            Draining::No => {}
+            H2Drain::No => {}
             // Nothing can cross: the peer knows where we stop.
-            Draining::Said { .. } => return self.finish_goaway(now),
-            Draining::Announced | Draining::Final { .. } => return,
+            H2Drain::Sent { .. } => return self.finish_goaway(now),
+            H2Drain::Announced | H2Drain::Final { .. } => return,
         }
         if self.session.side() == Side::Client {
             // Nothing of the peer's can cross: we refuse pushes.
-            self.draining = Draining::Final { last: 0 };
+            self.draining = H2Drain::Final { last: 0 };
             self.write_goaway(0, H2Code::NO_ERROR);
             self.note_capacity();
             self.finish_drain(now);
             return;
         }
-        self.draining = Draining::Announced;
+        self.draining = H2Drain::Announced;
         self.write_goaway(STREAM_ID_MAX, H2Code::NO_ERROR);
         self.write_ping(DRAIN_PING);
         self.timers.set(Timer::Drain, now + DRAIN_WAIT);
@@ -78,12 +78,12 @@ impl Conn {
             return;
         }
         let newest = match self.draining {
-            Draining::Said { last } | Draining::Final { last } => last,
-            Draining::No | Draining::Announced => STREAM_ID_MAX,
+            H2Drain::Sent { last } | H2Drain::Final { last } => last,
+            H2Drain::No | H2Drain::Announced => STREAM_ID_MAX,
         };
         let last = last.unwrap_or(self.last_peer_id).min(newest);
-        if matches!(self.draining, Draining::No | Draining::Said { .. }) {
-            self.draining = Draining::Said { last };
+        if matches!(self.draining, H2Drain::No | H2Drain::Sent { .. }) {
+            self.draining = H2Drain::Sent { last };
         }
         let debug = &debug[..debug.len().min(DEBUG_BYTES_MAX)];
         let goaway = Goaway {
@@ -97,10 +97,10 @@ impl Conn {
     /// The second GOAWAY.
     pub(super) fn finish_goaway(&mut self, now: Instant) {
         let last = match self.draining {
-            Draining::Said { last } => last.min(self.last_peer_id),
+            H2Drain::Sent { last } => last.min(self.last_peer_id),
             _ => self.last_peer_id,
         };
-        self.draining = Draining::Final { last };
+        self.draining = H2Drain::Final { last };
         self.timers.stop(Timer::Drain);
         self.write_goaway(last, H2Code::NO_ERROR);
         self.finish_drain(now);
@@ -109,7 +109,7 @@ impl Conn {
     /// Whether new exchanges may still be asked for at all.
     pub(super) fn takes_exchanges(&self) -> bool {
         self.life != Life::Closed
-            && self.draining == Draining::No
+            && self.draining == H2Drain::No
             && self.peer_goaway.is_none()
             && self.next_id <= STREAM_ID_MAX
     }

@@ -4,17 +4,17 @@
 use super::conn::{Conn, Timer};
 use super::conn_recv::HeaderBlock;
 use super::frame::{Continuation, FrameHeader, Headers};
-use super::stream::{Awaits, Method};
-use super::stream_state::{Input, step};
+use super::stream::{Awaits, H2Method};
+use super::stream_state::{StreamInput, step};
 use crate::error::Violation;
 use crate::exchange::Framing;
 use crate::hpack::Decoder;
-use crate::hpack::decode::Decoded;
+use crate::hpack::decode::DecodedBlock;
 use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
 use crate::limits::HEADER_BLOCK_READ_BYTES_MAX;
-use crate::pace::Pace;
+use crate::min_rate::MinRate;
 use std::time::Instant;
 
 /// Points of the glitch budget for an empty CONTINUATION that does not end its block.
@@ -116,8 +116,8 @@ impl Conn {
             .decoder
             .decode(block, &self.session.config().limits, &mut fields)?;
         let flaw = flaw.or(match decoded {
-            Decoded::Complete => None,
-            Decoded::Refused(violation) => Some(violation),
+            DecodedBlock::Complete => None,
+            DecodedBlock::Refused(violation) => Some(violation),
         });
         if self.streams.key(id).is_some() {
             match flaw {
@@ -143,7 +143,7 @@ impl Conn {
             self.take_request(now, id, end, head)
         } else {
             self.recycle(fields);
-            self.frame_on_closed(now, id, Input::RecvHeaders { end })
+            self.frame_on_closed(now, id, StreamInput::RecvHeaders { end })
         }
     }
 
@@ -168,7 +168,7 @@ impl Conn {
             self.recycle_head(head);
             return self.refuse(now, id, end, violation);
         }
-        let mut stream = self.fresh_stream(Method::of(head.method()));
+        let mut stream = self.fresh_stream(H2Method::of(head.method()));
         if !end {
             let length = Expected::of_request(&head);
             let mut incoming = self.fresh_incoming(length, now);
@@ -176,7 +176,7 @@ impl Conn {
             stream.incoming = Some(incoming);
         }
         stream.priority = self.priority_of(id, head.priority());
-        stream.advance(Input::RecvHeaders { end });
+        stream.advance(StreamInput::RecvHeaders { end });
         self.streams.insert(id, stream);
         let is_last = self.session.accepted();
         self.timers.stop(Timer::Idle);
@@ -225,9 +225,9 @@ impl Conn {
             return Ok(());
         };
         // RFC 9113 section 8.5. To a client an answer that refuses a tunnel is a message as any.
-        let is_tunnel = self.session.side() == Side::Server && stream.method == Method::Connect;
+        let is_tunnel = self.session.side() == Side::Server && stream.method == H2Method::Connect;
         let taken = match (
-            step(stream.state, Input::RecvHeaders { end }),
+            step(stream.state, StreamInput::RecvHeaders { end }),
             stream.awaits,
         ) {
             (Err(violation), _) => Err(violation),
@@ -263,7 +263,7 @@ impl Conn {
             stream: StreamId(u64::from(id)),
             trailers,
         });
-        self.peer_ended(now, id, Input::RecvHeaders { end });
+        self.peer_ended(now, id, StreamInput::RecvHeaders { end });
         Ok(())
     }
 
@@ -305,20 +305,20 @@ impl Conn {
             length.end()?;
         } else if let Some(incoming) = &mut stream.incoming {
             incoming.length = length;
-            incoming.pace = Pace::new(now, self.session.totals().body_bytes_received);
+            incoming.min_rate = MinRate::new(now, self.session.totals().body_bytes_received);
             if let Some(bytes) = length.left() {
                 incoming.credit.expect(bytes, self.session.receive_budget());
                 self.grant_stream(now, id);
             }
         }
-        self.held.handle_progress();
+        self.reset_slots.handle_progress();
         self.session.push_event(Event::ResponseReceived {
             stream: stream_id,
             head,
             end,
         });
         if end {
-            self.peer_ended(now, id, Input::RecvHeaders { end });
+            self.peer_ended(now, id, StreamInput::RecvHeaders { end });
         }
         Ok(())
     }

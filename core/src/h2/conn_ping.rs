@@ -22,15 +22,15 @@ impl Conn {
         if self.life == Life::Closed {
             return false;
         }
-        let asked = self.asked.get_or_insert_default();
-        asked.pings.push_back((opaque, now));
+        let unacknowledged = self.unacknowledged.get_or_insert_default();
+        unacknowledged.pings.push_back((opaque, now));
         self.write_ping(opaque);
         true
     }
     /// Whether a PING of [`ping`](Self::ping) is unanswered.
     pub fn awaits_pong(&self) -> bool {
-        let asked = self.asked.as_ref();
-        asked.is_some_and(|asked| !asked.pings.is_empty())
+        let unacknowledged = self.unacknowledged.as_ref();
+        unacknowledged.is_some_and(|unacknowledged| !unacknowledged.pings.is_empty())
     }
 
     pub(super) fn write_ping(&mut self, opaque: [u8; 8]) {
@@ -62,7 +62,7 @@ impl Conn {
         }
         match opaque {
             DRAIN_PING if self.draining.is_announced() => self.finish_goaway(now),
-            RESET_PING if self.held.handle_pong(now) => self.watch_held(),
+            RESET_PING if self.reset_slots.handle_pong(now) => self.watch_reset_slots(),
             // The answer to the drain's PING after its deadline.
             DRAIN_PING => {}
             // An owner that gets every frame as it came has no use for one that means nothing.
@@ -74,10 +74,13 @@ impl Conn {
 
     /// When the oldest PING with these bytes went out, which is answered now.
     fn answered(&mut self, opaque: [u8; 8]) -> Option<Instant> {
-        let asked = self.asked.as_mut()?;
-        let place = asked.pings.iter().position(|&(sent, _)| sent == opaque)?;
-        let (_, sent_at) = asked.pings.remove(place)?;
-        self.forget_asked();
+        let unacknowledged = self.unacknowledged.as_mut()?;
+        let place = unacknowledged
+            .pings
+            .iter()
+            .position(|&(sent, _)| sent == opaque)?;
+        let (_, sent_at) = unacknowledged.pings.remove(place)?;
+        self.forget_unacknowledged();
         Some(sent_at)
     }
 

@@ -29,7 +29,7 @@ impl Conn {
         header: FrameHeader,
         payload: &[u8],
     ) -> Result<(), Violation> {
-        match frame::Priority::parse(header, payload) {
+        match frame::StreamDependency::parse(header, payload) {
             Ok(_) => self.glitch(now, PRIORITY_POINTS),
             Err(violation) => self.break_stream(now, header.stream, violation),
         }

@@ -4,7 +4,7 @@
 //! Invariant: the owner of a stream that found no room gets `SendReady` when there is some.
 
 use super::conn::Conn;
-use super::stream::Sends;
+use super::stream::H2Sends;
 use crate::credit::Quota;
 use crate::http::{Event, Side, StreamId};
 use crate::limits::SEND_SHUT_BYTES;
@@ -13,21 +13,21 @@ impl Conn {
     /// Follows what waits for the client; where there is room again, bodies go on.
     pub(super) fn account_for_waiting(&mut self) {
         if self.session.account_for_waiting(self.outbox.len()) {
-            self.tell_room_again();
+            self.report_room_again();
         }
     }
 
     /// The connection has room for bodies again, which may have been asked for none. The streams
     /// behind the one that had a turn last are first.
     #[cold]
-    fn tell_room_again(&mut self) {
+    fn report_room_again(&mut self) {
         let last = self.session.send_account().last_turn();
         let mut ids: Vec<u32> = self.streams.ids().collect();
         ids.sort_by_key(|&id| (u64::from(id) <= last, id));
         for id in ids {
             let stream = StreamId(u64::from(id));
             let sends = self.streams.get(id).map(|stream| stream.sends);
-            if sends == Some(Sends::Body) && self.send_room(stream) > 0 {
+            if sends == Some(H2Sends::Body) && self.send_room(stream) > 0 {
                 self.session.push_event(Event::SendReady { stream });
             }
         }
@@ -52,7 +52,7 @@ impl Conn {
             return;
         };
         let quota = stream.quota;
-        let is_ready = stream.sends == Sends::Body
+        let is_ready = stream.sends == H2Sends::Body
             && stream
                 .queue
                 .as_ref()

@@ -7,8 +7,8 @@
 use super::conn::{Conn, Life, Timer};
 use super::frame::headers::HeaderBlockStart;
 use super::frame::{STREAM_ID_MAX, WindowUpdate, data};
-use super::stream::{Awaits, Method, SendQueue, Sends};
-use super::stream_state::Input;
+use super::stream::{Awaits, H2Method, H2SendQueue, H2Sends};
+use super::stream_state::StreamInput;
 use crate::error::{Misuse, Violation};
 use crate::exchange::Framing;
 use crate::http::body_length::Expected;
@@ -52,8 +52,8 @@ impl Conn {
             // RFC 8441 section 3: only after the server has said that it takes it.
             return Err(Misuse::Invalid(Violation::ConnectMalformed));
         }
-        let mut stream = self.fresh_stream(Method::of(head.method()));
-        stream.sends = if end { Sends::Ended } else { Sends::Body };
+        let mut stream = self.fresh_stream(H2Method::of(head.method()));
+        stream.sends = if end { H2Sends::Ended } else { H2Sends::Body };
         stream.awaits = Awaits::Head { interims: 0 };
         stream.length_out = Expected::of_request(head);
         if end && stream.length_out.end().is_err() {
@@ -63,7 +63,7 @@ impl Conn {
         let mut incoming = self.fresh_incoming(Expected::any(), now);
         let raise = self.raise_fresh(now, &mut incoming);
         stream.incoming = Some(incoming);
-        stream.advance(Input::SendHeaders { end });
+        stream.advance(StreamInput::SendHeaders { end });
         let id = self.next_id;
         self.next_id += 2;
         let out = self.outbox.buffer();
@@ -132,14 +132,14 @@ impl Conn {
             return Err(Misuse::BodyLength);
         }
         stream.length_out = length;
-        stream.sends = if end { Sends::Ended } else { Sends::Body };
+        stream.sends = if end { H2Sends::Ended } else { H2Sends::Body };
         if !end && let Some(value) = head.get(Token::PRIORITY) {
             // RFC 9218 section 8. A PRIORITY_UPDATE that comes later wins over both.
             stream.priority = stream.priority.overridden_by(value);
         }
         self.write_response(id, head, end);
         if end {
-            self.side_ended(now, key, Input::SendHeaders { end });
+            self.side_ended(now, key, StreamInput::SendHeaders { end });
         }
         Ok(())
     }
@@ -175,12 +175,12 @@ impl Conn {
             };
         }
         let len = body.len() as u32;
-        open.sends = Sends::Ended;
+        open.sends = H2Sends::Ended;
         open.quota.spend(len);
         self.quota.spend(len);
         self.write_response(id, head, false);
         self.write_body(id, body);
-        self.side_ended(now, key, Input::SendData { end: true });
+        self.side_ended(now, key, StreamInput::SendData { end: true });
         Ok(())
     }
 
@@ -201,7 +201,7 @@ impl Conn {
         let Some((id, stream)) = self.streams.by_key_mut(key) else {
             return Err(Misuse::StreamNotOpen);
         };
-        if stream.sends != Sends::Body {
+        if stream.sends != H2Sends::Body {
             return Err(Misuse::StreamNotOpen);
         }
         let mut length = stream.length_out;
@@ -210,7 +210,7 @@ impl Conn {
         }
         stream.length_out = length;
         if end {
-            stream.sends = Sends::Ended;
+            stream.sends = H2Sends::Ended;
         }
         if end && stream.queued() == 0 {
             // The one-shot answer: nothing to gain from waiting for more.
@@ -223,14 +223,14 @@ impl Conn {
                 stream.quota.spend(len);
                 self.quota.spend(len);
                 self.write_body(id, data);
-                self.side_ended(now, key, Input::SendData { end });
+                self.side_ended(now, key, StreamInput::SendData { end });
                 return Ok(());
             }
         }
         if data.is_empty() && !end {
             return Ok(());
         }
-        let spare = &mut self.spare_bodies;
+        let spare = &mut self.free_bodies;
         let queue = stream.queue.get_or_insert_with(|| {
             let spare = spare.as_mut().and_then(|spare| spare.queues.pop());
             spare.unwrap_or_default()
@@ -270,13 +270,13 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return Err(Misuse::StreamNotOpen);
         };
-        if stream.sends != Sends::Body {
+        if stream.sends != H2Sends::Body {
             return Err(Misuse::StreamNotOpen);
         }
         if stream.length_out.end().is_err() {
             return Err(Misuse::BodyLength);
         }
-        stream.sends = Sends::Ended;
+        stream.sends = H2Sends::Ended;
         match stream.queue.as_mut().filter(|queue| !queue.is_empty()) {
             Some(queue) => queue.trailers = Some(Box::new(trailers.clone())),
             None => self.write_trailers(now, id, trailers),
@@ -335,7 +335,7 @@ impl Conn {
             self.note_room(key);
         }
         if end {
-            self.side_ended(now, key, Input::SendData { end });
+            self.side_ended(now, key, StreamInput::SendData { end });
         } else if let Some(trailers) = trailers {
             self.write_trailers(now, id, &trailers);
         }
@@ -376,7 +376,7 @@ impl Conn {
         let block = HeaderBlockStart::reserve(out);
         self.encoder.encode_trailers(trailers, out);
         block.finish(id, true, self.peer.max_frame_size, out);
-        self.peer_ended(now, id, Input::SendHeaders { end: true });
+        self.peer_ended(now, id, StreamInput::SendHeaders { end: true });
     }
 
     fn note_data_sent(&mut self, bytes: usize) {
@@ -413,7 +413,7 @@ impl Conn {
         }
         let key = self.live_key(stream)?;
         match self.streams.by_key(key) {
-            Some((id, stream)) if stream.sends == Sends::Head => Ok((id, key)),
+            Some((id, stream)) if stream.sends == H2Sends::Head => Ok((id, key)),
             _ => Err(Misuse::StreamNotOpen),
         }
     }
@@ -431,7 +431,7 @@ fn upload_priority(head: &RequestHead) -> Priority {
 }
 
 /// Appends one DATA frame with the first `len` queued bytes.
-fn write_data(outbox: &mut Outbox, id: u32, queue: &mut SendQueue, len: usize, end: bool) {
+fn write_data(outbox: &mut Outbox, id: u32, queue: &mut H2SendQueue, len: usize, end: bool) {
     data::write_header(id, len as u32, end, outbox.buffer());
     let mut left = len;
     while let Some(piece) = queue.take(left) {

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 /// The user's unanswered PINGs and SETTINGS, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct Unacknowledged {
     pub(super) pings: VecDeque<([u8; 8], Instant)>,
     /// Behind the preface's; its time stands in `started_at`.
     settings: VecDeque<(Vec<Setting>, Instant)>,
@@ -96,18 +96,20 @@ impl Conn {
         };
         let changes: Vec<Setting> = changes.iter().copied().filter(may_change).collect();
         settings::write(&changes, self.outbox.buffer());
-        let asked = self.asked.get_or_insert_default();
-        asked.settings.push_back((changes, now));
+        let unacknowledged = self.unacknowledged.get_or_insert_default();
+        unacknowledged.settings.push_back((changes, now));
         self.watch_settings(now);
         true
     }
 
     /// RFC 9113 section 6.5.3: a peer that does not acknowledge in time is left.
     fn watch_settings(&mut self, now: Instant) {
-        let asked = self.asked.as_ref();
+        let unacknowledged = self.unacknowledged.as_ref();
         let oldest = match self.settings_acked {
             false => Some(self.started_at),
-            true => asked.and_then(|asked| asked.settings.front().map(|&(_, sent_at)| sent_at)),
+            true => unacknowledged.and_then(|unacknowledged| {
+                unacknowledged.settings.front().map(|&(_, sent_at)| sent_at)
+            }),
         };
         match (oldest, self.session.config().timeouts.settings) {
             (Some(sent_at), Some(after)) => {
@@ -120,12 +122,12 @@ impl Conn {
 
     fn take_settings_ack(&mut self, now: Instant) -> Result<(), Violation> {
         let sent_at = if self.settings_acked {
-            let asked = self.asked.as_mut();
-            let (changes, sent_at) = asked
-                .and_then(|asked| asked.settings.pop_front())
+            let unacknowledged = self.unacknowledged.as_mut();
+            let (changes, sent_at) = unacknowledged
+                .and_then(|unacknowledged| unacknowledged.settings.pop_front())
                 .ok_or(Violation::SettingsAckUnexpected)?;
             self.apply(&changes);
-            self.forget_asked();
+            self.forget_unacknowledged();
             sent_at
         } else {
             self.settings_acked = true;
@@ -180,10 +182,12 @@ impl Conn {
     }
 
     /// Once all is answered the memory goes.
-    pub(super) fn forget_asked(&mut self) {
-        let asked = self.asked.as_ref();
-        if asked.is_some_and(|asked| asked.pings.is_empty() && asked.settings.is_empty()) {
-            self.asked = None;
+    pub(super) fn forget_unacknowledged(&mut self) {
+        let unacknowledged = self.unacknowledged.as_ref();
+        if unacknowledged.is_some_and(|unacknowledged| {
+            unacknowledged.pings.is_empty() && unacknowledged.settings.is_empty()
+        }) {
+            self.unacknowledged = None;
         }
     }
 

@@ -2,7 +2,7 @@
 //! earliest. Open streams are scanned when it is due, and never for an event.
 
 use super::conn::{Conn, Timer};
-use super::conn_goaway::Draining;
+use super::conn_goaway::H2Drain;
 use crate::error::{Closed, H2Code, Violation};
 use crate::exchange::Framing;
 use crate::http::Side;
@@ -40,13 +40,14 @@ impl Conn {
                 self.close(now, Closed::Idle);
             }
             Timer::Age => self.shut_down(now),
-            Timer::Drain if self.draining == Draining::Announced => self.finish_goaway(now),
+            Timer::Drain if self.draining == H2Drain::Announced => self.finish_goaway(now),
             Timer::Drain => {}
             Timer::Write => self.expire_write(now),
             Timer::Streams => self.expire_streams(now),
-            Timer::Held => {
-                self.held.handle_timeout(now, self.session.round_trip());
-                self.watch_held();
+            Timer::ResetSlots => {
+                self.reset_slots
+                    .handle_timeout(now, self.session.round_trip());
+                self.watch_reset_slots();
             }
             Timer::Windows => self.expire_windows(now),
         }

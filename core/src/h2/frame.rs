@@ -22,13 +22,13 @@ pub mod window_update;
 #[path = "frame_test.rs"]
 mod frame_test;
 
-pub use alt_svc::AltSvc;
+pub use alt_svc::AltSvcFrame;
 pub use continuation::Continuation;
 pub use data::DataLayout;
 pub use goaway::Goaway;
 pub use headers::{HeaderBlockStart, Headers};
 pub use ping::Ping;
-pub use priority::Priority;
+pub use priority::StreamDependency;
 pub use priority_update::PriorityUpdate;
 pub use push_promise::PushPromise;
 pub use rst_stream::RstStream;

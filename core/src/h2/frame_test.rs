@@ -2,7 +2,7 @@
 
 use super::{
     Continuation, DataLayout, FRAME_BYTES_MAX, FRAME_HEADER_BYTES, FrameHeader, Goaway, Headers,
-    Ping, Priority, PriorityUpdate, PushPromise, RstStream, STREAM_ID_MAX, SettingsFrame,
+    Ping, PriorityUpdate, PushPromise, RstStream, STREAM_ID_MAX, SettingsFrame, StreamDependency,
     WindowUpdate, flag, kind,
 };
 use crate::error::Violation;
@@ -156,10 +156,10 @@ fn parse_and_write_again(header: FrameHeader, payload: &[u8]) -> Result<(), Viol
             assert_eq!(again.end_stream, first.end_stream);
         }
         kind::PRIORITY => {
-            let first = Priority::parse(header, payload)?;
+            let first = StreamDependency::parse(header, payload)?;
             first.write(&mut out);
             let (header, payload) = frame(&out);
-            assert_eq!(Priority::parse(header, payload), Ok(first));
+            assert_eq!(StreamDependency::parse(header, payload), Ok(first));
         }
         kind::RST_STREAM => {
             let first = RstStream::parse(header, payload)?;

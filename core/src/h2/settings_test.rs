@@ -107,7 +107,7 @@ fn the_smallest_and_the_last_table_size_are_kept() {
 }
 
 #[test]
-fn a_change_of_the_stream_limit_is_told_once() {
+fn a_change_of_the_stream_limit_is_reported_once() {
     let mut settings = Settings::default();
     let limit = [Setting::MaxConcurrentStreams(100)];
     let changes = apply(&mut settings, Side::Client, &limit).expect("valid");

@@ -4,7 +4,7 @@
 //! Most exchanges are a head each way and a small body. State that only the others need is in boxes
 //! that the connection reuses, so that a hundred streams fit the L1 cache.
 
-use super::stream_state::{Input, State, step};
+use super::stream_state::{StreamInput, StreamState, step};
 use crate::credit::{Credit, Quota};
 use crate::error::Violation;
 use crate::exchange::{Pressure, SendClock, Timed};
@@ -12,7 +12,7 @@ use crate::http::Fields;
 use crate::http::body_length::Expected;
 use crate::http::priority::Priority;
 use crate::limits::Timeouts;
-use crate::pace::Pace;
+use crate::min_rate::MinRate;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ pub(super) enum Awaits {
 
 /// The part of a message that the user gives next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sends {
+pub(super) enum H2Sends {
     /// Server: the final response head.
     Head,
     /// Body bytes or trailers.
@@ -39,13 +39,13 @@ pub(super) enum Sends {
 
 /// The methods that change what a message means (RFC 9110 section 9.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Method {
+pub(super) enum H2Method {
     Connect,
     Head,
     Other,
 }
 
-impl Method {
+impl H2Method {
     pub(super) fn of(method: &[u8]) -> Self {
         match method {
             b"CONNECT" => Self::Connect,
@@ -64,7 +64,7 @@ impl Method {
 
 /// A body on its way out.
 #[derive(Debug, Default)]
-pub(super) struct SendQueue {
+pub(super) struct H2SendQueue {
     pieces: VecDeque<Bytes>,
     bytes: usize,
     /// Nothing follows what is queued.
@@ -87,21 +87,21 @@ pub(super) struct Incoming {
     /// The peer's content-length against its DATA.
     pub(super) length: Expected,
     /// How fast it comes.
-    pub(super) pace: Pace,
+    pub(super) min_rate: MinRate,
     /// The user has taken some of it.
     pub(super) is_read: bool,
 }
 
 /// Memory of bodies that are over. A stream takes a box, not what is in it.
 #[derive(Debug, Default)]
-pub(super) struct SpareBodies {
+pub(super) struct FreeBodies {
     #[expect(clippy::vec_box, reason = "as the type says")]
     pub(super) incoming: Vec<Box<Incoming>>,
     #[expect(clippy::vec_box, reason = "as the type says")]
-    pub(super) queues: Vec<Box<SendQueue>>,
+    pub(super) queues: Vec<Box<H2SendQueue>>,
 }
 
-impl SendQueue {
+impl H2SendQueue {
     /// Bytes that wait.
     pub(super) fn len(&self) -> usize {
         self.bytes
@@ -141,10 +141,10 @@ impl SendQueue {
 /// One exchange on the connection.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    pub(super) state: State,
+    pub(super) state: StreamState,
     pub(super) awaits: Awaits,
-    pub(super) sends: Sends,
-    pub(super) method: Method,
+    pub(super) sends: H2Sends,
+    pub(super) method: H2Method,
     /// The peer's grant to us.
     pub(super) quota: Quota,
     /// Our content-length against our DATA.
@@ -153,14 +153,14 @@ pub(crate) struct Stream {
     /// There from the start unless the head was the end.
     pub(super) incoming: Option<Box<Incoming>>,
     /// There once a body had to wait.
-    pub(super) queue: Option<Box<SendQueue>>,
+    pub(super) queue: Option<Box<H2SendQueue>>,
     /// Server: the handler is gone, so received bytes are discarded.
     pub(super) released: bool,
 }
 
 impl Stream {
     /// Moves the state on by an input that was checked before.
-    pub(super) fn advance(&mut self, input: Input) {
+    pub(super) fn advance(&mut self, input: StreamInput) {
         match step(self.state, input) {
             Ok(state) => self.state = state,
             Err(violation) => debug_assert!(false, "{input:?} in {:?}: {violation}", self.state),
@@ -184,8 +184,8 @@ impl Stream {
     pub(super) fn awaits_body(&self) -> bool {
         self.state.can_recv()
             && self.awaits == Awaits::Body
-            && self.method != Method::Connect
-            && self.sends != Sends::Body
+            && self.method != H2Method::Connect
+            && self.sends != H2Sends::Body
             && self.unread() == 0
     }
 }
@@ -209,11 +209,11 @@ impl Timed for Stream {
         }
         if !is_due {
             // Our user is the one to act.
-            incoming.pace.restart(now, carried);
+            incoming.min_rate.restart(now, carried);
         }
         let has_length = incoming.length.left().is_some();
         let is_due = has_length || pressure.is_scarce;
-        incoming.pace.check(now, timeouts, carried, is_due)
+        incoming.min_rate.check(now, timeouts, carried, is_due)
     }
     fn send_clock(&mut self) -> Option<(&mut SendClock, bool)> {
         let is_shut = self.quota.available() == 0;
@@ -222,7 +222,7 @@ impl Timed for Stream {
     }
     fn postpone_receiving(&mut self, by: Duration) {
         if let Some(incoming) = &mut self.incoming {
-            incoming.pace.postpone(by);
+            incoming.min_rate.postpone(by);
         }
     }
 }

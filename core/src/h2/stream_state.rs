@@ -27,7 +27,7 @@ mod stream_state_test;
 ///
 /// `Recv*` and `Send*` are headers or data. Local is our sending side, remote the peer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
+pub enum StreamState {
     /// Nothing was sent or received on it.
     Idle,
     /// Both sides may send.
@@ -54,7 +54,7 @@ pub enum ClosedHow {
 /// An event of a stream. `end` is the END_STREAM flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "side and frame are in the name")]
-pub enum Input {
+pub enum StreamInput {
     RecvHeaders { end: bool },
     RecvData { end: bool },
     RecvReset,
@@ -73,13 +73,13 @@ pub enum Input {
 ///
 /// # Errors
 /// The [`Violation`] of RFC 9113 section 5.1 that the input is in this state.
-pub fn step(state: State, input: Input) -> Result<State, Violation> {
+pub fn step(state: StreamState, input: StreamInput) -> Result<StreamState, Violation> {
     use ClosedHow::{Ended, ResetByPeer, ResetByUs};
-    use Input::{
+    use StreamInput::{
         RecvData, RecvHeaders, RecvPriority, RecvReset, RecvWindowUpdate, SendData, SendHeaders,
         SendReset,
     };
-    use State::{Closed, HalfClosedLocal, HalfClosedRemote, Idle, Open};
+    use StreamState::{Closed, HalfClosedLocal, HalfClosedRemote, Idle, Open};
 
     match (state, input) {
         // RFC 9113 section 5.3.2: PRIORITY may come in every state and changes none.
@@ -135,7 +135,7 @@ pub fn step(state: State, input: Input) -> Result<State, Violation> {
     }
 }
 
-impl State {
+impl StreamState {
     /// Whether the peer may still send headers or data.
     pub fn can_recv(self) -> bool {
         matches!(self, Self::Open | Self::HalfClosedLocal)

@@ -1,15 +1,15 @@
 //! The whole transition table, cell by cell, and the getters.
 
 use super::ClosedHow::{Ended, ResetByPeer, ResetByUs};
-use super::Input::{
+use super::StreamInput::{
     RecvData, RecvHeaders, RecvPriority, RecvReset, RecvWindowUpdate, SendData, SendHeaders,
     SendReset,
 };
-use super::State::{Closed, HalfClosedLocal, HalfClosedRemote, Idle, Open};
-use super::{Input, State, step};
+use super::StreamState::{Closed, HalfClosedLocal, HalfClosedRemote, Idle, Open};
+use super::{StreamInput, StreamState, step};
 use crate::error::{H2Code, Scope, Violation};
 
-const STATES: [State; 7] = [
+const STATES: [StreamState; 7] = [
     Idle,
     Open,
     HalfClosedLocal,
@@ -19,10 +19,10 @@ const STATES: [State; 7] = [
     Closed(ResetByUs),
 ];
 
-type Answer = Result<State, Violation>;
+type Answer = Result<StreamState, Violation>;
 
 /// One row per input: the answer of each of [`STATES`], in that order.
-fn table() -> [(Input, [Answer; 7]); 11] {
+fn table() -> [(StreamInput, [Answer; 7]); 11] {
     const IDLE: Answer = Err(Violation::StreamIdle);
     const HALF: Answer = Err(Violation::StreamHalfClosed);
     const ENDED: Answer = Err(Violation::StreamClosedByEnd);

@@ -28,13 +28,13 @@ const NONE: u32 = u32::MAX;
 
 /// Streams by id, and by key: the place of a stream in the slab, small and dense, for queues.
 #[derive(Debug)]
-pub struct Streams<T> {
+pub struct H2Streams<T> {
     /// The id of the ring's front. Odd.
     base: u32,
     ring: VecDeque<u32>,
     /// Live ids below `base`.
     old: BTreeMap<u32, u32>,
-    slab: Vec<Place<T>>,
+    slab: Vec<Entry<T>>,
     free: u32,
     len: u32,
     /// The highest id ever inserted; 0 before the first.
@@ -43,18 +43,18 @@ pub struct Streams<T> {
 }
 
 #[derive(Debug)]
-enum Place<T> {
+enum Entry<T> {
     Live { id: u32, stream: T },
     Free { next: u32 },
 }
 
-impl<T> Default for Streams<T> {
+impl<T> Default for H2Streams<T> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T> Streams<T> {
+impl<T> H2Streams<T> {
     /// No streams, no memory.
     pub fn new() -> Self {
         Self {
@@ -76,7 +76,7 @@ impl<T> Streams<T> {
         debug_assert!(id > self.last_id, "id {id} must be above {}", self.last_id);
         self.last_id = id;
         self.make_room(id);
-        let key = self.place(id, stream);
+        let key = self.insert_entry(id, stream);
         // Ids that were skipped are closed (RFC 9113 section 5.1.1): not live.
         let index = ((id - self.base) / 2) as usize;
         if self.ring.len() != index {
@@ -95,8 +95,9 @@ impl<T> Streams<T> {
             Some(index) => std::mem::replace(self.ring.get_mut(index)?, NONE),
             None => self.old.remove(&id)?,
         };
-        let place = self.slab.get_mut(key as usize)?;
-        let Place::Live { stream, .. } = std::mem::replace(place, Place::Free { next: self.free })
+        let insert_entry = self.slab.get_mut(key as usize)?;
+        let Entry::Live { stream, .. } =
+            std::mem::replace(insert_entry, Entry::Free { next: self.free })
         else {
             unreachable!("the ring and the map name live places only");
         };
@@ -129,16 +130,16 @@ impl<T> Streams<T> {
     /// Id and stream at a key.
     pub fn by_key(&self, key: u32) -> Option<(u32, &T)> {
         match self.slab.get(key as usize)? {
-            Place::Live { id, stream } => Some((*id, stream)),
-            Place::Free { .. } => None,
+            Entry::Live { id, stream } => Some((*id, stream)),
+            Entry::Free { .. } => None,
         }
     }
 
     /// Id and stream at a key.
     pub fn by_key_mut(&mut self, key: u32) -> Option<(u32, &mut T)> {
         match self.slab.get_mut(key as usize)? {
-            Place::Live { id, stream } => Some((*id, stream)),
-            Place::Free { .. } => None,
+            Entry::Live { id, stream } => Some((*id, stream)),
+            Entry::Free { .. } => None,
         }
     }
 
@@ -175,18 +176,22 @@ impl<T> Streams<T> {
 
     /// Live streams with their ids, in the order of their keys.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> + '_ {
-        self.slab.iter().filter_map(|place| match place {
-            Place::Live { id, stream } => Some((*id, stream)),
-            Place::Free { .. } => None,
-        })
+        self.slab
+            .iter()
+            .filter_map(|insert_entry| match insert_entry {
+                Entry::Live { id, stream } => Some((*id, stream)),
+                Entry::Free { .. } => None,
+            })
     }
 
     /// Live streams with their ids, in the order of their keys.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut T)> + '_ {
-        self.slab.iter_mut().filter_map(|place| match place {
-            Place::Live { id, stream } => Some((*id, stream)),
-            Place::Free { .. } => None,
-        })
+        self.slab
+            .iter_mut()
+            .filter_map(|insert_entry| match insert_entry {
+                Entry::Live { id, stream } => Some((*id, stream)),
+                Entry::Free { .. } => None,
+            })
     }
 
     /// Gives memory back while no stream is live. Keys start again from 0.
@@ -221,12 +226,12 @@ impl<T> Streams<T> {
     }
 
     /// Puts a stream into a free place of the slab.
-    fn place(&mut self, id: u32, stream: T) -> u32 {
-        let live = Place::Live { id, stream };
-        if let Some(place) = self.slab.get_mut(self.free as usize)
-            && let Place::Free { next } = *place
+    fn insert_entry(&mut self, id: u32, stream: T) -> u32 {
+        let live = Entry::Live { id, stream };
+        if let Some(insert_entry) = self.slab.get_mut(self.free as usize)
+            && let Entry::Free { next } = *insert_entry
         {
-            *place = live;
+            *insert_entry = live;
             return std::mem::replace(&mut self.free, next);
         }
         self.slab.push(live);
@@ -260,10 +265,10 @@ impl ClosedMemory {
         let half = id >> 1;
         loop {
             let places = self.ends.len();
-            if let Some(place) = self.ends.get_mut(half as usize & places.wrapping_sub(1))
-                && (places == CLOSED_MAX || *place == 0 || *place >> 2 == half)
+            if let Some(insert_entry) = self.ends.get_mut(half as usize & places.wrapping_sub(1))
+                && (places == CLOSED_MAX || *insert_entry == 0 || *insert_entry >> 2 == half)
             {
-                *place = half << 2 | how;
+                *insert_entry = half << 2 | how;
                 return;
             }
             self.grow();

@@ -1,6 +1,6 @@
 //! Finding streams by id: the ring, the map of old ids, the memory of closed ones.
 
-use super::{CLOSED_MAX, SPAN_MAX, Streams};
+use super::{CLOSED_MAX, H2Streams, SPAN_MAX};
 use crate::h2::stream_state::ClosedHow;
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ const ENDED: ClosedHow = ClosedHow::Ended;
 
 #[test]
 fn a_stream_is_found_by_its_id_until_it_is_removed() {
-    let mut streams = Streams::new();
+    let mut streams = H2Streams::new();
     streams.insert(1, "one");
     streams.insert(3, "three");
     assert_eq!(streams.get(1), Some(&"one"));
@@ -23,7 +23,7 @@ fn a_stream_is_found_by_its_id_until_it_is_removed() {
 
 #[test]
 fn even_ids_and_ids_out_of_range_find_nothing() {
-    let mut streams = Streams::new();
+    let mut streams = H2Streams::new();
     streams.insert(5, ());
     streams.insert(7, ());
     for id in [0, 1, 2, 3, 4, 6, 8, 9, u32::MAX - 1, u32::MAX] {
@@ -37,7 +37,7 @@ fn even_ids_and_ids_out_of_range_find_nothing() {
 
 #[test]
 fn keys_are_used_again() {
-    let mut streams = Streams::new();
+    let mut streams = H2Streams::new();
     for id in (1..20_000).step_by(2) {
         let key = streams.insert(id, id);
         assert!(key < 3, "key {key} though three streams are live at most");
@@ -53,7 +53,7 @@ fn keys_are_used_again() {
 
 #[test]
 fn a_key_of_a_removed_stream_finds_nothing() {
-    let mut streams = Streams::new();
+    let mut streams = H2Streams::new();
     let key = streams.insert(1, ());
     streams.remove(1, ENDED);
     assert_eq!(streams.by_key(key), None);
@@ -63,7 +63,7 @@ fn a_key_of_a_removed_stream_finds_nothing() {
 
 #[test]
 fn a_key_stays_when_its_stream_moves_to_the_old_ones() {
-    let mut streams = Streams::new();
+    let mut streams = H2Streams::new();
     let key = streams.insert(1, "long");
     for id in (3..10_000).step_by(2) {
         streams.insert(id, "short");
@@ -80,7 +80,7 @@ fn a_key_stays_when_its_stream_moves_to_the_old_ones() {
 
 #[test]
 fn a_leap_of_ids_costs_no_more_than_the_span() {
-    let mut streams = Streams::new();
+    let mut streams = H2Streams::new();
     streams.insert(1, 'a');
     streams.insert((1 << 31) - 3, 'b');
     streams.insert((1 << 31) - 1, 'c');
@@ -102,7 +102,7 @@ fn a_leap_of_ids_costs_no_more_than_the_span() {
 
 #[test]
 fn ids_that_were_skipped_are_neither_live_nor_remembered() {
-    let mut streams = Streams::new();
+    let mut streams = H2Streams::new();
     streams.insert(1, ());
     streams.insert(9, ());
     for id in [3, 5, 7] {
@@ -114,7 +114,7 @@ fn ids_that_were_skipped_are_neither_live_nor_remembered() {
 
 #[test]
 fn how_a_stream_ended_is_remembered() {
-    let mut streams = Streams::new();
+    let mut streams = H2Streams::new();
     for (id, how) in [
         (1, ClosedHow::Ended),
         (3, ClosedHow::ResetByPeer),
@@ -131,7 +131,7 @@ fn how_a_stream_ended_is_remembered() {
 
 #[test]
 fn the_last_ids_are_remembered_and_older_ones_forgotten() {
-    let mut streams = Streams::new();
+    let mut streams = H2Streams::new();
     let last = 2 * 1000 - 1;
     for id in (1..=last).step_by(2) {
         streams.insert(id, ());
@@ -147,7 +147,7 @@ fn the_last_ids_are_remembered_and_older_ones_forgotten() {
 
 #[test]
 fn the_highest_id_of_all_can_be_removed() {
-    let mut streams = Streams::new();
+    let mut streams = H2Streams::new();
     streams.insert((1 << 31) - 1, ());
     assert_eq!(streams.remove((1 << 31) - 1, ENDED), Some(()));
     assert_eq!(streams.closed((1 << 31) - 1), Some(ENDED));
@@ -155,7 +155,7 @@ fn the_highest_id_of_all_can_be_removed() {
 
 #[test]
 fn memory_goes_back_only_while_no_stream_is_live() {
-    let mut streams = Streams::new();
+    let mut streams = H2Streams::new();
     streams.insert(1, ());
     streams.release();
     assert!(streams.get(1).is_some());
@@ -168,9 +168,9 @@ fn memory_goes_back_only_while_no_stream_is_live() {
 
 #[test]
 fn steady_traffic_allocates_nothing() {
-    let mut streams = Streams::new();
+    let mut streams = H2Streams::new();
     let mut next = 1;
-    let mut churn = |streams: &mut Streams<u32>, rounds: u32| {
+    let mut churn = |streams: &mut H2Streams<u32>, rounds: u32| {
         for _ in 0..rounds {
             streams.insert(next, next);
             if next > 200 {
@@ -180,7 +180,7 @@ fn steady_traffic_allocates_nothing() {
         }
     };
     churn(&mut streams, 2_000);
-    let memory = |streams: &Streams<u32>| (streams.ring.capacity(), streams.slab.capacity());
+    let memory = |streams: &H2Streams<u32>| (streams.ring.capacity(), streams.slab.capacity());
     let before = memory(&streams);
     churn(&mut streams, 20_000);
     assert_eq!(memory(&streams), before);
@@ -196,7 +196,7 @@ fn long_random_runs_agree_with_an_ordered_map() {
                 .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % below
         };
-        let mut streams = Streams::new();
+        let mut streams = H2Streams::new();
         let mut plain = BTreeMap::new();
         let mut next = 1_u32;
         for step in 0..20_000_u32 {

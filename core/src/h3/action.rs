@@ -18,7 +18,7 @@ pub enum UniKind {
 /// One order to the transport. An order about a stream that the transport has forgotten (the peer
 /// stopped or reset it meanwhile) is carried out by doing nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum TransportAction {
     /// Open the next unidirectional stream. QUIC counts ids, so it must be `stream` that the
     /// transport gets (RFC 9000 section 2.1). The stream type is part of what is written to it.
     /// A peer that grants fewer than three is refused (RFC 9114 section 6.2): answer with

@@ -10,17 +10,17 @@
 //! exactly while it has bytes to send and the transport takes them; only actions follow
 //! [`Event::Closed`].
 
-use super::conn_goaway::Draining;
+use super::conn_goaway::H3Drain;
 use super::conn_slow::SlowReaders;
 use super::conn_uni::{OurUni, PeerUni, Seen};
 use super::send_window::SendWindow;
 use super::settings::Settings;
-use super::stream::{SendQueue, Stream};
+use super::stream::{H3SendQueue, Stream};
 use super::stream_credit::StreamCredit;
-use super::streams::Streams;
-use super::{Action, UniKind};
+use super::streams::H3Streams;
+use super::{TransportAction, UniKind};
 use crate::abuse::Abuse;
-use crate::credit::{Credit, Lender, Quota};
+use crate::credit::{BudgetShare, Credit, Quota};
 use crate::error::{H2Code, H3Code, Violation};
 use crate::exchange::{Framing, Session};
 use crate::http::head::last_response::LastResponse;
@@ -54,7 +54,7 @@ timer_kinds! {
 
 /// Counts since the connection began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct H3Counts {
     /// Exchanges that were opened, by either side.
     pub exchanges: u64,
     /// Exchanges that ended early.
@@ -88,9 +88,9 @@ pub struct Conn {
     pub(super) closed: bool,
 
     // Out.
-    pub(super) actions: VecDeque<Action>,
+    pub(super) actions: VecDeque<TransportAction>,
     /// Bytes of the writes in `actions`.
-    pub(super) asked_bytes: usize,
+    pub(super) queued_bytes: usize,
     /// The write that the transport was given last, until it is known to be taken.
     pub(super) given: Option<(StreamId, bool)>,
     /// Frames being put together, of the stream in `open`.
@@ -116,30 +116,30 @@ pub struct Conn {
     /// Client: what the peer said on an earlier connection, whose early data this one begins with.
     pub(super) remembered: Option<Settings>,
 
-    pub(super) streams: Streams<Stream>,
+    pub(super) streams: H3Streams<Stream>,
     #[expect(clippy::vec_box, reason = "a stream takes the box, not what is in it")]
-    pub(super) spare_queues: Vec<Box<SendQueue>>,
+    pub(super) free_queues: Vec<Box<H3SendQueue>>,
     /// PRIORITY_UPDATE frames for streams that are not open yet.
     pub(super) priorities_pending: BTreeMap<u64, Priority>,
     /// Server: the streams we grant.
     pub(super) stream_credit: StreamCredit,
     /// Client: the streams that the peer grants.
     pub(super) stream_quota: Quota,
-    pub(super) streams_told: u64,
+    pub(super) reported_streams: u64,
     /// The connection's receive window: what users took of it.
     pub(super) credit: Credit,
     /// The window's size as last set in the transport.
-    pub(super) window_told: u32,
+    pub(super) reported_window: u32,
     /// Bytes that the transport lets the peer send on each stream beyond those read.
     pub(super) stream_window: u32,
     /// Bytes that may wait in the transport for an acknowledgement.
     pub(super) send_window: SendWindow,
     /// Budget of the bytes in the transport beyond its first window: on a server shared with others.
-    pub(super) send_lender: Lender,
+    pub(super) send_budget_share: BudgetShare,
     /// Bytes that the transport has taken, or was asked to take.
     pub(super) carried_out: u64,
     pub(super) slow: SlowReaders,
-    pub(super) draining: Draining,
+    pub(super) draining: H3Drain,
     /// The id and, of a client, the code of the peer's GOAWAY.
     pub(super) peer_goaway: Option<u64>,
     /// The highest push id that a client offered.
@@ -157,7 +157,7 @@ impl Conn {
         let mut conn = Self {
             closed: false,
             actions: VecDeque::new(),
-            asked_bytes: 0,
+            queued_bytes: 0,
             given: None,
             slab: BytesMut::new(),
             open: None,
@@ -180,20 +180,20 @@ impl Conn {
             datagrams: VecDeque::new(),
             settings: None,
             remembered: None,
-            streams: Streams::new(),
-            spare_queues: Vec::new(),
+            streams: H3Streams::new(),
+            free_queues: Vec::new(),
             priorities_pending: BTreeMap::new(),
             stream_credit: StreamCredit::new(limits.request_streams_max, now),
             stream_quota: Quota::new(0),
-            streams_told: 0,
+            reported_streams: 0,
             credit: Credit::new(window, config.windows.connection, now),
-            window_told: window,
+            reported_window: window,
             stream_window: stream_window(side, &config.windows),
             send_window: SendWindow::new(),
-            send_lender: Lender::new(config.windows.send_budget),
+            send_budget_share: BudgetShare::new(config.windows.send_budget),
             carried_out: 0,
             slow: SlowReaders::default(),
-            draining: Draining::No,
+            draining: H3Drain::No,
             peer_goaway: None,
             push_id_max: None,
             timers: TimerTable::new(now),
@@ -246,7 +246,7 @@ impl Conn {
             .min(self.stream_quota.available())
     }
     /// Whether the peer's SETTINGS have come. Requests may go out before.
-    pub fn is_settled(&self) -> bool {
+    pub fn is_limit_known(&self) -> bool {
         self.settings.is_some()
     }
     /// Exchanges that are open.
@@ -273,9 +273,9 @@ impl Conn {
         self.session.handlers()
     }
     /// Counts for metrics.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> H3Counts {
         let totals = self.session.totals();
-        Counts {
+        H3Counts {
             exchanges: totals.exchanges,
             resets: totals.resets,
             refused: totals.refused,
@@ -315,7 +315,7 @@ impl Conn {
         self.session.release();
         self.section = Vec::new();
         self.last_response.release();
-        self.spare_queues = Vec::new();
+        self.free_queues = Vec::new();
         if self.open.is_none() {
             self.slab = BytesMut::new();
         }

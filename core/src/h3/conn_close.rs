@@ -3,10 +3,10 @@
 //! finished or reset, and read to its end or stopped, because otherwise its stream credit does not
 //! return.
 
-use super::Action;
+use super::TransportAction;
 use super::conn::{Conn, Timer};
-use super::request_stream::State;
-use super::stream::Sends;
+use super::request_stream::RequestState;
+use super::stream::H3Sends;
 use crate::error::{Closed, H2Code, H3Code, Scope, Violation};
 use crate::exchange::Framing;
 use crate::http::event::ResetBy;
@@ -19,7 +19,7 @@ impl Conn {
     /// The peer's message is complete.
     pub(super) fn peer_ended(&mut self, now: Instant, id: StreamId) {
         if let Some(stream) = self.streams.get_mut(id) {
-            stream.state = State::Ended;
+            stream.state = RequestState::Ended;
         }
         self.drop_if_over(now, id);
     }
@@ -42,11 +42,11 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return;
         };
-        if stream.state != State::Ended {
-            stream.state = State::Ended;
+        if stream.state != RequestState::Ended {
+            stream.state = RequestState::Ended;
             self.decoder.cancel(id);
             self.actions
-                .push_back(Action::StopSending { stream: id, code });
+                .push_back(TransportAction::StopSending { stream: id, code });
         }
         self.drop_if_over(now, id);
     }
@@ -66,7 +66,7 @@ impl Conn {
         let Some(open) = self.streams.get(stream).filter(|_| !self.closed) else {
             return;
         };
-        let is_answered = open.sends == Sends::Ended && code == H2Code::NO_ERROR;
+        let is_answered = open.sends == H3Sends::Ended && code == H2Code::NO_ERROR;
         self.session.totals_mut().resets += 1;
         if is_answered {
             self.stop_receiving(now, stream, H3Code::NO_ERROR);
@@ -113,7 +113,7 @@ impl Conn {
     ) -> Result<(), Violation> {
         const STATUS: u16 = 431;
         let stream = self.streams.get(id);
-        let is_head = stream.is_some_and(|stream| stream.state == State::Head);
+        let is_head = stream.is_some_and(|stream| stream.state == RequestState::Head);
         let mut fields = Fields::new();
         fields.push(Token::CONTENT_LENGTH, b"0");
         let answer = ResponseHead::new(STATUS, fields, Version::Http3)
@@ -134,7 +134,7 @@ impl Conn {
             // The kept bytes of the head are not needed any more.
             stream.section = Vec::new();
             if ends {
-                stream.state = State::Ended;
+                stream.state = RequestState::Ended;
                 self.decoder.cancel(id);
             }
         }
@@ -152,12 +152,12 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
-        if stream.state == State::Ended {
+        if stream.state == RequestState::Ended {
             // It says less than the end that was read.
             return Ok(());
         }
         if stream.discarding.is_some() {
-            stream.state = State::Ended;
+            stream.state = RequestState::Ended;
             self.decoder.cancel(id);
             self.drop_if_over(now, id);
             return Ok(());
@@ -166,7 +166,7 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
-        stream.state = State::Ended;
+        stream.state = RequestState::Ended;
         self.decoder.cancel(id);
         // RFC 9114 section 4.1.1.
         let unprocessed = self.session.side() == Side::Client && code == H3Code::REQUEST_REJECTED;
@@ -189,7 +189,7 @@ impl Conn {
         };
         if self.session.side() == Side::Client {
             // RFC 9114 section 4.1: the answer may still be complete.
-            stream.sends = Sends::Stopped;
+            stream.sends = H3Sends::Stopped;
             stream.is_sent = true;
             let was_full = stream.queue.as_ref().is_some_and(|queue| queue.is_full);
             if let Some(queue) = &mut stream.queue {
@@ -203,7 +203,8 @@ impl Conn {
                 self.session.schedule_mut().remove(key);
             }
             self.close_slab(false);
-            self.actions.push_back(Action::Reset { stream: id, code });
+            self.actions
+                .push_back(TransportAction::Reset { stream: id, code });
             if was_full {
                 self.session.push_event(Event::SendReady { stream: id });
             }
@@ -222,7 +223,7 @@ impl Conn {
         let Some(stream) = self.streams.get(id) else {
             return Ok(());
         };
-        let is_answered = stream.sends == Sends::Ended && stream.queued() == 0;
+        let is_answered = stream.sends == H3Sends::Ended && stream.queued() == 0;
         if self.session.side() == Side::Client || is_answered {
             return Ok(());
         }
@@ -238,15 +239,16 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return;
         };
-        if stream.state != State::Ended {
-            stream.state = State::Ended;
+        if stream.state != RequestState::Ended {
+            stream.state = RequestState::Ended;
             self.decoder.cancel(id);
             self.actions
-                .push_back(Action::StopSending { stream: id, code });
+                .push_back(TransportAction::StopSending { stream: id, code });
         }
         if !stream.is_sent {
             stream.is_sent = true;
-            self.actions.push_back(Action::Reset { stream: id, code });
+            self.actions
+                .push_back(TransportAction::Reset { stream: id, code });
         }
     }
 
@@ -288,7 +290,7 @@ impl Conn {
                 self.session.send_account_mut().end_turn(queue.has_turn);
             }
             queue.clear();
-            self.spare_queues.push(queue);
+            self.free_queues.push(queue);
             if waited > 0 {
                 self.account_for_waiting();
             }
@@ -296,7 +298,8 @@ impl Conn {
         if self.session.side() == Side::Server {
             self.stream_credit.closed();
             if let Some(limit) = self.stream_credit.grant(now) {
-                self.actions.push_back(Action::GrantStreams { limit });
+                self.actions
+                    .push_back(TransportAction::GrantStreams { limit });
             }
         }
         if self.streams.is_empty() && !self.closed {
@@ -314,7 +317,7 @@ impl Conn {
     pub(super) fn fail(&mut self, now: Instant, violation: Violation) {
         if !self.closed {
             self.close(now, Closed::ByUs(violation));
-            self.say_close(violation.h3_code(), violation.text());
+            self.queue_close(violation.h3_code(), violation.text());
         }
     }
 
@@ -322,18 +325,19 @@ impl Conn {
     pub fn abort(&mut self, now: Instant, code: H2Code) {
         if !self.closed {
             self.close(now, Closed::Drained);
-            self.say_close(H3Code::of_h2(code), "");
+            self.queue_close(H3Code::of_h2(code), "");
         }
     }
 
     /// Closes because nothing is open.
     pub(super) fn close_idle(&mut self, now: Instant, closed: Closed) {
         self.close(now, closed);
-        self.say_close(H3Code::NO_ERROR, "");
+        self.queue_close(H3Code::NO_ERROR, "");
     }
 
-    fn say_close(&mut self, code: H3Code, reason: &'static str) {
-        self.actions.push_back(Action::Close { code, reason });
+    fn queue_close(&mut self, code: H3Code, reason: &'static str) {
+        self.actions
+            .push_back(TransportAction::Close { code, reason });
     }
 
     /// Ends every open exchange, then the connection.

@@ -1,10 +1,10 @@
 //! HTTP datagrams (RFC 9297), each for the request stream whose id is four times its prefix. They
 //! are unreliable, so a datagram without a receiver is dropped.
 
-use super::Action;
+use super::TransportAction;
 use super::conn::Conn;
-use super::request_stream::State;
-use super::stream::Method;
+use super::request_stream::RequestState;
+use super::stream::H3Method;
 use crate::error::{Misuse, Violation};
 use crate::http::{Side, StreamId};
 use crate::limits::DATAGRAMS_PER_TURN_MAX;
@@ -33,12 +33,13 @@ impl Conn {
         let Some(open) = self.streams.get(id).filter(|open| {
             // A server's user knows of it once the head came; and RFC 9297 section 2.1: nothing is
             // expected behind the peer's end.
-            (open.is_request || self.session.side() == Side::Client) && open.state != State::Ended
+            (open.is_request || self.session.side() == Side::Client)
+                && open.state != RequestState::Ended
         }) else {
             self.frame_counts.datagrams_dropped += 1;
             return;
         };
-        if open.method != Method::ExtendedConnect {
+        if open.method != H3Method::ExtendedConnect {
             // RFC 9297 section 2: no other request of ours gives datagrams a meaning.
             if let Err(violation) = self.break_stream(now, id, Violation::DatagramUnexpected) {
                 self.fail(now, violation);
@@ -77,7 +78,7 @@ impl Conn {
             return Err(Misuse::WrongSide);
         }
         let open = self.streams.get(stream);
-        if open.is_none_or(|open| open.is_sent || open.method != Method::ExtendedConnect) {
+        if open.is_none_or(|open| open.is_sent || open.method != H3Method::ExtendedConnect) {
             // RFC 9297 section 2.1: not once our side is closed; section 2: not about others.
             return Err(Misuse::StreamNotOpen);
         }
@@ -85,7 +86,7 @@ impl Conn {
         varint::put(stream.0 / 4, &mut bytes);
         bytes.extend_from_slice(data);
         let bytes = Bytes::from(bytes);
-        self.actions.push_back(Action::Datagram { bytes });
+        self.actions.push_back(TransportAction::Datagram { bytes });
         Ok(())
     }
 }

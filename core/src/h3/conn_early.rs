@@ -1,7 +1,7 @@
 //! A client's early data (RFC 8446 section 2.3): requests sent with the handshake under remembered
 //! SETTINGS, and sent again when the server rejects early data.
 
-use super::Action;
+use super::TransportAction;
 use super::conn::Conn;
 use super::settings::Settings;
 use crate::exchange::Framing;
@@ -42,12 +42,16 @@ impl Conn {
         let before = std::mem::replace(self, fresh);
         // What is not of streams goes on: facts not yet told, memory, what was learned and counted.
         self.session.resume(before.session);
-        let is_window =
-            |it: &Action| matches!(it, Action::GrantBytes { .. } | Action::HoldBytes { .. });
+        let is_window = |it: &TransportAction| {
+            matches!(
+                it,
+                TransportAction::GrantBytes { .. } | TransportAction::HoldBytes { .. }
+            )
+        };
         let windows = before.actions.into_iter().filter(is_window);
         self.actions.extend(windows);
         self.credit = before.credit;
-        self.window_told = before.window_told;
+        self.reported_window = before.reported_window;
         self.send_window = before.send_window;
         self.frame_counts = before.frame_counts;
         self.draining = before.draining;

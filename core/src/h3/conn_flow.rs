@@ -5,22 +5,22 @@
 //! reader waits for the peer. [`read_room`](Conn::read_room) and the transport's stream window
 //! bound a stream's unread bytes.
 
-use super::Action;
+use super::TransportAction;
 use super::conn::{Conn, Timer};
-use super::request_stream::State;
-use crate::credit::{Lender, Readback, only_grows};
+use super::request_stream::RequestState;
+use crate::credit::{BudgetShare, Readback, only_grows};
 use crate::error::Misuse;
 use crate::http::{Side, StreamId};
-use crate::pace::Scarcity;
+use crate::min_rate::Scarcity;
 use std::time::Instant;
 
 impl Conn {
     /// Borrows from the budget of all connections of a client or server.
     #[must_use]
-    pub fn borrowing_from(mut self, lender: &Lender) -> Self {
-        self.session.share_receive_budget(lender);
+    pub fn borrowing_from(mut self, budget_share: &BudgetShare) -> Self {
+        self.session.share_receive_budget(budget_share);
         if self.session.side() == Side::Client {
-            self.send_lender = lender.share();
+            self.send_budget_share = budget_share.share();
         }
         self
     }
@@ -34,9 +34,9 @@ impl Conn {
 
     /// Server: takes what waits for the client out of a budget that other connections share.
     #[must_use]
-    pub fn sending_from(mut self, lender: &Lender) -> Self {
-        self.session.share_send_budget(lender);
-        self.send_lender = lender.share();
+    pub fn sending_from(mut self, budget_share: &BudgetShare) -> Self {
+        self.session.share_send_budget(budget_share);
+        self.send_budget_share = budget_share.share();
         self
     }
 
@@ -60,14 +60,14 @@ impl Conn {
         let is_first = open.unread == open.received && bytes > 0;
         open.unread -= bytes;
         if open.unread == 0 {
-            open.pace.take(now);
+            open.min_rate.take(now);
         }
         let is_ready = open.is_full && open.unread <= half;
         if is_ready {
             open.is_full = false;
             self.slow.note_left(true);
         }
-        let reads_on = is_ready && open.state != State::Ended;
+        let reads_on = is_ready && open.state != RequestState::Ended;
         if is_ready && !reads_on && std::mem::take(&mut open.is_behind) {
             // Nothing more comes for it.
             self.slow.note_caught_up();
@@ -81,7 +81,7 @@ impl Conn {
         }
         self.grant(now);
         if reads_on {
-            self.actions.push_back(Action::Read { stream });
+            self.actions.push_back(TransportAction::Read { stream });
         }
     }
 
@@ -105,7 +105,7 @@ impl Conn {
                 self.session.path_mut().note(now, self.credit.demand());
             }
         }
-        self.tell_window();
+        self.report_window();
         if let Some(at) = self.credit.next_deadline().filter(|_| !self.closed) {
             self.timers.set_earlier(Timer::Windows, at);
         }
@@ -134,7 +134,7 @@ impl Conn {
             .raise_to(window.min(most), self.session.receive_budget());
         // The transport announces it.
         let _ = self.credit.announce(now);
-        self.tell_window();
+        self.report_window();
     }
 
     /// The connection's window that the transport announces in its handshake, in bytes.
@@ -142,10 +142,11 @@ impl Conn {
         self.session.config().windows.quic_connection()
     }
 
-    fn tell_window(&mut self) {
+    fn report_window(&mut self) {
         let window = self.credit.readback().window;
-        if std::mem::replace(&mut self.window_told, window) != window && !self.closed {
-            self.actions.push_back(Action::GrantBytes { window });
+        if std::mem::replace(&mut self.reported_window, window) != window && !self.closed {
+            self.actions
+                .push_back(TransportAction::GrantBytes { window });
         }
     }
 
@@ -184,7 +185,7 @@ impl Conn {
         let set = self.credit.set_window(window);
         set.map_err(Misuse::WindowInvalid)?;
         let _ = self.credit.announce(now);
-        self.tell_window();
+        self.report_window();
         Ok(())
     }
 
@@ -198,8 +199,8 @@ impl Conn {
         if open.is_full && open.unread < open.ahead(read_window) {
             open.is_full = false;
             self.slow.note_left(true);
-            if open.state != State::Ended {
-                self.actions.push_back(Action::Read { stream: id });
+            if open.state != RequestState::Ended {
+                self.actions.push_back(TransportAction::Read { stream: id });
             }
         }
         Ok(())
@@ -240,18 +241,18 @@ impl Conn {
     pub(super) fn follow_path(&mut self, congestion_window: u64) {
         let window = self
             .send_window
-            .follow(congestion_window, &mut self.send_lender);
+            .follow(congestion_window, &mut self.send_budget_share);
         if let Some(bytes) = window.filter(|_| !self.closed) {
-            self.actions.push_back(Action::HoldBytes { bytes });
+            self.actions.push_back(TransportAction::HoldBytes { bytes });
         }
     }
 
     /// The connection window that this connection's path has shown to need in the last minute, in
     /// bytes: for the next connection to the same origin. 0: nothing was seen.
-    pub fn path_need(&self, now: Instant) -> u32 {
+    pub fn bdp_bytes(&self, now: Instant) -> u32 {
         self.session.path().seen(now)
     }
-    /// Takes over the [`path_need`](Self::path_need) of an earlier connection to the same origin:
+    /// Takes over the [`bdp_bytes`](Self::bdp_bytes) of an earlier connection to the same origin:
     /// the first exchanges of the next minute begin with it.
     pub fn remember_path(&mut self, now: Instant, need: u32) {
         self.session.path_mut().remember(now, need);

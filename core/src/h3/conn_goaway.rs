@@ -5,7 +5,7 @@
 
 use super::conn::{Conn, Timer};
 use super::frame::{kind, put_frame};
-use super::stream_kind::Origin;
+use super::stream_kind::StreamOrigin;
 use crate::error::{Closed, H3Code, Violation};
 use crate::exchange::Framing;
 use crate::http::event::ResetBy;
@@ -23,17 +23,17 @@ const STREAM_ID_MAX: u64 = varint::MAX - 3;
 
 /// How far we are with our own drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Draining {
+pub(super) enum H3Drain {
     /// New streams are welcome.
     No,
     /// Server: the first GOAWAY is out; requests that crossed it are served.
     Announced,
-    /// Streams from `first` on are rejected. `told`: the peer has had time to receive it, and its
+    /// Streams from `first` on are rejected. `reported`: the peer has had time to receive it, and its
     /// earlier streams have been rejected.
-    Final { first: StreamId, told: bool },
+    Final { first: StreamId, reported: bool },
 }
 
-impl Draining {
+impl H3Drain {
     /// Whether a stream that the peer opens now is rejected.
     pub(super) fn ignores(self, id: StreamId) -> bool {
         matches!(self, Self::Final { first, .. } if id >= first)
@@ -43,22 +43,22 @@ impl Draining {
 impl Conn {
     /// Drains: no new exchanges, open ones finish, then `Closed(Drained)`.
     pub fn shut_down(&mut self, now: Instant) {
-        if self.closed || self.draining != Draining::No {
+        if self.closed || self.draining != H3Drain::No {
             return;
         }
         match self.session.side() {
             Side::Client => {
                 // RFC 9114 section 5.2: a client names a push; we take none.
-                self.draining = Draining::Final {
+                self.draining = H3Drain::Final {
                     first: StreamId(0),
-                    told: true,
+                    reported: true,
                 };
                 self.write_goaway(0);
                 self.note_capacity();
                 self.finish_drain(now);
             }
             Side::Server => {
-                self.draining = Draining::Announced;
+                self.draining = H3Drain::Announced;
                 self.write_goaway(STREAM_ID_MAX);
                 self.wait_for_peer(now);
             }
@@ -68,15 +68,18 @@ impl Conn {
     /// The drain's timer: the second GOAWAY, the time it took to arrive, or the end of the linger.
     pub(super) fn go_on_draining(&mut self, now: Instant) {
         match &mut self.draining {
-            Draining::No => {}
-            Draining::Announced => {
+            H3Drain::No => {}
+            H3Drain::Announced => {
                 let first = self.streams.next_id();
-                self.draining = Draining::Final { first, told: false };
+                self.draining = H3Drain::Final {
+                    first,
+                    reported: false,
+                };
                 self.write_goaway(first.0);
                 self.wait_for_peer(now);
             }
-            Draining::Final { told, .. } if !*told => *told = true,
-            Draining::Final { .. } => self.unacknowledged = 0,
+            H3Drain::Final { reported, .. } if !*reported => *reported = true,
+            H3Drain::Final { .. } => self.unacknowledged = 0,
         }
         self.finish_drain(now);
     }
@@ -94,12 +97,18 @@ impl Conn {
             return;
         }
         match (self.draining, self.session.side(), self.peer_goaway) {
-            (Draining::Final { told: false, .. }, _, _) => {}
-            (Draining::Final { .. }, Side::Server, _) if self.unacknowledged > 0 => {
+            (
+                H3Drain::Final {
+                    reported: false, ..
+                },
+                _,
+                _,
+            ) => {}
+            (H3Drain::Final { .. }, Side::Server, _) if self.unacknowledged > 0 => {
                 self.timers.set(Timer::Drain, now + LINGER);
             }
-            (Draining::Final { .. }, _, _) => self.close_idle(now, Closed::Drained),
-            (Draining::No, Side::Client, Some(_)) => {
+            (H3Drain::Final { .. }, _, _) => self.close_idle(now, Closed::Drained),
+            (H3Drain::No, Side::Client, Some(_)) => {
                 self.close_idle(now, Closed::ByPeer(Self::GOAWAY_CODE));
             }
             _ => {}
@@ -109,19 +118,19 @@ impl Conn {
     /// One stream less waits for the acknowledgement of its end.
     pub(super) fn acknowledged(&mut self, now: Instant) {
         self.unacknowledged = self.unacknowledged.saturating_sub(1);
-        if self.unacknowledged == 0 && matches!(self.draining, Draining::Final { .. }) {
+        if self.unacknowledged == 0 && matches!(self.draining, H3Drain::Final { .. }) {
             self.finish_drain(now);
         }
     }
 
     /// Whether new exchanges may still be asked for at all.
     pub(super) fn takes_exchanges(&self) -> bool {
-        !self.closed && self.draining == Draining::No && self.peer_goaway.is_none()
+        !self.closed && self.draining == H3Drain::No && self.peer_goaway.is_none()
     }
 
     pub(super) fn take_goaway(&mut self, now: Instant, id: u64) -> Result<(), Violation> {
         // RFC 9114 section 5.2: a server names a request stream.
-        if self.session.side() == Side::Client && Origin::of(id) != Origin::ClientBidi {
+        if self.session.side() == Side::Client && StreamOrigin::of(id) != StreamOrigin::ClientBidi {
             return Err(Violation::StreamIdInvalid);
         }
         let is_first = self.peer_goaway.is_none();

@@ -1,17 +1,17 @@
 //! Received field sections: requests, responses and trailers.
 
-use super::Action;
+use super::TransportAction;
 use super::conn::Conn;
-use super::request_stream::State;
-use super::stream::{Held, Method, Sends};
+use super::request_stream::RequestState;
+use super::stream::{BlockedInput, H3Method, H3Sends};
 use crate::error::Violation;
 use crate::exchange::Framing;
 use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::priority::Priority;
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
-use crate::pace::Pace;
-use crate::qpack::Decoded;
+use crate::min_rate::MinRate;
+use crate::qpack::DecodedSection;
 use std::time::Instant;
 
 impl Conn {
@@ -68,7 +68,7 @@ impl Conn {
     /// Whether the next section is a head. Behind a body it is trailers.
     fn awaits_head(&self, id: StreamId) -> bool {
         let stream = self.streams.get(id);
-        stream.is_some_and(|stream| stream.state == State::Head)
+        stream.is_some_and(|stream| stream.state == RequestState::Head)
     }
 
     /// A section that waited for the QPACK table, and what came behind it.
@@ -76,18 +76,18 @@ impl Conn {
         &mut self,
         now: Instant,
         id: StreamId,
-        decoded: Decoded,
+        decoded: DecodedSection,
         fields: Fields,
     ) -> Result<(), Violation> {
         let Some(stream) = self.streams.get_mut(id) else {
             self.recycle(fields);
             return Ok(());
         };
-        let held = stream.held.take().unwrap_or_default();
-        let ends = held.fin && held.behind.is_empty();
-        self.actions.push_back(Action::Read { stream: id });
+        let blocked_input = stream.blocked_input.take().unwrap_or_default();
+        let ends = blocked_input.fin && blocked_input.behind.is_empty();
+        self.actions.push_back(TransportAction::Read { stream: id });
         self.take_decoded(now, id, decoded, fields, ends, None)?;
-        self.read_request(now, id, &held.behind, held.fin)
+        self.read_request(now, id, &blocked_input.behind, blocked_input.fin)
     }
 
     /// `section`: what was decoded, if it was just now.
@@ -95,7 +95,7 @@ impl Conn {
         &mut self,
         now: Instant,
         id: StreamId,
-        decoded: Decoded,
+        decoded: DecodedSection,
         fields: Fields,
         ends: bool,
         section: Option<&[u8]>,
@@ -104,21 +104,21 @@ impl Conn {
             return Ok(());
         };
         let taken = match decoded {
-            Decoded::Refused(violation) => {
+            DecodedSection::Refused(violation) => {
                 self.recycle(fields);
                 Err(violation)
             }
-            Decoded::Blocked => {
-                stream.held = Some(Box::<Held>::default());
+            DecodedSection::Blocked => {
+                stream.blocked_input = Some(Box::<BlockedInput>::default());
                 self.watch_streams(now, self.session.config().timeouts.head);
                 self.recycle(fields);
                 Ok(())
             }
-            Decoded::Complete => match (stream.state, self.session.side()) {
-                (State::Head, Side::Server) => self
+            DecodedSection::Complete => match (stream.state, self.session.side()) {
+                (RequestState::Head, Side::Server) => self
                     .read_head(fields, section)
                     .and_then(|head| self.take_request(now, id, ends, head)),
-                (State::Head, Side::Client) => self
+                (RequestState::Head, Side::Client) => self
                     .read_response(fields, section)
                     .and_then(|head| self.take_response(now, id, ends, head)),
                 _ => self.take_trailers(now, id, ends, fields),
@@ -197,14 +197,14 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
-        stream.method = Method::of(&head);
+        stream.method = H3Method::of(&head);
         stream.length_in = length;
         stream.is_request = true;
-        stream.pace = Pace::new(now, self.session.totals().body_bytes_received);
+        stream.min_rate = MinRate::new(now, self.session.totals().body_bytes_received);
         stream.state = match (end, stream.method) {
-            (true, _) => State::Ended,
-            (false, Method::Connect | Method::ExtendedConnect) => State::Tunnel,
-            (false, _) => State::Body,
+            (true, _) => RequestState::Ended,
+            (false, H3Method::Connect | H3Method::ExtendedConnect) => RequestState::Tunnel,
+            (false, _) => RequestState::Body,
         };
         // RFC 9218 section 7: a PRIORITY_UPDATE that came before wins over the field.
         if stream.priority.is_none() {
@@ -251,8 +251,8 @@ impl Conn {
         stream.length_in = Expected::of_response(stream.method.as_bytes(), &head);
         let is_tunnel = stream.method.is_tunnel() && (200..300).contains(&head.status);
         stream.state = match is_tunnel {
-            true => State::Tunnel,
-            false => State::Body,
+            true => RequestState::Tunnel,
+            false => RequestState::Body,
         };
         if end {
             stream.length_in.end()?;
@@ -281,7 +281,7 @@ impl Conn {
             return Ok(());
         };
         stream.length_in.end()?;
-        stream.state = State::Trailers;
+        stream.state = RequestState::Trailers;
         if stream.discarding.is_some() {
             self.recycle(trailers);
         } else {
@@ -302,10 +302,10 @@ impl Conn {
         let carried = self.session.totals().body_bytes_received;
         if self.session.side() == Side::Server
             && let Some(stream) = self.streams.get_mut(id)
-            && stream.state != State::Ended
+            && stream.state != RequestState::Ended
         {
             // While it was sent the peer owed nothing.
-            stream.pace.restart(now, carried);
+            stream.min_rate.restart(now, carried);
             self.watch_streams(now, self.session.config().timeouts.body_look());
         }
         self.abandon_request(now, id);
@@ -319,15 +319,15 @@ impl Conn {
         };
         if self.session.side() == Side::Client
             || !stream.released
-            || stream.sends != Sends::Ended
-            || stream.state == State::Ended
+            || stream.sends != H3Sends::Ended
+            || stream.state == RequestState::Ended
             || stream.discarding.is_some()
         {
             return;
         }
         stream.discarding = Some(0);
         let unread = std::mem::take(&mut stream.unread);
-        stream.pace.take(now);
+        stream.min_rate.take(now);
         let was_full = std::mem::replace(&mut stream.is_full, false);
         if std::mem::take(&mut stream.is_behind) {
             self.slow.note_caught_up();
@@ -335,7 +335,7 @@ impl Conn {
         self.session.abuse_mut().data_consumed(unread);
         if was_full {
             self.slow.note_left(true);
-            self.actions.push_back(Action::Read { stream: id });
+            self.actions.push_back(TransportAction::Read { stream: id });
         }
         self.watch_streams(now, self.session.config().timeouts.body_look());
     }

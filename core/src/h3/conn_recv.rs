@@ -2,8 +2,8 @@
 //! is copied only when it arrives in pieces (RFC 9114 section 4.1).
 
 use super::conn::Conn;
-use super::frame::{Kind, Piece};
-use super::request_stream::{Input, State, Takes, input_of, step};
+use super::frame::{FrameKind, Piece};
+use super::request_stream::{RequestInput, RequestState, Takes, input_of, step};
 use crate::error::{H3Code, Violation};
 use crate::exchange::Framing;
 use crate::http::StreamId;
@@ -29,16 +29,16 @@ impl Conn {
             let Some(stream) = self.streams.get_mut(id) else {
                 return Ok(());
             };
-            if stream.state == State::Ended {
+            if stream.state == RequestState::Ended {
                 return Ok(());
             }
-            if stream.state != State::Head {
+            if stream.state != RequestState::Head {
                 // A head has its time from the start: more bytes do not move it.
-                stream.pace.note(now);
+                stream.min_rate.note(now);
             }
-            if let Some(held) = &mut stream.held {
-                held.behind.extend_from_slice(input);
-                held.fin |= fin;
+            if let Some(blocked_input) = &mut stream.blocked_input {
+                blocked_input.behind.extend_from_slice(input);
+                blocked_input.fin |= fin;
                 return Ok(());
             }
             let Some(piece) = stream.reader.next(&mut input) else {
@@ -51,12 +51,12 @@ impl Conn {
                     self.begin_frame(now, id, kind, len, is_last)?;
                 }
                 Piece::Payload {
-                    kind: Kind::Data,
+                    kind: FrameKind::Data,
                     bytes,
                     ..
                 } => self.take_body(now, id, bytes)?,
                 Piece::Payload {
-                    kind: Kind::Headers,
+                    kind: FrameKind::Headers,
                     bytes,
                     is_last,
                 } => self.take_section(now, id, bytes, is_last, ends_here)?,
@@ -74,7 +74,7 @@ impl Conn {
         &mut self,
         now: Instant,
         id: StreamId,
-        kind: Kind,
+        kind: FrameKind,
         len: u64,
         is_last: bool,
     ) -> Result<(), Violation> {
@@ -109,10 +109,10 @@ impl Conn {
             return self.break_stream(now, id, violation);
         }
         self.session.totals_mut().body_bytes_received += len;
-        stream.pace.receive(now);
+        stream.min_rate.receive(now);
         if let Some(discarded) = &mut stream.discarding {
             *discarded += len;
-            stream.pace.take(now);
+            stream.min_rate.take(now);
             let is_long = *discarded > DISCARD_BYTES_MAX;
             self.session.abuse_mut().data_consumed(len);
             if is_long {
@@ -142,13 +142,13 @@ impl Conn {
             // RFC 9114 section 7.1.
             return Err(Violation::FrameTruncated);
         }
-        let ended = step(stream.state, Input::Fin, self.session.side())
+        let ended = step(stream.state, RequestInput::Fin, self.session.side())
             .and_then(|_| stream.length_in.end());
         if let Err(violation) = ended {
             return self.break_stream(now, id, violation);
         }
-        let tells = stream.state != State::Trailers && stream.discarding.is_none();
-        if tells {
+        let reports = stream.state != RequestState::Trailers && stream.discarding.is_none();
+        if reports {
             self.session.end_body(id);
         }
         self.peer_ended(now, id);

@@ -4,7 +4,7 @@
 //! Invariant: the owner of a stream that found no room gets `SendReady` when there is some.
 
 use super::conn::Conn;
-use super::stream::Sends;
+use super::stream::H3Sends;
 use crate::http::{Event, Side, StreamId};
 
 impl Conn {
@@ -19,21 +19,21 @@ impl Conn {
 
     /// Follows what waits for the client; where there is room again, bodies go on.
     pub(super) fn account_for_waiting(&mut self) {
-        if self.session.account_for_waiting(self.asked_bytes) {
-            self.tell_room_again();
+        if self.session.account_for_waiting(self.queued_bytes) {
+            self.report_room_again();
         }
     }
 
     /// The connection has room for bodies again, which may have been asked for none. The streams
     /// behind the one that had a turn last are first.
     #[cold]
-    fn tell_room_again(&mut self) {
+    fn report_room_again(&mut self) {
         let last = self.session.send_account().last_turn();
         let mut ids = self.streams.ids();
         ids.sort_by_key(|id| (id.0 <= last, id.0));
         for stream in ids {
             let sends = self.streams.get(stream).map(|open| open.sends);
-            if sends == Some(Sends::Body) && self.send_room(stream) > 0 {
+            if sends == Some(H3Sends::Body) && self.send_room(stream) > 0 {
                 self.session.push_event(Event::SendReady { stream });
             }
         }
@@ -55,7 +55,7 @@ impl Conn {
         }
         if queue.is_full && queue.len() <= half {
             queue.is_full = false;
-            if open.sends == Sends::Body && !self.session.send_account().is_exhausted() {
+            if open.sends == H3Sends::Body && !self.session.send_account().is_exhausted() {
                 self.session.push_event(Event::SendReady { stream: id });
             }
         }

@@ -2,9 +2,9 @@
 //! leaves as one contiguous write; when the transport is busy, or much waits, bodies queue on their
 //! stream and go out in the order of RFC 9218.
 
-use super::Action;
+use super::TransportAction;
 use super::conn::{Conn, Timer};
-use super::stream::{Method, Sends, Stream};
+use super::stream::{H3Method, H3Sends, Stream};
 use crate::error::{Misuse, Violation};
 use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
@@ -40,7 +40,7 @@ impl Conn {
             return Err(Misuse::Invalid(Violation::ConnectMalformed));
         }
         self.check_size(head.section())?;
-        let mut stream = Stream::new(Method::of(head), Sends::Body, now);
+        let mut stream = Stream::new(H3Method::of(head), H3Sends::Body, now);
         stream.length_out = Expected::of_request(head);
         if end && stream.length_out.end().is_err() {
             return Err(Misuse::BodyLength);
@@ -50,7 +50,8 @@ impl Conn {
         let id = self.streams.open(stream);
         self.retry_blocked(now);
         self.timers.stop(Timer::Idle);
-        self.actions.push_back(Action::OpenBidi { stream: id });
+        self.actions
+            .push_back(TransportAction::OpenBidi { stream: id });
         self.section.clear();
         self.encoder.encode_request(id, head, &mut self.section);
         self.put_section(now, id, end);
@@ -106,7 +107,7 @@ impl Conn {
             return Err(Misuse::BodyLength);
         }
         open.length_out = length;
-        open.sends = Sends::Body;
+        open.sends = H3Sends::Body;
         if let Some(value) = head.get(Token::PRIORITY) {
             // RFC 9218 section 8. A PRIORITY_UPDATE that comes later wins over both.
             let asked = open.priority.unwrap_or_default();
@@ -171,10 +172,10 @@ impl Conn {
     ) -> Result<(), Misuse> {
         let open = self.live(stream)?;
         match open.sends {
-            Sends::Body => {}
+            H3Sends::Body => {}
             // RFC 9114 section 4.1: the server has what it needs.
-            Sends::Stopped => return Ok(()),
-            Sends::Head | Sends::Ended => return Err(Misuse::StreamNotOpen),
+            H3Sends::Stopped => return Ok(()),
+            H3Sends::Head | H3Sends::Ended => return Err(Misuse::StreamNotOpen),
         }
         let mut length = open.length_out;
         if length.receive(data.len() as u64).is_err() || end && length.end().is_err() {
@@ -182,7 +183,7 @@ impl Conn {
         }
         open.length_out = length;
         if end {
-            open.sends = Sends::Ended;
+            open.sends = H3Sends::Ended;
         }
         if data.is_empty() && !end {
             return Ok(());
@@ -209,10 +210,10 @@ impl Conn {
         self.check_size(trailers)?;
         let open = self.live(stream)?;
         match open.sends {
-            Sends::Body if open.length_out.end().is_err() => return Err(Misuse::BodyLength),
-            Sends::Body => {}
-            Sends::Stopped => return Ok(()),
-            Sends::Head | Sends::Ended => return Err(Misuse::StreamNotOpen),
+            H3Sends::Body if open.length_out.end().is_err() => return Err(Misuse::BodyLength),
+            H3Sends::Body => {}
+            H3Sends::Stopped => return Ok(()),
+            H3Sends::Head | H3Sends::Ended => return Err(Misuse::StreamNotOpen),
         }
         self.section.clear();
         self.encoder
@@ -248,7 +249,7 @@ impl Conn {
             return Err(Misuse::WrongSide);
         }
         match self.live(stream) {
-            Ok(open) if open.sends == Sends::Head && open.is_request => Ok(open),
+            Ok(open) if open.sends == H3Sends::Head && open.is_request => Ok(open),
             Ok(_) => Err(Misuse::StreamNotOpen),
             Err(misuse) => Err(misuse),
         }

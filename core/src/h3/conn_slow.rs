@@ -5,7 +5,7 @@
 //! read sooner.
 
 use super::conn::Conn;
-use super::request_stream::State;
+use super::request_stream::RequestState;
 use crate::credit::WINDOW_MAX;
 use crate::exchange::Framing;
 use crate::http::Side;
@@ -125,7 +125,7 @@ impl Conn {
     /// Whether a stream waits for its peer, and not for its reader.
     fn has_keen_reader(&self) -> bool {
         self.streams.iter().any(|(_, stream)| {
-            stream.state != State::Ended && stream.discarding.is_none() && !stream.is_behind
+            stream.state != RequestState::Ended && stream.discarding.is_none() && !stream.is_behind
         })
     }
 }

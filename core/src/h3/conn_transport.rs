@@ -1,9 +1,9 @@
 //! Input from the QUIC transport, sorted by stream.
 
-use super::Action;
+use super::TransportAction;
 use super::conn::{Conn, Timer};
-use super::stream::{Method, Sends, Stream};
-use super::stream_kind::Origin;
+use super::stream::{H3Method, H3Sends, Stream};
+use super::stream_kind::StreamOrigin;
 use crate::error::{Closed, H3Code, TransportEnd, Violation};
 use crate::exchange::Framing;
 use crate::http::{Side, StreamId};
@@ -20,7 +20,7 @@ impl Conn {
         ];
         for (timer, after) in start {
             let is_due = match timer {
-                Timer::Settings => !self.is_settled(),
+                Timer::Settings => !self.is_limit_known(),
                 Timer::Idle => self.streams.is_empty(),
                 _ => true,
             };
@@ -48,8 +48,8 @@ impl Conn {
         }
         let handled = self
             .opened(now, stream)
-            .and_then(|()| match Origin::of(stream.0) {
-                Origin::ClientBidi => self.read_request(now, stream, bytes, fin),
+            .and_then(|()| match StreamOrigin::of(stream.0) {
+                StreamOrigin::ClientBidi => self.read_request(now, stream, bytes, fin),
                 _ => self.read_uni(now, stream, bytes, fin),
             });
         if let Err(violation) = handled {
@@ -77,8 +77,8 @@ impl Conn {
         }
         let handled = self
             .opened(now, stream)
-            .and_then(|()| match Origin::of(stream.0) {
-                Origin::ClientBidi => self.take_reset(now, stream, code),
+            .and_then(|()| match StreamOrigin::of(stream.0) {
+                StreamOrigin::ClientBidi => self.take_reset(now, stream, code),
                 _ => self.uni_ended(stream),
             });
         if let Err(violation) = handled {
@@ -92,8 +92,8 @@ impl Conn {
         if self.closed {
             return;
         }
-        let handled = match Origin::of(stream.0) {
-            Origin::ClientBidi => self
+        let handled = match StreamOrigin::of(stream.0) {
+            StreamOrigin::ClientBidi => self
                 .opened(now, stream)
                 .and_then(|()| self.take_stop(now, stream, code)),
             // RFC 9114 section 6.2.1: a peer must not ask that of a critical stream.
@@ -109,7 +109,7 @@ impl Conn {
     /// The peer acknowledged everything up to our `fin` on this stream. Once per stream, and not
     /// for one that was reset or stopped.
     pub fn handle_finished(&mut self, now: Instant, stream: StreamId) {
-        if Origin::of(stream.0) == Origin::ClientBidi {
+        if StreamOrigin::of(stream.0) == StreamOrigin::ClientBidi {
             self.acknowledged(now);
         }
     }
@@ -118,8 +118,8 @@ impl Conn {
     /// MAX_STREAMS counts): never falls. 0 before the first call.
     pub fn handle_streams_available(&mut self, now: Instant, limit: u64) {
         let _ = now;
-        let more = limit.saturating_sub(self.streams_told);
-        self.streams_told += more;
+        let more = limit.saturating_sub(self.reported_streams);
+        self.reported_streams += more;
         // A count beyond u32 has no effect: our own ceiling is far below.
         let more = u32::try_from(more).unwrap_or(u32::MAX);
         let room = crate::credit::WINDOW_MAX.saturating_sub(self.stream_quota.available());
@@ -130,7 +130,8 @@ impl Conn {
     /// Server: the peer waits for stream credit (STREAMS_BLOCKED), if the transport reports it.
     pub fn handle_streams_blocked(&mut self, now: Instant) {
         if let Some(limit) = self.stream_credit.blocked(now) {
-            self.actions.push_back(Action::GrantStreams { limit });
+            self.actions
+                .push_back(TransportAction::GrantStreams { limit });
         }
     }
 
@@ -158,14 +159,14 @@ impl Conn {
         };
         self.close(now, closed);
         self.actions.clear();
-        self.asked_bytes = 0;
+        self.queued_bytes = 0;
     }
 
     /// Bytes of this stream that the machine takes now. At 0 leave the rest in the transport until
-    /// [`Action::Read`]. Large for streams that never push back.
+    /// [`TransportAction::Read`]. Large for streams that never push back.
     pub fn read_room(&self, stream: StreamId) -> usize {
         match self.streams.get(stream) {
-            Some(stream) if stream.held.is_some() || stream.is_full => 0,
+            Some(stream) if stream.blocked_input.is_some() || stream.is_full => 0,
             Some(stream) if stream.discarding.is_none() => {
                 let ahead = stream.ahead(self.read_window());
                 ahead.saturating_sub(stream.unread) as usize
@@ -182,21 +183,23 @@ impl Conn {
 
     /// Opens what the peer has opened up to `stream`.
     fn opened(&mut self, now: Instant, stream: StreamId) -> Result<(), Violation> {
-        match (Origin::of(stream.0), self.session.side()) {
-            (Origin::ClientBidi, Side::Server) => {
+        match (StreamOrigin::of(stream.0), self.session.side()) {
+            (StreamOrigin::ClientBidi, Side::Server) => {
                 while self.streams.next_id() <= stream {
                     self.accept(now)?;
                 }
                 Ok(())
             }
-            (Origin::ClientBidi, Side::Client) => Ok(()),
+            (StreamOrigin::ClientBidi, Side::Client) => Ok(()),
             // RFC 9114 section 6.1: without an extension there is none.
-            (Origin::ServerBidi, _) => Err(Violation::StreamTypeForbidden),
-            (Origin::ClientUni, Side::Server) | (Origin::ServerUni, Side::Client) => {
+            (StreamOrigin::ServerBidi, _) => Err(Violation::StreamTypeForbidden),
+            (StreamOrigin::ClientUni, Side::Server) | (StreamOrigin::ServerUni, Side::Client) => {
                 self.accept_uni(stream)
             }
             // Our own: nothing comes on them.
-            (Origin::ClientUni, Side::Client) | (Origin::ServerUni, Side::Server) => Ok(()),
+            (StreamOrigin::ClientUni, Side::Client) | (StreamOrigin::ServerUni, Side::Server) => {
+                Ok(())
+            }
         }
     }
 
@@ -210,7 +213,7 @@ impl Conn {
             self.reject(stream);
             return Ok(());
         }
-        let mut stream = Stream::new(Method::Other, Sends::Head, now);
+        let mut stream = Stream::new(H3Method::Other, H3Sends::Head, now);
         stream.priority = self.priorities_pending.remove(&self.streams.next_id().0);
         self.streams.open(stream);
         self.timers.stop(Timer::Idle);
@@ -222,8 +225,10 @@ impl Conn {
     pub(super) fn reject(&mut self, stream: StreamId) {
         let code = H3Code::REQUEST_REJECTED;
         self.session.totals_mut().refused += 1;
-        self.actions.push_back(Action::StopSending { stream, code });
-        self.actions.push_back(Action::Reset { stream, code });
+        self.actions
+            .push_back(TransportAction::StopSending { stream, code });
+        self.actions
+            .push_back(TransportAction::Reset { stream, code });
         self.decoder.cancel(stream);
         self.stream_credit.closed();
     }

@@ -3,9 +3,9 @@
 
 use super::conn::{Conn, Timer};
 use super::control_stream::{self, ControlFrame};
-use super::frame::{FrameReader, Kind, Piece, kind, put_frame};
-use super::stream_kind::{self, Origin};
-use super::{Action, UniKind, settings};
+use super::frame::{FrameKind, FrameReader, Piece, kind, put_frame};
+use super::stream_kind::{self, StreamOrigin};
+use super::{TransportAction, UniKind, settings};
 use crate::error::{H3Code, Violation};
 use crate::exchange::Framing;
 use crate::http::priority::Priority;
@@ -140,7 +140,8 @@ impl Conn {
                     self.next_uni += 4;
                     ours.id = Some(stream);
                     let kind = ours.kind;
-                    self.actions.push_back(Action::OpenUni { stream, kind });
+                    self.actions
+                        .push_back(TransportAction::OpenUni { stream, kind });
                     let mut whole = Vec::with_capacity(1 + bytes.len());
                     varint::put(kind.wire(), &mut whole);
                     whole.extend_from_slice(&bytes);
@@ -176,8 +177,8 @@ impl Conn {
 
     /// The peer opened unidirectional streams up to this one.
     pub(super) fn accept_uni(&mut self, stream: StreamId) -> Result<(), Violation> {
-        let first = match Origin::of(stream.0) {
-            Origin::ClientUni => 2,
+        let first = match StreamOrigin::of(stream.0) {
+            StreamOrigin::ClientUni => 2,
             _ => 3,
         };
         while self.seen.count * 4 + first <= stream.0 {
@@ -262,7 +263,8 @@ impl Conn {
         let Some(kind) = stream_kind::admit(wire, self.session.side())? else {
             let stream = self.theirs.swap_remove(index).id;
             let code = H3Code::STREAM_CREATION_ERROR;
-            self.actions.push_back(Action::StopSending { stream, code });
+            self.actions
+                .push_back(TransportAction::StopSending { stream, code });
             self.glitch(now, UNKNOWN_STREAM_POINTS)?;
             return Ok(None);
         };
@@ -283,15 +285,15 @@ impl Conn {
         while let Some(piece) = self.theirs[index].reader.next(&mut input) {
             match piece {
                 Piece::Header { kind, len } => {
-                    control_stream::admit(kind, self.session.side(), self.is_settled())?;
-                    if kind == Kind::Unknown {
+                    control_stream::admit(kind, self.session.side(), self.is_limit_known())?;
+                    if kind == FrameKind::Unknown {
                         self.glitch(now, IDLE_FRAME_POINTS)?;
                     } else if len > CONTROL_FRAME_BYTES_MAX as u64 {
                         return Err(Violation::ControlFrameTooLarge);
                     }
                 }
                 Piece::Payload {
-                    kind: Kind::Unknown,
+                    kind: FrameKind::Unknown,
                     ..
                 } => {}
                 Piece::Payload {
@@ -367,7 +369,7 @@ impl Conn {
             Side::Server,
             "admitted by control_stream"
         );
-        if Origin::of(stream.0) != Origin::ClientBidi || !self.may_open(stream) {
+        if StreamOrigin::of(stream.0) != StreamOrigin::ClientBidi || !self.may_open(stream) {
             return Err(Violation::StreamIdInvalid);
         }
         if stream >= self.streams.next_id() {

@@ -5,11 +5,11 @@
 //! write that came back is the first of what its stream sends next; the end rides on the last
 //! write, where it was known in time.
 
-use super::Action;
+use super::TransportAction;
 use super::conn::Conn;
 use super::frame::{kind, put_header};
-use super::stream::{SendQueue, Sends};
-use super::stream_kind::Origin;
+use super::stream::{H3SendQueue, H3Sends};
+use super::stream_kind::StreamOrigin;
 use crate::exchange::Framing;
 use crate::http::StreamId;
 use crate::http::priority::Priority;
@@ -24,24 +24,24 @@ const BY_REFERENCE_BYTES_MIN: usize = 4 * 1024;
 /// One write of a body: what a more urgent stream may have to wait behind.
 const TURN_BYTES: usize = 64 * 1024;
 /// So much may wait in actions before bodies queue on their streams.
-const ASKED_BYTES_MAX: usize = 64 * 1024;
+const QUEUED_BYTES_MAX: usize = 64 * 1024;
 
 impl Conn {
     /// The next order to the transport. Ask until there is none, after every input, command or
     /// batch of them.
-    pub fn poll_transport(&mut self, now: Instant) -> Option<Action> {
+    pub fn poll_transport(&mut self, now: Instant) -> Option<TransportAction> {
         if let Some((stream, fin)) = self.given.take() {
             self.taken(now, stream, fin);
         }
         loop {
             if let Some(action) = self.actions.pop_front() {
-                if let Action::Write {
+                if let TransportAction::Write {
                     stream,
                     pieces,
                     fin,
                 } = &action
                 {
-                    self.asked_bytes -= pieces[0].len() + pieces[1].len();
+                    self.queued_bytes -= pieces[0].len() + pieces[1].len();
                     self.given = Some((*stream, *fin));
                 }
                 return Some(action);
@@ -61,7 +61,7 @@ impl Conn {
         }
     }
 
-    /// The transport did not take the whole [`Action::Write`] that it was just given: `rest` is
+    /// The transport did not take the whole [`TransportAction::Write`] that it was just given: `rest` is
     /// what is left of its pieces, `fin` as it was. Call it before the next `poll_transport`.
     pub fn handle_stream_blocked(
         &mut self,
@@ -74,7 +74,7 @@ impl Conn {
         self.close_slab(false);
         let mut pieces = Vec::from(rest);
         let fin = self.take_back(stream, &mut pieces) || fin;
-        if Origin::of(stream.0) != Origin::ClientBidi {
+        if StreamOrigin::of(stream.0) != StreamOrigin::ClientBidi {
             return self.uni_blocked(stream, &pieces);
         }
         let max = self.queue_max();
@@ -84,7 +84,7 @@ impl Conn {
         };
         let queue = open
             .queue
-            .get_or_insert_with(|| self.spare_queues.pop().unwrap_or_default());
+            .get_or_insert_with(|| self.free_queues.pop().unwrap_or_default());
         let before = queue.len();
         if before == 0 && !queue.has_turn {
             queue.has_turn = self.session.send_account_mut().begin_turn(stream.0);
@@ -102,7 +102,7 @@ impl Conn {
         queue.is_full |= queue.len() >= max;
         open.blocked = true;
         if fin {
-            open.end_asked = false;
+            open.end_queued = false;
         }
         self.session.schedule_mut().remove(key);
         self.watch_streams(now, self.session.config().timeouts.stream_stall);
@@ -115,7 +115,7 @@ impl Conn {
         let mut fin = false;
         let mut bytes = 0;
         self.actions.retain_mut(|action| match action {
-            Action::Write {
+            TransportAction::Write {
                 stream: of,
                 pieces: more,
                 fin: ends,
@@ -127,14 +127,14 @@ impl Conn {
             }
             _ => true,
         });
-        self.asked_bytes -= bytes;
+        self.queued_bytes -= bytes;
         fin
     }
 
     /// The transport takes more on this stream.
     pub fn handle_stream_room(&mut self, now: Instant, stream: StreamId) {
         let _ = now;
-        if Origin::of(stream.0) != Origin::ClientBidi {
+        if StreamOrigin::of(stream.0) != StreamOrigin::ClientBidi {
             return self.uni_room(stream);
         }
         if let Some(open) = self.streams.get_mut(stream) {
@@ -146,10 +146,10 @@ impl Conn {
     /// Asks for a write.
     pub(super) fn ask_write(&mut self, stream: StreamId, pieces: [Bytes; 2], fin: bool) {
         let len = pieces[0].len() + pieces[1].len();
-        self.asked_bytes += len;
+        self.queued_bytes += len;
         self.carried_out += len as u64;
         self.frame_counts.writes += 1;
-        self.actions.push_back(Action::Write {
+        self.actions.push_back(TransportAction::Write {
             stream,
             pieces,
             fin,
@@ -163,7 +163,7 @@ impl Conn {
         if let Some(open) = self.streams.get_mut(id)
             && end
         {
-            open.sends = Sends::Ended;
+            open.sends = H3Sends::Ended;
         }
         let is_direct = self.is_direct(id);
         if !is_direct {
@@ -188,7 +188,7 @@ impl Conn {
 
     /// Whether a body of `len` bytes goes out at once with its head, by copy.
     pub(super) fn takes_whole(&self, len: usize) -> bool {
-        let waits = self.asked_bytes + self.slab.len() >= ASKED_BYTES_MAX;
+        let waits = self.queued_bytes + self.slab.len() >= QUEUED_BYTES_MAX;
         (1..BY_REFERENCE_BYTES_MIN).contains(&len) && self.session.schedule().is_empty() && !waits
     }
 
@@ -208,15 +208,15 @@ impl Conn {
         let bytes = self.slab.split().freeze();
         self.ask_write(id, [bytes, Bytes::new()], true);
         if let Some(open) = self.streams.get_mut(id) {
-            open.sends = Sends::Ended;
-            open.end_asked = true;
+            open.sends = H3Sends::Ended;
+            open.end_queued = true;
         }
         self.answer_ended(now, id);
     }
 
     /// DATA with these bytes, now or when it is their turn.
     pub(super) fn put_body(&mut self, now: Instant, id: StreamId, data: Bytes, end: bool) {
-        let waits = self.asked_bytes + self.slab.len() >= ASKED_BYTES_MAX;
+        let waits = self.queued_bytes + self.slab.len() >= QUEUED_BYTES_MAX;
         let now_or_never = self.session.schedule().is_empty() && !waits && data.len() <= TURN_BYTES;
         if !self.is_direct(id) || !now_or_never && !data.is_empty() {
             if self.open == Some(id) {
@@ -232,7 +232,7 @@ impl Conn {
             if !is_small {
                 let framed = self.slab.split().freeze();
                 self.open = None;
-                self.note_end_asked(id, end);
+                self.note_end_queued(id, end);
                 return self.ask_write(id, [framed, data], end);
             }
             self.slab.extend_from_slice(&data);
@@ -251,7 +251,7 @@ impl Conn {
         };
         let queue = open
             .queue
-            .get_or_insert_with(|| self.spare_queues.pop().unwrap_or_default());
+            .get_or_insert_with(|| self.free_queues.pop().unwrap_or_default());
         self.session.note_queued(bytes.len());
         if queue.is_empty() && !queue.has_turn {
             queue.has_turn = self.session.send_account_mut().begin_turn(id.0);
@@ -287,28 +287,28 @@ impl Conn {
     pub(super) fn close_slab(&mut self, fin: bool) {
         if let Some(id) = self.open.take() {
             let bytes = self.slab.split().freeze();
-            self.note_end_asked(id, fin);
+            self.note_end_queued(id, fin);
             self.ask_write(id, [bytes, Bytes::new()], fin);
         }
     }
 
-    fn note_end_asked(&mut self, id: StreamId, fin: bool) {
+    fn note_end_queued(&mut self, id: StreamId, fin: bool) {
         if let Some(open) = self.streams.get_mut(id)
             && fin
         {
-            open.end_asked = true;
+            open.end_queued = true;
         }
     }
 
     /// The encoder's instructions go out before the section that needs them.
     fn flush_encoder(&mut self, now: Instant) {
-        if self.encoder_has_news() {
+        if self.encoder_has_output() {
             self.close_slab(false);
             self.flush_ours(now);
         }
     }
 
-    fn encoder_has_news(&mut self) -> bool {
+    fn encoder_has_output(&mut self) -> bool {
         let waiting = &mut self.ours[super::UniKind::QpackEncoder as usize].waiting;
         self.encoder.encoder_stream_bytes(waiting);
         !waiting.is_empty()
@@ -345,8 +345,8 @@ impl Conn {
                 .note_sent((self.slab.len() + large.len()) as u64);
         }
         let is_empty = open.queue.as_ref().is_none_or(|queue| queue.is_empty());
-        let fin = is_empty && open.sends == Sends::Ended;
-        open.end_asked |= fin;
+        let fin = is_empty && open.sends == H3Sends::Ended;
+        open.end_queued |= fin;
         self.session.note_data_sent(frames, body_bytes);
         let framed = self.slab.split().freeze();
         self.ask_write(id, [framed, large], fin);
@@ -375,13 +375,13 @@ impl Conn {
         let Some(open) = self.streams.get(id).filter(|open| !open.is_sent) else {
             return;
         };
-        if open.sends == Sends::Head && !open.is_request {
+        if open.sends == H3Sends::Head && !open.is_request {
             return;
         }
         if let Some(priority) = open.priority {
             let order = order_of(priority, id);
             self.actions
-                .push_back(Action::SetPriority { stream: id, order });
+                .push_back(TransportAction::SetPriority { stream: id, order });
         }
     }
 
@@ -396,7 +396,7 @@ const FRAME_HEADER_ROOM: usize = 16;
 
 /// Moves the next pieces of a queue into `slab`, a large one into `large`. How many body bytes;
 /// `None`: nothing is left.
-fn next_pieces(queue: &mut SendQueue, slab: &mut BytesMut, large: &mut Bytes) -> Option<usize> {
+fn next_pieces(queue: &mut H3SendQueue, slab: &mut BytesMut, large: &mut Bytes) -> Option<usize> {
     let front = queue.pieces.front()?;
     let len = front.bytes.len();
     if front.framed {
@@ -430,10 +430,10 @@ fn next_pieces(queue: &mut SendQueue, slab: &mut BytesMut, large: &mut Bytes) ->
 /// requests, then the incremental ones in turn.
 fn order_of(priority: Priority, id: StreamId) -> i32 {
     const STEP: i32 = 1 << 27;
-    const PLACES: u64 = 1 << 26;
+    const POSITIONS: u64 = 1 << 26;
     let base = (3 - i32::from(priority.urgency)) * STEP;
     match priority.incremental {
         true => base,
-        false => base + (PLACES - id.0 / 4 % PLACES) as i32,
+        false => base + (POSITIONS - id.0 / 4 % POSITIONS) as i32,
     }
 }

@@ -1,7 +1,7 @@
 //! The frames of a control stream (RFC 9114 sections 6.2.1 and 7.2): which are allowed, and their
 //! effect.
 
-use super::frame::Kind;
+use super::frame::FrameKind;
 use super::settings::Settings;
 use crate::error::Violation;
 use crate::http::Side;
@@ -36,25 +36,30 @@ pub enum ControlFrame<'a> {
 /// # Errors
 /// [`Violation::SettingsMissing`] for any frame before SETTINGS; [`Violation::FrameUnexpected`] for
 /// a second SETTINGS and for a type that does not belong there.
-pub fn admit(kind: Kind, side: Side, settled: bool) -> Result<(), Violation> {
+pub fn admit(kind: FrameKind, side: Side, settled: bool) -> Result<(), Violation> {
     match (kind, settled) {
         // RFC 9114 section 6.2.1.
-        (Kind::Settings, false) => Ok(()),
+        (FrameKind::Settings, false) => Ok(()),
         (_, false) => Err(Violation::SettingsMissing),
         // RFC 9114 section 7.2.4: once.
-        (Kind::Settings, true) => Err(Violation::FrameUnexpected),
+        (FrameKind::Settings, true) => Err(Violation::FrameUnexpected),
         // RFC 9114 sections 7.2.1, 7.2.2, 7.2.5 and 7.2.8.
-        (Kind::Data | Kind::Headers | Kind::PushPromise | Kind::ReservedHttp2, true) => {
-            Err(Violation::FrameUnexpected)
-        }
+        (
+            FrameKind::Data
+            | FrameKind::Headers
+            | FrameKind::PushPromise
+            | FrameKind::ReservedHttp2,
+            true,
+        ) => Err(Violation::FrameUnexpected),
         // RFC 9114 section 7.2.7 and RFC 9218 section 7.2: a client sends them.
-        (Kind::MaxPushId | Kind::PriorityUpdateRequest | Kind::PriorityUpdatePush, true) => {
-            match side {
-                Side::Server => Ok(()),
-                Side::Client => Err(Violation::FrameUnexpected),
-            }
-        }
-        (Kind::CancelPush | Kind::Goaway | Kind::Unknown, true) => Ok(()),
+        (
+            FrameKind::MaxPushId | FrameKind::PriorityUpdateRequest | FrameKind::PriorityUpdatePush,
+            true,
+        ) => match side {
+            Side::Server => Ok(()),
+            Side::Client => Err(Violation::FrameUnexpected),
+        },
+        (FrameKind::CancelPush | FrameKind::Goaway | FrameKind::Unknown, true) => Ok(()),
     }
 }
 
@@ -64,25 +69,26 @@ impl<'a> ControlFrame<'a> {
     /// # Errors
     /// [`Violation::FrameMalformed`] for a payload of the wrong form; [`Violation::PushIdInvalid`]
     /// for any push; the errors of [`Settings::parse`].
-    pub fn parse(kind: Kind, payload: &'a [u8]) -> Result<Self, Violation> {
+    pub fn parse(kind: FrameKind, payload: &'a [u8]) -> Result<Self, Violation> {
         match kind {
-            Kind::Settings => Settings::parse(payload).map(Self::Settings),
-            Kind::Goaway => only(payload).map(Self::Goaway),
-            Kind::MaxPushId => only(payload).map(Self::MaxPushId),
+            FrameKind::Settings => Settings::parse(payload).map(Self::Settings),
+            FrameKind::Goaway => only(payload).map(Self::Goaway),
+            FrameKind::MaxPushId => only(payload).map(Self::MaxPushId),
             // RFC 9114 section 7.2.3: a server that never promised a push has none to cancel, and
             // a client that never offered an id has none either.
-            Kind::CancelPush => only(payload).and(Err(Violation::PushIdInvalid)),
-            Kind::PriorityUpdateRequest => {
+            FrameKind::CancelPush => only(payload).and(Err(Violation::PushIdInvalid)),
+            FrameKind::PriorityUpdateRequest => {
                 let (stream, at) = varint::take(payload).ok_or(Violation::FrameMalformed)?;
                 let value = &payload[at..];
                 Ok(Self::PriorityUpdate { stream, value })
             }
             // RFC 9218 section 7.2: a push that was never promised.
-            Kind::PriorityUpdatePush => Err(Violation::PushIdInvalid),
-            Kind::Data | Kind::Headers | Kind::PushPromise | Kind::ReservedHttp2 => {
-                Err(Violation::FrameUnexpected)
-            }
-            Kind::Unknown => Ok(Self::Unknown),
+            FrameKind::PriorityUpdatePush => Err(Violation::PushIdInvalid),
+            FrameKind::Data
+            | FrameKind::Headers
+            | FrameKind::PushPromise
+            | FrameKind::ReservedHttp2 => Err(Violation::FrameUnexpected),
+            FrameKind::Unknown => Ok(Self::Unknown),
         }
     }
 }

@@ -1,16 +1,16 @@
 use super::{ControlFrame, admit};
 use crate::error::Violation;
-use crate::h3::frame::Kind;
+use crate::h3::frame::FrameKind;
 use crate::http::Side;
 
 #[test]
 fn nothing_comes_before_settings() {
     for kind in [
-        Kind::Goaway,
-        Kind::Unknown,
-        Kind::Data,
-        Kind::ReservedHttp2,
-        Kind::MaxPushId,
+        FrameKind::Goaway,
+        FrameKind::Unknown,
+        FrameKind::Data,
+        FrameKind::ReservedHttp2,
+        FrameKind::MaxPushId,
     ] {
         assert_eq!(
             admit(kind, Side::Server, false),
@@ -18,17 +18,17 @@ fn nothing_comes_before_settings() {
             "{kind:?}"
         );
     }
-    assert_eq!(admit(Kind::Settings, Side::Server, false), Ok(()));
+    assert_eq!(admit(FrameKind::Settings, Side::Server, false), Ok(()));
 }
 
 #[test]
 fn frames_of_request_streams_and_second_settings_are_unexpected() {
     for kind in [
-        Kind::Settings,
-        Kind::Data,
-        Kind::Headers,
-        Kind::PushPromise,
-        Kind::ReservedHttp2,
+        FrameKind::Settings,
+        FrameKind::Data,
+        FrameKind::Headers,
+        FrameKind::PushPromise,
+        FrameKind::ReservedHttp2,
     ] {
         for side in [Side::Server, Side::Client] {
             assert_eq!(
@@ -43,9 +43,9 @@ fn frames_of_request_streams_and_second_settings_are_unexpected() {
 #[test]
 fn a_client_does_not_take_what_clients_send() {
     for kind in [
-        Kind::MaxPushId,
-        Kind::PriorityUpdateRequest,
-        Kind::PriorityUpdatePush,
+        FrameKind::MaxPushId,
+        FrameKind::PriorityUpdateRequest,
+        FrameKind::PriorityUpdatePush,
     ] {
         assert_eq!(admit(kind, Side::Server, true), Ok(()));
         assert_eq!(
@@ -57,7 +57,11 @@ fn a_client_does_not_take_what_clients_send() {
 
 #[test]
 fn a_payload_has_all_of_its_fields_and_nothing_more() {
-    for kind in [Kind::Goaway, Kind::MaxPushId, Kind::CancelPush] {
+    for kind in [
+        FrameKind::Goaway,
+        FrameKind::MaxPushId,
+        FrameKind::CancelPush,
+    ] {
         for payload in [&b""[..], b"\x40", b"\x00\x00"] {
             assert_eq!(
                 ControlFrame::parse(kind, payload),
@@ -67,7 +71,7 @@ fn a_payload_has_all_of_its_fields_and_nothing_more() {
         }
     }
     assert_eq!(
-        ControlFrame::parse(Kind::PriorityUpdateRequest, b""),
+        ControlFrame::parse(FrameKind::PriorityUpdateRequest, b""),
         Err(Violation::FrameMalformed)
     );
 }
@@ -75,7 +79,7 @@ fn a_payload_has_all_of_its_fields_and_nothing_more() {
 #[test]
 fn a_priority_update_names_its_stream() {
     assert_eq!(
-        ControlFrame::parse(Kind::PriorityUpdateRequest, b"\x04u=1"),
+        ControlFrame::parse(FrameKind::PriorityUpdateRequest, b"\x04u=1"),
         Ok(ControlFrame::PriorityUpdate {
             stream: 4,
             value: b"u=1"
@@ -86,11 +90,11 @@ fn a_priority_update_names_its_stream() {
 #[test]
 fn pushes_do_not_exist() {
     assert_eq!(
-        ControlFrame::parse(Kind::CancelPush, b"\x00"),
+        ControlFrame::parse(FrameKind::CancelPush, b"\x00"),
         Err(Violation::PushIdInvalid)
     );
     assert_eq!(
-        ControlFrame::parse(Kind::PriorityUpdatePush, b"\x00u=1"),
+        ControlFrame::parse(FrameKind::PriorityUpdatePush, b"\x00u=1"),
         Err(Violation::PushIdInvalid)
     );
 }

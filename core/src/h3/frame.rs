@@ -23,7 +23,7 @@ pub mod kind {
 /// The type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are those of RFC 9114 section 7.2")]
-pub enum Kind {
+pub enum FrameKind {
     Data,
     Headers,
     CancelPush,
@@ -39,7 +39,7 @@ pub enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl FrameKind {
     /// The kind of a type on the wire.
     pub fn of(wire: u64) -> Self {
         match wire {
@@ -65,14 +65,14 @@ pub enum Piece<'a> {
     /// A frame begins.
     Header {
         /// Its kind.
-        kind: Kind,
+        kind: FrameKind,
         /// Payload bytes to come.
         len: u64,
     },
     /// The next bytes of its payload. Every frame has a last piece, maybe empty.
     Payload {
         /// The kind of the frame.
-        kind: Kind,
+        kind: FrameKind,
         /// Its bytes.
         bytes: &'a [u8],
         /// The frame is complete.
@@ -84,7 +84,7 @@ pub enum Piece<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FrameReader {
     header: TypeLength,
-    kind: Option<Kind>,
+    kind: Option<FrameKind>,
     left: u64,
 }
 
@@ -93,7 +93,7 @@ impl FrameReader {
     pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Option<Piece<'a>> {
         let Some(kind) = self.kind else {
             let (kind, len) = self.header.next(input)?;
-            let kind = Kind::of(kind);
+            let kind = FrameKind::of(kind);
             self.kind = Some(kind);
             self.left = len;
             return Some(Piece::Header { kind, len });

@@ -1,10 +1,10 @@
-use super::{FrameReader, Kind, Piece, kind, put_frame, put_header};
+use super::{FrameKind, FrameReader, Piece, kind, put_frame, put_header};
 use bytes::BytesMut;
 
 /// Everything the reader says about `bytes` given in pieces of `size`, payloads joined.
-fn frames(bytes: &[u8], size: usize) -> Vec<(Kind, u64, Vec<u8>)> {
+fn frames(bytes: &[u8], size: usize) -> Vec<(FrameKind, u64, Vec<u8>)> {
     let mut reader = FrameReader::default();
-    let mut found: Vec<(Kind, u64, Vec<u8>)> = Vec::new();
+    let mut found: Vec<(FrameKind, u64, Vec<u8>)> = Vec::new();
     for mut input in bytes.chunks(size) {
         while let Some(piece) = reader.next(&mut input) {
             match piece {
@@ -37,8 +37,8 @@ fn frames_come_out_alike_at_every_split() {
     put_frame(0x21, b"", &mut bytes);
     let whole = frames(&bytes, bytes.len());
     assert_eq!(whole.len(), 5);
-    assert_eq!(whole[2], (Kind::Data, 300, vec![7; 300]));
-    assert_eq!(whole[4], (Kind::Unknown, 0, Vec::new()));
+    assert_eq!(whole[2], (FrameKind::Data, 300, vec![7; 300]));
+    assert_eq!(whole[4], (FrameKind::Unknown, 0, Vec::new()));
     for size in 1..bytes.len() {
         assert_eq!(frames(&bytes, size), whole, "in pieces of {size}");
     }
@@ -52,7 +52,7 @@ fn a_header_in_the_longest_form_is_read() {
     for size in 1..=bytes.len() {
         assert_eq!(
             frames(&bytes, size),
-            [(Kind::Headers, 2, b"hi".to_vec())],
+            [(FrameKind::Headers, 2, b"hi".to_vec())],
             "in pieces of {size}"
         );
     }
@@ -61,9 +61,9 @@ fn a_header_in_the_longest_form_is_read() {
 #[test]
 fn the_types_of_http2_are_reserved() {
     for wire in [0x2, 0x6, 0x8, 0x9] {
-        assert_eq!(Kind::of(wire), Kind::ReservedHttp2);
+        assert_eq!(FrameKind::of(wire), FrameKind::ReservedHttp2);
     }
-    assert_eq!(Kind::of(0x21), Kind::Unknown);
+    assert_eq!(FrameKind::of(0x21), FrameKind::Unknown);
 }
 
 #[test]
@@ -75,12 +75,12 @@ fn a_header_says_its_kind_and_length_however_long_its_integers_are() {
             let kind_bytes = if wire < 64 { 1 } else { 4 };
             assert_eq!(out.len(), kind_bytes + bytes);
             let mut input = &out[..];
-            let said = FrameReader::default().next(&mut input);
+            let sent = FrameReader::default().next(&mut input);
             let expected = Piece::Header {
-                kind: Kind::of(wire),
+                kind: FrameKind::of(wire),
                 len: len as u64,
             };
-            assert_eq!(said, Some(expected));
+            assert_eq!(sent, Some(expected));
         }
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! Frames of unknown types may stand anywhere and are not passed in.
 
-use super::frame::Kind;
+use super::frame::FrameKind;
 use crate::error::Violation;
 use crate::http::Side;
 
@@ -20,7 +20,7 @@ mod request_stream_test;
 
 /// How much of the peer's message has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
+pub enum RequestState {
     /// The final head is due.
     Head,
     /// Body, trailers or the end.
@@ -36,7 +36,7 @@ pub enum State {
 /// A frame or the end of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names say it")]
-pub enum Input {
+pub enum RequestInput {
     Headers,
     Data,
     Fin,
@@ -60,19 +60,24 @@ pub enum Takes {
 /// # Errors
 /// [`Violation::FrameUnexpected`] for a frame out of order; [`Violation::RequestIncomplete`] and
 /// [`Violation::ResponseIncomplete`] for an end before the head.
-pub fn step(state: State, input: Input, side: Side) -> Result<Takes, Violation> {
+pub fn step(state: RequestState, input: RequestInput, side: Side) -> Result<Takes, Violation> {
     match (state, input) {
-        (State::Head, Input::Headers) => Ok(Takes::Head),
-        (State::Body, Input::Headers) => Ok(Takes::Trailers),
-        (State::Body | State::Tunnel, Input::Data) => Ok(Takes::Body),
-        (State::Body | State::Tunnel | State::Trailers, Input::Fin) => Ok(Takes::End),
-        (State::Head, Input::Fin) => Err(match side {
+        (RequestState::Head, RequestInput::Headers) => Ok(Takes::Head),
+        (RequestState::Body, RequestInput::Headers) => Ok(Takes::Trailers),
+        (RequestState::Body | RequestState::Tunnel, RequestInput::Data) => Ok(Takes::Body),
+        (RequestState::Body | RequestState::Tunnel | RequestState::Trailers, RequestInput::Fin) => {
+            Ok(Takes::End)
+        }
+        (RequestState::Head, RequestInput::Fin) => Err(match side {
             Side::Server => Violation::RequestIncomplete,
             Side::Client => Violation::ResponseIncomplete,
         }),
-        (State::Head | State::Trailers | State::Ended, Input::Data)
-        | (State::Tunnel | State::Trailers | State::Ended, Input::Headers)
-        | (State::Ended, Input::Fin) => Err(Violation::FrameUnexpected),
+        (RequestState::Head | RequestState::Trailers | RequestState::Ended, RequestInput::Data)
+        | (
+            RequestState::Tunnel | RequestState::Trailers | RequestState::Ended,
+            RequestInput::Headers,
+        )
+        | (RequestState::Ended, RequestInput::Fin) => Err(Violation::FrameUnexpected),
     }
 }
 
@@ -82,19 +87,19 @@ pub fn step(state: State, input: Input, side: Side) -> Result<Takes, Violation> 
 /// # Errors
 /// [`Violation::PushIdInvalid`] for PUSH_PROMISE on a client, [`Violation::FrameUnexpected`] for
 /// the others.
-pub fn input_of(kind: Kind, side: Side) -> Result<Option<Input>, Violation> {
+pub fn input_of(kind: FrameKind, side: Side) -> Result<Option<RequestInput>, Violation> {
     match kind {
-        Kind::Data => Ok(Some(Input::Data)),
-        Kind::Headers => Ok(Some(Input::Headers)),
-        Kind::PushPromise if side == Side::Client => Err(Violation::PushIdInvalid),
-        Kind::PushPromise
-        | Kind::CancelPush
-        | Kind::Settings
-        | Kind::Goaway
-        | Kind::MaxPushId
-        | Kind::PriorityUpdateRequest
-        | Kind::PriorityUpdatePush
-        | Kind::ReservedHttp2 => Err(Violation::FrameUnexpected),
-        Kind::Unknown => Ok(None),
+        FrameKind::Data => Ok(Some(RequestInput::Data)),
+        FrameKind::Headers => Ok(Some(RequestInput::Headers)),
+        FrameKind::PushPromise if side == Side::Client => Err(Violation::PushIdInvalid),
+        FrameKind::PushPromise
+        | FrameKind::CancelPush
+        | FrameKind::Settings
+        | FrameKind::Goaway
+        | FrameKind::MaxPushId
+        | FrameKind::PriorityUpdateRequest
+        | FrameKind::PriorityUpdatePush
+        | FrameKind::ReservedHttp2 => Err(Violation::FrameUnexpected),
+        FrameKind::Unknown => Ok(None),
     }
 }

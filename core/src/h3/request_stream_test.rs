@@ -1,12 +1,12 @@
-use super::{Input, State, Takes, input_of, step};
+use super::{RequestInput, RequestState, Takes, input_of, step};
 use crate::error::Violation;
-use crate::h3::frame::Kind;
+use crate::h3::frame::FrameKind;
 use crate::http::Side;
 
 #[test]
 fn every_state_answers_every_input() {
-    use Input::{Data, Fin, Headers};
-    use State::{Body, Ended, Head, Trailers, Tunnel};
+    use RequestInput::{Data, Fin, Headers};
+    use RequestState::{Body, Ended, Head, Trailers, Tunnel};
     let unexpected = Err(Violation::FrameUnexpected);
     let table = [
         (Head, Headers, Ok(Takes::Head)),
@@ -41,13 +41,13 @@ fn every_state_answers_every_input() {
 #[test]
 fn frames_of_control_streams_are_unexpected_on_a_request_stream() {
     for kind in [
-        Kind::CancelPush,
-        Kind::Settings,
-        Kind::Goaway,
-        Kind::MaxPushId,
-        Kind::PriorityUpdateRequest,
-        Kind::PriorityUpdatePush,
-        Kind::ReservedHttp2,
+        FrameKind::CancelPush,
+        FrameKind::Settings,
+        FrameKind::Goaway,
+        FrameKind::MaxPushId,
+        FrameKind::PriorityUpdateRequest,
+        FrameKind::PriorityUpdatePush,
+        FrameKind::ReservedHttp2,
     ] {
         for side in [Side::Server, Side::Client] {
             assert_eq!(
@@ -58,12 +58,12 @@ fn frames_of_control_streams_are_unexpected_on_a_request_stream() {
         }
     }
     assert_eq!(
-        input_of(Kind::PushPromise, Side::Server),
+        input_of(FrameKind::PushPromise, Side::Server),
         Err(Violation::FrameUnexpected)
     );
     assert_eq!(
-        input_of(Kind::PushPromise, Side::Client),
+        input_of(FrameKind::PushPromise, Side::Client),
         Err(Violation::PushIdInvalid)
     );
-    assert_eq!(input_of(Kind::Unknown, Side::Server), Ok(None));
+    assert_eq!(input_of(FrameKind::Unknown, Side::Server), Ok(None));
 }

@@ -2,7 +2,7 @@
 //! not. Twice the path's measured bandwidth-delay product: one window in flight, and one to follow
 //! at once.
 
-use crate::credit::Lender;
+use crate::credit::BudgetShare;
 use crate::limits::{QUIC_SEND_WINDOW_BYTES, QUIC_SEND_WINDOW_BYTES_MAX};
 
 /// The step of the window, bytes: a congestion window changes with every acknowledgement.
@@ -25,17 +25,21 @@ impl SendWindow {
 
     /// Follows the path's congestion window; the new size, if it is another. It borrows no more than
     /// a quarter of what is left, so that the last to come finds something too.
-    pub(super) fn follow(&mut self, congestion_window: u64, lender: &mut Lender) -> Option<u64> {
+    pub(super) fn follow(
+        &mut self,
+        congestion_window: u64,
+        budget_share: &mut BudgetShare,
+    ) -> Option<u64> {
         let steps = congestion_window.saturating_mul(2).div_ceil(STEP_BYTES);
         let wanted = (steps.saturating_mul(STEP_BYTES))
             .clamp(QUIC_SEND_WINDOW_BYTES, QUIC_SEND_WINDOW_BYTES_MAX);
         let before = self.bytes;
         if wanted > before {
-            let most = lender.left() / 4 / STEP_BYTES * STEP_BYTES;
+            let most = budget_share.left() / 4 / STEP_BYTES * STEP_BYTES;
             // At most the largest window, which is far below 2^32.
-            self.bytes += u64::from(lender.lease((wanted - before).min(most) as u32));
+            self.bytes += u64::from(budget_share.reserve((wanted - before).min(most) as u32));
         } else {
-            lender.give_back((before - wanted) as u32);
+            budget_share.give_back((before - wanted) as u32);
             self.bytes = wanted;
         }
         (self.bytes != before).then_some(self.bytes)

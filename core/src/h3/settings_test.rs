@@ -71,7 +71,7 @@ fn half_a_setting_is_malformed() {
 }
 
 #[test]
-fn a_server_offers_extended_connect_only_when_told_to() {
+fn a_server_offers_extended_connect_only_when_asked_to() {
     for (side, on, offered) in [
         (Side::Server, true, true),
         (Side::Server, false, false),

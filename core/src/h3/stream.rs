@@ -1,21 +1,21 @@
 //! The state of one request stream. It owns no timer and no map entry; the connection decides.
 
 use super::frame::FrameReader;
-use super::request_stream::State;
+use super::request_stream::RequestState;
 use crate::error::Violation;
 use crate::exchange::{Pressure, SendClock, Timed};
 use crate::http::RequestHead;
 use crate::http::body_length::Expected;
 use crate::http::priority::Priority;
 use crate::limits::Timeouts;
-use crate::pace::Pace;
+use crate::min_rate::MinRate;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// The part of a message that the user gives next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sends {
+pub(super) enum H3Sends {
     /// Server: the final response head.
     Head,
     /// Body bytes or trailers.
@@ -29,7 +29,7 @@ pub(super) enum Sends {
 
 /// The methods that change what a message means (RFC 9110 section 9.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Method {
+pub(super) enum H3Method {
     /// A tunnel.
     Connect,
     /// A tunnel for a protocol (RFC 9220), which may have datagrams.
@@ -38,7 +38,7 @@ pub(super) enum Method {
     Other,
 }
 
-impl Method {
+impl H3Method {
     pub(super) fn of(head: &RequestHead) -> Self {
         match head.method() {
             b"CONNECT" if head.protocol().is_some() => Self::ExtendedConnect,
@@ -70,7 +70,7 @@ pub(super) struct OutPiece {
 
 /// Bytes that wait on one stream.
 #[derive(Debug, Default)]
-pub(super) struct SendQueue {
+pub(super) struct H3SendQueue {
     pub(super) pieces: VecDeque<OutPiece>,
     bytes: usize,
     /// `send_room` says 0 until half of the queue is gone.
@@ -81,7 +81,7 @@ pub(super) struct SendQueue {
     pub(super) clock: SendClock,
 }
 
-impl SendQueue {
+impl H3SendQueue {
     /// Bytes that wait.
     pub(super) fn len(&self) -> usize {
         self.bytes
@@ -133,7 +133,7 @@ impl SendQueue {
 
 /// A section that waits for the QPACK table, and what came behind it.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct BlockedInput {
     pub(super) behind: Vec<u8>,
     pub(super) fin: bool,
 }
@@ -142,12 +142,12 @@ pub(super) struct Held {
 #[derive(Debug)]
 pub(crate) struct Stream {
     // What the peer sends.
-    pub(super) state: State,
+    pub(super) state: RequestState,
     pub(super) interims: u32,
     pub(super) reader: FrameReader,
     /// HEADERS in pieces.
     pub(super) section: Vec<u8>,
-    pub(super) held: Option<Box<Held>>,
+    pub(super) blocked_input: Option<Box<BlockedInput>>,
     /// Its content-length against its DATA.
     pub(super) length_in: Expected,
     /// Body bytes that came for the user.
@@ -164,21 +164,21 @@ pub(crate) struct Stream {
     /// Discarded body bytes so far, if the body is discarded.
     pub(super) discarding: Option<u64>,
     /// How fast it comes.
-    pub(super) pace: Pace,
+    pub(super) min_rate: MinRate,
 
     // What we send.
-    pub(super) sends: Sends,
+    pub(super) sends: H3Sends,
     pub(super) length_out: Expected,
     /// Waiting bytes; allocated with the first.
-    pub(super) queue: Option<Box<SendQueue>>,
+    pub(super) queue: Option<Box<H3SendQueue>>,
     /// The transport takes nothing now.
     pub(super) blocked: bool,
     /// The end is in a write that was asked for.
-    pub(super) end_asked: bool,
+    pub(super) end_queued: bool,
     /// The end is with the transport, or a reset.
     pub(super) is_sent: bool,
 
-    pub(super) method: Method,
+    pub(super) method: H3Method,
     /// The head was handed to the user.
     pub(super) is_request: bool,
     /// The handler is gone.
@@ -188,13 +188,13 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(method: Method, sends: Sends, now: Instant) -> Self {
+    pub(super) fn new(method: H3Method, sends: H3Sends, now: Instant) -> Self {
         Self {
-            state: State::Head,
+            state: RequestState::Head,
             interims: 0,
             reader: FrameReader::default(),
             section: Vec::new(),
-            held: None,
+            blocked_input: None,
             length_in: Expected::any(),
             received: 0,
             unread: 0,
@@ -202,12 +202,12 @@ impl Stream {
             is_full: false,
             is_behind: false,
             discarding: None,
-            pace: Pace::new(now, 0),
+            min_rate: MinRate::new(now, 0),
             sends,
             length_out: Expected::any(),
             queue: None,
             blocked: false,
-            end_asked: false,
+            end_queued: false,
             is_sent: false,
             method,
             is_request: false,
@@ -217,7 +217,7 @@ impl Stream {
     }
     /// Both sides are over.
     pub(super) fn is_over(&self) -> bool {
-        self.state == State::Ended && self.is_sent
+        self.state == RequestState::Ended && self.is_sent
     }
     /// Body bytes that the user may hold. `least`: of any stream.
     pub(super) fn ahead(&self, least: u64) -> u64 {
@@ -230,7 +230,7 @@ impl Stream {
     /// Whether bytes or the end wait.
     pub(super) fn wants_to_send(&self) -> bool {
         let waits = self.queue.as_ref().is_some_and(|queue| !queue.is_empty());
-        waits || self.sends == Sends::Ended && !self.end_asked && !self.is_sent
+        waits || self.sends == H3Sends::Ended && !self.end_queued && !self.is_sent
     }
     /// Whether a write need not stand behind another of its stream.
     pub(super) fn is_direct(&self) -> bool {
@@ -240,9 +240,11 @@ impl Stream {
     /// is room for it. While an answer is being sent the pace is the application's; a tunnel may rest.
     pub(super) fn awaits_peer(&self) -> bool {
         let is_due = match self.state {
-            State::Head => true,
-            State::Body | State::Trailers => self.sends != Sends::Body && self.unread == 0,
-            State::Tunnel | State::Ended => false,
+            RequestState::Head => true,
+            RequestState::Body | RequestState::Trailers => {
+                self.sends != H3Sends::Body && self.unread == 0
+            }
+            RequestState::Tunnel | RequestState::Ended => false,
         };
         is_due || self.discarding.is_some()
     }
@@ -261,21 +263,21 @@ impl Timed for Stream {
         let carried = pressure.carried_in;
         if !self.awaits_peer() {
             // Our user is the one to act.
-            self.pace.restart(now, carried);
+            self.min_rate.restart(now, carried);
         }
         match self.state {
-            State::Head => {
-                let due = timeouts.head.map(|head| self.pace.heard_at() + head);
+            RequestState::Head => {
+                let due = timeouts.head.map(|head| self.min_rate.received_at() + head);
                 match due.is_some_and(|at| at <= now) {
                     true => Err(Violation::BodyTimeout),
                     false => Ok(due),
                 }
             }
-            State::Ended => Ok(None),
-            State::Body | State::Tunnel | State::Trailers => {
+            RequestState::Ended => Ok(None),
+            RequestState::Body | RequestState::Tunnel | RequestState::Trailers => {
                 let has_length = self.length_in.left().is_some();
                 let is_due = has_length || pressure.is_scarce;
-                self.pace.check(now, timeouts, carried, is_due)
+                self.min_rate.check(now, timeouts, carried, is_due)
             }
         }
     }
@@ -284,6 +286,6 @@ impl Timed for Stream {
         Some((&mut queue.clock, self.blocked))
     }
     fn postpone_receiving(&mut self, by: Duration) {
-        self.pace.postpone(by);
+        self.min_rate.postpone(by);
     }
 }

@@ -10,13 +10,13 @@
 //! and announces more than an eighth of the limit at once, or less beside other frames. So
 //! `max_concurrent_bidi_streams` in its transport configuration is `request_streams_max`; every
 //! request stream is read to its end or stopped, and finished or reset (the machine asks for it by
-//! its actions, without exception); and `Action::GrantStreams` is ignored. A transport that does
-//! not count carries `Action::GrantStreams` out.
+//! its actions, without exception); and `TransportAction::GrantStreams` is ignored. A transport that does
+//! not count carries `TransportAction::GrantStreams` out.
 //!
 //! Because quinn may announce less than a quantum, a client may run ahead of what was granted
 //! here, but never of what is free: opening beyond the last grant grants all that is free first.
 
-use crate::credit::{Credit, Lender};
+use crate::credit::{BudgetShare, Credit};
 use crate::error::Violation;
 use std::time::Instant;
 
@@ -29,7 +29,7 @@ mod stream_credit_test;
 pub struct StreamCredit {
     credit: Credit,
     /// Streams never borrow.
-    lender: Lender,
+    budget_share: BudgetShare,
 }
 
 impl StreamCredit {
@@ -37,7 +37,7 @@ impl StreamCredit {
     pub fn new(limit: u32, now: Instant) -> Self {
         Self {
             credit: Credit::streams(limit, now),
-            lender: Lender::new(0),
+            budget_share: BudgetShare::new(0),
         }
     }
     /// The client opened a stream.
@@ -63,7 +63,8 @@ impl StreamCredit {
     }
     /// The new limit to announce, counted from the start, if one is due.
     pub fn grant(&mut self, now: Instant) -> Option<u64> {
-        self.credit.grant(now, None, false, &mut self.lender)?;
+        self.credit
+            .grant(now, None, false, &mut self.budget_share)?;
         Some(self.credit.limit())
     }
     /// Streams that are open.

@@ -47,14 +47,14 @@ impl UniKind {
 /// (RFC 9000 section 2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
-pub enum Origin {
+pub enum StreamOrigin {
     ClientBidi,
     ServerBidi,
     ClientUni,
     ServerUni,
 }
 
-impl Origin {
+impl StreamOrigin {
     /// Of a stream id.
     pub fn of(id: u64) -> Self {
         match id & 3 {

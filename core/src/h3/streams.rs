@@ -23,30 +23,30 @@ const NONE: u32 = u32::MAX;
 
 /// Streams by id, and by key: the place of a stream in the slab, small and dense, for queues.
 #[derive(Debug)]
-pub struct Streams<T> {
+pub struct H3Streams<T> {
     /// The number of the ring's front.
     base: u64,
     ring: VecDeque<u32>,
     /// Live numbers below `base`.
     old: BTreeMap<u64, u32>,
-    slab: Vec<Place<T>>,
+    slab: Vec<Entry<T>>,
     free: u32,
     len: u32,
 }
 
 #[derive(Debug)]
-enum Place<T> {
+enum Entry<T> {
     Live { id: StreamId, stream: T },
     Free { next: u32 },
 }
 
-impl<T> Default for Streams<T> {
+impl<T> Default for H3Streams<T> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T> Streams<T> {
+impl<T> H3Streams<T> {
     /// No streams, no memory.
     pub fn new() -> Self {
         Self {
@@ -65,7 +65,7 @@ impl<T> Streams<T> {
     /// Opens the next stream.
     pub fn open(&mut self, stream: T) -> StreamId {
         let id = self.next_id();
-        let key = self.place(id, stream);
+        let key = self.insert_entry(id, stream);
         self.ring.push_back(key);
         self.len += 1;
         if self.ring.len() > SPAN_MAX {
@@ -88,21 +88,21 @@ impl<T> Streams<T> {
             Some(index) => self.ring[index] = NONE,
             None => drop(self.old.remove(&(id.0 / 4))),
         }
-        let place = &mut self.slab[key as usize];
-        let freed = std::mem::replace(place, Place::Free { next: self.free });
+        let insert_entry = &mut self.slab[key as usize];
+        let freed = std::mem::replace(insert_entry, Entry::Free { next: self.free });
         self.free = key;
         self.len -= 1;
         self.drop_dead_front();
         match freed {
-            Place::Live { stream, .. } => Some(stream),
-            Place::Free { .. } => None,
+            Entry::Live { stream, .. } => Some(stream),
+            Entry::Free { .. } => None,
         }
     }
     /// The stream with this id, if it is live.
     pub fn get(&self, id: StreamId) -> Option<&T> {
         match self.slab.get(self.key(id)? as usize)? {
-            Place::Live { stream, .. } => Some(stream),
-            Place::Free { .. } => None,
+            Entry::Live { stream, .. } => Some(stream),
+            Entry::Free { .. } => None,
         }
     }
     /// The stream with this id, if it is live.
@@ -124,23 +124,27 @@ impl<T> Streams<T> {
     /// The stream at a key.
     pub fn by_key_mut(&mut self, key: u32) -> Option<(StreamId, &mut T)> {
         match self.slab.get_mut(key as usize)? {
-            Place::Live { id, stream } => Some((*id, stream)),
-            Place::Free { .. } => None,
+            Entry::Live { id, stream } => Some((*id, stream)),
+            Entry::Free { .. } => None,
         }
     }
     /// Every live stream, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (StreamId, &T)> {
-        self.slab.iter().filter_map(|place| match place {
-            Place::Live { id, stream } => Some((*id, stream)),
-            Place::Free { .. } => None,
-        })
+        self.slab
+            .iter()
+            .filter_map(|insert_entry| match insert_entry {
+                Entry::Live { id, stream } => Some((*id, stream)),
+                Entry::Free { .. } => None,
+            })
     }
     /// Every live stream, in no order.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (StreamId, &mut T)> {
-        self.slab.iter_mut().filter_map(|place| match place {
-            Place::Live { id, stream } => Some((*id, stream)),
-            Place::Free { .. } => None,
-        })
+        self.slab
+            .iter_mut()
+            .filter_map(|insert_entry| match insert_entry {
+                Entry::Live { id, stream } => Some((*id, stream)),
+                Entry::Free { .. } => None,
+            })
     }
     /// The ids of the live streams, ascending.
     pub fn ids(&self) -> Vec<StreamId> {
@@ -172,12 +176,12 @@ impl<T> Streams<T> {
         // The ring has no slot for an id far ahead of all.
         Some(usize::try_from(index).unwrap_or(usize::MAX))
     }
-    fn place(&mut self, id: StreamId, stream: T) -> u32 {
-        let live = Place::Live { id, stream };
+    fn insert_entry(&mut self, id: StreamId, stream: T) -> u32 {
+        let live = Entry::Live { id, stream };
         match self.slab.get_mut(self.free as usize) {
-            Some(place) => {
+            Some(insert_entry) => {
                 let key = self.free;
-                if let Place::Free { next } = std::mem::replace(place, live) {
+                if let Entry::Free { next } = std::mem::replace(insert_entry, live) {
                     self.free = next;
                 }
                 key

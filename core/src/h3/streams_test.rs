@@ -1,9 +1,9 @@
-use super::{SPAN_MAX, Streams};
+use super::{H3Streams, SPAN_MAX};
 use crate::http::StreamId;
 
 #[test]
 fn ids_go_up_by_four() {
-    let mut streams = Streams::new();
+    let mut streams = H3Streams::new();
     let ids: Vec<u64> = (0..4).map(|n| streams.open(n).0).collect();
     assert_eq!(ids, [0, 4, 8, 12]);
     assert_eq!(streams.get(StreamId(8)), Some(&2));
@@ -14,7 +14,7 @@ fn ids_go_up_by_four() {
 
 #[test]
 fn a_stream_that_is_gone_is_gone_and_its_place_is_used_again() {
-    let mut streams = Streams::new();
+    let mut streams = H3Streams::new();
     for n in 0..3 {
         streams.open(n);
     }
@@ -29,7 +29,7 @@ fn a_stream_that_is_gone_is_gone_and_its_place_is_used_again() {
 
 #[test]
 fn one_that_was_skipped_is_not_live_and_takes_its_id() {
-    let mut streams = Streams::new();
+    let mut streams = H3Streams::new();
     assert_eq!(streams.skip(), StreamId(0));
     assert_eq!(streams.open(1), StreamId(4));
     assert_eq!(streams.skip(), StreamId(8));
@@ -39,7 +39,7 @@ fn one_that_was_skipped_is_not_live_and_takes_its_id() {
 
 #[test]
 fn a_hundred_thousand_streams_beside_one_that_stays_take_the_same_memory() {
-    let mut streams = Streams::new();
+    let mut streams = H3Streams::new();
     streams.open(0);
     for n in 1..100_000 {
         let id = streams.open(n);

@@ -6,7 +6,7 @@
 
 use super::{TABLE_BYTES_INITIAL, static_table};
 use crate::compress::table::{SOUND, Table};
-use crate::compress::{integer, text::Text};
+use crate::compress::{integer, text::LiteralText};
 use crate::error::Violation;
 use crate::http::head::is_sound;
 use crate::http::{FieldName, Fields, Token};
@@ -29,7 +29,7 @@ pub struct Decoder {
 
 /// The result of a block; the table is in step in either case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decoded {
+pub enum DecodedBlock {
     /// The fields are complete.
     Complete,
     /// The block broke a limit (a stream error): the table was kept in step, the fields are not
@@ -70,7 +70,7 @@ impl Decoder {
         block: &[u8],
         limits: &Limits,
         fields: &mut Fields,
-    ) -> Result<Decoded, Violation> {
+    ) -> Result<DecodedBlock, Violation> {
         fields.clear();
         let mut input = self.take_size_updates(block)?;
         while let Some(&first) = input.first() {
@@ -86,7 +86,7 @@ impl Decoder {
                 return self.refuse(input, Violation::FieldSectionTooLarge, fields);
             }
         }
-        Ok(Decoded::Complete)
+        Ok(DecodedBlock::Complete)
     }
     /// Equal stamps mean that an equal block without size updates means the same fields and does the
     /// same to the table. `None`: the next block must announce a smaller table.
@@ -151,12 +151,12 @@ impl Decoder {
         let kind = Literal::of(first)?;
         let name_index = integer::take(input, kind.prefix_bits())?;
         let name = if name_index == 0 {
-            let name = Text::take(input, 7)?;
+            let name = LiteralText::take(input, 7)?;
             FieldName::of(name.bytes(&mut self.name)?)
         } else {
             entry(&self.table, name_index)?.0
         };
-        let value = Text::take(input, 7)?;
+        let value = LiteralText::take(input, 7)?;
         fields.push_with(name, kind == Literal::NeverIndexed, |bytes| {
             value.write(bytes)
         })?;
@@ -192,7 +192,7 @@ impl Decoder {
         mut input: &[u8],
         violation: Violation,
         fields: &mut Fields,
-    ) -> Result<Decoded, Violation> {
+    ) -> Result<DecodedBlock, Violation> {
         while let Some(&first) = input.first() {
             fields.clear();
             if first & INDEXED != 0 {
@@ -204,7 +204,7 @@ impl Decoder {
             }
         }
         fields.clear();
-        Ok(Decoded::Refused(violation))
+        Ok(DecodedBlock::Refused(violation))
     }
 
     /// Checks a literal that the table does not want. Its name is not copied: one byte may refer
@@ -212,11 +212,11 @@ impl Decoder {
     fn skip_literal(&mut self, input: &mut &[u8]) -> Result<(), Violation> {
         let name_index = integer::take(input, 4)?;
         if name_index == 0 {
-            Text::take(input, 7)?.bytes(&mut self.name)?;
+            LiteralText::take(input, 7)?.bytes(&mut self.name)?;
         } else {
             self.entry(name_index)?;
         }
-        Text::take(input, 7)?.bytes(&mut self.name)?;
+        LiteralText::take(input, 7)?.bytes(&mut self.name)?;
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-use super::{Decoded, Decoder};
+use super::{DecodedBlock, Decoder};
 use crate::compress::huffman;
 use crate::error::Violation;
 use crate::hpack::static_table;
@@ -6,7 +6,7 @@ use crate::http::head::is_sound;
 use crate::http::{FieldName, Fields, RequestHead, Token, Version};
 use crate::limits::Limits;
 
-const INVALID: Result<Decoded, Violation> = Err(Violation::CompressionInvalid);
+const INVALID: Result<DecodedBlock, Violation> = Err(Violation::CompressionInvalid);
 
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text
@@ -39,11 +39,15 @@ impl Receiver {
             fields: Fields::new(),
         }
     }
-    fn takes(&mut self, block: &[u8]) -> Result<Decoded, Violation> {
+    fn takes(&mut self, block: &[u8]) -> Result<DecodedBlock, Violation> {
         self.decoder.decode(block, &self.limits, &mut self.fields)
     }
     fn expects(&mut self, block: &str, pairs: &[(&str, &str)], table_size: usize) {
-        assert_eq!(self.takes(&hex(block)), Ok(Decoded::Complete), "{block}");
+        assert_eq!(
+            self.takes(&hex(block)),
+            Ok(DecodedBlock::Complete),
+            "{block}"
+        );
         assert_eq!(self.fields, section(pairs), "{block}");
         assert_eq!(self.decoder.table.size(), table_size, "{block}");
     }
@@ -82,7 +86,7 @@ fn the_single_fields_of_rfc_7541_appendix_c_2() {
     assert!(!peer.fields.at(0).unwrap().sensitive);
 
     let block = hex("1008 7061 7373 776f 7264 0673 6563 7265 74");
-    assert_eq!(peer.takes(&block), Ok(Decoded::Complete));
+    assert_eq!(peer.takes(&block), Ok(DecodedBlock::Complete));
     let field = peer.fields.at(0).unwrap();
     assert_eq!(
         (field.name, field.value),
@@ -180,7 +184,7 @@ fn index_zero_and_an_index_behind_the_table_are_errors() {
         &[(":authority", "a"), (":authority", "a")],
         43,
     );
-    assert_eq!(peer.takes(&hex("be")), Ok(Decoded::Complete));
+    assert_eq!(peer.takes(&hex("be")), Ok(DecodedBlock::Complete));
     assert_eq!(peer.takes(&hex("bf")), INVALID);
 }
 
@@ -198,7 +202,7 @@ fn an_entry_larger_than_the_table_empties_it_and_is_no_error() {
     peer.expects("4001 7801 61", &[("x", "a")], 34);
     let mut block = vec![0x40, 1, b'y', 40];
     block.extend_from_slice(&[b'v'; 40]);
-    assert_eq!(peer.takes(&block), Ok(Decoded::Complete));
+    assert_eq!(peer.takes(&block), Ok(DecodedBlock::Complete));
     assert_eq!(peer.fields.get_named(b"y"), Some(&[b'v'; 40][..]));
     peer.has_table(&[]);
 }
@@ -214,7 +218,7 @@ fn a_size_update_stands_at_the_start_of_a_block_only() {
 #[test]
 fn a_size_update_above_what_we_advertised_is_an_error() {
     let mut peer = Receiver::new(4096);
-    assert_eq!(peer.takes(&hex("3fe11f")), Ok(Decoded::Complete));
+    assert_eq!(peer.takes(&hex("3fe11f")), Ok(DecodedBlock::Complete));
     assert_eq!(peer.takes(&hex("3fe21f")), INVALID);
     assert_eq!(Receiver::new(100).takes(&hex("3f46")), INVALID);
 }
@@ -272,10 +276,10 @@ fn a_string_longer_than_the_block_is_an_error() {
 fn one_field_too_many_is_refused_and_the_table_stays_in_step() {
     let mut peer = Receiver::new(4096);
     peer.limits.field_count_max = 3;
-    assert_eq!(peer.takes(&hex("82 82 82")), Ok(Decoded::Complete));
+    assert_eq!(peer.takes(&hex("82 82 82")), Ok(DecodedBlock::Complete));
     assert_eq!(
         peer.takes(&hex("82 82 82 84 4001 7801 61 0001 7901 62 1001 7901 62")),
-        Ok(Decoded::Refused(Violation::FieldsTooMany))
+        Ok(DecodedBlock::Refused(Violation::FieldsTooMany))
     );
     assert!(peer.fields.is_empty(), "nothing of a refused block is kept");
     peer.has_table(&[("x", "a")]);
@@ -290,7 +294,7 @@ fn a_section_one_byte_too_large_is_refused_and_the_table_stays_in_step() {
     peer.expects("82 4001 7801 61", &two, 34);
     assert_eq!(
         peer.takes(&hex("82 4001 7802 6161 4001 7901 62")),
-        Ok(Decoded::Refused(Violation::FieldSectionTooLarge))
+        Ok(DecodedBlock::Refused(Violation::FieldSectionTooLarge))
     );
     assert!(peer.fields.is_empty(), "nothing of a refused block is kept");
     peer.has_table(&[("y", "b"), ("x", "aa"), ("x", "a")]);
@@ -327,7 +331,7 @@ fn the_hpack_bomb_is_refused_in_bounded_memory() {
     block.extend_from_slice(&[0xbe; 50_000]);
     assert_eq!(
         peer.takes(&block),
-        Ok(Decoded::Refused(Violation::FieldSectionTooLarge))
+        Ok(DecodedBlock::Refused(Violation::FieldSectionTooLarge))
     );
     let limit = peer.limits.field_section_bytes_max;
     assert!(peer.fields.arena_capacity() <= 2 * (limit + 4096));
@@ -336,7 +340,7 @@ fn the_hpack_bomb_is_refused_in_bounded_memory() {
     peer.limits.field_section_bytes_max = usize::MAX;
     assert_eq!(
         peer.takes(&[0xbe; 50_000]),
-        Ok(Decoded::Refused(Violation::FieldsTooMany))
+        Ok(DecodedBlock::Refused(Violation::FieldsTooMany))
     );
 }
 
@@ -352,7 +356,7 @@ fn fields_of_two_bytes_that_name_a_large_entry_are_refused_too() {
     }
     assert_eq!(
         peer.takes(&block),
-        Ok(Decoded::Refused(Violation::FieldSectionTooLarge))
+        Ok(DecodedBlock::Refused(Violation::FieldSectionTooLarge))
     );
     let limit = peer.limits.field_section_bytes_max;
     assert!(peer.fields.arena_capacity() <= 2 * (limit + 4096));
@@ -374,12 +378,12 @@ fn a_huffman_coded_name_finds_its_token() {
         huffman::encode(text, &mut block);
     }
     let mut peer = Receiver::new(4096);
-    assert_eq!(peer.takes(&block), Ok(Decoded::Complete));
+    assert_eq!(peer.takes(&block), Ok(DecodedBlock::Complete));
     assert_eq!(
         peer.fields.get(Token::CONTENT_TYPE),
         Some(&b"text/html"[..])
     );
-    assert_eq!(peer.takes(&[0xbe]), Ok(Decoded::Complete));
+    assert_eq!(peer.takes(&[0xbe]), Ok(DecodedBlock::Complete));
     assert_eq!(peer.fields.at(0).unwrap().token, Some(Token::CONTENT_TYPE));
 }
 
@@ -389,7 +393,7 @@ fn the_last_field_of_a_block_may_be_the_one_too_many() {
     peer.limits.field_count_max = 3;
     assert_eq!(
         peer.takes(&hex("82 82 82 84")),
-        Ok(Decoded::Refused(Violation::FieldsTooMany))
+        Ok(DecodedBlock::Refused(Violation::FieldsTooMany))
     );
 }
 
@@ -428,7 +432,7 @@ fn the_rest_of_a_refused_block_passes_through_the_arena_one_field_at_a_time() {
     }
     assert_eq!(
         peer.takes(&block),
-        Ok(Decoded::Refused(Violation::FieldSectionTooLarge))
+        Ok(DecodedBlock::Refused(Violation::FieldSectionTooLarge))
     );
     assert!(peer.fields.arena_capacity() < 5000);
     assert_eq!(peer.decoder.table.len(), 3, "the table has seen them all");
@@ -462,7 +466,7 @@ fn what_is_wrong_with_a_value_is_found_each_time_that_the_table_is_asked_for_it(
     for (field, violation) in cases {
         let mut receiver = Receiver::new(4096);
         for block in [request(field), request(&[0xbe]), request(&[0xbe])] {
-            assert_eq!(receiver.takes(&block), Ok(Decoded::Complete));
+            assert_eq!(receiver.takes(&block), Ok(DecodedBlock::Complete));
             let head = RequestHead::from_fields(receiver.fields.clone(), Version::Http2);
             assert_eq!(head.err(), Some(violation), "{block:x?}");
         }
@@ -483,7 +487,7 @@ fn a_sound_value_from_the_table_still_has_to_fit_its_head() {
     ];
     for (field, violation) in cases {
         for block in [request(field), request(&[0xbe])] {
-            assert_eq!(receiver.takes(&block), Ok(Decoded::Complete));
+            assert_eq!(receiver.takes(&block), Ok(DecodedBlock::Complete));
             let head = RequestHead::from_fields(receiver.fields.clone(), Version::Http2);
             assert_eq!(head.err(), Some(violation), "{block:x?}");
         }

@@ -4,7 +4,7 @@
 //! under the same table is copied from `EncodeCache`.
 
 use super::{TABLE_BYTES_INITIAL, static_table};
-use crate::compress::encode_cache::{EncodeCache, Section};
+use crate::compress::encode_cache::{EncodeCache, HeadSection};
 use crate::compress::policy::{self, Indexing, Sightings};
 use crate::compress::table::{Table, entry_size};
 use crate::compress::{integer, text};
@@ -57,16 +57,16 @@ impl Encoder {
     }
     /// Appends the block of a request.
     pub fn encode_request(&mut self, head: &RequestHead, out: &mut Vec<u8>) {
-        self.put_section(Section::of(head.section()), out);
+        self.put_section(HeadSection::of(head.section()), out);
     }
     /// Appends the block of a response: `:status`, then the regular fields. A head equal to one
     /// of the last costs a comparison and a copy.
     pub fn encode_response(&mut self, head: &ResponseHead, out: &mut Vec<u8>) {
-        self.put_section(Section::of_response(head), out);
+        self.put_section(HeadSection::of_response(head), out);
     }
     /// Appends the block of a trailer section, or of any other that is not a head.
     pub fn encode_trailers(&mut self, fields: &Fields, out: &mut Vec<u8>) {
-        self.put_section(Section::of(fields), out);
+        self.put_section(HeadSection::of(fields), out);
     }
     /// Keeps what the protocol asks for, the table, and forgets what only saves time and bytes.
     pub fn release(&mut self) {
@@ -77,7 +77,7 @@ impl Encoder {
 
     /// The fields of `section`, behind its status if it has one; then a `:status` in the section
     /// is left out.
-    fn put_section(&mut self, section: Section<'_>, out: &mut Vec<u8>) {
+    fn put_section(&mut self, section: HeadSection<'_>, out: &mut Vec<u8>) {
         self.put_size_updates(out);
         let generation = self.table.generation();
         if let Some((block, ())) = self.cache.find(section, generation) {

@@ -1,5 +1,5 @@
-use super::{Encoder, Section};
-use crate::hpack::{Decoded, Decoder};
+use super::{Encoder, HeadSection};
+use crate::hpack::{DecodedBlock, Decoder};
 use crate::http::{Fields, RequestHead, ResponseHead, Token, Version};
 use crate::limits::Limits;
 use std::num::NonZeroU64;
@@ -18,7 +18,7 @@ impl Sender {
         }
     }
     /// The block of `fields`, having checked that the peer reads the same from it.
-    fn says(&mut self, fields: &Fields) -> Vec<u8> {
+    fn sends(&mut self, fields: &Fields) -> Vec<u8> {
         self.answers(0, fields)
     }
     fn answers(&mut self, status: u16, fields: &Fields) -> Vec<u8> {
@@ -37,7 +37,7 @@ impl Sender {
         let limits = Limits::default();
         assert_eq!(
             self.decoder.decode(&block, &limits, &mut got),
-            Ok(Decoded::Complete)
+            Ok(DecodedBlock::Complete)
         );
         let pairs = |fields: &Fields| -> Vec<(Vec<u8>, Vec<u8>)> {
             fields
@@ -53,10 +53,10 @@ impl Sender {
     }
 }
 
-fn stated(status: u16, fields: &Fields) -> Section<'_> {
-    Section {
+fn stated(status: u16, fields: &Fields) -> HeadSection<'_> {
+    HeadSection {
         status,
-        ..Section::of(fields)
+        ..HeadSection::of(fields)
     }
 }
 
@@ -75,7 +75,7 @@ fn the_requests_of_rfc_7541_appendix_c_4_come_out_as_written_there() {
         (":authority", "www.example.com"),
     ];
     assert_eq!(
-        sender.says(&section(&first)),
+        sender.sends(&section(&first)),
         [
             0x82, 0x86, 0x84, 0x41, 0x8c, 0xf1, 0xe3, 0xc2, 0xe5, 0xf2, 0x3a, 0x6b, 0xa0, 0xab,
             0x90, 0xf4, 0xff
@@ -84,7 +84,7 @@ fn the_requests_of_rfc_7541_appendix_c_4_come_out_as_written_there() {
     let mut second = first.to_vec();
     second.push(("cache-control", "no-cache"));
     assert_eq!(
-        sender.says(&section(&second)),
+        sender.sends(&section(&second)),
         [
             0x82, 0x86, 0x84, 0xbe, 0x58, 0x86, 0xa8, 0xeb, 0x10, 0x64, 0x9c, 0xbf
         ]
@@ -137,7 +137,7 @@ fn secrets_are_never_indexed_and_short_cookies_are_secrets() {
         let mut got = Fields::new();
         assert_eq!(
             sender.decoder.decode(&block, &Limits::default(), &mut got),
-            Ok(Decoded::Complete)
+            Ok(DecodedBlock::Complete)
         );
         let flags: Vec<bool> = got.iter().map(|field| field.sensitive).collect();
         assert_eq!(flags, [true, true, true, true, false, true]);
@@ -145,7 +145,7 @@ fn secrets_are_never_indexed_and_short_cookies_are_secrets() {
     assert_eq!(sender.entries(), 1, "x-key alone");
 
     let mut sender = Sender::new();
-    sender.says(&section(&[("cookie", "01234567890123456789")]));
+    sender.sends(&section(&[("cookie", "01234567890123456789")]));
     assert_eq!(sender.entries(), 1, "20 bytes are enough");
 }
 
@@ -153,10 +153,10 @@ fn secrets_are_never_indexed_and_short_cookies_are_secrets() {
 fn a_sensitive_field_is_not_taken_from_a_table_that_has_it() {
     let mut sender = Sender::new();
     let mut fields = section(&[("user-agent", "tests")]);
-    sender.says(&fields);
-    assert_eq!(sender.says(&fields), [0xbe]);
+    sender.sends(&fields);
+    assert_eq!(sender.sends(&fields), [0xbe]);
     fields.mark_sensitive(Token::USER_AGENT);
-    let block = sender.says(&fields);
+    let block = sender.sends(&fields);
     assert_eq!(block[..2], [0x1f, 58 - 15], "never indexed, name 58");
 }
 
@@ -166,7 +166,7 @@ fn values_of_one_message_do_not_fill_the_table() {
     for request in 0..200 {
         let path = format!("/users/{request}?page=2");
         let id = format!("{request:032x}");
-        sender.says(&section(&[(":path", &path), ("x-request-id", &id)]));
+        sender.sends(&section(&[(":path", &path), ("x-request-id", &id)]));
     }
     assert_eq!(sender.entries(), 2, "the first value of each name");
 }
@@ -175,28 +175,28 @@ fn values_of_one_message_do_not_fill_the_table() {
 fn the_first_value_of_a_name_enters_at_once_and_others_when_they_come_again() {
     let mut sender = Sender::new();
     let first = section(&[("date", "now")]);
-    sender.says(&first);
-    assert_eq!(sender.says(&first), [0xbe]);
+    sender.sends(&first);
+    assert_eq!(sender.sends(&first), [0xbe]);
     let second = section(&[("date", "then")]);
-    sender.says(&second);
+    sender.sends(&second);
     assert_eq!(sender.entries(), 1);
-    sender.says(&second);
+    sender.sends(&second);
     assert_eq!(sender.entries(), 2);
-    assert_eq!(sender.says(&second), [0xbe]);
-    assert_eq!(sender.says(&first), [0xbf]);
+    assert_eq!(sender.sends(&second), [0xbe]);
+    assert_eq!(sender.sends(&first), [0xbf]);
 }
 
 #[test]
 fn a_value_that_takes_more_than_half_of_the_table_stays_outside() {
     let mut sender = Sender::new();
-    sender.says(&section(&[("server", "small")]));
+    sender.sends(&section(&[("server", "small")]));
     let large = section(&[("user-agent", &"u".repeat(2048))]);
     for _ in 0..3 {
-        sender.says(&large);
+        sender.sends(&large);
     }
     assert_eq!(sender.entries(), 1);
     let fits = section(&[("user-agent", &"u".repeat(2048 - 42))]);
-    sender.says(&fits);
+    sender.sends(&fits);
     assert_eq!(sender.entries(), 2);
 }
 
@@ -244,7 +244,7 @@ fn a_repeated_head_comes_from_the_cache_and_equals_what_the_table_would_give() {
 #[test]
 fn a_numbered_head_is_found_by_its_number_alone_and_others_by_their_fields() {
     let plain = section(&[(":method", "GET")]);
-    let numbered = |number, fields| Section {
+    let numbered = |number, fields| HeadSection {
         number: NonZeroU64::new(number),
         ..stated(200, fields)
     };
@@ -275,7 +275,7 @@ fn heads_that_never_repeat_are_not_remembered() {
         let path = format!("/{request}");
         let head = section(&[(":method", "GET"), (":path", &path)]);
         let generation = sender.encoder.table.generation();
-        sender.says(&head);
+        sender.sends(&head);
         assert!(
             sender
                 .encoder
@@ -290,7 +290,7 @@ fn heads_that_never_repeat_are_not_remembered() {
 fn a_peer_that_offers_more_than_4_kib_is_not_taken_at_its_word() {
     let mut sender = Sender::new();
     sender.encoder.set_peer_table_max(1 << 20);
-    assert_eq!(sender.says(&section(&[(":method", "GET")])), [0x82]);
+    assert_eq!(sender.sends(&section(&[(":method", "GET")])), [0x82]);
     assert_eq!(sender.encoder.table.bytes_max(), 4096);
 }
 
@@ -298,48 +298,48 @@ fn a_peer_that_offers_more_than_4_kib_is_not_taken_at_its_word() {
 fn a_smaller_table_is_announced_once_and_evicts() {
     let mut sender = Sender::new();
     let head = section(&[("server", "trunkline")]);
-    sender.says(&head);
+    sender.sends(&head);
     sender.encoder.set_peer_table_max(0);
     sender.decoder.set_table_max(0);
-    let block = sender.says(&head);
+    let block = sender.sends(&head);
     assert_eq!(block[0], 0x20);
     assert_eq!(block[1], 0x0f, "no table, no indexing");
     assert_eq!(sender.entries(), 0);
-    assert_ne!(sender.says(&head)[0], 0x20);
+    assert_ne!(sender.sends(&head)[0], 0x20);
 }
 
 #[test]
 fn a_table_that_shrank_and_grew_between_blocks_announces_both_sizes() {
     let mut sender = Sender::new();
     let head = section(&[("server", "trunkline")]);
-    sender.says(&head);
+    sender.sends(&head);
     for bytes in [1000, 100, 65_536] {
         sender.encoder.set_peer_table_max(bytes);
         sender.decoder.set_table_max(bytes as usize);
     }
-    let block = sender.says(&section(&[(":method", "GET")]));
+    let block = sender.sends(&section(&[(":method", "GET")]));
     assert_eq!(block, [0x3f, 0x45, 0x3f, 0xe1, 0x1f, 0x82]);
-    assert_eq!(sender.says(&head), [0xbe], "100 bytes kept the entry");
+    assert_eq!(sender.sends(&head), [0xbe], "100 bytes kept the entry");
 }
 
 #[test]
 fn a_size_update_stands_in_front_of_a_remembered_block_too() {
     let mut sender = Sender::new();
     let head = section(&[("server", "trunkline")]);
-    sender.says(&head);
-    sender.says(&head);
+    sender.sends(&head);
+    sender.sends(&head);
     sender.encoder.set_peer_table_max(1000);
     sender.decoder.set_table_max(1000);
-    assert_eq!(sender.says(&head), [0x3f, 0xc9, 0x07, 0xbe]);
-    assert_eq!(sender.says(&head), [0xbe]);
+    assert_eq!(sender.sends(&head), [0x3f, 0xc9, 0x07, 0xbe]);
+    assert_eq!(sender.sends(&head), [0xbe]);
 }
 
 #[test]
 fn huffman_is_used_only_where_it_is_shorter() {
     let mut sender = Sender::new();
-    let block = sender.says(&section(&[("x", "!!!")]));
+    let block = sender.sends(&section(&[("x", "!!!")]));
     assert_eq!(block, [0x40, 1, b'x', 3, b'!', b'!', b'!']);
-    let block = sender.says(&section(&[("y", "aaaaa")]));
+    let block = sender.sends(&section(&[("y", "aaaaa")]));
     assert_eq!(block[3], 0x80 | 4);
 }
 
@@ -347,7 +347,7 @@ fn huffman_is_used_only_where_it_is_shorter() {
 fn an_empty_section_is_an_empty_block() {
     let mut sender = Sender::new();
     for _ in 0..3 {
-        assert!(sender.says(&Fields::new()).is_empty());
+        assert!(sender.sends(&Fields::new()).is_empty());
     }
 }
 
@@ -356,8 +356,8 @@ fn what_stands_in_the_buffer_stays_and_is_not_remembered() {
     let mut encoder = Encoder::new();
     let head = section(&[(":method", "GET")]);
     let mut out = vec![1, 2, 3];
-    encoder.put_section(Section::of(&head), &mut out);
-    encoder.put_section(Section::of(&head), &mut out);
+    encoder.put_section(HeadSection::of(&head), &mut out);
+    encoder.put_section(HeadSection::of(&head), &mut out);
     assert_eq!(out, [1, 2, 3, 0x82, 0x82]);
 }
 
@@ -392,7 +392,7 @@ fn a_request_is_its_pseudo_fields_and_then_the_others_and_repeats_in_a_few_bytes
         lengths.push(block.len());
         let mut got = Fields::new();
         let decoded = decoder.decode(&block, &Limits::default(), &mut got);
-        assert_eq!(decoded, Ok(Decoded::Complete));
+        assert_eq!(decoded, Ok(DecodedBlock::Complete));
         assert_eq!(&got, head.section());
     }
     assert_eq!(lengths[1..], [5, 5]);
@@ -408,20 +408,20 @@ fn the_cache_forgets_the_oldest_head_and_keeps_no_large_one() {
         .collect();
     for _ in 0..2 {
         for head in &heads {
-            sender.says(head);
+            sender.sends(head);
         }
     }
     let generation = sender.encoder.table.generation();
     let cache = &mut sender.encoder.cache;
     let kept: Vec<bool> = heads
         .iter()
-        .map(|head| cache.find(Section::of(head), generation).is_some())
+        .map(|head| cache.find(HeadSection::of(head), generation).is_some())
         .collect();
     assert_eq!(kept, [false, true, true, true, true]);
 
     let large = section(&[("user-agent", &"u".repeat(3000))]);
     for _ in 0..2 {
-        sender.says(&large);
+        sender.sends(&large);
         assert!(
             sender
                 .encoder

@@ -18,14 +18,14 @@ use std::num::{NonZeroU32, NonZeroU64};
 /// Three digits hold no more.
 const STATUS_MAX: u16 = 999;
 
+#[path = "admission.rs"]
+mod admission;
 #[path = "last_head.rs"]
 pub(crate) mod last_head;
 #[path = "last_response.rs"]
 pub(crate) mod last_response;
 #[path = "head_marks.rs"]
 mod marks;
-#[path = "seldom.rs"]
-mod seldom;
 
 pub(crate) use marks::is_sound;
 

@@ -4,7 +4,7 @@
 //! The cache saves time and holds no protocol state: dropping it changes no result. A peer whose
 //! heads never repeat pays a comparison of lengths and a count per head.
 
-use super::seldom::Seldom;
+use super::admission::Admission;
 use super::{RequestHead, Version, Whole};
 use crate::http::{Token, syntax};
 use std::num::NonZeroU32;
@@ -20,14 +20,14 @@ const SECTION_BYTES_MAX: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct LastHead {
     /// Made once, and its memory used again.
-    known: Option<Box<Known>>,
+    known: Option<Box<KnownHead>>,
     /// How many were kept so far: no two have one number.
     kept: u32,
 }
 
 /// A head, and what it was read from.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct KnownHead {
     bytes: Vec<u8>,
     /// HTTP/1.1: bytes of the first line.
     line_len: usize,
@@ -38,7 +38,7 @@ pub(crate) struct Known {
     number: NonZeroU32,
     /// Of its regular fields.
     fields_number: NonZeroU32,
-    seldom: Seldom,
+    admission: Admission,
 }
 
 impl LastHead {
@@ -48,7 +48,7 @@ impl LastHead {
     }
     /// The head that these bytes were under the same `stamp`.
     #[inline]
-    pub(crate) fn find(&mut self, bytes: &[u8], stamp: u64) -> Option<&mut Known> {
+    pub(crate) fn find(&mut self, bytes: &[u8], stamp: u64) -> Option<&mut KnownHead> {
         let known = self.known.as_deref_mut();
         known.filter(|known| known.stamp == stamp && known.bytes == bytes)
     }
@@ -57,7 +57,7 @@ impl LastHead {
     #[inline]
     pub(crate) fn is_due(&mut self) -> bool {
         let known = self.known.as_deref_mut();
-        known.is_none_or(|known| known.seldom.is_due())
+        known.is_none_or(|known| known.admission.is_due())
     }
     /// These bytes were this head.
     #[cold]
@@ -72,7 +72,7 @@ impl LastHead {
         let fields_number = head.0.fields_number.unwrap_or(number);
         let line_len = memchr::memchr(b'\n', bytes).map_or(0, |at| at + 1);
         let Some(known) = &mut self.known else {
-            self.known = Some(Box::new(Known {
+            self.known = Some(Box::new(KnownHead {
                 bytes: bytes.to_vec(),
                 line_len,
                 stamp,
@@ -80,7 +80,7 @@ impl LastHead {
                 head: Whole::clone(&head.0),
                 number,
                 fields_number,
-                seldom: Seldom::new(),
+                admission: Admission::new(),
             }));
             return;
         };
@@ -93,7 +93,7 @@ impl LastHead {
         known.head.marks = head.0.marks;
         known.number = number;
         known.fields_number = fields_number;
-        known.seldom.note_kept();
+        known.admission.note_kept();
     }
     /// HTTP/1.1: the head at the front of `bytes`, if it is the known one but for the path that it
     /// asks for; and its length.
@@ -132,12 +132,12 @@ impl LastHead {
     }
 }
 
-impl Known {
+impl KnownHead {
     /// The head once more, in the memory of `spare`, which is of the same connection: it need not be
     /// written where that is it already.
     #[inline]
     pub(crate) fn again(&mut self, spare: Option<RequestHead>) -> RequestHead {
-        self.seldom.note_again();
+        self.admission.note_again();
         match spare {
             Some(head) if head.0.number == Some(self.number) => {
                 debug_assert!(
@@ -177,7 +177,7 @@ const VERSION_BYTES: usize = b" HTTP/1.1\r\n".len();
 
 /// A head that is the known one but for its path.
 pub(crate) struct OtherPath<'k, 'a> {
-    known: &'k mut Known,
+    known: &'k mut KnownHead,
     /// Of the whole head.
     pub(crate) len: usize,
     pub(crate) path: &'a [u8],

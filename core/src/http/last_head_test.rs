@@ -1,4 +1,4 @@
-use super::super::seldom::STAYS;
+use super::super::admission::STAYS;
 use super::*;
 use crate::http::{Fields, Token};
 
@@ -56,7 +56,7 @@ fn a_head_that_comes_again_stays_while_a_few_others_pass() {
 }
 
 #[test]
-fn heads_that_never_come_again_are_kept_ever_more_seldom() {
+fn heads_that_never_come_again_are_kept_ever_more_rarely() {
     let mut last = LastHead::default();
     let mut kept = 0;
     for n in 0..1_000_u32 {

@@ -1,7 +1,7 @@
 //! Caches a client connection's last response head beside its section, so that an equal section is
 //! not decoded again. Like [`last_head`](super::last_head) it holds no protocol state.
 
-use super::seldom::Seldom;
+use super::admission::Admission;
 use super::{Checked, ResponseHead};
 use crate::http::Fields;
 
@@ -16,16 +16,16 @@ const SECTION_BYTES_MAX: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct LastResponse {
     /// Made once, and its memory used again.
-    known: Option<Box<Known>>,
+    known: Option<Box<KnownResponse>>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownResponse {
     section: Vec<u8>,
     /// Of the state, beside the section, that the head was read under.
     stamp: u64,
     head: ResponseHead,
-    seldom: Seldom,
+    admission: Admission,
 }
 
 impl LastResponse {
@@ -39,7 +39,7 @@ impl LastResponse {
     ) -> Option<ResponseHead> {
         let known = self.known.as_deref_mut();
         let known = known.filter(|known| known.stamp == stamp && known.section == section)?;
-        known.seldom.note_again();
+        known.admission.note_again();
         let checked = &known.head.checked;
         let mut fields = spare();
         fields.copy_from(&checked.fields);
@@ -58,7 +58,7 @@ impl LastResponse {
     #[inline]
     pub(crate) fn note(&mut self, section: &[u8], stamp: u64, head: &ResponseHead) {
         let known = self.known.as_deref_mut();
-        if known.is_none_or(|known| known.seldom.is_due()) {
+        if known.is_none_or(|known| known.admission.is_due()) {
             self.keep(section, stamp, head);
         }
     }
@@ -69,11 +69,11 @@ impl LastResponse {
             return;
         }
         let Some(known) = &mut self.known else {
-            self.known = Some(Box::new(Known {
+            self.known = Some(Box::new(KnownResponse {
                 section: section.to_vec(),
                 stamp,
                 head: head.clone(),
-                seldom: Seldom::new(),
+                admission: Admission::new(),
             }));
             return;
         };
@@ -83,7 +83,7 @@ impl LastResponse {
         known.head.status = head.status;
         known.head.checked.fields.copy_from(fields);
         known.head.checked.marks = head.checked.marks;
-        known.seldom.note_kept();
+        known.admission.note_kept();
     }
     /// Gives the memory back.
     pub(crate) fn release(&mut self) {

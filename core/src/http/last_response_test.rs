@@ -1,4 +1,4 @@
-use super::super::seldom::STAYS;
+use super::super::admission::STAYS;
 use super::*;
 use crate::http::{Token, Version};
 

@@ -32,7 +32,7 @@ pub enum Action<R> {
         /// The connection.
         connection: ConnectionId,
         /// Even if it answered a moment ago.
-        heard_too: bool,
+        even_if_recent: bool,
     },
     /// Another connection to its origin works while this one is suspect.
     Outlived {

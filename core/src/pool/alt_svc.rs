@@ -45,7 +45,7 @@ impl AltSvc {
     /// preference). `host`: the origin's. `None`: it cannot be read and says nothing at all.
     pub fn parse(value: &[u8], host: &str) -> Option<Self> {
         let text = std::str::from_utf8(value.get(..FIELD_BYTES_MAX).unwrap_or(value)).ok()?;
-        let mut rest = Cursor(text.trim_matches(BLANK));
+        let mut rest = Scanner(text.trim_matches(BLANK));
         if rest.0 == "clear" {
             return Some(Self::Clear);
         }
@@ -89,9 +89,9 @@ impl Alternative<'_> {
 const BLANK: [char; 2] = [' ', '\t'];
 
 /// The text not yet read.
-struct Cursor<'a>(&'a str);
+struct Scanner<'a>(&'a str);
 
-impl<'a> Cursor<'a> {
+impl<'a> Scanner<'a> {
     /// RFC 7838 section 3: `protocol-id "=" alt-authority *( OWS ";" OWS parameter )`.
     fn alternative(&mut self) -> Option<Alternative<'a>> {
         let protocol = self.token()?;
@@ -143,11 +143,11 @@ impl<'a> Cursor<'a> {
 /// The alternatives of all origins of a client.
 #[derive(Debug, Default)]
 pub struct Alternatives {
-    origins: BTreeMap<(Box<str>, u16), Known>,
+    origins: BTreeMap<(Box<str>, u16), KnownAlternative>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct KnownAlternative {
     /// The UDP port and until when it stands.
     http3: Option<(u16, Instant)>,
     /// Left alone until then.
@@ -168,21 +168,21 @@ impl Alternatives {
         if origin.scheme != Scheme::Https {
             return false;
         }
-        let Some(said) = AltSvc::parse(value, &origin.host) else {
+        let Some(value_of_field) = AltSvc::parse(value, &origin.host) else {
             return false;
         };
-        self.heed(now, origin, said)
+        self.apply(now, origin, value_of_field)
     }
     /// The origin's HTTPS record (RFC 9460) says that HTTP/3 is served on `port` of its host, and
     /// stands for `ttl`. What failed before stays left alone.
     pub fn learn_record(&mut self, now: Instant, origin: &Origin, port: u16, ttl: Duration) {
         let max_age = ttl.min(MAX_AGE_MAX);
-        let _ = self.heed(now, origin, AltSvc::Http3 { port, max_age });
+        let _ = self.apply(now, origin, AltSvc::Http3 { port, max_age });
     }
-    fn heed(&mut self, now: Instant, origin: &Origin, said: AltSvc) -> bool {
+    fn apply(&mut self, now: Instant, origin: &Origin, value_of_field: AltSvc) -> bool {
         let key = (origin.host.clone(), origin.port);
         let was_usable = self.http3_port(now, origin).is_some();
-        match said {
+        match value_of_field {
             AltSvc::Http3 { port, max_age } => {
                 self.make_room(&key);
                 let known = self.origins.entry(key).or_default();
@@ -240,14 +240,14 @@ impl Alternatives {
     pub fn is_empty(&self) -> bool {
         self.origins.is_empty()
     }
-    fn known_mut(&mut self, origin: &Origin) -> Option<&mut Known> {
+    fn known_mut(&mut self, origin: &Origin) -> Option<&mut KnownAlternative> {
         self.origins.get_mut(&(origin.host.clone(), origin.port))
     }
     fn make_room(&mut self, key: &(Box<str>, u16)) {
         if self.origins.len() < ORIGINS_MAX || self.origins.contains_key(key) {
             return;
         }
-        let ends = |known: &Known| known.http3.map(|(_, until)| until);
+        let ends = |known: &KnownAlternative| known.http3.map(|(_, until)| until);
         let first = self.origins.iter().min_by_key(|(_, known)| ends(known));
         if let Some(key) = first.map(|(key, _)| key.clone()) {
             self.origins.remove(&key);

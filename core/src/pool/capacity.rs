@@ -13,7 +13,7 @@ pub struct Capacity {
     /// ends makes the report right whatever crosses it.
     pub taken: u64,
     /// False until the peer has said how many exchanges it allows (HTTP/2: its SETTINGS).
-    pub settled: bool,
+    pub limit_known: bool,
     /// Whether it may get more.
     pub standing: Standing,
 }
@@ -31,12 +31,12 @@ pub enum Standing {
 
 impl Capacity {
     /// A connection that carries `free` exchanges, none yet.
-    pub fn fresh(free: u32, settled: bool) -> Self {
+    pub fn fresh(free: u32, limit_known: bool) -> Self {
         Self {
             free,
             active: 0,
             taken: 0,
-            settled,
+            limit_known,
             standing: Standing::Open,
         }
     }

@@ -34,7 +34,7 @@ pub struct OriginView {
     /// Expected capacity of one more connection; `None` while unknown.
     pub per_connection: Option<u32>,
     /// Exchanges expected of connections whose limit is not known yet.
-    pub coming: u32,
+    pub expected: u32,
     /// The last attempt failed: one at a time until one succeeds.
     pub failing: bool,
     /// A failed attempt forbids new ones for now.
@@ -170,7 +170,7 @@ fn wanted(origin: &OriginView) -> (u32, WaitReason) {
         return (u32::from(alone), WaitReason::Capacity);
     }
     let expected = origin
-        .coming
+        .expected
         .saturating_add(origin.attempts.saturating_mul(per_connection));
     let missing = origin.waiting.saturating_sub(expected);
     (missing.div_ceil(per_connection), reason)

@@ -12,7 +12,7 @@ const COLD: OriginView = OriginView {
     connections_max: 16,
     sockets_left: 100,
     per_connection: None,
-    coming: 0,
+    expected: 0,
     failing: false,
     backing_off: false,
 };
@@ -151,7 +151,7 @@ fn the_table_of_decisions() {
                 waiting: 150,
                 connections: 2,
                 per_connection: Some(100),
-                coming: 100,
+                expected: 100,
                 ..COLD
             },
             Open(1),

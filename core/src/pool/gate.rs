@@ -15,7 +15,7 @@ pub const UNSETTLED_EXCHANGES: u32 = 1;
 pub struct Gate {
     report: Capacity,
     dispatched: u64,
-    /// The limit remembered from earlier connections to the origin: the bound until `settled`.
+    /// The limit remembered from earlier connections to the origin: the bound until `limit_known`.
     hint: Option<u32>,
     /// Requests that it carries in its whole life, where its peer is known to count them.
     lifetime: Option<u64>,
@@ -52,7 +52,7 @@ impl Gate {
         if self.report.standing != Standing::Open || self.is_shut {
             return 0;
         }
-        let free = if self.report.settled {
+        let free = if self.report.limit_known {
             self.report.free
         } else {
             let bound = self.hint.unwrap_or(UNSETTLED_EXCHANGES);
@@ -81,13 +81,13 @@ impl Gate {
 
     /// The number of exchanges this connection carries at once, where that is known.
     pub fn limit(&self) -> Option<u32> {
-        let open = self.report.settled && self.report.standing == Standing::Open;
+        let open = self.report.limit_known && self.report.standing == Standing::Open;
         open.then(|| self.report.free + self.report.active)
     }
 
     /// Whether the peer's limit is known.
-    pub fn is_settled(&self) -> bool {
-        self.report.settled
+    pub fn is_limit_known(&self) -> bool {
+        self.report.limit_known
     }
 
     /// Whether it may get new requests.

@@ -5,7 +5,7 @@ fn report(free: u32, active: u32, taken: u64) -> Capacity {
         free,
         active,
         taken,
-        settled: true,
+        limit_known: true,
         standing: Standing::Open,
     }
 }

@@ -104,10 +104,10 @@ pub enum Checkup {
 /// The liveness of one connection's peer.
 #[derive(Clone, Copy, Debug)]
 pub struct Health {
-    heard_at: Instant,
-    asked_at: Option<Instant>,
+    received_at: Instant,
+    probed_at: Option<Instant>,
     /// When it was asked last in this silence.
-    asked_again_at: Instant,
+    probed_again_at: Instant,
     suspect: bool,
     /// When it was to take another path last.
     moved_at: Option<Instant>,
@@ -131,9 +131,9 @@ impl Health {
     /// A peer that has just answered.
     pub fn new(now: Instant) -> Self {
         Self {
-            heard_at: now,
-            asked_at: None,
-            asked_again_at: now,
+            received_at: now,
+            probed_at: None,
+            probed_again_at: now,
             suspect: false,
             moved_at: None,
             timed_out: 0,
@@ -184,15 +184,15 @@ impl Health {
     }
 
     /// Another connection to the origin is suspect. One that was active lately is beyond doubt,
-    /// unless `heard_too`.
+    /// unless `even_if_recent`.
     pub fn handle_other_suspect(
         &mut self,
         now: Instant,
         times: &HealthTimes,
-        heard_too: bool,
+        even_if_recent: bool,
     ) -> Checkup {
         let lately = times.unanswered.unwrap_or(times.suspect);
-        let is_sure = !heard_too && now.saturating_duration_since(self.heard_at) < lately;
+        let is_sure = !even_if_recent && now.saturating_duration_since(self.received_at) < lately;
         if self.suspect || is_sure {
             return Checkup::Fine;
         }
@@ -207,7 +207,7 @@ impl Health {
             return Checkup::Fine;
         }
         self.outlived_at = Some(now);
-        self.asked_again_at = now;
+        self.probed_again_at = now;
         Checkup::Ask
     }
 
@@ -238,7 +238,7 @@ impl Health {
         if let Some(checkup) = self.judge_unanswered(now, times, round_trip) {
             return checkup;
         }
-        let Some(asked_at) = self.asked_at else {
+        let Some(probed_at) = self.probed_at else {
             return match self.unasked_at(times, waits) {
                 Some(at) if now >= at => {
                     self.questions = self.questions.saturating_add(1);
@@ -247,18 +247,18 @@ impl Health {
                 _ => Checkup::Fine,
             };
         };
-        let silence = now.saturating_duration_since(asked_at);
+        let silence = now.saturating_duration_since(probed_at);
         if silence >= dead_after(times, round_trip) {
             return Checkup::Bury;
         }
         if !self.suspect && silence >= suspect_after(times, round_trip) {
             self.suspect = true;
             self.moved_at = Some(now);
-            self.asked_again_at = now;
+            self.probed_again_at = now;
             return Checkup::Doubt;
         }
-        if self.suspect && waits && now >= self.asked_again_at + ask_again_after(times) {
-            self.asked_again_at = now;
+        if self.suspect && waits && now >= self.probed_again_at + ask_again_after(times) {
+            self.probed_again_at = now;
             return Checkup::Ask;
         }
         Checkup::Fine
@@ -271,12 +271,12 @@ impl Health {
         round_trip: Option<Duration>,
         waits: bool,
     ) -> Option<Instant> {
-        let of_questions = match (self.asked_at, self.suspect) {
+        let of_questions = match (self.probed_at, self.suspect) {
             (None, _) => self.unasked_at(times, waits),
-            (Some(asked_at), false) => Some(asked_at + suspect_after(times, round_trip)),
-            (Some(asked_at), true) => {
-                let dead = asked_at + dead_after(times, round_trip);
-                let again = self.asked_again_at + ask_again_after(times);
+            (Some(probed_at), false) => Some(probed_at + suspect_after(times, round_trip)),
+            (Some(probed_at), true) => {
+                let dead = probed_at + dead_after(times, round_trip);
+                let again = self.probed_again_at + ask_again_after(times);
                 Some(if waits { dead.min(again) } else { dead })
             }
         };
@@ -308,8 +308,8 @@ impl Health {
             self.suspect = true;
             self.silent_since = Some(now);
             self.moved_at = Some(now);
-            self.asked_at.get_or_insert(now);
-            self.asked_again_at = now;
+            self.probed_at.get_or_insert(now);
+            self.probed_again_at = now;
             return Some(Checkup::Doubt);
         };
         let is_outlived = |at: Instant| now >= at + patience.outlived;
@@ -341,8 +341,8 @@ impl Health {
     }
 
     /// Since when the peer owes an answer.
-    pub fn asked_at(&self) -> Option<Instant> {
-        self.asked_at
+    pub fn probed_at(&self) -> Option<Instant> {
+        self.probed_at
     }
 
     /// It is suspect for its transport's unanswered retransmissions.
@@ -372,9 +372,9 @@ impl Health {
         let of_wait = waits.then(|| {
             let pause = times.unanswered.map(|base| self.pause(base));
             let quiet = self.quiet_until(times);
-            pause.map_or(quiet, |pause| quiet.min(self.heard_at + pause))
+            pause.map_or(quiet, |pause| quiet.min(self.received_at + pause))
         });
-        let of_silence = times.unasked.map(|time| self.heard_at + time);
+        let of_silence = times.unasked.map(|time| self.received_at + time);
         of_wait.into_iter().chain(of_silence).min()
     }
     /// Before the next question that exchanges wait for.
@@ -383,18 +383,18 @@ impl Health {
     }
     /// When its silence is long enough for a probe.
     fn quiet_until(&self, times: &HealthTimes) -> Instant {
-        let moved_lately = |at: Instant| self.heard_at < at + times.dead;
+        let moved_lately = |at: Instant| self.received_at < at + times.dead;
         match self.moved_at.is_some_and(moved_lately) {
-            true => self.heard_at + times.suspect.min(times.quiet),
-            false => self.heard_at + times.quiet,
+            true => self.received_at + times.suspect.min(times.quiet),
+            false => self.received_at + times.quiet,
         }
     }
     fn ask(&mut self, now: Instant) -> Checkup {
-        if self.asked_at.is_some() {
+        if self.probed_at.is_some() {
             return Checkup::Fine;
         }
-        self.asked_at = Some(now);
-        self.asked_again_at = now;
+        self.probed_at = Some(now);
+        self.probed_again_at = now;
         Checkup::Ask
     }
 }
@@ -434,11 +434,11 @@ fn dead_after(times: &HealthTimes, round_trip: Option<Duration>) -> Duration {
 
 /// Between two questions to a suspect whose exchanges wait.
 fn ask_again_after(times: &HealthTimes) -> Duration {
-    times.suspect / ASKED_PER_SUSPECT
+    times.suspect / PROBES_PER_SUSPECT
 }
 
 /// Questions in the time that made it suspect: each is one packet, and brings the peer three more.
-const ASKED_PER_SUSPECT: u32 = 4;
+const PROBES_PER_SUSPECT: u32 = 4;
 /// An answer takes one; the others are for a path that is loaded.
 const SUSPECT_ROUND_TRIPS: u32 = 6;
 /// Timeouts of the transport that make a suspect: QUIC sends two packets at each (RFC 9002 section

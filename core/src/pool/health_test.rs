@@ -52,20 +52,20 @@ fn a_silent_connection_is_asked_after_a_time_of_its_own_and_judged_by_its_answer
     let mut health = Health::new(start);
     let due = |health: &Health| health.next_deadline(&times, None, false);
     assert_eq!(due(&health), Some(start + 30 * SECOND));
-    let heard = start + 20 * SECOND;
-    health.handle_bytes(heard);
+    let received = start + 20 * SECOND;
+    health.handle_bytes(received);
     assert_eq!(
         health.handle_timeout(start + 30 * SECOND, &times, None, false),
         Checkup::Fine,
         "it was heard meanwhile"
     );
-    let asked = heard + 30 * SECOND;
+    let asked = received + 30 * SECOND;
     assert_eq!(due(&health), Some(asked));
     assert_eq!(
         health.handle_timeout(asked, &times, None, false),
         Checkup::Ask
     );
-    assert_eq!(health.asked_at(), Some(asked));
+    assert_eq!(health.probed_at(), Some(asked));
     assert_eq!(due(&health), Some(asked + 2 * SECOND));
     assert_eq!(
         health.handle_timeout(asked + 15 * SECOND, &times, None, false),
@@ -173,7 +173,7 @@ fn a_connection_is_doubted_once_in_a_silence() {
 }
 
 #[test]
-fn a_suspect_whose_exchanges_wait_is_asked_again_until_it_is_heard_or_dead() {
+fn a_suspect_whose_exchanges_wait_is_asked_again_until_it_answers_or_is_dead() {
     let start = epoch();
     let mut health = Health::new(start);
     let asked = start + 10 * SECOND;
@@ -341,7 +341,7 @@ fn the_transports_timeouts_need_not_be_looked_at() {
 }
 
 #[test]
-fn beside_a_suspect_a_connection_that_was_heard_lately_is_believed_and_another_asked() {
+fn beside_a_suspect_a_connection_that_answered_lately_is_believed_and_another_asked() {
     let start = epoch();
     let mut health = Health::new(start);
     let lately = health.handle_other_suspect(start + 299 * MS, &times(), false);

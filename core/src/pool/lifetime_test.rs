@@ -48,7 +48,7 @@ fn cut_twice_at_ten() -> Scene {
 }
 
 #[test]
-fn two_connections_cut_off_behind_the_same_number_tell_what_the_next_ones_carry() {
+fn two_connections_cut_off_behind_the_same_number_report_what_the_next_ones_carry() {
     let mut scene = cut_twice_at_ten();
     assert_eq!(scene.attempts.len(), 2, "ten on each");
     let third = scene.connect_h2();

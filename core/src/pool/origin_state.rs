@@ -6,10 +6,10 @@ use super::connection::Connection;
 use super::decide::OriginView;
 use super::lifetime::Lifetime;
 use super::origin::{Multiplexing, Origin};
-use super::queue::Line;
+use super::prewarm::Prewarm;
+use super::queue::OriginQueue;
 use super::retry::RetryBudget;
 use super::slab::{Key, Slab};
-use super::warm::Warmth;
 use std::time::{Duration, Instant};
 
 /// Facts learned about an origin, kept while the pool lives, so that later bursts need no probe.
@@ -27,13 +27,13 @@ pub(super) struct Memory {
 #[derive(Clone, Copy, Debug)]
 struct PathNeed {
     bytes: u32,
-    shown_at: Instant,
+    confirmed_at: Instant,
 }
 
 #[derive(Debug)]
 pub(super) struct OriginState {
     pub(super) origin: Origin,
-    pub(super) line: Line,
+    pub(super) origin_queue: OriginQueue,
     /// Connections with room; the one that became ready last stands last.
     pub(super) ready: Vec<Key>,
     /// Connections whose limit is not known yet.
@@ -54,7 +54,7 @@ pub(super) struct OriginState {
     pub(super) parked: u32,
     pub(super) retries: RetryBudget,
     pub(super) lifetime: Lifetime,
-    pub(super) warmth: Warmth,
+    pub(super) prewarm: Prewarm,
     /// When the attempt began that asks for the version.
     pub(super) probe_began: Option<Instant>,
     pinned_h1_at: Option<Instant>,
@@ -64,14 +64,14 @@ pub(super) struct OriginState {
     failed_at: Option<Instant>,
     pub(super) not_before: Option<Instant>,
     /// It stands in the pool's list of origins that wait for a socket.
-    pub(super) starved: bool,
+    pub(super) waits_for_socket: bool,
 }
 
 impl OriginState {
     pub(super) fn new(origin: Origin) -> Self {
         Self {
             origin,
-            line: Line::default(),
+            origin_queue: OriginQueue::default(),
             ready: Vec::new(),
             unsettled: Vec::new(),
             connections: 0,
@@ -84,27 +84,28 @@ impl OriginState {
             parked: 0,
             retries: RetryBudget::default(),
             lifetime: Lifetime::default(),
-            warmth: Warmth::default(),
+            prewarm: Prewarm::default(),
             probe_began: None,
             pinned_h1_at: None,
             memory: None,
             failures: 0,
             failed_at: None,
             not_before: None,
-            starved: false,
+            waits_for_socket: false,
         }
     }
 
     /// Nothing is open, coming or waiting: it may be forgotten.
     pub(super) fn is_idle(&self) -> bool {
-        self.line.len() + self.parked + self.connections + self.draining + self.attempts == 0
+        self.origin_queue.len() + self.parked + self.connections + self.draining + self.attempts
+            == 0
     }
 
     pub(super) fn view(
         &self,
         now: Instant,
         connections: &Slab<Connection>,
-        bounds: &Bounds,
+        bounds: &PoolBounds,
     ) -> OriginView {
         let multiplexing = self.multiplexing(now);
         let per_connection = match multiplexing {
@@ -117,7 +118,7 @@ impl OriginState {
         let open = self.connections - self.suspect;
         let connections_max = bounds.connections_max(multiplexing);
         OriginView {
-            waiting: self.line.len(),
+            waiting: self.origin_queue.len(),
             waiting_max: bounds.waiting_max,
             roomiest: self.roomiest(connections, bounds.avoid, bounds.alone),
             kept_free: self.is_kept_free(
@@ -132,7 +133,7 @@ impl OriginState {
             connections_max,
             sockets_left: bounds.sockets_left,
             per_connection,
-            coming: self.coming(connections, per_connection),
+            expected: self.expected(connections, per_connection),
             failing: self.failures > 0,
             backing_off: self.not_before.is_some_and(|at| at > now),
         }
@@ -144,12 +145,12 @@ impl OriginState {
         if reserved == 0 || self.active == 0 {
             return false;
         }
-        let coming = openable.saturating_mul(per_connection.unwrap_or(u32::MAX));
-        self.room.saturating_add(coming) <= reserved
+        let expected = openable.saturating_mul(per_connection.unwrap_or(u32::MAX));
+        self.room.saturating_add(expected) <= reserved
     }
 
     /// When the attempt that asks for the version has taken so long that a second one begins.
-    pub(super) fn probe_due(&self, now: Instant, bounds: &Bounds) -> Option<Instant> {
+    pub(super) fn probe_due(&self, now: Instant, bounds: &PoolBounds) -> Option<Instant> {
         let asks = self.attempts == 1 && self.connections == 0 && self.multiplexing(now).is_none();
         let began = self.probe_began.filter(|_| asks)?;
         let known = self.memory.and_then(|memory| memory.round_trip);
@@ -191,7 +192,7 @@ impl OriginState {
         best.map(|(_, key)| ConnectionId(key))
     }
 
-    fn coming(&self, connections: &Slab<Connection>, per_connection: Option<u32>) -> u32 {
+    fn expected(&self, connections: &Slab<Connection>, per_connection: Option<u32>) -> u32 {
         let Some(expected) = per_connection else {
             return 0;
         };
@@ -223,7 +224,7 @@ impl OriginState {
         self.room = self.room - connection.filed.0 + filed.0;
         self.active = self.active - connection.filed.1 + filed.1;
         connection.filed = filed;
-        let unsettled = !connection.gate.is_settled();
+        let unsettled = !connection.gate.is_limit_known();
         if unsettled != connection.is_unsettled {
             connection.is_unsettled = unsettled;
             if unsettled {
@@ -295,7 +296,7 @@ impl OriginState {
             need: self.memory.map_or(
                 PathNeed {
                     bytes: 0,
-                    shown_at: now,
+                    confirmed_at: now,
                 },
                 |memory| memory.need,
             ),
@@ -331,18 +332,21 @@ impl OriginState {
     /// nothing: the largest of late counts.
     pub(super) fn learn_path_need(&mut self, now: Instant, bytes: u32) {
         if bytes > 0
-            && bytes >= self.path_need(now)
+            && bytes >= self.bdp_bytes(now)
             && let Some(memory) = &mut self.memory
         {
-            let shown_at = now;
-            memory.need = PathNeed { bytes, shown_at };
+            let confirmed_at = now;
+            memory.need = PathNeed {
+                bytes,
+                confirmed_at,
+            };
         }
     }
 
-    pub(super) fn path_need(&self, now: Instant) -> u32 {
+    pub(super) fn bdp_bytes(&self, now: Instant) -> u32 {
         self.memory(now)
             .map(|memory| memory.need)
-            .filter(|need| now.saturating_duration_since(need.shown_at) < PATH_NEED_AGE_MAX)
+            .filter(|need| now.saturating_duration_since(need.confirmed_at) < PATH_NEED_AGE_MAX)
             .map_or(0, |need| need.bytes)
     }
 
@@ -371,7 +375,7 @@ impl OriginState {
 
 /// The pool's bounds for [`OriginState::view`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
+pub(super) struct PoolBounds {
     pub(super) pipelining: u32,
     pub(super) waiting_max: u32,
     pub(super) connections_max: Option<u32>,
@@ -384,7 +388,7 @@ pub(super) struct Bounds {
     pub(super) probe_patience: Option<Duration>,
 }
 
-impl Bounds {
+impl PoolBounds {
     pub(super) fn connections_max(&self, multiplexing: Option<Multiplexing>) -> u32 {
         self.connections_max.unwrap_or(match multiplexing {
             Some(Multiplexing::Yes) => super::CONNECTIONS_MULTIPLEXED_MAX,

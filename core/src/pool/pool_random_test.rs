@@ -22,7 +22,7 @@ struct Played {
     inbox: Vec<u32>,
     open: Vec<u32>,
     taken: u64,
-    settled: bool,
+    limit_known: bool,
     draining: bool,
 }
 
@@ -32,7 +32,7 @@ impl Played {
             free: self.limit.saturating_sub(self.open.len() as u32),
             active: self.open.len() as u32,
             taken: self.taken,
-            settled: self.settled,
+            limit_known: self.limit_known,
             standing: match self.draining {
                 true => Standing::Draining,
                 false => Standing::Open,
@@ -124,18 +124,18 @@ impl Play {
         }
     }
 
-    fn settle_attempt(&mut self) {
+    fn end_attempt(&mut self) {
         if self.attempts.is_empty() {
             return;
         }
         let at = self.dice.roll(self.attempts.len() as u64) as usize;
         let attempt = self.attempts.swap_remove(at);
-        let (multiplexing, limit, settled) = match self.dice.roll(4) {
+        let (multiplexing, limit, limit_known) = match self.dice.roll(4) {
             0 => return self.pool.handle_attempt_failed(self.now, attempt),
             1 => (Multiplexing::No, 1, true),
             _ => (Multiplexing::Yes, 100, false),
         };
-        let capacity = Capacity::fresh(limit, settled);
+        let capacity = Capacity::fresh(limit, limit_known);
         let id = self
             .pool
             .handle_connected(self.now, attempt, multiplexing, capacity)
@@ -146,7 +146,7 @@ impl Play {
             inbox: Vec::new(),
             open: Vec::new(),
             taken: 0,
-            settled,
+            limit_known,
             draining: false,
         });
     }
@@ -171,8 +171,8 @@ impl Play {
         }
         let finish = self.dice.roll(connection.open.len() as u64 + 1) as usize;
         connection.open.drain(..finish);
-        if self.dice.roll(4) == 0 && !connection.settled {
-            connection.settled = true;
+        if self.dice.roll(4) == 0 && !connection.limit_known {
+            connection.limit_known = true;
         }
         connection.draining |= self.dice.roll(40) == 0;
         let (id, capacity) = (connection.id, connection.capacity());
@@ -214,7 +214,7 @@ impl Play {
     fn step(&mut self) {
         match self.dice.roll(10) {
             0..4 => self.submit(),
-            4..6 => self.settle_attempt(),
+            4..6 => self.end_attempt(),
             6..8 => self.turn(),
             8 => self.cancel(),
             _ => {

@@ -82,7 +82,7 @@ impl Scene {
             free,
             active,
             taken,
-            settled: true,
+            limit_known: true,
             standing: Standing::Open,
         };
         self.pool.handle_capacity(self.now, connection, capacity);
@@ -93,7 +93,7 @@ impl Scene {
             free: 0,
             active,
             taken,
-            settled: true,
+            limit_known: true,
             standing: Standing::Draining,
         };
         self.pool.handle_capacity(self.now, connection, capacity);
@@ -346,24 +346,24 @@ fn the_window_that_a_path_needs_outlives_its_connections_for_ten_minutes() {
     let origin = scene.origin.clone();
     scene.burst(1);
     let first = scene.connect_h2();
-    assert_eq!(scene.pool.path_need(scene.now, &origin), 0);
+    assert_eq!(scene.pool.bdp_bytes(scene.now, &origin), 0);
     scene.pool.handle_path_need(scene.now, first, 4 << 20);
     scene.pool.handle_path_need(scene.now, first, 0);
     scene.pool.handle_path_need(scene.now, first, 70_000);
     scene.pool.handle_closed(scene.now, first);
     assert_eq!(
-        scene.pool.path_need(scene.now, &origin),
+        scene.pool.bdp_bytes(scene.now, &origin),
         4 << 20,
         "small bodies say nothing of the path"
     );
     scene.burst(1);
     let second = scene.connect_h2();
     scene.wait(599_000);
-    assert_eq!(scene.pool.path_need(scene.now, &origin), 4 << 20);
+    assert_eq!(scene.pool.bdp_bytes(scene.now, &origin), 4 << 20);
     scene.wait(1_000);
-    assert_eq!(scene.pool.path_need(scene.now, &origin), 0);
+    assert_eq!(scene.pool.bdp_bytes(scene.now, &origin), 0);
     scene.pool.handle_path_need(scene.now, second, 70_000);
-    assert_eq!(scene.pool.path_need(scene.now, &origin), 70_000);
+    assert_eq!(scene.pool.bdp_bytes(scene.now, &origin), 70_000);
 }
 
 #[test]
@@ -701,7 +701,7 @@ fn a_suspect_gets_nothing_and_another_is_opened_within_the_same_bound() {
         free: 99,
         active: 1,
         taken: 1,
-        settled: true,
+        limit_known: true,
         standing: Standing::Suspect,
     };
     scene.pool.handle_capacity(scene.now, old, suspect);

@@ -52,7 +52,7 @@ pub(super) struct Waiting<R> {
     pub(super) avoid: Option<Key>,
     /// It is not pipelined behind requests that are not answered yet.
     pub(super) alone: bool,
-    pub(super) end: End,
+    pub(super) end: QueueEnd,
     /// It pauses before it joins the line.
     pub(super) is_parked: bool,
     before: Option<Key>,
@@ -61,7 +61,7 @@ pub(super) struct Waiting<R> {
 
 /// Which end of its class a request joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum QueueEnd {
     Front,
     Back,
 }
@@ -76,7 +76,7 @@ pub(super) struct Entrance<R> {
     pub(super) deadline: Option<Instant>,
     pub(super) avoid: Option<Key>,
     pub(super) alone: bool,
-    pub(super) end: End,
+    pub(super) end: QueueEnd,
 }
 
 /// First come, first served.
@@ -89,24 +89,24 @@ struct List {
 /// One class of a line. Invariant: `turns` names every key of `groups` once, and the group whose
 /// turn it is is not empty.
 #[derive(Debug, Default)]
-struct Lane {
+struct ClassQueue {
     returned: List,
     groups: BTreeMap<u64, List>,
     turns: VecDeque<u64>,
     len: u32,
 }
 
-impl Lane {
+impl ClassQueue {
     fn front(&self) -> Option<Key> {
         self.returned.front.or_else(|| {
             let group = self.turns.front()?;
             self.groups.get(group)?.front
         })
     }
-    fn list(&mut self, group: u64, end: End) -> &mut List {
+    fn list(&mut self, group: u64, end: QueueEnd) -> &mut List {
         match end {
-            End::Front => &mut self.returned,
-            End::Back => self.groups.entry(group).or_insert_with(|| {
+            QueueEnd::Front => &mut self.returned,
+            QueueEnd::Back => self.groups.entry(group).or_insert_with(|| {
                 self.turns.push_back(group);
                 List::default()
             }),
@@ -126,23 +126,26 @@ impl Lane {
 
 /// One origin's line.
 #[derive(Debug, Default)]
-pub(super) struct Line {
-    lanes: [Lane; PriorityClass::ALL.len()],
+pub(super) struct OriginQueue {
+    class_queues: [ClassQueue; PriorityClass::ALL.len()],
     len: u32,
 }
 
-impl Line {
+impl OriginQueue {
     pub(super) fn len(&self) -> u32 {
         self.len
     }
     pub(super) fn front(&self) -> Option<Ticket> {
-        self.lanes.iter().find_map(Lane::front).map(Ticket)
+        self.class_queues
+            .iter()
+            .find_map(ClassQueue::front)
+            .map(Ticket)
     }
     /// Whether a request of this class or a more urgent one waits.
     pub(super) fn holds_up_to(&self, class: PriorityClass) -> bool {
-        self.lanes[..=class as usize]
+        self.class_queues[..=class as usize]
             .iter()
-            .any(|lane| lane.len > 0)
+            .any(|class_queue| class_queue.len > 0)
     }
 }
 
@@ -179,22 +182,22 @@ impl<R> Queue<R> {
     }
 
     /// Gives a parked request its place.
-    pub(super) fn unpark(&mut self, line: &mut Line, ticket: Ticket) {
+    pub(super) fn unpark(&mut self, origin_queue: &mut OriginQueue, ticket: Ticket) {
         let key = ticket.0;
         let Some(entry) = self.entries.get_mut(key).filter(|entry| entry.is_parked) else {
             return;
         };
         entry.is_parked = false;
         let (rank, end) = (entry.rank, entry.end);
-        let lane = &mut line.lanes[rank.class as usize];
-        let list = lane.list(rank.group, end);
+        let class_queue = &mut origin_queue.class_queues[rank.class as usize];
+        let list = class_queue.list(rank.group, end);
         let last = list.back.replace(key);
         if list.front.is_none() {
             list.front = Some(key);
         }
-        lane.len += 1;
-        line.len += 1;
-        lane.tidy();
+        class_queue.len += 1;
+        origin_queue.len += 1;
+        class_queue.tidy();
         entry.before = last;
         if let Some(last) = last.and_then(|last| self.entries.get_mut(last)) {
             last.behind = Some(key);
@@ -205,14 +208,18 @@ impl<R> Queue<R> {
         self.entries.get(ticket.0)
     }
 
-    /// Takes a request out of `line`, which must be the line it stands in if it stands in one.
-    pub(super) fn leave(&mut self, line: &mut Line, ticket: Ticket) -> Option<Waiting<R>> {
+    /// Takes a request out of `origin_queue`, which must be the line it stands in if it stands in one.
+    pub(super) fn leave(
+        &mut self,
+        origin_queue: &mut OriginQueue,
+        ticket: Ticket,
+    ) -> Option<Waiting<R>> {
         let entry = self.entries.remove(ticket.0)?;
         if entry.is_parked {
             return Some(entry);
         }
-        let lane = &mut line.lanes[entry.rank.class as usize];
-        let list = lane.list(entry.rank.group, entry.end);
+        let class_queue = &mut origin_queue.class_queues[entry.rank.class as usize];
+        let list = class_queue.list(entry.rank.group, entry.end);
         match entry.before.and_then(|before| self.entries.get_mut(before)) {
             Some(before) => before.behind = entry.behind,
             None => list.front = entry.behind,
@@ -221,22 +228,26 @@ impl<R> Queue<R> {
             Some(behind) => behind.before = entry.before,
             None => list.back = entry.before,
         }
-        lane.len -= 1;
-        line.len -= 1;
-        lane.tidy();
+        class_queue.len -= 1;
+        origin_queue.len -= 1;
+        class_queue.tidy();
         Some(entry)
     }
 
     /// Takes the request at the front out to be started: the next turn is another group's.
-    pub(super) fn serve(&mut self, line: &mut Line, ticket: Ticket) -> Option<Waiting<R>> {
+    pub(super) fn serve(
+        &mut self,
+        origin_queue: &mut OriginQueue,
+        ticket: Ticket,
+    ) -> Option<Waiting<R>> {
         let entry = self.get(ticket)?;
         let (class, end, group) = (entry.rank.class, entry.end, entry.rank.group);
-        let lane = &mut line.lanes[class as usize];
-        if end == End::Back && lane.turns.front() == Some(&group) {
+        let class_queue = &mut origin_queue.class_queues[class as usize];
+        if end == QueueEnd::Back && class_queue.turns.front() == Some(&group) {
             // Before it leaves: an empty group in front is forgotten with its turn.
-            lane.turns.rotate_left(1);
+            class_queue.turns.rotate_left(1);
         }
-        self.leave(line, ticket)
+        self.leave(origin_queue, ticket)
     }
 
     pub(super) fn len(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Requests returned by a connection: sent again now or after a pause, or failed. Each loss also
 //! updates the connection and its origin.
 
-use super::queue::{End, Entrance, Rank};
+use super::queue::{Entrance, QueueEnd, Rank};
 use super::retry::{Cause, Loss, NoRetry, Retry, RetryClass, classify};
 use super::{
     ConnectionId, Due, Key, Multiplexing, Origin, OriginId, Pool, Protocols, Reverse, Ticket,
@@ -78,7 +78,7 @@ impl<R> Pool<R> {
             deadline: back.deadline,
             avoid: avoids(back.loss.cause).then_some(back.from.0),
             alone: !back.loss.idempotent,
-            end: End::Front,
+            end: QueueEnd::Front,
         };
         if pause.is_zero() || self.shut_down {
             return Ok(self.enter(now, entrance));
@@ -124,7 +124,7 @@ impl<R> Pool<R> {
         let origin = entry.origin;
         if let Some(state) = self.origins.get_mut(origin) {
             state.parked -= 1;
-            self.queue.unpark(&mut state.line, ticket);
+            self.queue.unpark(&mut state.origin_queue, ticket);
         }
         self.pump(now, origin);
     }

@@ -9,7 +9,7 @@ impl<R> Pool<R> {
     /// A connection is known to work: its peer answered after its handshake had begun.
     pub fn handle_alive(&mut self, connection: ConnectionId) {
         if let Some(connection) = self.connections.get(connection.0) {
-            self.tell_outlived(connection.origin);
+            self.report_outlived(connection.origin);
         }
     }
 
@@ -32,7 +32,7 @@ impl<R> Pool<R> {
             state.silent.push(silent.0);
         }
         if is_fresh || self.shut_down {
-            return self.tell_outlived(origin);
+            return self.report_outlived(origin);
         }
         let mut view = state.view(now, &self.connections, &bounds);
         // As for one request that waits: what was sent on the silent connection waits no less.
@@ -47,7 +47,7 @@ impl<R> Pool<R> {
     }
 
     /// A connection works at the origin: reports it to those that were to be replaced.
-    pub(super) fn tell_outlived(&mut self, origin: Key) {
+    pub(super) fn report_outlived(&mut self, origin: Key) {
         let Some(state) = self.origins.get_mut(origin) else {
             return;
         };
@@ -57,9 +57,9 @@ impl<R> Pool<R> {
         self.actions.extend(outlived);
     }
 
-    /// A connection has become suspect: the others that get requests are probed. `heard_too`: even
+    /// A connection has become suspect: the others that get requests are probed. `even_if_recent`: even
     /// those that were active lately.
-    pub(super) fn doubt_others(&mut self, origin: Key, suspect: Key, heard_too: bool) {
+    pub(super) fn doubt_others(&mut self, origin: Key, suspect: Key, even_if_recent: bool) {
         let others = self.connections.iter().filter(|&(key, connection)| {
             key != suspect
                 && connection.origin == origin
@@ -68,7 +68,7 @@ impl<R> Pool<R> {
         });
         let doubted = others.map(|(key, _)| Action::Doubt {
             connection: ConnectionId(key),
-            heard_too,
+            even_if_recent,
         });
         self.actions.extend(doubted);
     }

@@ -41,7 +41,7 @@ fn a_suspect_makes_the_others_of_its_origin_doubtful_once() {
 }
 
 #[test]
-fn a_silent_connection_gets_one_replacement_and_is_told_when_that_works() {
+fn a_silent_connection_gets_one_replacement_and_learns_when_that_works() {
     let mut scene = Scene::new(PoolConfig::default());
     scene.burst(1);
     let silent = scene.connect_h2();
@@ -122,7 +122,7 @@ fn a_connection_that_was_opened_in_the_silence_is_the_replacement() {
 }
 
 #[test]
-fn a_connection_that_was_there_before_the_silence_says_nothing_until_it_is_heard() {
+fn a_connection_that_was_there_before_the_silence_says_nothing_until_it_answers() {
     let mut scene = Scene::bounded(1);
     scene.burst(1);
     let silent = scene.connect_h2();
@@ -167,7 +167,7 @@ fn a_replacement_keeps_to_the_bound_on_sockets_and_to_the_pause_after_a_failure(
 }
 
 #[test]
-fn a_connection_that_is_gone_is_told_nothing() {
+fn a_connection_that_is_gone_gets_no_event() {
     let mut scene = Scene::new(PoolConfig::default());
     scene.burst(1);
     let silent = scene.connect_h2();

@@ -2,10 +2,10 @@
 //! the decisions of `decide.rs`.
 
 use super::lifetime::LIFETIME_DOUBT;
-use super::queue::{End, Entrance};
+use super::queue::{Entrance, QueueEnd};
 use super::{
-    Action, Attempt, AttemptId, Bounds, Capacity, ConnectionId, DEADLINES_STALE_MAX, Decision, Due,
-    Failure, Key, OriginId, OriginState, Pool, Standing, Ticket, WaitReason, decide,
+    Action, Attempt, AttemptId, Capacity, ConnectionId, DEADLINES_STALE_MAX, Decision, Due,
+    Failure, Key, OriginId, OriginState, Pool, PoolBounds, Standing, Ticket, WaitReason, decide,
 };
 use std::cmp::Reverse;
 use std::time::Instant;
@@ -20,8 +20,9 @@ impl<R> Pool<R> {
         }
         let reserved = self.config.reserved_from(class);
         let state = self.origins.get_mut(key)?;
-        let waiting = state.line.len();
-        let is_next = waiting == 0 || end == End::Front || !state.line.holds_up_to(class);
+        let waiting = state.origin_queue.len();
+        let is_next =
+            waiting == 0 || end == QueueEnd::Front || !state.origin_queue.holds_up_to(class);
         if is_next
             && reserved == 0
             && let Some(connection) =
@@ -40,7 +41,7 @@ impl<R> Pool<R> {
         }
         let deadline = entrance.deadline;
         let ticket = self.queue.park(entrance);
-        self.queue.unpark(&mut state.line, ticket);
+        self.queue.unpark(&mut state.origin_queue, ticket);
         self.pump(now, key);
         // It may have been served, or failed, already.
         self.queue.get(ticket)?;
@@ -60,7 +61,7 @@ impl<R> Pool<R> {
             let Some(state) = self.origins.get(key) else {
                 return;
             };
-            let Some(ticket) = state.line.front() else {
+            let Some(ticket) = state.origin_queue.front() else {
                 return self.refill(now, key);
             };
             let bounds = self.bounds_of(ticket);
@@ -70,13 +71,13 @@ impl<R> Pool<R> {
                     let Some(state) = self.origins.get_mut(key) else {
                         return;
                     };
-                    let Some(entry) = self.queue.serve(&mut state.line, ticket) else {
+                    let Some(entry) = self.queue.serve(&mut state.origin_queue, ticket) else {
                         return;
                     };
                     self.dispatch(now, key, connection.0, entry.request);
                 }
                 Decision::Open(count) => drop(self.open(now, key, count)),
-                Decision::Wait(WaitReason::Sockets) => return self.starve(now, key),
+                Decision::Wait(WaitReason::Sockets) => return self.wait_for_socket(now, key),
                 // The line is never longer than its bound: `enter` has refused before.
                 Decision::Wait(_) | Decision::Refuse => return,
             }
@@ -102,7 +103,7 @@ impl<R> Pool<R> {
             .requests_max
             .is_some_and(|n| connection.requests >= n);
         state.refile(key, connection);
-        state.warmth.note_request(now, self.config.warm_time);
+        state.prewarm.note_request(now, self.config.warm_time);
         self.totals.dispatched += 1;
         self.actions.push_back(Action::Dispatch {
             request,
@@ -184,7 +185,7 @@ impl<R> Pool<R> {
         }
         if recovered {
             self.fit(now, origin, key);
-            self.tell_outlived(origin);
+            self.report_outlived(origin);
         }
         if outlived {
             self.outlive(now, origin, key);
@@ -208,7 +209,7 @@ impl<R> Pool<R> {
     pub(super) fn take_waiting(&mut self, ticket: Ticket) -> Option<(Key, R)> {
         let key = self.queue.get(ticket)?.origin;
         let state = self.origins.get_mut(key)?;
-        let entry = self.queue.leave(&mut state.line, ticket)?;
+        let entry = self.queue.leave(&mut state.origin_queue, ticket)?;
         state.parked -= u32::from(entry.is_parked);
         Some((key, entry.request))
     }
@@ -228,12 +229,12 @@ impl<R> Pool<R> {
         }
     }
 
-    pub(super) fn fail_line(&mut self, origin: Key, why: Failure) {
+    pub(super) fn fail_queue(&mut self, origin: Key, why: Failure) {
         let Some(state) = self.origins.get_mut(origin) else {
             return;
         };
-        while let Some(ticket) = state.line.front() {
-            let Some(entry) = self.queue.leave(&mut state.line, ticket) else {
+        while let Some(ticket) = state.origin_queue.front() {
+            let Some(entry) = self.queue.leave(&mut state.origin_queue, ticket) else {
                 return;
             };
             self.totals.failed += 1;
@@ -250,7 +251,7 @@ impl<R> Pool<R> {
         let tickets: Vec<(Ticket, Key)> = parked.map(|(t, entry)| (t, entry.origin)).collect();
         for (ticket, origin) in tickets {
             if let Some(state) = self.origins.get_mut(origin)
-                && let Some(entry) = self.queue.leave(&mut state.line, ticket)
+                && let Some(entry) = self.queue.leave(&mut state.origin_queue, ticket)
             {
                 state.parked -= 1;
                 self.fail(entry.request, Failure::ShutDown);
@@ -279,12 +280,12 @@ impl<R> Pool<R> {
     }
 
     pub(super) fn reason_at(&self, now: Instant, key: Key) -> Option<WaitReason> {
-        self.reason_of(now, self.origins.get(key)?.line.front()?)
+        self.reason_of(now, self.origins.get(key)?.origin_queue.front()?)
     }
 
-    fn bounds_of(&self, ticket: Ticket) -> Bounds {
+    fn bounds_of(&self, ticket: Ticket) -> PoolBounds {
         match self.queue.get(ticket) {
-            Some(entry) => Bounds {
+            Some(entry) => PoolBounds {
                 alone: entry.alone,
                 ..self.bounds(entry.avoid, self.config.reserved_from(entry.rank.class))
             },
@@ -292,8 +293,8 @@ impl<R> Pool<R> {
         }
     }
 
-    pub(super) fn bounds(&self, avoid: Option<Key>, reserved: u32) -> Bounds {
-        Bounds {
+    pub(super) fn bounds(&self, avoid: Option<Key>, reserved: u32) -> PoolBounds {
+        PoolBounds {
             pipelining: self.config.pipelining,
             waiting_max: self.config.waiting_max,
             connections_max: self.config.connections_max,

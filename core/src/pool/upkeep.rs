@@ -43,8 +43,9 @@ impl<R> Pool<R> {
         } else if connection.idle_since.is_none() && !connection.is_draining {
             connection.idle_since = Some(now);
         }
-        let allows_nothing =
-            report.settled && report.free + report.active == 0 && report.standing == Standing::Open;
+        let allows_nothing = report.limit_known
+            && report.free + report.active == 0
+            && report.standing == Standing::Open;
         match (allows_nothing, connection.requests, connection.shut_since) {
             (true, 0, None) => connection.shut_since = Some(now),
             (true, ..) => {}
@@ -57,7 +58,7 @@ impl<R> Pool<R> {
     }
 
     /// When a connection's time is up, and whether that is because it was of no use.
-    fn time_up(&self, connection: &Connection) -> Option<(Instant, End)> {
+    fn time_up(&self, connection: &Connection) -> Option<(Instant, EndReason)> {
         if connection.is_draining {
             return None;
         }
@@ -70,12 +71,12 @@ impl<R> Pool<R> {
         let idle = connection.idle_max.or(own).filter(|_| !is_judged);
         let age = config.age_max.map(|time| connection.shortened(time));
         [
-            after(connection.idle_since, idle, End::Idle),
-            after(Some(connection.born), age, End::Old),
+            after(connection.idle_since, idle, EndReason::Idle),
+            after(Some(connection.born), age, EndReason::Old),
             after(
                 connection.shut_since,
                 config.no_exchange_timeout,
-                End::Useless,
+                EndReason::Useless,
             ),
         ]
         .into_iter()
@@ -100,7 +101,7 @@ impl<R> Pool<R> {
         self.upkeep_at = planned.map(|(at, _)| at).min();
     }
 
-    fn end(&mut self, now: Instant, key: Key, end: End) {
+    fn end(&mut self, now: Instant, key: Key, end: EndReason) {
         let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
@@ -108,13 +109,13 @@ impl<R> Pool<R> {
         let Some(state) = self.origins.get_mut(origin) else {
             return;
         };
-        let kept = self.config.warm_min.max(state.warmth.count(now));
-        if end == End::Idle && state.connections <= kept {
+        let kept = self.config.warm_min.max(state.prewarm.count(now));
+        if end == EndReason::Idle && state.connections <= kept {
             // It stays; the next look is one idle time later.
             connection.idle_since = Some(now);
             return;
         }
-        if end == End::Useless {
+        if end == EndReason::Useless {
             let born = connection.born;
             if let Some(at) = state.back_off(now, born) {
                 self.deadlines.push(Reverse((at, Due::BackOff(origin))));
@@ -122,8 +123,8 @@ impl<R> Pool<R> {
         }
         self.retire(now, key);
         let alone = |state: &OriginState| state.connections + state.attempts == 0;
-        if end == End::Useless && self.origins.get(origin).is_some_and(alone) {
-            self.fail_line(origin, Failure::NoExchanges);
+        if end == EndReason::Useless && self.origins.get(origin).is_some_and(alone) {
+            self.fail_queue(origin, Failure::NoExchanges);
         }
         self.pump(now, origin);
     }
@@ -131,7 +132,7 @@ impl<R> Pool<R> {
 
 /// Why a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum End {
+enum EndReason {
     Idle,
     Old,
     Useless,

@@ -174,21 +174,21 @@ fn the_last_request_of_a_worn_connection_leaves_nobody_behind_in_line() {
 
 #[test]
 fn what_a_peer_says_of_its_patience_takes_the_place_of_the_idle_time() {
-    for (said, idle) in [(3_000, 3_000), (0, 0), (90_000, 90_000)] {
+    for (sent, idle) in [(3_000, 3_000), (0, 0), (90_000, 90_000)] {
         let mut scene = Scene::new(PoolConfig::default());
         scene.origin = Origin::new(Scheme::Http, "localhost", 80, Protocols::H1Only);
         scene.burst(1);
         let id = scene.connect_h1();
-        let patience = Duration::from_millis(said);
+        let patience = Duration::from_millis(sent);
         scene.pool.handle_peer_patience(scene.now, id, patience);
         scene.wait(200_000);
         assert!(scene.closed.is_empty(), "it is not idle");
         scene.report(id, 1, 0, 1);
         if idle > 0 {
             scene.wait(idle - 1);
-            assert!(scene.closed.is_empty(), "{said}");
+            assert!(scene.closed.is_empty(), "{sent}");
         }
         scene.wait(1);
-        assert_eq!(scene.closed, [id], "{said}");
+        assert_eq!(scene.closed, [id], "{sent}");
     }
 }

@@ -4,16 +4,16 @@
 //! that exceeds a limit is not read any further (CVE-2016-6581, CVE-2026-49975). A section that
 //! needs missing insertions is blocked: a copy of its bytes is kept, bounded in number and size.
 
-use super::instruction::{Bounds, Feedback, TableInstruction, handle_pieces};
-use super::line::{
+use super::field_line::{
     BASE_BEHIND, INDEXED, INDEXED_POST, INDEXED_POST_MASK, INDEXED_STATIC, LITERAL, LITERAL_NEVER,
     NAMED, NAMED_NEVER, NAMED_POST_NEVER, NAMED_STATIC,
 };
+use super::instruction::{Feedback, InstructionBounds, TableInstruction, handle_pieces};
 use super::static_table;
-use super::table::Table;
+use super::table::DecoderTable;
 use crate::compress::integer;
 use crate::compress::table::SOUND;
-use crate::compress::text::Text;
+use crate::compress::text::LiteralText;
 use crate::error::Violation;
 use crate::http::field::FIELD_OVERHEAD_BYTES;
 use crate::http::head::is_sound;
@@ -26,7 +26,7 @@ use crate::limits::{Limits, QPACK_BLOCKED_BYTES_MAX};
 /// pieces and its text, [`QPACK_BLOCKED_BYTES_MAX`] for sections that wait.
 #[derive(Clone, Debug)]
 pub struct Decoder {
-    table: Table,
+    table: DecoderTable,
     /// SETTINGS_QPACK_MAX_TABLE_CAPACITY, bytes.
     capacity_max: usize,
     /// SETTINGS_QPACK_BLOCKED_STREAMS.
@@ -34,8 +34,8 @@ pub struct Decoder {
     /// The start of an encoder instruction.
     pending: Vec<u8>,
     /// Sections that came too early, in the order they came.
-    held: Vec<Held>,
-    held_bytes: usize,
+    blocked: Vec<BlockedSection>,
+    blocked_bytes: usize,
     /// Insertions that the encoder knows to have arrived.
     known_received: u64,
     /// Acknowledgements and cancellations not yet taken.
@@ -47,7 +47,7 @@ pub struct Decoder {
 
 /// A section whose insertions are on their way.
 #[derive(Clone, Debug)]
-struct Held {
+struct BlockedSection {
     stream: StreamId,
     /// Kept, because the count on the wire means something else after more insertions.
     prefix: Prefix,
@@ -56,7 +56,7 @@ struct Held {
 
 /// The outcome of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decoded {
+pub enum DecodedSection {
     /// The fields are complete.
     Complete,
     /// The section broke a limit (a stream error): the fields are not to be used.
@@ -72,12 +72,12 @@ impl Decoder {
     /// `blocked_streams_max` streams that wait for it.
     pub fn new(capacity_max: usize, blocked_streams_max: usize) -> Self {
         Self {
-            table: Table::new(),
+            table: DecoderTable::new(),
             capacity_max,
             blocked_streams_max,
             pending: Vec::new(),
-            held: Vec::new(),
-            held_bytes: 0,
+            blocked: Vec::new(),
+            blocked_bytes: 0,
             known_received: 0,
             feedback: Vec::new(),
             name: Vec::new(),
@@ -91,7 +91,7 @@ impl Decoder {
     pub fn handle_encoder_bytes(&mut self, bytes: &[u8]) -> Result<(), Violation> {
         let mut pending = std::mem::take(&mut self.pending);
         let handled = handle_pieces(&mut pending, bytes, |input| {
-            let bounds = Bounds {
+            let bounds = InstructionBounds {
                 // A Huffman code has at most 30 bits for a byte: what is longer fits no entry.
                 literal_bytes_max: self.capacity_max * 4,
                 inserted: self.table.inserted(),
@@ -115,7 +115,7 @@ impl Decoder {
         section: &[u8],
         limits: &Limits,
         fields: &mut Fields,
-    ) -> Result<Decoded, Violation> {
+    ) -> Result<DecodedSection, Violation> {
         fields.clear();
         let mut input = section;
         let prefix = self.take_prefix(&mut input).map_err(failed)?;
@@ -145,26 +145,32 @@ impl Decoder {
         &mut self,
         limits: &Limits,
         fields: &mut Fields,
-    ) -> Result<Option<(StreamId, Decoded)>, Violation> {
+    ) -> Result<Option<(StreamId, DecodedSection)>, Violation> {
         let inserted = self.table.inserted();
         let Some(at) = self
-            .held
+            .blocked
             .iter()
-            .position(|held| held.prefix.required <= inserted)
+            .position(|blocked| blocked.prefix.required <= inserted)
         else {
             return Ok(None);
         };
-        let held = self.held.remove(at);
-        self.held_bytes -= held.lines.len();
+        let blocked = self.blocked.remove(at);
+        self.blocked_bytes -= blocked.lines.len();
         fields.clear();
-        let decoded = self.finish(held.stream, held.prefix, &held.lines, limits, fields)?;
-        Ok(Some((held.stream, decoded)))
+        let decoded = self.finish(
+            blocked.stream,
+            blocked.prefix,
+            &blocked.lines,
+            limits,
+            fields,
+        )?;
+        Ok(Some((blocked.stream, decoded)))
     }
     /// Nothing more of `stream` will be decoded: it was reset, or we stopped reading it before
     /// its end. Frees what the peer's encoder kept for it (RFC 9204 section 2.2.2.2).
     pub fn cancel(&mut self, stream: StreamId) {
-        self.held.retain(|held| held.stream != stream);
-        self.held_bytes = self.held.iter().map(|held| held.lines.len()).sum();
+        self.blocked.retain(|blocked| blocked.stream != stream);
+        self.blocked_bytes = self.blocked.iter().map(|blocked| blocked.lines.len()).sum();
         if self.capacity_max > 0 {
             Feedback::Cancelled(stream.0).put(&mut self.feedback);
         }
@@ -182,7 +188,7 @@ impl Decoder {
     }
     /// How many streams are blocked now.
     pub fn blocked_streams(&self) -> usize {
-        self.held.len()
+        self.blocked.len()
     }
 
     /// Decodes the lines of a section whose insertions are all there.
@@ -193,9 +199,9 @@ impl Decoder {
         lines: &[u8],
         limits: &Limits,
         fields: &mut Fields,
-    ) -> Result<Decoded, Violation> {
+    ) -> Result<DecodedSection, Violation> {
         let decoded = self
-            .take_lines(prefix, lines, limits, fields)
+            .take_field_lines(prefix, lines, limits, fields)
             .map_err(failed)?;
         if prefix.required > 0 {
             // A refused section is done with too: nothing will look at the table for it.
@@ -211,21 +217,21 @@ impl Decoder {
         stream: StreamId,
         prefix: Prefix,
         lines: &[u8],
-    ) -> Result<Decoded, Violation> {
-        if self.held.len() >= self.blocked_streams_max {
+    ) -> Result<DecodedSection, Violation> {
+        if self.blocked.len() >= self.blocked_streams_max {
             return Err(Violation::QpackDecompressionFailed);
         }
-        if self.held_bytes + lines.len() > QPACK_BLOCKED_BYTES_MAX {
+        if self.blocked_bytes + lines.len() > QPACK_BLOCKED_BYTES_MAX {
             self.cancel(stream);
-            return Ok(Decoded::Refused(Violation::QpackBlockedTooLarge));
+            return Ok(DecodedSection::Refused(Violation::QpackBlockedTooLarge));
         }
-        self.held_bytes += lines.len();
-        self.held.push(Held {
+        self.blocked_bytes += lines.len();
+        self.blocked.push(BlockedSection {
             stream,
             prefix,
             lines: lines.to_vec(),
         });
-        Ok(Decoded::Blocked)
+        Ok(DecodedSection::Blocked)
     }
 
     fn apply(&mut self, instruction: TableInstruction<'_>) -> Result<(), Violation> {
@@ -314,17 +320,17 @@ impl Decoder {
     }
 
     /// The field lines of a section (RFC 9204 section 4.5.2 to 4.5.6).
-    fn take_lines(
+    fn take_field_lines(
         &mut self,
         prefix: Prefix,
         mut input: &[u8],
         limits: &Limits,
         fields: &mut Fields,
-    ) -> Result<Decoded, Violation> {
+    ) -> Result<DecodedSection, Violation> {
         while let Some(&first) = input.first() {
             if fields.len() == limits.field_count_max {
                 fields.clear();
-                return Ok(Decoded::Refused(Violation::FieldsTooMany));
+                return Ok(DecodedSection::Refused(Violation::FieldsTooMany));
             }
             if first & INDEXED != 0 {
                 let index = take_whole(&mut input, 6)?;
@@ -342,10 +348,10 @@ impl Decoder {
             }
             if fields.size() > limits.field_section_bytes_max {
                 fields.clear();
-                return Ok(Decoded::Refused(Violation::FieldSectionTooLarge));
+                return Ok(DecodedSection::Refused(Violation::FieldSectionTooLarge));
             }
         }
-        Ok(Decoded::Complete)
+        Ok(DecodedSection::Complete)
     }
 
     fn take_literal(
@@ -364,7 +370,7 @@ impl Decoder {
             };
             (name, first & NAMED_NEVER != 0)
         } else if first & LITERAL != 0 {
-            let name = Text::take(input, 3)?;
+            let name = LiteralText::take(input, 3)?;
             let name = FieldName::of(name.bytes(&mut self.name)?);
             (name, first & LITERAL_NEVER != 0)
         } else {
@@ -372,7 +378,7 @@ impl Decoder {
             let name = entry(&self.table, prefix, prefix.post_base(index)?)?.0;
             (name, first & NAMED_POST_NEVER != 0)
         };
-        let value = Text::take(input, 7)?;
+        let value = LiteralText::take(input, 7)?;
         fields.push_with(name, sensitive, |bytes| value.write(bytes))
     }
 
@@ -390,13 +396,13 @@ impl Decoder {
 }
 
 /// False, if the entry is larger than the table.
-fn insert(table: &mut Table, name: FieldName<'_>, value: &[u8]) -> bool {
+fn insert(table: &mut DecoderTable, name: FieldName<'_>, value: &[u8]) -> bool {
     let note = if is_sound(name, value) { SOUND } else { 0 };
     table.insert(name, value, note)
 }
 
 /// The entry with `age` newer ones: how the encoder stream counts (RFC 9204 section 3.2.5).
-fn newest_but(table: &Table, age: u64) -> Result<(FieldName<'_>, &[u8]), Violation> {
+fn newest_but(table: &DecoderTable, age: u64) -> Result<(FieldName<'_>, &[u8]), Violation> {
     let absolute = table
         .inserted()
         .checked_sub(age)
@@ -409,7 +415,7 @@ fn newest_but(table: &Table, age: u64) -> Result<(FieldName<'_>, &[u8]), Violati
 /// RFC 9204 section 2.2.3: an entry that is evicted, or beyond what the section says it needs.
 #[inline]
 fn entry(
-    table: &Table,
+    table: &DecoderTable,
     prefix: Prefix,
     absolute: u64,
 ) -> Result<(FieldName<'_>, &[u8], u32), Violation> {

@@ -1,12 +1,12 @@
-use super::{Decoded, Decoder};
+use super::{DecodedSection, Decoder};
 use crate::error::Violation;
 use crate::http::head::is_sound;
 use crate::http::{FieldName, Fields, RequestHead, StreamId, Token, Version};
 use crate::limits::{Limits, QPACK_BLOCKED_BYTES_MAX};
 use crate::qpack::static_table;
 
-const FAILED: Result<Decoded, Violation> = Err(Violation::QpackDecompressionFailed);
-const COMPLETE: Result<Decoded, Violation> = Ok(Decoded::Complete);
+const FAILED: Result<DecodedSection, Violation> = Err(Violation::QpackDecompressionFailed);
+const COMPLETE: Result<DecodedSection, Violation> = Ok(DecodedSection::Complete);
 
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text
@@ -58,7 +58,7 @@ impl Receiver {
             "{bytes}"
         );
     }
-    fn takes(&mut self, stream: u64, bytes: &str) -> Result<Decoded, Violation> {
+    fn takes(&mut self, stream: u64, bytes: &str) -> Result<DecodedSection, Violation> {
         let (limits, fields) = (&self.limits, &mut self.fields);
         self.decoder
             .decode(StreamId(stream), &hex(bytes), limits, fields)
@@ -67,7 +67,7 @@ impl Receiver {
         assert_eq!(self.takes(stream, bytes), COMPLETE, "{bytes}");
         assert_eq!(self.fields, section(pairs), "{bytes}");
     }
-    fn unblocks(&mut self) -> Option<(u64, Decoded)> {
+    fn unblocks(&mut self) -> Option<(u64, DecodedSection)> {
         let unblocked = self.decoder.poll_unblocked(&self.limits, &mut self.fields);
         unblocked
             .unwrap()
@@ -114,7 +114,7 @@ fn the_connection_of_rfc_9204_appendix_b_2_to_b_5() {
     peer.has_table(0, &[AUTHORITY, PATH, CUSTOM], 160);
     peer.answers("01");
     // The section of stream 8 overtakes the duplicate that it names, and is cancelled.
-    assert_eq!(peer.takes(8, "0500 80 c1 81"), Ok(Decoded::Blocked));
+    assert_eq!(peer.takes(8, "0500 80 c1 81"), Ok(DecodedSection::Blocked));
     peer.decoder.cancel(StreamId(8));
     peer.answers("48");
     peer.instructs("02");
@@ -154,14 +154,14 @@ fn the_encoder_stream_may_be_cut_anywhere() {
 #[test]
 fn a_blocked_section_is_decoded_once_its_insertions_are_there() {
     let mut peer = Receiver::new(220, 2);
-    assert_eq!(peer.takes(4, "0381 10 11"), Ok(Decoded::Blocked));
+    assert_eq!(peer.takes(4, "0381 10 11"), Ok(DecodedSection::Blocked));
     assert!(peer.fields.is_empty());
     peer.answers("");
     peer.instructs("3fbd01 c00f 7777 772e 6578 616d 706c 652e 636f 6d");
     assert_eq!(peer.unblocks(), None, "one of two is there");
     assert_eq!(peer.decoder.blocked_streams(), 1);
     peer.instructs("c10c 2f73 616d 706c 652f 7061 7468");
-    assert_eq!(peer.unblocks(), Some((4, Decoded::Complete)));
+    assert_eq!(peer.unblocks(), Some((4, DecodedSection::Complete)));
     assert_eq!(peer.fields, section(&[AUTHORITY, PATH]));
     assert_eq!(peer.unblocks(), None);
     peer.answers("84");
@@ -171,12 +171,12 @@ fn a_blocked_section_is_decoded_once_its_insertions_are_there() {
 #[test]
 fn one_blocked_stream_too_many_is_a_connection_error() {
     let mut peer = Receiver::new(220, 2);
-    assert_eq!(peer.takes(4, "0381 10 11"), Ok(Decoded::Blocked));
-    assert_eq!(peer.takes(8, "0381 10 11"), Ok(Decoded::Blocked));
+    assert_eq!(peer.takes(4, "0381 10 11"), Ok(DecodedSection::Blocked));
+    assert_eq!(peer.takes(8, "0381 10 11"), Ok(DecodedSection::Blocked));
     assert_eq!(peer.takes(12, "0000 c1"), COMPLETE, "needs no insertion");
     assert_eq!(peer.takes(16, "0381 10 11"), FAILED);
     peer.decoder.cancel(StreamId(4));
-    assert_eq!(peer.takes(20, "0381 10 11"), Ok(Decoded::Blocked));
+    assert_eq!(peer.takes(20, "0381 10 11"), Ok(DecodedSection::Blocked));
     assert_eq!(Receiver::new(220, 0).takes(4, "0381 10 11"), FAILED);
 }
 
@@ -185,20 +185,20 @@ fn blocked_sections_hold_bounded_memory() {
     let mut peer = Receiver::new(220, 16);
     let mut long = hex("0381");
     long.resize(60_000, 0x10);
-    let mut held = 0;
+    let mut blocked = 0;
     for stream in 0..10 {
         let id = StreamId(stream);
         let (limits, fields) = (&peer.limits, &mut peer.fields);
         let decoded = peer.decoder.decode(id, &long, limits, fields);
-        if decoded == Ok(Decoded::Blocked) {
-            held += 1;
+        if decoded == Ok(DecodedSection::Blocked) {
+            blocked += 1;
         } else {
-            let refused = Decoded::Refused(Violation::QpackBlockedTooLarge);
+            let refused = DecodedSection::Refused(Violation::QpackBlockedTooLarge);
             assert_eq!(decoded, Ok(refused));
         }
     }
-    assert_eq!(held, QPACK_BLOCKED_BYTES_MAX / 60_000);
-    assert_eq!(peer.decoder.blocked_streams(), held);
+    assert_eq!(blocked, QPACK_BLOCKED_BYTES_MAX / 60_000);
+    assert_eq!(peer.decoder.blocked_streams(), blocked);
     // The refused ones are cancelled: they were never read.
     peer.answers("44 45 46 47 48 49");
 }
@@ -212,7 +212,7 @@ fn a_required_insert_count_that_no_encoder_can_mean_is_an_error() {
     }
     assert_eq!(peer.takes(4, "0a 00 c1"), FAILED, "9 is above the highest");
     assert_eq!(peer.takes(4, "01 00 c1"), FAILED, "that would be 0");
-    assert_eq!(peer.takes(4, "09 00 c1"), Ok(Decoded::Blocked), "8");
+    assert_eq!(peer.takes(4, "09 00 c1"), Ok(DecodedSection::Blocked), "8");
     assert_eq!(Receiver::new(0, 1).takes(4, "01 00 c1"), FAILED);
     assert_eq!(Receiver::new(31, 1).takes(4, "01 00 c1"), FAILED);
 }
@@ -342,11 +342,11 @@ fn a_section_beyond_a_limit_is_refused_unread_and_acknowledged() {
     let mut peer = Receiver::of_appendix_b();
     peer.limits.field_count_max = 2;
     peer.expects(4, "0300 80 81", &[PATH, AUTHORITY]);
-    let refused = Ok(Decoded::Refused(Violation::FieldsTooMany));
+    let refused = Ok(DecodedSection::Refused(Violation::FieldsTooMany));
     assert_eq!(peer.takes(8, "0300 80 81 80"), refused);
     assert!(peer.fields.is_empty());
     peer.limits.field_section_bytes_max = 100;
-    let refused = Ok(Decoded::Refused(Violation::FieldSectionTooLarge));
+    let refused = Ok(DecodedSection::Refused(Violation::FieldSectionTooLarge));
     assert_eq!(peer.takes(12, "0300 80 81"), refused);
     assert_eq!(peer.takes(16, "0000 c1"), COMPLETE, "the next one is fine");
     peer.answers("84 88 8c");
@@ -363,7 +363,7 @@ fn a_bomb_of_large_entries_is_refused_in_bounded_memory() {
     bomb.resize(60_000, 0x80);
     let (limits, fields) = (&peer.limits, &mut peer.fields);
     let decoded = peer.decoder.decode(StreamId(0), &bomb, limits, fields);
-    let refused = Decoded::Refused(Violation::FieldSectionTooLarge);
+    let refused = DecodedSection::Refused(Violation::FieldSectionTooLarge);
     assert_eq!(decoded, Ok(refused));
     assert!(peer.fields.arena_capacity() < 256 * 1024);
 }

@@ -5,15 +5,15 @@
 //! streams block, and then on a few streams: one lost packet of the encoder stream delays those and
 //! no others. An equal head under the same table is copied from `EncodeCache`.
 
-use super::instruction::{self, Feedback, handle_pieces};
-use super::line::{
+use super::field_line::{
     BASE_BEHIND, INDEXED, INDEXED_POST, INDEXED_STATIC, LITERAL, LITERAL_NEVER, NAMED, NAMED_NEVER,
     NAMED_POST_NEVER, NAMED_STATIC,
 };
+use super::instruction::{self, Feedback, handle_pieces};
 use super::references::{Reach, References};
 use super::static_table;
-use super::table::{Table, entry_size};
-use crate::compress::encode_cache::{EncodeCache, Section};
+use super::table::{DecoderTable, entry_size};
+use crate::compress::encode_cache::{EncodeCache, HeadSection};
 use crate::compress::policy::{self, Indexing, Sightings};
 use crate::compress::{integer, text};
 use crate::error::Violation;
@@ -35,7 +35,7 @@ const DRAINING_SHARE: usize = 4;
 /// remembered heads, 16 KiB for instructions not yet taken.
 #[derive(Debug)]
 pub struct Encoder {
-    table: Table,
+    table: DecoderTable,
     /// The most entries that the peer's table can have (RFC 9204 section 4.5.1.1): by what it
     /// allows, not by what we use.
     entries_max: u64,
@@ -72,7 +72,7 @@ impl Encoder {
     )]
     pub fn new() -> Self {
         Self {
-            table: Table::new(),
+            table: DecoderTable::new(),
             entries_max: 0,
             blocked_streams_max: 0,
             references: References::default(),
@@ -102,16 +102,16 @@ impl Encoder {
     /// Appends the section of a request to be sent on `stream`. What
     /// [`encoder_stream_bytes`](Self::encoder_stream_bytes) gives then should go out before it.
     pub fn encode_request(&mut self, stream: StreamId, head: &RequestHead, out: &mut Vec<u8>) {
-        self.put_section(stream, Section::of(head.section()), out);
+        self.put_section(stream, HeadSection::of(head.section()), out);
     }
     /// Appends the section of a response: `:status`, then the regular fields. A head equal to
     /// one of the last costs a comparison and a copy.
     pub fn encode_response(&mut self, stream: StreamId, head: &ResponseHead, out: &mut Vec<u8>) {
-        self.put_section(stream, Section::of_response(head), out);
+        self.put_section(stream, HeadSection::of_response(head), out);
     }
     /// Appends a trailer section, or any other that is not a head.
     pub fn encode_trailers(&mut self, stream: StreamId, fields: &Fields, out: &mut Vec<u8>) {
-        self.put_section(stream, Section::of(fields), out);
+        self.put_section(stream, HeadSection::of(fields), out);
     }
     /// Appends what is to be sent on our encoder stream since the last call.
     pub fn encoder_stream_bytes(&mut self, out: &mut Vec<u8>) {
@@ -136,7 +136,7 @@ impl Encoder {
     }
     /// The fields of `section`, behind its status if it has one; then a `:status` in the section
     /// is left out.
-    fn put_section(&mut self, stream: StreamId, section: Section<'_>, out: &mut Vec<u8>) {
+    fn put_section(&mut self, stream: StreamId, section: HeadSection<'_>, out: &mut Vec<u8>) {
         let generation = self.generation();
         if let Some((block, reach)) = self.cache.find(section, generation)
             && self

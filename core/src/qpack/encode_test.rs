@@ -2,7 +2,7 @@ use super::{Encoder, INSTRUCTION_BYTES_MAX};
 use crate::error::Violation;
 use crate::http::{Fields, RequestHead, ResponseHead, StreamId, Token, Version};
 use crate::limits::{Limits, QPACK_TABLE_BYTES_MAX};
-use crate::qpack::{Decoded, Decoder};
+use crate::qpack::{DecodedSection, Decoder};
 
 /// An encoder, and a decoder that must understand every section of it.
 struct Sender {
@@ -37,7 +37,7 @@ impl Sender {
         out
     }
     /// Brings the decoder stream to the encoder.
-    fn hears(&mut self) {
+    fn receives(&mut self) {
         let mut out = Vec::new();
         self.decoder.decoder_stream_bytes(&mut out);
         assert_eq!(self.encoder.handle_decoder_bytes(&out), Ok(()));
@@ -48,12 +48,12 @@ impl Sender {
         let stream = StreamId(self.stream);
         assert_eq!(
             self.decoder.decode(stream, bytes, &limits, &mut got),
-            Ok(Decoded::Complete)
+            Ok(DecodedSection::Complete)
         );
         assert_eq!(pairs(&got), pairs(expected));
     }
     /// Writes, instructs and reads; acknowledgements wait.
-    fn says(&mut self, fields: &Fields) -> Vec<u8> {
+    fn sends(&mut self, fields: &Fields) -> Vec<u8> {
         let bytes = self.writes(fields);
         self.instructs();
         self.reads(&bytes, fields);
@@ -92,7 +92,7 @@ fn without_settings_only_the_static_table_is_used() {
         ("x-b", "c"),
     ]);
     for _ in 0..3 {
-        let bytes = sender.says(&request);
+        let bytes = sender.sends(&request);
         assert_eq!(
             bytes,
             [
@@ -133,21 +133,21 @@ fn nothing_is_named_before_it_is_acknowledged_if_no_stream_may_block() {
     let first = sender.writes(&fields);
     assert_eq!(first[..2], [0, 0], "a literal, readable without the table");
     sender.reads(&first, &fields);
-    let again = sender.says(&fields);
+    let again = sender.sends(&fields);
     assert_eq!(again[..2], [0, 0], "sent, but not known to have arrived");
-    sender.hears();
-    assert_eq!(sender.says(&fields), [2, 0, 0x80]);
+    sender.receives();
+    assert_eq!(sender.sends(&fields), [2, 0, 0x80]);
 }
 
 #[test]
 fn where_streams_may_block_the_first_section_names_what_it_inserts() {
     let mut sender = Sender::new(4096, 1);
     let fields = agent("trunkline");
-    assert_eq!(sender.says(&fields), [2, 0x80, 0x10]);
+    assert_eq!(sender.sends(&fields), [2, 0x80, 0x10]);
     // The second stream may not block, as the first is not acknowledged.
-    assert_eq!(sender.says(&fields)[..2], [0, 0]);
-    sender.hears();
-    assert_eq!(sender.says(&fields), [2, 0, 0x80]);
+    assert_eq!(sender.sends(&fields)[..2], [0, 0]);
+    sender.receives();
+    assert_eq!(sender.sends(&fields), [2, 0, 0x80]);
 }
 
 #[test]
@@ -174,8 +174,8 @@ fn a_lost_encoder_stream_blocks_only_the_streams_at_risk() {
         let bytes = sender.writes(&fields);
         let stream = StreamId(sender.stream);
         match sender.decoder.decode(stream, &bytes, &limits, &mut got) {
-            Ok(Decoded::Complete) => assert_eq!(pairs(&got), pairs(&fields)),
-            Ok(Decoded::Blocked) => blocked += 1,
+            Ok(DecodedSection::Complete) => assert_eq!(pairs(&got), pairs(&fields)),
+            Ok(DecodedSection::Blocked) => blocked += 1,
             other => panic!("{other:?}"),
         }
     }
@@ -185,7 +185,7 @@ fn a_lost_encoder_stream_blocks_only_the_streams_at_risk() {
         let unblocked = sender.decoder.poll_unblocked(&limits, &mut got).unwrap();
         assert!(unblocked.is_some());
     }
-    sender.hears();
+    sender.receives();
     assert_eq!(sender.encoder.references.known_received(), 3);
 }
 
@@ -193,8 +193,8 @@ fn a_lost_encoder_stream_blocks_only_the_streams_at_risk() {
 fn an_entry_that_is_named_and_unacknowledged_is_never_evicted() {
     // Room for two entries of this size.
     let mut sender = Sender::new(120, 16);
-    let held = agent("agent 0");
-    let first = sender.writes(&held);
+    let blocked = agent("agent 0");
+    let first = sender.writes(&blocked);
     sender.instructs();
     for number in 1..20 {
         let bytes = sender.writes(&agent(&format!("agent {number}")));
@@ -204,11 +204,11 @@ fn an_entry_that_is_named_and_unacknowledged_is_never_evicted() {
         assert!(sender.encoder.table.get(0).is_some());
     }
     sender.stream = 4;
-    sender.reads(&first, &held);
-    sender.hears();
+    sender.reads(&first, &blocked);
+    sender.receives();
     for number in 20..23 {
-        sender.says(&agent(&format!("agent {number}")));
-        sender.hears();
+        sender.sends(&agent(&format!("agent {number}")));
+        sender.receives();
     }
 }
 
@@ -222,7 +222,7 @@ fn a_cancellation_frees_what_its_stream_named() {
     assert_eq!(sender.encoder.table.inserted(), 2, "no room");
     sender.decoder.cancel(StreamId(4));
     sender.decoder.cancel(StreamId(8));
-    sender.hears();
+    sender.receives();
     sender.writes(&agent("agent 3"));
     assert_eq!(sender.encoder.table.inserted(), 3);
 }
@@ -232,12 +232,12 @@ fn an_entry_about_to_go_is_copied_to_the_front_while_it_is_used() {
     let mut sender = Sender::new(400, 0);
     let used = agent("always the same");
     for number in 0..60 {
-        sender.says(&used);
-        sender.hears();
-        sender.says(&section(&[("accept-language", &format!("{number}"))]));
-        sender.hears();
+        sender.sends(&used);
+        sender.receives();
+        sender.sends(&section(&[("accept-language", &format!("{number}"))]));
+        sender.receives();
     }
-    let bytes = sender.says(&used);
+    let bytes = sender.sends(&used);
     assert_eq!(bytes.len(), 3, "still named");
     assert!(sender.encoder.table.inserted() > 60, "by copies");
 }
@@ -246,13 +246,13 @@ fn an_entry_about_to_go_is_copied_to_the_front_while_it_is_used() {
 fn a_head_that_comes_again_is_copied_and_still_counted() {
     let mut sender = Sender::new(4096, 16);
     let fields = section(&[("user-agent", "trunkline"), ("accept", "text/plain")]);
-    sender.says(&fields);
-    sender.hears();
-    let second = sender.says(&fields);
-    let third = sender.says(&fields);
+    sender.sends(&fields);
+    sender.receives();
+    let second = sender.sends(&fields);
+    let third = sender.sends(&fields);
     assert_eq!(second, third);
     assert_eq!(sender.encoder.references.evictable_below(), 0, "both count");
-    sender.hears();
+    sender.receives();
     assert_eq!(sender.encoder.references.evictable_below(), 2);
 }
 
@@ -275,10 +275,10 @@ fn secrets_are_never_indexed() {
         let decoded = sender
             .decoder
             .decode(stream, &bytes, &Limits::default(), &mut got);
-        assert_eq!(decoded, Ok(Decoded::Complete));
+        assert_eq!(decoded, Ok(DecodedSection::Complete));
         let flags: Vec<bool> = got.iter().map(|field| field.sensitive).collect();
         assert_eq!(flags, [true, true, true, false, true]);
-        sender.hears();
+        sender.receives();
     }
     assert_eq!(sender.encoder.table.inserted(), 1, "x-key alone");
 }
@@ -317,11 +317,11 @@ fn feedback_for_what_was_not_sent_is_a_connection_error() {
         &[0xff; 12],
     ] {
         let mut sender = Sender::new(4096, 0);
-        sender.says(&agent("trunkline"));
+        sender.sends(&agent("trunkline"));
         assert_eq!(sender.encoder.handle_decoder_bytes(bytes), invalid);
     }
     let mut sender = Sender::new(4096, 0);
-    sender.says(&agent("trunkline"));
+    sender.sends(&agent("trunkline"));
     // Cancellation of an unknown stream, the one increment that is right, and one more.
     assert_eq!(sender.encoder.handle_decoder_bytes(&[0x48, 0x01]), Ok(()));
     assert_eq!(sender.encoder.handle_decoder_bytes(&[0x01]), invalid);
@@ -330,8 +330,8 @@ fn feedback_for_what_was_not_sent_is_a_connection_error() {
 #[test]
 fn a_section_without_references_is_not_waited_for() {
     let mut sender = Sender::new(4096, 0);
-    sender.says(&section(&[(":method", "GET")]));
-    sender.hears();
+    sender.sends(&section(&[(":method", "GET")]));
+    sender.receives();
     assert_eq!(
         sender.encoder.handle_decoder_bytes(&[0x84]),
         Err(Violation::QpackDecoderStreamInvalid)

@@ -3,14 +3,14 @@
 
 use super::static_table;
 use crate::compress::integer;
-use crate::compress::text::{self, Text};
+use crate::compress::text::{self, LiteralText};
 use crate::error::Violation;
 use crate::http::FieldName;
 
 /// The bounds of an instruction: the entries that it may reference, and the length of its literals
 /// on the wire.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
+pub(super) struct InstructionBounds {
     pub(super) literal_bytes_max: usize,
     /// The insert count.
     pub(super) inserted: u64,
@@ -25,10 +25,13 @@ pub(super) enum TableInstruction<'a> {
     InsertNamed {
         is_static: bool,
         index: u64,
-        value: Text<'a>,
+        value: LiteralText<'a>,
     },
     /// Section 4.3.3.
-    Insert { name: Text<'a>, value: Text<'a> },
+    Insert {
+        name: LiteralText<'a>,
+        value: LiteralText<'a>,
+    },
     /// Section 4.3.4: the index is relative to the insert count.
     Duplicate(u64),
 }
@@ -37,7 +40,10 @@ impl<'a> TableInstruction<'a> {
     /// Takes one instruction from the front of `input`; `None`, with `input` untouched, if it is
     /// not all there. What is out of `bounds` is an error as soon as it is known: waiting for the
     /// rest would be memory for nothing.
-    pub(super) fn take(input: &mut &'a [u8], bounds: Bounds) -> Result<Option<Self>, Violation> {
+    pub(super) fn take(
+        input: &mut &'a [u8],
+        bounds: InstructionBounds,
+    ) -> Result<Option<Self>, Violation> {
         let mut rest = *input;
         let taken = Self::take_from(&mut rest, bounds)?;
         if taken.is_some() {
@@ -46,7 +52,10 @@ impl<'a> TableInstruction<'a> {
         Ok(taken)
     }
 
-    fn take_from(input: &mut &'a [u8], bounds: Bounds) -> Result<Option<Self>, Violation> {
+    fn take_from(
+        input: &mut &'a [u8],
+        bounds: InstructionBounds,
+    ) -> Result<Option<Self>, Violation> {
         let Some(&first) = input.first() else {
             return Ok(None);
         };
@@ -86,12 +95,12 @@ impl<'a> TableInstruction<'a> {
     }
 }
 
-/// As [`Text::take`], from a stream that may not have all of it yet.
+/// As [`LiteralText::take`], from a stream that may not have all of it yet.
 fn take_text<'a>(
     input: &mut &'a [u8],
     prefix_bits: u32,
     bytes_max: usize,
-) -> Result<Option<Text<'a>>, Violation> {
+) -> Result<Option<LiteralText<'a>>, Violation> {
     let Some(&first) = input.first() else {
         return Ok(None);
     };
@@ -105,7 +114,7 @@ fn take_text<'a>(
         return Ok(None);
     };
     *input = rest;
-    Ok(Some(Text::of(first, prefix_bits, text)))
+    Ok(Some(LiteralText::of(first, prefix_bits, text)))
 }
 
 /// Appends Set Dynamic Table Capacity (RFC 9204 section 4.3.1).

@@ -1,8 +1,8 @@
-use super::{Bounds, Feedback, TableInstruction, handle_pieces};
+use super::{Feedback, InstructionBounds, TableInstruction, handle_pieces};
 use crate::error::Violation;
 
-fn bounds(literal_bytes_max: usize) -> Bounds {
-    Bounds {
+fn bounds(literal_bytes_max: usize) -> InstructionBounds {
+    InstructionBounds {
         literal_bytes_max,
         inserted: 3,
     }
@@ -10,7 +10,7 @@ fn bounds(literal_bytes_max: usize) -> Bounds {
 
 #[test]
 fn feedback_comes_back_for_every_stream_id_and_in_any_pieces() {
-    let said = [
+    let sent = [
         Feedback::Acknowledged(0),
         Feedback::Cancelled(4),
         Feedback::Inserted(1),
@@ -19,21 +19,21 @@ fn feedback_comes_back_for_every_stream_id_and_in_any_pieces() {
         Feedback::Inserted(64),
     ];
     let mut bytes = Vec::new();
-    for feedback in said {
+    for feedback in sent {
         feedback.put(&mut bytes);
     }
     for size in 1..=bytes.len() {
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         let mut pending = Vec::new();
         for piece in bytes.chunks(size) {
             handle_pieces(&mut pending, piece, |input| {
                 let feedback = Feedback::take(input)?;
-                heard.extend(feedback);
+                received.extend(feedback);
                 Ok(feedback.is_some())
             })
             .unwrap();
         }
-        assert_eq!(heard, said, "in pieces of {size}");
+        assert_eq!(received, sent, "in pieces of {size}");
         assert!(pending.is_empty());
     }
 }

@@ -36,11 +36,11 @@ pub(super) struct References {
     /// The Known Received Count (RFC 9204 section 2.1.4).
     known_received: u64,
     /// In the order they were sent.
-    sections: VecDeque<Section>,
+    sections: VecDeque<SentSection>,
 }
 
 #[derive(Debug)]
-struct Section {
+struct SentSection {
     stream: u64,
     reach: Reach,
 }
@@ -85,7 +85,7 @@ impl References {
     }
     /// A section that names the table goes out.
     pub(super) fn add(&mut self, stream: u64, reach: Reach) {
-        self.sections.push_back(Section { stream, reach });
+        self.sections.push_back(SentSection { stream, reach });
     }
     /// Section Acknowledgment: an error if no section of the stream is under way (RFC 9204
     /// section 4.4.1).

@@ -7,12 +7,12 @@ use crate::http::FieldName;
 
 /// Entries by absolute index.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(super) struct DecoderTable {
     ring: Ring,
     inserted: u64,
 }
 
-impl Table {
+impl DecoderTable {
     /// An empty table of capacity 0 (RFC 9204 section 3.2.3).
     pub(super) fn new() -> Self {
         Self {

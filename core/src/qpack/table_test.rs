@@ -1,4 +1,4 @@
-use super::Table;
+use super::DecoderTable;
 use crate::http::FieldName;
 
 fn named(name: &str) -> FieldName<'_> {
@@ -6,8 +6,8 @@ fn named(name: &str) -> FieldName<'_> {
 }
 
 /// Room for three entries of 34 bytes.
-fn table_of_three() -> Table {
-    let mut table = Table::new();
+fn table_of_three() -> DecoderTable {
+    let mut table = DecoderTable::new();
     table.set_capacity(3 * 34);
     table
 }

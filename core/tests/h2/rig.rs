@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use trunkline_core::error::{Closed, H2Code};
 use trunkline_core::h2::Conn;
 use trunkline_core::h2::frame::{
-    Continuation, FRAME_HEADER_BYTES, FrameHeader, Goaway, Ping, Priority, PriorityUpdate,
-    RstStream, Setting, WindowUpdate, data, flag, kind, settings,
+    Continuation, FRAME_HEADER_BYTES, FrameHeader, Goaway, Ping, PriorityUpdate, RstStream,
+    Setting, StreamDependency, WindowUpdate, data, flag, kind, settings,
 };
 use trunkline_core::hpack::{Decoder, Encoder};
 use trunkline_core::http::{
@@ -103,8 +103,8 @@ impl Rig {
     }
     pub fn server_with(config: Config, cut: Cut) -> Self {
         let mut rig = Self::fresh(Side::Server, config, cut);
-        rig.says(PREFACE);
-        rig.greet(&[]);
+        rig.sends(PREFACE);
+        rig.handshake(&[]);
         rig
     }
     /// A client whose server has said default SETTINGS, and has acknowledged.
@@ -113,12 +113,12 @@ impl Rig {
     }
     pub fn client_with(config: Config, theirs: &[Setting], cut: Cut) -> Self {
         let mut rig = Self::fresh(Side::Client, config, cut);
-        rig.greet(theirs);
+        rig.handshake(theirs);
         rig
     }
-    fn greet(&mut self, theirs: &[Setting]) {
-        self.says(&settings_frame(theirs));
-        self.says(&settings_ack());
+    fn handshake(&mut self, theirs: &[Setting]) {
+        self.sends(&settings_frame(theirs));
+        self.sends(&settings_ack());
         self.frames();
         while let Some(event) = self.event() {
             assert!(matches!(event, Event::CapacityChanged), "{event:?}");
@@ -126,7 +126,7 @@ impl Rig {
     }
 
     /// The peer says `bytes`.
-    pub fn says(&mut self, bytes: &[u8]) {
+    pub fn sends(&mut self, bytes: &[u8]) {
         match self.cut {
             Cut::Whole => self.conn.handle_bytes(self.now, bytes),
             Cut::EveryByte => {
@@ -218,7 +218,7 @@ impl Rig {
             Some(Event::Closed(closed)) => closed,
             other => panic!("{why}: the last event is {other:?}"),
         };
-        self.says(&ping([7; 8]));
+        self.sends(&ping([7; 8]));
         self.is_quiet("a closed machine ignores input");
         assert!(self.event().is_none(), "nothing comes after Closed");
         closed
@@ -447,7 +447,7 @@ pub fn pong(opaque: &[u8]) -> Vec<u8> {
 }
 pub fn priority(stream: u32, dependency: u32) -> Vec<u8> {
     let mut out = Vec::new();
-    let frame = Priority {
+    let frame = StreamDependency {
         stream,
         dependency,
         exclusive: false,

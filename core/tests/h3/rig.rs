@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline_core::error::{Closed, H3Code, Violation};
 use trunkline_core::h3::frame::{self, kind};
-use trunkline_core::h3::{Action, Conn, UniKind, settings};
+use trunkline_core::h3::{Conn, TransportAction, UniKind, settings};
 use trunkline_core::http::{
     Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version,
 };
@@ -39,7 +39,7 @@ pub fn however_it_is_cut(script: impl Fn(Cut)) {
 
 /// The machine's actions on one stream.
 #[derive(Clone, Debug, Default)]
-pub struct Lane {
+pub struct WireStream {
     pub bytes: Vec<u8>,
     pub fin: bool,
     /// Writes it took.
@@ -54,7 +54,7 @@ pub struct Rig {
     pub conn: Conn,
     pub now: Instant,
     pub cut: Cut,
-    pub lanes: BTreeMap<u64, Lane>,
+    pub wire_streams: BTreeMap<u64, WireStream>,
     pub opened: Vec<u64>,
     pub kinds: BTreeMap<u64, UniKind>,
     pub closed: Option<(H3Code, &'static str)>,
@@ -84,7 +84,7 @@ impl Rig {
             conn: Conn::new(side, Arc::new(config), now),
             now,
             cut,
-            lanes: BTreeMap::new(),
+            wire_streams: BTreeMap::new(),
             opened: Vec::new(),
             kinds: BTreeMap::new(),
             closed: None,
@@ -107,7 +107,7 @@ impl Rig {
     }
     pub fn server_with(config: Config, cut: Cut) -> Self {
         let mut rig = Self::fresh(Side::Server, config, cut);
-        rig.says(2, &control(&[]));
+        rig.sends(2, &control(&[]));
         rig
     }
     /// A client whose server has said default SETTINGS and grants 100 streams.
@@ -117,7 +117,7 @@ impl Rig {
     pub fn client_with(config: Config, theirs: &[(u64, u64)], streams: u64, cut: Cut) -> Self {
         let mut rig = Self::fresh(Side::Client, config, cut);
         rig.conn.handle_streams_available(rig.now, streams);
-        rig.says(3, &control(theirs));
+        rig.sends(3, &control(theirs));
         while let Some(event) = rig.event() {
             assert!(matches!(event, Event::CapacityChanged), "{event:?}");
         }
@@ -125,11 +125,11 @@ impl Rig {
     }
 
     /// The peer says `bytes` on a stream.
-    pub fn says(&mut self, stream: u64, bytes: &[u8]) {
+    pub fn sends(&mut self, stream: u64, bytes: &[u8]) {
         self.puts(stream, bytes, false);
     }
     /// The peer says `bytes` on a stream and ends it.
-    pub fn says_all(&mut self, stream: u64, bytes: &[u8]) {
+    pub fn sends_all(&mut self, stream: u64, bytes: &[u8]) {
         self.puts(stream, bytes, true);
     }
     fn puts(&mut self, stream: u64, bytes: &[u8], fin: bool) {
@@ -189,53 +189,53 @@ impl Rig {
         while let Some(action) = self.conn.poll_transport(self.now) {
             assert!(self.closed.is_none(), "after Close: {action:?}");
             match action {
-                Action::OpenUni { stream, kind } => {
+                TransportAction::OpenUni { stream, kind } => {
                     self.opened.push(stream.0);
                     self.kinds.insert(stream.0, kind);
-                    self.lanes.insert(stream.0, Lane::default());
+                    self.wire_streams.insert(stream.0, WireStream::default());
                 }
-                Action::OpenBidi { stream } => {
+                TransportAction::OpenBidi { stream } => {
                     self.opened.push(stream.0);
-                    self.lanes.insert(stream.0, Lane::default());
+                    self.wire_streams.insert(stream.0, WireStream::default());
                 }
-                Action::Write {
+                TransportAction::Write {
                     stream,
                     pieces,
                     fin,
                 } => self.write(stream, pieces, fin),
-                Action::Reset { stream, code } => {
-                    let lane = self.lane(stream.0);
+                TransportAction::Reset { stream, code } => {
+                    let wire_stream = self.wire_stream(stream.0);
                     assert_eq!(
-                        (lane.reset, lane.fin),
+                        (wire_stream.reset, wire_stream.fin),
                         (None, false),
                         "ended twice: {code:?}"
                     );
-                    lane.reset = Some(code);
+                    wire_stream.reset = Some(code);
                 }
-                Action::StopSending { stream, code } => {
-                    let lane = self.lane(stream.0);
-                    assert_eq!(lane.stopped, None, "stopped twice: {code:?}");
-                    lane.stopped = Some(code);
+                TransportAction::StopSending { stream, code } => {
+                    let wire_stream = self.wire_stream(stream.0);
+                    assert_eq!(wire_stream.stopped, None, "stopped twice: {code:?}");
+                    wire_stream.stopped = Some(code);
                 }
-                Action::Read { stream } => {
+                TransportAction::Read { stream } => {
                     self.reads.insert(stream.0);
                 }
-                Action::SetPriority { stream, order } => {
-                    self.lane(stream.0).order = Some(order);
+                TransportAction::SetPriority { stream, order } => {
+                    self.wire_stream(stream.0).order = Some(order);
                 }
-                Action::GrantStreams { limit } => {
+                TransportAction::GrantStreams { limit } => {
                     assert!(self.granted < Some(limit), "grants rise");
                     self.granted = Some(limit);
                 }
-                Action::GrantBytes { window } => self.windows.push(window),
-                Action::HoldBytes { bytes } => self.send_windows.push(bytes),
-                Action::Datagram { bytes } => self.datagrams.push(bytes),
-                Action::Close { code, reason } => self.closed = Some((code, reason)),
+                TransportAction::GrantBytes { window } => self.windows.push(window),
+                TransportAction::HoldBytes { bytes } => self.send_windows.push(bytes),
+                TransportAction::Datagram { bytes } => self.datagrams.push(bytes),
+                TransportAction::Close { code, reason } => self.closed = Some((code, reason)),
             }
         }
     }
-    fn lane(&mut self, stream: u64) -> &mut Lane {
-        self.lanes.entry(stream).or_default()
+    fn wire_stream(&mut self, stream: u64) -> &mut WireStream {
+        self.wire_streams.entry(stream).or_default()
     }
     fn write(&mut self, stream: StreamId, mut pieces: [Bytes; 2], fin: bool) {
         let len = pieces[0].len() + pieces[1].len();
@@ -245,17 +245,20 @@ impl Rig {
             *room -= left;
         }
         let taken = left;
-        let lane = self.lane(stream.0);
-        assert!(!lane.fin && lane.reset.is_none(), "a write after the end");
-        lane.writes += 1;
+        let wire_stream = self.wire_stream(stream.0);
+        assert!(
+            !wire_stream.fin && wire_stream.reset.is_none(),
+            "a write after the end"
+        );
+        wire_stream.writes += 1;
         for piece in &mut pieces {
             let now = left.min(piece.len());
-            lane.bytes.extend_from_slice(&piece[..now]);
+            wire_stream.bytes.extend_from_slice(&piece[..now]);
             piece.advance(now);
             left -= now;
         }
         if taken == len {
-            lane.fin = fin;
+            wire_stream.fin = fin;
         } else {
             self.conn
                 .handle_stream_blocked(self.now, stream, pieces, fin);
@@ -265,8 +268,8 @@ impl Rig {
     /// The frames written on a request stream so far; what was looked at is forgotten.
     #[track_caller]
     pub fn frames(&mut self, stream: u64) -> Vec<(u64, Vec<u8>)> {
-        let lane = self.lane(stream);
-        let bytes = std::mem::take(&mut lane.bytes);
+        let wire_stream = self.wire_stream(stream);
+        let bytes = std::mem::take(&mut wire_stream.bytes);
         let (frames, rest) = split(&bytes);
         assert!(rest.is_empty(), "half a frame was written: {rest:?}");
         frames
@@ -274,7 +277,7 @@ impl Rig {
     /// The frames on our control stream since the last look, without the type.
     pub fn control_frames(&mut self) -> Vec<(u64, Vec<u8>)> {
         let id = self.uni(UniKind::Control).unwrap();
-        let mut bytes = std::mem::take(&mut self.lane(id).bytes);
+        let mut bytes = std::mem::take(&mut self.wire_stream(id).bytes);
         if bytes.first() == Some(&0) {
             bytes.remove(0);
         }
@@ -287,10 +290,13 @@ impl Rig {
     /// Whether nothing was written, stopped or reset on a stream.
     #[track_caller]
     pub fn is_quiet(&mut self, stream: u64, why: &str) {
-        let lane = self.lane(stream);
+        let wire_stream = self.wire_stream(stream);
         assert!(
-            lane.bytes.is_empty() && !lane.fin && lane.reset.is_none() && lane.stopped.is_none(),
-            "{why}: {lane:?}"
+            wire_stream.bytes.is_empty()
+                && !wire_stream.fin
+                && wire_stream.reset.is_none()
+                && wire_stream.stopped.is_none(),
+            "{why}: {wire_stream:?}"
         );
     }
     /// Decodes a section of the machine's.

@@ -1,7 +1,7 @@
 //! Reading a body to its end.
 
 use super::Body;
-use crate::error::{Error, ErrorKind, Origin, Retry};
+use crate::error::{Error, ErrorKind, Fault, Retry};
 use bytes::{Bytes, BytesMut};
 use http_body::Body as _;
 use std::future::poll_fn;
@@ -28,7 +28,7 @@ impl Body {
                 continue;
             };
             if data.len() > max - first.len() - rest.len() {
-                let error = Error::new(ErrorKind::Body, Origin::Peer, Retry::Never);
+                let error = Error::new(ErrorKind::Body, Fault::Peer, Retry::Never);
                 return Err(error.with_text(format!("the body has more than {max} bytes")));
             }
             if first.is_empty() {

@@ -1,21 +1,21 @@
 //! One attempt to open a connection: socket or proxy tunnel, TLS, and the version that ALPN
 //! selects. The task that opens a connection also runs it.
 
-use super::connection::Connection;
+use super::connection::ConnectionTask;
 use super::connection_listener::Farewell;
 use super::connection_use::ConnectionUse;
 use super::connector;
-use super::dispatch::{Dispatch, Door, Settings};
+use super::dispatch::{Dispatch, Settings, TaskHandle};
 use super::quic::{self, Ahead};
 use super::quic_race::{Winner, first_of};
-use super::route::{Reached, shown};
+use super::route::{Reached, displayed};
 use super::socket::Socket;
 use crate::byte_stream::ByteStream;
 use crate::connection_info::ConnectionInfo;
-use crate::driver::link::Link;
-use crate::driver::quic::lane::Lane;
+use crate::driver::connection_io::ConnectionIo;
+use crate::driver::quic::transport::QuicTransport;
 use crate::driver::transport::Transport;
-use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use crate::error::{Error, ErrorKind, Fault, Retry};
 use crate::tls::retry_after;
 use bytes::Bytes;
 use rustls::ClientConnection;
@@ -43,7 +43,7 @@ pub(super) fn run(
     if let Some(listener) = &settings.listener {
         listener.opening(&origin);
     }
-    let mut answer = Answer {
+    let mut answer = AttemptReport {
         owed: Some((Arc::downgrade(dispatch), attempt)),
         origin,
         settings,
@@ -71,14 +71,14 @@ pub(super) struct Start {
 
 /// Reports the end of an attempt to the pool and the connection listener, exactly once, even when
 /// its runtime drops the task.
-struct Answer {
+struct AttemptReport {
     owed: Option<(Weak<Dispatch>, AttemptId)>,
     origin: Origin,
     settings: Arc<Settings>,
 }
 
-impl Answer {
-    fn succeed(&mut self, opened: Opened) -> Option<Connection<Socket>> {
+impl AttemptReport {
+    fn succeed(&mut self, opened: NegotiatedConnection) -> Option<ConnectionTask<Socket>> {
         let Self {
             owed,
             origin,
@@ -93,21 +93,21 @@ impl Answer {
             false => None,
         };
         let round_trip = opened.round_trip();
-        let link = opened.into_link(&client, origin, now);
-        let capacity = Capacity::fresh(link.machine.capacity(), link.machine.is_settled());
-        let door = Arc::new(Door::default());
-        let id = client.connected(attempt, multiplexing, capacity, &door)?;
+        let io = opened.into_link(&client, origin, now);
+        let capacity = Capacity::fresh(io.machine.capacity(), io.machine.is_limit_known());
+        let handle = Arc::new(TaskHandle::default());
+        let id = client.connected(attempt, multiplexing, capacity, &handle)?;
         if let Some(round_trip) = round_trip {
             client.note_round_trip(id, round_trip);
         }
         let used = ConnectionUse::new(info, id.number());
         *owed = None;
-        let is_early = link.is_early();
+        let is_early = io.is_early();
         if !is_early {
             client.alive(id);
         }
         let farewell = settings.listener.as_ref().map(|listener| {
-            listener.opened(origin, &used, link.machine.version());
+            listener.opened(origin, &used, io.machine.version());
             Farewell {
                 listener: Arc::clone(listener),
                 origin: origin.clone(),
@@ -117,7 +117,7 @@ impl Answer {
         let settings = Arc::clone(settings);
         let is_undecided = is_early && origin.protocols == Protocols::All;
         let raced = is_undecided.then(|| origin.clone());
-        let connection = Connection::new(link, used, id, door, dispatch, settings, capacity);
+        let connection = ConnectionTask::new(io, used, id, handle, dispatch, settings, capacity);
         let connection = connection
             .asking_system(Socket::unanswered)
             .begun_early(is_early);
@@ -136,7 +136,7 @@ impl Answer {
     }
 }
 
-impl Drop for Answer {
+impl Drop for AttemptReport {
     fn drop(&mut self) {
         self.fail(Error::cancelled(
             "the runtime that opened the connection is gone",
@@ -145,11 +145,11 @@ impl Drop for Answer {
 }
 
 /// A connection whose version is known, before its machine.
-pub(super) enum Opened {
+pub(super) enum NegotiatedConnection {
     /// TCP and whatever else carries bytes in order, perhaps under TLS.
     Bytes(Box<OpenedBytes>),
     /// QUIC.
-    Quic(Box<Lane>),
+    Quic(Box<QuicTransport>),
 }
 
 /// A way for bytes.
@@ -164,11 +164,11 @@ pub(super) struct OpenedBytes {
     round_trip: Option<Duration>,
 }
 
-impl Opened {
+impl NegotiatedConnection {
     /// A stream that the user's connector gave.
-    pub(super) fn given(stream: ByteStream, multiplexing: Multiplexing) -> Self {
+    pub(super) fn from_connector(stream: ByteStream, multiplexing: Multiplexing) -> Self {
         Self::Bytes(Box::new(OpenedBytes {
-            transport: Transport::plain(Socket::Given(Box::new(stream))),
+            transport: Transport::plain(Socket::Custom(Box::new(stream))),
             multiplexing,
             early: Bytes::new(),
             forwards: None,
@@ -196,13 +196,13 @@ impl Opened {
         match self {
             Self::Bytes(bytes) => {
                 let socket = bytes.transport.socket();
-                if let Socket::Given(stream) = socket {
+                if let Socket::Custom(stream) = socket {
                     return Some(ConnectionInfo::of_stream(stream));
                 }
                 let tls = bytes.transport.tls_info(asked);
                 Some(ConnectionInfo::new(socket.addresses(), tls))
             }
-            Self::Quic(lane) => lane.info(asked),
+            Self::Quic(quic) => quic.info(asked),
         }
     }
     /// Joins it with the machine of a new connection to `origin`.
@@ -211,20 +211,20 @@ impl Opened {
         dispatch: &Dispatch,
         origin: &Origin,
         now: Instant,
-    ) -> Link<Socket> {
+    ) -> ConnectionIo<Socket> {
         match self {
             Self::Bytes(bytes) => bytes.into_link(dispatch, origin, now),
-            Self::Quic(lane) => {
-                let (remembered, window) = (lane.remembered(), lane.stream_window());
+            Self::Quic(quic) => {
+                let (remembered, window) = (quic.remembered(), quic.stream_window());
                 let machine = dispatch.http3_machine(origin, now, remembered, window);
-                Link::quic(lane, machine)
+                ConnectionIo::quic(quic, machine)
             }
         }
     }
 }
 
 impl OpenedBytes {
-    fn into_link(self, dispatch: &Dispatch, origin: &Origin, now: Instant) -> Link<Socket> {
+    fn into_link(self, dispatch: &Dispatch, origin: &Origin, now: Instant) -> ConnectionIo<Socket> {
         let mut machine = dispatch.machine(origin, self.multiplexing, now);
         if let Some(proxy) = self.forwards {
             machine = machine.through(proxy);
@@ -232,7 +232,7 @@ impl OpenedBytes {
         if !self.early.is_empty() {
             machine.handle_bytes(now, &self.early);
         }
-        Link::new(self.transport, machine)
+        ConnectionIo::new(self.transport, machine)
     }
 }
 
@@ -241,19 +241,23 @@ pub(super) async fn establish_in_time(
     settings: &Settings,
     origin: &Origin,
     start: Start,
-) -> Result<Opened, Error> {
+) -> Result<NegotiatedConnection, Error> {
     match settings.timeouts.connect {
         None => establish(settings, origin, start).await,
         Some(limit) => tokio::time::timeout(limit, establish(settings, origin, start))
             .await
             .unwrap_or_else(|_| {
-                let text = format!("no connection to {} within {limit:?}", shown(origin));
+                let text = format!("no connection to {} within {limit:?}", displayed(origin));
                 Err(Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe).with_text(text))
             }),
     }
 }
 
-async fn establish(settings: &Settings, origin: &Origin, start: Start) -> Result<Opened, Error> {
+async fn establish(
+    settings: &Settings,
+    origin: &Origin,
+    start: Start,
+) -> Result<NegotiatedConnection, Error> {
     if let Some(connector) = &settings.route.connector {
         return connector::establish(&**connector, origin).await;
     }
@@ -264,8 +268,8 @@ async fn establish(settings: &Settings, origin: &Origin, start: Start) -> Result
                 false => Ahead::Nothing,
             };
             let window = start.stream_window;
-            let lane = quic::establish(settings, origin, origin.port, ahead, window).await?;
-            Ok(Opened::Quic(lane))
+            let quic = quic::establish(settings, origin, origin.port, ahead, window).await?;
+            Ok(NegotiatedConnection::Quic(quic))
         }
         (Protocols::All, Scheme::Https) => match quic::known_port(settings, origin).await {
             Some(port) => race(settings, origin, port, start).await,
@@ -282,7 +286,7 @@ async fn race(
     origin: &Origin,
     port: u16,
     start: Start,
-) -> Result<Opened, Error> {
+) -> Result<NegotiatedConnection, Error> {
     let ahead = match start.early {
         true => Ahead::EarlyInRace,
         false => Ahead::Nothing,
@@ -292,10 +296,10 @@ async fn race(
     match first_of(quic, establish_bytes(settings, origin)).await? {
         // An unanswered handshake has not won the race yet: the connection reports the outcome
         // later.
-        Winner::Quic(lane) if lane.is_early() => Ok(Opened::Quic(lane)),
-        Winner::Quic(lane) => {
+        Winner::Quic(quic) if quic.is_early() => Ok(NegotiatedConnection::Quic(quic)),
+        Winner::Quic(quic) => {
             settings.alternatives().handle_connected(origin);
-            Ok(Opened::Quic(lane))
+            Ok(NegotiatedConnection::Quic(quic))
         }
         Winner::Tcp(opened) => {
             let now = Instant::now();
@@ -305,7 +309,10 @@ async fn race(
     }
 }
 
-async fn establish_bytes(settings: &Settings, origin: &Origin) -> Result<Opened, Error> {
+async fn establish_bytes(
+    settings: &Settings,
+    origin: &Origin,
+) -> Result<NegotiatedConnection, Error> {
     let Reached {
         socket,
         early,
@@ -322,7 +329,7 @@ async fn establish_bytes(settings: &Settings, origin: &Origin) -> Result<Opened,
             }
             Protocols::H1Only | Protocols::H2AndH1 | Protocols::All => Multiplexing::No,
         };
-        return Ok(Opened::Bytes(Box::new(OpenedBytes {
+        return Ok(NegotiatedConnection::Bytes(Box::new(OpenedBytes {
             transport: Transport::plain(socket),
             multiplexing,
             early,
@@ -346,14 +353,17 @@ async fn establish_bytes(settings: &Settings, origin: &Origin) -> Result<Opened,
     let multiplexing = match transport.alpn() {
         Some(b"h2") => Multiplexing::Yes,
         _ if origin.protocols == Protocols::H2Only => {
-            let text = format!("{} does not speak h2, the only one offered", shown(origin));
+            let text = format!(
+                "{} does not speak h2, the only one offered",
+                displayed(origin)
+            );
             let error = Error::new(ErrorKind::Tls, Fault::Peer, Retry::Never);
             return Err(error.with_text(text));
         }
         // RFC 7301 section 3.2: a server without ALPN says nothing; it speaks HTTP/1.1.
         _ => Multiplexing::No,
     };
-    Ok(Opened::Bytes(Box::new(OpenedBytes {
+    Ok(NegotiatedConnection::Bytes(Box::new(OpenedBytes {
         transport,
         multiplexing,
         early,
@@ -363,7 +373,7 @@ async fn establish_bytes(settings: &Settings, origin: &Origin) -> Result<Opened,
 }
 
 fn handshake_error(origin: &Origin, error: io::Error) -> Error {
-    let text = format!("the TLS handshake with {} failed", shown(origin));
+    let text = format!("the TLS handshake with {} failed", displayed(origin));
     Error::new(ErrorKind::Tls, Fault::Peer, retry_after(&error))
         .with_text(text)
         .with_source(error)

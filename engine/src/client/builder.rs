@@ -96,7 +96,7 @@ impl Default for ClientBuilder {
                 timeouts: machine_timeouts(),
                 windows: Windows::default(),
                 datagrams: false,
-                says_keep_alive: false,
+                sends_keep_alive: false,
                 spelled_names: false,
             },
             tls: ClientTls::new(),
@@ -133,8 +133,8 @@ impl ClientBuilder {
     /// Whether requests of HTTP/1.1 say `connection: keep-alive`, for servers and proxies of HTTP/1.0.
     /// Default: false.
     #[must_use]
-    pub fn says_keep_alive(mut self, says: bool) -> Self {
-        self.config.says_keep_alive = says;
+    pub fn sends_keep_alive(mut self, reports: bool) -> Self {
+        self.config.sends_keep_alive = reports;
         self
     }
     /// Whether the names of fields of HTTP/1.1 responses are kept as they are spelled too

@@ -8,16 +8,16 @@
 use super::connection_listener::Farewell;
 use super::connection_use::ConnectionUse;
 use super::deadlines::Deadlines;
-use super::dispatch::{Dispatch, Door, INBOX, Settings};
+use super::dispatch::{Dispatch, INBOX, Settings, TaskHandle};
 use super::exchange::{Early, Outgoing};
 use super::socket::AskSystem;
-use crate::driver::link::Link;
+use crate::driver::connection_io::ConnectionIo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Notes, SlotWaker, Stop};
-use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
-use entry::{Slots, Upload};
+use crate::error::{Error, ErrorKind, Fault, Retry};
+use entry::{EntrySlots, Upload};
 use health::HEALTH;
-use start::{SETTLING, Unsettled};
+use start::{SETTINGS_WAIT, Unsettled};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -28,7 +28,7 @@ use trunkline_core::error::{Closed, H2Code, Misuse, TransportEnd};
 use trunkline_core::h3;
 use trunkline_core::http::StreamId;
 use trunkline_core::pool::{Capacity, ConnectionId, Health, Origin, Standing};
-use tunnel::Tunnel;
+use tunnel::ClientTunnel;
 
 #[path = "connection_datagrams.rs"]
 mod datagrams;
@@ -57,12 +57,12 @@ const READS_MAX: usize = 8;
 const TURNS_MAX: usize = 4;
 
 /// The future that runs a connection to its end.
-pub(super) struct Connection<S> {
-    link: Link<S>,
+pub(super) struct ConnectionTask<S> {
+    io: ConnectionIo<S>,
     /// The connection's part of each response's extensions.
     used: ConnectionUse,
     id: ConnectionId,
-    door: Arc<Door>,
+    handle: Arc<TaskHandle>,
     dispatch: Weak<Dispatch>,
     settings: Arc<Settings>,
     notes: Option<Box<Notes>>,
@@ -71,7 +71,7 @@ pub(super) struct Connection<S> {
         reason = "requests move by pointer from line to inbox to slot"
     )]
     arrivals: Vec<Box<Outgoing>>,
-    slots: Slots,
+    slots: EntrySlots,
     /// Slots whose response head waits for the end of the turn: a body that comes with it is
     /// handed over whole.
     heads: Vec<u32>,
@@ -93,12 +93,12 @@ pub(super) struct Connection<S> {
     looked: bool,
     stop: Option<Stop>,
     round_trip: Option<Duration>,
-    path_need: u32,
+    bdp_bytes: u32,
     reported: Capacity,
     /// The pool knows that it is gone.
     left: bool,
     /// It speaks HTTP no longer.
-    tunnel: Option<Tunnel>,
+    tunnel: Option<ClientTunnel>,
     /// Why it ended, if the machine has said so.
     ended: Option<Closed>,
     /// The listener to notify of the connection's end.
@@ -113,26 +113,26 @@ pub(super) struct Connection<S> {
     datagram_size: Option<usize>,
 }
 
-impl<S> Connection<S> {
+impl<S> ConnectionTask<S> {
     pub(super) fn new(
-        link: Link<S>,
+        io: ConnectionIo<S>,
         used: ConnectionUse,
         id: ConnectionId,
-        door: Arc<Door>,
+        handle: Arc<TaskHandle>,
         dispatch: Weak<Dispatch>,
         settings: Arc<Settings>,
         reported: Capacity,
     ) -> Self {
         Self {
-            link,
+            io,
             used,
             id,
-            door,
+            handle,
             dispatch,
             settings,
             notes: None,
             arrivals: Vec::new(),
-            slots: Slots::default(),
+            slots: EntrySlots::default(),
             heads: Vec::new(),
             deadlines: Deadlines::default(),
             taken: 0,
@@ -146,7 +146,7 @@ impl<S> Connection<S> {
             looked: false,
             stop: None,
             round_trip: None,
-            path_need: 0,
+            bdp_bytes: 0,
             reported,
             left: false,
             tunnel: None,
@@ -189,7 +189,7 @@ impl<S> Connection<S> {
             return;
         }
         if let Some(farewell) = self.farewell.take() {
-            farewell.say(&match (self.ended, &self.tunnel) {
+            farewell.report(&match (self.ended, &self.tunnel) {
                 (_, Some(_)) => Error::cancelled("the connection speaks another protocol now"),
                 (Some(closed), None) => Error::closed(closed),
                 (None, None) => Error::cancelled("the client or its runtime is gone"),
@@ -199,7 +199,7 @@ impl<S> Connection<S> {
             return;
         };
         dispatch.closed(self.id);
-        self.door.take(&mut self.arrivals);
+        self.handle.take(&mut self.arrivals);
         let unsettled = self.unsettled.drain(..).map(Unsettled::go);
         self.arrivals.extend(unsettled.flatten());
         let now = Instant::now();
@@ -209,13 +209,13 @@ impl<S> Connection<S> {
     }
 }
 
-impl<S> Drop for Connection<S> {
+impl<S> Drop for ConnectionTask<S> {
     fn drop(&mut self) {
         self.leave();
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Future for Connection<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> Future for ConnectionTask<S> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -228,11 +228,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Future for Connection<S> {
             if this.tunnel.is_some() {
                 continue;
             }
-            if this.link.is_done(Instant::now()) {
+            if this.io.is_done(Instant::now()) {
                 this.leave();
-                return this.link.poll_shutdown(cx);
+                return this.io.poll_shutdown(cx);
             }
-            if !more && this.door.signals.end_turn(cx.waker()) {
+            if !more && this.handle.signals.end_turn(cx.waker()) {
                 return Poll::Pending;
             }
         }
@@ -241,27 +241,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Future for Connection<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// One turn. True: there may be more to read, or to write.
     fn turn(&mut self, cx: &mut Context<'_>) -> bool {
         let now = Instant::now();
-        self.heed_notes(now);
-        if self.link.is_alarm_due(now) {
-            self.link.poll_alarm(cx);
+        self.apply_notes(now);
+        if self.io.is_alarm_due(now) {
+            self.io.poll_alarm(cx);
         }
         let mut more = true;
         for _ in 0..READS_MAX {
-            more = matches!(self.link.poll_read(cx, now), Poll::Ready(true));
+            more = matches!(self.io.poll_read(cx, now), Poll::Ready(true));
             self.take_events(now);
             if !more {
                 break;
             }
         }
-        if self.link.read_at() == Some(now) {
+        if self.io.read_at() == Some(now) {
             self.health.handle_bytes(now);
             self.looked = false;
         }
-        if self.link.expire_due(now) {
+        if self.io.expire_due(now) {
             self.take_events(now);
             more = true;
         }
@@ -272,9 +272,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.report(now);
         if !self.looks_first(cx, now) {
             self.take_arrivals(now);
-            self.heed_stop(now);
+            self.apply_stop(now);
         }
-        let written = self.link.poll_write(cx, now);
+        let written = self.io.poll_write(cx, now);
         // Writing may have made room for waiting bodies, whose new bytes are not written yet; no
         // other event wakes the task for them.
         let pumped = self.take_events(now) && written.is_ready();
@@ -289,26 +289,26 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// timer is armed. False: a deadline has passed.
     fn rest(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
         // A request may have come since the link found nothing open: its deadlines are needed.
-        if self.link.rest(now) && self.slots.len() == 0 {
+        if self.io.rest(now) && self.slots.len() == 0 {
             self.slots.release();
-            self.deadlines.release(|slot| slot >= SETTLING);
+            self.deadlines.release(|slot| slot >= SETTINGS_WAIT);
             (self.arrivals, self.heads) = (Vec::new(), Vec::new());
         }
-        self.link.poll_timer(cx, now).is_pending()
+        self.io.poll_timer(cx, now).is_pending()
     }
 
     /// Handles the notes that users and the pool left since the last turn.
-    fn heed_notes(&mut self, now: Instant) {
-        self.door.signals.begin_turn(&mut self.notes);
+    fn apply_notes(&mut self, now: Instant) {
+        self.handle.signals.begin_turn(&mut self.notes);
         let Some(mut notes) = self.notes.take() else {
             return;
         };
         for &(stream, bytes) in &notes.taken {
-            self.link.machine.consume(now, stream, bytes);
+            self.io.machine.consume(now, stream, bytes);
             self.note_taken(stream, bytes);
         }
         for ask in notes.windows.drain(..) {
-            ask.carry_out(&mut self.link.machine, now);
+            ask.carry_out(&mut self.io.machine, now);
         }
         for &stream in &notes.datagrams {
             self.send_datagrams(stream);
@@ -320,14 +320,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         for &slot in &notes.ready {
             if slot != INBOX {
-                self.heed(now, slot);
+                self.apply(now, slot);
             }
         }
         if notes.network_changed {
             self.doubt(now);
         }
-        if let Some(heard_too) = notes.doubted {
-            self.doubt_beside_suspect(now, heard_too);
+        if let Some(even_if_recent) = notes.doubted {
+            self.doubt_beside_suspect(now, even_if_recent);
         }
         if notes.outlived {
             let checkup = self.health.handle_outlived(now);
@@ -339,19 +339,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// After what was dispatched before has started: it may be the last that a connection gets.
-    fn heed_stop(&mut self, now: Instant) {
+    fn apply_stop(&mut self, now: Instant) {
         match self.stop.take() {
             None => {}
             Some(Stop::Drain) => {
                 self.draining = true;
-                self.link.machine.shut_down(now);
+                self.io.machine.shut_down(now);
             }
-            Some(Stop::Abort) => self.link.machine.abort(now, H2Code::CANCEL),
+            Some(Stop::Abort) => self.io.machine.abort(now, H2Code::CANCEL),
         }
     }
 
     /// The user gave an exchange up, or its upload can go on.
-    fn heed(&mut self, now: Instant, slot: u32) {
+    fn apply(&mut self, now: Instant, slot: u32) {
         let Some(entry) = self.slots.get_mut(slot) else {
             return;
         };
@@ -367,20 +367,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn cancel(&mut self, now: Instant, slot: u32) {
         if let Some(entry) = self.slots.remove(slot) {
             // RFC 9113 section 7: CANCEL says that nothing is wrong.
-            self.link.machine.reset(now, entry.stream, H2Code::CANCEL);
+            self.io.machine.reset(now, entry.stream, H2Code::CANCEL);
         }
     }
 
     /// Reports changes to the pool. Requests that only moved from "on their way" to "active" change
     /// nothing.
     fn report(&mut self, now: Instant) {
-        let machine = &self.link.machine;
+        let machine = &self.io.machine;
         let (free, active) = (machine.capacity(), machine.active());
         let report = Capacity {
             free,
             active,
             taken: self.taken,
-            settled: machine.is_settled(),
+            limit_known: machine.is_limit_known(),
             standing: match self.draining {
                 true => Standing::Draining,
                 false if self.health.is_suspect() => Standing::Suspect,
@@ -394,14 +394,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 dispatch.note_round_trip(self.id, time);
             }
         }
-        let path_need = machine.path_need(now);
-        let needs_more = path_need > std::mem::replace(&mut self.path_need, path_need);
-        if self.left || !(needs_more || is_news(&self.reported, &report)) {
+        let bdp_bytes = machine.bdp_bytes(now);
+        let needs_more = bdp_bytes > std::mem::replace(&mut self.bdp_bytes, bdp_bytes);
+        if self.left || !(needs_more || is_change(&self.reported, &report)) {
             return;
         }
         self.reported = report;
         if let Some(dispatch) = self.dispatch.upgrade() {
-            dispatch.report(now, self.id, report, path_need);
+            dispatch.report(now, self.id, report, bdp_bytes);
         }
     }
 
@@ -416,8 +416,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let Some(entry) = entry.filter(|entry| entry.serial == serial) else {
                 continue;
             };
-            if matches!(entry.upload, Upload::Held(until) if until <= now) {
-                self.send_held(now, slot);
+            if matches!(entry.upload, Upload::Deferred(until) if until <= now) {
+                self.send_deferred(now, slot);
             }
             let Some(entry) = self.slots.get_mut(slot) else {
                 continue;
@@ -436,7 +436,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let error = Error::new(ErrorKind::Timeout, Fault::Peer, Retry::OnlyIfIdempotent);
             self.hand_over_head(slot);
             if let Some(entry) = self.slots.remove(slot) {
-                self.link.machine.reset(now, entry.stream, H2Code::CANCEL);
+                self.io.machine.reset(now, entry.stream, H2Code::CANCEL);
                 entry.fail(self.id, error.with_text(text));
             }
             if is_phase {
@@ -447,12 +447,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 }
 
 /// Whether the pool would decide otherwise after `new`.
-fn is_news(old: &Capacity, new: &Capacity) -> bool {
+fn is_change(old: &Capacity, new: &Capacity) -> bool {
     let room = |c: &Capacity| u64::from(c.free) + c.taken;
     let load = |c: &Capacity| i128::from(c.active) - i128::from(c.taken);
     let same = room(old) == room(new)
         && load(old) == load(new)
-        && old.settled == new.settled
+        && old.limit_known == new.limit_known
         && old.standing == new.standing;
     !same
 }

@@ -4,19 +4,19 @@ use super::*;
 use crate::datagrams::{DatagramInlet, Datagrams};
 use trunkline_core::http::RequestHead;
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// Both sides of a new exchange's datagrams, if it may have any.
     pub(super) fn open_datagrams(
         &mut self,
         head: &RequestHead,
         stream: StreamId,
     ) -> Option<(DatagramInlet, Option<Datagrams>)> {
-        let size_max = self.link.datagram_size();
+        let size_max = self.io.datagram_size();
         if size_max.is_none() || head.protocol().is_none() {
             return None;
         }
         self.datagram_size = size_max;
-        let (inlet, datagrams) = DatagramInlet::new(&self.door.signals, stream, size_max);
+        let (inlet, datagrams) = DatagramInlet::new(&self.handle.signals, stream, size_max);
         Some((inlet, Some(datagrams)))
     }
 
@@ -32,7 +32,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if !self.settings.config.datagrams {
             return;
         }
-        let size_max = self.link.datagram_size();
+        let size_max = self.io.datagram_size();
         if self.datagram_size != size_max {
             self.datagram_size = size_max;
             for slot in 0..self.slots.slots() {
@@ -41,8 +41,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
             }
         }
-        while let Some((stream, datagram)) =
-            self.link.machine.h3().and_then(h3::Conn::poll_datagram)
+        while let Some((stream, datagram)) = self.io.machine.h3().and_then(h3::Conn::poll_datagram)
         {
             let slot = self.slots.of_stream(stream);
             if let Some((inlet, _)) = slot.and_then(|slot| self.datagrams_in(slot)) {
@@ -56,7 +55,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let slot = self.slots.of_stream(stream);
         let entry = slot.and_then(|slot| self.slots.get(slot));
         let inlet = entry.and_then(|entry| entry.datagrams.as_ref());
-        if let (Some((inlet, _)), Some(h3)) = (inlet, self.link.machine.h3()) {
+        if let (Some((inlet, _)), Some(h3)) = (inlet, self.io.machine.h3()) {
             for datagram in inlet.take() {
                 // Our side of the stream may be closed by now: then it is lost.
                 let _ = h3.send_datagram(stream, &datagram);

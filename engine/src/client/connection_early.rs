@@ -1,21 +1,21 @@
 //! Requests sent with the handshake (early data): their outcome, and that of the race with TCP.
 
-use super::entry::Entry;
+use super::entry::ExchangeEntry;
 use super::*;
 use crate::driver::quic::early::EarlyCounts;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trunkline_core::http::Reset;
 use trunkline_core::http::event::ResetBy;
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// An exchange ended; if it went out with the handshake, what became of that.
-    pub(super) fn count_early(&self, entry: &Entry, reset: &Reset) {
+    pub(super) fn count_early(&self, entry: &ExchangeEntry, reset: &Reset) {
         if entry.request.early != Early::Sent {
             return;
         }
         if reset.by == ResetBy::EarlyDataRejected {
             self.count(|counts| &counts.rejected);
-        } else if self.link.is_early() {
+        } else if self.io.is_early() {
             self.count(|counts| &counts.unanswered);
         }
     }
@@ -29,8 +29,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// A handshake with requests ahead of it is done or is not: QUIC has won the race with TCP, or it
     /// is left alone for a while. Known before the requests come back, which go by it.
     pub(super) fn judge_race(&mut self, now: Instant) {
-        let is_over = self.link.machine.is_closed();
-        if !is_over && self.link.is_early() {
+        let is_over = self.io.machine.is_closed();
+        if !is_over && self.io.is_early() {
             return;
         }
         if !is_over
@@ -41,7 +41,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         if let Some(origin) = self.raced.take() {
             let mut alternatives = self.settings.alternatives();
-            match self.link.is_early() {
+            match self.io.is_early() {
                 true => alternatives.handle_failed(now, &origin),
                 false => alternatives.handle_connected(&origin),
             }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::tls::refusal_in;
 
-impl<S> Connection<S> {
+impl<S> ConnectionTask<S> {
     /// How the connection ended, or was given up by its peer, if it has answered nothing in its life.
     pub(super) fn ended_unused(&self) -> Option<Error> {
         let is_given_up = self.draining && self.stop.is_none();
@@ -21,7 +21,7 @@ impl<S> Connection<S> {
         if error.kind() != ErrorKind::TransportClosed {
             return error;
         }
-        let Some(failure) = self.link.failure() else {
+        let Some(failure) = self.io.failure() else {
             return error;
         };
         let error = match refusal_in(&*failure) {

@@ -14,7 +14,7 @@ use trunkline_core::http::{ResponseHead, StreamId};
 use trunkline_core::pool::ConnectionId;
 
 /// One exchange on the connection.
-pub(super) struct Entry {
+pub(super) struct ExchangeEntry {
     pub(super) request: Box<Outgoing>,
     /// It goes to a listener, not to a future.
     pub(super) has_listener: bool,
@@ -39,13 +39,13 @@ pub(super) enum Upload {
     /// Nothing of it was read: it can still be sent elsewhere.
     Untouched,
     /// Held back until the peer asks for it, or until this time (RFC 9110 section 10.1.1).
-    Held(Instant),
+    Deferred(Instant),
     /// The peer answered without asking for it: it is not sent.
     Declined,
     /// It streams.
     Streaming,
     /// It streams, and its source has no bytes now.
-    Starved,
+    SourceEmpty,
     /// All of it is with the machine, or there is none.
     Done,
 }
@@ -74,11 +74,11 @@ impl Upload {
     }
     /// It can be read from.
     pub(super) fn flows(self) -> bool {
-        matches!(self, Self::Untouched | Self::Streaming | Self::Starved)
+        matches!(self, Self::Untouched | Self::Streaming | Self::SourceEmpty)
     }
 }
 
-impl Entry {
+impl ExchangeEntry {
     pub(super) fn is_unanswered(&self) -> bool {
         matches!(self.incoming, Incoming::Awaited | Incoming::Head(_))
     }
@@ -95,10 +95,10 @@ impl Entry {
     /// Fails the exchange, whichever part of it the user waits for.
     pub(super) fn fail(mut self, on: ConnectionId, error: Error) {
         self.request.note_end(on, error.kind());
-        let error = self.request.tell(error);
+        let error = self.request.annotate(error);
         match self.incoming {
             Incoming::Awaited | Incoming::Head(_) => {
-                self.request.settle_failed(error);
+                self.request.complete_failed(error);
             }
             Incoming::Streaming(receiver) => {
                 if !self.request.exchange.is_abandoned() {
@@ -117,12 +117,12 @@ impl Entry {
             Incoming::Ended => None,
         };
         let phase = phase.map(|patience| self.progress_at + patience);
-        let held = match self.upload {
-            Upload::Held(until) => Some(until),
+        let deferred = match self.upload {
+            Upload::Deferred(until) => Some(until),
             _ => None,
         };
         let due = phase.into_iter().chain(self.request.total_until);
-        due.chain(held).min()
+        due.chain(deferred).min()
     }
     /// Bytes that lie unread are the reader's delay, not the peer's.
     pub(super) fn note_slow_reader(&mut self, now: Instant) {
@@ -134,7 +134,7 @@ impl Entry {
     }
     /// A source that has no bytes is the user's delay: the peer cannot answer what has not come.
     pub(super) fn note_slow_source(&mut self, now: Instant) {
-        if self.is_unanswered() && self.upload == Upload::Starved {
+        if self.is_unanswered() && self.upload == Upload::SourceEmpty {
             self.progress_at = now;
         }
     }
@@ -152,21 +152,21 @@ impl Entry {
 
 /// Entries by slot; slots are used again, the lowest memory first.
 #[derive(Default)]
-pub(super) struct Slots {
-    entries: Vec<Option<Entry>>,
+pub(super) struct EntrySlots {
+    entries: Vec<Option<ExchangeEntry>>,
     free: Vec<u32>,
     by_stream: HashMap<u64, u32, BuildHasherDefault<StreamHasher>>,
     serial: u64,
 }
 
-impl Slots {
+impl EntrySlots {
     /// The slot that `insert` will fill next.
     pub(super) fn vacant(&self) -> u32 {
         let next = self.entries.len() as u32;
         self.free.last().copied().unwrap_or(next)
     }
     /// Fills the vacant slot; returns the entry's serial number.
-    pub(super) fn insert(&mut self, slot: u32, mut entry: Entry) -> u64 {
+    pub(super) fn insert(&mut self, slot: u32, mut entry: ExchangeEntry) -> u64 {
         self.serial += 1;
         entry.serial = self.serial;
         self.by_stream.insert(entry.stream.0, slot);
@@ -176,16 +176,16 @@ impl Slots {
         self.entries[slot as usize] = Some(entry);
         self.serial
     }
-    pub(super) fn remove(&mut self, slot: u32) -> Option<Entry> {
+    pub(super) fn remove(&mut self, slot: u32) -> Option<ExchangeEntry> {
         let entry = self.entries.get_mut(slot as usize)?.take()?;
         self.by_stream.remove(&entry.stream.0);
         self.free.push(slot);
         Some(entry)
     }
-    pub(super) fn get(&self, slot: u32) -> Option<&Entry> {
+    pub(super) fn get(&self, slot: u32) -> Option<&ExchangeEntry> {
         self.entries.get(slot as usize)?.as_ref()
     }
-    pub(super) fn get_mut(&mut self, slot: u32) -> Option<&mut Entry> {
+    pub(super) fn get_mut(&mut self, slot: u32) -> Option<&mut ExchangeEntry> {
         self.entries.get_mut(slot as usize)?.as_mut()
     }
     pub(super) fn of_stream(&self, stream: StreamId) -> Option<u32> {

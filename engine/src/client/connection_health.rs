@@ -8,10 +8,10 @@ use trunkline_core::pool::Checkup;
 /// The slot number that stands for the connection's health among its deadlines.
 pub(super) const HEALTH: u32 = u32::MAX;
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// A request is about to start.
     pub(super) fn check_up(&mut self, now: Instant) {
-        if !matches!(self.link.machine, Machine::H1(_)) {
+        if !matches!(self.io.machine, Machine::H1(_)) {
             let checkup = self.health.handle_start(now, &self.settings.health);
             self.carry_out(now, checkup);
         }
@@ -19,7 +19,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// An exchange failed for want of an answer.
     pub(super) fn note_stream_timeout(&mut self, now: Instant) {
-        if !matches!(self.link.machine, Machine::H1(_)) {
+        if !matches!(self.io.machine, Machine::H1(_)) {
             let checkup = self.health.handle_stream_timeout(now);
             self.carry_out(now, checkup);
         }
@@ -27,7 +27,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// The network changed. HTTP/1.1 cannot ask: what idles closes, what works has its timeouts.
     pub(super) fn doubt(&mut self, now: Instant) {
-        match self.link.machine {
+        match self.io.machine {
             Machine::H2(_) => {
                 let checkup = self.health.handle_network_change(now);
                 self.carry_out(now, checkup);
@@ -37,7 +37,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             // RFC 9000 section 9: the connection outlives its path.
             Machine::H3(_) => {
                 let checkup = self.health.handle_network_change(now);
-                self.link.change_path();
+                self.io.change_path();
                 self.carry_out(now, checkup);
             }
         }
@@ -47,7 +47,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub(super) fn judge_silence(&mut self, now: Instant) {
         self.watched_until = None;
         self.ask_system(now);
-        let (round_trip, waits) = (self.link.round_trip(), self.waits_on_a_path());
+        let (round_trip, waits) = (self.io.round_trip(), self.waits_on_a_path());
         let times = &self.settings.health;
         let checkup = self.health.handle_timeout(now, times, round_trip, waits);
         self.carry_out(now, checkup);
@@ -60,14 +60,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         match checkup {
             Checkup::Fine => {}
             Checkup::Ask => {
-                self.link.ask(now);
+                self.io.ask(now);
                 self.watch_silence();
             }
             Checkup::Doubt => {
-                self.link.change_path();
+                self.io.change_path();
                 // What has no other path is asked for a sign of life, as a path is that changed.
-                if !matches!(self.link.machine, Machine::H3(_)) {
-                    self.link.ask(now);
+                if !matches!(self.io.machine, Machine::H3(_)) {
+                    self.io.ask(now);
                 }
             }
             Checkup::Replace => {
@@ -84,22 +84,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     true => "; its peer answered nothing and no process listens on its port",
                     false => "; its peer answered nothing, however often it was asked",
                 });
-                self.link.machine.handle_close(now, TransportEnd::Failed);
-                self.link.abandon(now, H2Code::CANCEL);
+                self.io.machine.handle_close(now, TransportEnd::Failed);
+                self.io.abandon(now, H2Code::CANCEL);
                 self.take_events(now);
             }
         }
     }
 
     /// Another connection to the origin is suspect. HTTP/1.1 cannot ask: what idles closes.
-    pub(super) fn doubt_beside_suspect(&mut self, now: Instant, heard_too: bool) {
-        match self.link.machine {
+    pub(super) fn doubt_beside_suspect(&mut self, now: Instant, even_if_recent: bool) {
+        match self.io.machine {
             Machine::H1(_) if self.slots.len() == 0 => self.stop = self.stop.max(Some(Stop::Drain)),
             Machine::H1(_) => {}
             Machine::H2(_) | Machine::H3(_) => {
                 let checkup =
                     self.health
-                        .handle_other_suspect(now, &self.settings.health, heard_too);
+                        .handle_other_suspect(now, &self.settings.health, even_if_recent);
                 self.carry_out(now, checkup);
             }
         }
@@ -107,12 +107,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Notes what the peer's transport has left unanswered in this turn, and when to look at it.
     pub(super) fn watch_answers(&mut self, now: Instant) {
-        if self.link.is_early() || self.link.machine.is_closed() {
+        if self.io.is_early() || self.io.machine.is_closed() {
             return;
         }
-        if let Some(unanswered) = self.link.unanswered() {
+        if let Some(unanswered) = self.io.unanswered() {
             self.health.note_unanswered(Some(unanswered));
-        } else if self.link.take_wrote() && self.ask_system.is_some() {
+        } else if self.io.take_wrote() && self.ask_system.is_some() {
             // No other sign was given: the kernel is queried when the time has passed.
             self.health.note_written(now);
         } else {
@@ -123,7 +123,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Of a byte stream the system knows what is acknowledged, and only it does.
     fn ask_system(&mut self, now: Instant) {
-        if let (Some(ask), Some(socket)) = (self.ask_system, self.link.socket()) {
+        if let (Some(ask), Some(socket)) = (self.ask_system, self.io.socket()) {
             let unanswered = ask(socket, now);
             if unanswered.is_none() && self.health.is_silent() {
                 // Its system lives; what its program says is a question of other times.
@@ -131,14 +131,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
             self.health.note_unanswered(unanswered);
         } else {
-            self.health.note_unanswered(self.link.unanswered());
+            self.health.note_unanswered(self.io.unanswered());
         }
     }
 
     /// Reports the peer's answer, which any byte from it is, with its delay to the listener.
-    pub(super) fn tell_answer(&mut self, now: Instant) {
-        if let (Some(farewell), Some(asked_at)) = (&self.farewell, self.health.asked_at()) {
-            let after = now.saturating_duration_since(asked_at);
+    pub(super) fn note_answer(&mut self, now: Instant) {
+        if let (Some(farewell), Some(probed_at)) = (&self.farewell, self.health.probed_at()) {
+            let after = now.saturating_duration_since(probed_at);
             farewell
                 .listener
                 .answered(&farewell.origin, &farewell.used, after);
@@ -150,7 +150,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if self.settings.health.unasked.is_none() || self.watched_until.is_some() {
             return;
         }
-        let machine = &self.link.machine;
+        let machine = &self.io.machine;
         if !matches!(machine, Machine::H1(_)) && !machine.is_closed() {
             self.watch_silence();
         }
@@ -158,7 +158,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Sets the next deadline of the peer's silence, if it is nearer than the one that is set.
     pub(super) fn watch_silence(&mut self) {
-        let (round_trip, waits) = (self.link.round_trip(), self.waits_on_a_path());
+        let (round_trip, waits) = (self.io.round_trip(), self.waits_on_a_path());
         let times = &self.settings.health;
         let due = self.health.next_deadline(times, round_trip, waits);
         if let Some(due) = due
@@ -171,21 +171,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Whether exchanges wait for a peer whose path may die without it.
     fn waits_on_a_path(&self) -> bool {
-        matches!(self.link.machine, Machine::H3(_)) && self.slots.len() > 0
+        matches!(self.io.machine, Machine::H3(_)) && self.slots.len() > 0
     }
 
     /// Whether requests wait for one more read of an HTTP/1.1 connection that rested: the peer may
     /// have closed it unnoticed, and a request written to it would be lost.
     pub(super) fn looks_first(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
-        let rested = match self.link.read_at() {
+        let rested = match self.io.read_at() {
             Some(at) => now.saturating_duration_since(at) >= self.settings.health.rested,
             None => false,
         };
-        let is_h1 = matches!(self.link.machine, Machine::H1(_));
+        let is_h1 = matches!(self.io.machine, Machine::H1(_));
         if !is_h1 || !rested || self.slots.len() > 0 || std::mem::take(&mut self.looked) {
             return false;
         }
-        if self.door.is_empty() {
+        if self.handle.is_empty() {
             return false;
         }
         self.looked = true;

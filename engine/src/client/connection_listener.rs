@@ -42,7 +42,7 @@ pub(super) struct Farewell {
 }
 
 impl Farewell {
-    pub(super) fn say(self, why: &Error) {
+    pub(super) fn report(self, why: &Error) {
         self.listener.closed(&self.origin, &self.used, why);
     }
 }

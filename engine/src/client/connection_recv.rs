@@ -2,8 +2,8 @@
 
 use super::super::builder::KeepAlive;
 use super::super::compose;
-use super::super::listener::{Arrival, Receiver};
-use super::entry::{Entry, Incoming, Upload};
+use super::super::listener::{BodyArrival, Receiver};
+use super::entry::{ExchangeEntry, Incoming, Upload};
 use super::*;
 use crate::body::Body;
 use bytes::Bytes;
@@ -16,12 +16,12 @@ const WHOLE_BYTES_MAX: usize = 16 * 1024;
 /// RFC 9110 section 15.2.1.
 const CONTINUE: u16 = 100;
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// True: bodies that waited for room were moved on.
     pub(super) fn take_events(&mut self, now: Instant) -> bool {
         self.judge_race(now);
         let mut pumped = false;
-        while let Some(event) = self.link.machine.poll_event() {
+        while let Some(event) = self.io.machine.poll_event() {
             match event {
                 Event::ResponseReceived { stream, head, end } => {
                     self.take_head(now, stream, head, end);
@@ -48,7 +48,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
                 // The turn's report to the pool includes it.
                 Event::CapacityChanged => {}
-                Event::PongReceived { .. } => self.tell_answer(now),
+                Event::PongReceived { .. } => self.note_answer(now),
                 Event::RequestReceived { .. }
                 | Event::InputEnded
                 | Event::RequestRefused { .. }
@@ -62,22 +62,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     fn take_head(&mut self, now: Instant, stream: StreamId, head: ResponseHead, end: bool) {
         let Some(slot) = self.slots.of_stream(stream) else {
-            return self.link.machine.recycle(head.into_fields());
+            return self.io.machine.recycle(head.into_fields());
         };
         self.answered = true;
         self.health.handle_news();
-        self.heed_patience(now, &head);
+        self.apply_patience(now, &head);
         if self.repeat(now, slot, head.status) {
-            return self.link.machine.recycle(head.into_fields());
+            return self.io.machine.recycle(head.into_fields());
         }
-        self.judge_held(now, slot, head.status);
+        self.judge_deferred(now, slot, head.status);
         let Some(entry) = self.slots.get_mut(slot) else {
             return;
         };
         entry.progress_at = now;
         if end {
             entry.incoming = Incoming::Ended;
-            self.settle(slot, head, Bytes::new());
+            self.complete(slot, head, Bytes::new());
             self.finish_if_over(now, slot);
         } else {
             entry.incoming = Incoming::Head(head);
@@ -89,7 +89,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let bytes = data.len();
         self.health.handle_news();
         let Some(slot) = self.slots.of_stream(stream) else {
-            return self.link.machine.consume(now, stream, bytes);
+            return self.io.machine.consume(now, stream, bytes);
         };
         let Some(entry) = self.slots.get_mut(slot) else {
             return;
@@ -98,9 +98,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if end && bytes <= WHOLE_BYTES_MAX && matches!(entry.incoming, Incoming::Head(_)) {
             let incoming = std::mem::replace(&mut entry.incoming, Incoming::Ended);
             if let Incoming::Head(head) = incoming {
-                self.settle(slot, head, data);
+                self.complete(slot, head, data);
             }
-            self.link.machine.consume(now, stream, bytes);
+            self.io.machine.consume(now, stream, bytes);
             return self.finish_if_over(now, slot);
         }
         self.hand_over_head(slot);
@@ -108,14 +108,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return;
         };
         let Incoming::Streaming(receiver) = &mut entry.incoming else {
-            return self.link.machine.consume(now, stream, bytes);
+            return self.io.machine.consume(now, stream, bytes);
         };
         let is_read = receiver.push(data, end);
         if end {
             entry.incoming = Incoming::Ended;
         }
         if !is_read {
-            self.link.machine.consume(now, stream, bytes);
+            self.io.machine.consume(now, stream, bytes);
         }
         match (is_read, end) {
             (false, false) => self.cancel(now, slot),
@@ -134,15 +134,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
             self.finish_if_over(now, slot);
         }
-        self.link.machine.recycle(trailers);
+        self.io.machine.recycle(trailers);
     }
 
     fn take_interim(&mut self, now: Instant, stream: StreamId, head: ResponseHead) {
         let slot = self.slots.of_stream(stream);
         if let Some(slot) = slot.filter(|_| head.status == CONTINUE) {
-            self.send_held(now, slot);
+            self.send_deferred(now, slot);
         }
-        let version = self.link.machine.version();
+        let version = self.io.machine.version();
         if let Some(entry) = slot.and_then(|slot| self.slots.get_mut(slot)) {
             entry.progress_at = now;
             entry.interim_seen = true;
@@ -151,10 +151,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             } else if let Some(call) = &entry.request.on_interim {
                 let (response, fields) = compose::response(head, version, ());
                 call(response);
-                return self.link.machine.recycle(fields);
+                return self.io.machine.recycle(fields);
             }
         }
-        self.link.machine.recycle(head.into_fields());
+        self.io.machine.recycle(head.into_fields());
     }
 
     fn take_reset(&mut self, now: Instant, stream: StreamId, reset: Reset) {
@@ -168,18 +168,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         };
         self.count_early(&entry, &reset);
         // Its own slot is free again by now.
-        let cause = match self.link.is_early() {
+        let cause = match self.io.is_early() {
             // The handshake was never answered, so the server has not processed the requests sent
             // with it.
             true => Cause::TooEarly,
-            false => Cause::of(&reset, self.answered, self.link.machine.capacity() > 0),
+            false => Cause::of(&reset, self.answered, self.io.machine.capacity() > 0),
         };
         let loss = self.loss(&entry, cause);
         let error = self.with_failure(Error::reset(reset));
         self.give_back(now, entry, loss, error);
     }
 
-    pub(super) fn loss(&self, entry: &Entry, cause: Cause) -> Loss {
+    pub(super) fn loss(&self, entry: &ExchangeEntry, cause: Cause) -> Loss {
         Loss {
             cause,
             tries: entry.request.tries,
@@ -189,7 +189,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// Sends a lost request again if the pool allows it; otherwise fails it with `error`.
-    pub(super) fn give_back(&mut self, now: Instant, mut entry: Entry, loss: Loss, error: Error) {
+    pub(super) fn give_back(
+        &mut self,
+        now: Instant,
+        mut entry: ExchangeEntry,
+        loss: Loss,
+        error: Error,
+    ) {
         let Some(dispatch) = self.dispatch.upgrade() else {
             return entry.fail(self.id, error);
         };
@@ -197,7 +203,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             dispatch.note_loss(now, &entry.request.origin, self.id, loss.cause);
             return entry.fail(self.id, error);
         }
-        if !entry.request.exchange.unboard() {
+        if !entry.request.exchange.detach() {
             return;
         }
         entry.request.note_end(self.id, error.kind());
@@ -251,15 +257,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return;
         };
         if let Some(mut listener) = entry.request.listener.take() {
-            let version = self.link.machine.version();
-            listener.response(&head, version, Arrival::Streaming);
+            let version = self.io.machine.version();
+            listener.response(&head, version, BodyArrival::Streaming);
             self.start_streaming(slot, Receiver::listener(listener));
             return self.recycle_answered(slot, head);
         }
         let length = head.content_length();
-        let (inlet, body) = Body::incoming(&self.door.signals, entry.stream, length);
+        let (inlet, body) = Body::incoming(&self.handle.signals, entry.stream, length);
         self.start_streaming(slot, Receiver::Pipe(inlet));
-        self.settle_future(slot, head, body);
+        self.complete_future(slot, head, body);
     }
 
     fn start_streaming(&mut self, slot: u32, receiver: Receiver) {
@@ -278,26 +284,26 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// A response that came whole.
-    fn settle(&mut self, slot: u32, head: ResponseHead, body: Bytes) {
+    fn complete(&mut self, slot: u32, head: ResponseHead, body: Bytes) {
         let listener = self.slots.get_mut(slot);
         let listener = listener.and_then(|entry| entry.request.listener.take());
         if let Some(mut listener) = listener {
-            let version = self.link.machine.version();
-            listener.response(&head, version, Arrival::Whole(body));
+            let version = self.io.machine.version();
+            listener.response(&head, version, BodyArrival::Whole(body));
             return self.recycle_answered(slot, head);
         }
-        self.settle_future(slot, head, Body::full(body));
+        self.complete_future(slot, head, Body::full(body));
     }
 
     fn recycle_answered(&mut self, slot: u32, head: ResponseHead) {
-        self.heed_alternative(slot, &head);
-        self.link.machine.recycle(head.into_fields());
+        self.apply_alternative(slot, &head);
+        self.io.machine.recycle(head.into_fields());
     }
 
-    fn settle_future(&mut self, slot: u32, head: ResponseHead, body: Body) {
-        self.heed_alternative(slot, &head);
+    fn complete_future(&mut self, slot: u32, head: ResponseHead, body: Body) {
+        self.apply_alternative(slot, &head);
         let datagrams = self.datagrams_of_answer(slot, head.status);
-        let version = self.link.machine.version();
+        let version = self.io.machine.version();
         let (mut response, fields) = compose::response(head, version, body);
         if let Some(entry) = self.slots.get(slot) {
             if self.settings.connection_info {
@@ -307,9 +313,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             if let Some(datagrams) = datagrams {
                 response.extensions_mut().insert(datagrams);
             }
-            entry.request.exchange.settle(Ok(response));
+            entry.request.exchange.complete(Ok(response));
         }
-        self.link.machine.recycle(fields);
+        self.io.machine.recycle(fields);
     }
 
     /// Subtracts bytes that a listener has taken from its exchange's unread bytes.
@@ -324,11 +330,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// An origin that says for the first time that it serves HTTP/3 gets no new requests here: the
     /// next attempt tries it.
-    fn heed_alternative(&mut self, slot: u32, head: &ResponseHead) {
+    fn apply_alternative(&mut self, slot: u32, head: &ResponseHead) {
         if self.settings.protocols != Protocols::All {
             return;
         }
-        let Some(said) = head.get(Token::ALT_SVC) else {
+        let Some(value) = head.get(Token::ALT_SVC) else {
             return;
         };
         let Some(entry) = self.slots.get(slot) else {
@@ -336,24 +342,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         };
         let now = Instant::now();
         let origin = &entry.request.origin;
-        let is_news = self.settings.alternatives().learn(now, origin, said);
-        if is_news && self.link.machine.version() != Version::Http3 {
+        let is_change = self.settings.alternatives().learn(now, origin, value);
+        if is_change && self.io.machine.version() != Version::Http3 {
             self.draining = true;
-            self.link.machine.shut_down(now);
+            self.io.machine.shut_down(now);
         }
     }
 
     /// Applies an HTTP/1.1 peer's `keep-alive` timeout when it has changed.
-    fn heed_patience(&mut self, now: Instant, head: &ResponseHead) {
-        if self.link.machine.version() != Version::Http11 {
+    fn apply_patience(&mut self, now: Instant, head: &ResponseHead) {
+        if self.io.machine.version() != Version::Http11 {
             return;
         }
-        let said = head.get(Token::KEEP_ALIVE).and_then(h1::peer_patience);
-        if said.is_none() || said == self.peer_patience {
+        let value = head.get(Token::KEEP_ALIVE).and_then(h1::peer_patience);
+        if value.is_none() || value == self.peer_patience {
             return;
         }
-        self.peer_patience = said;
-        if let (Some(dispatch), Some(seconds)) = (self.dispatch.upgrade(), said) {
+        self.peer_patience = value;
+        if let (Some(dispatch), Some(seconds)) = (self.dispatch.upgrade(), value) {
             let KeepAlive { max, margin } = self.settings.keep_alive;
             let patience = Duration::from_secs(seconds.into());
             let idle = patience.saturating_sub(margin).min(max);
@@ -362,14 +368,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     pub(super) fn finish_if_over(&mut self, now: Instant, slot: u32) {
-        if !self.slots.get(slot).is_some_and(Entry::is_over) {
+        if !self.slots.get(slot).is_some_and(ExchangeEntry::is_over) {
             return;
         }
         if let Some(entry) = self.slots.remove(slot)
             && entry.upload == Upload::Declined
         {
             // HTTP/1.1 has no other way to leave a body out that its head announced.
-            self.link.machine.reset(now, entry.stream, H2Code::CANCEL);
+            self.io.machine.reset(now, entry.stream, H2Code::CANCEL);
         }
     }
 }

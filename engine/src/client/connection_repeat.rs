@@ -2,7 +2,7 @@
 //! is sent once more and the response is not delivered.
 
 use super::super::compose;
-use super::entry::Entry;
+use super::entry::ExchangeEntry;
 use super::*;
 use trunkline_core::http::RequestHead;
 use trunkline_core::pool::Cause;
@@ -14,7 +14,7 @@ const MISDIRECTED: u16 = 421;
 /// The server refuses early data because it can be replayed (RFC 8470 section 5.2).
 const TOO_EARLY: u16 = 425;
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// True: the request goes out once more, and the response with this status is not the user's.
     pub(super) fn repeat(&mut self, now: Instant, slot: u32, status: u16) -> bool {
         let entry = self.slots.get(slot);
@@ -36,7 +36,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 entry.request.head = head;
             }
             // On HTTP/1.1, too, a body that its head announced does not come any more.
-            self.link.machine.reset(now, entry.stream, H2Code::CANCEL);
+            self.io.machine.reset(now, entry.stream, H2Code::CANCEL);
             let error = Error::new(ErrorKind::Refused, Fault::Peer, Retry::Safe);
             self.give_back(now, entry, loss, error.with_text(repetition.text));
         }
@@ -55,7 +55,7 @@ struct Repetition {
 
 impl Repetition {
     /// How to repeat the request after this response, if at all.
-    fn of(entry: &Entry, status: u16) -> Option<Self> {
+    fn of(entry: &ExchangeEntry, status: u16) -> Option<Self> {
         let request = &entry.request;
         match status {
             EXPECTATION_FAILED => Some(Self {

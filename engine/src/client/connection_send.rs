@@ -7,11 +7,11 @@ use bytes::Bytes;
 use http_body::Body as _;
 use std::task::Waker;
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// A body that is all there: the machine holds it by reference until the peer takes it.
     pub(super) fn send_whole(&mut self, now: Instant, slot: u32, bytes: Bytes) {
         if let Some(entry) = self.slots.get(slot) {
-            let sent = self.link.machine.send_body(now, entry.stream, bytes, true);
+            let sent = self.io.machine.send_body(now, entry.stream, bytes, true);
             if let Err(misuse) = sent {
                 self.fail_upload(now, slot, Error::misuse(misuse));
             }
@@ -23,7 +23,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if self.slots.get(slot).is_none_or(|e| !e.upload.flows()) {
             return;
         }
-        let waker: Waker = SlotWaker::waker(&self.door.signals, slot);
+        let waker: Waker = SlotWaker::waker(&self.handle.signals, slot);
         let mut cx = Context::from_waker(&waker);
         loop {
             let Some(entry) = self.slots.get_mut(slot) else {
@@ -32,21 +32,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             if !entry.upload.flows() {
                 return;
             }
-            if self.link.machine.send_room(entry.stream) == 0 {
+            if self.io.machine.send_room(entry.stream) == 0 {
                 // The peer is what it waits for, and not its source any more.
-                if entry.upload == Upload::Starved {
+                if entry.upload == Upload::SourceEmpty {
                     entry.upload = Upload::Streaming;
                 }
                 return;
             }
             entry.upload = Upload::Streaming;
             let Poll::Ready(frame) = Pin::new(&mut entry.request.body).poll_frame(&mut cx) else {
-                entry.upload = Upload::Starved;
+                entry.upload = Upload::SourceEmpty;
                 return;
             };
             entry.progress_at = now;
             entry.body_read = true;
-            let (stream, machine) = (entry.stream, &mut self.link.machine);
+            let (stream, machine) = (entry.stream, &mut self.io.machine);
             let sent = match frame {
                 Some(Err(error)) => return self.fail_upload(now, slot, error),
                 None => {
@@ -77,11 +77,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// The peer asked for a body that was held back, or has not done so in time.
-    pub(super) fn send_held(&mut self, now: Instant, slot: u32) {
+    pub(super) fn send_deferred(&mut self, now: Instant, slot: u32) {
         let Some(entry) = self.slots.get_mut(slot) else {
             return;
         };
-        if !matches!(entry.upload, Upload::Held(_)) {
+        if !matches!(entry.upload, Upload::Deferred(_)) {
             return;
         }
         let (upload, at_once) = Upload::of(&entry.request.body);
@@ -95,12 +95,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// A final answer came while the body was held back: a success wants it still, anything else
     /// was decided without it (RFC 9110 section 10.1.1).
-    pub(super) fn judge_held(&mut self, now: Instant, slot: u32, status: u16) {
+    pub(super) fn judge_deferred(&mut self, now: Instant, slot: u32, status: u16) {
         if (200..300).contains(&status) {
-            return self.send_held(now, slot);
+            return self.send_deferred(now, slot);
         }
         if let Some(entry) = self.slots.get_mut(slot)
-            && matches!(entry.upload, Upload::Held(_))
+            && matches!(entry.upload, Upload::Deferred(_))
         {
             entry.upload = Upload::Declined;
         }
@@ -110,7 +110,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn fail_upload(&mut self, now: Instant, slot: u32, error: Error) {
         self.hand_over_head(slot);
         if let Some(entry) = self.slots.remove(slot) {
-            self.link.machine.reset(now, entry.stream, H2Code::CANCEL);
+            self.io.machine.reset(now, entry.stream, H2Code::CANCEL);
             entry.fail(self.id, error);
         }
     }

@@ -1,12 +1,12 @@
 //! Starts the exchanges that the pool dispatched to this connection.
 
-use super::entry::{Entry, Incoming, Upload};
+use super::entry::{ExchangeEntry, Incoming, Upload};
 use super::*;
 use trunkline_core::http::Token;
 
 /// The slot number that stands for the requests that wait for the peer's settings, among the
 /// connection's deadlines. None below is a slot's.
-pub(super) const SETTLING: u32 = HEALTH - 1;
+pub(super) const SETTINGS_WAIT: u32 = HEALTH - 1;
 
 /// A request that waits for the peer's settings.
 pub(super) struct Unsettled {
@@ -18,32 +18,32 @@ pub(super) struct Unsettled {
 impl Unsettled {
     /// Ends the wait. `None`: the user has dropped the request.
     pub(super) fn go(self) -> Option<Box<Outgoing>> {
-        self.request.exchange.unboard().then_some(self.request)
+        self.request.exchange.detach().then_some(self.request)
     }
     fn is_late(&self, now: Instant) -> bool {
         self.until.is_some_and(|until| until <= now)
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// Starts what the pool dispatched.
     pub(super) fn take_arrivals(&mut self, now: Instant) {
         let mut arrivals = std::mem::take(&mut self.arrivals);
-        self.door.take(&mut arrivals);
+        self.handle.take(&mut arrivals);
         self.taken += arrivals.len() as u64;
-        let is_settled = self.link.machine.is_settled();
-        let is_early = self.link.is_early();
+        let is_limit_known = self.io.machine.is_limit_known();
+        let is_early = self.io.is_early();
         for request in arrivals.drain(..) {
             // RFC 8441 section 3: an extended CONNECT only after the server has said that it takes
             // it. SETTINGS come after the handshake, with which not everything may go out.
             let waits = request.head.protocol().is_some() || is_early && !request.may_be_early();
-            match waits && !is_settled {
+            match waits && !is_limit_known {
                 true => self.hold(now, request),
                 false => self.start(now, request),
             }
         }
         self.arrivals = arrivals;
-        if is_settled {
+        if is_limit_known {
             for unsettled in std::mem::take(&mut self.unsettled) {
                 if let Some(request) = unsettled.go() {
                     self.start(now, request);
@@ -55,13 +55,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Keeps a request until the peer's settings arrive. It counts as on the connection, which
     /// alone watches its deadline and its cancellation.
     fn hold(&mut self, now: Instant, request: Box<Outgoing>) {
-        if !request.exchange.board(&self.door.signals, INBOX) {
+        if !request.exchange.attach(&self.handle.signals, INBOX) {
             return;
         }
         let headers = request.patience.headers.map(|patience| now + patience);
         let until = headers.into_iter().chain(request.total_until).min();
         if let Some(until) = until {
-            self.deadlines.push(until, SETTLING, 0);
+            self.deadlines.push(until, SETTINGS_WAIT, 0);
         }
         self.unsettled.push(Unsettled { request, until });
     }
@@ -84,19 +84,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Facts of an exchange that the machine needs before it is opened.
     fn ask_machine(&mut self, request: &Outgoing) {
         if request.ends_connection {
-            self.link.machine.ask_close();
+            self.io.machine.ask_close();
         }
         if request.absolute_form {
-            self.link.machine.ask_absolute_form();
+            self.io.machine.ask_absolute_form();
         }
         if request.blocks {
-            self.link.machine.ask_patience();
+            self.io.machine.ask_patience();
         }
     }
 
     fn start(&mut self, now: Instant, mut request: Box<Outgoing>) {
         let slot = self.slots.vacant();
-        if !request.exchange.board(&self.door.signals, slot) {
+        if !request.exchange.attach(&self.handle.signals, slot) {
             return;
         }
         self.check_up(now);
@@ -110,10 +110,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             && let Some(wait) = self.settings.timeouts.expect
             && request.head.get(Token::EXPECT).is_some()
         {
-            (upload, at_once) = (Upload::Held(now + wait), None);
+            (upload, at_once) = (Upload::Deferred(now + wait), None);
         }
         self.ask_machine(&request);
-        let opened = self.link.machine.open(now, &request.head, end);
+        let opened = self.io.machine.open(now, &request.head, end);
         let stream = match opened {
             Ok(stream) => stream,
             Err(Misuse::NoCapacity | Misuse::ConnectionClosed) => {
@@ -122,18 +122,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             Err(misuse) => return request.fail(Error::misuse(misuse)),
         };
         request.tries += 1;
-        if self.link.is_early() {
+        if self.io.is_early() {
             request.early = Early::Sent;
             self.count(|counts| &counts.sent);
         }
-        request.wanted.announce(&mut self.link.machine, now, stream);
+        request.wanted.announce(&mut self.io.machine, now, stream);
         let has_listener = request.listener.is_some();
         if let Some(listener) = &mut request.listener {
             request.exchange.open_as(stream);
             listener.started(self.id.number());
         }
         let datagrams = self.open_datagrams(&request.head, stream);
-        let entry = Entry {
+        let entry = ExchangeEntry {
             request,
             has_listener,
             stream,
@@ -152,7 +152,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.deadlines.push(due, slot, serial);
             let slots = &self.slots;
             self.deadlines.tidy(slots.len(), |slot, serial| {
-                slot >= SETTLING || slots.get(slot).is_some_and(|entry| entry.serial == serial)
+                slot >= SETTINGS_WAIT || slots.get(slot).is_some_and(|entry| entry.serial == serial)
             });
         }
         match at_once {
@@ -163,7 +163,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// A request of which the peer provably processed nothing goes back to the pool.
     pub(super) fn send_elsewhere(&mut self, now: Instant, request: Box<Outgoing>) {
-        if !request.exchange.unboard() {
+        if !request.exchange.detach() {
             return;
         }
         match self.dispatch.upgrade() {

@@ -60,8 +60,8 @@ fn a_get(origin: &Origin, url: &str) -> Box<Outgoing> {
 
 /// Runs the connection until `done` says so.
 async fn run_until(
-    connection: &mut Connection<DuplexStream>,
-    done: impl Fn(&Connection<DuplexStream>) -> bool,
+    connection: &mut ConnectionTask<DuplexStream>,
+    done: impl Fn(&ConnectionTask<DuplexStream>) -> bool,
 ) {
     let running = poll_fn(|cx| {
         let ended = Pin::new(&mut *connection).poll(cx).is_ready();
@@ -81,23 +81,23 @@ async fn run_until(
 async fn a_connection_that_never_settles(
     client: &Client,
     request: Box<Outgoing>,
-) -> (Connection<DuplexStream>, DuplexStream) {
+) -> (ConnectionTask<DuplexStream>, DuplexStream) {
     let (dispatch, origin) = (&client.dispatch, Arc::clone(&request.origin));
     let (near, far) = tokio::io::duplex(4096);
     let machine = dispatch.machine(&origin, Multiplexing::Yes, Instant::now());
     let id = an_id(&origin, Instant::now());
-    let door = Arc::new(Door::default());
-    let mut connection = Connection::new(
-        Link::new(Transport::plain(near), machine),
+    let handle = Arc::new(TaskHandle::default());
+    let mut connection = ConnectionTask::new(
+        ConnectionIo::new(Transport::plain(near), machine),
         ConnectionUse::new(None, id.number()),
         id,
-        Arc::clone(&door),
+        Arc::clone(&handle),
         Arc::downgrade(dispatch),
         Arc::clone(&dispatch.settings),
         Capacity::fresh(1, false),
     );
-    door.inbox.lock().unwrap().push(request);
-    door.signals.ready(INBOX);
+    handle.inbox.lock().unwrap().push(request);
+    handle.signals.ready(INBOX);
     run_until(&mut connection, |it| it.unsettled.len() == 1).await;
     (connection, far)
 }
@@ -156,23 +156,26 @@ async fn an_idle_connection_gives_its_memory_back_and_serves_on() {
     let (near, mut far) = tokio::io::duplex(4096);
     let machine = dispatch.machine(&origin, Multiplexing::No, now);
     let id = an_id(&origin, now);
-    let door = Arc::new(Door::default());
-    let mut connection = Connection::new(
-        Link::new(Transport::plain(near), machine),
+    let handle = Arc::new(TaskHandle::default());
+    let mut connection = ConnectionTask::new(
+        ConnectionIo::new(Transport::plain(near), machine),
         ConnectionUse::new(None, id.number()),
         id,
-        Arc::clone(&door),
+        Arc::clone(&handle),
         Arc::downgrade(dispatch),
         Arc::clone(&dispatch.settings),
         Capacity::fresh(1, true),
     );
     for round in 0..2 {
-        door.inbox.lock().unwrap().push(a_get(&origin, url));
-        door.signals.ready(INBOX);
+        handle.inbox.lock().unwrap().push(a_get(&origin, url));
+        handle.signals.ready(INBOX);
         run_until(&mut connection, |connection| connection.slots.len() == 1).await;
-        let mut heard = [0; 1024];
-        let read = far.read(&mut heard).await.unwrap();
-        assert!(heard[..read].starts_with(b"GET / HTTP/1.1\r\n"), "{round}");
+        let mut received = [0; 1024];
+        let read = far.read(&mut received).await.unwrap();
+        assert!(
+            received[..read].starts_with(b"GET / HTTP/1.1\r\n"),
+            "{round}"
+        );
         let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
         far.write_all(answer).await.unwrap();
         run_until(&mut connection, |connection| connection.slots.len() == 0).await;

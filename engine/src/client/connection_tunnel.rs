@@ -1,7 +1,7 @@
 //! A connection that has left HTTP (RFC 9110 sections 7.8 and 9.3.6): its bytes go to the
 //! exchange's listener, and the request's body is sent unframed.
 
-use super::entry::{Entry, Incoming};
+use super::entry::{ExchangeEntry, Incoming};
 use super::*;
 use crate::client::listener::Receiver;
 use crate::driver::read_buffer::with_read_buffer;
@@ -16,8 +16,8 @@ use trunkline_core::wire::Outbox;
 const OUTBOX_BYTES_MAX: usize = 256 * 1024;
 
 /// The exchange that has the connection to itself.
-pub(super) struct Tunnel {
-    entry: Entry,
+pub(super) struct ClientTunnel {
+    entry: ExchangeEntry,
     outbox: Outbox,
     read_ended: bool,
     write_ended: bool,
@@ -26,9 +26,9 @@ pub(super) struct Tunnel {
     write_failure: Option<std::io::Error>,
 }
 
-impl Tunnel {
+impl ClientTunnel {
     /// `None`: no listener takes the connection.
-    pub(super) fn new(mut entry: Entry, rest: Bytes) -> Option<Self> {
+    pub(super) fn new(mut entry: ExchangeEntry, rest: Bytes) -> Option<Self> {
         let Incoming::Streaming(receiver) = &mut entry.incoming else {
             return None;
         };
@@ -154,7 +154,7 @@ impl Tunnel {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// The machine handed the connection over.
     pub(super) fn take_upgrade(&mut self, now: Instant, stream: StreamId, rest: Bytes) {
         let slot = self.slots.of_stream(stream);
@@ -162,27 +162,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.hand_over_head(slot);
         }
         let entry = slot.and_then(|slot| self.slots.remove(slot));
-        self.tunnel = entry.and_then(|entry| Tunnel::new(entry, rest));
+        self.tunnel = entry.and_then(|entry| ClientTunnel::new(entry, rest));
         match self.tunnel {
             Some(_) => self.leave(),
-            None => self.link.machine.abort(now, H2Code::CANCEL),
+            None => self.io.machine.abort(now, H2Code::CANCEL),
         }
     }
 
     /// One turn of a connection that left HTTP.
     pub(super) fn poll_tunnel(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let (Some(tunnel), Some(transport)) = (&mut self.tunnel, self.link.transport()) else {
+        let (Some(tunnel), Some(transport)) = (&mut self.tunnel, self.io.transport()) else {
             return Poll::Ready(());
         };
         loop {
-            self.door.signals.begin_turn(&mut self.notes);
+            self.handle.signals.begin_turn(&mut self.notes);
             let mut taken = 0;
             if let Some(notes) = &mut self.notes {
                 taken = notes.taken.iter().map(|&(_, bytes)| bytes).sum();
                 notes.clear();
             }
             let turn = tunnel.poll(cx, transport, taken);
-            if turn.is_ready() || self.door.signals.end_turn(cx.waker()) {
+            if turn.is_ready() || self.handle.signals.end_turn(cx.waker()) {
                 return turn;
             }
         }

@@ -1,9 +1,9 @@
 //! The user's connector: opens the byte streams that carry the client's connections.
 
-use super::attempt::Opened;
-use super::route::shown;
+use super::attempt::NegotiatedConnection;
+use super::route::displayed;
 use crate::byte_stream::ByteStream;
-use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use crate::error::{Error, ErrorKind, Fault, Retry};
 use std::fmt;
 use std::io;
 use std::pin::Pin;
@@ -45,9 +45,12 @@ impl fmt::Debug for dyn Connector {
 }
 
 /// Opens a connection by the user's connector.
-pub(super) async fn establish(connector: &dyn Connector, origin: &Origin) -> Result<Opened, Error> {
+pub(super) async fn establish(
+    connector: &dyn Connector,
+    origin: &Origin,
+) -> Result<NegotiatedConnection, Error> {
     let stream = connector.connect(origin).await.map_err(|error| {
-        let text = format!("the connector gave no stream for {}", shown(origin));
+        let text = format!("the connector gave no stream for {}", displayed(origin));
         Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe)
             .with_text(text)
             .with_source(error)
@@ -64,13 +67,13 @@ pub(super) async fn establish(connector: &dyn Connector, origin: &Origin) -> Res
         (true, _) => Multiplexing::Yes,
         (false, _) => Multiplexing::No,
     };
-    Ok(Opened::given(stream, multiplexing))
+    Ok(NegotiatedConnection::from_connector(stream, multiplexing))
 }
 
 fn mismatch(origin: &Origin, got: &str, wanted: &str) -> Error {
     let text = format!(
         "the connector gave a stream for {} that speaks {got}, where only {wanted} is allowed",
-        shown(origin)
+        displayed(origin)
     );
     Error::new(ErrorKind::Connect, Fault::Us, Retry::Never).with_text(text)
 }

@@ -5,7 +5,7 @@ use super::attempt::{self, Start};
 use super::dispatch::Dispatch;
 use super::request::origin_of;
 use super::socket::Socket;
-use crate::driver::link::Link;
+use crate::driver::connection_io::ConnectionIo;
 use crate::driver::machine::Machine;
 use crate::error::Error;
 use bytes::Bytes;
@@ -24,7 +24,7 @@ const READS_MAX: usize = 8;
 
 /// A connection whose handshake is done and whose version is known.
 pub struct Direct {
-    link: Link<Socket>,
+    io: ConnectionIo<Socket>,
 }
 
 /// The next step that the caller of a turn asks for.
@@ -59,13 +59,13 @@ impl Direct {
         };
         let opened = attempt::establish_in_time(settings, &origin, start).await?;
         Ok(Self {
-            link: opened.into_link(dispatch, &origin, Instant::now()),
+            io: opened.into_link(dispatch, &origin, Instant::now()),
         })
     }
 
     /// The version that the connection speaks.
     pub fn version(&self) -> Version {
-        self.link.machine.version()
+        self.io.machine.version()
     }
 
     /// Runs the connection: `turn` is called at the start, whenever the peer sent something, and
@@ -82,24 +82,24 @@ impl Direct {
         turn: &mut impl FnMut(&mut Turn<'_>) -> Next,
         alarm: &mut Option<Pin<Box<Sleep>>>,
     ) -> Poll<()> {
-        let link = &mut self.link;
+        let io = &mut self.io;
         loop {
             let now = Instant::now();
-            link.poll_alarm(cx);
+            io.poll_alarm(cx);
             let mut more = false;
             for _ in 0..READS_MAX {
-                more = matches!(link.poll_read(cx, now), Poll::Ready(true));
+                more = matches!(io.poll_read(cx, now), Poll::Ready(true));
                 if !more {
                     break;
                 }
             }
-            more |= link.poll_timer(cx, now).is_ready();
+            more |= io.poll_timer(cx, now).is_ready();
             let next = turn(&mut Turn {
-                machine: &mut link.machine,
+                machine: &mut io.machine,
                 now,
             });
-            let _ = link.poll_write(cx, now);
-            if next == Next::Close || link.is_done(now) {
+            let _ = io.poll_write(cx, now);
+            if next == Next::Close || io.is_done(now) {
                 return Poll::Ready(());
             }
             if !more && !rings(cx, alarm, next) {

@@ -11,7 +11,7 @@ use crate::config::ClientConfig;
 use crate::driver::quic::config::QuicSettings;
 use crate::driver::quic::early::EarlyMemory;
 use crate::driver::signals::{Signals, Stop};
-use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use crate::error::{Error, ErrorKind, Fault, Retry};
 use crate::tls::ClientTls;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
-use trunkline_core::credit::Lender;
+use trunkline_core::credit::BudgetShare;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{
     Action, Alternatives, AttemptId, Capacity, ConnectionId, Failure, HealthTimes, Multiplexing,
@@ -62,20 +62,20 @@ impl Settings {
 mod back;
 #[path = "dispatch_machine.rs"]
 mod machine;
+#[path = "dispatch_prewarm.rs"]
+mod prewarm;
 #[path = "dispatch_stats.rs"]
 mod stats;
-#[path = "dispatch_warm.rs"]
-mod warm;
 
 pub(super) use back::random;
-use warm::Warmer;
+use prewarm::Warmer;
 
 /// The slot number that stands for "look into your inbox" in a connection's notes.
 pub(super) const INBOX: u32 = u32::MAX;
 
 /// The way to a connection's task.
 #[derive(Debug, Default)]
-pub(super) struct Door {
+pub(super) struct TaskHandle {
     pub(super) signals: Arc<Signals>,
     /// Requests dispatched to it and not yet taken.
     #[allow(
@@ -85,7 +85,7 @@ pub(super) struct Door {
     pub(super) inbox: Mutex<Vec<Box<Outgoing>>>,
 }
 
-impl Door {
+impl TaskHandle {
     /// Nothing was dispatched that is not taken yet.
     pub(super) fn is_empty(&self) -> bool {
         let inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,7 +107,7 @@ pub(super) struct Dispatch {
     pub(super) settings: Arc<Settings>,
     pub(super) recent_origins: RecentOrigins,
     /// The budget that the receive windows of all connections borrow from.
-    lender: Lender,
+    budget_share: BudgetShare,
     state: Mutex<State>,
     /// Wakes the task that watches the pool's deadlines.
     alarm: Arc<Notify>,
@@ -115,7 +115,7 @@ pub(super) struct Dispatch {
 
 struct State {
     pool: Pool<Box<Outgoing>>,
-    doors: BTreeMap<ConnectionId, Arc<Door>>,
+    handles: BTreeMap<ConnectionId, Arc<TaskHandle>>,
     /// Settings of the machines of new connections.
     machine_config: Arc<Config>,
     /// When the watching task looks next; `None`: there is no such task.
@@ -129,13 +129,13 @@ struct State {
 #[derive(Default)]
 struct Effects {
     /// Nearly every turn wakes one connection or none: no allocation for that.
-    first: Option<Arc<Door>>,
-    more: Vec<Arc<Door>>,
+    first: Option<Arc<TaskHandle>>,
+    more: Vec<Arc<TaskHandle>>,
     opens: Vec<(Origin, AttemptId)>,
     failed: Vec<(Box<Outgoing>, Failure)>,
-    closes: Vec<Arc<Door>>,
-    doubts: Vec<(Arc<Door>, bool)>,
-    outlived: Vec<Arc<Door>>,
+    closes: Vec<Arc<TaskHandle>>,
+    doubts: Vec<(Arc<TaskHandle>, bool)>,
+    outlived: Vec<Arc<TaskHandle>>,
     watch: Option<Handle>,
     hurry: bool,
     runtime: Option<Handle>,
@@ -144,14 +144,14 @@ struct Effects {
 impl Dispatch {
     pub(super) fn new(settings: Settings, pool: PoolConfig) -> Self {
         let machine_config = settings.config.freeze(pool.pipelining);
-        let lender = Lender::new(settings.config.windows.memory_budget);
+        let budget_share = BudgetShare::new(settings.config.windows.memory_budget);
         Self {
-            lender,
+            budget_share,
             settings: Arc::new(settings),
             recent_origins: RecentOrigins::default(),
             state: Mutex::new(State {
                 pool: Pool::new(pool),
-                doors: BTreeMap::new(),
+                handles: BTreeMap::new(),
                 machine_config,
                 alarm_at: None,
                 runtime: None,
@@ -187,22 +187,22 @@ impl Dispatch {
         cancelled
     }
 
-    /// An attempt became a connection behind `door`.
+    /// An attempt became a connection behind `handle`.
     pub(super) fn connected(
         self: &Arc<Self>,
         attempt: AttemptId,
         multiplexing: Multiplexing,
         capacity: Capacity,
-        door: &Arc<Door>,
+        handle: &Arc<TaskHandle>,
     ) -> Option<ConnectionId> {
         let mut state = self.lock();
         let now = Instant::now();
         let id = state
             .pool
             .handle_connected(now, attempt, multiplexing, capacity);
-        state.tell_warmers(attempt, None);
+        state.notify_prewarmers(attempt, None);
         if let Some(id) = id {
-            state.doors.insert(id, Arc::clone(door));
+            state.handles.insert(id, Arc::clone(handle));
         }
         self.finish(state, None);
         id
@@ -213,7 +213,7 @@ impl Dispatch {
         let mut state = self.lock();
         let error = Arc::new(error);
         state.pool.handle_attempt_failed(Instant::now(), attempt);
-        state.tell_warmers(attempt, Some(&error));
+        state.notify_prewarmers(attempt, Some(&error));
         self.finish(state, Some(error));
     }
 
@@ -223,10 +223,10 @@ impl Dispatch {
         now: Instant,
         id: ConnectionId,
         capacity: Capacity,
-        path_need: u32,
+        bdp_bytes: u32,
     ) {
         let mut state = self.lock();
-        state.pool.handle_path_need(now, id, path_need);
+        state.pool.handle_path_need(now, id, bdp_bytes);
         state.pool.handle_capacity(now, id, capacity);
         self.finish(state, None);
     }
@@ -234,7 +234,7 @@ impl Dispatch {
     /// A connection is gone.
     pub(super) fn closed(self: &Arc<Self>, id: ConnectionId) {
         let mut state = self.lock();
-        state.doors.remove(&id);
+        state.handles.remove(&id);
         state.pool.handle_closed(Instant::now(), id);
         self.finish(state, None);
     }
@@ -279,8 +279,8 @@ impl Dispatch {
                 Action::Dispatch {
                     request,
                     connection,
-                } => match state.doors.get(&connection) {
-                    Some(door) => effects.put(door, request),
+                } => match state.handles.get(&connection) {
+                    Some(handle) => effects.put(handle, request),
                     // The connection's task ended between two locks: `handle_closed` follows.
                     None => effects.failed.push((request, Failure::AttemptFailed)),
                 },
@@ -292,18 +292,22 @@ impl Dispatch {
                 Action::Fail { request, why } => effects.failed.push((request, why)),
                 Action::Doubt {
                     connection,
-                    heard_too,
+                    even_if_recent,
                 } => {
-                    let door = state.doors.get(&connection).cloned();
-                    effects.doubts.extend(door.map(|door| (door, heard_too)));
+                    let handle = state.handles.get(&connection).cloned();
+                    effects
+                        .doubts
+                        .extend(handle.map(|handle| (handle, even_if_recent)));
                 }
                 Action::Outlived { connection } => {
                     effects
                         .outlived
-                        .extend(state.doors.get(&connection).cloned());
+                        .extend(state.handles.get(&connection).cloned());
                 }
                 Action::Close { connection } => {
-                    effects.closes.extend(state.doors.get(&connection).cloned());
+                    effects
+                        .closes
+                        .extend(state.handles.get(&connection).cloned());
                 }
             }
         }
@@ -313,17 +317,17 @@ impl Dispatch {
     }
 
     fn carry_out(self: &Arc<Self>, effects: Effects, error: Option<Arc<Error>>) {
-        for door in effects.first.into_iter().chain(effects.more) {
-            door.signals.ready(INBOX);
+        for handle in effects.first.into_iter().chain(effects.more) {
+            handle.signals.ready(INBOX);
         }
-        for door in effects.closes {
-            door.signals.stop(Stop::Drain);
+        for handle in effects.closes {
+            handle.signals.stop(Stop::Drain);
         }
-        for (door, heard_too) in effects.doubts {
-            door.signals.doubt(heard_too);
+        for (handle, even_if_recent) in effects.doubts {
+            handle.signals.doubt(even_if_recent);
         }
-        for door in effects.outlived {
-            door.signals.outlived();
+        for handle in effects.outlived {
+            handle.signals.outlived();
         }
         for (request, why) in effects.failed {
             request.fail(failure(why, error.as_ref()));
@@ -358,8 +362,8 @@ impl Drop for Dispatch {
     fn drop(&mut self) {
         let state = self.state.get_mut();
         let state = state.unwrap_or_else(PoisonError::into_inner);
-        for door in state.doors.values() {
-            door.signals.stop(Stop::Drain);
+        for handle in state.handles.values() {
+            handle.signals.stop(Stop::Drain);
         }
         self.alarm.notify_one();
     }
@@ -403,20 +407,20 @@ impl State {
 }
 
 impl Effects {
-    fn put(&mut self, door: &Arc<Door>, request: Box<Outgoing>) {
-        let mut inbox = door.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+    fn put(&mut self, handle: &Arc<TaskHandle>, request: Box<Outgoing>) {
+        let mut inbox = handle.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         inbox.push(request);
-        if inbox.len() > 1 && self.knows(door) {
+        if inbox.len() > 1 && self.knows(handle) {
             return;
         }
         drop(inbox);
         match &self.first {
-            None => self.first = Some(Arc::clone(door)),
-            Some(_) => self.more.push(Arc::clone(door)),
+            None => self.first = Some(Arc::clone(handle)),
+            Some(_) => self.more.push(Arc::clone(handle)),
         }
     }
-    fn knows(&self, door: &Arc<Door>) -> bool {
-        let is = |other: &Arc<Door>| Arc::ptr_eq(other, door);
+    fn knows(&self, handle: &Arc<TaskHandle>) -> bool {
+        let is = |other: &Arc<TaskHandle>| Arc::ptr_eq(other, handle);
         self.first.as_ref().is_some_and(is) || self.more.iter().any(is)
     }
 }

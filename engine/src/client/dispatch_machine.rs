@@ -14,13 +14,13 @@ impl Dispatch {
         multiplexing: Multiplexing,
         now: Instant,
     ) -> Machine {
-        let (config, path_need) = self.known_of(origin, now);
+        let (config, bdp_bytes) = self.known_of(origin, now);
         match multiplexing {
             Multiplexing::No => Machine::H1(Box::new(h1::Conn::new(Side::Client, config, now))),
             Multiplexing::Yes => {
                 let conn = h2::Conn::new(Side::Client, config, now);
-                let mut conn = conn.borrowing_from(&self.lender);
-                conn.remember_path(now, path_need);
+                let mut conn = conn.borrowing_from(&self.budget_share);
+                conn.remember_path(now, bdp_bytes);
                 Machine::H2(Box::new(conn))
             }
         }
@@ -36,10 +36,10 @@ impl Dispatch {
         remembered: Option<h3::settings::Settings>,
         stream_window: u32,
     ) -> Machine {
-        let (config, path_need) = self.known_of(origin, now);
-        let conn = h3::Conn::new(Side::Client, config, now).borrowing_from(&self.lender);
+        let (config, bdp_bytes) = self.known_of(origin, now);
+        let conn = h3::Conn::new(Side::Client, config, now).borrowing_from(&self.budget_share);
         let mut conn = conn.with_stream_window(stream_window);
-        conn.remember_path(now, path_need);
+        conn.remember_path(now, bdp_bytes);
         if let Some(settings) = remembered {
             conn.remember_settings(settings);
         }
@@ -51,7 +51,7 @@ impl Dispatch {
     pub(in super::super) fn quic_stream_window(&self, origin: &Origin, now: Instant) -> u32 {
         let state = self.lock();
         let round_trip = state.pool.round_trip(now, origin);
-        let need = state.pool.path_need(now, origin);
+        let need = state.pool.bdp_bytes(now, origin);
         drop(state);
         let windows = &self.settings.config.windows;
         windows.quic_stream_over(round_trip, need)
@@ -60,6 +60,6 @@ impl Dispatch {
     fn known_of(&self, origin: &Origin, now: Instant) -> (Arc<Config>, u32) {
         let state = self.lock();
         let config = Arc::clone(&state.machine_config);
-        (config, state.pool.path_need(now, origin))
+        (config, state.pool.bdp_bytes(now, origin))
     }
 }

@@ -2,7 +2,7 @@
 //! outcome, the user's future takes it; either may come first, and either may be dropped.
 
 use super::dispatch::Dispatch;
-use super::listener::Listener;
+use super::listener::ExchangeListener;
 use crate::body::Body;
 use crate::driver::signals::Signals;
 use crate::error::{Attempted, Error, ErrorKind};
@@ -31,7 +31,7 @@ pub(super) struct Outgoing {
     pub(super) on_interim: Option<OnInterim>,
     /// The listener of the outcome, where no future waits for it. Taken when the response is
     /// delivered.
-    pub(super) listener: Option<Box<dyn Listener>>,
+    pub(super) listener: Option<Box<dyn ExchangeListener>>,
     /// Its place in line.
     pub(super) rank: Rank,
     pub(super) wanted: Wanted,
@@ -79,19 +79,19 @@ impl Outgoing {
     }
     /// Fails the request.
     pub(super) fn fail(mut self: Box<Self>, error: Error) {
-        let error = self.tell(error);
-        self.settle_failed(error);
+        let error = self.annotate(error);
+        self.complete_failed(error);
     }
     /// Fails the user's wait for the response with `error`.
-    pub(super) fn settle_failed(&mut self, error: Error) {
+    pub(super) fn complete_failed(&mut self, error: Error) {
         match self.listener.take() {
-            None => self.exchange.settle(Err(error)),
+            None => self.exchange.complete(Err(error)),
             Some(mut listener) if !self.exchange.is_abandoned() => listener.fail(error),
             Some(_) => {}
         }
     }
     /// Adds to `error` what happened to the request before.
-    pub(super) fn tell(&mut self, error: Error) -> Error {
+    pub(super) fn annotate(&mut self, error: Error) -> Error {
         let error = match self.perhaps_processed {
             true => error.with_processing_possible(),
             false => error,
@@ -114,9 +114,9 @@ impl Drop for Outgoing {
     fn drop(&mut self) {
         // Only the first outcome counts: after a response this does nothing.
         if self.listener.is_some() {
-            self.settle_failed(lost());
+            self.complete_failed(lost());
         } else {
-            self.exchange.settle_lost();
+            self.exchange.complete_lost();
         }
     }
 }
@@ -164,7 +164,7 @@ pub(super) struct Exchange {
 #[derive(Debug, Default)]
 struct State {
     outcome: Option<Result<Response<Body>, Error>>,
-    settled: bool,
+    completed: bool,
     /// The user's future was dropped.
     abandoned: bool,
     waker: Option<Waker>,
@@ -183,7 +183,7 @@ impl Exchange {
         !state.abandoned
     }
     /// Attaches the request to a connection. False: the user has dropped it.
-    pub(super) fn board(&self, signals: &Arc<Signals>, slot: u32) -> bool {
+    pub(super) fn attach(&self, signals: &Arc<Signals>, slot: u32) -> bool {
         let mut state = self.lock();
         if state.abandoned {
             return false;
@@ -223,7 +223,7 @@ impl Exchange {
         dispatch.wait_reason(ticket)
     }
     /// Detaches an unanswered request from its connection. False: the user has dropped it.
-    pub(super) fn unboard(&self) -> bool {
+    pub(super) fn detach(&self) -> bool {
         let mut state = self.lock();
         state.on = None;
         !state.abandoned
@@ -234,12 +234,12 @@ impl Exchange {
     }
     /// Stores the first outcome and drops later ones. Discards it when the user has dropped the
     /// request.
-    pub(super) fn settle(&self, outcome: Result<Response<Body>, Error>) {
+    pub(super) fn complete(&self, outcome: Result<Response<Body>, Error>) {
         let mut state = self.lock();
-        if state.settled {
+        if state.completed {
             return;
         }
-        state.settled = true;
+        state.completed = true;
         state.on = None;
         let (unwanted, waker) = match state.abandoned {
             true => (Some(outcome), None),
@@ -255,9 +255,9 @@ impl Exchange {
             waker.wake();
         }
     }
-    fn settle_lost(&self) {
-        if !self.lock().settled {
-            self.settle(Err(lost()));
+    fn complete_lost(&self) {
+        if !self.lock().completed {
+            self.complete(Err(lost()));
         }
     }
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -286,7 +286,7 @@ impl ResponseFuture {
     /// One that has failed before it began.
     pub(super) fn failed(dispatch: Arc<Dispatch>, error: Error) -> Self {
         let exchange = Arc::new(Exchange::default());
-        exchange.settle(Err(error));
+        exchange.complete(Err(error));
         Self::new(dispatch, exchange)
     }
 }

@@ -19,16 +19,16 @@ use trunkline_core::pool::{Origin, Protocols, Rank, WaitReason};
 /// Receives the events of one exchange: `started`, any number of `interim`, then `response` and the
 /// events behind it, or `fail`. Called on the connection's task: it must not block. It is dropped
 /// after the last call, and without one when the exchange was cancelled.
-pub trait Listener: Send + 'static {
+pub trait ExchangeListener: Send + 'static {
     /// It starts on the connection of this number, perhaps not for the first time.
     fn started(&mut self, connection: u64) {
         let _ = connection;
     }
     /// A 1xx response.
     fn interim(&mut self, head: &ResponseHead);
-    /// The final response. After [`Arrival::Streaming`] come `data` and then `end` or `fail`.
-    fn response(&mut self, head: &ResponseHead, version: Version, body: Arrival);
-    /// Bytes of the body. They count as unread until [`Listening::take`] says otherwise, and
+    /// The final response. After [`BodyArrival::Streaming`] come `data` and then `end` or `fail`.
+    fn response(&mut self, head: &ResponseHead, version: Version, body: BodyArrival);
+    /// Bytes of the body. They count as unread until [`SubmittedExchange::take`] says otherwise, and
     /// unread bytes hold the peer back.
     fn data(&mut self, data: Bytes);
     /// The end, perhaps with trailers.
@@ -39,7 +39,7 @@ pub trait Listener: Send + 'static {
 
 /// How a response's body comes.
 #[derive(Clone, Debug)]
-pub enum Arrival {
+pub enum BodyArrival {
     /// All of it is here: nothing follows.
     Whole(Bytes),
     /// In pieces.
@@ -97,7 +97,11 @@ impl Client {
         Ok(Arc::new(origin))
     }
     /// Sends a request; `listener` gets its events, perhaps before this returns.
-    pub fn submit(&self, submission: Submission, listener: Box<dyn Listener>) -> Listening {
+    pub fn submit(
+        &self,
+        submission: Submission,
+        listener: Box<dyn ExchangeListener>,
+    ) -> SubmittedExchange {
         let exchange = Arc::new(Exchange::default());
         let now = Instant::now();
         let timeouts = &self.dispatch.settings.timeouts;
@@ -129,7 +133,7 @@ impl Client {
             total_until: timeouts.total.map(|total| now + total),
         };
         self.dispatch.submit(now, Box::new(request));
-        Listening {
+        SubmittedExchange {
             dispatch: Arc::clone(&self.dispatch),
             exchange,
         }
@@ -138,12 +142,12 @@ impl Client {
 
 /// Handle to a submitted request. Dropping it does not cancel the request.
 #[derive(Clone, Debug)]
-pub struct Listening {
+pub struct SubmittedExchange {
     dispatch: Arc<Dispatch>,
     exchange: Arc<Exchange>,
 }
 
-impl Listening {
+impl SubmittedExchange {
     /// Bytes of the response's body were taken: the peer may send as many more. Nothing is to be
     /// taken of a body that came whole.
     pub fn take(&self, bytes: usize) {
@@ -165,14 +169,14 @@ pub(super) enum Receiver {
     Pipe(Inlet),
     /// To a listener.
     Listener {
-        listener: Box<dyn Listener>,
+        listener: Box<dyn ExchangeListener>,
         /// Bytes that it has not taken.
         unread: usize,
     },
 }
 
 impl Receiver {
-    pub(super) fn listener(listener: Box<dyn Listener>) -> Self {
+    pub(super) fn listener(listener: Box<dyn ExchangeListener>) -> Self {
         Self::Listener {
             listener,
             unread: 0,
@@ -218,7 +222,7 @@ impl Receiver {
     }
 }
 
-impl fmt::Debug for dyn Listener {
+impl fmt::Debug for dyn ExchangeListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Listener")
     }

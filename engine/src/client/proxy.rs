@@ -27,7 +27,7 @@ mod proxy_test;
 #[path = "proxy/socks_test.rs"]
 mod socks_test;
 
-use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use crate::error::{Error, ErrorKind, Fault, Retry};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use bypass::Bypass;
@@ -58,7 +58,7 @@ pub(super) struct Proxy {
     pub(super) port: u16,
     pub(super) credentials: Option<Credentials>,
     /// Its URL without credentials, for people and as the pool's key.
-    pub(super) shown: Box<str>,
+    pub(super) displayed: Box<str>,
 }
 
 /// User and password of the URL, percent-decoded.
@@ -122,14 +122,16 @@ impl Proxy {
     pub(super) fn parse(option: &str, url: &str) -> Result<Self, Error> {
         let refuse = |why: &str| {
             // The credentials are not repeated.
-            let shown = match url.rsplit_once('@') {
+            let displayed = match url.rsplit_once('@') {
                 Some((before, host)) => {
                     let scheme = before.find("://").map_or("", |at| &before[..at + 3]);
                     format!("{scheme}***@{host}")
                 }
                 None => url.to_owned(),
             };
-            Error::config(format!("{option}: {shown:?} is not a proxy's URL: {why}"))
+            Error::config(format!(
+                "{option}: {displayed:?} is not a proxy's URL: {why}"
+            ))
         };
         let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
         let kind = ProxyKind::parse(scheme).ok_or_else(|| {
@@ -156,7 +158,7 @@ impl Proxy {
         let credentials = userinfo
             .map(|userinfo| parse_credentials(kind, userinfo).map_err(|why| refuse(&why)))
             .transpose()?;
-        let shown = match host.contains(':') {
+        let displayed = match host.contains(':') {
             true => format!("{}://[{host}]:{port}", kind.as_str()),
             false => format!("{}://{host}:{port}", kind.as_str()),
         };
@@ -165,13 +167,13 @@ impl Proxy {
             host: host.into(),
             port,
             credentials,
-            shown: shown.into(),
+            displayed: displayed.into(),
         })
     }
 
     /// A failure that the proxy answers for.
     pub(super) fn error(&self, fault: Fault, retry: Retry, text: &str) -> Error {
-        let text = format!("the proxy {} {text}", self.shown);
+        let text = format!("the proxy {} {text}", self.displayed);
         Error::new(ErrorKind::Proxy, fault, retry).with_text(text)
     }
 }

@@ -2,10 +2,10 @@
 //! after the other.
 
 use super::dispatch::Settings;
-use super::route::shown;
+use super::route::displayed;
 use crate::driver::quic::config;
-use crate::driver::quic::lane::{HandshakeError, Lane};
-use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use crate::driver::quic::transport::{HandshakeError, QuicTransport};
+use crate::error::{Error, ErrorKind, Fault, Retry};
 use crate::tls::{CertificateRefusal, retry_after_quic};
 use std::time::{Duration, Instant};
 use trunkline_core::limits::Config;
@@ -48,8 +48,8 @@ pub(super) async fn establish(
     port: u16,
     ahead: Ahead,
     stream_window: u32,
-) -> Result<Box<Lane>, Error> {
-    let shown = &shown(origin);
+) -> Result<Box<QuicTransport>, Error> {
+    let displayed = &displayed(origin);
     let addresses = settings.route.addresses_for_quic(origin).await?;
     let memory = settings
         .early_data
@@ -66,36 +66,36 @@ pub(super) async fn establish(
     let quic = config::client(tls, &machine, stream_window, &settings.quic)?;
     let name = origin.server_name.as_deref().unwrap_or(&origin.host);
     let mut last = Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe)
-        .with_text(format!("the host of {shown} has no address"));
+        .with_text(format!("the host of {displayed} has no address"));
     for mut address in addresses {
         if port != origin.port {
             address.set_port(port);
         }
         let streams = limits.request_streams_max;
-        let begun = Lane::connect(quic.clone(), address, name, streams, stream_window);
-        let mut lane = match begun {
-            Ok(lane) => match memory {
+        let begun = QuicTransport::connect(quic.clone(), address, name, streams, stream_window);
+        let mut quic = match begun {
+            Ok(quic) => match memory {
                 Some(memory) => {
-                    let place = memory.place(name, port);
+                    let slot = memory.slot(name, port);
                     let limit = |round_trip| ahead.limit(settings, round_trip);
-                    Box::new(lane.with_early_data(place, limit))
+                    Box::new(quic.with_early_data(slot, limit))
                 }
-                None => Box::new(lane),
+                None => Box::new(quic),
             },
             Err(error) => {
-                let text = format!("no QUIC connection to {shown} can be begun");
+                let text = format!("no QUIC connection to {displayed} can be begun");
                 last = Error::new(ErrorKind::Connect, Fault::Us, Retry::Safe)
                     .with_text(text)
                     .with_source(error);
                 continue;
             }
         };
-        if lane.is_early() {
-            return Ok(lane);
+        if quic.is_early() {
+            return Ok(quic);
         }
-        match lane.handshake().await {
-            Ok(()) => return Ok(lane),
-            Err(error) => last = handshake_error(shown, error),
+        match quic.handshake().await {
+            Ok(()) => return Ok(quic),
+            Err(error) => last = handshake_error(displayed, error),
         }
     }
     Err(last)
@@ -118,22 +118,22 @@ pub(super) async fn known_port(settings: &Settings, origin: &Origin) -> Option<u
     alternatives.http3_port(now, origin)
 }
 
-fn handshake_error(shown: &str, error: HandshakeError) -> Error {
+fn handshake_error(displayed: &str, error: HandshakeError) -> Error {
     let (kind, fault, text) = match &error {
         HandshakeError::NobodyListens => (
             ErrorKind::Connect,
             Fault::Network,
-            format!("no QUIC connection to {shown}: nobody listens on its UDP port"),
+            format!("no QUIC connection to {displayed}: nobody listens on its UDP port"),
         ),
         HandshakeError::Quic(quinn_proto::ConnectionError::TimedOut) => (
             ErrorKind::Connect,
             Fault::Network,
-            format!("no QUIC connection to {shown}: nothing came back"),
+            format!("no QUIC connection to {displayed}: nothing came back"),
         ),
         HandshakeError::Quic(_) => (
             ErrorKind::Tls,
             Fault::Peer,
-            format!("the QUIC handshake with {shown} failed"),
+            format!("the QUIC handshake with {displayed} failed"),
         ),
     };
     let retry = match &error {

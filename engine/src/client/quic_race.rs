@@ -21,7 +21,7 @@ pub(super) async fn first_of<Q, T, E>(
     tcp: impl Future<Output = Result<T, E>>,
 ) -> Result<Winner<Q, T>, E> {
     let (mut quic, mut tcp) = (pin!(quic), pin!(tcp));
-    let mut running = Running {
+    let mut running = RaceTask {
         race: QuicRace::new(Instant::now()),
         quic: true,
         tcp: false,
@@ -31,7 +31,7 @@ pub(super) async fn first_of<Q, T, E>(
     poll_fn(|cx| running.poll(cx, quic.as_mut(), tcp.as_mut())).await
 }
 
-struct Running<E> {
+struct RaceTask<E> {
     race: QuicRace,
     /// Which attempts run.
     quic: bool,
@@ -40,7 +40,7 @@ struct Running<E> {
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
-impl<E> Running<E> {
+impl<E> RaceTask<E> {
     fn poll<Q, T>(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,7 +1,7 @@
 //! Carries out the race for a host's addresses (RFC 8305): opens the sockets and runs the timer of
 //! [`Race`]. Dropping the losers closes them.
 
-use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use crate::error::{Error, ErrorKind, Fault, Retry};
 use socket2::{SockRef, TcpKeepalive};
 use std::fmt::Write;
 use std::future::{Future, poll_fn};

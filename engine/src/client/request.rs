@@ -126,7 +126,7 @@ impl RequestBuilder {
         let wanted = self.wanted;
         match self.parts.and_then(|parts| wanted.check().map(|()| parts)) {
             Ok(parts) => {
-                let extra = Extra {
+                let extra = RequestExtensions {
                     on_interim: self.on_interim,
                     total: self.total,
                     queue: self.queue,
@@ -150,7 +150,7 @@ impl fmt::Debug for RequestBuilder {
 }
 
 /// Settings that only [`RequestBuilder`] can make.
-pub(super) struct Extra {
+pub(super) struct RequestExtensions {
     on_interim: Option<OnInterim>,
     total: Option<Duration>,
     queue: Option<Duration>,
@@ -158,7 +158,7 @@ pub(super) struct Extra {
     wanted: Wanted,
 }
 
-impl Extra {
+impl RequestExtensions {
     fn unusable_time(&self) -> Option<(&'static str, Duration)> {
         let times = [("timeout", self.total), ("queue_timeout", self.queue)];
         let times = times
@@ -179,7 +179,7 @@ pub(super) fn send(
     dispatch: &Arc<Dispatch>,
     parts: Parts,
     body: Body,
-    extra: Option<Extra>,
+    extra: Option<RequestExtensions>,
 ) -> ResponseFuture {
     let made = dispatch
         .recent_origins
@@ -193,7 +193,7 @@ pub(super) fn send(
         Err(error) => return ResponseFuture::failed(Arc::clone(dispatch), error),
     };
     let timeouts = &dispatch.settings.timeouts;
-    let extra = extra.unwrap_or_else(|| Extra {
+    let extra = extra.unwrap_or_else(|| RequestExtensions {
         on_interim: None,
         total: None,
         queue: None,

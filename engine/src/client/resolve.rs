@@ -1,7 +1,7 @@
 //! Resolves host names into addresses and HTTPS records.
 
 use super::route::Route;
-use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use crate::error::{Error, ErrorKind, Fault, Retry};
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -98,7 +98,7 @@ fn with_kind(error: io::Error) -> io::Error {
         "no address associated with name",
     ];
     let text = error.to_string();
-    match NOT_FOUND.iter().any(|said| text.contains(said)) {
+    match NOT_FOUND.iter().any(|value| text.contains(value)) {
         true => io::Error::new(io::ErrorKind::NotFound, error),
         false => error,
     }

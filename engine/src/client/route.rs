@@ -7,7 +7,7 @@ use super::proxy::{Proxies, Proxy, ProxyKind, connect};
 use super::race::{self, SocketOptions};
 use super::resolve::{Resolver, SystemResolver, wrong_family};
 use super::socket::{ProxyTls, Socket};
-use crate::error::{Error, ErrorKind, Origin as Fault, ProxyRefusal, Retry};
+use crate::error::{Error, ErrorKind, Fault, ProxyRefusal, Retry};
 use crate::tls::{ClientTls, retry_after};
 use bytes::Bytes;
 use rustls::pki_types::ServerName;
@@ -88,7 +88,7 @@ impl Route {
     pub(super) fn complete(&self, origin: &mut Origin) {
         origin.custom = self.connector.is_some();
         origin.local_address = self.local_address;
-        origin.proxy = self.proxy_for(origin).map(|proxy| proxy.shown.clone());
+        origin.proxy = self.proxy_for(origin).map(|proxy| proxy.displayed.clone());
     }
 
     /// Opens the way to `origin`, up to the first byte of its own.
@@ -98,7 +98,7 @@ impl Route {
         }
         let Some(proxy) = self.proxy_for(origin) else {
             let addresses = self.addresses(&origin.host, origin.port).await?;
-            let target = shown(origin);
+            let target = displayed(origin);
             let (delay, options) = (self.attempt_delay, self.options());
             let (socket, took) = race::connect(&target, &addresses, delay, options).await?;
             return Ok(Reached {
@@ -131,7 +131,7 @@ impl Route {
             Error::config(format!(
                 "only HTTP/3 is allowed and {option} is set for {}; this option is for \
                  TCP, and HTTP/3 goes over UDP",
-                shown(origin)
+                displayed(origin)
             ))
         };
         if self.unix_socket_for(&origin.host).is_some() {
@@ -213,7 +213,7 @@ impl Route {
     /// TCP, or TLS over TCP, to a proxy.
     async fn connect_proxy(&self, proxy: &Proxy) -> Result<Socket, Error> {
         let addresses = self.addresses(&proxy.host, proxy.port).await?;
-        let target = format!("the proxy {}", proxy.shown);
+        let target = format!("the proxy {}", proxy.displayed);
         let (delay, options) = (self.attempt_delay, self.options());
         let (socket, _) = race::connect(&target, &addresses, delay, options).await?;
         if proxy.kind != ProxyKind::Https {
@@ -312,7 +312,7 @@ impl Route {
                 && let Ok(ip) = proxy.host.parse::<IpAddr>()
                 && ip.is_ipv4() != local.is_ipv4()
             {
-                return Err(wrong_family(local, &proxy.shown));
+                return Err(wrong_family(local, &proxy.displayed));
             }
         }
         for (host, addresses) in &self.overrides {
@@ -386,7 +386,7 @@ fn authority(host: &str, port: u16) -> String {
 }
 
 /// An origin for people.
-pub(super) fn shown(origin: &Origin) -> String {
+pub(super) fn displayed(origin: &Origin) -> String {
     let authority = authority(&origin.host, origin.port);
     format!("{}://{authority}", origin.scheme.as_str())
 }

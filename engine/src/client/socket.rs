@@ -23,7 +23,7 @@ pub(super) enum Socket {
     /// To a proxy whose URL is https.
     Tls(Box<ProxyTls>),
     /// Made by the user's connector.
-    Given(Box<ByteStream>),
+    Custom(Box<ByteStream>),
 }
 
 /// Calls one verb of whichever socket it is.
@@ -34,7 +34,7 @@ macro_rules! on {
             #[cfg(unix)]
             Socket::Unix($socket) => $call,
             Socket::Tls($socket) => $call,
-            Socket::Given($socket) => $call,
+            Socket::Custom($socket) => $call,
         }
     };
 }
@@ -48,7 +48,7 @@ impl Socket {
             #[cfg(unix)]
             Self::Unix(_) => return None,
             Self::Tls(tls) => tls.socket(),
-            Self::Given(stream) => return stream.addresses(),
+            Self::Custom(stream) => return stream.addresses(),
         };
         // A socket without addresses is closed already.
         Some((socket.peer_addr().ok()?, socket.local_addr().ok()?))
@@ -68,7 +68,7 @@ impl Socket {
             #[cfg(unix)]
             Self::Unix(_) => return None,
             Self::Tls(tls) => tls.socket(),
-            Self::Given(_) => return None,
+            Self::Custom(_) => return None,
         };
         retransmissions(socket, now)
     }

@@ -1,7 +1,7 @@
 //! Slow but honest readers behind a socket whose buffer stays full. Time is an argument: nothing waits.
 
 use super::*;
-use crate::driver::link::Link;
+use crate::driver::connection_io::ConnectionIo;
 use crate::driver::machine::Machine;
 use crate::driver::transport::Transport;
 use bytes::Bytes;
@@ -42,7 +42,7 @@ impl AsyncWrite for Full {
 
 const HELD: u64 = 64 << 20;
 
-fn says(socket: &Full, call: SocketCall) -> Option<u64> {
+fn sends(socket: &Full, call: SocketCall) -> Option<u64> {
     (call == SocketCall::Held).then(|| socket.0.load(Ordering::Relaxed))
 }
 
@@ -62,10 +62,13 @@ fn machine(version: Version, now: Instant) -> Machine {
 const H2_GET: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\0\0\0\x04\x01\0\0\0\0\0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x41\x01a";
 
 /// A server's link whose peer does not make room for the answer.
-fn answering(version: Version, calls: CallSocket<Full>) -> (Link<Full>, Arc<AtomicU64>, Instant) {
+fn answering(
+    version: Version,
+    calls: CallSocket<Full>,
+) -> (ConnectionIo<Full>, Arc<AtomicU64>, Instant) {
     let now = Instant::now();
     let left = Arc::new(AtomicU64::new(HELD));
-    let mut link = Link::new(
+    let mut io = ConnectionIo::new(
         Transport::plain(Full(Arc::clone(&left))),
         machine(version, now),
     )
@@ -74,9 +77,9 @@ fn answering(version: Version, calls: CallSocket<Full>) -> (Link<Full>, Arc<Atom
         Version::Http2 => H2_GET,
         _ => b"GET / HTTP/1.1\r\nhost: a\r\n\r\n",
     };
-    link.machine.handle_bytes(now, asks);
+    io.machine.handle_bytes(now, asks);
     let mut stream = None;
-    while let Some(event) = link.machine.poll_event() {
+    while let Some(event) = io.machine.poll_event() {
         if let Event::RequestReceived { stream: asked, .. } = event {
             stream = Some(asked);
         }
@@ -85,21 +88,21 @@ fn answering(version: Version, calls: CallSocket<Full>) -> (Link<Full>, Arc<Atom
     let mut fields = Fields::new();
     fields.push(Token::STATUS, b"200");
     let head = ResponseHead::from_fields(fields, version).unwrap();
-    link.machine.respond(now, stream, &head, false).unwrap();
+    io.machine.respond(now, stream, &head, false).unwrap();
     let body = Bytes::from_static(&[0; 32 * 1024]);
-    link.machine.send_body(now, stream, body, false).unwrap();
-    (link, left, now)
+    io.machine.send_body(now, stream, body, false).unwrap();
+    (io, left, now)
 }
 
 /// Whether it lives for ten minutes while `bytes` leave the socket each second.
 fn lives(version: Version, calls: CallSocket<Full>, bytes: u64) -> bool {
-    let (mut link, left, start) = answering(version, calls);
+    let (mut io, left, start) = answering(version, calls);
     let mut cx = Context::from_waker(Waker::noop());
     for second in 0..600 {
         let now = start + Duration::from_secs(second);
-        link.expire_due(now);
-        let _ = link.poll_write(&mut cx, now);
-        if link.machine.is_closed() {
+        io.expire_due(now);
+        let _ = io.poll_write(&mut cx, now);
+        if io.machine.is_closed() {
             return false;
         }
         left.fetch_sub(bytes, Ordering::Relaxed);
@@ -110,15 +113,15 @@ fn lives(version: Version, calls: CallSocket<Full>, bytes: u64) -> bool {
 #[test]
 fn a_reader_of_ten_kilobytes_a_second_behind_megabytes_in_the_kernel_lives() {
     for version in [Version::Http11, Version::Http2] {
-        assert!(lives(version, says, 10_000), "{version:?}");
+        assert!(lives(version, sends, 10_000), "{version:?}");
     }
 }
 
 #[test]
 fn a_reader_that_takes_nothing_or_a_dribble_or_whose_system_does_not_say_is_left() {
     for version in [Version::Http11, Version::Http2] {
-        assert!(!lives(version, says, 0), "{version:?}");
-        assert!(!lives(version, says, 100), "{version:?}");
+        assert!(!lives(version, sends, 0), "{version:?}");
+        assert!(!lives(version, sends, 100), "{version:?}");
         assert!(!lives(version, silent, 10_000), "{version:?}");
     }
 }

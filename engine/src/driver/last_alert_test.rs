@@ -32,21 +32,21 @@ fn pair(suite: SupportedCipherSuite, is_open: bool) -> (ClientConnection, Server
     let mut client = ClientConnection::new(Arc::new(client), name).unwrap();
     let mut server = ServerConnection::new(Arc::new(server)).unwrap();
     while client.is_handshaking() || server.is_handshaking() {
-        let mut said = Vec::new();
+        let mut sent = Vec::new();
         while client.wants_write() {
-            client.write_tls(&mut said).unwrap();
+            client.write_tls(&mut sent).unwrap();
         }
-        hears(&mut server, &said).unwrap();
-        let mut said = Vec::new();
+        receives(&mut server, &sent).unwrap();
+        let mut sent = Vec::new();
         while server.wants_write() {
-            server.write_tls(&mut said).unwrap();
+            server.write_tls(&mut sent).unwrap();
         }
-        hears(&mut client, &said).unwrap();
+        receives(&mut client, &sent).unwrap();
     }
     (client, server)
 }
 
-fn hears<D>(
+fn receives<D>(
     connection: &mut rustls::ConnectionCommon<D>,
     mut bytes: &[u8],
 ) -> Result<(), rustls::Error> {
@@ -71,9 +71,9 @@ fn the_peer_understands_the_alert_over_every_suite() {
     for suite in suites {
         let (mut client, server) = pair(suite, true);
         let record = last_alert(server.into(), AlertDescription::CertificateExpired).unwrap();
-        let heard = hears(&mut client, &record);
-        let told = rustls::Error::AlertReceived(AlertDescription::CertificateExpired);
-        assert_eq!(heard, Err(told), "{suite:?}");
+        let received = receives(&mut client, &record);
+        let reported = rustls::Error::AlertReceived(AlertDescription::CertificateExpired);
+        assert_eq!(received, Err(reported), "{suite:?}");
     }
 }
 

@@ -2,11 +2,11 @@
 
 use super::*;
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
     /// The peer is given up: the socket is closed without another byte.
     pub(super) fn give_up(&mut self) {
         self.broken = true;
-        if let Carrier::Bytes(transport) = &self.carrier {
+        if let IoKind::Bytes(transport) = &self.carrier {
             (self.call_socket)(transport.socket(), SocketCall::GiveUp);
         }
     }
@@ -48,7 +48,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     /// The peer may read though the socket takes nothing more yet.
     pub(super) fn look_at_socket(&mut self, now: Instant) {
         let call = self.call_socket;
-        let (Some(drain), Carrier::Bytes(transport)) = (&mut self.drain, &self.carrier) else {
+        let (Some(drain), IoKind::Bytes(transport)) = (&mut self.drain, &self.carrier) else {
             return;
         };
         if let Some(drained) = drain.look(now, || call(transport.socket(), SocketCall::Held)) {

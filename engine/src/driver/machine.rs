@@ -205,9 +205,9 @@ impl Machine {
     delegate! {
         version(&self) -> Version;
         side(&self) -> Side;
-        is_settled(&self) -> bool;
+        is_limit_known(&self) -> bool;
         round_trip(&self) -> Option<Duration>;
-        path_need(&self, now: Instant) -> u32;
+        bdp_bytes(&self, now: Instant) -> u32;
         next_deadline(&self) -> Option<Instant>;
         is_closed(&self) -> bool;
         capacity(&self) -> u32;

@@ -7,7 +7,6 @@ pub(crate) mod cid;
 pub(crate) mod config;
 mod congestion;
 pub(crate) mod early;
-pub(crate) mod lane;
 #[cfg(target_os = "linux")]
 mod many;
 mod numbers;
@@ -19,4 +18,5 @@ pub(crate) mod secret;
 pub(crate) mod session;
 pub(crate) mod socket;
 pub(crate) mod timers;
+pub(crate) mod transport;
 pub(crate) mod unanswered;

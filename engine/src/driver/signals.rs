@@ -150,8 +150,8 @@ impl Signals {
         self.note(|notes| notes.network_changed = true);
     }
     /// Another connection to the origin is suspect.
-    pub(crate) fn doubt(&self, heard_too: bool) {
-        self.note(|notes| notes.doubted = notes.doubted.max(Some(heard_too)));
+    pub(crate) fn doubt(&self, even_if_recent: bool) {
+        self.note(|notes| notes.doubted = notes.doubted.max(Some(even_if_recent)));
     }
     /// Another connection to the origin works.
     pub(crate) fn outlived(&self) {

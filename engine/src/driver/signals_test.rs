@@ -80,7 +80,7 @@ fn the_memory_of_notes_goes_back_and_forth_and_is_given_back_without_losing_one(
 }
 
 #[test]
-fn an_owner_before_its_first_turn_hears_of_an_abort_also_behind_a_drain_and_loses_no_note() {
+fn an_owner_before_its_first_turn_learns_of_an_abort_also_behind_a_drain_and_loses_no_note() {
     let signals = Arc::new(Signals::default());
     let count = Arc::new(Count(AtomicUsize::new(0)));
     let waker = Waker::from(Arc::clone(&count));

@@ -9,7 +9,7 @@
 use super::last_alert::last_alert;
 use super::read_buffer::with_read_buffer;
 use super::socket::poll_socket_read;
-use super::transport_tls::{COLD_BYTES, Tls};
+use super::transport_tls::{COLD_BYTES, TlsState};
 use crate::connection_info::TlsInfo;
 use crate::traffic::Traffic;
 use rustls::pki_types::CertificateDer;
@@ -38,7 +38,7 @@ pub(super) const SLICES_MAX: usize = 32;
 /// A socket, perhaps under TLS.
 pub(crate) struct Transport<S> {
     socket: S,
-    tls: Option<Box<Tls>>,
+    tls: Option<Box<TlsState>>,
     /// Where bytes of HTTP are counted.
     traffic: Option<Traffic>,
     /// The socket took bytes since someone asked.
@@ -58,7 +58,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
     /// TLS over `socket`, either side; the handshake is still to be driven.
     pub(crate) fn tls(socket: S, mut connection: Connection) -> Self {
         connection.set_buffer_limit(None);
-        let tls = Tls {
+        let tls = TlsState {
             connection,
             early: Vec::new(),
             has_early: true,
@@ -104,15 +104,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
     }
     /// The peer's certificate chain, its own certificate first.
     pub(crate) fn peer_certificates(&self) -> &[CertificateDer<'static>] {
-        let shown = self
+        let displayed = self
             .tls
             .as_ref()
             .map(|tls| tls.connection.peer_certificates());
-        shown.flatten().unwrap_or_default()
+        displayed.flatten().unwrap_or_default()
     }
     /// Whether its handshake agreed on TLS 1.2.
     pub(crate) fn is_tls12(&self) -> bool {
-        let version = |tls: &Tls| tls.connection.protocol_version();
+        let version = |tls: &TlsState| tls.connection.protocol_version();
         self.tls.as_deref().and_then(version) == Some(ProtocolVersion::TLSv1_2)
     }
     /// The socket.

@@ -123,13 +123,17 @@ async fn shake_hands(pair: &mut Pair) {
 
 async fn read_some<S: AsyncRead + AsyncWrite + Unpin>(
     transport: &mut Transport<S>,
-    heard: &mut Vec<u8>,
+    received: &mut Vec<u8>,
 ) -> bool {
     let mut buffer = vec![0; 4096];
-    poll_fn(|cx| transport.poll_read(cx, &mut buffer, &mut |bytes| heard.extend_from_slice(bytes)))
-        .await
-        .unwrap()
-        .is_none()
+    poll_fn(|cx| {
+        transport.poll_read(cx, &mut buffer, &mut |bytes| {
+            received.extend_from_slice(bytes)
+        })
+    })
+    .await
+    .unwrap()
+    .is_none()
 }
 
 fn outbox(bytes: &[u8]) -> Outbox {
@@ -139,7 +143,7 @@ fn outbox(bytes: &[u8]) -> Outbox {
 }
 
 #[tokio::test]
-async fn alpn_tells_both_sides_the_version() {
+async fn alpn_gives_both_sides_the_version() {
     let mut pair = tls_pair(1 << 20);
     shake_hands(&mut pair).await;
     assert_eq!(pair.server.alpn(), Some(&b"h2"[..]));
@@ -165,11 +169,11 @@ async fn a_cold_connection_sends_small_records_and_a_warm_one_full_ones() {
     // TLS 1.3: 22 bytes around each record.
     assert_eq!(records[0], payload.len().div_ceil(SMALL_RECORD_BYTES) * 22);
     assert_eq!(records[1], payload.len().div_ceil(16 * 1024) * 22);
-    let mut heard = Vec::new();
-    while heard.len() < 2 * payload.len() {
-        assert!(read_some(&mut pair.client, &mut heard).await);
+    let mut received = Vec::new();
+    while received.len() < 2 * payload.len() {
+        assert!(read_some(&mut pair.client, &mut received).await);
     }
-    assert!(heard.iter().all(|byte| *byte == 7));
+    assert!(received.iter().all(|byte| *byte == 7));
 }
 
 #[tokio::test]
@@ -227,11 +231,11 @@ async fn full_records_are_sealed_ahead_of_the_write_and_the_rest_follows_them() 
     let around = pair.writes.lock().unwrap().iter().sum::<usize>() - warm.len();
     assert_eq!(around, 4 * 22, "three full records and the rest");
 
-    let mut heard = Vec::new();
-    while heard.len() < payload.len() {
-        assert!(read_some(&mut pair.client, &mut heard).await);
+    let mut received = Vec::new();
+    while received.len() < payload.len() {
+        assert!(read_some(&mut pair.client, &mut received).await);
     }
-    assert!(heard == payload, "every byte once, in order");
+    assert!(received == payload, "every byte once, in order");
 }
 
 #[tokio::test]
@@ -258,11 +262,14 @@ async fn large_bodies_go_out_in_writes_that_stay_near_and_small_answers_in_longe
             .await
             .unwrap();
         assert_eq!(pair.writes.lock().unwrap().iter().max(), Some(&longest));
-        let mut heard = Vec::new();
-        while heard.len() < COLD_BYTES + payload.len() {
-            assert!(read_some(&mut pair.client, &mut heard).await);
+        let mut received = Vec::new();
+        while received.len() < COLD_BYTES + payload.len() {
+            assert!(read_some(&mut pair.client, &mut received).await);
         }
-        assert!(heard[COLD_BYTES..] == payload, "every byte once, in order");
+        assert!(
+            received[COLD_BYTES..] == payload,
+            "every byte once, in order"
+        );
     }
 }
 
@@ -283,11 +290,11 @@ async fn large_bodies_in_cleartext_go_out_in_writes_that_stay_near() {
         .unwrap();
     let full = BODY_BATCH_BYTES_MAX;
     assert_eq!(*writes.lock().unwrap(), [full, full, full, 11]);
-    let mut heard = Vec::new();
-    while heard.len() < 4 + payload.len() {
-        assert!(read_some(&mut far, &mut heard).await);
+    let mut received = Vec::new();
+    while received.len() < 4 + payload.len() {
+        assert!(read_some(&mut far, &mut received).await);
     }
-    assert!(heard[4..] == payload, "every byte once, in order");
+    assert!(received[4..] == payload, "every byte once, in order");
 }
 
 #[tokio::test]
@@ -303,11 +310,11 @@ async fn what_is_gathered_goes_out_in_one_write() {
         .await
         .unwrap();
     assert_eq!(pair.writes.lock().unwrap().len(), 1);
-    let mut heard = Vec::new();
-    while heard.len() < 7 {
-        assert!(read_some(&mut pair.client, &mut heard).await);
+    let mut received = Vec::new();
+    while received.len() < 7 {
+        assert!(read_some(&mut pair.client, &mut received).await);
     }
-    assert_eq!(heard, b"one two");
+    assert_eq!(received, b"one two");
 }
 
 #[tokio::test]
@@ -315,9 +322,9 @@ async fn close_notify_ends_the_peers_reading() {
     let mut pair = tls_pair(1 << 20);
     shake_hands(&mut pair).await;
     poll_fn(|cx| pair.server.poll_shutdown(cx)).await.unwrap();
-    let mut heard = Vec::new();
-    while read_some(&mut pair.client, &mut heard).await {}
-    assert_eq!(heard, b"");
+    let mut received = Vec::new();
+    while read_some(&mut pair.client, &mut received).await {}
+    assert_eq!(received, b"");
 }
 
 #[tokio::test]
@@ -363,16 +370,16 @@ async fn cleartext_passes_through_a_pipe_of_one_byte() {
     let (near, far) = tokio::io::duplex(1);
     let (mut near, mut far) = (Transport::plain(near), Transport::plain(far));
     let mut outbox = outbox(b"hello");
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     let writing = poll_fn(|cx| near.poll_write(cx, &mut outbox, Instant::now()));
     let reading = async {
-        while heard.len() < 5 {
-            assert!(read_some(&mut far, &mut heard).await);
+        while received.len() < 5 {
+            assert!(read_some(&mut far, &mut received).await);
         }
     };
     let (written, ()) = tokio::join!(writing, reading);
     written.unwrap();
-    assert_eq!(heard, b"hello");
+    assert_eq!(received, b"hello");
 }
 
 #[tokio::test]
@@ -395,16 +402,16 @@ async fn a_handshake_passes_through_a_pipe_of_one_byte() {
         poll_fn(|cx| client.poll_write(cx, &mut Outbox::new(), Instant::now()))
             .await
             .unwrap();
-        let mut heard = Vec::new();
-        while heard.len() < 5 {
-            assert!(read_some(&mut client, &mut heard).await);
+        let mut received = Vec::new();
+        while received.len() < 5 {
+            assert!(read_some(&mut client, &mut received).await);
         }
-        heard
+        received
     };
     let both = async { tokio::join!(server_side, client_side) };
     let patience = Duration::from_secs(20);
-    let ((), heard) = tokio::time::timeout(patience, both)
+    let ((), received) = tokio::time::timeout(patience, both)
         .await
         .expect("each side waits for the other");
-    assert_eq!(heard, b"hello");
+    assert_eq!(received, b"hello");
 }

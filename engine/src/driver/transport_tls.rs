@@ -22,7 +22,7 @@ pub(super) const COLD_BYTES: usize = 64 * 1024;
 /// A connection that wrote nothing for this long is cold again: its congestion window decays.
 pub(super) const COLD_AFTER: Duration = Duration::from_secs(1);
 
-pub(super) struct Tls {
+pub(super) struct TlsState {
     pub(super) connection: Connection,
     /// Records read with the last of the handshake, not yet processed; before it, what came first.
     pub(super) early: Vec<u8>,
@@ -40,7 +40,7 @@ pub(super) struct Tls {
     pub(super) close_sent: bool,
 }
 
-impl Tls {
+impl TlsState {
     /// Takes bytes of the handshake; keeps what comes behind it for the first read, because
     /// rustls would hold at most 16 KiB of plaintext.
     pub(super) fn handshake_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {

@@ -116,23 +116,23 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 }
 
 fn explanation(path: &Path, kind: io::ErrorKind) -> String {
-    let shown = path.display();
+    let displayed = path.display();
     match kind {
         io::ErrorKind::AddrInUse => format!(
-            "{shown} exists already: another program listens there, or has left it behind; stop it, \
+            "{displayed} exists already: another program listens there, or has left it behind; stop it, \
              remove the file, or take another path"
         ),
         io::ErrorKind::PermissionDenied => {
-            format!("listening on {shown} is not allowed: its directory cannot be written")
+            format!("listening on {displayed} is not allowed: its directory cannot be written")
         }
-        io::ErrorKind::NotFound => format!("{shown} is in a directory that does not exist"),
+        io::ErrorKind::NotFound => format!("{displayed} is in a directory that does not exist"),
         io::ErrorKind::InvalidInput => {
             let bytes = path.as_os_str().len();
             format!(
-                "{shown} has {bytes} bytes; the path of a Unix socket has at most {PATH_BYTES_MAX}"
+                "{displayed} has {bytes} bytes; the path of a Unix socket has at most {PATH_BYTES_MAX}"
             )
         }
-        _ => format!("listening on {shown} failed"),
+        _ => format!("listening on {displayed} failed"),
     }
 }
 

@@ -3,21 +3,21 @@
 //! only (RFC 9113 section 3.3), never by upgrade.
 
 use super::access::AccessLog;
-use super::connection::Connection;
+use super::connection::ServedConnection;
 use super::first_bytes::{PREFACE, first_bytes, within};
 use super::handshake_failure::HandshakeFailure;
 use super::handshake_log::{self, HandshakeLog};
 use super::metrics::Counters;
 use super::open::{Activity, OpenEntry};
-use super::respond::Extra;
+use super::respond::AnswerOptions;
 use super::secure::Secured;
-use super::serve::{Exchanging, Left, Serve};
+use super::serve::{Exchanging, RawConnection, Serve};
 use super::serving::Serving;
 use super::targets::Targets;
 use crate::byte_stream::ByteStream;
 use crate::connection_info::{Addresses, ConnectionInfo, TlsInfo};
+use crate::driver::connection_io::ConnectionIo;
 use crate::driver::drain::call_socket;
-use crate::driver::link::Link;
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
 use crate::driver::transport::Transport;
@@ -34,15 +34,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
-use trunkline_core::credit::Lender;
+use trunkline_core::credit::BudgetShare;
 use trunkline_core::http::{Side, StreamId};
 use trunkline_core::limits::Config;
-use trunkline_core::pace::Scarcity;
+use trunkline_core::min_rate::Scarcity;
 use trunkline_core::{h1, h2};
 
 /// Which facts of a connection handlers, logs and listeners need.
 #[derive(Clone, Debug)]
-pub(super) struct Shown {
+pub(super) struct InfoPolicy {
     /// Requests carry it.
     pub(super) info: bool,
     /// Attendants get cleartext connections before their version is known.
@@ -53,25 +53,25 @@ pub(super) struct Shown {
     /// Where HTTP/3 is served.
     pub(super) quic_addr: Option<SocketAddr>,
     /// TLS callbacks need the addresses of their handshakes.
-    pub(super) tls_tells_places: bool,
+    pub(super) tls_reports_addresses: bool,
     /// Verifies client certificates, if they are requested.
     pub(super) judge: Option<Judge>,
 }
 
-impl Shown {
+impl InfoPolicy {
     /// No reader of connection info exists, so it is not collected.
     pub(super) fn is_nothing(&self) -> bool {
         !self.info && !self.targets.needs_sni() && self.log.is_none()
     }
     /// No reader of connection addresses exists.
     pub(super) fn is_placeless(&self) -> bool {
-        self.is_nothing() && !self.tls_tells_places && self.handshake_log.is_none()
+        self.is_nothing() && !self.tls_reports_addresses && self.handshake_log.is_none()
     }
 }
 
 /// State that all connections of a worker share.
 #[derive(Clone)]
-pub(super) struct Ground<S> {
+pub(super) struct WorkerContext<S> {
     pub(super) service: S,
     pub(super) tls: Option<Tls>,
     pub(super) config: Arc<Config>,
@@ -79,14 +79,14 @@ pub(super) struct Ground<S> {
     pub(super) http1_config: Arc<Config>,
     pub(super) counters: Arc<Counters>,
     /// The budget that the receive windows of all connections of the server borrow from.
-    pub(super) lender: Arc<Lender>,
+    pub(super) budget_share: Arc<BudgetShare>,
     /// The budget for bytes that wait for peers which do not read.
-    pub(super) send_lender: Arc<Lender>,
+    pub(super) send_budget_share: Arc<BudgetShare>,
     /// Whether this worker's connections are scarce.
     pub(super) scarcity: Scarcity,
     /// Fields that every response carries beside the handler's.
-    pub(super) extra: Arc<Extra>,
-    pub(super) shown: Shown,
+    pub(super) extra: Arc<AnswerOptions>,
+    pub(super) info_policy: InfoPolicy,
     pub(super) cleartext: Cleartext,
 }
 
@@ -97,7 +97,7 @@ pub(super) struct Cleartext {
     pub(super) http2: bool,
 }
 
-impl<S: Serve> Ground<S> {
+impl<S: Serve> WorkerContext<S> {
     /// Counts a handshake that failed, and calls the log.
     pub(super) fn handshake_failed(
         &self,
@@ -105,7 +105,7 @@ impl<S: Serve> Ground<S> {
         quic: bool,
         failure: &HandshakeFailure,
     ) {
-        let log = self.shown.handshake_log.as_ref();
+        let log = self.info_policy.handshake_log.as_ref();
         handshake_log::note(&self.counters, log, addresses, quic, failure);
     }
     /// The exchanges of a new connection; `secure`: it is under TLS.
@@ -115,7 +115,7 @@ impl<S: Serve> Ground<S> {
 }
 
 /// Facts of a transport before its first byte.
-pub(super) struct Known {
+pub(super) struct TransportFacts {
     /// `None` on a Unix socket, and where no reader needs it.
     pub(super) addresses: Option<Addresses>,
     /// TLS is below it, in the embedder's hands.
@@ -124,7 +124,7 @@ pub(super) struct Known {
     info: Option<ConnectionInfo>,
 }
 
-impl Known {
+impl TransportFacts {
     pub(super) fn between(addresses: Option<Addresses>) -> Self {
         Self {
             addresses,
@@ -167,15 +167,15 @@ pub(super) struct Served<S: Serve, T> {
 enum Stage<S: Serve, T> {
     /// The handshake, or the first bytes.
     Starting(Starting<S, T>, Arc<Signals>),
-    Serving(Box<Connection<S, T>>),
+    Serving(Box<ServedConnection<S, T>>),
     Over,
 }
 
 /// The kind of connection that an accepted socket turned out to be.
 pub(super) enum Opening<S: Serve, T> {
-    Http(Box<Connection<S, T>>),
+    Http(Box<ServedConnection<S, T>>),
     /// It does not say what it speaks: goes with its place among the open connections to who takes it.
-    Stranger(Box<dyn FnOnce(OpenEntry)>),
+    Unnegotiated(Box<dyn FnOnce(OpenEntry)>),
     /// It speaks nothing that is served, or was not admitted.
     Nothing,
 }
@@ -216,7 +216,7 @@ where
                     Poll::Ready(Ok(Opening::Http(connection))) => {
                         self.stage = Stage::Serving(connection);
                     }
-                    Poll::Ready(Ok(Opening::Stranger(meet))) => {
+                    Poll::Ready(Ok(Opening::Unnegotiated(meet))) => {
                         if let Some(entry) = self.entry.take() {
                             meet(entry);
                         }
@@ -253,8 +253,8 @@ impl<S: Serve, T> Unpin for Served<S, T> {}
 /// Opens a connection over `socket`; `activity`: what it is doing.
 pub(super) async fn start<S, T>(
     socket: T,
-    known: Known,
-    ground: Ground<S>,
+    known: TransportFacts,
+    shared: WorkerContext<S>,
     signals: Arc<Signals>,
     activity: Rc<Activity>,
 ) -> Started<S, T>
@@ -262,21 +262,21 @@ where
     S: Serve,
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let timeouts = &ground.config.timeouts;
-    let traffic = ground.shown.info.then(Traffic::default);
-    let wants_info = !ground.shown.is_nothing();
-    if known.secured && (known.alpn().is_some() || ground.tls.is_some()) {
+    let timeouts = &shared.config.timeouts;
+    let traffic = shared.info_policy.info.then(Traffic::default);
+    let wants_info = !shared.info_policy.is_nothing();
+    if known.secured && (known.alpn().is_some() || shared.tls.is_some()) {
         return Ok(secured_below(
             (socket, traffic),
             known,
-            ground,
+            shared,
             signals,
             activity,
         ));
     }
-    let Some(tls) = &ground.tls else {
+    let Some(tls) = &shared.tls else {
         let socket = (socket, traffic);
-        return cleartext(socket, known, ground, signals, activity).await;
+        return cleartext(socket, known, shared, signals, activity).await;
     };
     let addresses = known.addresses;
     let secured = Secured::new(socket, tls, addresses);
@@ -284,8 +284,8 @@ where
         Ok(secured) => secured,
         Err(refused) => {
             let failure = HandshakeFailure::of(&refused.error);
-            ground.handshake_failed(addresses, false, &failure);
-            ground.service.handshake_failed(addresses, &failure);
+            shared.handshake_failed(addresses, false, &failure);
+            shared.service.handshake_failed(addresses, &failure);
             Box::pin(refused.part()).await;
             return Ok(Opening::Nothing);
         }
@@ -294,24 +294,24 @@ where
         let info = known.info(secured.info(tls));
         info.counted(traffic.clone())
     });
-    let is_stranger = secured.is_stranger(tls);
+    let is_unnegotiated = secured.is_unnegotiated(tls);
     let mut transport = secured.transport;
     transport.count(traffic);
-    if is_stranger {
-        return Ok(stranger(transport, info, ground, signals));
+    if is_unnegotiated {
+        return Ok(unnegotiated(transport, info, shared, signals));
     }
     let http2 = transport.alpn() == Some(b"h2");
-    let opened = Opened {
+    let opened = Negotiated {
         transport,
         http2,
         secure: true,
         info,
     };
-    let exchanges = ground.exchanges(&signals, true);
+    let exchanges = shared.exchanges(&signals, true);
     Ok(Opening::Http(opened.connection(
         &[],
         exchanges,
-        ground,
+        shared,
         signals,
         activity,
     )))
@@ -320,8 +320,8 @@ where
 /// Opens a connection without TLS.
 async fn cleartext<S, T>(
     (socket, traffic): (T, Option<Traffic>),
-    known: Known,
-    ground: Ground<S>,
+    known: TransportFacts,
+    shared: WorkerContext<S>,
     signals: Arc<Signals>,
     activity: Rc<Activity>,
 ) -> Started<S, T>
@@ -329,41 +329,41 @@ where
     S: Serve,
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let timeouts = &ground.config.timeouts;
-    let wants_info = !ground.shown.is_nothing();
+    let timeouts = &shared.config.timeouts;
+    let wants_info = !shared.info_policy.is_nothing();
     let mut transport = Transport::plain(socket);
     transport.count(traffic.clone());
-    let Cleartext { http1, http2 } = ground.cleartext;
+    let Cleartext { http1, http2 } = shared.cleartext;
     let secure = known.secured;
     let info = wants_info.then(|| known.info(None).counted(traffic));
-    let mut exchanges = ground.exchanges(&signals, secure);
+    let mut exchanges = shared.exchanges(&signals, secure);
     let (first, http2) = match (http1, http2) {
         (false, false) => return Ok(Opening::Nothing),
         (true, true) => {
-            let silent = || exchanges.meet(info.as_ref(), &ground.shown);
-            let silent = ground.shown.accepts.then_some(silent);
+            let silent = || exchanges.meet(info.as_ref(), &shared.info_policy);
+            let silent = shared.info_policy.accepts.then_some(silent);
             let first = within(timeouts.head, first_bytes(&mut transport, silent)).await?;
             let http2 = first.len() >= PREFACE.len() && first.starts_with(PREFACE);
             (first, http2)
         }
         _ => (Vec::new(), http2),
     };
-    let opened = Opened {
+    let opened = Negotiated {
         transport,
         http2,
         secure,
         info,
     };
     Ok(Opening::Http(
-        opened.connection(&first, exchanges, ground, signals, activity),
+        opened.connection(&first, exchanges, shared, signals, activity),
     ))
 }
 
 /// A stream whose TLS is the embedder's: it speaks what ALPN has chosen.
 fn secured_below<S, T>(
     (socket, traffic): (T, Option<Traffic>),
-    known: Known,
-    ground: Ground<S>,
+    known: TransportFacts,
+    shared: WorkerContext<S>,
     signals: Arc<Signals>,
     activity: Rc<Activity>,
 ) -> Opening<S, T>
@@ -372,31 +372,31 @@ where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let http2 = known.alpn() == Some(b"h2");
-    let http1 = match &ground.tls {
+    let http1 = match &shared.tls {
         Some(tls) => tls.serves_unnamed(),
-        None => ground.cleartext.http1,
+        None => shared.cleartext.http1,
     };
     let mut transport = Transport::plain(socket);
     transport.count(traffic.clone());
-    let info = (!ground.shown.is_nothing()).then(|| known.info(None).counted(traffic));
+    let info = (!shared.info_policy.is_nothing()).then(|| known.info(None).counted(traffic));
     if !http2 && !http1 {
-        return stranger(transport, info, ground, signals);
+        return unnegotiated(transport, info, shared, signals);
     }
-    let opened = Opened {
+    let opened = Negotiated {
         transport,
         http2,
         secure: true,
         info,
     };
-    let exchanges = ground.exchanges(&signals, true);
-    Opening::Http(opened.connection(&[], exchanges, ground, signals, activity))
+    let exchanges = shared.exchanges(&signals, true);
+    Opening::Http(opened.connection(&[], exchanges, shared, signals, activity))
 }
 
 /// A client under TLS that does not say what it speaks.
-fn stranger<S, T>(
+fn unnegotiated<S, T>(
     transport: Transport<T>,
     info: Option<ConnectionInfo>,
-    ground: Ground<S>,
+    shared: WorkerContext<S>,
     signals: Arc<Signals>,
 ) -> Opening<S, T>
 where
@@ -404,19 +404,19 @@ where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let bytes = Upgraded::new(transport, &Bytes::new());
-    Opening::Stranger(Box::new(move |entry| {
-        let left = Left {
+    Opening::Unnegotiated(Box::new(move |entry| {
+        let left = RawConnection {
             stream: StreamId(1),
             bytes,
             entry,
-            write_stall: ground.config.timeouts.write_stall,
+            write_stall: shared.config.timeouts.write_stall,
         };
-        ground.service.meet_stranger(left, info, &signals);
+        shared.service.take_upgraded(left, info, &signals);
     }))
 }
 
 /// A transport whose version of HTTP is known.
-struct Opened<T> {
+struct Negotiated<T> {
     transport: Transport<T>,
     http2: bool,
     /// TLS protects the connection, in this process or in front of it.
@@ -424,43 +424,46 @@ struct Opened<T> {
     info: Option<ConnectionInfo>,
 }
 
-impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Opened<T> {
+impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Negotiated<T> {
     /// The connection; `first` came already.
     fn connection<S: Serve>(
         self,
         first: &[u8],
         mut exchanges: S::Exchanges,
-        ground: Ground<S>,
+        shared: WorkerContext<S>,
         signals: Arc<Signals>,
         activity: Rc<Activity>,
-    ) -> Box<Connection<S, T>> {
+    ) -> Box<ServedConnection<S, T>> {
         let now = Instant::now();
-        let mut machine = machine(&ground, self.http2, now);
+        let mut machine = machine(&shared, self.http2, now);
         machine.handle_bytes(now, first);
         let version = machine.version();
         let secure = self.secure;
-        let config = Arc::clone(&ground.config);
-        let link = Link::new(self.transport, machine).with_stalls(config, call_socket);
-        let targets = ground.shown.targets.rule_of(secure, self.info.as_ref());
-        exchanges.show(self.info, version, &ground.shown);
-        let mut serving = Serving::new(exchanges, signals, ground.counters, activity);
+        let config = Arc::clone(&shared.config);
+        let io = ConnectionIo::new(self.transport, machine).with_stalls(config, call_socket);
+        let targets = shared
+            .info_policy
+            .targets
+            .rule_of(secure, self.info.as_ref());
+        exchanges.show(self.info, version, &shared.info_policy);
+        let mut serving = Serving::new(exchanges, signals, shared.counters, activity);
         serving.set_targets(targets);
-        Box::new(Connection::new(link, serving))
+        Box::new(ServedConnection::new(io, serving))
     }
 }
 
-fn machine<S>(ground: &Ground<S>, http2: bool, now: Instant) -> Machine {
+fn machine<S>(shared: &WorkerContext<S>, http2: bool, now: Instant) -> Machine {
     if http2 {
-        let config = Arc::clone(&ground.config);
+        let config = Arc::clone(&shared.config);
         let conn = h2::Conn::new(Side::Server, config, now);
-        let conn = conn.borrowing_from(&ground.lender);
-        let conn = conn.sending_from(&ground.send_lender);
-        Machine::H2(Box::new(conn.heeding(&ground.scarcity)))
+        let conn = conn.borrowing_from(&shared.budget_share);
+        let conn = conn.sending_from(&shared.send_budget_share);
+        Machine::H2(Box::new(conn.heeding(&shared.scarcity)))
     } else {
-        let config = Arc::clone(&ground.http1_config);
+        let config = Arc::clone(&shared.http1_config);
         let conn = h1::Conn::new(Side::Server, config, now);
-        let conn = conn.sending_from(&ground.send_lender);
-        Machine::H1(Box::new(conn.heeding(&ground.scarcity)))
+        let conn = conn.sending_from(&shared.send_budget_share);
+        Machine::H1(Box::new(conn.heeding(&shared.scarcity)))
     }
 }
 

@@ -37,7 +37,7 @@ fn what_an_idle_connection_holds_is_no_larger_than_its_bound() {
         ),
         (
             "connection",
-            size_of::<Connection<Tower<Answer>, TcpStream>>(),
+            size_of::<ServedConnection<Tower<Answer>, TcpStream>>(),
             CONNECTION_BYTES_MAX,
         ),
         ("signals", size_of::<Signals>(), SIGNALS_BYTES_MAX),

@@ -91,7 +91,7 @@ impl Record {
         }
     }
     /// The exchange is over.
-    pub(super) fn tell(&self, log: &AccessLog, connection: &ConnectionInfo, now: Instant) {
+    pub(super) fn report(&self, log: &AccessLog, connection: &ConnectionInfo, now: Instant) {
         let access = Access {
             connection,
             version: self.version,

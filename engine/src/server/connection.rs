@@ -2,9 +2,9 @@
 //! reads the available bytes, polls the ready handlers, and writes once.
 
 use super::open::OpenEntry;
-use super::serve::{Exchanging, Left, Serve};
+use super::serve::{Exchanging, RawConnection, Serve};
 use super::serving::Serving;
-use crate::driver::link::Link;
+use crate::driver::connection_io::ConnectionIo;
 use crate::driver::transport::RECORD_BYTES;
 use crate::upgrade::Upgraded;
 use std::pin::Pin;
@@ -22,8 +22,8 @@ pub(super) const LINGER: Duration = Duration::from_secs(2);
 const LINGER_DRAINING: Duration = Duration::from_millis(250);
 
 /// A connection from after its handshake to its end.
-pub(super) struct Connection<S: Serve, T> {
-    link: Link<T>,
+pub(super) struct ServedConnection<S: Serve, T> {
+    io: ConnectionIo<T>,
     serving: Serving<S>,
     stage: Stage,
 }
@@ -36,11 +36,11 @@ enum Stage {
     Lingering(Pin<Box<tokio::time::Sleep>>),
 }
 
-impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
-    /// Serves `link`.
-    pub(super) fn new(link: Link<T>, serving: Serving<S>) -> Self {
+impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> ServedConnection<S, T> {
+    /// Serves `io`.
+    pub(super) fn new(io: ConnectionIo<T>, serving: Serving<S>) -> Self {
         Self {
-            link,
+            io,
             serving,
             stage: Stage::Serving,
         }
@@ -51,14 +51,14 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
     where
         T: Send + 'static,
     {
-        let write_stall = self.link.write_stall();
+        let write_stall = self.io.write_stall();
         // A tunnel is never idle.
         self.serving.activity.exchanges.set(1);
         if let Some(left) = self.serving.left.take()
             && let (stream, rest) = *left
-            && let Some(transport) = self.link.into_transport()
+            && let Some(transport) = self.io.into_transport()
         {
-            self.serving.exchanges.leave(Left {
+            self.serving.exchanges.leave(RawConnection {
                 stream,
                 bytes: Upgraded::new(transport, &rest),
                 entry,
@@ -69,56 +69,56 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
     /// One turn. `Ready`: the machine is done and all is written.
     fn serve(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let now = Instant::now();
-        if self.link.is_alarm_due(now) {
-            self.link.poll_alarm(cx);
+        if self.io.is_alarm_due(now) {
+            self.io.poll_alarm(cx);
         }
         for _ in 0..ROUNDS_PER_TURN_MAX {
-            self.serving.take_notes(&mut self.link.machine, now);
-            if self.serving.is_paused(&mut self.link.machine, cx, now) {
+            self.serving.take_notes(&mut self.io.machine, now);
+            if self.serving.is_paused(&mut self.io.machine, cx, now) {
                 return self.speak(cx, now);
             }
-            let mut read = self.link.poll_read(cx, now);
+            let mut read = self.io.poll_read(cx, now);
             self.handle_events(now);
             if matches!(read, Poll::Ready(true)) {
                 // Mostly there is no more, which costs no system call to learn; learnt after the
                 // write it would cost a round.
-                read = self.link.poll_read(cx, now);
+                read = self.io.poll_read(cx, now);
                 if matches!(read, Poll::Ready(true)) {
                     self.handle_events(now);
                 }
             }
-            let written = self.link.poll_write(cx, now);
+            let written = self.io.poll_write(cx, now);
             // Writing may have made room for bodies that waited.
             let answered = self.handle_events(now);
-            if self.link.is_done(now) || (self.serving.left.is_some() && written.is_ready()) {
+            if self.io.is_done(now) || (self.serving.left.is_some() && written.is_ready()) {
                 return Poll::Ready(());
             }
             if matches!(read, Poll::Ready(true)) || (answered && written.is_ready()) {
                 continue;
             }
-            self.serving.rest(self.link.rest(now));
-            let armed = self.link.poll_timer(cx, now).is_pending();
+            self.serving.rest(self.io.rest(now));
+            let armed = self.io.poll_timer(cx, now).is_pending();
             if armed && self.serving.end_turn(cx.waker()) {
                 return Poll::Pending;
             }
         }
         // A peer that always has more to say must not keep its deadlines from passing.
-        let _ = self.link.poll_timer(cx, now);
+        let _ = self.io.poll_timer(cx, now);
         // More is to be done, but others on this thread wait.
         cx.waker().wake_by_ref();
         Poll::Pending
     }
     /// Answers the machine's events; true when there were any. Records are sealed as they fill.
     fn handle_events(&mut self, now: Instant) -> bool {
-        let (link, serving) = (&mut self.link, &mut self.serving);
+        let (io, serving) = (&mut self.io, &mut self.serving);
         let mut any = false;
-        while serving.handle_events(&mut link.machine, now, RECORD_BYTES) {
+        while serving.handle_events(&mut io.machine, now, RECORD_BYTES) {
             any = true;
-            if link.machine.written().len() < RECORD_BYTES {
+            if io.machine.written().len() < RECORD_BYTES {
                 // None was left for want of room.
                 break;
             }
-            link.seal(now);
+            io.seal(now);
         }
         any
     }
@@ -126,9 +126,9 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
     fn speak(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
         loop {
             self.handle_events(now);
-            let written = self.link.poll_write(cx, now);
+            let written = self.io.poll_write(cx, now);
             let answered = self.handle_events(now);
-            if self.link.is_done(now) || (self.serving.left.is_some() && written.is_ready()) {
+            if self.io.is_done(now) || (self.serving.left.is_some() && written.is_ready()) {
                 return Poll::Ready(());
             }
             if answered && written.is_ready() {
@@ -138,12 +138,12 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
             if self.serving.end_turn(cx.waker()) {
                 return Poll::Pending;
             }
-            self.serving.take_notes(&mut self.link.machine, now);
+            self.serving.take_notes(&mut self.io.machine, now);
         }
     }
 }
 
-impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Future for Connection<S, T> {
+impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Future for ServedConnection<S, T> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -159,8 +159,8 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Future for Connection<S, T> {
                 }
                 Stage::Closing => {
                     // Handlers are gone with their streams; nothing here waits for them.
-                    std::task::ready!(connection.link.poll_shutdown(cx));
-                    if connection.link.is_read_closed() {
+                    std::task::ready!(connection.io.poll_shutdown(cx));
+                    if connection.io.is_read_closed() {
                         return Poll::Ready(());
                     }
                     let linger = if connection.serving.draining {
@@ -174,11 +174,11 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Future for Connection<S, T> {
                     if until.as_mut().poll(cx).is_ready() {
                         return Poll::Ready(());
                     }
-                    return connection.link.poll_discard(cx);
+                    return connection.io.poll_discard(cx);
                 }
             }
         }
     }
 }
 
-impl<S: Serve, T> Unpin for Connection<S, T> {}
+impl<S: Serve, T> Unpin for ServedConnection<S, T> {}

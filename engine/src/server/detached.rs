@@ -1,6 +1,6 @@
 //! Servers without a listening socket: the embedder passes them their connections.
 
-use super::{Listening, Server};
+use super::{BoundServer, Server};
 use crate::error::Error;
 use crate::net::listener::Listener;
 
@@ -10,16 +10,16 @@ pub struct Detached;
 
 /// Servers that listen nowhere.
 impl Server<Detached> {
-    /// A server for the streams that [`Attending::serve_stream`](super::Attending::serve_stream) gives it.
+    /// A server for the streams that [`ServerHandle::serve_stream`](super::ServerHandle::serve_stream) gives it.
     /// Cleartext, default settings.
     pub fn detached() -> Self {
         Self::at(Detached)
     }
-    /// Prepares the server for [`Listening::attend`].
+    /// Prepares the server for [`BoundServer::serve_callbacks`].
     ///
     /// # Errors
     /// When a setting is out of its range.
-    pub fn listen(self) -> Result<Listening<Detached>, Error> {
+    pub fn listen(self) -> Result<BoundServer<Detached>, Error> {
         let (place, server) = self.parted();
         server.ready(place, vec![Listener::None], None)
     }

@@ -4,15 +4,15 @@
 //!
 //! Invariant: `handler_done` is called once per slot taken, when it is freed.
 
-use super::accept::Shown;
+use super::accept::InfoPolicy;
 use super::access::Record;
+use super::connection_context::ConnectionContext;
 use super::early::EarlyData;
 use super::request::{Prepared, trailer_map};
-use super::respond::{Asked, Extra};
+use super::respond::{AnswerOptions, RequestFacts};
 use super::scratch::Scratch;
-use super::serve::{Exchanging, Left, Serve};
+use super::serve::{Exchanging, RawConnection, Serve};
 use super::service::HttpService;
-use super::view::View;
 use crate::body::{Body, Inlet};
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
@@ -20,7 +20,7 @@ use crate::driver::signals::{Signals, SlotWaker};
 use crate::upgrade::{Offer, Upgraded};
 use bytes::Bytes;
 use http::{Request, StatusCode};
-use slot::{Slot, Stage, Step};
+use slot::{Slot, SlotStage, Step};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -29,24 +29,24 @@ use tokio::sync::oneshot;
 use trunkline_core::error::Closed;
 use trunkline_core::http::{Fields, RequestHead, Reset, StreamId, Token, Version};
 
-#[path = "exchange_lent.rs"]
-mod lent;
+#[path = "exchange_extensions.rs"]
+mod extensions;
 #[path = "exchange_slot.rs"]
 mod slot;
 
 /// The exchanges of one connection.
-pub(super) struct Exchanges<S: HttpService> {
+pub(super) struct TowerExchanges<S: HttpService> {
     service: S,
     /// The connection is under TLS.
     secure: bool,
     /// Fields that every response carries beside the handler's.
-    extra: Arc<Extra>,
+    extra: Arc<AnswerOptions>,
     /// The handshake is not done: requests that come now are early data.
     early: bool,
     /// The largest datagram that a packet holds; `None`: the peer has not said that it takes any.
     datagram_size: Option<usize>,
     /// The connection's context for handlers and logs, if any of them reads it.
-    view: Option<Box<View>>,
+    connection_context: Option<Box<ConnectionContext>>,
     signals: Arc<Signals>,
     /// Nothing while the connection idles.
     slots: Option<Box<Slots<S>>>,
@@ -77,21 +77,21 @@ struct Slots<S: HttpService> {
 pub(super) struct Tower<S>(pub(super) S);
 
 impl<S: HttpService> Serve for Tower<S> {
-    type Exchanges = Exchanges<S>;
+    type Exchanges = TowerExchanges<S>;
 
     fn exchanges(
         &self,
         signals: &Arc<Signals>,
         secure: bool,
-        extra: &Arc<Extra>,
+        extra: &Arc<AnswerOptions>,
     ) -> Self::Exchanges {
-        Exchanges {
+        TowerExchanges {
             service: self.0.clone(),
             secure,
             extra: Arc::clone(extra),
             early: false,
             datagram_size: None,
-            view: None,
+            connection_context: None,
             signals: Arc::clone(signals),
             slots: None,
             upgrade: None,
@@ -99,7 +99,7 @@ impl<S: HttpService> Serve for Tower<S> {
     }
 }
 
-impl<S: HttpService> Exchanging for Exchanges<S> {
+impl<S: HttpService> Exchanging for TowerExchanges<S> {
     fn len(&self) -> usize {
         self.slots.as_ref().map_or(0, |slots| slots.waiting.len())
     }
@@ -112,7 +112,7 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
         head: RequestHead,
         end: bool,
     ) {
-        let asked = Asked {
+        let facts = RequestFacts {
             stream,
             head: head.method() == b"HEAD",
             connect: head.method() == b"CONNECT",
@@ -139,20 +139,21 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
             return self.turn_away(scratch, machine, now, stream, head, status);
         };
         let offers = matches!(machine, Machine::H1(_))
-            && (asked.connect || head.has_hop_fields() && head.get(Token::UPGRADE).is_some());
+            && (facts.connect || head.has_hop_fields() && head.get(Token::UPGRADE).is_some());
         machine.recycle_head(head);
         if offers {
             let (taker, offer) = Offer::new();
             made.extensions_mut().insert(offer);
             self.upgrade = Some(Box::new(Leave { stream, taker }));
         }
-        let view = self.view.as_ref();
-        let record = view.and_then(|view| view.introduce(made, now));
-        let slot = slots.take(&self.signals, asked, inlet, record);
+        let connection_context = self.connection_context.as_ref();
+        let record = connection_context
+            .and_then(|connection_context| connection_context.introduce(made, now));
+        let slot = slots.take(&self.signals, facts, inlet, record);
         if self.early {
             made.extensions_mut().insert(EarlyData);
         }
-        slots.lend(&self.extra, &self.signals, self.datagram_size, slot, made);
+        slots.add_extensions(&self.extra, &self.signals, self.datagram_size, slot, made);
         if slots.call(&mut self.service, slot, &mut request, invite) {
             self.advance(scratch, machine, now, slot);
         } else {
@@ -167,14 +168,15 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
     fn set_early(&mut self, early: bool) {
         self.early = early;
     }
-    fn show(&mut self, info: Option<ConnectionInfo>, version: Version, shown: &Shown) {
-        self.view = info.map(|info| Box::new(View::new(info, version, shown)));
+    fn show(&mut self, info: Option<ConnectionInfo>, version: Version, info_policy: &InfoPolicy) {
+        self.connection_context =
+            info.map(|info| Box::new(ConnectionContext::new(info, version, info_policy)));
     }
-    fn extra(&self) -> &Extra {
+    fn extra(&self) -> &AnswerOptions {
         &self.extra
     }
-    fn view(&self) -> Option<&View> {
-        self.view.as_deref()
+    fn connection_context(&self) -> Option<&ConnectionContext> {
+        self.connection_context.as_deref()
     }
     fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, slot: u32) {
         // A late wake of an exchange that ended finds the slot free or gone, or another exchange
@@ -234,7 +236,7 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
         self.pop_datagrams(machine, stream);
     }
     fn resize_datagrams(&mut self, size_max: Option<usize>) {
-        self.tell_datagram_size(size_max);
+        self.report_datagram_size(size_max);
     }
     fn cancel(&mut self, machine: &mut Machine, now: Instant, stream: StreamId, reset: Reset) {
         if let Some(slots) = &mut self.slots
@@ -242,14 +244,16 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
         {
             let ended = &mut slots.all[slot as usize];
             ended.fail_request(reset, &slots.wakers[slot as usize]);
-            if let (Some(view), Some(record)) = (&mut self.view, &mut ended.record) {
-                view.heed_reset(record, reset);
+            if let (Some(connection_context), Some(record)) =
+                (&mut self.connection_context, &mut ended.record)
+            {
+                connection_context.note_reset(record, reset);
             }
-            slots.give_back(machine, now, slot, self.view.as_deref());
+            slots.give_back(machine, now, slot, self.connection_context.as_deref());
             slots.forget(stream);
         }
     }
-    fn leave(&mut self, left: Left) {
+    fn leave(&mut self, left: RawConnection) {
         let leave = self.upgrade.take_if(|leave| leave.stream == left.stream);
         if let Some(leave) = leave {
             // A handler that did not wait for it lets the connection close.
@@ -260,13 +264,13 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
         self.slots.take_if(|slots| slots.waiting.is_empty());
     }
     fn close(&mut self, closed: Closed, now: Instant) {
-        if let Some(view) = &self.view {
-            view.tell_closed(closed, now);
+        if let Some(connection_context) = &self.connection_context {
+            connection_context.report_closed(closed, now);
         }
     }
 }
 
-impl<S: HttpService> Exchanges<S> {
+impl<S: HttpService> TowerExchanges<S> {
     /// Runs the exchange as far as it goes; gives the slot back when it is over.
     fn advance(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, index: u32) {
         let Some(slots) = &mut self.slots else {
@@ -276,17 +280,19 @@ impl<S: HttpService> Exchanges<S> {
         let mut cx = Context::from_waker(&slots.wakers[index as usize]);
         loop {
             let step = match &mut slot.stage {
-                Stage::Free => return,
-                Stage::Queued { .. } => slot.leave_queue(&mut cx),
-                Stage::Handling { .. } => {
+                SlotStage::Free => return,
+                SlotStage::Queued { .. } => slot.leave_queue(&mut cx),
+                SlotStage::Handling { .. } => {
                     slot.run(machine, now, &mut scratch.responses, &self.extra, &mut cx)
                 }
-                Stage::Sending => slot.send(machine, now, None, &mut cx),
+                SlotStage::Sending => slot.send(machine, now, None, &mut cx),
             };
             match step {
                 Step::Again => {}
                 Step::Wait => return,
-                Step::Over => break slots.give_back(machine, now, index, self.view.as_deref()),
+                Step::Over => {
+                    break slots.give_back(machine, now, index, self.connection_context.as_deref());
+                }
                 Step::Failed => break self.fail(scratch, machine, now, index),
             }
         }
@@ -296,14 +302,14 @@ impl<S: HttpService> Exchanges<S> {
         let Some(slots) = &mut self.slots else {
             return;
         };
-        let stream = slots.all[slot as usize].asked.stream;
+        let stream = slots.all[slot as usize].facts.stream;
         let status = StatusCode::INTERNAL_SERVER_ERROR;
         let responses = &mut scratch.responses;
         responses.status(machine, now, stream, &self.extra, status);
         if let Some(record) = &mut slots.all[slot as usize].record {
             record.status = Some(status);
         }
-        slots.give_back(machine, now, slot, self.view.as_deref());
+        slots.give_back(machine, now, slot, self.connection_context.as_deref());
     }
 }
 
@@ -323,21 +329,21 @@ impl<S: HttpService> Slots<S> {
     fn take(
         &mut self,
         signals: &Arc<Signals>,
-        asked: Asked,
+        facts: RequestFacts,
         inlet: Option<Inlet>,
         record: Option<Box<Record>>,
     ) -> u32 {
         if let Some(index) = self.free.pop() {
             let slot = &mut self.all[index as usize];
-            slot.asked = asked;
+            slot.facts = facts;
             slot.inlet = inlet;
             slot.record = record;
             return index;
         }
         let index = self.all.len() as u32;
         self.all.push(Slot {
-            asked,
-            stage: Stage::Free,
+            facts,
+            stage: SlotStage::Free,
             handler: Box::pin(None),
             body: Box::pin(None),
             inlet,
@@ -370,18 +376,24 @@ impl<S: HttpService> Slots<S> {
             ready
         }));
         match (ready, request.take()) {
-            (Ok(Poll::Ready(true)), _) => slot.stage = Stage::Handling { invite },
+            (Ok(Poll::Ready(true)), _) => slot.stage = SlotStage::Handling { invite },
             (Ok(Poll::Pending), Some(request)) => {
                 let call = Box::new((service.clone(), request));
-                slot.stage = Stage::Queued { call, invite };
+                slot.stage = SlotStage::Queued { call, invite };
             }
             _ => return false,
         }
         true
     }
-    fn give_back(&mut self, machine: &mut Machine, now: Instant, index: u32, view: Option<&View>) {
+    fn give_back(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        index: u32,
+        connection_context: Option<&ConnectionContext>,
+    ) {
         let slot = &mut self.all[index as usize];
-        slot.stage = Stage::Free;
+        slot.stage = SlotStage::Free;
         slot.handler.set(None);
         slot.body.set(None);
         slot.inlet = None;
@@ -390,11 +402,11 @@ impl<S: HttpService> Slots<S> {
             drop(interim.take(true));
         }
         if let Some(record) = slot.record.take()
-            && let Some(view) = view
+            && let Some(connection_context) = connection_context
         {
-            view.tell(&record, now);
+            connection_context.report(&record, now);
         }
-        machine.handler_done(now, slot.asked.stream);
+        machine.handler_done(now, slot.facts.stream);
         self.free.push(index);
     }
     fn is_free(&self, index: u32) -> bool {
@@ -403,7 +415,7 @@ impl<S: HttpService> Slots<S> {
     /// The stream of the exchange in a slot, if there is one.
     fn stream_in(&self, index: u32) -> Option<StreamId> {
         let slot = self.all.get(index as usize)?;
-        (!matches!(slot.stage, Stage::Free)).then_some(slot.asked.stream)
+        (!matches!(slot.stage, SlotStage::Free)).then_some(slot.facts.stream)
     }
     /// The slot of a stream that waits.
     fn of(&self, stream: StreamId) -> Option<u32> {

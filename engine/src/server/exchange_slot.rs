@@ -2,7 +2,9 @@
 
 use super::super::access::Record;
 use super::super::interim::InterimSender;
-use super::super::respond::{Asked, Coming, Extra, Polled, Responses, Sending, invite_body, pump};
+use super::super::respond::{
+    AnswerOptions, BodyPlan, Polled, RequestFacts, Responses, Sending, invite_body, pump,
+};
 use super::super::service::HttpService;
 use crate::body::{Body, Inlet};
 use crate::datagrams::DatagramInlet;
@@ -19,8 +21,8 @@ use trunkline_core::http::Reset;
 
 /// A place for one exchange.
 pub(super) struct Slot<S: HttpService> {
-    pub(super) asked: Asked,
-    pub(super) stage: Stage<S>,
+    pub(super) facts: RequestFacts,
+    pub(super) stage: SlotStage<S>,
     /// The handler's future. Set anew for every exchange; the box is reused.
     pub(super) handler: Pin<Box<Option<S::Future>>>,
     /// The response's body, likewise.
@@ -35,7 +37,7 @@ pub(super) struct Slot<S: HttpService> {
 }
 
 /// The stage of an exchange.
-pub(super) enum Stage<S> {
+pub(super) enum SlotStage<S> {
     Free,
     /// The service was not ready; its own clone is polled again. `invite`: as below.
     Queued {
@@ -66,7 +68,7 @@ enum Begun<B: http_body::Body> {
 
 impl<S: HttpService> Slot<S> {
     pub(super) fn leave_queue(&mut self, cx: &mut Context<'_>) -> Step {
-        let Stage::Queued { call, invite } = &mut self.stage else {
+        let SlotStage::Queued { call, invite } = &mut self.stage else {
             return Step::Wait;
         };
         let invite = *invite;
@@ -75,14 +77,15 @@ impl<S: HttpService> Slot<S> {
             Ok(Poll::Ready(Ok(()))) => {}
             Ok(Poll::Ready(Err(_))) | Err(_) => return Step::Failed,
         }
-        let Stage::Queued { call, .. } = std::mem::replace(&mut self.stage, Stage::Free) else {
+        let SlotStage::Queued { call, .. } = std::mem::replace(&mut self.stage, SlotStage::Free)
+        else {
             return Step::Failed;
         };
         let (mut service, request) = *call;
         match catch_unwind(AssertUnwindSafe(|| service.call(request))) {
             Ok(future) => {
                 self.handler.set(Some(future));
-                self.stage = Stage::Handling { invite };
+                self.stage = SlotStage::Handling { invite };
                 Step::Again
             }
             Err(_) => Step::Failed,
@@ -93,7 +96,7 @@ impl<S: HttpService> Slot<S> {
         machine: &mut Machine,
         now: Instant,
         responses: &mut Responses,
-        extra: &Extra,
+        extra: &AnswerOptions,
         cx: &mut Context<'_>,
     ) -> Step {
         let Some(handler) = self.handler.as_mut().as_pin_mut() else {
@@ -114,10 +117,10 @@ impl<S: HttpService> Slot<S> {
             }
             Ok(Poll::Ready(Err(_))) | Err(_) => Step::Failed,
             Ok(Poll::Pending) => {
-                if let Stage::Handling { invite } = &mut self.stage
+                if let SlotStage::Handling { invite } = &mut self.stage
                     && std::mem::take(invite)
                 {
-                    invite_body(machine, now, self.asked.stream);
+                    invite_body(machine, now, self.facts.stream);
                 }
                 Step::Wait
             }
@@ -133,7 +136,7 @@ impl<S: HttpService> Slot<S> {
         inlet.fail(Error::reset(reset));
         let mut cx = Context::from_waker(waker);
         if is_awaited
-            && matches!(self.stage, Stage::Handling { .. })
+            && matches!(self.stage, SlotStage::Handling { .. })
             && let Some(handler) = self.handler.as_mut().as_pin_mut()
         {
             // The panic hook has already reported it, and no exchange is left to fail.
@@ -153,9 +156,9 @@ impl<S: HttpService> Slot<S> {
         };
         for response in interim.take(over) {
             if response.status() == StatusCode::CONTINUE {
-                self.stage = Stage::Handling { invite: false };
+                self.stage = SlotStage::Handling { invite: false };
             }
-            responses.interim(machine, now, self.asked.stream, &response);
+            responses.interim(machine, now, self.facts.stream, &response);
         }
     }
     fn answer(
@@ -163,7 +166,7 @@ impl<S: HttpService> Slot<S> {
         machine: &mut Machine,
         now: Instant,
         responses: &mut Responses,
-        extra: &Extra,
+        extra: &AnswerOptions,
         response: Response<S::ResponseBody>,
         cx: &mut Context<'_>,
     ) -> Step {
@@ -171,15 +174,15 @@ impl<S: HttpService> Slot<S> {
         if let Some(record) = &mut self.record {
             record.status = Some(response.status());
         }
-        let (asked, coming) = (self.asked, Coming::of(&response, self.asked));
+        let (facts, body_plan) = (self.facts, BodyPlan::of(&response, self.facts));
         let (head, body) = response.into_parts();
         self.body.set(Some(body));
-        if coming.nothing {
-            responses.head(machine, now, asked, extra, &head, coming, None);
+        if body_plan.nothing {
+            responses.head(machine, now, facts, extra, &head, body_plan, None);
             return Step::Over;
         }
         // A body is not polled while the connection's share of waiting bytes is used up.
-        let has_room = machine.send_room(asked.stream) > 0;
+        let has_room = machine.send_room(facts.stream) > 0;
         let begun = match has_room {
             true => catch_unwind(AssertUnwindSafe(|| self.poll_body(cx))),
             false => Ok(Begun::Part(Poll::Pending)),
@@ -192,15 +195,15 @@ impl<S: HttpService> Slot<S> {
                 if let Some(record) = &mut self.record {
                     record.body_bytes += body.len() as u64;
                 }
-                responses.head(machine, now, asked, extra, &head, coming, Some(body));
+                responses.head(machine, now, facts, extra, &head, body_plan, Some(body));
                 return Step::Over;
             }
             Begun::Part(first) => first,
         };
-        if responses.head(machine, now, asked, extra, &head, coming, None) == Sending::Done {
+        if responses.head(machine, now, facts, extra, &head, body_plan, None) == Sending::Done {
             return Step::Over;
         }
-        self.stage = Stage::Sending;
+        self.stage = SlotStage::Sending;
         match first {
             Poll::Ready(first) => self.send(machine, now, Some(first), cx),
             Poll::Pending => Step::Wait,
@@ -230,7 +233,7 @@ impl<S: HttpService> Slot<S> {
         let Some(body) = self.body.as_mut().as_pin_mut() else {
             return Step::Over;
         };
-        let stream = self.asked.stream;
+        let stream = self.facts.stream;
         let mut sent = 0;
         let pumped = catch_unwind(AssertUnwindSafe(|| {
             pump(machine, now, stream, body, first, cx, &mut sent)

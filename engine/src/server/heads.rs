@@ -3,7 +3,7 @@
 //! checked again.
 
 use super::number::number;
-use super::respond::{Adding, Extra, Said};
+use super::respond::{AnswerOptions, HandlerFields, ServerFields};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -21,13 +21,13 @@ const SENSITIVE: u8 = 1;
 
 /// Makes the heads of a server's answers.
 pub(super) struct Heads {
-    extra: Arc<Extra>,
+    extra: Arc<AnswerOptions>,
     kept: RefCell<[Option<Kept>; KEPT_MAX]>,
 }
 
 /// The key of a head beside its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Making {
+pub(super) struct HeadSpec {
     pub(super) status: u16,
     pub(super) version: Version,
     /// To be said where the text says no content-length.
@@ -37,7 +37,7 @@ pub(super) struct Making {
 }
 
 struct Kept {
-    making: Making,
+    head_spec: HeadSpec,
     reason: Vec<u8>,
     text: Vec<u8>,
     good_until: Option<Instant>,
@@ -45,7 +45,7 @@ struct Kept {
 }
 
 impl Heads {
-    pub(super) fn new(extra: &Arc<Extra>) -> Self {
+    pub(super) fn new(extra: &Arc<AnswerOptions>) -> Self {
         Self {
             extra: Arc::clone(extra),
             kept: RefCell::default(),
@@ -57,13 +57,14 @@ impl Heads {
         now: Instant,
         reason: &[u8],
         text: &[u8],
-        making: Making,
+        head_spec: HeadSpec,
     ) -> Result<Rc<ResponseHead>, Violation> {
-        let place = text.len() + usize::from(making.status) + making.length.unwrap_or(7) as usize;
+        let place =
+            text.len() + usize::from(head_spec.status) + head_spec.length.unwrap_or(7) as usize;
         let mut kept = self.kept.borrow_mut();
         let kept = &mut kept[place % KEPT_MAX];
         if let Some(kept) = kept
-            && kept.making == making
+            && kept.head_spec == head_spec
             && kept.text == text
             && kept.reason == reason
             && kept.good_until.is_none_or(|until| now < until)
@@ -73,15 +74,15 @@ impl Heads {
             }
             return Ok(Rc::clone(&kept.head));
         }
-        let (fields, good_until) = self.fields(now, text, making);
-        let mut head = ResponseHead::new(making.status, fields, making.version)?;
-        if !reason.is_empty() && is_http1(making.version) {
+        let (fields, good_until) = self.fields(now, text, head_spec);
+        let mut head = ResponseHead::new(head_spec.status, fields, head_spec.version)?;
+        if !reason.is_empty() && is_http1(head_spec.version) {
             head = head.with_reason(reason)?;
         }
         let head = Rc::new(head);
         if text.len() <= KEPT_BYTES_MAX {
             *kept = Some(Kept {
-                making,
+                head_spec,
                 reason: reason.to_vec(),
                 text: text.to_vec(),
                 good_until,
@@ -91,31 +92,31 @@ impl Heads {
         Ok(head)
     }
     /// The fields, and until when the date among them is that of now, if it is ours.
-    fn fields(&self, now: Instant, text: &[u8], making: Making) -> (Fields, Option<Instant>) {
+    fn fields(&self, now: Instant, text: &[u8], head_spec: HeadSpec) -> (Fields, Option<Instant>) {
         let mut fields = Fields::with_capacity(FIELDS_USUAL, text.len() + ADDED_BYTES);
-        let mut said = Said::default();
+        let mut printed = HandlerFields::default();
         let is_spelled = |name: &[u8]| name.iter().any(u8::is_ascii_uppercase);
-        let spells = is_http1(making.version) && pairs(text).any(|(name, ..)| is_spelled(name));
+        let spells = is_http1(head_spec.version) && pairs(text).any(|(name, ..)| is_spelled(name));
         for (spelled, value, sensitive) in pairs(text) {
             let lower = match spells {
                 true => Cow::Owned(spelled.to_ascii_lowercase()),
                 false => Cow::Borrowed(spelled),
             };
             let name = FieldName::of(&lower);
-            if said.note(name, value, making.status, making.version) {
+            if printed.note(name, value, head_spec.status, head_spec.version) {
                 if spells {
                     fields.spell(spelled);
                 }
                 fields.push_with(name, sensitive, |bytes| bytes.extend_from_slice(value));
             }
         }
-        let elsewhere = self.extra.elsewhere(making.version);
-        let adding = Adding {
-            date: making.date && self.extra.date,
-            alt_svc: elsewhere.filter(|_| making.status >= 200),
-            length: making.length,
+        let elsewhere = self.extra.elsewhere(head_spec.version);
+        let server_fields = ServerFields {
+            date: head_spec.date && self.extra.date,
+            alt_svc: elsewhere.filter(|_| head_spec.status >= 200),
+            length: head_spec.length,
         };
-        let good_until = adding.add_to(&mut fields, said, now);
+        let good_until = server_fields.add_to(&mut fields, printed, now);
         (fields, good_until)
     }
 }

@@ -1,8 +1,8 @@
 use super::*;
 use std::time::Duration;
 
-fn making(status: u16, version: Version) -> Making {
-    Making {
+fn head_spec(status: u16, version: Version) -> HeadSpec {
+    HeadSpec {
         status,
         version,
         length: None,
@@ -11,7 +11,7 @@ fn making(status: u16, version: Version) -> Making {
 }
 
 fn heads(alt_svc: Option<&str>) -> Heads {
-    Heads::new(&Arc::new(Extra {
+    Heads::new(&Arc::new(AnswerOptions {
         date: true,
         interim: false,
         datagrams: false,
@@ -19,7 +19,7 @@ fn heads(alt_svc: Option<&str>) -> Heads {
     }))
 }
 
-fn said(head: &ResponseHead) -> Vec<(String, String)> {
+fn printed(head: &ResponseHead) -> Vec<(String, String)> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     head.fields()
         .map(|field| (text(field.name), text(field.value)))
@@ -33,10 +33,10 @@ fn pair(name: &str, value: &str) -> (String, String) {
 #[test]
 fn a_text_becomes_fields_in_its_order() {
     let text = b"content-type\0text/plain\0set-cookie\0a=1\0set-cookie\0b=2";
-    let made = heads(None).make(Instant::now(), b"", text, making(200, Version::Http2));
+    let made = heads(None).make(Instant::now(), b"", text, head_spec(200, Version::Http2));
     let made = made.expect("it is valid");
     assert_eq!(
-        said(&made),
+        printed(&made),
         [
             pair("content-type", "text/plain"),
             pair("set-cookie", "a=1"),
@@ -48,9 +48,9 @@ fn a_text_becomes_fields_in_its_order() {
 #[test]
 fn a_head_that_comes_again_is_the_same_one_until_the_second_is_over() {
     let (heads, now) = (heads(None), Instant::now());
-    let dated = Making {
+    let dated = HeadSpec {
         date: true,
-        ..making(200, Version::Http2)
+        ..head_spec(200, Version::Http2)
     };
     let first = heads.make(now, b"", b"a\0b", dated).expect("it is valid");
     let again = heads.make(now, b"", b"a\0b", dated).expect("it is valid");
@@ -59,18 +59,18 @@ fn a_head_that_comes_again_is_the_same_one_until_the_second_is_over() {
     let later = heads.make(later, b"", b"a\0b", dated).expect("it is valid");
     assert!(!Rc::ptr_eq(&first, &later), "its date has passed");
     let other = heads.make(now, b"", b"a\0c", dated).expect("it is valid");
-    assert_eq!(said(&other)[0], pair("a", "c"));
+    assert_eq!(printed(&other)[0], pair("a", "c"));
 }
 
 #[test]
 fn what_the_text_says_is_not_said_twice() {
     let text = b"date\0then\0content-length\x007\0alt-svc\0clear";
-    let making = Making {
+    let head_spec = HeadSpec {
         length: Some(7),
         date: true,
-        ..making(200, Version::Http2)
+        ..head_spec(200, Version::Http2)
     };
-    let made = heads(Some("h3=\":1\"")).make(Instant::now(), b"", text, making);
+    let made = heads(Some("h3=\":1\"")).make(Instant::now(), b"", text, head_spec);
     assert_eq!(made.expect("it is valid").fields().len(), 3);
 }
 
@@ -78,11 +78,11 @@ fn what_the_text_says_is_not_said_twice() {
 fn fields_of_the_connection_stay_where_they_belong() {
     let text = b"connection\0close\0transfer-encoding\0chunked\0upgrade\0x";
     let now = Instant::now();
-    let on_h2 = heads(None).make(now, b"", text, making(200, Version::Http2));
-    assert_eq!(said(&on_h2.expect("it is valid")), []);
-    let on_h1 = heads(None).make(now, b"", text, making(200, Version::Http11));
+    let on_h2 = heads(None).make(now, b"", text, head_spec(200, Version::Http2));
+    assert_eq!(printed(&on_h2.expect("it is valid")), []);
+    let on_h1 = heads(None).make(now, b"", text, head_spec(200, Version::Http11));
     assert_eq!(
-        said(&on_h1.expect("it is valid")),
+        printed(&on_h1.expect("it is valid")),
         [pair("connection", "close"), pair("upgrade", "x")]
     );
 }
@@ -90,17 +90,17 @@ fn fields_of_the_connection_stay_where_they_belong() {
 #[test]
 fn a_sensitive_value_is_marked_and_its_name_is_clean() {
     let text = b"\x01set-cookie\0secret\0a\0b";
-    let made = heads(None).make(Instant::now(), b"", text, making(200, Version::Http2));
+    let made = heads(None).make(Instant::now(), b"", text, head_spec(200, Version::Http2));
     let made = made.expect("it is valid");
     let sensitive: Vec<bool> = made.fields().map(|field| field.sensitive).collect();
     assert_eq!(sensitive, [true, false]);
-    assert_eq!(said(&made)[0], pair("set-cookie", "secret"));
+    assert_eq!(printed(&made)[0], pair("set-cookie", "secret"));
 }
 
 #[test]
 fn a_value_that_would_split_the_message_is_refused() {
     for text in [&b"a\0b\r\nc: d"[..], b"A b\0c", b"a b\0c", b"a\0b\nc"] {
-        let made = heads(None).make(Instant::now(), b"", text, making(200, Version::Http11));
+        let made = heads(None).make(Instant::now(), b"", text, head_spec(200, Version::Http11));
         assert!(made.is_err(), "{text:?}");
     }
 }
@@ -109,17 +109,22 @@ fn a_value_that_would_split_the_message_is_refused() {
 fn http1_spells_names_and_says_a_reason_as_they_are_given_and_nobody_else_does() {
     let (heads, now) = (heads(None), Instant::now());
     let text = b"X-One\0Value\0connection\0close\0Content-Type\0text/plain";
-    let made = heads.make(now, b"Fine", text, making(200, Version::Http11));
+    let made = heads.make(now, b"Fine", text, head_spec(200, Version::Http11));
     let made = made.expect("it is valid");
     let names: Vec<&[u8]> = made.section().spellings().collect();
     assert_eq!(names, [&b"X-One"[..], b"connection", b"Content-Type"]);
-    assert_eq!(said(&made)[0], pair("x-one", "Value"));
+    assert_eq!(printed(&made)[0], pair("x-one", "Value"));
     assert_eq!(made.reason(), Some(&b"Fine"[..]));
-    let other = heads.make(now, b"Other", text, making(200, Version::Http11));
+    let other = heads.make(now, b"Other", text, head_spec(200, Version::Http11));
     assert_eq!(other.expect("it is valid").reason(), Some(&b"Other"[..]));
-    let split = heads.make(now, b"a\r\nb: c", text, making(200, Version::Http11));
+    let split = heads.make(now, b"a\r\nb: c", text, head_spec(200, Version::Http11));
     assert_eq!(split.expect_err("it splits"), Violation::FieldValueInvalid);
-    let made = heads.make(now, b"Fine", b"x-one\0Value", making(200, Version::Http2));
+    let made = heads.make(
+        now,
+        b"Fine",
+        b"x-one\0Value",
+        head_spec(200, Version::Http2),
+    );
     let made = made.expect("it is valid");
     assert_eq!(
         (made.reason(), made.section().spellings().count()),
@@ -153,7 +158,7 @@ fn a_head_that_is_used_again_is_the_one_that_would_be_made() {
         (state >> 33) as usize % end
     };
     let (used, now) = (heads(None), Instant::now());
-    let shown = |made: Result<Rc<ResponseHead>, Violation>| made.map(|head| said(&head));
+    let info_policy = |made: Result<Rc<ResponseHead>, Violation>| made.map(|head| printed(&head));
     let mut good = 0;
     for _ in 0..10_000 {
         let mut text = Vec::new();
@@ -161,10 +166,14 @@ fn a_head_that_is_used_again_is_the_one_that_would_be_made() {
             text.extend_from_slice(words[below(words.len())]);
         }
         let version = [Version::Http11, Version::Http2][below(2)];
-        let making = making([200, 204, 304][below(3)], version);
-        let fresh = shown(heads(None).make(now, b"", &text, making));
+        let head_spec = head_spec([200, 204, 304][below(3)], version);
+        let fresh = info_policy(heads(None).make(now, b"", &text, head_spec));
         for _ in 0..2 {
-            assert_eq!(shown(used.make(now, b"", &text, making)), fresh, "{text:?}");
+            assert_eq!(
+                info_policy(used.make(now, b"", &text, head_spec)),
+                fresh,
+                "{text:?}"
+            );
         }
         let no_control = |text: &str| !text.contains(['\r', '\n', '\0']);
         if let Ok(fields) = &fresh {

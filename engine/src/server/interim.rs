@@ -31,9 +31,9 @@ use trunkline_core::limits::INTERIM_RESPONSES_MAX;
 /// }
 /// ```
 #[derive(Clone)]
-pub struct InterimSender(Arc<Line>);
+pub struct InterimSender(Arc<InterimQueue>);
 
-struct Line {
+struct InterimQueue {
     state: Mutex<State>,
     /// Of the exchange.
     waker: Waker,
@@ -43,7 +43,7 @@ struct Line {
 struct State {
     waiting: Vec<Response<()>>,
     /// Responses that were given, sent or not.
-    given: u32,
+    sent: u32,
     /// The final response has begun, or never will.
     over: bool,
 }
@@ -52,7 +52,7 @@ impl InterimSender {
     /// `waker`: of the exchange.
     pub(super) fn new(waker: Waker) -> Self {
         let state = Mutex::default();
-        Self(Arc::new(Line { state, waker }))
+        Self(Arc::new(InterimQueue { state, waker }))
     }
 
     /// Sends `response` at once. A client that speaks HTTP/1.0 gets none (RFC 9110 section 15.2):
@@ -71,7 +71,7 @@ impl InterimSender {
             return Err(Error::misuse(Misuse::StreamNotOpen)
                 .with_text("an interim response came after the final one"));
         }
-        if state.given == INTERIM_RESPONSES_MAX {
+        if state.sent == INTERIM_RESPONSES_MAX {
             let text = format!(
                 "this would be interim response {} of one exchange; {INTERIM_RESPONSES_MAX} are \
                  allowed",
@@ -79,7 +79,7 @@ impl InterimSender {
             );
             return Err(Error::misuse(Misuse::Invalid(Violation::InterimTooMany)).with_text(text));
         }
-        state.given += 1;
+        state.sent += 1;
         state.waiting.push(response);
         drop(state);
         self.0.waker.wake_by_ref();
@@ -120,7 +120,7 @@ impl fmt::Debug for InterimSender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.lock();
         f.debug_struct("InterimSender")
-            .field("given", &state.given)
+            .field("given", &state.sent)
             .field("over", &state.over)
             .finish_non_exhaustive()
     }

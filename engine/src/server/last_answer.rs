@@ -2,7 +2,7 @@
 //! an identical response reuses the validated head.
 
 use super::number::number;
-use super::respond::Extra;
+use super::respond::AnswerOptions;
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use trunkline_core::http::{Fields, ResponseHead, Token, Version};
 
 /// The key of a head, without its date.
 #[derive(Clone, Copy)]
-pub(super) struct Wording<'a> {
+pub(super) struct HeadKey<'a> {
     pub(super) status: StatusCode,
     /// The handler's.
     pub(super) headers: &'a HeaderMap,
     /// Said where the handler does not.
     pub(super) length: Option<u64>,
     pub(super) version: Version,
-    pub(super) extra: &'a Extra,
+    pub(super) extra: &'a AnswerOptions,
 }
 
 /// A head, and the version whose rules it met. It gets a number when it comes again.
@@ -29,11 +29,11 @@ pub(super) struct LastAnswer {
     /// Until when its date is that of now, if it is ours.
     dated_until: Option<Instant>,
     /// How it was worded, once it came again.
-    known: Option<Box<Known>>,
+    known: Option<Box<KnownAnswer>>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownAnswer {
     headers: Vec<(HeaderName, HeaderValue)>,
     length: Option<u64>,
     date: bool,
@@ -57,30 +57,30 @@ impl LastAnswer {
         self.head.into_fields()
     }
     /// Whether a head worded like this is this one.
-    pub(super) fn is_again(&mut self, wording: Wording<'_>, now: Instant) -> bool {
-        if self.version != wording.version
-            || self.head.status != wording.status.as_u16()
+    pub(super) fn is_again(&mut self, head_key: HeadKey<'_>, now: Instant) -> bool {
+        if self.version != head_key.version
+            || self.head.status != head_key.status.as_u16()
             || self.dated_until.is_some_and(|until| until <= now)
         {
             return false;
         }
         if let Some(known) = &self.known {
-            return known.is_worded(wording);
+            return known.is_worded(head_key);
         }
-        let is_again = self.says(wording);
+        let is_again = self.matches(head_key);
         if is_again {
-            self.known = Some(Box::new(Known::of(wording)));
+            self.known = Some(Box::new(KnownAnswer::of(head_key)));
             number(&mut self.head);
         }
         is_again
     }
     /// Whether its fields are what the wording comes to, one by one.
-    fn says(&self, wording: Wording<'_>) -> bool {
+    fn matches(&self, head_key: HeadKey<'_>) -> bool {
         let mut fields = self.head.fields();
-        let mut adds_length = wording.length.is_some();
-        let mut adds_date = wording.extra.date;
-        let mut alt_svc = wording.extra.elsewhere(wording.version);
-        for (name, value) in wording.headers {
+        let mut adds_length = head_key.length.is_some();
+        let mut adds_date = head_key.extra.date;
+        let mut alt_svc = head_key.extra.elsewhere(head_key.version);
+        for (name, value) in head_key.headers {
             let Some(field) = fields.next() else {
                 return false;
             };
@@ -105,35 +105,35 @@ impl LastAnswer {
         (!adds_date || self.dated_until.is_some() && next_is(Token::DATE, None))
             && alt_svc.is_none_or(|value| next_is(Token::ALT_SVC, Some(value.as_bytes())))
             && (!adds_length
-                || self.head.content_length() == wording.length
+                || self.head.content_length() == head_key.length
                     && next_is(Token::CONTENT_LENGTH, None))
             && fields.next().is_none()
     }
 }
 
-impl Known {
-    fn of(wording: Wording<'_>) -> Self {
-        let headers = wording.headers.iter();
-        let elsewhere = wording.extra.elsewhere(wording.version);
+impl KnownAnswer {
+    fn of(head_key: HeadKey<'_>) -> Self {
+        let headers = head_key.headers.iter();
+        let elsewhere = head_key.extra.elsewhere(head_key.version);
         Self {
             headers: headers
                 .map(|(name, value)| (name.clone(), value.clone()))
                 .collect(),
-            length: wording.length,
-            date: wording.extra.date,
+            length: head_key.length,
+            date: head_key.extra.date,
             alt_svc: elsewhere.map(Arc::from),
         }
     }
     #[inline]
-    fn is_worded(&self, wording: Wording<'_>) -> bool {
-        self.length == wording.length
-            && self.date == wording.extra.date
-            && self.alt_svc.as_deref() == wording.extra.elsewhere(wording.version)
-            && self.headers.len() == wording.headers.len()
+    fn is_worded(&self, head_key: HeadKey<'_>) -> bool {
+        self.length == head_key.length
+            && self.date == head_key.extra.date
+            && self.alt_svc.as_deref() == head_key.extra.elsewhere(head_key.version)
+            && self.headers.len() == head_key.headers.len()
             && self
                 .headers
                 .iter()
-                .zip(wording.headers)
+                .zip(head_key.headers)
                 .all(|(known, (name, value))| known.0 == *name && is_same(&known.1, value))
     }
 }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 const DAY: &[u8] = b"Fri, 20 Nov 2026 20:00:00 GMT";
 
-fn extra() -> Extra {
-    Extra {
+fn extra() -> AnswerOptions {
+    AnswerOptions {
         date: true,
-        ..Extra::default()
+        ..AnswerOptions::default()
     }
 }
 
@@ -19,8 +19,8 @@ fn headers(fields: &[(HeaderName, &'static str)]) -> HeaderMap {
     pairs.collect()
 }
 
-fn wording<'a>(headers: &'a HeaderMap, extra: &'a Extra) -> Wording<'a> {
-    Wording {
+fn head_key<'a>(headers: &'a HeaderMap, extra: &'a AnswerOptions) -> HeadKey<'a> {
+    HeadKey {
         status: StatusCode::OK,
         headers,
         length: Some(5),
@@ -46,17 +46,17 @@ fn an_answer_worded_alike_is_the_last_one_and_has_a_number_from_then_on() {
     let (extra, plain) = (extra(), headers(&[(CONTENT_TYPE, "text/plain")]));
     assert_eq!(last.head().number(), None);
     for _ in 0..3 {
-        assert!(last.is_again(wording(&plain, &extra), now));
+        assert!(last.is_again(head_key(&plain, &extra), now));
         assert!(last.head().number().is_some());
     }
     // The same text in other memory.
     let mut other = HeaderMap::new();
     let text = String::from("text/plain");
     other.insert(CONTENT_TYPE, HeaderValue::try_from(text).expect("a value"));
-    assert!(last.is_again(wording(&other, &extra), now));
+    assert!(last.is_again(head_key(&other, &extra), now));
     let later = now + Duration::from_millis(1);
     assert!(
-        !last.is_again(wording(&plain, &extra), later),
+        !last.is_again(head_key(&plain, &extra), later),
         "an old date"
     );
 }
@@ -75,30 +75,30 @@ fn what_is_worded_in_another_way_is_another_answer_known_or_not() {
     let mut secret = HeaderValue::from_static("text/plain");
     secret.set_sensitive(true);
     let sensitive = HeaderMap::from_iter([(CONTENT_TYPE, secret)]);
-    let elsewhere = Extra {
+    let elsewhere = AnswerOptions {
         alt_svc: Some("h3=\":443\"".into()),
         ..extra.clone()
     };
-    let undated = Extra::default();
-    let base = wording(&plain, &extra);
-    let mut all: Vec<Wording<'_>> = others.iter().map(|map| wording(map, &extra)).collect();
+    let undated = AnswerOptions::default();
+    let base = head_key(&plain, &extra);
+    let mut all: Vec<HeadKey<'_>> = others.iter().map(|map| head_key(map, &extra)).collect();
     all.extend([
-        wording(&sensitive, &extra),
-        wording(&plain, &elsewhere),
-        wording(&plain, &undated),
-        Wording {
+        head_key(&sensitive, &extra),
+        head_key(&plain, &elsewhere),
+        head_key(&plain, &undated),
+        HeadKey {
             length: None,
             ..base
         },
-        Wording {
+        HeadKey {
             length: Some(6),
             ..base
         },
-        Wording {
+        HeadKey {
             status: StatusCode::CREATED,
             ..base
         },
-        Wording {
+        HeadKey {
             version: Version::Http3,
             ..base
         },
@@ -122,7 +122,7 @@ fn a_date_of_the_handlers_own_is_compared_and_does_not_get_old() {
     let next_day = "Sat, 21 Nov 2026 20:00:00 GMT";
     let later = headers(&[(CONTENT_TYPE, "text/plain"), (DATE, next_day)]);
     for _ in 0..2 {
-        assert!(last.is_again(wording(&dated, &extra), now + Duration::from_secs(9)));
-        assert!(!last.is_again(wording(&later, &extra), now));
+        assert!(last.is_again(head_key(&dated, &extra), now + Duration::from_secs(9)));
+        assert!(!last.is_again(head_key(&later, &extra), now));
     }
 }

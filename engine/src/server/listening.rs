@@ -1,17 +1,17 @@
 //! A server whose sockets are open, and the two ways to serve on it: worker threads for a tower
 //! service, or the caller's thread for the callback API.
 
-use super::accept::{Cleartext, Ground, Shown};
-use super::attendant::Attendant;
-use super::attended_serve::Attended;
+use super::accept::{Cleartext, InfoPolicy, WorkerContext};
+use super::callback_serve::CallbackServer;
+use super::callbacks::Callbacks;
 use super::metrics::{self, Counters, Metrics};
 use super::no_worker;
 use super::open::Allowed;
-use super::quic::Seat;
-use super::respond::Extra;
+use super::quic::QuicSetup;
+use super::respond::AnswerOptions;
 use super::running::{Running, WorkerHandle};
 use super::serve::Serve;
-use super::worker::{self, Command, Post};
+use super::worker::{self, WorkerCommand, WorkerConfig};
 use crate::byte_stream::ByteStream;
 use crate::config::ServerConfig;
 use crate::error::Error;
@@ -25,27 +25,27 @@ use std::sync::mpsc as std_mpsc;
 use std::thread;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
-use trunkline_core::credit::Lender;
+use trunkline_core::credit::BudgetShare;
 use trunkline_core::limits::Config;
-use trunkline_core::pace::Scarcity;
+use trunkline_core::min_rate::Scarcity;
 
 /// Open sockets that accept no connection yet. Move it to the thread that is to serve.
-pub struct Listening<A = SocketAddr> {
+pub struct BoundServer<A = SocketAddr> {
     pub(super) local_addr: A,
     pub(super) listeners: Vec<Listener>,
-    pub(super) seats: Vec<Seat>,
+    pub(super) setups: Vec<QuicSetup>,
     pub(super) tls: Option<Tls>,
     pub(super) config: Arc<Config>,
     pub(super) http1_config: Arc<Config>,
     pub(super) allowed: Allowed,
-    pub(super) shown: Shown,
+    pub(super) info_policy: InfoPolicy,
     pub(super) cleartext: Cleartext,
-    pub(super) extra: Arc<Extra>,
-    pub(super) lender: Arc<Lender>,
-    pub(super) send_lender: Arc<Lender>,
+    pub(super) extra: Arc<AnswerOptions>,
+    pub(super) budget_share: Arc<BudgetShare>,
+    pub(super) send_budget_share: Arc<BudgetShare>,
 }
 
-impl<A> Listening<A> {
+impl<A> BoundServer<A> {
     /// The listening address, with the chosen port.
     pub fn local_addr(&self) -> A
     where
@@ -54,44 +54,44 @@ impl<A> Listening<A> {
         self.local_addr.clone()
     }
     /// Serves on the calling thread: the future is to be run in a [`tokio::task::LocalSet`], whose
-    /// thread `attendant` is called on. It ends when [`Attending`] is dropped or has drained, and
+    /// thread `callbacks` is called on. It ends when [`ServerHandle`] is dropped or has drained, and
     /// with an error if the runtime cannot use a socket.
     ///
     /// # Errors
     /// With an access log ([`Server::access_log`](super::Server::access_log)): the callbacks
     /// receive every exchange already.
-    pub fn attend<T: Attendant>(
+    pub fn serve_callbacks<T: Callbacks>(
         mut self,
-        attendant: T,
+        callbacks: T,
     ) -> Result<
         (
-            Attending,
+            ServerHandle,
             impl Future<Output = Result<(), Error>> + use<A, T>,
         ),
         Error,
     > {
-        if self.shown.log.is_some() {
+        if self.info_policy.log.is_some() {
             return Err(Error::config(
                 "access_log is set, and an attendant serves: it hears of every exchange itself, \
                  and no log is written; leave access_log out",
             ));
         }
         let (commands, receiver) = mpsc::unbounded_channel();
-        let service = Attended::new(attendant, &self.extra);
-        let (listener, seat) = (
+        let service = CallbackServer::new(callbacks, &self.extra);
+        let (listener, setup) = (
             self.listeners.pop().ok_or_else(no_worker)?,
-            self.seats.pop(),
+            self.setups.pop(),
         );
-        let post = self.post(listener, seat, service);
-        let attending = Attending {
+        let worker_config = self.worker_config(listener, setup, service);
+        let server_handle = ServerHandle {
             commands,
-            counters: Arc::clone(&post.ground.counters),
+            counters: Arc::clone(&worker_config.shared.counters),
         };
         let serving = async move {
-            let served = worker::serve_here(post, receiver).await;
+            let served = worker::serve_here(worker_config, receiver).await;
             served.map_err(unusable)
         };
-        Ok((attending, serving))
+        Ok((server_handle, serving))
     }
     /// Starts a thread for each listener.
     pub(super) fn serve<S: Serve + Send>(mut self, service: S) -> Result<Running<A>, Error>
@@ -99,7 +99,7 @@ impl<A> Listening<A> {
         A: Clone,
     {
         let listeners = std::mem::take(&mut self.listeners);
-        let mut seats = std::mem::take(&mut self.seats).into_iter();
+        let mut setups = std::mem::take(&mut self.setups).into_iter();
         let mut running = Running {
             local_addr: self.local_addr.clone(),
             workers: Vec::with_capacity(listeners.len()),
@@ -107,8 +107,10 @@ impl<A> Listening<A> {
         };
         let mut begins = Vec::with_capacity(listeners.len());
         for (number, listener) in listeners.into_iter().enumerate() {
-            let post = self.post(listener, seats.next(), service.clone());
-            running.counters.push(Arc::clone(&post.ground.counters));
+            let worker_config = self.worker_config(listener, setups.next(), service.clone());
+            running
+                .counters
+                .push(Arc::clone(&worker_config.shared.counters));
             let (commands, receiver) = mpsc::unbounded_channel();
             let (begun, begins_here) = std_mpsc::channel();
             let (end, ended) = oneshot::channel();
@@ -117,7 +119,7 @@ impl<A> Listening<A> {
                 .name(format!("trunkline-{number}"))
                 .spawn(move || {
                     let _end = end;
-                    worker::run(post, receiver, &begun);
+                    worker::run(worker_config, receiver, &begun);
                 })
                 .map_err(|error| Error::config("no thread can be started").with_source(error))?;
             running.workers.push(WorkerHandle {
@@ -133,25 +135,30 @@ impl<A> Listening<A> {
         }
         Ok(running)
     }
-    fn post<S>(&self, listener: Listener, seat: Option<Seat>, service: S) -> Post<S> {
-        Post {
+    fn worker_config<S>(
+        &self,
+        listener: Listener,
+        setup: Option<QuicSetup>,
+        service: S,
+    ) -> WorkerConfig<S> {
+        WorkerConfig {
             listener,
-            seat,
-            ground: self.ground(service),
+            setup,
+            shared: self.shared(service),
             allowed: self.allowed,
         }
     }
-    fn ground<S>(&self, service: S) -> Ground<S> {
-        Ground {
+    fn shared<S>(&self, service: S) -> WorkerContext<S> {
+        WorkerContext {
             service,
             tls: self.tls.clone(),
             config: Arc::clone(&self.config),
             http1_config: Arc::clone(&self.http1_config),
             counters: Arc::new(Counters::default()),
-            lender: Arc::clone(&self.lender),
-            send_lender: Arc::clone(&self.send_lender),
+            budget_share: Arc::clone(&self.budget_share),
+            send_budget_share: Arc::clone(&self.send_budget_share),
             scarcity: Scarcity::shared(),
-            shown: self.shown.clone(),
+            info_policy: self.info_policy.clone(),
             cleartext: self.cleartext,
             extra: Arc::clone(&self.extra),
         }
@@ -162,7 +169,7 @@ fn unusable(error: io::Error) -> Error {
     Error::config("the runtime of a worker cannot use its sockets").with_source(error)
 }
 
-impl<A: fmt::Debug> fmt::Debug for Listening<A> {
+impl<A: fmt::Debug> fmt::Debug for BoundServer<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Listening")
             .field("local_addr", &self.local_addr)
@@ -172,19 +179,19 @@ impl<A: fmt::Debug> fmt::Debug for Listening<A> {
 
 /// An attended server. Dropping it stops it at once.
 #[derive(Debug)]
-pub struct Attending {
-    commands: mpsc::UnboundedSender<Command>,
+pub struct ServerHandle {
+    commands: mpsc::UnboundedSender<WorkerCommand>,
     counters: Arc<Counters>,
 }
 
-impl Attending {
+impl ServerHandle {
     /// Stops accepting, sends every peer a GOAWAY (twice) or `connection: close`, lets open
     /// exchanges finish until `deadline`, then cuts the others. The server's future ends then. Of
     /// several deadlines that are set the earliest counts.
     pub fn drain(&self, deadline: Duration) {
         let (cut, _) = oneshot::channel();
         // A server that has ended has nothing to drain.
-        let _ = self.commands.send(Command::Drain { deadline, cut });
+        let _ = self.commands.send(WorkerCommand::Drain { deadline, cut });
     }
     /// Connections over TCP that are accepted from now on have these limits, timeouts, windows and
     /// settings; the other members of `config`, and HTTP/3, stay as they are.
@@ -194,7 +201,9 @@ impl Attending {
     pub fn configure(&self, config: &ServerConfig) -> Result<(), Error> {
         // A server that has ended accepts no connection.
         let (http1, others) = config.freeze_both()?;
-        let _ = self.commands.send(Command::Configure { http1, others });
+        let _ = self
+            .commands
+            .send(WorkerCommand::Configure { http1, others });
         Ok(())
     }
     /// Serves a stream as a connection that was accepted: its first bytes, or the TLS handshake, say what
@@ -202,7 +211,7 @@ impl Attending {
     /// HTTP/1.1 or HTTP/2 by its first bytes where it has chosen nothing. A server that drains or has
     /// ended drops it.
     pub fn serve_stream(&self, stream: ByteStream) {
-        let _ = self.commands.send(Command::Serve(Box::new(stream)));
+        let _ = self.commands.send(WorkerCommand::Serve(Box::new(stream)));
     }
     /// The counts so far.
     pub fn metrics(&self) -> Metrics {

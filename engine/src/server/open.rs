@@ -2,7 +2,7 @@
 //! to close when the bound is reached.
 
 use super::metrics::{Counters, add};
-use super::worker::{Command, LAST_WORDS, after};
+use super::worker::{LAST_WORDS, WorkerCommand, after};
 use crate::driver::signals::{Signals, Stop};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
-use trunkline_core::pace::Scarcity;
+use trunkline_core::min_rate::Scarcity;
 
 /// How many connections a worker may hold.
 #[derive(Clone, Copy, Debug)]
@@ -109,12 +109,12 @@ impl OpenConnections {
         })
     }
     /// Lets open exchanges finish until the earliest deadline that is set; counts the exchanges cut
-    /// then. The senders in `told` get the count.
+    /// then. The senders in `reported` get the count.
     pub(super) async fn drain(
         &self,
         mut until: Instant,
-        told: &mut Vec<oneshot::Sender<u64>>,
-        commands: &mut mpsc::UnboundedReceiver<Command>,
+        reported: &mut Vec<oneshot::Sender<u64>>,
+        commands: &mut mpsc::UnboundedReceiver<WorkerCommand>,
     ) -> u64 {
         loop {
             tokio::select! {
@@ -123,12 +123,12 @@ impl OpenConnections {
                     false => break,
                 },
                 command = commands.recv() => match command {
-                    Some(Command::Drain { deadline, cut }) => {
+                    Some(WorkerCommand::Drain { deadline, cut }) => {
                         until = after(deadline).min(until);
-                        told.push(cut);
+                        reported.push(cut);
                     }
                     // No connection begins any more; a stream that is given is closed.
-                    Some(Command::Configure { .. } | Command::Serve(_)) => {}
+                    Some(WorkerCommand::Configure { .. } | WorkerCommand::Serve(_)) => {}
                     // The waiting side is gone.
                     None => return self.exchanges(),
                 },

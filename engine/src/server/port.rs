@@ -2,7 +2,7 @@
 
 use super::exchange::Tower;
 use super::quic::Quic;
-use super::{HttpService, IntoListener, Listening, Running, Server, no_worker};
+use super::{BoundServer, HttpService, IntoListener, Running, Server, no_worker};
 use crate::config::Congestion;
 use crate::driver::quic::config::QuicSettings;
 use crate::driver::quic::secret::Secret;
@@ -15,7 +15,7 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 /// Where a server listens that has a port.
 #[derive(Debug)]
 pub struct Port {
-    place: Place,
+    target: BindTarget,
     http3: bool,
     shares: bool,
     quic_secret: Result<Option<Secret>, Error>,
@@ -23,16 +23,16 @@ pub struct Port {
 }
 
 #[derive(Debug)]
-enum Place {
+enum BindTarget {
     Address(Result<SocketAddr, Error>),
     /// A socket that another process has opened.
     Open(TcpListener),
 }
 
 impl Port {
-    fn new(place: Place) -> Self {
+    fn new(target: BindTarget) -> Self {
         Self {
-            place,
+            target,
             http3: false,
             shares: false,
             quic_secret: Ok(None),
@@ -45,13 +45,13 @@ impl Port {
             true => udp_sockets(address, count, self.shares),
             false => Ok(Vec::new()),
         };
-        let (listeners, address, sockets) = match self.place {
-            Place::Open(listener) => {
+        let (listeners, address, sockets) = match self.target {
+            BindTarget::Open(listener) => {
                 let address = local_addr(&listener)?;
                 let listeners = Listener::Tcp(listener).for_workers(count)?;
                 (listeners, address, udp(address)?)
             }
-            Place::Address(address) => {
+            BindTarget::Address(address) => {
                 let (asked, mut tries) = (address?, PORT_TRIES_MAX);
                 loop {
                     let tcp = listeners(asked, count, backlog, self.shares)?;
@@ -90,35 +90,35 @@ impl Server<Port> {
     /// A server for `address`; port 0 takes a free one. Cleartext, a worker per processor, default settings.
     /// An address that cannot be resolved is the error of [`serve`](Self::serve).
     pub fn bind(address: impl ToSocketAddrs + fmt::Debug) -> Self {
-        let shown = format!("{address:?}");
+        let info_policy = format!("{address:?}");
         let address = match address.to_socket_addrs().map(|mut found| found.next()) {
             Ok(Some(found)) => Ok(found),
-            Ok(None) => Err(Error::config(format!("{shown} has no address"))),
+            Ok(None) => Err(Error::config(format!("{info_policy} has no address"))),
             Err(error) => Err(Error::config(format!(
-                "{shown} is not an address; write host:port, for example 127.0.0.1:8080"
+                "{info_policy} is not an address; write host:port, for example 127.0.0.1:8080"
             ))
             .with_source(error)),
         };
-        Self::at(Port::new(Place::Address(address)))
+        Self::at(Port::new(BindTarget::Address(address)))
     }
     /// A server on a socket that listens already, the standard library's or tokio's, which its workers
     /// share: one that the process has inherited, for example. Otherwise as [`bind`](Self::bind).
     pub fn on(listener: impl IntoListener) -> Self {
-        let place = match listener.into_listener() {
-            Ok(listener) => Place::Open(listener),
-            Err(error) => Place::Address(Err(Error::config(
+        let target = match listener.into_listener() {
+            Ok(listener) => BindTarget::Open(listener),
+            Err(error) => BindTarget::Address(Err(Error::config(
                 "the listener cannot be taken from its runtime",
             )
             .with_source(error))),
         };
-        Self::at(Port::new(place))
+        Self::at(Port::new(target))
     }
     /// Whether HTTP/3 is served too, over UDP on the same port; HTTP/1.1 and HTTP/2 then say so
     /// (`alt-svc`, RFC 7838), unless the handler says something else. Needs [`tls`](Self::tls).
     /// Default: false.
     #[must_use]
     pub fn http3(mut self, http3: bool) -> Self {
-        self.place.http3 = http3;
+        self.target.http3 = http3;
         self
     }
     /// The secret from which the keys of HTTP/3's stateless resets, tokens and connection ids
@@ -135,25 +135,25 @@ impl Server<Port> {
     /// of its own.
     #[must_use]
     pub fn quic_secret(mut self, secret: impl AsRef<[u8]>) -> Self {
-        self.place.quic_secret = Secret::new(secret.as_ref()).map(Some);
+        self.target.quic_secret = Secret::new(secret.as_ref()).map(Some);
         self
     }
     /// The congestion controller of HTTP/3 connections. Default: [`Congestion::Cubic`].
     #[must_use]
     pub fn quic_congestion(mut self, congestion: Congestion) -> Self {
-        self.place.quic.congestion = congestion;
+        self.target.quic.congestion = congestion;
         self
     }
     /// Whether HTTP/3 accepts requests sent with the handshake of a resumed session (0-RTT, RFC
     /// 8446 section 2.3), a round trip earlier. An attacker may replay such a request, bounded by
     /// this server's session memory: a session is resumed once. So GET, HEAD and OPTIONS alone
     /// reach their handlers, with [`EarlyData`](crate::EarlyData) among their extensions (the
-    /// callback API has [`is_early`](crate::server::Place::is_early)); everything else is answered
+    /// callback API has [`is_early`](crate::server::BindTarget::is_early)); everything else is answered
     /// with 425 (RFC 8470 section 5.2), upon which clients send it again after the handshake.
     /// Default: false.
     #[must_use]
     pub fn early_data(mut self, early_data: bool) -> Self {
-        self.place.quic.early_data = early_data;
+        self.target.quic.early_data = early_data;
         self
     }
     /// Writes what becomes of HTTP/3's packets to this file (qlog), which is emptied first. Each
@@ -163,7 +163,7 @@ impl Server<Port> {
     /// Names the file that cannot be written.
     #[cfg(feature = "qlog")]
     pub fn qlog(mut self, path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
-        self.place.quic.qlog = Some(crate::driver::quic::qlog::Qlog::create(path.as_ref())?);
+        self.target.quic.qlog = Some(crate::driver::quic::qlog::Qlog::create(path.as_ref())?);
         Ok(self)
     }
     /// Whether other processes and other servers of this one may listen on the same port, each with
@@ -171,7 +171,7 @@ impl Server<Port> {
     /// that the kernel gives to each. Default: false, and a port that is in use is an error.
     #[must_use]
     pub fn shares_port(mut self, shares_port: bool) -> Self {
-        self.place.shares = shares_port;
+        self.target.shares = shares_port;
         self
     }
     /// Starts the workers. Each gets a clone of `service`.
@@ -182,14 +182,14 @@ impl Server<Port> {
         let workers = self.workers;
         self.open(workers)?.serve(Tower(service))
     }
-    /// Opens the sockets without accepting connections, for [`Listening::attend`].
+    /// Opens the sockets without accepting connections, for [`BoundServer::serve_callbacks`].
     ///
     /// # Errors
     /// When the address cannot be listened on or a setting is out of its range.
-    pub fn listen(self) -> Result<Listening, Error> {
+    pub fn listen(self) -> Result<BoundServer, Error> {
         self.open(1)
     }
-    fn open(self, workers: usize) -> Result<Listening, Error> {
+    fn open(self, workers: usize) -> Result<BoundServer, Error> {
         let (port, server) = self.parted();
         let (listeners, address, quic) = port.open(workers, server.config.backlog)?;
         server.ready(address, listeners, quic)

@@ -2,7 +2,7 @@
 //! task. A turn receives a batch, runs the connections that it touched, and sends once for each:
 //! never one send per datagram or per stream.
 
-use super::accept::Ground;
+use super::accept::WorkerContext;
 use super::handshake_failure::HandshakeFailure;
 use super::metrics::add;
 use super::open::OpenConnections;
@@ -12,7 +12,7 @@ use crate::driver::quic::batch::Batch;
 use crate::driver::quic::cid::Steering;
 use crate::driver::quic::config::{self, QuicSettings};
 use crate::driver::quic::secret::Secret;
-use crate::driver::quic::socket::{Arrival, Socket};
+use crate::driver::quic::socket::{QuicSocket, ReceivedDatagram};
 use crate::driver::quic::timers::Timers;
 use crate::driver::signals::{Notes, Signals};
 use crate::error::Error;
@@ -37,16 +37,16 @@ const PASSED_PACKETS_MAX: usize = 1024;
 const TRANSMITS_PER_TURN_MAX: usize = 8;
 
 /// The parts of one worker's QUIC endpoint.
-pub(super) struct Seat {
+pub(super) struct QuicSetup {
     socket: UdpSocket,
     worker: u16,
     endpoint: EndpointConfig,
     server: Arc<ServerConfig>,
     steering: Steering,
     /// The way to every worker, by number.
-    workers: Arc<[mpsc::Sender<Arrival>]>,
+    workers: Arc<[mpsc::Sender<ReceivedDatagram>]>,
     /// Packets passed on by other workers.
-    passed: mpsc::Receiver<Arrival>,
+    passed: mpsc::Receiver<ReceivedDatagram>,
 }
 
 /// HTTP/3 to be.
@@ -63,7 +63,7 @@ pub(super) struct Quic {
 impl Quic {
     /// The seats of all workers, which share their keys: each understands the others' tokens, ids
     /// and resets.
-    pub(super) fn seats(self, tls: &Tls, config: &Config) -> Result<Vec<Seat>, Error> {
+    pub(super) fn setups(self, tls: &Tls, config: &Config) -> Result<Vec<QuicSetup>, Error> {
         let secret = match (self.secret, tls.seed()) {
             (Some(given), _) => given,
             (None, Some(seed)) => Secret::new(seed.bytes())?,
@@ -79,9 +79,9 @@ impl Quic {
             .map(|_| mpsc::channel(PASSED_PACKETS_MAX))
             .unzip();
         let workers: Arc<[_]> = senders.into();
-        let seats = sockets.into_iter().zip(receivers).enumerate();
-        Ok(seats
-            .map(|(number, (socket, passed))| Seat {
+        let setups = sockets.into_iter().zip(receivers).enumerate();
+        Ok(setups
+            .map(|(number, (socket, passed))| QuicSetup {
                 socket,
                 worker: number as u16,
                 endpoint: endpoint.clone(),
@@ -96,14 +96,14 @@ impl Quic {
 
 /// The endpoint of one worker.
 pub(super) struct QuicListener<S: Serve> {
-    ground: Ground<S>,
+    shared: WorkerContext<S>,
     open: Rc<OpenConnections>,
-    socket: Socket,
+    socket: QuicSocket,
     endpoint: Endpoint,
     worker: u16,
     steering: Steering,
-    workers: Arc<[mpsc::Sender<Arrival>]>,
-    passed: mpsc::Receiver<Arrival>,
+    workers: Arc<[mpsc::Sender<ReceivedDatagram>]>,
+    passed: mpsc::Receiver<ReceivedDatagram>,
     /// By quinn-proto's handle.
     connections: Vec<Option<Box<QuicConnection<S>>>>,
     /// Connections whose handshake is not done.
@@ -117,7 +117,7 @@ pub(super) struct QuicListener<S: Serve> {
     /// Each connection's waker leaves its handle here.
     signals: Arc<Signals>,
     notes: Option<Box<Notes>>,
-    arrivals: Vec<Arrival>,
+    arrivals: Vec<ReceivedDatagram>,
     /// Datagrams that leave together.
     batch: Batch,
     /// Budget for answers to packets of unknown connections.
@@ -129,27 +129,27 @@ pub(super) struct QuicListener<S: Serve> {
 impl<S: Serve> QuicListener<S> {
     /// Within the worker's runtime. `signals`: drains it.
     pub(super) fn new(
-        seat: Seat,
-        ground: Ground<S>,
+        setup: QuicSetup,
+        shared: WorkerContext<S>,
         open: Rc<OpenConnections>,
         signals: Arc<Signals>,
     ) -> std::io::Result<Self> {
-        let socket = Socket::new(seat.socket)?;
-        let mut config = seat.endpoint;
-        let (steering, worker) = (seat.steering.clone(), seat.worker);
+        let socket = QuicSocket::new(setup.socket)?;
+        let mut config = setup.endpoint;
+        let (steering, worker) = (setup.steering.clone(), setup.worker);
         config.cid_generator(move || Box::new(steering.ids_of(worker)));
         config.min_reset_interval(QUIC_RESET_INTERVAL_MIN);
         let probe = !socket.may_fragment();
-        let endpoint = Endpoint::new(Arc::new(config), Some(seat.server), probe, None);
+        let endpoint = Endpoint::new(Arc::new(config), Some(setup.server), probe, None);
         Ok(Self {
-            ground,
+            shared,
             open,
             socket,
             endpoint,
-            worker: seat.worker,
-            steering: seat.steering,
-            workers: seat.workers,
-            passed: seat.passed,
+            worker: setup.worker,
+            steering: setup.steering,
+            workers: setup.workers,
+            passed: setup.passed,
             connections: Vec::new(),
             half_open: 0,
             dirty: Vec::new(),
@@ -208,14 +208,14 @@ impl<S: Serve> QuicListener<S> {
         self.arrivals = arrivals;
         received.is_ready()
     }
-    fn pass_on(&self, worker: u16, arrival: Arrival) {
-        add(&self.ground.counters.quic_packets_forwarded, 1);
+    fn pass_on(&self, worker: u16, arrival: ReceivedDatagram) {
+        add(&self.shared.counters.quic_packets_forwarded, 1);
         if let Some(way) = self.workers.get(usize::from(worker)) {
             // A worker that does not keep up loses packets, as a full socket does.
             let _ = way.try_send(arrival);
         }
     }
-    fn take(&mut self, now: Instant, arrival: Arrival) {
+    fn take(&mut self, now: Instant, arrival: ReceivedDatagram) {
         let mut answer = Vec::new();
         let event = self.endpoint.handle(
             now,
@@ -234,16 +234,16 @@ impl<S: Serve> QuicListener<S> {
                 }
             }
             Some(DatagramEvent::NewConnection(incoming)) => self.accept(now, incoming),
-            Some(DatagramEvent::Response(reply)) => self.answer_stranger(now, &reply, &answer),
+            Some(DatagramEvent::Response(reply)) => self.answer_unknown(now, &reply, &answer),
         }
     }
     /// Answers a packet of no known connection, limited by a rate, because its source address may
     /// be forged.
-    fn answer_stranger(&mut self, now: Instant, transmit: &Transmit, contents: &[u8]) {
+    fn answer_unknown(&mut self, now: Instant, transmit: &Transmit, contents: &[u8]) {
         if !self.answers.charge(1, now) {
-            return add(&self.ground.counters.quic_answers_withheld, 1);
+            return add(&self.shared.counters.quic_answers_withheld, 1);
         }
-        add(&self.ground.counters.quic_answers, 1);
+        add(&self.shared.counters.quic_answers, 1);
         self.answer(transmit, contents);
     }
     /// Best effort: who asked asks again.
@@ -252,7 +252,7 @@ impl<S: Serve> QuicListener<S> {
     }
     fn accept(&mut self, now: Instant, incoming: Incoming) {
         let mut answer = Vec::new();
-        let counters = Arc::clone(&self.ground.counters);
+        let counters = Arc::clone(&self.shared.counters);
         if self.draining || !self.open.has_room_for(incoming.remote_address().ip()) {
             let transmit = self.endpoint.refuse(incoming, &mut answer);
             return self.answer(&transmit, &answer);
@@ -271,7 +271,7 @@ impl<S: Serve> QuicListener<S> {
                 add(&counters.quic_connections, 1);
                 let key = handle.0 as u32;
                 let connection =
-                    QuicConnection::new(quic, handle, &self.ground, &self.open, &self.signals, now);
+                    QuicConnection::new(quic, handle, &self.shared, &self.open, &self.signals, now);
                 if self.connections.len() <= handle.0 {
                     self.connections.resize_with(handle.0 + 1, || None);
                 }
@@ -281,7 +281,7 @@ impl<S: Serve> QuicListener<S> {
             }
             Err(error) => {
                 let failure = HandshakeFailure::of_quic(Some(&error.cause));
-                self.ground.handshake_failed(None, true, &failure);
+                self.shared.handshake_failed(None, true, &failure);
                 if let Some(transmit) = error.response {
                     self.answer(&transmit, &answer);
                 }
@@ -348,7 +348,7 @@ impl<S: Serve> QuicListener<S> {
                 connection.is_sending = false;
                 connection.count();
                 (at, transmits) = (at + 1, 0);
-                self.settle(key);
+                self.update(key);
             } else if transmits == TRANSMITS_PER_TURN_MAX {
                 // The others first; this one stands at the end of the line now.
                 (at, transmits) = (at + 1, 0);
@@ -357,7 +357,7 @@ impl<S: Serve> QuicListener<S> {
         }
     }
     /// After a connection has sent: its identifiers, its deadline, or its end.
-    fn settle(&mut self, key: u32) {
+    fn update(&mut self, key: u32) {
         let Some(Some(connection)) = self.connections.get_mut(key as usize) else {
             return;
         };
@@ -367,7 +367,7 @@ impl<S: Serve> QuicListener<S> {
                 connection.session.quic.handle_event(event);
             }
         }
-        connection.say_closed();
+        connection.report_closed();
         if !connection.session.quic.is_drained() {
             let deadline = connection.next_deadline();
             return self.timers.set(key, deadline);
@@ -376,11 +376,11 @@ impl<S: Serve> QuicListener<S> {
         if !connection.was_connected() {
             self.half_open -= 1;
             let (addresses, failure) = connection.handshake_failure();
-            self.ground.handshake_failed(addresses, true, &failure);
+            self.shared.handshake_failed(addresses, true, &failure);
         }
         let stats = connection.session.quic.stats();
         add(
-            &self.ground.counters.quic_packets_lost,
+            &self.shared.counters.quic_packets_lost,
             stats.path.lost_packets,
         );
         self.connections[key as usize] = None;

@@ -1,13 +1,13 @@
 //! One QUIC connection of a server: its streams, its HTTP/3 machine and its handlers.
 
-use super::accept::{Ground, Shown};
+use super::accept::{InfoPolicy, WorkerContext};
 use super::handshake_failure::HandshakeFailure;
 use super::metrics::{Counters, add};
 use super::open::{Activity, OpenConnections, OpenEntry};
 use super::serve::{Exchanging, Serve};
 use super::serving::Serving;
 use crate::connection_info::{Addresses, ConnectionInfo, certificates_of};
-use crate::driver::link::RELEASE_AFTER;
+use crate::driver::connection_io::RELEASE_AFTER;
 use crate::driver::machine::Machine;
 use crate::driver::quic::session::Session;
 use crate::driver::signals::{Signals, SlotWaker};
@@ -51,7 +51,7 @@ pub(super) struct QuicConnection<S: Serve> {
     /// We have announced that we take datagrams.
     takes_datagrams: bool,
     /// Which facts of the handshake are still to be collected; `None`: done.
-    shown: Option<Shown>,
+    info_policy: Option<InfoPolicy>,
     /// Counts of its bytes, where connection info is collected.
     traffic: Option<Traffic>,
     /// When something last happened, and the machine may hold buffers since.
@@ -65,7 +65,7 @@ impl<S: Serve> QuicConnection<S> {
     pub(super) fn new(
         quic: Connection,
         handle: ConnectionHandle,
-        ground: &Ground<S>,
+        shared: &WorkerContext<S>,
         open: &Rc<OpenConnections>,
         endpoint: &Arc<Signals>,
         now: Instant,
@@ -74,18 +74,18 @@ impl<S: Serve> QuicConnection<S> {
         let activity = Activity::new();
         let peer = Some(quic.remote_address());
         let entry = OpenConnections::enter(open, &signals, &activity, peer);
-        let counters = Arc::clone(&ground.counters);
+        let counters = Arc::clone(&shared.counters);
         let serving = Serving::new(
-            ground.exchanges(&signals, true),
+            shared.exchanges(&signals, true),
             signals,
             Arc::clone(&counters),
             activity,
         );
-        let conn = h3::Conn::new(Side::Server, Arc::clone(&ground.config), now)
-            .borrowing_from(&ground.lender)
-            .sending_from(&ground.send_lender)
-            .heeding(&ground.scarcity);
-        let handshake = ground.config.timeouts.handshake;
+        let conn = h3::Conn::new(Side::Server, Arc::clone(&shared.config), now)
+            .borrowing_from(&shared.budget_share)
+            .sending_from(&shared.send_budget_share)
+            .heeding(&shared.scarcity);
+        let handshake = shared.config.timeouts.handshake;
         Self {
             session: Session::new(quic, 0),
             handle,
@@ -100,10 +100,10 @@ impl<S: Serve> QuicConnection<S> {
             handshake_until: handshake.map(|limit| now + limit),
             counted_connected: false,
             given_up: None,
-            bound: ground.shown.quic_addr,
-            takes_datagrams: ground.config.datagrams,
-            shown: Some(ground.shown.clone()),
-            traffic: ground.shown.info.then(Traffic::default),
+            bound: shared.info_policy.quic_addr,
+            takes_datagrams: shared.config.datagrams,
+            info_policy: Some(shared.info_policy.clone()),
+            traffic: shared.info_policy.info.then(Traffic::default),
             stirred_at: None,
             release_at: None,
         }
@@ -124,24 +124,24 @@ impl<S: Serve> QuicConnection<S> {
             let mut cx = Context::from_waker(&self.waker);
             self.is_paused = self.serving.is_paused(&mut self.machine, &mut cx, now);
             self.admit(now);
-            let told = match self.machine.h3() {
-                Some(h3) if !self.is_paused => self.session.tell(h3, now),
+            let reported = match self.machine.h3() {
+                Some(h3) if !self.is_paused => self.session.report(h3, now),
                 _ => false,
             };
             let is_early = self.session.is_early();
             if (self.session.is_connected() || is_early)
-                && let Some(shown) = self.shown.take()
+                && let Some(info_policy) = self.info_policy.take()
             {
-                let wanted = shown.quic_addr.filter(|_| !shown.is_nothing());
+                let wanted = info_policy.quic_addr.filter(|_| !info_policy.is_nothing());
                 let info = wanted.map(|local| {
-                    let judge = shown.judge.as_ref();
+                    let judge = info_policy.judge.as_ref();
                     ConnectionInfo::of_quic(&self.session.quic, local, None, judge)
                         .counted(self.traffic.clone())
                 });
                 let version = self.machine.version();
-                let targets = shown.targets.rule_of(true, info.as_ref());
+                let targets = info_policy.targets.rule_of(true, info.as_ref());
                 self.serving.set_targets(targets);
-                self.serving.exchanges.show(info, version, &shown);
+                self.serving.exchanges.show(info, version, &info_policy);
             }
             self.serving.set_early(is_early);
             let answered = self
@@ -157,7 +157,7 @@ impl<S: Serve> QuicConnection<S> {
                 Some(h3) => self.session.obey(h3, now),
                 None => false,
             };
-            if told || answered || ordered {
+            if reported || answered || ordered {
                 self.stirred_at = Some(now);
                 continue;
             }
@@ -185,13 +185,16 @@ impl<S: Serve> QuicConnection<S> {
     fn admit(&mut self, now: Instant) {
         let quic = &self.session.quic;
         let is_known = !quic.is_handshaking() || quic.has_0rtt();
-        let judge = self.shown.as_ref().and_then(|shown| shown.judge.as_ref());
+        let judge = self
+            .info_policy
+            .as_ref()
+            .and_then(|info_policy| info_policy.judge.as_ref());
         if is_known
             && let Some(judge) = judge
             && let Err(why) = judge.admit(&certificates_of(quic))
         {
             self.given_up = Some(HandshakeFailure::Certificate(why.to_string()));
-            self.shown = None;
+            self.info_policy = None;
             self.session
                 .close(now, H3Code::NO_ERROR, "the client is not admitted");
             self.machine.handle_close(now, TransportEnd::Failed);
@@ -273,7 +276,7 @@ impl<S: Serve> QuicConnection<S> {
     }
     /// A connection whose machine is done counts as closed, though its last words may have to be
     /// said again (RFC 9000 section 10.2).
-    pub(super) fn say_closed(&mut self) {
+    pub(super) fn report_closed(&mut self) {
         let over = self.session.quic.is_closed() || self.session.quic.is_drained();
         if over && self.machine.is_closed() && self.entry.take().is_some() {
             add(&self.counters.quic_moves, self.session.moves());

@@ -2,7 +2,7 @@
 //! the machine has room.
 
 use super::date::with_date;
-use super::last_answer::{LastAnswer, Wording};
+use super::last_answer::{HeadKey, LastAnswer};
 use crate::driver::machine::Machine;
 use bytes::{Buf, Bytes};
 use http::header::HeaderMap;
@@ -28,7 +28,7 @@ pub(super) struct Responses {
 
 /// Fields that the server adds where the handler did not set them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Extra {
+pub(super) struct AnswerOptions {
     /// The time (RFC 9110 section 6.6.1).
     pub(super) date: bool,
     /// Handlers may answer with interim responses first.
@@ -41,7 +41,7 @@ pub(super) struct Extra {
 
 /// The facts of the request that its response depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct RequestFacts {
     /// The stream to answer on.
     pub(super) stream: StreamId,
     /// HEAD: the answer has no body (RFC 9110 section 9.3.2).
@@ -52,7 +52,7 @@ pub(super) struct Asked {
 
 /// The body's length and end before any byte of it was taken.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Coming {
+pub(super) struct BodyPlan {
     /// There is none, or none is sent.
     pub(super) nothing: bool,
     /// The result of [`length_of`].
@@ -72,7 +72,7 @@ pub(super) enum Sending {
     Done,
 }
 
-impl Extra {
+impl AnswerOptions {
     /// Where else the origin is served, for who is not there already.
     pub(super) fn elsewhere(&self, version: Version) -> Option<&str> {
         let alt_svc = self.alt_svc.as_deref();
@@ -80,13 +80,13 @@ impl Extra {
     }
 }
 
-impl Coming {
+impl BodyPlan {
     /// Of `response`.
-    pub(super) fn of<B: http_body::Body>(response: &Response<B>, asked: Asked) -> Self {
+    pub(super) fn of<B: http_body::Body>(response: &Response<B>, facts: RequestFacts) -> Self {
         let (status, body) = (response.status(), response.body());
         Self {
-            nothing: is_bodiless(status, asked) || body.is_end_stream(),
-            length: length_of(status.as_u16(), asked, body.size_hint().exact()),
+            nothing: is_bodiless(status, facts) || body.is_end_stream(),
+            length: length_of(status.as_u16(), facts, body.size_hint().exact()),
         }
     }
 }
@@ -98,26 +98,26 @@ impl Responses {
         &mut self,
         machine: &mut Machine,
         now: Instant,
-        asked: Asked,
-        extra: &Extra,
+        facts: RequestFacts,
+        extra: &AnswerOptions,
         parts: &Parts,
-        coming: Coming,
+        body_plan: BodyPlan,
         whole: Option<Bytes>,
     ) -> Sending {
-        let stream = asked.stream;
-        let wording = Wording {
+        let stream = facts.stream;
+        let head_key = HeadKey {
             status: parts.status,
             headers: &parts.headers,
-            length: coming.length,
+            length: body_plan.length,
             version: machine.version(),
             extra,
         };
         let last = self.last.as_mut();
-        let composed = match last.is_some_and(|last| last.is_again(wording, now)) {
+        let composed = match last.is_some_and(|last| last.is_again(head_key, now)) {
             true => Ok(()),
-            false => self.word(wording, now),
+            false => self.word(head_key, now),
         };
-        let end = coming.nothing || whole.is_some();
+        let end = body_plan.nothing || whole.is_some();
         let sent = composed.and_then(|()| match (&self.last, whole) {
             (Some(last), Some(body)) => machine.answer(now, stream, last.head(), body),
             (Some(last), None) => machine.respond(now, stream, last.head(), end),
@@ -160,16 +160,16 @@ impl Responses {
         machine: &mut Machine,
         now: Instant,
         stream: StreamId,
-        extra: &Extra,
+        extra: &AnswerOptions,
         status: StatusCode,
     ) {
         self.fields.clear();
-        let adding = Adding {
+        let server_fields = ServerFields {
             date: extra.date,
             alt_svc: None,
             length: Some(0),
         };
-        self.dated_until = adding.add_to(&mut self.fields, Said::default(), now);
+        self.dated_until = server_fields.add_to(&mut self.fields, HandlerFields::default(), now);
         let composed = self.compose(status, machine.version());
         let sent = composed.and_then(|()| match &self.last {
             Some(last) => machine.respond(now, stream, last.head(), true),
@@ -183,30 +183,30 @@ impl Responses {
         // Else the exchange ended meanwhile.
     }
     /// Makes the fields those of the handler.
-    fn copy(&mut self, headers: &HeaderMap, status: StatusCode, version: Version) -> Said {
+    fn copy(&mut self, headers: &HeaderMap, status: StatusCode, version: Version) -> HandlerFields {
         self.fields.clear();
-        let mut said = Said::default();
+        let mut printed = HandlerFields::default();
         for (name, value) in headers {
             let name = FieldName::of(name.as_str().as_bytes());
-            if said.note(name, value.as_bytes(), status.as_u16(), version) {
+            if printed.note(name, value.as_bytes(), status.as_u16(), version) {
                 self.fields.push_with(name, value.is_sensitive(), |bytes| {
                     bytes.extend_from_slice(value.as_bytes());
                 });
             }
         }
-        said
+        printed
     }
     /// Makes the head that is worded so the last one.
-    fn word(&mut self, wording: Wording<'_>, now: Instant) -> Result<(), Misuse> {
-        let (version, extra) = (wording.version, wording.extra);
-        let said = self.copy(wording.headers, wording.status, version);
-        let adding = Adding {
+    fn word(&mut self, head_key: HeadKey<'_>, now: Instant) -> Result<(), Misuse> {
+        let (version, extra) = (head_key.version, head_key.extra);
+        let printed = self.copy(head_key.headers, head_key.status, version);
+        let server_fields = ServerFields {
             date: extra.date,
             alt_svc: extra.elsewhere(version),
-            length: wording.length,
+            length: head_key.length,
         };
-        self.dated_until = adding.add_to(&mut self.fields, said, now);
-        self.compose(wording.status, version)
+        self.dated_until = server_fields.add_to(&mut self.fields, printed, now);
+        self.compose(head_key.status, version)
     }
     /// Makes a head of the fields: the last one now.
     fn compose(&mut self, status: StatusCode, version: Version) -> Result<(), Misuse> {
@@ -222,13 +222,13 @@ impl Responses {
 
 /// Which of the server's own fields the handler has set.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Said {
+pub(super) struct HandlerFields {
     length: bool,
     date: bool,
     alt_svc: bool,
 }
 
-impl Said {
+impl HandlerFields {
     /// Notes a field of the handler's. False: it is left out, because it belongs to the connection and
     /// not to the message (framing is the machine's, and HTTP/2 and HTTP/3 have none of the others:
     /// RFC 9113 section 8.2.2), or because an answer of that status has none (RFC 9110 section 8.6).
@@ -260,7 +260,7 @@ impl Said {
 }
 
 /// The fields that a server adds to a response head where the handler has not set them.
-pub(super) struct Adding<'a> {
+pub(super) struct ServerFields<'a> {
     /// The time of now.
     pub(super) date: bool,
     /// Where else the origin is served.
@@ -269,15 +269,20 @@ pub(super) struct Adding<'a> {
     pub(super) length: Option<u64>,
 }
 
-impl Adding<'_> {
+impl ServerFields<'_> {
     /// Adds it to `fields`. Until when the date is that of now, if it was added.
-    pub(super) fn add_to(self, fields: &mut Fields, said: Said, now: Instant) -> Option<Instant> {
-        let adds_date = self.date && !said.date;
+    pub(super) fn add_to(
+        self,
+        fields: &mut Fields,
+        printed: HandlerFields,
+        now: Instant,
+    ) -> Option<Instant> {
+        let adds_date = self.date && !printed.date;
         let until = adds_date.then(|| with_date(now, |date| fields.push(Token::DATE, date)));
-        if let Some(alt_svc) = self.alt_svc.filter(|_| !said.alt_svc) {
+        if let Some(alt_svc) = self.alt_svc.filter(|_| !printed.alt_svc) {
             fields.push(Token::ALT_SVC, alt_svc.as_bytes());
         }
-        if let Some(length) = self.length.filter(|_| !said.length) {
+        if let Some(length) = self.length.filter(|_| !printed.length) {
             let name = FieldName::Token(Token::CONTENT_LENGTH);
             fields.push_with(name, false, |bytes| push_decimal(bytes, length));
         }
@@ -376,16 +381,16 @@ fn send_trailers(
 }
 
 /// RFC 9110 sections 9.3.2, 15.2, 15.3.5, 15.4.5.
-pub(super) fn is_bodiless(status: StatusCode, asked: Asked) -> bool {
-    asked.head || status == StatusCode::NO_CONTENT || status == StatusCode::NOT_MODIFIED
+pub(super) fn is_bodiless(status: StatusCode, facts: RequestFacts) -> bool {
+    facts.head || status == StatusCode::NO_CONTENT || status == StatusCode::NOT_MODIFIED
 }
 
 /// The content-length to say of a body of `length` bytes (RFC 9110 section 8.6): none with 1xx, 204
 /// or a 2xx to CONNECT; of a 304 we do not know it, nor of an answer to HEAD from a handler that gave
 /// no body.
-pub(super) fn length_of(status: u16, asked: Asked, length: Option<u64>) -> Option<u64> {
+pub(super) fn length_of(status: u16, facts: RequestFacts, length: Option<u64>) -> Option<u64> {
     let has_none = matches!(status, 100..=199 | 204 | 304)
-        || asked.connect && matches!(status, 200..=299)
-        || asked.head && length == Some(0);
+        || facts.connect && matches!(status, 200..=299)
+        || facts.head && length == Some(0);
     length.filter(|_| !has_none)
 }

@@ -1,7 +1,7 @@
 //! A running server: metrics, shutdown and join.
 
 use super::metrics::{self, Counters, Metrics};
-use super::worker::Command;
+use super::worker::WorkerCommand;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
@@ -25,7 +25,7 @@ pub struct Drained {
 
 #[derive(Debug)]
 pub(super) struct WorkerHandle {
-    pub(super) commands: Option<mpsc::UnboundedSender<Command>>,
+    pub(super) commands: Option<mpsc::UnboundedSender<WorkerCommand>>,
     pub(super) thread: Option<thread::JoinHandle<()>>,
     /// Closed when the thread ends.
     pub(super) ended: oneshot::Receiver<()>,
@@ -51,7 +51,10 @@ impl<A> Running<A> {
             if let Some(commands) = &worker.commands {
                 let (cut, answer) = oneshot::channel();
                 // A worker that is gone has nothing to cut.
-                if commands.send(Command::Drain { deadline, cut }).is_ok() {
+                if commands
+                    .send(WorkerCommand::Drain { deadline, cut })
+                    .is_ok()
+                {
                     answers.push(answer);
                 }
             }

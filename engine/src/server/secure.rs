@@ -2,7 +2,7 @@
 
 use super::connection::LINGER;
 use crate::connection_info::{Addresses, TlsInfo};
-use crate::driver::greeted::{Greeted, Refused};
+use crate::driver::client_hello::{PeekedHello, Refused};
 use crate::driver::transport::Transport;
 use crate::tls::{Chooser, ClientHello, Tls};
 use rustls::{AlertDescription, ServerConnection};
@@ -53,7 +53,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Secured<T> {
     }
     /// Whether it was agreed on what is no HTTP; or the client did not say what it speaks, and nothing is
     /// served to such.
-    pub(super) fn is_stranger(&self, of_server: &Tls) -> bool {
+    pub(super) fn is_unnegotiated(&self, of_server: &Tls) -> bool {
         match self.transport.alpn() {
             None => !self.tls(of_server).serves_unnamed(),
             Some(name) => name != b"h2" && !name.starts_with(b"http/"),
@@ -77,9 +77,9 @@ where
     if error.kind() != io::ErrorKind::InvalidData {
         return error.into();
     }
-    let said = poll_fn(|cx| transport.poll_shutdown(cx)).await;
-    let told = said.ok().map(|()| transport);
-    Refused { error, told }
+    let sent = poll_fn(|cx| transport.poll_shutdown(cx)).await;
+    let alerted = sent.ok().map(|()| transport);
+    Refused { error, alerted }
 }
 
 /// rustls does not verify a client certificate again on resumption, so we do, and send an alert if
@@ -94,18 +94,18 @@ where
         _ if transport.is_tls12() => AlertDescription::HandshakeFailure,
         _ => AlertDescription::CertificateRequired,
     };
-    let said = transport.refuse(alert).await;
+    let sent = transport.refuse(alert).await;
     Refused {
         error: io::Error::new(io::ErrorKind::InvalidData, why),
-        told: said.ok().map(|()| transport),
+        alerted: sent.ok().map(|()| transport),
     }
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Refused<T> {
     /// Waits for the client to end its side too, for a while.
     pub(super) async fn part(self) {
-        if let Some(mut told) = self.told {
-            let discarded = poll_fn(|cx| told.poll_discard(cx));
+        if let Some(mut alerted) = self.alerted {
+            let discarded = poll_fn(|cx| alerted.poll_discard(cx));
             // Who does not end is cut.
             let _ = tokio::time::timeout(LINGER, discarded).await;
         }
@@ -119,18 +119,18 @@ async fn chosen<T: AsyncRead + AsyncWrite + Unpin>(
     chooser: &Chooser,
     addresses: Option<Addresses>,
 ) -> Result<Secured<T>, Refused<T>> {
-    let mut greeted = Greeted::hear(socket).await?;
-    let hello = ClientHello::new(&greeted.hello(), addresses);
-    match greeted.wait_for(chooser.choose(hello)).await? {
+    let mut peeked = PeekedHello::read(socket).await?;
+    let hello = ClientHello::new(&peeked.hello(), addresses);
+    match peeked.wait_for(chooser.choose(hello)).await? {
         Ok(chosen) => {
-            let chosen = chosen.map(|chosen| chosen.heard_as(tls));
+            let chosen = chosen.map(|chosen| chosen.listened_as(tls));
             let config = chosen.as_ref().unwrap_or(tls).config_of(addresses);
-            let transport = greeted.go_on(config).await?;
+            let transport = peeked.go_on(config).await?;
             Ok(Secured { transport, chosen })
         }
         Err(refusal) => {
             let alert = refusal.alert();
-            Err(greeted.refuse(alert, io::Error::other(refusal)).await)
+            Err(peeked.refuse(alert, io::Error::other(refusal)).await)
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The interface between a connection and its source of responses: a tower service
-//! ([`exchange`](super::exchange)) or the callback API ([`attended`](super::attended)).
+//! ([`exchange`](super::exchange)) or the callback API ([`callback`](super::callback)).
 
-use super::accept::Shown;
-use super::attendant::Pause;
+use super::accept::InfoPolicy;
+use super::callbacks::Pause;
+use super::connection_context::ConnectionContext;
+use super::control::PeerEvent;
 use super::handshake_failure::HandshakeFailure;
 use super::open::OpenEntry;
-use super::respond::Extra;
-use super::said::Heard;
+use super::respond::AnswerOptions;
 use super::scratch::Scratch;
-use super::view::View;
 use crate::connection_info::{Addresses, ConnectionInfo};
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
@@ -29,7 +29,7 @@ pub(super) trait Serve: Clone + 'static {
         &self,
         signals: &Arc<Signals>,
         secure: bool,
-        extra: &Arc<Extra>,
+        extra: &Arc<AnswerOptions>,
     ) -> Self::Exchanges;
     /// `Some`: no connection is accepted until it completes.
     fn pause(&self) -> Option<Pause> {
@@ -41,13 +41,18 @@ pub(super) trait Serve: Clone + 'static {
     }
     /// A client under TLS said nothing of what it speaks, and HTTP/1.1 is not served: attendants may
     /// take its bytes, others close the connection.
-    fn meet_stranger(&self, left: Left, info: Option<ConnectionInfo>, signals: &Arc<Signals>) {
+    fn take_upgraded(
+        &self,
+        left: RawConnection,
+        info: Option<ConnectionInfo>,
+        signals: &Arc<Signals>,
+    ) {
         let _ = (left, info, signals);
     }
 }
 
 /// A connection that left HTTP.
-pub(super) struct Left {
+pub(super) struct RawConnection {
     /// Of the exchange that it left with.
     pub(super) stream: StreamId,
     pub(super) bytes: Upgraded,
@@ -69,12 +74,12 @@ pub(super) trait Exchanging: 'static {
     fn set_early(&mut self, early: bool);
     /// The connection was accepted, and its version is not known yet; [`show`](Self::show) follows, unless it ends
     /// before. Only attendants are told.
-    fn meet(&mut self, info: Option<&ConnectionInfo>, shown: &Shown) {
-        let _ = (info, shown);
+    fn meet(&mut self, info: Option<&ConnectionInfo>, info_policy: &InfoPolicy) {
+        let _ = (info, info_policy);
     }
     /// The connection's handshake is done; called once, before its first request. `info` is present
-    /// if any reader needs it ([`Shown::is_nothing`]).
-    fn show(&mut self, info: Option<ConnectionInfo>, version: Version, shown: &Shown);
+    /// if any reader needs it ([`InfoPolicy::is_nothing`]).
+    fn show(&mut self, info: Option<ConnectionInfo>, version: Version, info_policy: &InfoPolicy);
     /// A request came.
     fn start(
         &mut self,
@@ -86,9 +91,9 @@ pub(super) trait Exchanging: 'static {
         end: bool,
     );
     /// Fields that every response of this server carries.
-    fn extra(&self) -> &Extra;
+    fn extra(&self) -> &AnswerOptions;
     /// The connection's context for handlers and logs; the callback API has its own.
-    fn view(&self) -> Option<&View> {
+    fn connection_context(&self) -> Option<&ConnectionContext> {
         None
     }
     /// Answers a request with `status`; no handler sees it.
@@ -101,8 +106,8 @@ pub(super) trait Exchanging: 'static {
         head: RequestHead,
         status: StatusCode,
     ) {
-        if let Some(view) = self.view() {
-            view.tell_turned_away(&mut scratch.requests, &head, status, now);
+        if let Some(connection_context) = self.connection_context() {
+            connection_context.report_turned_away(&mut scratch.requests, &head, status, now);
         }
         machine.recycle_head(head);
         let responses = &mut scratch.responses;
@@ -154,8 +159,8 @@ pub(super) trait Exchanging: 'static {
     /// uses it: a handler is cancelled by dropping its response.
     fn half_close(&mut self) {}
     /// A control message of the peer. Only the callback API uses it.
-    fn hear(&mut self, heard: Heard) {
-        let _ = heard;
+    fn take_control(&mut self, received: PeerEvent) {
+        let _ = received;
     }
     /// The machine is done; every exchange has ended before.
     fn close(&mut self, closed: Closed, now: Instant);
@@ -164,7 +169,7 @@ pub(super) trait Exchanging: 'static {
         let _ = (stream, refused);
     }
     /// The connection left HTTP: what is left of it is for who answered that exchange.
-    fn leave(&mut self, left: Left);
+    fn leave(&mut self, left: RawConnection);
     /// Gives memory back while the connection idles.
     fn release(&mut self);
 }

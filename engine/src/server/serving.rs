@@ -1,10 +1,10 @@
 //! The transport-independent part of a server connection: notes of other tasks, events of the
 //! machine, and the handlers that answer them. TCP and QUIC connections have one each.
 
-use super::attendant::Pause;
+use super::callbacks::Pause;
+use super::control::PeerEvent;
 use super::metrics::{Counters, add};
 use super::open::Activity;
-use super::said::Heard;
 use super::scratch::{Scratch, with_scratch};
 use super::serve::{Exchanging, Serve};
 use crate::driver::machine::Machine;
@@ -214,8 +214,8 @@ impl<S: Serve> Serving<S> {
                 | Event::SettingsReceived
                 | Event::SettingsAcknowledged { .. }
                 | Event::GoingAway { .. }) => {
-                    if let Some(heard) = Heard::of(of_connection, machine) {
-                        exchanges.hear(heard);
+                    if let Some(received) = PeerEvent::of(of_connection, machine) {
+                        exchanges.take_control(received);
                     }
                 }
             }

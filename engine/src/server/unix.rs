@@ -2,7 +2,7 @@
 //! it is neither served nor advertised.
 
 use super::exchange::Tower;
-use super::{HttpService, Listening, Running, Server};
+use super::{BoundServer, HttpService, Running, Server};
 use crate::error::Error;
 use crate::net::listener::Listener;
 use crate::net::unix::UnixListener;
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 /// Where a server listens that has a Unix socket.
 #[derive(Debug)]
-pub struct UnixSocket(Place);
+pub struct UnixSocket(BindTarget);
 
 #[derive(Debug)]
-enum Place {
+enum BindTarget {
     Path {
         path: PathBuf,
         mode: Option<u32>,
@@ -31,18 +31,18 @@ impl Server<UnixSocket> {
     /// [`serve`](Self::serve).
     pub fn bind_unix(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref().to_owned();
-        Self::at(UnixSocket(Place::Path { path, mode: None }))
+        Self::at(UnixSocket(BindTarget::Path { path, mode: None }))
     }
     /// A server on a socket that listens already, such as one inherited from the parent process;
     /// its workers share it and its path stays. Otherwise as [`bind_unix`](Self::bind_unix).
     pub fn on_unix(listener: StdUnixListener) -> Self {
-        Self::at(UnixSocket(Place::Open(listener)))
+        Self::at(UnixSocket(BindTarget::Open(listener)))
     }
     /// The permissions of the socket's file, for example `0o660`; who may write to it may connect.
     /// Default: what the process's umask leaves. Nothing for a socket that listens already.
     #[must_use]
     pub fn mode(mut self, mode: u32) -> Self {
-        if let Place::Path { mode: asked, .. } = &mut self.place.0 {
+        if let BindTarget::Path { mode: asked, .. } = &mut self.target.0 {
             *asked = Some(mode);
         }
         self
@@ -55,18 +55,20 @@ impl Server<UnixSocket> {
         let workers = self.workers;
         self.open(workers)?.serve(Tower(service))
     }
-    /// Opens the socket without accepting connections, for [`Listening::attend`].
+    /// Opens the socket without accepting connections, for [`BoundServer::serve_callbacks`].
     ///
     /// # Errors
     /// When the path cannot be listened on or a setting is out of its range.
-    pub fn listen(self) -> Result<Listening<SocketAddr>, Error> {
+    pub fn listen(self) -> Result<BoundServer<SocketAddr>, Error> {
         self.open(1)
     }
-    fn open(self, workers: usize) -> Result<Listening<SocketAddr>, Error> {
-        let (UnixSocket(place), server) = self.parted();
-        let unix = match place {
-            Place::Path { path, mode } => UnixListener::bind(&path, mode, server.config.backlog)?,
-            Place::Open(listener) => UnixListener::of(listener),
+    fn open(self, workers: usize) -> Result<BoundServer<SocketAddr>, Error> {
+        let (UnixSocket(target), server) = self.parted();
+        let unix = match target {
+            BindTarget::Path { path, mode } => {
+                UnixListener::bind(&path, mode, server.config.backlog)?
+            }
+            BindTarget::Open(listener) => UnixListener::of(listener),
         };
         let address = unix
             .address()

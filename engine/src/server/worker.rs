@@ -1,11 +1,11 @@
 //! One worker: a thread with its own runtime, its own listener and its own connections. Workers
 //! share no state on the path of a request.
 
-use super::accept::{Ground, Known, Served, start};
-use super::attendant::Pause;
+use super::accept::{Served, TransportFacts, WorkerContext, start};
+use super::callbacks::Pause;
 use super::metrics::add;
 use super::open::{Activity, Allowed, OpenConnections};
-use super::quic::{QuicListener, Seat};
+use super::quic::{QuicListener, QuicSetup};
 use super::serve::Serve;
 use crate::byte_stream::ByteStream;
 use crate::connection_info::Addresses;
@@ -28,7 +28,7 @@ use tokio::time::Instant;
 use trunkline_core::limits::Config;
 
 /// A command to a worker.
-pub(super) enum Command {
+pub(super) enum WorkerCommand {
     /// A connection over a stream of the embedder's.
     Serve(Box<ByteStream>),
     /// Connections that are accepted from now on have this.
@@ -44,18 +44,18 @@ pub(super) enum Command {
 }
 
 /// A worker's listener and settings.
-pub(super) struct Post<S> {
+pub(super) struct WorkerConfig<S> {
     pub(super) listener: Listener,
     /// HTTP/3's.
-    pub(super) seat: Option<Seat>,
-    pub(super) ground: Ground<S>,
+    pub(super) setup: Option<QuicSetup>,
+    pub(super) shared: WorkerContext<S>,
     pub(super) allowed: Allowed,
 }
 
 /// Runs a worker until it is drained or `commands` is closed. `begun` gets the result of the start.
 pub(super) fn run<S: Serve>(
-    post: Post<S>,
-    commands: mpsc::UnboundedReceiver<Command>,
+    worker_config: WorkerConfig<S>,
+    commands: mpsc::UnboundedReceiver<WorkerCommand>,
     begun: &Sender<io::Result<()>>,
 ) {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -64,7 +64,7 @@ pub(super) fn run<S: Serve>(
     // A receiver that is gone has closed `commands`.
     let failed = match runtime {
         Ok(runtime) => runtime.block_on(async move {
-            let worker = Worker::new(post)?;
+            let worker = Worker::new(worker_config)?;
             let _ = begun.send(Ok(()));
             // The runtime goes next, and what is still open with it.
             worker.run(commands).await;
@@ -83,10 +83,10 @@ pub(super) fn run<S: Serve>(
 /// # Errors
 /// When the runtime cannot use a socket.
 pub(super) async fn serve_here<S: Serve>(
-    post: Post<S>,
-    commands: mpsc::UnboundedReceiver<Command>,
+    worker_config: WorkerConfig<S>,
+    commands: mpsc::UnboundedReceiver<WorkerCommand>,
 ) -> io::Result<()> {
-    let worker = Worker::new(post)?;
+    let worker = Worker::new(worker_config)?;
     let open = Rc::clone(&worker.open);
     worker.run(commands).await;
     open.stop(Stop::Abort);
@@ -103,14 +103,14 @@ struct QuicTask {
 impl QuicTask {
     /// Starts the endpoint; a stop note makes it accept no new connection.
     fn new<S: Serve>(
-        seat: Seat,
-        ground: &Ground<S>,
+        setup: QuicSetup,
+        shared: &WorkerContext<S>,
         open: &Rc<OpenConnections>,
     ) -> io::Result<Self> {
         let signals = Arc::new(Signals::default());
-        let (ground, open) = (ground.clone(), Rc::clone(open));
+        let (shared, open) = (shared.clone(), Rc::clone(open));
         let notes = Arc::clone(&signals);
-        let listener = QuicListener::new(seat, ground, open, notes)?;
+        let listener = QuicListener::new(setup, shared, open, notes)?;
         let task = tokio::task::spawn_local(listener);
         Ok(Self { signals, task })
     }
@@ -134,7 +134,7 @@ impl Drop for QuicTask {
 struct Worker<S> {
     acceptor: Acceptor,
     quic: Option<QuicTask>,
-    ground: Ground<S>,
+    shared: WorkerContext<S>,
     open: Rc<OpenConnections>,
     /// They wait for a place: one that was accepted at most, and those that were given.
     waiting: VecDeque<Accepted>,
@@ -142,23 +142,23 @@ struct Worker<S> {
 
 impl<S: Serve> Worker<S> {
     /// Within the runtime that is to serve.
-    fn new(post: Post<S>) -> io::Result<Self> {
-        let ground = post.ground;
-        let acceptor = Acceptor::new(post.listener)?;
-        let open = OpenConnections::new(post.allowed, &ground.scarcity, &ground.counters);
-        let quic = match post.seat {
-            Some(seat) => Some(QuicTask::new(seat, &ground, &open)?),
+    fn new(worker_config: WorkerConfig<S>) -> io::Result<Self> {
+        let shared = worker_config.shared;
+        let acceptor = Acceptor::new(worker_config.listener)?;
+        let open = OpenConnections::new(worker_config.allowed, &shared.scarcity, &shared.counters);
+        let quic = match worker_config.setup {
+            Some(setup) => Some(QuicTask::new(setup, &shared, &open)?),
             None => None,
         };
         Ok(Self {
             acceptor,
             quic,
-            ground,
+            shared,
             open,
             waiting: VecDeque::new(),
         })
     }
-    async fn run(mut self, mut commands: mpsc::UnboundedReceiver<Command>) {
+    async fn run(mut self, mut commands: mpsc::UnboundedReceiver<WorkerCommand>) {
         let command = loop {
             while !self.open.is_full()
                 && let Some(waiting) = self.waiting.pop_front()
@@ -166,17 +166,17 @@ impl<S: Serve> Worker<S> {
                 self.serve(waiting);
             }
             let full = !self.waiting.is_empty();
-            let pause = self.ground.service.pause();
+            let pause = self.shared.service.pause();
             let paused = pause.is_some();
             tokio::select! {
                 // Who connects after an order finds it carried out.
                 biased;
                 command = commands.recv() => match command {
-                    Some(Command::Configure { http1, others }) => {
-                        self.ground.http1_config = http1;
-                        self.ground.config = others;
+                    Some(WorkerCommand::Configure { http1, others }) => {
+                        self.shared.http1_config = http1;
+                        self.shared.config = others;
                     }
-                    Some(Command::Serve(stream)) => self.take(Accepted::Given(*stream)),
+                    Some(WorkerCommand::Serve(stream)) => self.take(Accepted::Given(*stream)),
                     last => break last,
                 },
                 () = until_over(pause), if paused => {}
@@ -193,11 +193,11 @@ impl<S: Serve> Worker<S> {
         if let Some(quic) = &self.quic {
             quic.signals.stop(Stop::Drain);
         }
-        if let Some(Command::Drain { deadline, cut }) = command {
-            let (until, mut told) = (after(deadline), vec![cut]);
+        if let Some(WorkerCommand::Drain { deadline, cut }) = command {
+            let (until, mut reported) = (after(deadline), vec![cut]);
             self.open.stop(Stop::Drain);
-            let count = self.open.drain(until, &mut told, &mut commands).await;
-            for cut in told {
+            let count = self.open.drain(until, &mut reported, &mut commands).await;
+            for cut in reported {
                 // The receiver may be gone.
                 let _ = cut.send(count);
             }
@@ -208,7 +208,7 @@ impl<S: Serve> Worker<S> {
     }
     /// `None`: the service asked for a pause while we waited to accept.
     fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Accepted>>> {
-        if self.ground.service.pause().is_some() {
+        if self.shared.service.pause().is_some() {
             return Poll::Ready(None);
         }
         self.acceptor.poll_accept(cx).map(Some)
@@ -233,7 +233,7 @@ impl<S: Serve> Worker<S> {
                 // Batches are ours to make: Nagle would only hold their last segment back. A socket
                 // that refuses is closing already.
                 let _ = socket.set_nodelay(true);
-                let addresses = match self.ground.shown.is_placeless() {
+                let addresses = match self.shared.info_policy.is_placeless() {
                     true => None,
                     // A socket without an address is closed already.
                     false => socket.local_addr().ok().map(|local| (peer, local)),
@@ -244,7 +244,7 @@ impl<S: Serve> Worker<S> {
             Accepted::Unix(socket) => self.serve_socket(socket, None, None),
             Accepted::Given(stream) => {
                 let peer = stream.addresses().map(|(peer, _)| peer);
-                let known = Known::of(&stream);
+                let known = TransportFacts::of(&stream);
                 self.serve_known(stream, peer, known);
             }
         }
@@ -253,19 +253,19 @@ impl<S: Serve> Worker<S> {
     where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        self.serve_known(socket, peer, Known::between(addresses));
+        self.serve_known(socket, peer, TransportFacts::between(addresses));
     }
-    fn serve_known<T>(&self, socket: T, peer: Option<SocketAddr>, known: Known)
+    fn serve_known<T>(&self, socket: T, peer: Option<SocketAddr>, known: TransportFacts)
     where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        add(&self.ground.counters.connections_accepted, 1);
+        add(&self.shared.counters.connections_accepted, 1);
         let signals = Arc::new(Signals::default());
         let activity = Activity::new();
         let entry = OpenConnections::enter(&self.open, &signals, &activity, peer);
-        let ground = self.ground.clone();
-        let start = start(socket, known, ground, Arc::clone(&signals), activity);
-        tokio::task::spawn_local(Served::new(start, signals, &self.ground.counters, entry));
+        let shared = self.shared.clone();
+        let start = start(socket, known, shared, Arc::clone(&signals), activity);
+        tokio::task::spawn_local(Served::new(start, signals, &self.shared.counters, entry));
     }
 }
 

@@ -1,7 +1,7 @@
-use super::super::accept::{Cleartext, Shown};
-use super::super::attendant::{Attendant, Ended, Line, Place};
-use super::super::attended_serve::Attended;
-use super::super::respond::Extra;
+use super::super::accept::{Cleartext, InfoPolicy};
+use super::super::callback_serve::CallbackServer;
+use super::super::callbacks::{Callbacks, ConnectionHandle, Ended, StreamHandle};
+use super::super::respond::AnswerOptions;
 use super::super::targets::Targets;
 use super::*;
 use crate::config::ServerConfig;
@@ -11,21 +11,21 @@ use std::fs::File;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::channel;
-use trunkline_core::credit::Lender;
+use trunkline_core::credit::BudgetShare;
 use trunkline_core::http::{Fields, RequestHead, Version};
 use trunkline_core::limits::Config;
-use trunkline_core::pace::Scarcity;
+use trunkline_core::min_rate::Scarcity;
 
 /// A service that gets no request.
 #[derive(Clone)]
 struct Idle;
 
-impl Attendant for Idle {
+impl Callbacks for Idle {
     type Connection = ();
     type Exchange = ();
 
-    fn connected(&self, _: Line, _: Version, _: Option<&ConnectionInfo>) {}
-    fn requested(&self, (): &(), _: Place, _: &RequestHead, _: bool) {}
+    fn connected(&self, _: ConnectionHandle, _: Version, _: Option<&ConnectionInfo>) {}
+    fn requested(&self, (): &(), _: StreamHandle, _: &RequestHead, _: bool) {}
     fn body(&self, (): &(), _: Bytes, _: bool) {}
     fn trailers(&self, (): &(), _: &Fields) {}
     fn room(&self, (): &(), _: usize) {}
@@ -34,18 +34,18 @@ impl Attendant for Idle {
 }
 
 /// A post with a listener of which the system cannot say when it is ready.
-fn post() -> Post<Attended<Idle>> {
-    let extra = Arc::new(Extra::default());
+fn worker_config() -> WorkerConfig<CallbackServer<Idle>> {
+    let extra = Arc::new(AnswerOptions::default());
     let no_socket = OwnedFd::from(File::open("/dev/null").expect("every system has it"));
     let listener = TcpListener::from(no_socket);
     listener
         .set_nonblocking(true)
         .expect("it is a file like others");
-    Post {
+    WorkerConfig {
         listener: Listener::Tcp(listener),
-        seat: None,
-        ground: Ground {
-            service: Attended::new(Idle, &extra),
+        setup: None,
+        shared: WorkerContext {
+            service: CallbackServer::new(Idle, &extra),
             tls: None,
             http1_config: Arc::new(Config::default()),
             cleartext: Cleartext {
@@ -54,18 +54,18 @@ fn post() -> Post<Attended<Idle>> {
             },
             config: Arc::new(Config::default()),
             counters: Arc::default(),
-            lender: Arc::new(Lender::new(1 << 20)),
-            send_lender: Arc::new(Lender::new(1 << 20)),
+            budget_share: Arc::new(BudgetShare::new(1 << 20)),
+            send_budget_share: Arc::new(BudgetShare::new(1 << 20)),
             scarcity: Scarcity::default(),
             extra,
-            shown: Shown {
+            info_policy: InfoPolicy {
                 info: false,
                 accepts: false,
                 targets: Targets::new(&ServerConfig::default(), None),
                 log: None,
                 handshake_log: None,
                 quic_addr: None,
-                tls_tells_places: false,
+                tls_reports_addresses: false,
                 judge: None,
             },
         },
@@ -77,15 +77,16 @@ fn post() -> Post<Attended<Idle>> {
 }
 
 #[test]
-fn a_socket_that_cannot_be_used_is_told_and_does_not_end_a_worker_without_a_word() {
+fn a_socket_that_cannot_be_used_is_reported_and_does_not_end_a_worker_without_a_word() {
     let ((begun, begins), (_commands, commands)) = (channel(), mpsc::unbounded_channel());
-    run(post(), commands, &begun);
+    run(worker_config(), commands, &begun);
     assert!(begins.recv().expect("it is told").is_err());
     let (_commands, commands) = mpsc::unbounded_channel();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("a runtime can be made");
-    let serving = tokio::task::LocalSet::new().block_on(&runtime, serve_here(post(), commands));
+    let serving =
+        tokio::task::LocalSet::new().block_on(&runtime, serve_here(worker_config(), commands));
     assert!(serving.is_err());
 }

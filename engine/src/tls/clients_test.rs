@@ -13,7 +13,7 @@ fn certificate() -> String {
 
 #[test]
 fn issuers_and_lists_that_are_none_are_refused_by_name() {
-    for (text, says) in [
+    for (text, reports) in [
         ("", "the text of the issuers has no CERTIFICATE section"),
         (
             "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n",
@@ -21,7 +21,7 @@ fn issuers_and_lists_that_are_none_are_refused_by_name() {
         ),
     ] {
         let refused = ClientCertificates::issued_by(text.as_bytes()).unwrap_err();
-        assert!(refused.to_string().contains(says), "{refused}");
+        assert!(refused.to_string().contains(reports), "{refused}");
     }
     let clients = ClientCertificates::issued_by(certificate().as_bytes()).unwrap();
     let refused = clients.not_revoked_by(b"").unwrap_err().to_string();

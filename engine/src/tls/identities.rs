@@ -15,11 +15,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub(super) struct Identities {
     provider: Arc<CryptoProvider>,
     /// Locked for a look-up per handshake only.
-    shown: RwLock<Shown>,
+    current: RwLock<CurrentIdentities>,
 }
 
 #[derive(Debug)]
-struct Shown {
+struct CurrentIdentities {
     otherwise: Option<Arc<CertifiedKey>>,
     /// By name in lower case; a wildcard as `*.rest`.
     of_names: HashMap<String, Arc<CertifiedKey>>,
@@ -31,14 +31,14 @@ struct Shown {
 impl Identities {
     /// Without any certificate yet.
     pub(super) fn new(provider: Arc<CryptoProvider>) -> Self {
-        let shown = Shown {
+        let current = CurrentIdentities {
             otherwise: None,
             of_names: HashMap::new(),
             seeds: BTreeMap::new(),
         };
         Self {
             provider,
-            shown: RwLock::new(shown),
+            current: RwLock::new(current),
         }
     }
     /// The provider that parses keys and signs with them.
@@ -53,9 +53,9 @@ impl Identities {
     ) -> Result<(), Error> {
         let seed = Seed::of(&key)?;
         let identity = certified(&self.provider, chain, key)?;
-        self.change(|shown| {
-            shown.otherwise = Some(identity);
-            shown.seeds.insert(None, seed);
+        self.change(|current| {
+            current.otherwise = Some(identity);
+            current.seeds.insert(None, seed);
         });
         Ok(())
     }
@@ -74,17 +74,17 @@ impl Identities {
             check_host(name, &host, &identity)?;
         }
         let name = name.to_ascii_lowercase();
-        self.change(|shown| {
-            shown.seeds.insert(Some(name.clone()), seed);
-            shown.of_names.insert(name, identity);
+        self.change(|current| {
+            current.seeds.insert(Some(name.clone()), seed);
+            current.of_names.insert(name, identity);
         });
         Ok(())
     }
     /// The seed of the default certificate's private key, or else of the first name in order: equal
     /// after a restart with the same certificates.
     pub(super) fn seed(&self) -> Option<Seed> {
-        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
-        shown.seeds.values().next().cloned()
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        current.seeds.values().next().cloned()
     }
     /// Whether the default one names no host.
     pub(super) fn is_nameless(&self) -> bool {
@@ -92,18 +92,18 @@ impl Identities {
         let leaf = identity.as_ref().and_then(|identity| identity.cert.first());
         leaf.is_some_and(|leaf| !names_hosts(leaf))
     }
-    fn change(&self, change: impl FnOnce(&mut Shown)) {
+    fn change(&self, change: impl FnOnce(&mut CurrentIdentities)) {
         // No code panics while it holds the lock.
-        change(&mut self.shown.write().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.current.write().unwrap_or_else(PoisonError::into_inner));
     }
     fn find(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
-        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
-        let of_name = name.and_then(|name| shown.of_name(name));
-        of_name.or(shown.otherwise.as_ref()).cloned()
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        let of_name = name.and_then(|name| current.of_name(name));
+        of_name.or(current.otherwise.as_ref()).cloned()
     }
 }
 
-impl Shown {
+impl CurrentIdentities {
     fn of_name(&self, name: &str) -> Option<&Arc<CertifiedKey>> {
         if self.of_names.is_empty() {
             return None;

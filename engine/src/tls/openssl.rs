@@ -1,7 +1,7 @@
 //! Verifies server certificates by OpenSSL's rules, with its error codes.
 //!
 //! A chain has to be accepted twice: by OpenSSL's checks as `chain.rs` has them, and by webpki. Only the shapes
-//! that webpki does not judge, named in `Chain::is_beyond_webpki`, go by the first alone.
+//! that webpki does not judge, named in `CheckedChain::is_beyond_webpki`, go by the first alone.
 
 mod certificate;
 mod chain;
@@ -12,7 +12,7 @@ pub(super) mod signature;
 pub use refusal::CertificateRefusal;
 
 use certificate::Certificate;
-use refusal::{Fault, of_webpki};
+use refusal::{ChainFault, of_webpki};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
@@ -60,10 +60,10 @@ impl OpensslRules {
         now: UnixTime,
     ) -> Result<(), CertificateRefusal> {
         let all = std::iter::once(leaf).chain(intermediates);
-        let shown: Option<Vec<_>> = all.map(|one| Certificate::read(one)).collect();
-        let Some(shown) = shown else {
+        let presented: Option<Vec<_>> = all.map(|one| Certificate::read(one)).collect();
+        let Some(presented) = presented else {
             return Err(CertificateRefusal::new(
-                Fault::Untrusted,
+                ChainFault::Untrusted,
                 "it cannot be read",
             ));
         };
@@ -73,10 +73,10 @@ impl OpensslRules {
             .filter_map(|one| Certificate::read(one))
             .collect();
         let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
-        let chain = match chain::judge(&shown, &given, seconds, self.algorithms()) {
+        let chain = match chain::judge(&presented, &given, seconds, self.algorithms()) {
             Ok(chain) => chain,
             Err(fault) => {
-                let (subject, issuer) = (shown[0].subject(), shown[0].issuer());
+                let (subject, issuer) = (presented[0].subject(), presented[0].issuer());
                 let detail = format!("{subject}, issued by {issuer}");
                 return Err(CertificateRefusal::new(fault, &detail));
             }
@@ -96,18 +96,18 @@ impl OpensslRules {
             && !chain.is_beyond_webpki()
         {
             let fault = match of_webpki(&error) {
-                Fault::Untrusted if chain.is_limited() => Fault::Constraints,
+                ChainFault::Untrusted if chain.is_limited() => ChainFault::Constraints,
                 fault => fault,
             };
-            return Err(CertificateRefusal::new(fault, &shown[0].subject()));
+            return Err(CertificateRefusal::new(fault, &presented[0].subject()));
         }
         let is_named = parsed.is_ok_and(|leaf| verify_server_name(&leaf, host).is_ok());
         if is_named {
             return Ok(());
         }
         // An authority that is limited to names has not limited what is in CN.
-        names::check(&shown[0].names(), host, !chain.is_limited())
-            .map_err(|why| CertificateRefusal::new(Fault::Name, &why))
+        names::check(&presented[0].names(), host, !chain.is_limited())
+            .map_err(|why| CertificateRefusal::new(ChainFault::Name, &why))
     }
 }
 
@@ -184,7 +184,7 @@ fn by_roots(error: &Error, leaf: &CertificateDer<'_>, host: &ServerName<'_>) -> 
     let fault = of_webpki(error);
     let certificate = Certificate::read(leaf);
     let detail = certificate.map(|one| match fault {
-        Fault::Name => names::check(&one.names(), host, false)
+        ChainFault::Name => names::check(&one.names(), host, false)
             .err()
             .unwrap_or_default(),
         _ => format!("{}, issued by {}", one.subject(), one.issuer()),

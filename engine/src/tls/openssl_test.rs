@@ -17,18 +17,18 @@ fn root() -> CertifiedIssuer<'static, KeyPair> {
 
 fn judged(
     given: &[&CertificateDer<'static>],
-    shown: &[&CertificateDer<'static>],
+    presented: &[&CertificateDer<'static>],
     host: &str,
 ) -> Result<(), &'static str> {
     let given = given.iter().map(|one| (*one).clone()).collect();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let rules = OpensslRules::new(None, given, provider);
-    let rest: Vec<_> = shown[1..].iter().map(|one| (*one).clone()).collect();
+    let rest: Vec<_> = presented[1..].iter().map(|one| (*one).clone()).collect();
     let host = ServerName::try_from(host.to_owned()).unwrap();
     // rcgen's certificates are valid from 1975 to 4096.
     let now = UnixTime::since_unix_epoch(Duration::from_secs(1 << 31));
     rules
-        .judge(shown[0], &rest, &host, now)
+        .judge(presented[0], &rest, &host, now)
         .map_err(|refusal| refusal.code())
 }
 
@@ -77,9 +77,9 @@ fn a_root_of_the_same_name_and_another_key_has_not_signed_it() {
     let leaf = leaf
         .signed_by(&KeyPair::generate().unwrap(), &root())
         .unwrap();
-    let stranger = root();
+    let unnegotiated = root();
     assert_eq!(
-        judged(&[stranger.der()], &[leaf.der()], "localhost"),
+        judged(&[unnegotiated.der()], &[leaf.der()], "localhost"),
         Err("CERT_SIGNATURE_FAILURE")
     );
 }
@@ -119,8 +119,8 @@ fn no_changed_byte_of_a_chain_is_accepted_and_none_is_a_panic() {
 #[test]
 fn a_refusal_is_found_in_the_text_of_an_error_of_quic() {
     for (fault, detail) in [
-        (Fault::SelfSignedLeaf, "CN=a (b), {c}: \"d\""),
-        (Fault::Name, "x))"),
+        (ChainFault::SelfSignedLeaf, "CN=a (b), {c}: \"d\""),
+        (ChainFault::Name, "x))"),
     ] {
         let refusal = CertificateRefusal::new(fault, detail);
         let text = refusal.clone().into_tls().to_string();

@@ -259,7 +259,7 @@ impl Tls {
         self.chooser.as_ref()
     }
     /// Logs its secrets to the listener of `other`, unless it has one of its own.
-    pub(crate) fn heard_as(mut self, other: &Self) -> Self {
+    pub(crate) fn listened_as(mut self, other: &Self) -> Self {
         self.keys = self.keys.or_else(|| other.keys.clone());
         self
     }
@@ -291,7 +291,7 @@ impl Tls {
         Ok(self)
     }
     /// Whether a callback reads where handshakes come from.
-    pub(crate) fn tells_places(&self) -> bool {
+    pub(crate) fn reports_addresses(&self) -> bool {
         self.keys.is_some() || self.chooser.is_some()
     }
     /// The configuration for a connection between these addresses, the peer's and ours.

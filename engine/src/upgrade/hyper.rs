@@ -56,7 +56,7 @@ where
         self.service.poll_ready(cx)
     }
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
-        let Some(way) = Way::of(&mut request) else {
+        let Some(way) = Target::of(&mut request) else {
             let answer = self.service.call(request);
             return Box::pin(async { Ok(answer.await?.map(Either::Own)) });
         };
@@ -69,7 +69,7 @@ where
                 return Ok(service.call(request).await?.map(Either::Own));
             };
             request.extensions_mut().insert(upgrade);
-            if !matches!(way, Way::Connection(_)) {
+            if !matches!(way, Target::Connection(_)) {
                 let name = hyper::ext::Protocol::from_static(WEBSOCKET);
                 request.extensions_mut().insert(name);
             }
@@ -83,14 +83,14 @@ where
 const WEBSOCKET: &str = "websocket";
 
 /// The kind of stream that an upgrade leads to.
-enum Way {
+enum Target {
     /// The connection itself.
     Connection(OnUpgrade),
     /// One stream: what the peer sends is the request's body.
     Stream(Body),
 }
 
-impl Way {
+impl Target {
     /// `None`: the request asks for nothing else than an answer.
     fn of(request: &mut Request<Body>) -> Option<Self> {
         if request.version() <= Version::HTTP_11 {
@@ -179,10 +179,13 @@ async fn hypers_upgrade(
 
 /// The other side of hyper's connection: takes the request, switches.
 async fn agree(far: &mut DuplexStream) -> io::Result<()> {
-    let mut heard = Vec::new();
-    while !heard.ends_with(b"\r\n\r\n") {
-        let left = ASK_BYTES_MAX - heard.len().min(ASK_BYTES_MAX);
-        let read = (&mut *far).take(left as u64).read_buf(&mut heard).await?;
+    let mut received = Vec::new();
+    while !received.ends_with(b"\r\n\r\n") {
+        let left = ASK_BYTES_MAX - received.len().min(ASK_BYTES_MAX);
+        let read = (&mut *far)
+            .take(left as u64)
+            .read_buf(&mut received)
+            .await?;
         if read == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }

@@ -52,13 +52,13 @@ impl Stage {
         })
     }
     pub(super) fn over(server: Server) -> Self {
-        let (tell, seen) = channel();
+        let (report, seen) = channel();
         let handler = move |request: Request<Body>| {
-            let tell: Sender<_> = tell.clone();
+            let report: Sender<_> = report.clone();
             let (done, is_done) = tokio::sync::oneshot::channel();
             tokio::task::spawn_local(async move {
                 let seen = read(request.into_body()).await;
-                let _ = tell.send(seen);
+                let _ = report.send(seen);
                 let _ = done.send(());
             });
             async move {

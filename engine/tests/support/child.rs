@@ -18,7 +18,7 @@ use trunkline::{Body, Server, Tls};
 
 /// The test that serves in the child process.
 const TEST: &str = "a_server_in_a_process_of_its_own";
-const PLACE: &str = "TRUNKLINE_TEST_CHILD";
+const CHILD_ADDRESS: &str = "TRUNKLINE_TEST_CHILD";
 
 /// A certificate that outlives processes.
 #[derive(Clone)]
@@ -57,7 +57,7 @@ impl Identity {
 pub(crate) struct Child {
     process: std::process::Child,
     /// Its output, line by line.
-    said: mpsc::Receiver<String>,
+    sent: mpsc::Receiver<String>,
     port: u16,
     identity: Identity,
 }
@@ -73,7 +73,7 @@ impl Child {
     async fn begin(identity: &Identity, key: Key, port: u16, name: &str, http3: bool) -> Self {
         let mut process = Command::new(env::current_exe().unwrap())
             .args(["--exact", TEST, "--nocapture"])
-            .env(PLACE, format!("{port} {name} {key:?} {http3}"))
+            .env(CHILD_ADDRESS, format!("{port} {name} {key:?} {http3}"))
             .env("TRUNKLINE_TEST_CERTIFICATE", &identity.certificate)
             .env("TRUNKLINE_TEST_KEY", &identity.key)
             .stdin(Stdio::piped())
@@ -81,20 +81,20 @@ impl Child {
             .spawn()
             .unwrap();
         let out = BufReader::new(process.stdout.take().unwrap());
-        let (say, said) = mpsc::channel();
+        let (send, sent) = mpsc::channel();
         std::thread::spawn(move || {
             for line in out.lines().map_while(Result::ok) {
                 let Some((_, word)) = line.split_once("child: ") else {
                     continue;
                 };
-                if say.send(word.to_owned()).is_err() {
+                if send.send(word.to_owned()).is_err() {
                     return;
                 }
             }
         });
         let mut child = Self {
             process,
-            said,
+            sent,
             port: 0,
             identity: identity.clone(),
         };
@@ -113,7 +113,7 @@ impl Child {
     }
     async fn next(&mut self) -> String {
         loop {
-            match self.said.try_recv() {
+            match self.sent.try_recv() {
                 Ok(word) => return word,
                 Err(mpsc::TryRecvError::Empty) => {
                     tokio::time::sleep(Duration::from_millis(1)).await;
@@ -144,8 +144,8 @@ impl Drop for Child {
 }
 
 /// Serves until standard input ends, if this process was started for it.
-pub(crate) fn serve_if_told() {
-    let Ok(place) = env::var(PLACE) else {
+pub(crate) fn serve_if_asked() {
+    let Ok(place) = env::var(CHILD_ADDRESS) else {
         return;
     };
     let words: Vec<&str> = place.split(' ').collect();
@@ -165,7 +165,7 @@ pub(crate) fn serve_if_told() {
                 _ => false,
             };
             if is_stuck {
-                say("stuck");
+                send("stuck");
                 pending::<()>().await;
             }
             match request.uri().path() {
@@ -187,12 +187,12 @@ pub(crate) fn serve_if_told() {
         server = server.quic_secret(secret);
     }
     let running = server.serve(service(answer)).unwrap();
-    say(&running.local_addr().port().to_string());
+    send(&running.local_addr().port().to_string());
     let mut rest = String::new();
     let _ = std::io::stdin().read_line(&mut rest);
 }
 
-fn say(word: &str) {
+fn send(word: &str) {
     let mut out = std::io::stdout().lock();
     // Who hears nothing any more has ended.
     let _ = writeln!(out, "child: {word}");

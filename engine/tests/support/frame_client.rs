@@ -60,7 +60,7 @@ pub(crate) struct FramePeer {
 impl FramePeer {
     pub(crate) fn connect(address: SocketAddr) -> Self {
         let mut peer = Self::connect_silently(address);
-        peer.says_bytes(&preface());
+        peer.sends_bytes(&preface());
         peer
     }
     pub(crate) fn connect_silently(address: SocketAddr) -> Self {
@@ -72,14 +72,14 @@ impl FramePeer {
             .unwrap();
         Self { socket }
     }
-    pub(crate) fn says(&mut self, frame: &Frame) {
-        self.says_bytes(&frame.bytes());
+    pub(crate) fn sends(&mut self, frame: &Frame) {
+        self.sends_bytes(&frame.bytes());
     }
-    pub(crate) fn says_bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn sends_bytes(&mut self, bytes: &[u8]) {
         self.socket.write_all(bytes).unwrap();
     }
     /// The next frame of this kind; SETTINGS are answered, others passed over.
-    pub(crate) fn hears(&mut self, kind: u8) -> Frame {
+    pub(crate) fn receives(&mut self, kind: u8) -> Frame {
         loop {
             let mut head = [0; 9];
             self.socket.read_exact(&mut head).unwrap();
@@ -94,7 +94,7 @@ impl FramePeer {
                 payload,
             };
             if frame.kind == kind::SETTINGS && frame.flags & 0x1 == 0 {
-                self.says(&Frame::new(kind::SETTINGS, 0x1, 0, &[]));
+                self.sends(&Frame::new(kind::SETTINGS, 0x1, 0, &[]));
             }
             if frame.kind == kind {
                 return frame;
@@ -102,7 +102,7 @@ impl FramePeer {
         }
     }
     /// The server ends the connection, whatever it still says.
-    pub(crate) fn hears_the_end(&mut self) {
+    pub(crate) fn receives_the_end(&mut self) {
         let mut rest = Vec::new();
         if let Err(error) = self.socket.read_to_end(&mut rest) {
             assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);

@@ -29,7 +29,7 @@ pub(crate) fn scripted<T: Send + 'static>(
 
 /// The client's frames, as far as a test needs them.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum Received {
     /// HEADERS on this stream.
     Request(u32),
     /// DATA.
@@ -82,116 +82,116 @@ impl FramePeer {
             payload.extend_from_slice(&value.to_be_bytes());
         }
         self.unacknowledged += 1;
-        self.says(4, 0, 0, &payload);
+        self.sends(4, 0, 0, &payload);
     }
     pub(crate) fn refuses(&mut self, stream: u32) {
-        self.says(3, 0, stream, &7u32.to_be_bytes());
+        self.sends(3, 0, stream, &7u32.to_be_bytes());
     }
     pub(crate) fn resets(&mut self, stream: u32, code: u32) {
-        self.says(3, 0, stream, &code.to_be_bytes());
+        self.sends(3, 0, stream, &code.to_be_bytes());
     }
     /// 100, as a literal (RFC 7541 section 6.2.2): ":status" is index 8.
     pub(crate) fn invites(&mut self, stream: u32) {
-        self.says(1, 0x4, stream, b"\x08\x03100");
+        self.sends(1, 0x4, stream, b"\x08\x03100");
     }
     /// 413 without a body, likewise.
     pub(crate) fn declines(&mut self, stream: u32) {
-        self.says(1, 0x5, stream, b"\x08\x03413");
+        self.sends(1, 0x5, stream, b"\x08\x03413");
     }
     /// 417 without a body, likewise.
     pub(crate) fn expects_nothing(&mut self, stream: u32) {
-        self.says(1, 0x5, stream, b"\x08\x03417");
+        self.sends(1, 0x5, stream, b"\x08\x03417");
     }
     /// 421 without a body, as a literal (RFC 7541 section 6.2.2): ":status" is index 8.
     pub(crate) fn misdirects(&mut self, stream: u32) {
-        self.says(1, 0x5, stream, b"\x08\x03421");
+        self.sends(1, 0x5, stream, b"\x08\x03421");
     }
     /// Answers the PING heard last.
     pub(crate) fn pongs(&mut self) {
         let opaque = self.ping;
-        self.says(6, 1, 0, &opaque);
+        self.sends(6, 1, 0, &opaque);
     }
     pub(crate) fn goes_away(&mut self, last: u32) {
         let mut payload = last.to_be_bytes().to_vec();
         payload.extend_from_slice(&0u32.to_be_bytes());
-        self.says(7, 0, 0, &payload);
+        self.sends(7, 0, 0, &payload);
     }
     /// 200 without a body: index 8 of the static table (RFC 7541 appendix A).
     pub(crate) fn answers(&mut self, stream: u32) {
-        self.says(1, 0x5, stream, &[0x88]);
+        self.sends(1, 0x5, stream, &[0x88]);
     }
     /// 200 with the start of a body.
     pub(crate) fn answers_in_part(&mut self, stream: u32) {
-        self.says(1, 0x4, stream, &[0x88]);
-        self.says(0, 0, stream, b"a part");
+        self.sends(1, 0x4, stream, &[0x88]);
+        self.sends(0, 0, stream, b"a part");
     }
-    pub(crate) fn hears_request(&mut self) -> u32 {
-        match self.hears_more() {
-            Heard::Request(stream) => stream,
+    pub(crate) fn receives_request(&mut self) -> u32 {
+        match self.receives_more() {
+            Received::Request(stream) => stream,
             other => panic!("{other:?} instead of a request"),
         }
     }
     /// The next thing that is neither an acknowledgement nor a body's.
-    pub(crate) fn hears_more(&mut self) -> Heard {
+    pub(crate) fn receives_more(&mut self) -> Received {
         loop {
-            let heard = self.hears();
-            if !matches!(heard, Heard::Ack | Heard::Data(_)) {
-                return heard;
+            let received = self.receives();
+            if !matches!(received, Received::Ack | Received::Data(_)) {
+                return received;
             }
         }
     }
     /// The next thing that is not an acknowledgement.
-    pub(crate) fn hears_next(&mut self) -> Heard {
+    pub(crate) fn receives_next(&mut self) -> Received {
         loop {
-            let heard = self.hears();
-            if heard != Heard::Ack {
-                return heard;
+            let received = self.receives();
+            if received != Received::Ack {
+                return received;
             }
         }
     }
-    pub(crate) fn hears_data(&mut self) -> Vec<u8> {
-        match self.hears_next() {
-            Heard::Data(data) => data,
+    pub(crate) fn receives_data(&mut self) -> Vec<u8> {
+        match self.receives_next() {
+            Received::Data(data) => data,
             other => panic!("{other:?} instead of a body"),
         }
     }
     /// Ends the body of a response.
     pub(crate) fn ends(&mut self, stream: u32) {
-        self.says(0, 0x1, stream, b"");
+        self.sends(0, 0x1, stream, b"");
     }
-    pub(crate) fn hears_every_ack(&mut self) {
+    pub(crate) fn receives_every_ack(&mut self) {
         while self.unacknowledged > 0 {
-            assert_eq!(self.hears(), Heard::Ack);
+            assert_eq!(self.receives(), Received::Ack);
         }
     }
     /// The next frame that a test may ask for.
-    pub(crate) fn hears(&mut self) -> Heard {
+    pub(crate) fn receives(&mut self) -> Received {
         loop {
             let mut header = [0; 9];
             if let Err(error) = self.socket.read_exact(&mut header) {
                 let ends = [ErrorKind::UnexpectedEof, ErrorKind::ConnectionReset];
                 assert!(ends.contains(&error.kind()), "{error}");
-                return Heard::End;
+                return Received::End;
             }
             let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
             let stream = u32::from_be_bytes([header[5], header[6], header[7], header[8]]);
             let mut payload = vec![0; length];
             self.socket.read_exact(&mut payload).unwrap();
             match (header[3], header[4]) {
-                (1, _) => return Heard::Request(stream),
-                (0, _) => return Heard::Data(payload),
+                (1, _) => return Received::Request(stream),
+                (0, _) => return Received::Data(payload),
                 (3, _) => {
                     let code = payload.try_into().map(u32::from_be_bytes).unwrap();
-                    return Heard::Reset(stream, code);
+                    return Received::Reset(stream, code);
                 }
                 (4, 1) => {
                     self.unacknowledged -= 1;
-                    return Heard::Ack;
+                    return Received::Ack;
                 }
-                (4, _) => self.says(4, 1, 0, &[]),
+                (4, _) => self.sends(4, 1, 0, &[]),
                 (6, 0) => {
                     self.ping = payload.try_into().unwrap();
-                    return Heard::Ping;
+                    return Received::Ping;
                 }
                 _ => {}
             }
@@ -207,7 +207,7 @@ impl FramePeer {
     }
     fn keeps_from(&mut self, kinds: &[u8]) -> bool {
         // A PING is answered in order: what the client had to say before is here before it.
-        self.says(6, 0, 0, &[7; 8]);
+        self.sends(6, 0, 0, &[7; 8]);
         let mut header = [0; 9];
         loop {
             self.socket.read_exact(&mut header).unwrap();
@@ -221,7 +221,7 @@ impl FramePeer {
             }
         }
     }
-    fn says(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+    fn sends(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
         let mut frame = (payload.len() as u32).to_be_bytes()[1..].to_vec();
         frame.extend_from_slice(&[kind, flags]);
         frame.extend_from_slice(&stream.to_be_bytes());

@@ -59,7 +59,7 @@ impl Peer {
             .unwrap();
         Self { socket }
     }
-    pub(crate) fn says(&mut self, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn sends(&mut self, bytes: impl AsRef<[u8]>) {
         self.socket.write_all(bytes.as_ref()).unwrap();
     }
     /// A second handle to the peer.
@@ -69,7 +69,7 @@ impl Peer {
         }
     }
     /// Says all of it, unless the server ends the connection meanwhile.
-    pub(crate) fn says_what_it_can(&mut self, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn sends_what_it_can(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.socket.write_all(bytes.as_ref());
     }
     /// Ends its side; what comes is still heard.
@@ -77,28 +77,28 @@ impl Peer {
         self.socket.shutdown(std::net::Shutdown::Write).unwrap();
     }
     /// Everything up to and with `end`.
-    pub(crate) fn hears_until(&mut self, end: &str) -> String {
-        let mut heard = Vec::new();
+    pub(crate) fn receives_until(&mut self, end: &str) -> String {
+        let mut received = Vec::new();
         let mut byte = [0];
-        while !heard.ends_with(end.as_bytes()) {
+        while !received.ends_with(end.as_bytes()) {
             let read = self.socket.read(&mut byte);
             assert!(
                 matches!(read, Ok(1)),
                 "{read:?} after {:?}",
-                String::from_utf8_lossy(&heard)
+                String::from_utf8_lossy(&received)
             );
-            heard.push(byte[0]);
+            received.push(byte[0]);
         }
-        String::from_utf8_lossy(&heard).into_owned()
+        String::from_utf8_lossy(&received).into_owned()
     }
     /// Everything until the server ends the connection.
-    pub(crate) fn hears_to_the_end(&mut self) -> String {
-        let mut heard = Vec::new();
+    pub(crate) fn receives_to_the_end(&mut self) -> String {
+        let mut received = Vec::new();
         // A reset is an end too.
-        if let Err(error) = self.socket.read_to_end(&mut heard) {
+        if let Err(error) = self.socket.read_to_end(&mut received) {
             assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
         }
-        String::from_utf8_lossy(&heard).into_owned()
+        String::from_utf8_lossy(&received).into_owned()
     }
 }
 

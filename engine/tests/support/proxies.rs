@@ -28,7 +28,7 @@ fn free_port() -> u16 {
 pub(crate) struct Proxy {
     child: Child,
     pub(crate) address: SocketAddr,
-    said: Arc<Mutex<String>>,
+    sent: Arc<Mutex<String>>,
     folder: PathBuf,
 }
 
@@ -91,13 +91,13 @@ impl Proxy {
             let _ = std::fs::remove_dir_all(&folder);
             return None;
         };
-        let said = Arc::new(Mutex::new(String::new()));
-        listen_to(child.stdout.take().unwrap(), &said);
-        listen_to(child.stderr.take().unwrap(), &said);
+        let sent = Arc::new(Mutex::new(String::new()));
+        listen_to(child.stdout.take().unwrap(), &sent);
+        listen_to(child.stderr.take().unwrap(), &sent);
         let proxy = Self {
             child,
             address: ([127, 0, 0, 1], port).into(),
-            said,
+            sent,
             folder,
         };
         proxy.until("it listens", || TcpStream::connect(proxy.address).is_ok());
@@ -106,15 +106,15 @@ impl Proxy {
 
     /// Lines of its log with `text`.
     pub(crate) fn count(&self, text: &str) -> usize {
-        let said = self.said.lock().unwrap();
-        said.lines().filter(|line| line.contains(text)).count()
+        let sent = self.sent.lock().unwrap();
+        sent.lines().filter(|line| line.contains(text)).count()
     }
     /// Waits until its log has `count` lines with `text`, and not more.
-    pub(crate) fn says(&self, text: &str, count: usize) {
+    pub(crate) fn sends(&self, text: &str, count: usize) {
         self.until(&format!("{count} times {text:?}"), || {
             self.count(text) >= count
         });
-        assert_eq!(self.count(text), count, "{}", self.said.lock().unwrap());
+        assert_eq!(self.count(text), count, "{}", self.sent.lock().unwrap());
     }
     fn until(&self, what: &str, is: impl Fn() -> bool) {
         // Only a proxy that never gets there takes this long.
@@ -126,7 +126,7 @@ impl Proxy {
         }
         panic!(
             "the proxy never says {what}:\n{}",
-            self.said.lock().unwrap()
+            self.sent.lock().unwrap()
         );
     }
 }
@@ -139,13 +139,13 @@ impl Drop for Proxy {
     }
 }
 
-fn listen_to(output: impl Read + Send + 'static, said: &Arc<Mutex<String>>) {
-    let said = Arc::clone(said);
+fn listen_to(output: impl Read + Send + 'static, sent: &Arc<Mutex<String>>) {
+    let sent = Arc::clone(sent);
     std::thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
-            let mut said = said.lock().unwrap();
-            said.push_str(&line);
-            said.push('\n');
+            let mut sent = sent.lock().unwrap();
+            sent.push_str(&line);
+            sent.push('\n');
         }
     });
 }
@@ -154,22 +154,22 @@ fn listen_to(output: impl Read + Send + 'static, said: &Arc<Mutex<String>>) {
 /// heard, answers, and keeps or closes the connection.
 pub(crate) struct Scripted {
     pub(crate) address: SocketAddr,
-    heard: Arc<Mutex<Vec<String>>>,
+    received: Arc<Mutex<Vec<String>>>,
 }
 
 /// A scripted proxy's action after it has read the request.
 #[derive(Clone, Debug)]
 pub(crate) enum Then {
-    Says(Vec<u8>),
-    SaysAndCloses(Vec<u8>),
+    Sends(Vec<u8>),
+    SendsAndCloses(Vec<u8>),
 }
 
 impl Scripted {
     pub(crate) fn start(end: &'static [u8], then: Then) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let ears = Arc::clone(&heard);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let callbacks = Arc::clone(&received);
         std::thread::spawn(move || {
             let mut kept = Vec::new();
             for socket in listener.incoming() {
@@ -180,26 +180,26 @@ impl Scripted {
                     question.push(byte[0]);
                 }
                 let question = String::from_utf8_lossy(&question).into_owned();
-                ears.lock().unwrap().push(question);
+                callbacks.lock().unwrap().push(question);
                 match &then {
-                    Then::Says(bytes) => {
+                    Then::Sends(bytes) => {
                         let _ = socket.write_all(bytes);
                         kept.push(socket);
                     }
-                    Then::SaysAndCloses(bytes) => {
+                    Then::SendsAndCloses(bytes) => {
                         let _ = socket.write_all(bytes);
                     }
                 }
             }
         });
-        Self { address, heard }
+        Self { address, received }
     }
     /// An HTTP proxy.
     pub(crate) fn http(then: Then) -> Self {
         Self::start(b"\r\n\r\n", then)
     }
     /// Every question so far.
-    pub(crate) fn heard(&self) -> Vec<String> {
-        self.heard.lock().unwrap().clone()
+    pub(crate) fn received(&self) -> Vec<String> {
+        self.received.lock().unwrap().clone()
     }
 }

@@ -199,10 +199,14 @@ fn trailers_go_both_ways_with_hypers_client() {
                 .insert("te", HeaderValue::from_static("trailers"));
             let response = connection.send(request).await.unwrap();
             let collected = response.into_body().collect().await.unwrap();
-            let heard = collected
+            let received = collected
                 .trailers()
                 .map(|trailers| trailers["x-heard"].clone());
-            assert_eq!(heard, Some(HeaderValue::from_static("theirs")), "{way:?}");
+            assert_eq!(
+                received,
+                Some(HeaderValue::from_static("theirs")),
+                "{way:?}"
+            );
             assert_eq!(collected.to_bytes(), "body", "{way:?}");
         }
     });

@@ -20,7 +20,7 @@ fn chromium_loads_a_page_of_two_hundred_parts_over_http3_alone() {
         .hash_provider
         .hash(&stage.certificate.public_key);
     let trusted = BASE64_STANDARD.encode(hash.as_ref());
-    let profile = stage.place.path().join("chromium");
+    let profile = stage.workplace.path().join("chromium");
     let mut command = Command::new("chromium");
     // As root it has no sandbox; the page is our own.
     command.args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]);
@@ -29,11 +29,11 @@ fn chromium_loads_a_page_of_two_hundred_parts_over_http3_alone() {
     command.arg(format!("--origin-to-force-quic-on={origin}"));
     command.arg(format!("--ignore-certificate-errors-spki-list={trusted}"));
     command.arg(format!("https://{origin}/page"));
-    let log = stage.place.path().join("chromium.log");
+    let log = stage.workplace.path().join("chromium.log");
     let mut process = Process::start(&mut command, &[], log).unwrap();
-    let said = process.hear("</html>").unwrap();
+    let printed = process.receive("</html>").unwrap();
     let loaded = format!("loaded {{\"h3\":{PARTS}}}");
-    assert!(said.contains(&loaded), "{said}");
+    assert!(printed.contains(&loaded), "{printed}");
     let metrics = stage.secure.metrics();
     assert_eq!(metrics.requests_h3, PARTS + 1, "the page and its parts");
     assert_eq!((metrics.requests_h1, metrics.requests_h2), (0, 0));

@@ -37,7 +37,7 @@ fn curl(stage: &Stage, way: Way, flags: &[&str], path: &str) -> Output {
 }
 
 /// As `curl`, asserting success.
-fn said(stage: &Stage, way: Way, flags: &[&str], path: &str) -> String {
+fn printed(stage: &Stage, way: Way, flags: &[&str], path: &str) -> String {
     let output = curl(stage, way, flags, path);
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(
@@ -48,8 +48,8 @@ fn said(stage: &Stage, way: Way, flags: &[&str], path: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn upload(place: &Workplace) -> String {
-    let path = place.write("upload", ten_mebibytes()).unwrap();
+fn upload(workplace: &Workplace) -> String {
+    let path = workplace.write("upload", ten_mebibytes()).unwrap();
     format!("@{}", path.display())
 }
 
@@ -57,7 +57,7 @@ fn upload(place: &Workplace) -> String {
 fn curl_gets_each_version_it_asks_for() {
     let Some(stage) = with_curl() else { return };
     for way in Way::ALL {
-        let said = said(
+        let printed = printed(
             &stage,
             way,
             &["--write-out", " %{http_version}"],
@@ -68,7 +68,7 @@ fn curl_gets_each_version_it_asks_for() {
         } else {
             "HTTP/1.1 1.1"
         };
-        assert_eq!(said, expected, "{way:?}");
+        assert_eq!(printed, expected, "{way:?}");
     }
 }
 
@@ -76,7 +76,7 @@ fn curl_gets_each_version_it_asks_for() {
 fn curl_gets_a_head_without_a_body() {
     let Some(stage) = with_curl() else { return };
     for way in Way::ALL {
-        let head = said(&stage, way, &["--head"], "/bytes/1024").to_lowercase();
+        let head = printed(&stage, way, &["--head"], "/bytes/1024").to_lowercase();
         assert!(head.contains("content-length: 1024"), "{way:?}: {head}");
         assert!(head.ends_with("\r\n\r\n"), "{way:?}: a body follows {head}");
     }
@@ -85,8 +85,8 @@ fn curl_gets_a_head_without_a_body() {
 #[test]
 fn curl_sends_ten_mebibytes_and_gets_them_back() {
     let Some(stage) = with_curl() else { return };
-    let upload = upload(&stage.place);
-    let echo = stage.place.path().join("echo");
+    let upload = upload(&stage.workplace);
+    let echo = stage.workplace.path().join("echo");
     for way in Way::ALL {
         let flags = [
             "--data-binary",
@@ -94,7 +94,7 @@ fn curl_sends_ten_mebibytes_and_gets_them_back() {
             "--output",
             echo.to_str().unwrap(),
         ];
-        said(&stage, way, &flags, "/echo");
+        printed(&stage, way, &flags, "/echo");
         let same = fs::read(&echo).unwrap() == ten_mebibytes();
         assert!(same, "{way:?}: the bytes came back changed");
     }
@@ -113,17 +113,17 @@ fn curl_waits_for_100_continue_and_gets_it() {
             "--expect100-timeout",
             "60",
         ];
-        let said = said(
+        let printed = printed(
             &stage,
             way,
             &[&flags[..], &["--include"]].concat(),
             "/count",
         );
         assert!(
-            said.starts_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200"),
-            "{way:?}: {said}"
+            printed.starts_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200"),
+            "{way:?}: {printed}"
         );
-        assert!(said.ends_with("\r\n\r\n5"), "{way:?}: {said}");
+        assert!(printed.ends_with("\r\n\r\n5"), "{way:?}: {printed}");
     }
 }
 
@@ -132,9 +132,9 @@ fn curl_sees_our_trailers() {
     let Some(stage) = with_curl() else { return };
     for way in Way::ALL {
         let flags = ["--data", "body", "-H", "te: trailers", "--dump-header", "-"];
-        let said = said(&stage, way, &flags, "/trailers");
-        assert!(said.contains("body"), "{way:?}: {said}");
-        assert!(said.contains("x-heard: none"), "{way:?}: {said}");
+        let printed = printed(&stage, way, &flags, "/trailers");
+        assert!(printed.contains("body"), "{way:?}: {printed}");
+        assert!(printed.contains("x-heard: none"), "{way:?}: {printed}");
     }
 }
 

@@ -31,22 +31,25 @@ fn nghttp_gets_and_heads() {
             "x".repeat(1024),
             "{way:?}"
         );
-        let said = nghttp(
+        let printed = nghttp(
             &stage,
             way,
             &["--verbose", "-H", ":method: HEAD"],
             "/bytes/1024",
         );
-        assert!(said.contains("content-length: 1024"), "{way:?}: {said}");
-        assert!(!said.contains("xxxx"), "{way:?}: HEAD has no body");
+        assert!(
+            printed.contains("content-length: 1024"),
+            "{way:?}: {printed}"
+        );
+        assert!(!printed.contains("xxxx"), "{way:?}: HEAD has no body");
     }
 }
 
 #[test]
 fn nghttp_sends_ten_mebibytes_and_gets_them_back() {
     let Some(stage) = with("nghttp") else { return };
-    let upload = stage.place.write("upload", ten_mebibytes()).unwrap();
-    let echo = stage.place.path().join("echo");
+    let upload = stage.workplace.write("upload", ten_mebibytes()).unwrap();
+    let echo = stage.workplace.path().join("echo");
     for way in Way::H2 {
         let mut command = Command::new("nghttp");
         command.args(["--timeout", "60", "--data"]).arg(&upload);
@@ -62,12 +65,12 @@ fn nghttp_sends_ten_mebibytes_and_gets_them_back() {
 #[test]
 fn trailers_go_both_ways_with_nghttp() {
     let Some(stage) = with("nghttp") else { return };
-    let body = stage.place.write("body", "body").unwrap();
+    let body = stage.workplace.write("body", "body").unwrap();
     for way in Way::H2 {
         let data = body.to_str().unwrap();
         let flags = ["--verbose", "--data", data, "--trailer", "x-sent: theirs"];
-        let said = nghttp(&stage, way, &flags, "/trailers");
-        assert!(said.contains("x-heard: theirs"), "{way:?}: {said}");
+        let printed = nghttp(&stage, way, &flags, "/trailers");
+        assert!(printed.contains("x-heard: theirs"), "{way:?}: {printed}");
     }
 }
 
@@ -79,11 +82,14 @@ fn nghttp_sees_a_reset_with_its_code() {
         command
             .args(["--verbose", "--timeout", "60"])
             .arg(way.url(stage.endpoints, "/reset"));
-        let said = String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned();
-        assert!(said.contains("recv RST_STREAM frame"), "{way:?}: {said}");
+        let printed = String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned();
         assert!(
-            said.contains("error_code=INTERNAL_ERROR"),
-            "{way:?}: {said}"
+            printed.contains("recv RST_STREAM frame"),
+            "{way:?}: {printed}"
+        );
+        assert!(
+            printed.contains("error_code=INTERNAL_ERROR"),
+            "{way:?}: {printed}"
         );
     }
 }
@@ -101,11 +107,14 @@ fn every_request_of_h2load_is_answered() {
             .args(shape)
             .args(["-n", "2000"])
             .arg(way.url(stage.endpoints, "/bytes/1024"));
-        let said = output_of(&mut command).unwrap();
-        assert!(said.contains("status codes: 2000 2xx"), "{way:?}: {said}");
+        let printed = output_of(&mut command).unwrap();
         assert!(
-            said.contains("2000 succeeded, 0 failed, 0 errored"),
-            "{way:?}: {said}"
+            printed.contains("status codes: 2000 2xx"),
+            "{way:?}: {printed}"
+        );
+        assert!(
+            printed.contains("2000 succeeded, 0 failed, 0 errored"),
+            "{way:?}: {printed}"
         );
     }
 }
@@ -113,13 +122,19 @@ fn every_request_of_h2load_is_answered() {
 #[test]
 fn uploads_of_h2load_are_all_counted() {
     let Some(stage) = with("h2load") else { return };
-    let upload = stage.place.write("upload", vec![b'u'; 300_000]).unwrap();
+    let upload = stage
+        .workplace
+        .write("upload", vec![b'u'; 300_000])
+        .unwrap();
     for way in Way::H2 {
         let mut command = Command::new("h2load");
         command
             .args(["-c", "2", "-m", "10", "-n", "100", "-d"])
             .arg(&upload);
-        let said = output_of(command.arg(way.url(stage.endpoints, "/count"))).unwrap();
-        assert!(said.contains("status codes: 100 2xx"), "{way:?}: {said}");
+        let printed = output_of(command.arg(way.url(stage.endpoints, "/count"))).unwrap();
+        assert!(
+            printed.contains("status codes: 100 2xx"),
+            "{way:?}: {printed}"
+        );
     }
 }

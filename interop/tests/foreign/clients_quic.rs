@@ -20,7 +20,7 @@ fn client(stack: QuicStack, stage: &Stage) -> Command {
 }
 
 /// The client's output for a case that succeeds.
-fn said(stack: QuicStack, stage: &Stage, arguments: &[&str]) -> String {
+fn printed(stack: QuicStack, stage: &Stage, arguments: &[&str]) -> String {
     let output = client(stack, stage).args(arguments).output().unwrap();
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(
@@ -35,11 +35,11 @@ fn said(stack: QuicStack, stage: &Stage, arguments: &[&str]) -> String {
 fn a_quic_client_gets_and_heads_over_http3() {
     for stack in stacks() {
         let stage = stage();
-        let got = said(stack, &stage, &["get"]);
+        let got = printed(stack, &stage, &["get"]);
         assert!(got.ends_with("200 HTTP/3.0\n"), "{stack:?}: {got}");
         // aioquic takes an answer to HEAD with a content-length for a broken message.
         if stack == QuicStack::QuicGo {
-            assert_eq!(said(stack, &stage, &["head"]), "200 1024 0\n");
+            assert_eq!(printed(stack, &stage, &["head"]), "200 1024 0\n");
         }
         let metrics = stage.secure.metrics();
         assert_eq!(metrics.requests_h3, metrics.quic_connections, "{stack:?}");
@@ -51,7 +51,7 @@ fn a_quic_client_gets_and_heads_over_http3() {
 fn a_quic_client_sends_ten_mebibytes_and_gets_them_back() {
     for stack in stacks() {
         assert_eq!(
-            said(stack, &stage(), &["echo"]),
+            printed(stack, &stage(), &["echo"]),
             "same: true\n",
             "{stack:?}"
         );
@@ -61,50 +61,54 @@ fn a_quic_client_sends_ten_mebibytes_and_gets_them_back() {
 #[test]
 fn trailers_go_both_ways_with_a_quic_client() {
     for stack in stacks() {
-        let said = said(stack, &stage(), &["trailers"]);
-        assert_eq!(said, "body theirs\n", "{stack:?}");
+        let printed = printed(stack, &stage(), &["trailers"]);
+        assert_eq!(printed, "body theirs\n", "{stack:?}");
     }
 }
 
 #[test]
 fn a_quic_client_waits_for_100_continue_and_gets_it() {
     for stack in stacks() {
-        let said = said(stack, &stage(), &["continue"]);
-        assert_eq!(said, "interim 100\n200 5\n", "{stack:?}");
+        let printed = printed(stack, &stage(), &["continue"]);
+        assert_eq!(printed, "interim 100\n200 5\n", "{stack:?}");
     }
 }
 
 #[test]
-fn a_quic_client_hears_of_a_link_before_the_answer() {
+fn a_quic_client_learns_of_a_link_before_the_answer() {
     for stack in stacks() {
         let stage = stage_with(ServerConfig {
             interim_responses: true,
             ..ServerConfig::default()
         });
-        let said = said(stack, &stage, &["hints"]);
+        let printed = printed(stack, &stage, &["hints"]);
         let link = "</style.css>; rel=preload";
-        assert_eq!(said, format!("interim 103 {link}\n200 done\n"), "{stack:?}");
+        assert_eq!(
+            printed,
+            format!("interim 103 {link}\n200 done\n"),
+            "{stack:?}"
+        );
     }
 }
 
 #[test]
 fn a_quic_client_sees_a_reset_with_its_code_and_goes_on() {
     for stack in stacks() {
-        let said = said(stack, &stage(), &["reset"]);
+        let printed = printed(stack, &stage(), &["reset"]);
         // H3_INTERNAL_ERROR (RFC 9114 section 8.1).
-        assert!(said.starts_with("reset 0x102"), "{stack:?}: {said}");
-        assert!(said.contains("again 1024"), "{stack:?}: {said}");
-        assert!(!said.contains("connections 2"), "{stack:?}: {said}");
+        assert!(printed.starts_with("reset 0x102"), "{stack:?}: {printed}");
+        assert!(printed.contains("again 1024"), "{stack:?}: {printed}");
+        assert!(!printed.contains("connections 2"), "{stack:?}: {printed}");
     }
 }
 
 #[test]
-fn a_handler_hears_that_its_quic_client_gave_up() {
+fn a_handler_learns_that_its_quic_client_gave_up() {
     for stack in stacks() {
         let stage = stage();
-        let said = said(stack, &stage, &["cancel"]);
-        assert!(said.contains("gone\n"), "{stack:?}: {said}");
-        assert!(said.contains("again 1024"), "{stack:?}: {said}");
+        let printed = printed(stack, &stage, &["cancel"]);
+        assert!(printed.contains("gone\n"), "{stack:?}: {printed}");
+        assert!(printed.contains("again 1024"), "{stack:?}: {printed}");
         let metrics = stage.secure.metrics();
         assert_eq!(metrics.quic_connections, 1, "{stack:?}");
         assert_eq!(metrics.violations, [], "{stack:?}");
@@ -114,12 +118,12 @@ fn a_handler_hears_that_its_quic_client_gave_up() {
 #[test]
 fn an_upload_that_is_refused_is_stopped_and_its_answer_arrives() {
     for stack in stacks() {
-        let said = said(stack, &stage(), &["refuse"]);
+        let printed = printed(stack, &stage(), &["refuse"]);
         assert!(
-            said.starts_with("refused 413\nagain 1024"),
-            "{stack:?}: {said}"
+            printed.starts_with("refused 413\nagain 1024"),
+            "{stack:?}: {printed}"
         );
-        assert!(!said.contains("connections 2"), "{stack:?}: {said}");
+        assert!(!printed.contains("connections 2"), "{stack:?}: {printed}");
     }
 }
 
@@ -131,7 +135,7 @@ fn new_keys_in_the_middle_of_transfers_change_nothing() {
             // After a hundred packets, or before where quinn-proto is first: it draws its own number.
             QuicStack::QuicGo => "same: true\nsame: true\nnew keys 1\n",
         };
-        assert_eq!(said(stack, &stage(), &["keys"]), expected, "{stack:?}");
+        assert_eq!(printed(stack, &stage(), &["keys"]), expected, "{stack:?}");
     }
 }
 
@@ -139,8 +143,8 @@ fn new_keys_in_the_middle_of_transfers_change_nothing() {
 fn a_download_goes_on_when_its_client_moves_to_a_proven_path() {
     let stack = QuicStack::QuicGo;
     if stack.is_installed() {
-        let said = said(stack, &stage(), &["migrate"]);
-        assert_eq!(said, "same: true connections 1\n");
+        let printed = printed(stack, &stage(), &["migrate"]);
+        assert_eq!(printed, "same: true connections 1\n");
     }
 }
 
@@ -148,15 +152,15 @@ fn a_download_goes_on_when_its_client_moves_to_a_proven_path() {
 fn a_download_goes_on_when_the_address_of_its_client_changes() {
     let stack = QuicStack::Aioquic;
     if stack.is_installed() {
-        assert_eq!(said(stack, &stage(), &["rebind"]), "same: true\n");
+        assert_eq!(printed(stack, &stage(), &["rebind"]), "same: true\n");
     }
 }
 
 #[test]
-fn a_client_that_begins_with_an_unknown_version_is_told_ours() {
+fn a_client_that_begins_with_an_unknown_version_gets_ours() {
     let stack = QuicStack::Aioquic;
     if stack.is_installed() {
-        assert_eq!(said(stack, &stage(), &["versions"]), "200 HTTP/3.0\n");
+        assert_eq!(printed(stack, &stage(), &["versions"]), "200 HTTP/3.0\n");
     }
 }
 
@@ -171,7 +175,7 @@ fn beyond_so_many_half_open_connections_a_client_proves_its_address_first() {
     config.timeouts.handshake = None;
     let stage = stage_with(config);
     let number = trunkline::core::limits::QUIC_HALF_OPEN_MAX.to_string();
-    said(flood, &stage, &["--number", &number, "half-open"]);
+    printed(flood, &stage, &["--number", &number, "half-open"]);
     assert_eq!(
         stage.secure.metrics().quic_retries,
         0,
@@ -179,8 +183,8 @@ fn beyond_so_many_half_open_connections_a_client_proves_its_address_first() {
     );
     let mut before = 0;
     for stack in stacks() {
-        let said = said(stack, &stage, &["get"]);
-        assert!(said.ends_with("200 HTTP/3.0\n"), "{stack:?}: {said}");
+        let printed = printed(stack, &stage, &["get"]);
+        assert!(printed.ends_with("200 HTTP/3.0\n"), "{stack:?}: {printed}");
         // A client whose first flight is two packets is asked twice.
         let retries = stage.secure.metrics().quic_retries;
         assert!(retries > before, "{stack:?} was not asked");
@@ -189,7 +193,7 @@ fn beyond_so_many_half_open_connections_a_client_proves_its_address_first() {
 }
 
 #[test]
-fn a_client_is_heard_with_its_handshake_where_its_method_is_safe() {
+fn a_client_is_read_with_its_handshake_where_its_method_is_safe() {
     for stack in stacks() {
         let stage = stage_early();
         let (expected, too_early) = match stack {
@@ -200,7 +204,7 @@ fn a_client_is_heard_with_its_handshake_where_its_method_is_safe() {
                 0,
             ),
         };
-        assert_eq!(said(stack, &stage, &["early"]), expected, "{stack:?}");
+        assert_eq!(printed(stack, &stage, &["early"]), expected, "{stack:?}");
         let metrics = stage.secure.metrics();
         let early = (metrics.requests_early, metrics.too_early);
         assert_eq!(early, (1, too_early), "{stack:?}");
@@ -220,12 +224,12 @@ fn datagrams_of_a_client_come_back_and_those_of_no_tunnel_end_their_request() {
     });
     let same = ["datagram 0 True", "datagram 4 True", "datagram 1000 True"].join("\n");
     // RFC 9297 section 2: H3_DATAGRAM_ERROR.
-    let said = said(stack, &stage, &["datagrams"]);
-    assert_eq!(said, format!("{same}\nbytes\nreset 0x33\n"));
+    let printed = printed(stack, &stage, &["datagrams"]);
+    assert_eq!(printed, format!("{same}\nbytes\nreset 0x33\n"));
 }
 
 #[test]
-fn a_drain_tells_a_quic_client_and_loses_nothing() {
+fn a_drain_reports_a_quic_client_and_loses_nothing() {
     for stack in stacks() {
         let stage = stage();
         let mut command = client(stack, &stage);
@@ -233,9 +237,9 @@ fn a_drain_tells_a_quic_client_and_loses_nothing() {
             command.arg("-requests=50");
         }
         command.arg("hold");
-        let log = stage.place.path().join("hold.log");
+        let log = stage.workplace.path().join("hold.log");
         let mut process = Process::start(&mut command, &[], log).unwrap();
-        process.hear("held 50\n").unwrap();
+        process.receive("held 50\n").unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -245,20 +249,20 @@ fn a_drain_tells_a_quic_client_and_loses_nothing() {
             let draining = tokio::spawn(stage.secure.drain(Duration::from_secs(60)));
             if stack == QuicStack::Aioquic {
                 // Nothing is let go before the GOAWAY is there.
-                process.hear("told").unwrap();
+                process.receive("told").unwrap();
             }
             stage.held.add_permits(50);
             draining.await.unwrap()
         });
-        let said = process.hear("end 0x").unwrap();
-        assert_eq!(drained.cut, 0, "{stack:?}: {said}");
-        assert!(said.contains("whole 50\n"), "{stack:?}: {said}");
+        let printed = process.receive("end 0x").unwrap();
+        assert_eq!(drained.cut, 0, "{stack:?}: {printed}");
+        assert!(printed.contains("whole 50\n"), "{stack:?}: {printed}");
         // H3_NO_ERROR; before it, first everything, then what was the last (RFC 9114 section 5.2).
         let end = match stack {
             QuicStack::QuicGo => "connections 1 end 0x100",
             QuicStack::Aioquic => "goaway [4611686018427387900, 200] end 0x100",
         };
-        assert!(said.contains(end), "{stack:?}: {said}");
+        assert!(printed.contains(end), "{stack:?}: {printed}");
     }
 }
 
@@ -270,7 +274,7 @@ fn sixty_four_connections_with_thirty_two_streams_each_are_all_answered() {
     }
     let stage = stage();
     let shape = ["-connections=64", "-streams=32", "-requests=6400", "many"];
-    assert_eq!(said(stack, &stage, &shape), "answered 6400\n");
+    assert_eq!(printed(stack, &stage, &shape), "answered 6400\n");
     let metrics = stage.secure.metrics();
     assert_eq!(metrics.requests_h3, 6400);
     assert_eq!(metrics.quic_connections, 64);

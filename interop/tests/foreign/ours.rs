@@ -20,7 +20,7 @@ pub(crate) struct Stage {
     pub(crate) secure: Running,
     pub(crate) endpoints: Endpoints,
     pub(crate) certificate: Certificate,
-    pub(crate) place: Workplace,
+    pub(crate) workplace: Workplace,
     /// One permit lets one answer to `/hold` go.
     pub(crate) held: Arc<Semaphore>,
 }
@@ -41,8 +41,8 @@ pub(crate) fn stage_early() -> Stage {
 }
 
 fn stage_of(config: ServerConfig, early_data: bool) -> Stage {
-    let place = Workplace::new().unwrap();
-    let certificate = Certificate::write(place.path()).unwrap();
+    let workplace = Workplace::new().unwrap();
+    let certificate = Certificate::write(workplace.path()).unwrap();
     let tls = Tls::from_pem_files(&certificate.chain, &certificate.key).unwrap();
     let server = || Server::bind("127.0.0.1:0").config(config.clone());
     let site = Site::default();
@@ -60,7 +60,7 @@ fn stage_of(config: ServerConfig, early_data: bool) -> Stage {
         secure,
         endpoints,
         certificate,
-        place,
+        workplace,
         held,
     }
 }
@@ -248,7 +248,7 @@ async fn trailers(request: Request<Body>) -> Response<Body> {
     let Ok(collected) = request.into_body().collect().await else {
         return status(StatusCode::BAD_REQUEST, "the body was cut off");
     };
-    let heard = collected
+    let received = collected
         .trailers()
         .and_then(|sent| sent.get("x-sent"))
         .cloned();
@@ -256,7 +256,10 @@ async fn trailers(request: Request<Body>) -> Response<Body> {
     tokio::task::spawn_local(async move {
         let _ = sender.send(collected.to_bytes()).await;
         let mut trailers = HeaderMap::new();
-        trailers.insert("x-heard", heard.unwrap_or(HeaderValue::from_static("none")));
+        trailers.insert(
+            "x-heard",
+            received.unwrap_or(HeaderValue::from_static("none")),
+        );
         sender.finish_with(trailers);
     });
     let mut response = Response::new(body);

@@ -9,9 +9,9 @@ fn bun_answers_a_thousand_gets_a_head_and_an_upload_over_http3() {
     if !is_bun_installed() {
         return;
     }
-    let place = Workplace::new().unwrap();
-    let certificate = Certificate::write(place.path()).unwrap();
-    let peer = bun(&place, &certificate).unwrap();
+    let workplace = Workplace::new().unwrap();
+    let certificate = Certificate::write(workplace.path()).unwrap();
+    let peer = bun(&workplace, &certificate).unwrap();
     run(async {
         let client = Way::H3.client(&certificate);
         let url = |path: &str| Way::H3.url_at(peer.port, path);

@@ -15,7 +15,7 @@ use trunkline_interop::{Certificate, Cores, Peer, Workplace, caddy, is_installed
 struct Stage {
     peer: Peer,
     certificate: Certificate,
-    place: Workplace,
+    workplace: Workplace,
     /// The server behind it.
     ours: ours::Stage,
 }
@@ -26,14 +26,14 @@ fn stage() -> Option<Stage> {
             interim_responses: true,
             ..ServerConfig::default()
         });
-        let place = Workplace::new().unwrap();
-        let certificate = Certificate::write(place.path()).unwrap();
+        let workplace = Workplace::new().unwrap();
+        let certificate = Certificate::write(workplace.path()).unwrap();
         let behind = Some(ours.endpoints.h2c);
-        let peer = caddy(&place, &certificate, &Cores::Any, behind).unwrap();
+        let peer = caddy(&workplace, &certificate, &Cores::Any, behind).unwrap();
         Stage {
             peer,
             certificate,
-            place,
+            workplace,
             ours,
         }
     })
@@ -87,8 +87,8 @@ fn ten_mebibytes_go_through_caddy_to_our_server_and_back() {
 fn an_early_hint_from_behind_caddy_arrives_before_the_response() {
     let Some(stage) = stage() else { return };
     run(async {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let note = Arc::clone(&heard);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let note = Arc::clone(&received);
         let client = stage.client();
         let request = client.get(stage.url("/behind/early"));
         let request = request.on_interim(move |interim| {
@@ -102,7 +102,7 @@ fn an_early_hint_from_behind_caddy_arrives_before_the_response() {
             StatusCode::EARLY_HINTS,
             "</style.css>; rel=preload".parse().unwrap(),
         );
-        assert_eq!(*heard.lock().unwrap(), [hint]);
+        assert_eq!(*received.lock().unwrap(), [hint]);
     });
 }
 
@@ -128,7 +128,7 @@ fn an_answer_that_breaks_off_behind_caddy_is_an_error_and_never_a_short_body() {
 }
 
 #[test]
-fn caddy_hears_that_we_give_a_request_up() {
+fn caddy_learns_that_we_give_a_request_up() {
     let Some(stage) = stage() else { return };
     run(async {
         let client = stage.client();
@@ -229,7 +229,7 @@ fn requests_go_on_while_caddy_takes_a_new_configuration() {
             let requests: Vec<_> = (0..20)
                 .map(|_| tokio::spawn(client.get(stage.url("/bytes/1024")).send()))
                 .collect();
-            reload_caddy(&stage.place).unwrap();
+            reload_caddy(&stage.workplace).unwrap();
             for request in requests {
                 let response = request.await.unwrap().unwrap();
                 assert_eq!(read(response.into_body()).await.0.len(), 1024);

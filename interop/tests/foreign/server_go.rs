@@ -12,25 +12,25 @@ use trunkline_interop::{Certificate, Cores, Peer, Workplace, go_program, is_go_i
 struct Stage {
     peer: Peer,
     certificate: Certificate,
-    _place: Workplace,
+    _workplace: Workplace,
 }
 
 fn with_go() -> Option<Stage> {
     is_go_installed().then(|| {
-        let place = Workplace::new().unwrap();
-        let certificate = Certificate::write(place.path()).unwrap();
+        let workplace = Workplace::new().unwrap();
+        let certificate = Certificate::write(workplace.path()).unwrap();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/go");
-        let peer = go_program(&place, &certificate, &Cores::Any, &source).unwrap();
+        let peer = go_program(&workplace, &certificate, &Cores::Any, &source).unwrap();
         Stage {
             peer,
             certificate,
-            _place: place,
+            _workplace: workplace,
         }
     })
 }
 
 #[test]
-fn go_hears_the_version_of_each_way_and_answers_get_and_head() {
+fn go_receives_the_version_of_each_way_and_answers_get_and_head() {
     let Some(stage) = with_go() else { return };
     run(async {
         for way in Way::ALL {
@@ -102,8 +102,8 @@ fn an_early_hint_of_go_arrives_before_the_response() {
         for way in Way::ALL {
             let client = way.client(&stage.certificate);
             let url = way.url(stage.peer.endpoints, "/early");
-            let heard = Arc::new(Mutex::new(Vec::new()));
-            let note = Arc::clone(&heard);
+            let received = Arc::new(Mutex::new(Vec::new()));
+            let note = Arc::clone(&received);
             let request = client.get(&url).on_interim(move |interim| {
                 let link = interim.headers()["link"].clone();
                 note.lock().unwrap().push((interim.status(), link));
@@ -116,7 +116,7 @@ fn an_early_hint_of_go_arrives_before_the_response() {
             );
             assert_eq!(read(response.into_body()).await.0, "done", "{way:?}");
             let link = HeaderValue::from_static("</style.css>; rel=preload");
-            let hints = heard.lock().unwrap().clone();
+            let hints = received.lock().unwrap().clone();
             assert_eq!(hints, [(StatusCode::EARLY_HINTS, link)], "{way:?}");
         }
     });

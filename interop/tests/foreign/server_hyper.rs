@@ -29,12 +29,12 @@ type Answer = Response<BoxBody<Bytes, io::Error>>;
 struct Stage {
     port: u16,
     certificate: Certificate,
-    _place: Workplace,
+    _workplace: Workplace,
 }
 
 async fn stage(way: Way) -> Stage {
-    let place = Workplace::new().unwrap();
-    let certificate = Certificate::write(place.path()).unwrap();
+    let workplace = Workplace::new().unwrap();
+    let certificate = Certificate::write(workplace.path()).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let tls = way.is_tls().then(|| acceptor(&certificate));
@@ -52,7 +52,7 @@ async fn stage(way: Way) -> Stage {
     Stage {
         port,
         certificate,
-        _place: place,
+        _workplace: workplace,
     }
 }
 
@@ -233,13 +233,13 @@ fn trailers_go_both_ways_with_hyper() {
 }
 
 #[test]
-fn hypers_100_continue_is_heard_when_the_handler_reads() {
+fn hypers_100_continue_is_received_when_the_handler_reads() {
     run(async {
         // hyper answers `expect` on HTTP/1.1 only: see the next test.
         for way in [Way::H1, Way::H1Tls] {
             let stage = stage(way).await;
             let client = way.client(&stage.certificate);
-            let (heard, mut hears) = mpsc::unbounded_channel();
+            let (received, mut receives) = mpsc::unbounded_channel();
             let (mut sender, body) = Body::channel();
             let request = client
                 .post(way.url_at(stage.port, "/count"))
@@ -247,11 +247,11 @@ fn hypers_100_continue_is_heard_when_the_handler_reads() {
                 .body(body)
                 .on_interim(move |interim| {
                     // A second one has no receiver.
-                    let _ = heard.send(interim.status());
+                    let _ = received.send(interim.status());
                 });
             let response = tokio::spawn(request.send());
             // Nothing is sent before the server asks for it.
-            assert_eq!(hears.recv().await, Some(StatusCode::CONTINUE), "{way:?}");
+            assert_eq!(receives.recv().await, Some(StatusCode::CONTINUE), "{way:?}");
             sender.send(Bytes::from_static(b"hello")).await.unwrap();
             sender.finish();
             let response = response.await.unwrap().unwrap();
@@ -272,7 +272,7 @@ fn hyper_sends_no_100_on_http_2_and_gets_the_body_when_our_wait_is_over() {
         for way in Way::H2 {
             let stage = stage(way).await;
             let client = way.client(&stage.certificate);
-            let (heard, mut hears) = mpsc::unbounded_channel();
+            let (received, mut receives) = mpsc::unbounded_channel();
             let began = Instant::now();
             let response = client
                 .post(way.url_at(stage.port, "/count"))
@@ -280,7 +280,7 @@ fn hyper_sends_no_100_on_http_2_and_gets_the_body_when_our_wait_is_over() {
                 .body("hello")
                 .on_interim(move |interim| {
                     // A second one has no receiver.
-                    let _ = heard.send(interim.status());
+                    let _ = received.send(interim.status());
                 })
                 .send()
                 .await
@@ -292,7 +292,7 @@ fn hyper_sends_no_100_on_http_2_and_gets_the_body_when_our_wait_is_over() {
                 (StatusCode::OK, way.version())
             );
             assert_eq!(read(response.into_body()).await.0, "5", "{way:?}");
-            assert_eq!(hears.recv().await, None, "{way:?}: hyper has learned it");
+            assert_eq!(receives.recv().await, None, "{way:?}: hyper has learned it");
         }
     });
 }

@@ -7,31 +7,31 @@ use trunkline_interop::{Certificate, Cores, Peer, Workplace, is_installed, nghtt
 struct Stage {
     peer: Peer,
     certificate: Certificate,
-    _place: Workplace,
+    _workplace: Workplace,
 }
 
 fn with_nginx(settings: &str) -> Option<Stage> {
     is_installed("nginx", "nginx-light").then(|| {
-        let place = Workplace::new().unwrap();
-        let certificate = Certificate::write(place.path()).unwrap();
-        let peer = nginx(&place, &certificate, &Cores::Any, settings).unwrap();
+        let workplace = Workplace::new().unwrap();
+        let certificate = Certificate::write(workplace.path()).unwrap();
+        let peer = nginx(&workplace, &certificate, &Cores::Any, settings).unwrap();
         Stage {
             peer,
             certificate,
-            _place: place,
+            _workplace: workplace,
         }
     })
 }
 
 fn with_nghttpd(flags: &[&str]) -> Option<Stage> {
     is_installed("nghttpd", "nghttp2-server").then(|| {
-        let place = Workplace::new().unwrap();
-        let certificate = Certificate::write(place.path()).unwrap();
-        let peer = nghttpd(&place, &certificate, &Cores::Any, flags).unwrap();
+        let workplace = Workplace::new().unwrap();
+        let certificate = Certificate::write(workplace.path()).unwrap();
+        let peer = nghttpd(&workplace, &certificate, &Cores::Any, flags).unwrap();
         Stage {
             peer,
             certificate,
-            _place: place,
+            _workplace: workplace,
         }
     })
 }

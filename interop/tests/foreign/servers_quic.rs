@@ -17,7 +17,7 @@ struct Stage {
     stack: QuicStack,
     peer: QuicPeer,
     certificate: Certificate,
-    _place: Workplace,
+    _workplace: Workplace,
 }
 
 impl Stage {
@@ -48,14 +48,14 @@ fn with_those<F: Future<Output = ()>>(
     test: impl Fn(Stage) -> F,
 ) {
     for stack in QuicStack::ALL.into_iter().filter(are_there) {
-        let place = Workplace::new().unwrap();
-        let certificate = Certificate::write(place.path()).unwrap();
-        let peer = stack.serve(&place, &certificate, flags).unwrap();
+        let workplace = Workplace::new().unwrap();
+        let certificate = Certificate::write(workplace.path()).unwrap();
+        let peer = stack.serve(&workplace, &certificate, flags).unwrap();
         run(test(Stage {
             stack,
             peer,
             certificate,
-            _place: place,
+            _workplace: workplace,
         }));
     }
 }
@@ -106,8 +106,8 @@ fn trailers_go_both_ways_with_a_quic_server() {
 #[test]
 fn an_early_hint_of_a_quic_server_arrives_before_the_response() {
     with_each(&[], |stage| async move {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let note = Arc::clone(&heard);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let note = Arc::clone(&received);
         let client = stage.client();
         let request = client.get(stage.url("/early")).on_interim(move |interim| {
             let link = interim.headers()["link"].clone();
@@ -117,7 +117,7 @@ fn an_early_hint_of_a_quic_server_arrives_before_the_response() {
         assert!(!response.headers().contains_key("link"));
         assert_eq!(read(response.into_body()).await.0, "done");
         let link = HeaderValue::from_static("</style.css>; rel=preload");
-        let hints = heard.lock().unwrap().clone();
+        let hints = received.lock().unwrap().clone();
         assert_eq!(
             hints,
             [(StatusCode::EARLY_HINTS, link)],
@@ -149,7 +149,7 @@ fn a_response_that_a_quic_server_resets_is_an_error_and_never_a_short_body() {
 }
 
 #[test]
-fn a_quic_server_hears_that_we_give_a_request_up() {
+fn a_quic_server_learns_that_we_give_a_request_up() {
     with_each(&[], |stage| async move {
         let client = stage.client();
         let response = client.get(stage.url("/never")).send().await.unwrap();

@@ -130,8 +130,8 @@ fn axums_websockets_work_over_an_extended_connect_of_http_3() {
         return;
     }
     run(async {
-        let place = Workplace::new().expect("a folder");
-        let certificate = Certificate::write(place.path()).expect("a certificate");
+        let workplace = Workplace::new().expect("a folder");
+        let certificate = Certificate::write(workplace.path()).expect("a certificate");
         let tls = Tls::from_pem_files(&certificate.chain, &certificate.key).expect("PEM");
         let running = serve_on(|server| server.tls(tls).http3(true));
         let client = stack.client(&certificate, running.local_addr().port());

@@ -2,7 +2,7 @@
 // that may be answered on HTTP/1.1, an error of the session on HTTP/2.
 
 import { STATUS_CODES } from 'node:http'
-import type { Exchange, ExchangeEars } from '../server/exchange'
+import type { Exchange, ServerExchangeCallbacks } from '../server/exchange'
 import { UpgradeSocket } from './upgrade'
 
 /** The texts of llhttp's codes. */
@@ -83,7 +83,7 @@ export class RefusedSocket extends UpgradeSocket {
 /** The socket of a request that is not whole in its time: an answer of HTTP/1.1 may be written, which ends the
  * connection. `next` gets the end of the exchange. */
 export class LateSocket extends UpgradeSocket {
-  constructor (exchange: Exchange, private readonly next: ExchangeEars) {
+  constructor (exchange: Exchange, private readonly next: ServerExchangeCallbacks) {
     super(exchange, false, true)
     this.on('error', () => {})
   }

@@ -51,7 +51,7 @@ export function plain (code: string): CodedError {
 }
 
 /** Characters of a value in a message, as node shortens them. */
-const SHOWN_LENGTH_MAX = 128
+const DISPLAYED_LENGTH_MAX = 128
 const TYPED_LENGTH_MAX = 28
 /** Numbers beyond have their digits in groups. */
 const PLAIN_NUMBER_MAX = 2 ** 32
@@ -69,9 +69,9 @@ function received (value: unknown): string {
 }
 
 /** The value of an argument or a property, in one line. */
-function shown (value: unknown): string {
+function displayed (value: unknown): string {
   const text = inspect(value)
-  return text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}...` : text
+  return text.length > DISPLAYED_LENGTH_MAX ? `${text.slice(0, DISPLAYED_LENGTH_MAX)}...` : text
 }
 
 /** A number with its digits in groups where it is large. */
@@ -87,7 +87,7 @@ const kindOf = (name: string): string => name.includes('.') ? 'property' : 'argu
 export const invalidType = (name: string, wanted: string, value: unknown): CodedError =>
   coded(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${name}" ${kindOf(name)} must be ${wanted}. Received ${received(value)}`)
 export const invalidValue = (name: string, value: unknown, why = 'is invalid'): CodedError =>
-  coded(TypeError, 'ERR_INVALID_ARG_VALUE', `The ${kindOf(name)} '${name}' ${why}. Received ${shown(value)}`)
+  coded(TypeError, 'ERR_INVALID_ARG_VALUE', `The ${kindOf(name)} '${name}' ${why}. Received ${displayed(value)}`)
 export const outOfRange = (name: string, wanted: string, value: unknown): CodedError =>
   coded(RangeError, 'ERR_OUT_OF_RANGE', `The value of "${name}" is out of range. It must be ${wanted}. Received ${grouped(value)}`)
 export const invalidToken = (name: string, value: unknown): CodedError =>

@@ -24,7 +24,7 @@ export class Contexts {
     const { requestCert, rejectUnauthorized } = this.server.clients ?? {}
     // Of its authorities, and with the server's own policy where it has none.
     const clients = clientsOf({ ...admissionOf({ ...options, requestCert: requestCert ?? false }), rejectUnauthorized })
-    const number = this.listener.tellContext({ ...identityIn(options), clients, policy: policyOf(options) ?? this.server.policy })
+    const number = this.listener.reportContext({ ...identityIn(options), clients, policy: policyOf(options) ?? this.server.policy })
     this.numbers.set(context, number)
     this.gone.register(context, number)
     return number

@@ -2,7 +2,7 @@
 
 import { sensitiveHeaders } from 'node:http2'
 import { BAD_VALUE, remembering } from '../names'
-import { checkLength } from '../server/border'
+import { checkLength } from '../server/bridge'
 import { connectionHeader, invalidCharacter, invalidPseudoHeader, invalidToken, singleValue } from './codes'
 
 /** Headers as users give and get them. */
@@ -179,7 +179,7 @@ function isPlainName (name: string): boolean { return name === name.toLowerCase(
 function isPlainValue (value: unknown): boolean { return typeof value === 'string' || typeof value === 'number' }
 
 /** Facts of a request beside its fields. */
-export interface Asked {
+export interface RequestFields {
   readonly method: string
   readonly path: string
   readonly authority: string
@@ -190,7 +190,7 @@ export interface Asked {
 }
 
 /** Names and values in turn, the pseudo-headers first. */
-export function rawOf (asked: Asked): string[] {
+export function rawOf (asked: RequestFields): string[] {
   const raw = [':method', asked.method]
   if (asked.authority !== '') raw.push(':authority', asked.authority)
   if (asked.scheme !== '' && (asked.path !== '' || asked.method !== 'CONNECT')) raw.push(':scheme', asked.scheme)

@@ -7,8 +7,8 @@ import { randomBytes } from 'node:crypto'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import { apart } from '../ring'
 import { ResponseFlag } from '../codes'
-import { checkLength } from '../server/border'
-import type { Exchange, ExchangeEars } from '../server/exchange'
+import { checkLength } from '../server/bridge'
+import type { Exchange, ServerExchangeCallbacks } from '../server/exchange'
 import { showRequest, showResponse } from './channels'
 import { aborted } from './codes'
 import { clientError, LateSocket, refusalOf, requestTimeout } from './broken'
@@ -44,7 +44,7 @@ interface Response extends ServerResponse {
 
 /** Where exchanges stand, as node:http knows it: of a connection of HTTP/1.1, or of one exchange. */
 export class Stage extends Socket {
-  declare server: Teller
+  declare server: EndNotifier
   /** The response in progress. */
   declare _httpMessage?: Response | null
   declare _hadError?: boolean
@@ -72,10 +72,10 @@ export class Stage extends Socket {
     super.onTimeout()
     const { _httpMessage: response } = this
     const request = response?.req
-    const heard = [
+    const received = [
       request?.complete === false && request.emit('timeout', this), response?.emit('timeout', this), this.server.emit('timeout', this)
     ]
-    if (!heard.includes(true)) this.destroy()
+    if (!received.includes(true)) this.destroy()
   }
 }
 
@@ -92,7 +92,7 @@ export interface Http1 {
 }
 
 /** The server, which emits the requests. */
-export interface Teller {
+export interface EndNotifier {
   /** How long a request may take to be whole, in ms; 0 and undefined: for ever. */
   requestTimeout?: number
   /** Whether a client that has ended its side of its connection waits for answers. */
@@ -150,7 +150,7 @@ function reasonOf (head: string): string { return head.slice(REASON_AT, head.ind
 const REASON_AT = 'HTTP/1.1 200 '.length
 
 /** Between a response of node:http and its exchange. */
-class Carrier implements ExchangeEars {
+class Carrier implements ServerExchangeCallbacks {
   readonly intake: Intake
   private head: { status: number; reason: string; text: string } | null = null
   private pieces: Buffer[] = []
@@ -171,7 +171,7 @@ class Carrier implements ExchangeEars {
     private readonly response: Response,
     private readonly socket: Stage,
     private readonly ownsSocket: boolean,
-    private readonly server: Teller
+    private readonly server: EndNotifier
   ) {
     this.intake = new Intake(exchange)
     this.request._read = read
@@ -181,7 +181,7 @@ class Carrier implements ExchangeEars {
     response._send = send
     response._writeRaw = writeRaw
     response._finish = finish
-    response.on('finish', tellFinished)
+    response.on('finish', reportFinished)
   }
 
   /** Limits the wait for the rest of the request to the server's `requestTimeout`. */
@@ -255,7 +255,7 @@ class Carrier implements ExchangeEars {
     for (const piece of this.pieces.splice(0)) this.exchange.write(piece)
   }
 
-  tellRoom (): void {
+  reportRoom (): void {
     if (this.exchange.pending > AHEAD_BYTES_MAX) return
     for (const done of this.waiting.splice(0)) done()
     const { response } = this
@@ -287,9 +287,9 @@ class Carrier implements ExchangeEars {
     this.isFinished = true
   }
 
-  inform (head: string): void {
+  sendInformational (head: string): void {
     const status = Number(head.slice(9, 12))
-    this.exchange.inform(status, fieldsOf(head, this.exchange.version < 20))
+    this.exchange.sendInformational(status, fieldsOf(head, this.exchange.version < 20))
   }
 
   onFinish (): void {
@@ -298,7 +298,7 @@ class Carrier implements ExchangeEars {
     if (!request._consuming && !request._readableState.resumeScheduled) request._dump()
     if (socket._httpMessage === response) response.detachSocket(socket as never)
     socket.limit(0)
-    process.nextTick(tellClosed, response)
+    process.nextTick(reportClosed, response)
     if (response._last && this.exchange.version < 20) this.exchange.connection.shutDown()
   }
 
@@ -320,7 +320,7 @@ class Carrier implements ExchangeEars {
 
   onRoom (): void {
     this.socket.refresh()
-    this.tellRoom()
+    this.reportRoom()
   }
 
   /** As node:http has it, where the end is read a turn behind what was said before it. */
@@ -347,7 +347,7 @@ class Carrier implements ExchangeEars {
     if (this.exchange.version < 20) this.socket.gone()
     this.intake.drop()
     request.destroy(error)
-    tellClosed(response)
+    reportClosed(response)
   }
 }
 
@@ -358,11 +358,11 @@ function endTurn (): void {
   planned = []
   for (const carrier of now) carrier.endTurn()
   later(() => {
-    for (const carrier of now) apart(() => { carrier.tellRoom() })
+    for (const carrier of now) apart(() => { carrier.reportRoom() })
   })
 }
 
-function tellClosed (response: Response): void {
+function reportClosed (response: Response): void {
   if (response._closed) return
   ;(response as { destroyed: boolean }).destroyed = true
   response._closed = true
@@ -377,7 +377,7 @@ function read (this: Request): void {
   this._readableState.readingMore = false
   this._carrier.intake.read(this)
 }
-function tellFinished (this: Response): void { this[carried].onFinish() }
+function reportFinished (this: Response): void { this[carried].onFinish() }
 
 function storeHeader (this: Response, first: string, headers: unknown): void {
   originals._storeHeader.call(this, first, headers)
@@ -389,9 +389,9 @@ function send (this: Response, data: string | Buffer, encoding?: BufferEncoding 
   return this[carried].send(data, encoding, done)
 }
 function writeRaw (this: Response, data: string, encoding: unknown, done?: () => void): boolean {
-  this[carried].inform(data)
-  const told = typeof encoding === 'function' ? encoding as () => void : done
-  if (typeof told === 'function') process.nextTick(told)
+  this[carried].sendInformational(data)
+  const reported = typeof encoding === 'function' ? encoding as () => void : done
+  if (typeof reported === 'function') process.nextTick(reported)
   return true
 }
 function finish (this: Response): void {
@@ -459,20 +459,20 @@ export function upgradeOf (exchange: Exchange, http1: Http1): [request: Incoming
  * Emits `upgrade` on `server` for an exchange that leaves HTTP; false: it does not, or there is no
  * listener.
  */
-export function tellUpgrade (server: Teller, exchange: Exchange, http1: Http1): boolean {
+export function reportUpgrade (server: EndNotifier, exchange: Exchange, http1: Http1): boolean {
   if (server.listenerCount('upgrade') === 0 || wantedUpgrade(exchange) === null) return false
   return server.emit('upgrade', ...upgradeOf(exchange, http1))
 }
 
 /** CONNECT of HTTP/1.1: its listener gets the bytes of the connection, which ends without one. */
-function tellConnect (server: Teller, exchange: Exchange, http1: Http1): void {
+function reportConnect (server: EndNotifier, exchange: Exchange, http1: Http1): void {
   if (server.listenerCount('connect') === 0) exchange.connection.abort()
   else server.emit('connect', ...upgradeOf(exchange, http1))
 }
 
 /** A response that is destroyed with an error destroys its socket with it, as `pipeline` does: that is
  * the connection's affair, as on servers of node:http, and not uncaught. */
-export function hearErrors (server: Teller, socket: Socket): void {
+export function receiveErrors (server: EndNotifier, socket: Socket): void {
   socket.on('error', error => { server.emit('clientError', error, socket) })
 }
 
@@ -485,20 +485,20 @@ function hasTooManyFields (exchange: Exchange, most: number | null | undefined):
 }
 
 /** Emits an exchange on `server`. `shared`: the socket of its connection. */
-export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Socket, http1: Http1): void {
+export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: Socket, http1: Http1): void {
   if (REFUSES_FIELDS && exchange.version < 20 && hasTooManyFields(exchange, server.maxHeadersCount)) {
     const socket = socketOf(LateSocket, exchange.connection.encrypted, exchange, { onData () {}, onEnd () {}, onRoom () {}, onClosed () {} })
     const error = clientError({ code: 'HPE_HEADER_OVERFLOW', status: FIELDS_TOO_LARGE, packet: Buffer.alloc(0), parsed: 0 })
     if (!server.emit('clientError', error, socket)) socket.end(refusalOf(FIELDS_TOO_LARGE))
     return
   }
-  if (tellUpgrade(server, exchange, http1)) return
-  if (exchange.version < 20 && exchange.method === 'CONNECT') return tellConnect(server, exchange, http1)
+  if (reportUpgrade(server, exchange, http1)) return
+  if (exchange.version < 20 && exchange.method === 'CONNECT') return reportConnect(server, exchange, http1)
   const ownsSocket = !Stage.is(shared) || Boolean(shared._httpMessage)
   const socket = ownsSocket ? socketOf(Stage, exchange.connection.encrypted, exchange.connection, () => { exchange.reset(CANCEL) }) : shared
   if (ownsSocket) {
     socket.server = server
-    hearErrors(server, socket)
+    receiveErrors(server, socket)
   }
   socket.limit(server.timeout)
   const request = requestOf(exchange, socket, http1, server.maxHeadersCount)
@@ -511,10 +511,10 @@ export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Socket,
   response.assignSocket(socket as never)
   const carrier = new Carrier(exchange, request, response, socket, ownsSocket, server)
   exchange.owner = carrier
-  exchange.ears = carrier
+  exchange.callbacks = carrier
   if (exchange.hasBody && exchange.version < 20) carrier.limit()
   showRequest(request, response, socket, server)
-  if (!isDropped(server, shared, request, response)) tell(server, exchange, request, response)
+  if (!isDropped(server, shared, request, response)) report(server, exchange, request, response)
   if (!exchange.hasBody && !request.complete) {
     request.complete = true
     request.push(null)
@@ -529,7 +529,7 @@ function keepsAlive (exchange: Exchange): boolean {
 
 /** Counts a request of a connection of HTTP/1.1: the last that it may have is answered with its end, and one behind
  * that with nothing else. */
-function isDropped (server: Teller, shared: Socket, request: Request, response: Response): boolean {
+function isDropped (server: EndNotifier, shared: Socket, request: Request, response: Response): boolean {
   const { maxRequestsPerSocket: most = 0 } = server
   if (!(most > 0) || !Stage.is(shared)) return false
   const count = ++shared.requestCount
@@ -541,7 +541,7 @@ function isDropped (server: Teller, shared: Socket, request: Request, response: 
   return true
 }
 
-function tell (server: Teller, exchange: Exchange, request: Request, response: Response): void {
+function report (server: EndNotifier, exchange: Exchange, request: Request, response: Response): void {
   const expected = exchange.field('expect')
   if (exchange.method === 'CONNECT') {
     if (server.emit('connect', request, response)) return

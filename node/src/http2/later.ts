@@ -3,7 +3,7 @@
 import { apart } from '../ring'
 
 let calls: (() => void)[] = []
-function tell (): void {
+function report (): void {
   const now = calls
   calls = []
   for (const call of now) apart(call)
@@ -11,5 +11,5 @@ function tell (): void {
 
 /** Calls in the next turn. */
 export function later (call: () => void): void {
-  if (calls.push(call) === 1) setImmediate(tell)
+  if (calls.push(call) === 1) setImmediate(report)
 }

@@ -78,7 +78,7 @@ export class Http2ServerRequest {
   on (event: string | symbol, listener: (...args: any[]) => void): this {
     const add = PLAIN_EVENTS.has(event) ? EventEmitter.prototype.on : Readable.prototype.on
     add.call(this as unknown as Readable, event as 'data', listener)
-    this.stream.tellLate()
+    this.stream.reportLate()
     return this
   }
   addListener (event: string | symbol, listener: (...args: any[]) => void): this { return this.on(event, listener) }

@@ -96,23 +96,23 @@ export function respond (stream: ServerHttp2Stream, given: Headers | unknown[] |
 
 const NO_HEADERS: Headers = Object.create(null) as Headers
 
-export function inform (stream: ServerHttp2Stream, given: Headers | undefined): void {
+export function sendInformational (stream: ServerHttp2Stream, given: Headers | undefined): void {
   if (stream.destroyed || stream.closed) throw plain('ERR_HTTP2_INVALID_STREAM')
   if (stream.headersSent) throw plain('ERR_HTTP2_HEADERS_AFTER_RESPOND')
   checkObject(given, 'headers')
   const headers = Object.assign(Object.create(null), given) as Headers
-  const said = headers[':status'] as unknown
-  const status = (said as number) | 0
+  const printed = headers[':status'] as unknown
+  const status = (printed as number) | 0
   const isInterim = status >= 100 && status < 200
-  if (said != null) {
+  if (printed != null) {
     if (status === 101) throw plain('ERR_HTTP2_STATUS_101')
     if (!isInterim) throw invalidInfoStatus(status)
     headers[':status'] = status
   }
   const text = textOf(headers, ':status')
-  if (!isInterim) throw invalidInfoStatus(said)
+  if (!isInterim) throw invalidInfoStatus(printed)
   ;(stream.sentInfoHeaders ??= []).push(headers)
-  stream.exchange.inform(status, text)
+  stream.exchange.sendInformational(status, text)
 }
 
 export function sendTrailers (stream: ServerHttp2Stream, given: Headers | undefined): void {

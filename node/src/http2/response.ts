@@ -18,15 +18,15 @@ const OF_REQUESTS = new Set([':status', ':method', ':path', ':authority', ':sche
 /** RFC 8288: `<target>` and its parameters. */
 const LINK = /^(?:<[^>]*>)(?:\s*;\s*[^;"\s]+(?:=(")?[^;"\s]*\1)?)*$/
 
-let toldMessage = false
+let reportedMessage = false
 /** Names of connection fields with a warning already. */
-const toldNames = new Set<string>()
+const reportedNames = new Set<string>()
 /** Fields of a connection of HTTP/1.1 (RFC 9113 section 8.2.2). */
 const OF_CONNECTIONS = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
 function warn (text: string): void { process.emitWarning(text, 'UnsupportedWarning') }
 function warnOfMessage (): void {
-  if (!toldMessage) warn('Status message is not supported by HTTP/2 (RFC7540 8.1.2.4)')
-  toldMessage = true
+  if (!reportedMessage) warn('Status message is not supported by HTTP/2 (RFC7540 8.1.2.4)')
+  reportedMessage = true
 }
 
 /** The largest number of cached valid names, so that invented names cannot fill the memory. */
@@ -49,8 +49,8 @@ function nameOf (name: unknown, value: unknown): string {
 /** Connection fields are dropped, with one warning per name. */
 function isLeftOut (name: string, value: unknown): boolean {
   if (!OF_CONNECTIONS.has(name) || value === 'trailers') return false
-  if (!toldNames.has(name)) warn(`The provided ${name} header is not valid, the value will be dropped from the header and will never be in use.`)
-  toldNames.add(name)
+  if (!reportedNames.has(name)) warn(`The provided ${name} header is not valid, the value will be dropped from the header and will never be in use.`)
+  reportedNames.add(name)
   return true
 }
 
@@ -267,11 +267,11 @@ export class Http2ServerResponse implements Face {
 
   // Before the head.
 
-  writeContinue (): boolean { return this.inform(100, {}) }
+  writeContinue (): boolean { return this.sendInformational(100, {}) }
 
-  writeInformation (status: number, headers: Headers = {}): boolean { return this.inform(status, headers) }
+  writeInformation (status: number, headers: Headers = {}): boolean { return this.sendInformational(status, headers) }
 
-  private inform (status: number, headers: Headers): boolean {
+  private sendInformational (status: number, headers: Headers): boolean {
     if (this.stream.headersSent || this.isClosed) return false
     this.stream.additionalHeaders({ ...headers, ':status': status })
     return true
@@ -286,7 +286,7 @@ export class Http2ServerResponse implements Face {
       if (typeof one !== 'string' || !LINK.test(one)) throw invalidValue('hints', one, 'must be an array or string of format "</styles.css>; rel=preload; as=style"')
     }
     if (links.length === 0) return false
-    return this.inform(103, { ...headers, link: links.join(', ') })
+    return this.sendInformational(103, { ...headers, link: links.join(', ') })
   }
 
   createPushResponse (_headers: Headers, callback: (error: Error) => void): void {
@@ -297,14 +297,14 @@ export class Http2ServerResponse implements Face {
 
   on (event: string | symbol, listener: (...given: any[]) => void): this {
     Stream.prototype.on.call(this, event, listener)
-    this.stream.tellLate()
+    this.stream.reportLate()
     return this
   }
   addListener (event: string | symbol, listener: (...given: any[]) => void): this { return this.on(event, listener) }
 
   // The events of the stream.
 
-  get isHeard (): boolean { return hasListeners(this) || hasListeners(this.request) }
+  get isReceived (): boolean { return hasListeners(this) || hasListeners(this.request) }
   trailers (): string { return this.trailerFields === undefined ? '' : trailerText(this.trailerFields) }
   onStreamTrailers (trailers: Headers, raw: string[]): void { this.request.onTrailers(trailers, raw) }
   onStreamAborted (): void { this.request.onAborted() }

@@ -13,11 +13,11 @@ import { admissionOf, checkContext, identityIn, identityOf, type TlsOptions } fr
 import { optionsIn } from '../server/context'
 import { listenError, NO_PORT } from '../server/listen_error'
 import { checkBounds, type Limits, type Timeouts } from '../server/bounds'
-import { deadlineOf, type Place } from '../server/listener'
+import { deadlineOf, type ListenTarget } from '../server/listener'
 import { policyOf, type Policy } from '../server/policy'
 import { notProvided } from '../server/refused'
-import { Desk, type DeskOptions } from './desk'
-import type { Chooser } from './hello'
+import { CompatServer, type CompatServerOptions } from './compat_server'
+import type { Chooser } from './client_hello'
 import type { ServerHttp2Stream } from './stream'
 
 /** Of a request: the pseudo-headers alone are as many. */
@@ -68,7 +68,7 @@ interface Bare extends net.Server {
   _emitCloseIfDrained: () => void
   _listen2: (address: string | null, port: number | null, family: number | null, backlog: number, fd?: number) => void
   /** Ours: whose descriptor is listened on. */
-  lender?: NodeHandle | undefined
+  http1Owner?: NodeHandle | undefined
   /** Ours: whether other processes may listen on its port. */
   isShared?: boolean
 }
@@ -79,7 +79,7 @@ function checked<T extends object> (options: T | undefined): T {
   nodeServer(options as ServerOptions)
   checkObject(options, 'options')
   const own = { ...options } as T & Options
-  checkHeeded(own)
+  checkApplied(own)
   checkRequests(own)
   checkBounds(own)
   own.settings = wholeSettings(own.settings)
@@ -88,7 +88,7 @@ function checked<T extends object> (options: T | undefined): T {
 
 /** Throws where options ask for other words on the wire, or other requests, than there are. Bounds that
  * the engine has by other names are taken in silence. */
-function checkHeeded (options: Options & { strictSingleValueFields?: boolean; strictFieldWhitespaceValidation?: boolean }): void {
+function checkApplied (options: Options & { strictSingleValueFields?: boolean; strictFieldWhitespaceValidation?: boolean }): void {
   const { paddingStrategy = 0, remoteCustomSettings = [], settings } = options
   if (paddingStrategy !== nodeHttp2.constants.PADDING_STRATEGY_NONE) throw notProvided(`paddingStrategy is ${paddingStrategy}; it must be PADDING_STRATEGY_NONE: nothing is padded`)
   if (remoteCustomSettings.length > 0) throw notProvided('the option remoteCustomSettings is not taken: unknown settings are ignored')
@@ -128,7 +128,7 @@ function limitsOf ({ maxHeaderListPairs: pairs, streamResetBurst: burst, streamR
 /** Options of node:http2 that its types lack. */
 interface Untyped { streamResetBurst?: number; streamResetRate?: number; maxOutstandingSettings?: number }
 
-function deskOptions (options: Options & Untyped & Http1Options & Partial<Pick<SecureOptions, 'origins' | 'handshakeTimeout'>>, own: OwnHttp1): DeskOptions {
+function compatServerOptions (options: Options & Untyped & Http1Options & Partial<Pick<SecureOptions, 'origins' | 'handshakeTimeout'>>, own: OwnHttp1): CompatServerOptions {
   const { http1Options = {} } = options
   return {
     settings: options.settings ?? {},
@@ -203,7 +203,7 @@ function ownListen (listen: Listener, server: net.Server, args: unknown[]): net.
   const isNothing = args.length === 0 || typeof args[0] === 'function' || options.port === null
   const rest = typeof args[0] === 'function' ? args : args.slice(1)
   const bare = server as Bare
-  bare.lender = undefined
+  bare.http1Owner = undefined
   bare.isShared = options.reusePort === true || (cluster.isWorker && options.exclusive !== true)
   if (typeof given.fd !== 'number') {
     const own = Object.assign(Object.create(options) as object, isNothing ? { port: 0 } : {}, { exclusive: true })
@@ -215,7 +215,7 @@ function ownListen (listen: Listener, server: net.Server, args: unknown[]): net.
       throw error
     }
   }
-  if (typeof given.close === 'function') bare.lender = given as NodeHandle
+  if (typeof given.close === 'function') bare.http1Owner = given as NodeHandle
   // Node would have the primary of a cluster listen on a descriptor of its own; handles of TCP, which have a
   // name, it takes as they are.
   if (!cluster.isWorker || bare._handle !== null || 'getsockname' in given) return listen.call(server, options, ...rest) as unknown as net.Server
@@ -224,7 +224,7 @@ function ownListen (listen: Listener, server: net.Server, args: unknown[]): net.
   return server
 }
 
-function placeOf (address: string | null, port: number | null, fd: number | undefined): Place {
+function placeOf (address: string | null, port: number | null, fd: number | undefined): ListenTarget {
   if (typeof fd === 'number') return { fd }
   if (port === NO_PORT) return { path: address! }
   return address === null ? { port: port! } : { host: address, port: port! }
@@ -235,22 +235,22 @@ function serving<B extends Made<net.Server>> (Base: B) {
   abstract class Serving extends Base {
     timeout = 0
     /** Made by the constructors. */
-    declare readonly desk: Desk
+    declare readonly compatServer: CompatServer
 
     override listen (...args: any[]): this { return ownListen(Base.prototype.listen as Listener, this, args) as this }
 
     /** Called by node's `listen` after it has parsed its arguments. */
     _listen2 (address: string | null, port: number | null, _family: number | null, backlog: number, fd?: number): void {
       const server = this as unknown as Bare
-      const { lender } = server
+      const { http1Owner } = server
       // Node has put one here that it knows for one of TCP. It may accept already, and its connections are
       // the engine's from here on; one of a path is kept, because its file goes with it.
       const taken = server._handle as NodeHandle | null
-      server.lender = undefined
+      server.http1Owner = undefined
       server._handle = null
       try {
-        const place = lender === undefined ? placeOf(address, port, fd) : { fd: lender.fd!, fdIsLent: true }
-        server._handle = this.desk.listen(place, backlog, taken === null ? lender : undefined, server.isShared)
+        const place = http1Owner === undefined ? placeOf(address, port, fd) : { fd: http1Owner.fd!, fdIsBorrowed: true }
+        server._handle = this.compatServer.listen(place, backlog, taken === null ? http1Owner : undefined, server.isShared)
         taken?.close()
       } catch (failure) {
         const error = listenError(failure as { message: string; system?: string }, address, taken === null ? port : null, true)
@@ -265,7 +265,7 @@ function serving<B extends Made<net.Server>> (Base: B) {
      * The engine closes on its own thread, so the ports may be taken a moment longer.
      */
     _emitCloseIfDrained (): void {
-      if (!this.desk.isListening) (Base.prototype as Bare)._emitCloseIfDrained.call(this)
+      if (!this.compatServer.isListening) (Base.prototype as Bare)._emitCloseIfDrained.call(this)
     }
 
     setTimeout (time: number, callback?: () => void): this {
@@ -280,16 +280,16 @@ function serving<B extends Made<net.Server>> (Base: B) {
       checkObject(settings, 'settings')
       nodeHttp2.getPackedSettings(settings)
       checkSettings(settings)
-      this.desk.updateSettings(settings)
+      this.compatServer.updateSettings(settings)
     }
 
     override close (done?: (error?: Error) => void): this {
       super.close(done)
-      this.desk.closeGiven()
+      this.compatServer.closeAdopted()
       return this
     }
 
-    closeIdleConnections (): void { this.desk.closeIdle() }
+    closeIdleConnections (): void { this.compatServer.closeIdle() }
   }
   Object.defineProperty(Serving.prototype, EventEmitter.captureRejectionSymbol, { value: onRejection, writable: true, configurable: true })
   return Serving
@@ -300,7 +300,7 @@ export class Http2Server extends serving(net.Server) {
     const own = checked(options)
     super(own as net.ServerOpts)
     const { http1 = true, http2 = true } = own
-    Object.assign(this, { desk: new Desk(this, deskOptions(own, ownHttp1(own)), { http1, http2 }) })
+    Object.assign(this, { compatServer: new CompatServer(this, compatServerOptions(own, ownHttp1(own)), { http1, http2 }) })
     if (typeof listener === 'function') this.on('request', listener)
   }
 }
@@ -323,7 +323,7 @@ export class Http2SecureServer extends serving(tls.Server) {
     this.policy = policyOf(own)
     const offer = { http1: allowHTTP1, http3, isSecure: true, tls: identityOf(others), clients: this.admission, policy: this.policy, chooser }
     const http1 = allowHTTP1 ? ownHttp1(own) : {}
-    Object.assign(this, { desk: new Desk(this, deskOptions(own, http1), offer) })
+    Object.assign(this, { compatServer: new CompatServer(this, compatServerOptions(own, http1), offer) })
     Object.assign(this, timesOf(http1))
     if (typeof listener === 'function') this.on('request', listener)
   }
@@ -331,16 +331,16 @@ export class Http2SecureServer extends serving(tls.Server) {
   override setSecureContext (options: tls.SecureContextOptions): void {
     super.setSecureContext(options)
     // Called by the constructor of node's too, before there is a desk.
-    if ((this as { desk?: Desk }).desk === undefined) return
+    if ((this as { compatServer?: CompatServer }).compatServer === undefined) return
     const given = optionsIn(options)
     checkContext(given, this.admission, this.policy)
-    this.desk.setIdentity(identityIn(given))
+    this.compatServer.setIdentity(identityIn(given))
   }
   override addContext (name: string, options: tls.SecureContextOptions | tls.SecureContext): void {
     super.addContext(name, options)
     const given = optionsIn(options)
     checkContext(given, this.admission, this.policy)
-    this.desk.setIdentity(identityIn(given), name)
+    this.compatServer.setIdentity(identityIn(given), name)
   }
 }
 

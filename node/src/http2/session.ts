@@ -5,7 +5,7 @@ import { EventEmitter } from 'node:events'
 import { getPackedSettings, type Settings as NodeSettings } from 'node:http2'
 import { Open } from '../open'
 import { ControlFrame } from '../codes'
-import type { Connection, ConnectionEars } from '../server/connection'
+import type { Connection, ConnectionCallbacks } from '../server/connection'
 import {
   checkBytes, checkCall, checkInteger, checkNumber, checkObject, checkText, invalidCharacter, invalidType, outOfRange, plain, sessionError
 } from './codes'
@@ -59,13 +59,13 @@ const OURS: Settings = { maxConcurrentStreams: 100, maxHeaderListSize: 65_536, m
  * stays. */
 function changed (settings: Settings, changes: Settings): Settings {
   const { maxHeaderListSize, maxHeaderSize = maxHeaderListSize } = changes
-  const said = Object.entries(changes).filter(([name, value]) => name in UNSAID && name !== 'maxFrameSize' && value !== undefined)
-  const next = { ...settings, ...Object.fromEntries(said) as Settings }
+  const printed = Object.entries(changes).filter(([name, value]) => name in UNSAID && name !== 'maxFrameSize' && value !== undefined)
+  const next = { ...settings, ...Object.fromEntries(printed) as Settings }
   if (maxHeaderSize !== undefined) next.maxHeaderListSize = next.maxHeaderSize = maxHeaderSize
   return next
 }
 
-export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
+export class ServerHttp2Session extends EventEmitter implements ConnectionCallbacks {
   rawSocket: Socket | undefined
   /** With which code it was ended by this side; 0: it was not. */
   endCode = NO_ERROR
@@ -77,7 +77,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
   private isClosed = false
   private isDestroyed = false
   private isOver = false
-  private isTold = false
+  private isReported = false
   private error: Error | undefined
   private timer: Timer | undefined
   /** The 'session' event is still to come. */
@@ -96,7 +96,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
   ) {
     super()
     this.rawSocket = socket
-    connection.ears = this
+    connection.callbacks = this
     setImmediate(() => { this.isFresh = false })
     const first = changed(OURS, options.settings)
     // HTTP/3 acknowledges nothing.
@@ -113,7 +113,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
   get closed (): boolean { return this.isClosed }
   get destroyed (): boolean { return this.isDestroyed }
   get pendingSettingsAck (): boolean { return this.sent.length > 0 }
-  get socket (): Socket | undefined { return this.isTold || this.isDestroyed ? undefined : (this.proxy ??= sessionSocket(this)) }
+  get socket (): Socket | undefined { return this.isReported || this.isDestroyed ? undefined : (this.proxy ??= sessionSocket(this)) }
   get originSet (): string[] | undefined {
     if (!this.encrypted || this.isDestroyed) return undefined
     const { servername, remoteAddress, remotePort } = this.connection
@@ -234,7 +234,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
     // What was received whole stays readable when its connection is over.
     for (const stream of [...this.streams]) if (!this.isOver || !stream.isDraining) stream.destroy(reason)
     setImmediate(() => { this.cancelAsked() })
-    if (this.isOver) later(() => { this.tellClosed() })
+    if (this.isOver) later(() => { this.reportClosed() })
     else if (this.isClosed && reason === undefined) this.connection.shutDown()
     else this.connection.abort(this.endCode)
   }
@@ -354,15 +354,15 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
 
   // What becomes of the connection.
 
-  /** `told` is called when all has been told. */
-  onConnectionClosed (told: () => void): void {
+  /** `reported` is called when all has been told. */
+  onConnectionClosed (reported: () => void): void {
     this.isOver = true
     // One that was destroyed was not closed before, as node has it.
     if (!this.isDestroyed) this.isClosed = true
-    this.once('close', told)
+    this.once('close', reported)
     // What the same batch has told of its streams comes first.
     later(() => {
-      if (this.isDestroyed) this.tellClosed()
+      if (this.isDestroyed) this.reportClosed()
       else this.destroy()
     })
   }
@@ -373,11 +373,11 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
   }
 
   /** Once: the connection's end and the last stream's may both bring it. */
-  private tellClosed (): void {
-    if (this.isTold) return
+  private reportClosed (): void {
+    if (this.isReported) return
     const socket = this.rawSocket
     this.rawSocket = undefined
-    this.isTold = true
+    this.isReported = true
     socket?.gone()
     if (this.error !== undefined) this.emit('error', this.error)
     this.emit('close')

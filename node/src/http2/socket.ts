@@ -55,7 +55,7 @@ export class Socket extends Duplex {
   }
   getProtocol (): string | null { return this.of.tlsProtocol }
   getPeerCertificate (detailed = false): object { return this.under?.getPeerCertificate?.(detailed) ?? this.of.client.legacy(detailed) }
-  getPeerX509Certificate (): X509Certificate | undefined { return this.under?.getPeerX509Certificate?.() ?? this.of.client.shown[0] }
+  getPeerX509Certificate (): X509Certificate | undefined { return this.under?.getPeerX509Certificate?.() ?? this.of.client.displayed[0] }
   /** The TLS socket that was given, and knows more. */
   private get under (): Partial<Socket> | undefined { return this.of.stream as Partial<Socket> | undefined }
   isSessionReused (): boolean { return false }

@@ -5,16 +5,16 @@ import { AsyncResource } from 'node:async_hooks'
 import { Duplex, Readable, Writable } from 'node:stream'
 import { inspect, type InspectOptions } from 'node:util'
 import type { ServerHttp2Session } from './session'
-import type { Held } from '../open'
+import type { Tracked } from '../open'
 import { ResponseFlag } from '../codes'
-import type { Exchange, ExchangeEars } from '../server/exchange'
+import type { Exchange, ServerExchangeCallbacks } from '../server/exchange'
 import { showClose, showError, showHead, showsCloses } from './channels'
 import { checkCall, checkInteger, checkObject, plain, streamError } from './codes'
 import { objectOf, rawOf, type Headers } from './fields'
 import { respondWithDescriptor, respondWithFile, type FileOptions } from './file'
 import { Intake } from './intake'
 import { later } from './later'
-import { inform, respond, sendTrailers, type RespondOptions } from './respond'
+import { sendInformational, respond, sendTrailers, type RespondOptions } from './respond'
 import { Outgoing } from './outgoing'
 import { Timer } from './timer'
 
@@ -38,7 +38,7 @@ export interface Face {
   /** The text of the trailers that were set until now. */
   trailers: () => string
   /** Whether it has listeners. */
-  readonly isHeard: boolean
+  readonly isReceived: boolean
 }
 
 /** Members that a stream implements in another form than Duplex. */
@@ -47,10 +47,10 @@ type Own = 'readable' | 'writableLength' | 'destroyed' | 'closed' | 'pending' | 
 /** From this line on node warns of `priority`. */
 const WARNS_FROM = 24
 const warnsOfPriority = Number.parseInt(process.versions.node, 10) >= WARNS_FROM
-let toldPriority = !warnsOfPriority
+let reportedPriority = !warnsOfPriority
 function warnOfPriority (): void {
-  if (!toldPriority) process.emitWarning('http2Stream.priority is longer supported after priority signalling was deprecated in RFC 9113', 'DeprecationWarning', 'DEP0194')
-  toldPriority = true
+  if (!reportedPriority) process.emitWarning('http2Stream.priority is longer supported after priority signalling was deprecated in RFC 9113', 'DeprecationWarning', 'DEP0194')
+  reportedPriority = true
 }
 
 /** The members of a Duplex in fact. */
@@ -61,8 +61,8 @@ const longWrite = Duplex.prototype.write as (...given: unknown[]) => boolean
 const longEnd = Duplex.prototype.end as (...given: unknown[]) => unknown
 
 export interface ServerHttp2Stream extends Omit<Duplex, Own> {}
-export class ServerHttp2Stream implements ExchangeEars, Held {
-  place = 0
+export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
+  index = 0
   private of: ServerHttp2Session | undefined
   private body: Intake | undefined
   face: Face | null = null
@@ -94,7 +94,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     this.of = session
     this.outgoing = new Outgoing(exchange)
     exchange.owner = this
-    exchange.ears = this
+    exchange.callbacks = this
   }
 
   /** The body of the request. */
@@ -157,14 +157,14 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     Duplex.call(this as never, { allowHalfOpen: true, decodeStrings: false, autoDestroy: false })
     if (this.headRequest && !wasAnswered) longEnd.call(this)
     if (!this.exchange.hasBody) this.push(null)
-    if (this.face !== null) this.tellFace(this.face)
+    if (this.face !== null) this.reportFace(this.face)
     for (const piece of this.outgoing.take()) longWrite.call(this, piece)
     if (wasAnswered) longEnd.call(this)
-    this.tellLate()
+    this.reportLate()
   }
 
   /** Listeners of the compatible API come before all others. */
-  private tellFace (face: Face): void {
+  private reportFace (face: Face): void {
     this.on('drain', () => { face.onStreamDrain() })
     this.on('aborted', () => { face.onStreamAborted() })
     this.on('error', () => {})
@@ -250,7 +250,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
   // Answers.
 
   respond (headers?: Headers | unknown[], options?: RespondOptions): void { respond(this, headers, options) }
-  additionalHeaders (headers?: Headers): void { inform(this, headers) }
+  additionalHeaders (headers?: Headers): void { sendInformational(this, headers) }
   sendTrailers (headers?: Headers): void { sendTrailers(this, headers) }
   respondWithFile (path: string | Buffer | URL, headers?: Headers, options?: FileOptions): void {
     respondWithFile(this, path, headers, options)
@@ -288,7 +288,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     const trailers = this.face?.trailers()
     if (trailers) return false
     this.isAnswered = true
-    this.isQuiet = outgoing.hasHead && !this.exchange.hasBody && this.face?.isHeard !== true && !showsCloses()
+    this.isQuiet = outgoing.hasHead && !this.exchange.hasBody && this.face?.isReceived !== true && !showsCloses()
     outgoing.finish(body, this.isQuiet ? ResponseFlag.Quiet : 0)
     if (this.isQuiet) this.of?.forget(this)
     else this.declineUnread()
@@ -296,7 +296,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
   }
 
   /** A listener was added after an answer ended without one: emits its end. */
-  tellLate (): void {
+  reportLate (): void {
     if (!this.isQuiet) return
     this.isQuiet = false
     later(() => { this.onClosed(NO_ERROR) })

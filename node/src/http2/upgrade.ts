@@ -6,7 +6,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { apart } from '../ring'
 import { ResponseFlag } from '../codes'
-import type { Exchange, ExchangeEars } from '../server/exchange'
+import type { Exchange, ServerExchangeCallbacks } from '../server/exchange'
 import { aborted } from './codes'
 import { Intake } from './intake'
 import { Socket } from './socket'
@@ -23,7 +23,7 @@ const OF_UPGRADES = new Set(['connection', 'upgrade', 'sec-websocket-accept'])
 const REASON_AT = 'HTTP/1.1 200 '.length
 const END_OF_HEAD = '\r\n\r\n'
 
-export class UpgradeSocket extends Socket implements ExchangeEars {
+export class UpgradeSocket extends Socket implements ServerExchangeCallbacks {
   private readonly intake: Intake
   /** The part of the head written so far; `null`: it was sent. */
   private head: string | null = ''
@@ -39,7 +39,7 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
       exchange.headSent = true
     }
     this.intake = new Intake(exchange, true)
-    exchange.owner = exchange.ears = this
+    exchange.owner = exchange.callbacks = this
   }
 
   override _read (): void { this.intake.read(this) }

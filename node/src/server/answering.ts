@@ -2,7 +2,7 @@
 // handler that failed.
 
 import { ResponseFlag } from '../codes'
-import { INTERNAL_ERROR } from './border'
+import { INTERNAL_ERROR } from './bridge'
 import type { Exchange } from './exchange'
 import { textOf } from './fields'
 import { errorPage } from './error_page'
@@ -184,8 +184,8 @@ function contentLengthOf (exchange: Exchange, { status, fields }: Encoded): numb
  * The engine cuts a response whose length differs from its content-length; here the handler gets an
  * error.
  */
-function checkContentLength (said: number, bytes: number): void {
-  if (bytes !== said) throw new RangeError(`the content-length of the answer is ${said}, and its body has ${bytes} bytes`)
+function checkContentLength (printed: number, bytes: number): void {
+  if (bytes !== printed) throw new RangeError(`the content-length of the answer is ${printed}, and its body has ${bytes} bytes`)
 }
 
 /** Trailers as they cross the border. */

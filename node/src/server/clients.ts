@@ -109,26 +109,26 @@ export class Client {
     if (this.chain.length === 0) return 'UNABLE_TO_GET_ISSUER_CERT'
     const known = FAULTS[this.fault]
     if (known !== undefined) return known
-    const last = this.shown.at(-1)!
-    const { length } = this.shown
+    const last = this.displayed.at(-1)!
+    const { length } = this.displayed
     if (isIssuedBy(last, last)) return length === 1 ? 'DEPTH_ZERO_SELF_SIGNED_CERT' : 'SELF_SIGNED_CERT_IN_CHAIN'
     if (this.fault !== 'issuer') return 'UNSPECIFIED'
     return length === 1 ? 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' : 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'
   }
 
   /** The certificates that it sent, its own first. */
-  get shown (): X509Certificate[] {
+  get displayed (): X509Certificate[] {
     return (this.certificates ??= this.chain.map(text => new X509Certificate(Buffer.from(text, 'base64'))))
   }
 
   /** As `getPeerCertificate` gives it; `detailed`: with its issuers, as far as they are known. */
   legacy (detailed: boolean): object {
-    const [own] = this.shown
+    const [own] = this.displayed
     if (own === undefined) return {}
     const object = legacyOf(own)
     if (!detailed) return object
     // Each once: authorities may have signed each other.
-    const left = new Set([...this.shown.slice(1), ...this.admission.issuers])
+    const left = new Set([...this.displayed.slice(1), ...this.admission.issuers])
     let [below, last] = [own, object]
     while (!isIssuedBy(below, below)) {
       const issuer = [...left].find(one => isIssuedBy(below, one))

@@ -2,7 +2,7 @@
 
 import { type ControlFrame } from '../codes'
 import type { Carried } from '../streams'
-import type { ServerBorder } from './border'
+import type { ServerBridge } from './bridge'
 import { Client } from './clients'
 import type { Listener } from './listener'
 
@@ -15,7 +15,7 @@ const NOTHING = new Uint8Array(0)
  * Callbacks for the peer's control frames, where the listener sets `frameEvents`: all of HTTP/2's,
  * settings and GOAWAY of HTTP/3.
  */
-export interface ConnectionEars {
+export interface ConnectionCallbacks {
   /** Its settings: the size of its table, push, streams, window, frames, head, extended CONNECT; undefined:
    * HTTP/3 does not say it. */
   onSettings: (values: (number | undefined)[]) => void
@@ -53,15 +53,15 @@ export class Connection {
   /** Exchanges that are open. */
   open = 0
   closed = false
-  ears: ConnectionEars | null = null
-  private said: string[] | undefined
+  callbacks: ConnectionCallbacks | null = null
+  private printed: string[] | undefined
   private last: readonly [number, number] | undefined
   private whose: Client | undefined
 
   /** `text`: both addresses, then what TLS agreed on, then what is wrong with the certificates of the
    * client, and these; a zero between two. */
   constructor (
-    private readonly border: ServerBorder,
+    private readonly bridge: ServerBridge,
     readonly listener: Listener,
     readonly number: number,
     /** 10, 11, 20 or 30; 0: none that is known; 1: not yet. */
@@ -71,7 +71,7 @@ export class Connection {
     readonly stream?: Carried | undefined
   ) {}
 
-  private get parts (): string[] { return (this.said ??= this.text.split('\0')) }
+  private get parts (): string[] { return (this.printed ??= this.text.split('\0')) }
   /** Addresses and ports are undefined on a Unix socket, whose ends have none. */
   get remoteAddress (): string | undefined { return this.parts[0] || this.stream?.remoteAddress }
   get remotePort (): number | undefined { return portOf(this.parts[1]) ?? this.stream?.remotePort }
@@ -94,25 +94,25 @@ export class Connection {
   }
 
   /** Takes no more requests, and ends when those that are open have (GOAWAY; `connection: close`). */
-  shutDown (): void { if (!this.closed) this.border.shutDown(this.number) }
+  shutDown (): void { if (!this.closed) this.bridge.shutDown(this.number) }
   /** Sends a control frame. False: the connection is closed, or is none of HTTP/2. */
   control (frame: ControlFrame, bytes: Uint8Array = NOTHING, first = 0, second = 0): boolean {
     if (this.closed || this.version !== 20) return false
-    this.border.control(this.number, frame, bytes, first, second)
+    this.bridge.control(this.number, frame, bytes, first, second)
     return true
   }
 
   /** The windows of an HTTP/2 connection now. Blocks this thread until the engine answers. */
   accounts (): Accounts {
-    const now = this.closed || this.version !== 20 ? null : this.border.glance(this.number)
+    const now = this.closed || this.version !== 20 ? null : this.bridge.snapshot(this.number)
     return now ?? NO_ACCOUNTS
   }
 
   /** Bytes so far, read and written: of HTTP, without the records of TLS; over QUIC of UDP payloads. */
-  get traffic (): readonly [number, number] { return this.last ?? this.border.traffic(this.number, false) ?? NOTHING_COUNTED }
+  get traffic (): readonly [number, number] { return this.last ?? this.bridge.traffic(this.number, false) ?? NOTHING_COUNTED }
   /** The connection has ended with these counts. */
   end (traffic: [number, number] | null): void { this.last = traffic ?? NOTHING_COUNTED }
 
   /** Ends at once. */
-  abort (code: number = CANCEL): void { if (!this.closed) this.border.abort(this.number, code) }
+  abort (code: number = CANCEL): void { if (!this.closed) this.bridge.abort(this.number, code) }
 }

@@ -2,13 +2,13 @@
 // of `node:http2`. The head is parsed on first access.
 
 import { ResponseFlag } from '../codes'
-import { checkLength, type ServerBorder } from './border'
+import { checkLength, type ServerBridge } from './bridge'
 import type { Connection } from './connection'
 
 const HEAD = 'HEAD'
 
 /** The callbacks of a request after its head. */
-export interface ExchangeEars {
+export interface ServerExchangeCallbacks {
   /** A piece of the request's body, theirs to keep; the peer may send more after `take`. */
   onData: (chunk: Buffer) => void
   /** The request is whole; trailers as `Exchange.respond` takes fields. */
@@ -42,12 +42,12 @@ export class Exchange {
   closeCode: number | null = null
   /** The request is one of HTTP/1.0. */
   isHttp10 = false
-  private listening: ExchangeEars | null = null
+  private listening: ServerExchangeCallbacks | null = null
   /** Events before the callbacks were set. */
-  private early: ((ears: ExchangeEars) => void)[] | null = null
+  private early: ((callbacks: ServerExchangeCallbacks) => void)[] | null = null
 
   constructor (
-    private readonly border: ServerBorder,
+    private readonly bridge: ServerBridge,
     readonly connection: Connection,
     readonly number: number,
     readonly serial: number,
@@ -134,19 +134,19 @@ export class Exchange {
     return named === -1 ? [] : this.text.slice(named + 2).split(',')
   }
 
-  get ears (): ExchangeEars | null { return this.listening }
+  get callbacks (): ServerExchangeCallbacks | null { return this.listening }
   /** Sets the callbacks, which get earlier events first. */
-  set ears (ears: ExchangeEars | null) {
-    this.listening = ears
+  set callbacks (callbacks: ServerExchangeCallbacks | null) {
+    this.listening = callbacks
     const { early } = this
-    if (ears === null || early === null) return
+    if (callbacks === null || early === null) return
     this.early = null
-    for (const tell of early) tell(ears)
+    for (const report of early) report(callbacks)
   }
 
-  private tell (tell: (ears: ExchangeEars) => void): void {
-    if (this.listening !== null) tell(this.listening)
-    else (this.early ??= []).push(tell)
+  private report (report: (callbacks: ServerExchangeCallbacks) => void): void {
+    if (this.listening !== null) report(this.listening)
+    else (this.early ??= []).push(report)
   }
 
   // The events of the channel.
@@ -156,14 +156,14 @@ export class Exchange {
     if (isLast) this.received = true
     if (chunk.length > 0) {
       if (listening !== null) listening.onData(chunk)
-      else this.tell(ears => { ears.onData(chunk) })
+      else this.report(callbacks => { callbacks.onData(chunk) })
     }
-    if (isLast) this.tell(ears => { ears.onEnd('') })
+    if (isLast) this.report(callbacks => { callbacks.onEnd('') })
   }
 
   finished (trailers: string): void {
     this.received = true
-    this.tell(ears => { ears.onEnd(trailers) })
+    this.report(callbacks => { callbacks.onEnd(trailers) })
   }
 
   fileFailed (error: NodeJS.ErrnoException): void {
@@ -171,7 +171,7 @@ export class Exchange {
     this.listening?.onFileFailed?.(error)
   }
 
-  halfClosed (): void { this.tell(ears => { ears.onHalfClosed?.() }) }
+  halfClosed (): void { this.report(callbacks => { callbacks.onHalfClosed?.() }) }
 
   took (bytes: number): void {
     this.pending -= bytes
@@ -180,7 +180,7 @@ export class Exchange {
 
   ended (code: number, byPeer: boolean): void {
     this.over(code)
-    this.tell(ears => { ears.onClosed(code, byPeer) })
+    this.report(callbacks => { callbacks.onClosed(code, byPeer) })
   }
 
   private over (code: number): void {
@@ -194,7 +194,7 @@ export class Exchange {
   // What is done to it. After its end every call changes nothing.
 
   /** Bytes of the request's body were taken: the peer may send as many more. */
-  take (bytes: number): void { if (!this.closed && bytes > 0) this.border.take(this, bytes) }
+  take (bytes: number): void { if (!this.closed && bytes > 0) this.bridge.take(this, bytes) }
 
   /** The whole answer. `fields`: names and values by turns, a zero between two; a one before a name
    * keeps its value out of the compressors' tables. Names are in lower case, but for HTTP/1.1, which
@@ -203,9 +203,9 @@ export class Exchange {
     if (this.closed || this.headSent) return
     checkLength(fields.length)
     this.headSent = this.done = true
-    this.border.answer(this, status, fields, body, false, flags, reason)
+    this.bridge.answer(this, status, fields, body, false, flags, reason)
     if ((flags & ResponseFlag.Quiet) === 0) return
-    this.border.forget(this)
+    this.bridge.forget(this)
     this.over(0)
   }
 
@@ -216,7 +216,7 @@ export class Exchange {
     const which = Buffer.from(`${offset}\0${length ?? ''}\0${path}`)
     checkLength(fields.length + which.length)
     this.headSent = this.done = true
-    this.border.answerFile(this, status, fields, which, flags & ResponseFlag.NoDate)
+    this.bridge.answerFile(this, status, fields, which, flags & ResponseFlag.NoDate)
   }
 
   /** The head of an answer whose body follows, unless the flags say `End`. */
@@ -225,7 +225,7 @@ export class Exchange {
     if (this.closed || this.headSent) return
     checkLength(fields.length)
     this.headSent = true
-    this.border.answer(this, status, fields, null, true, flags, reason)
+    this.bridge.answer(this, status, fields, null, true, flags, reason)
   }
 
   /** A piece of the body; `pending` says how much of it waits, `onRoom` when it goes on. */
@@ -234,7 +234,7 @@ export class Exchange {
     this.done = isLast
     if (chunk.length === 0 && !isLast) return
     this.pending += chunk.length
-    this.border.send(this, chunk, isLast)
+    this.bridge.send(this, chunk, isLast)
   }
 
   /** The end of the body, perhaps with trailers. */
@@ -242,19 +242,19 @@ export class Exchange {
     if (this.closed || this.done || !this.headSent) return
     checkLength(trailers.length)
     this.done = true
-    this.border.finish(this, trailers)
+    this.bridge.finish(this, trailers)
   }
 
   /** A 1xx before the answer. */
-  inform (status: number, fields: string): void {
+  sendInformational (status: number, fields: string): void {
     if (this.closed || this.headSent) return
     checkLength(fields.length)
-    this.border.inform(this, status, fields)
+    this.bridge.sendInformational(this, status, fields)
   }
 
   /** Discards the rest of the request: it is over once its response is with the connection. */
-  decline (): void { if (!this.closed && !this.received) this.border.decline(this) }
+  decline (): void { if (!this.closed && !this.received) this.bridge.decline(this) }
 
   /** Ends it early. `onClosed` follows. */
-  reset (code: number): void { if (!this.closed) this.border.reset(this, code) }
+  reset (code: number): void { if (!this.closed) this.bridge.reset(this, code) }
 }

@@ -2,7 +2,7 @@
 // sections 13 and 14).
 
 import { stat } from 'node:fs/promises'
-import { checkLength } from './border'
+import { checkLength } from './bridge'
 import type { Exchange } from './exchange'
 import type { Encoded, FileBody } from './response'
 

@@ -1,6 +1,6 @@
 // Ends requests without progress for a given time.
 
-import { INTERNAL_ERROR } from './border'
+import { INTERNAL_ERROR } from './bridge'
 import type { Incoming } from './incoming'
 
 /** How often deadlines are looked at, in ms: an end may come so much later. */

@@ -2,7 +2,7 @@
 // created on first access.
 
 import { Readable } from 'node:stream'
-import type { Exchange, ExchangeEars } from './exchange'
+import type { Exchange, ServerExchangeCallbacks } from './exchange'
 import { pairsOf } from './fields'
 import type { TrailersInit } from './info'
 
@@ -27,7 +27,7 @@ export class BodyTooLargeError extends RangeError {
 interface Awaited { promise: Promise<Headers>; resolve: (trailers: Headers) => void; reject: (error: Error) => void }
 
 /** The received part of a request, and the callbacks that wait for the rest. */
-export class Incoming implements ExchangeEars {
+export class Incoming implements ServerExchangeCallbacks {
   private controller: AbortController | null = null
   /** The body was asked for as a whole. */
   private used = false
@@ -59,7 +59,7 @@ export class Incoming implements ExchangeEars {
   /** `bodyMax`: bytes of the body, beyond which it fails. */
   constructor (readonly exchange: Exchange, private readonly bodyMax = Infinity) {
     this.isWhole = !exchange.hasBody
-    exchange.ears = this
+    exchange.callbacks = this
   }
 
   /** Aborts when the exchange ends before its answer is whole; on HTTP/1.1 also when the client ends its
@@ -118,7 +118,7 @@ export class Incoming implements ExchangeEars {
 
   /** A client may wait to be asked for the body (RFC 9110 section 10.1.1). */
   private invite (): void {
-    if (this.exchange.field('expect')?.toLowerCase() === '100-continue') this.exchange.inform(100, '')
+    if (this.exchange.field('expect')?.toLowerCase() === '100-continue') this.exchange.sendInformational(100, '')
   }
 
   /** Discards the rest of the body. */
@@ -135,11 +135,11 @@ export class Incoming implements ExchangeEars {
     // A caller that waits no more need not catch it.
     awaited.promise.catch(() => {})
     this.awaited = awaited
-    this.tellTrailers()
+    this.reportTrailers()
     return awaited.promise
   }
 
-  private tellTrailers (): void {
+  private reportTrailers (): void {
     const { awaited, behind } = this
     if (awaited === null) return
     if (behind !== null || !this.exchange.hasBody) awaited.resolve(new Headers(pairsOf(behind ?? '')))
@@ -202,7 +202,7 @@ export class Incoming implements ExchangeEars {
     // One that is too long has failed, and stays so.
     this.isWhole = this.taken <= this.bodyMax
     this.behind = trailers
-    this.tellTrailers()
+    this.reportTrailers()
     this.stir()
   }
 
@@ -226,7 +226,7 @@ export class Incoming implements ExchangeEars {
       const text = byPeer ? 'the client ended the exchange' : 'the exchange ended early'
       this.failure = new DOMException(`${text} (HTTP/2 code ${code})`, 'AbortError')
       this.abort(this.failure)
-      this.tellTrailers()
+      this.reportTrailers()
     }
     this.stir()
     this.onRoomFor?.()

@@ -71,10 +71,10 @@ export class RequestInfo<Data = undefined> {
   /** Why it is not, by a code of node:tls; `null`: it is, or no certificate was requested. */
   get authorizationError (): string | null { return this.#connection.client.error }
   /** The certificate that it has shown; `null`: none. */
-  get clientCertificate (): X509Certificate | null { return this.#connection.client.shown[0] ?? null }
+  get clientCertificate (): X509Certificate | null { return this.#connection.client.displayed[0] ?? null }
 
   /** Sends early hints before the response (103, RFC 8297). */
-  earlyHints (headers: FieldsInit): void { this.#exchange.inform(EARLY_HINTS, textOf(headers, null)) }
+  earlyHints (headers: FieldsInit): void { this.#exchange.sendInformational(EARLY_HINTS, textOf(headers, null)) }
 
   /**
    * The trailers of the request, once its body has been read to the end; empty where it has none.

@@ -7,7 +7,7 @@ import { resolve } from 'node:path'
 import { errorOf } from '../errors'
 import { ENDED_FAILURE, type Failure } from '../ring'
 import type { StreamAsk } from '../streams'
-import { theServerBorder, type ServerBorder } from './border'
+import { theServerBridge, type ServerBridge } from './bridge'
 import { Admission, clientsOf, completed, type ClientOptions, type ClientsAsk } from './clients'
 import type { Connection } from './connection'
 import type { Exchange } from './exchange'
@@ -28,11 +28,11 @@ export interface ListenTls extends Partial<Identity>, ClientOptions {
   policy?: Policy | undefined
   /** The secrets of every session are appended here: for debugging. */
   keyLogFile?: string
-  /** `onHello` chooses what handshakes over TCP go on with: of clients that name a host, of those that say what
+  /** `onClientHello` chooses what handshakes over TCP go on with: of clients that name a host, of those that say what
    * they speak. */
   asks?: { names: boolean; protocols: boolean }
   /** Reports the secrets of every session to `onSecret`: for debugging. */
-  tellsSecrets?: boolean
+  reportsSecrets?: boolean
   /**
    * A request for another host than SNI's is answered with 421. Default: where client certificates
    * are requested.
@@ -41,7 +41,7 @@ export interface ListenTls extends Partial<Identity>, ClientOptions {
 }
 
 /** Where a server listens: on a port, at a path, or on a socket that is open. */
-export interface Place {
+export interface ListenTarget {
   /** The address to listen on. Default: every address of both families. */
   host?: string
   /** The port; 0: a free one. Default: 0. */
@@ -61,13 +61,13 @@ export interface Place {
   /** A descriptor of a listening TCP or Unix socket in place of both, which the server closes at its end. */
   fd?: number
   /** The owner of the descriptor closes it. */
-  fdIsLent?: boolean
+  fdIsBorrowed?: boolean
   /** Listens nowhere; streams are passed to it with `serve`. */
   detached?: boolean
 }
 
 /** The options of a listening server. */
-export interface ListenOptions extends Place {
+export interface ListenOptions extends ListenTarget {
   /** Whether other processes may listen on the same port, each with a share of the connections. Default: false. */
   sharesPort?: boolean
   /** Length of the kernel's queue of connections not yet accepted. Default: 1,024. */
@@ -127,11 +127,11 @@ export interface Hello { ticket: number; servername: string | undefined; protoco
 /** The chosen settings of a handshake: certificate, requested client certificates, and policy. */
 export interface ContextAsk extends Identity { clients?: ClientsAsk | undefined; policy?: Policy | undefined }
 
-/** Why a handshake failed: a number of `node/native/desk.rs`, the client's alert, and words. */
+/** Why a handshake failed: a number of `node/native/compatServer.rs`, the client's alert, and words. */
 export interface HandshakeFailure { kind: number; alert: number; text: string; error?: Error | undefined }
 
 /** The callbacks of a server. */
-export interface ListenerEars {
+export interface ListenerCallbacks {
   onRequest: (exchange: Exchange) => void
   /** A handshake is done, and its version is known. */
   onConnection?: (connection: Connection) => void
@@ -143,7 +143,7 @@ export interface ListenerEars {
    * A client under TLS has no ALPN, and HTTP/1.1 is not offered: its bytes are the bodies of an
    * exchange. Its connection was reported with the version 0.
    */
-  onStranger?: (exchange: Exchange) => void
+  onUnnegotiated?: (exchange: Exchange) => void
   /** With `handsOverRefusals`: a request of HTTP/1.1 broke a rule. The bodies of the exchange are the bytes of its
    * connection, on which the answer is written. */
   onRefused?: (exchange: Exchange, refused: { code: string; status: number; packet: Buffer; parsed: number }) => void
@@ -152,8 +152,8 @@ export interface ListenerEars {
   /** A TLS handshake failed; the connection says where from, and is closed. */
   onHandshakeFailed?: (failure: HandshakeFailure, connection: Connection) => void
   /** With `asks`: a handshake waits for `choose` or `refuse`. */
-  onHello?: (hello: Hello, connection: Connection) => void
-  /** With `tellsSecrets`: a line of a key log, of a connection whose handshake is under way. */
+  onClientHello?: (hello: Hello, connection: Connection) => void
+  /** With `reportsSecrets`: a line of a key log, of a connection whose handshake is under way. */
   onSecret?: (line: string, connection: Connection) => void
   /** After `close` or `destroy`: nothing of it is left. */
   onClosed?: () => void
@@ -200,7 +200,7 @@ function fileAt (path: string): File | undefined {
 export class Listener {
   /** Those that are open. */
   readonly connections = new Set<Connection>()
-  private readonly border: ServerBorder = theServerBorder()
+  private readonly bridge: ServerBridge = theServerBridge()
   private number = 0
   private where: Address | null = null
   private isOpen = false
@@ -214,19 +214,19 @@ export class Listener {
   /** The requested client certificates. */
   admission = new Admission(undefined)
 
-  constructor (readonly ears: ListenerEars) {}
+  constructor (readonly callbacks: ListenerCallbacks) {}
 
   /** Listens; what is wrong is thrown as the engine says it ([`Failure`]). */
   listen (options: ListenOptions): void {
-    if (this.border.border.hasEnded) throw ENDED_FAILURE
+    if (this.bridge.bridge.hasEnded) throw ENDED_FAILURE
     const { tls, readableAll = false, writableAll = false, ...rest } = options
     this.admission = new Admission(clientsOf(tls ?? {}))
     const question = tls === undefined ? rest : { ...rest, tls: tlsOf(tls) }
-    const { server, ...where } = this.border.border.ask('listen', question) as Address & { server: number }
+    const { server, ...where } = this.bridge.bridge.ask('listen', question) as Address & { server: number }
     this.number = server
     this.isOpen = true
     this.where = 'address' in where ? where : null
-    this.border.enlist(this.number, this)
+    this.bridge.enlist(this.number, this)
     if (options.path !== undefined) {
       openTo(options.path, readableAll, writableAll)
       this.file = fileAt(options.path)
@@ -236,13 +236,13 @@ export class Listener {
 
   /** Connections over TCP from now on have these limits, timeouts, windows and settings. */
   configure (options: ListenOptions): void {
-    if (!this.isOpen || this.border.border.hasEnded) return
+    if (!this.isOpen || this.bridge.bridge.hasEnded) return
     const { tls: _, ...listen } = options
-    this.border.border.ask('configure', { server: this.number, listen })
+    this.bridge.bridge.ask('configure', { server: this.number, listen })
   }
 
   /** Serves a stream that was made in JavaScript. */
-  serve (stream: StreamAsk): void { this.border.border.ask('serve', { server: this.number, stream }) }
+  serve (stream: StreamAsk): void { this.bridge.bridge.ask('serve', { server: this.number, stream }) }
 
   /** Null where there is no port, and once it accepts no new connections. */
   address (): Address | null { return this.where }
@@ -250,9 +250,9 @@ export class Listener {
   /** Stops accepting, lets open exchanges finish for at most `deadlineMs`, then cuts them. */
   close (deadlineMs?: number): void {
     const deadline = deadlineOf(deadlineMs)
-    if (!this.isOpen || this.border.border.hasEnded) return
+    if (!this.isOpen || this.bridge.bridge.hasEnded) return
     try {
-      this.border.border.ask('drain', { server: this.number, deadlineMs: deadline })
+      this.bridge.bridge.ask('drain', { server: this.number, deadlineMs: deadline })
     } catch (failure) {
       throw errorOf(failure as Failure, false)
     }
@@ -276,11 +276,11 @@ export class Listener {
     if (!this.isKnown) return
     this.leave()
     this.isStopped = true
-    this.border.border.ask('stop', { server: this.number })
+    this.bridge.bridge.ask('stop', { server: this.number })
   }
 
   /** Whether the engine can be asked about it. It cannot from `destroy` on, while `ended` is still to come. */
-  private get isKnown (): boolean { return this.number !== 0 && !this.isStopped && !this.border.border.hasEnded }
+  private get isKnown (): boolean { return this.number !== 0 && !this.isStopped && !this.bridge.bridge.hasEnded }
 
   /** Ends the connections that have no exchange. */
   closeIdle (): void {
@@ -292,14 +292,14 @@ export class Listener {
    */
   setIdentity (identity: Identity, name?: string): void {
     if (!this.isKnown) return
-    this.border.border.ask('identity', { server: this.number, name, ...pem(identity) })
+    this.bridge.bridge.ask('identity', { server: this.number, name, ...pem(identity) })
   }
 
   /** A number by which `choose` names this. */
-  tellContext (context: ContextAsk): number {
+  reportContext (context: ContextAsk): number {
     const { clients, policy } = context
     try {
-      return this.border.border.ask('context', { server: this.number, ...pem(context), clients, policy }) as number
+      return this.bridge.bridge.ask('context', { server: this.number, ...pem(context), clients, policy }) as number
     } catch (failure) {
       throw errorOf(failure as Failure, false)
     }
@@ -307,7 +307,7 @@ export class Listener {
 
   /** Removes a context that is no longer used. */
   forgetContext (context: number): void {
-    if (this.isKnown) this.border.border.ask('forget', { server: this.number, context })
+    if (this.isKnown) this.bridge.bridge.ask('forget', { server: this.number, context })
   }
 
   /**
@@ -334,7 +334,7 @@ export class Listener {
   private chosen (choice: object): boolean {
     // A server that has ended has no waiting handshakes.
     if (!this.isKnown) return false
-    return this.border.border.ask('chosen', { server: this.number, ...choice }) as boolean
+    return this.bridge.bridge.ask('chosen', { server: this.number, ...choice }) as boolean
   }
 
   /** Whether it keeps the process alive; it does from `listen` to its end. */
@@ -349,12 +349,12 @@ export class Listener {
   }
 
   private hold (): void {
-    if (!this.isHolding) this.border.border.hold()
+    if (!this.isHolding) this.bridge.bridge.hold()
     this.isHolding = true
   }
 
   private release (): void {
-    if (this.isHolding) this.border.border.release()
+    if (this.isHolding) this.bridge.bridge.release()
     this.isHolding = false
   }
 
@@ -362,13 +362,13 @@ export class Listener {
 
   opened (connection: Connection): void {
     this.connections.add(connection)
-    this.ears.onConnection?.(connection)
+    this.callbacks.onConnection?.(connection)
   }
 
   closed (connection: Connection): void {
     connection.closed = true
     this.connections.delete(connection)
-    this.ears.onConnectionClosed?.(connection)
+    this.callbacks.onConnectionClosed?.(connection)
   }
 
   ended (): void {
@@ -378,8 +378,8 @@ export class Listener {
     this.file = undefined
     this.leave()
     this.release()
-    if (!this.border.border.hasEnded) this.border.border.ask('stop', { server: number })
-    this.ears.onClosed?.()
+    if (!this.bridge.bridge.hasEnded) this.bridge.bridge.ask('stop', { server: number })
+    this.callbacks.onClosed?.()
   }
 }
 

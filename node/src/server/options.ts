@@ -80,7 +80,7 @@ const ADVERTISED = [
   ...RELOADED, 'signal', 'hostname', 'host', 'port', 'path', 'unix', 'readableAll', 'writableAll', 'fd', 'sharesPort', 'reusePort', 'backlog', 'tls', 'http1', 'http2', 'http3',
   'extendedConnect', 'schemeFromGateway', 'expectations', 'connectionsMax', 'limits', 'timeouts', 'windows', 'overrideGlobalObjects'
 ]
-const NAMES = new Set([...ADVERTISED, 'fdIsLent', 'frameEvents', 'spelledNames', 'http1Timeouts'])
+const NAMES = new Set([...ADVERTISED, 'fdIsBorrowed', 'frameEvents', 'spelledNames', 'http1Timeouts'])
 
 export function checkNames (options: unknown): void {
   if (typeof options !== 'object' || options === null) throw new TypeError(`serve takes an object of options with a function fetch; it was given ${inspect(options, { depth: 0 })}`)

@@ -56,9 +56,9 @@ export class Server<Data = undefined> {
     this.answering = new Answering(() => this.settings, this)
     this.listening = listenOptionsOf(options)
     if (options.websocket !== undefined) this.webSockets = new WebSockets(options.websocket)
-    let told = (): void => {}
-    this.closed = new Promise(resolve => { told = resolve })
-    this.listener = new Listener({ onRequest: exchange => { this.handle(exchange) }, onClosed: () => { told() } })
+    let reported = (): void => {}
+    this.closed = new Promise(resolve => { reported = resolve })
+    this.listener = new Listener({ onRequest: exchange => { this.handle(exchange) }, onClosed: () => { reported() } })
     try {
       this.listener.listen(this.listening)
     } catch (failure) {

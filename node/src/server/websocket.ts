@@ -375,9 +375,9 @@ export class WebSockets<T> {
   /** The bytes of the message; -1 where it waits for a client; 0 where none has it. */
   publish (topic: string, data: Data, compress: boolean, except: ServerWebSocket<T> | null): SendStatus {
     const all = [...this.topics.get(topic) ?? []].filter(ws => ws !== except)
-    const said = all.map(ws => ws.send(data, compress))
-    if (said.includes(-1)) return -1
-    return Math.max(0, ...said)
+    const printed = all.map(ws => ws.send(data, compress))
+    if (printed.includes(-1)) return -1
+    return Math.max(0, ...printed)
   }
 
   private tick (): void {

@@ -9,7 +9,7 @@ import { Agent, createSecureServer, fetchOver } from 'trunkline'
 import { cert, key } from '../support/certificate.mjs'
 import { folderOf } from './install.mjs'
 import { clients } from './list.mjs'
-import { bounded, say } from './outcome.mjs'
+import { bounded, report } from './outcome.mjs'
 
 const [name, side] = process.argv.slice(2)
 const row = clients.find(row => row.name === name)
@@ -72,4 +72,4 @@ process.on('uncaughtException', error => { problems.push(`uncaught ${error.stack
 process.on('unhandledRejection', error => { problems.push(`unhandled ${error?.stack ?? error}`) })
 const result = {}
 for (const version of side === 'own' ? ['h1'] : ['h1', 'h2', 'h3']) result[version] = await called(version)
-say({ result, problems })
+report({ result, problems })

@@ -26,8 +26,8 @@ export async function bounded (work, { port, masks = [] }) {
 }
 
 /** Prints what came out and ends the process, whatever is still open. */
-export function say (told) {
-  process.stdout.write(`\n${JSON.stringify(told)}\n`, () => { process.exit(0) })
+export function report (reported) {
+  process.stdout.write(`\n${JSON.stringify(reported)}\n`, () => { process.exit(0) })
 }
 
 /** A value in short, a long text from a little before the place where it is another. */

@@ -10,7 +10,7 @@ import { cert, key } from '../support/certificate.mjs'
 import { versions as clients } from '../support/clients.mjs'
 import { folderOf } from './install.mjs'
 import { servers } from './list.mjs'
-import { bounded, normalised, say } from './outcome.mjs'
+import { bounded, normalised, report } from './outcome.mjs'
 import { overWebSocket } from './websocket.mjs'
 
 const [name, face] = process.argv.slice(2)
@@ -75,4 +75,4 @@ for (const version of faces[face].versions) {
   if (face === 'http2' && version === 'h1' && row.own !== 'http2') continue
   result[version] = await asked(version, port)
 }
-say({ result, problems })
+report({ result, problems })

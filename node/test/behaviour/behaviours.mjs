@@ -2,7 +2,7 @@
 // behaviour, and why.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { heardText } from '../support/heard.mjs'
+import { receivedText } from '../support/received.mjs'
 import { all, socketTo } from './clients.mjs'
 import { BIG, digest, LARGE_VALUE, SLOW_PIECE_BYTES, SLOW_PIECES } from './sizes.mjs'
 
@@ -30,9 +30,9 @@ export const behaviours = [
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
         const hasBody = method !== 'GET'
         const answer = await client.ask('/head?q=1', { method, body: hasBody ? '' : undefined })
-        const said = JSON.parse(answer.body)
-        assert.deepEqual([answer.status, said.method, said.path], [200, method, '/head?q=1'])
-        assert.equal(said.httpVersion, HTTP_VERSION[version.protocol])
+        const printed = JSON.parse(answer.body)
+        assert.deepEqual([answer.status, printed.method, printed.path], [200, method, '/head?q=1'])
+        assert.equal(printed.httpVersion, HTTP_VERSION[version.protocol])
       }
     }
   },
@@ -41,8 +41,8 @@ export const behaviours = [
     async run ({ client }) {
       const headers = { 'x-list': ['a', 'b'], cookie: 'c=1; d=2', 'x-long': LARGE_VALUE }
       const answer = await client.ask('/head', { headers })
-      const said = JSON.parse(answer.body)
-      assert.deepEqual([said.list, said.cookie, said.length], ['a, b', 'c=1; d=2', LARGE_VALUE.length])
+      const printed = JSON.parse(answer.body)
+      assert.deepEqual([printed.list, printed.cookie, printed.length], ['a, b', 'c=1; d=2', LARGE_VALUE.length])
       assert.deepEqual(answer.headers['set-cookie'], ['c=1', 'd=2'])
       assert.match(String(answer.headers['x-list']), /^a, ?b$/)
       assert.match(String(answer.headers.date), / GMT$/)
@@ -166,7 +166,7 @@ export const behaviours = [
       const conversation = client.begin(`/half?to=${word}`)
       conversation.end()
       await conversation.head
-      assert.equal(await heardText(conversation.body, 'half'), 'half')
+      assert.equal(await receivedText(conversation.body, 'half'), 'half')
       conversation.abort()
       await notes.until(word, 'gone')
       assert.equal(text(await client.ask('/five')), 'hello')
@@ -290,12 +290,12 @@ export const behaviours = [
     async run ({ client, version, port, notes }) {
       const word = aWord()
       const socket = await socketTo(version, port)
-      const said = all(socket)
+      const printed = all(socket)
       socket.write(`GET /hang?to=${word} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
       await notes.until(word, 'came')
       socket.end()
       await notes.until(word, 'gone')
-      assert.equal(String(await said), '')
+      assert.equal(String(await printed), '')
       assert.equal(text(await client.ask('/five')), 'hello')
     }
   },
@@ -305,12 +305,12 @@ export const behaviours = [
     async run ({ version, port, notes }) {
       const word = aWord()
       const socket = await socketTo(version, port)
-      const said = all(socket)
+      const printed = all(socket)
       const head = (path, more = '') => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n${more}\r\n`
       socket.write(head(`/late?to=${word}`) + head('/five') + head('/nowhere') + head('/bytes/1024', 'connection: close\r\n'))
       await notes.until(word, 'came')
       notes.gate(word).open()
-      const heads = String(await said).match(/HTTP\/1\.1 \d{3}|hello|ended|x{1024}/g)
+      const heads = String(await printed).match(/HTTP\/1\.1 \d{3}|hello|ended|x{1024}/g)
       assert.deepEqual(heads, ['HTTP/1.1 200', 'ended', 'HTTP/1.1 200', 'hello', 'HTTP/1.1 404', 'HTTP/1.1 200', 'x'.repeat(1024)])
       socket.destroy()
     }

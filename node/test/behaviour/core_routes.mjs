@@ -16,8 +16,8 @@ export function coreRoutes (notes, versionOf) {
   const watch = (stream, headers) => {
     const word = wordOf(headers[':path'])
     stream.on('error', () => {})
-    stream.on('close', () => { notes.tell(word, stream.rstCode === 0 && stream.writableFinished ? 'done' : 'gone') })
-    notes.tell(word, 'came')
+    stream.on('close', () => { notes.report(word, stream.rstCode === 0 && stream.writableFinished ? 'done' : 'gone') })
+    notes.report(word, 'came')
     return word
   }
   /** An answer with trailers that are sent when its body is. */
@@ -43,9 +43,9 @@ export function coreRoutes (notes, versionOf) {
       stream.end(String(length))
     },
     async '/digest' (stream) {
-      const said = digest(await all(stream))
+      const printed = digest(await all(stream))
       stream.respond()
-      stream.end(said)
+      stream.end(printed)
     },
     '/big' (stream) {
       stream.respond()
@@ -61,10 +61,10 @@ export function coreRoutes (notes, versionOf) {
     '/large' (stream) { stream.respond({ 'x-long': LARGE_VALUE }, { endStream: true }) },
     '/secret' (stream) { stream.respond({ 'x-secret': 'a', [http2.sensitiveHeaders]: ['x-secret'] }, { endStream: true }) },
     async '/trailers' (stream) {
-      let heard = 'none'
-      stream.on('trailers', fields => { heard = fields['x-sent'] ?? heard })
+      let received = 'none'
+      stream.on('trailers', fields => { received = fields['x-sent'] ?? received })
       const body = await all(stream)
-      trailing(stream, () => ({ 'x-heard': heard }))
+      trailing(stream, () => ({ 'x-heard': received }))
       stream.end(body)
     },
     '/trailers-before' (stream) {

@@ -46,7 +46,7 @@ async function listening (server, end = () => {}) {
     async end () {
       await end()
       const closed = once(server, 'close')
-      server.desk.destroy()
+      server.compatServer.destroy()
       if (server.listening) {
         server.close()
         await closed
@@ -135,8 +135,8 @@ function aHono (notes, isOnNode) {
 async function serving (version, fetch) {
   const server = serve({ hostname: '127.0.0.1', ...version.options, limits, error: error => new Lean(error.message, { status: 500 }), fetch })
   let connections = 0
-  const { ears } = server.listener
-  ears.onConnection = () => { connections++ }
+  const { callbacks } = server.listener
+  callbacks.onConnection = () => { connections++ }
   return { port: server.port, connections: () => connections, async end () { await server.destroy() } }
 }
 

@@ -18,8 +18,8 @@ export function nodeRoutes (notes) {
     request.on('error', () => {})
     response.on('error', () => {})
     // A stream of node:http2 that is aborted has finished too.
-    response.on('close', () => { notes.tell(word, response.writableFinished && !request.aborted ? 'done' : 'gone') })
-    notes.tell(word, 'came')
+    response.on('close', () => { notes.report(word, response.writableFinished && !request.aborted ? 'done' : 'gone') })
+    notes.report(word, 'came')
     return word
   }
   const routes = {

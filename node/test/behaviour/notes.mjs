@@ -2,15 +2,15 @@
 // `?to=word`.
 
 export class Notes {
-  #heard = new Map()
+  #received = new Map()
   #waiting = new Map()
   #counts = new Map()
   #gates = new Map()
 
   /** A handler leaves `what` for the test that waits under this word. */
-  tell (word, what) {
+  report (word, what) {
     const key = `${word} ${what}`
-    this.#heard.set(key, true)
+    this.#received.set(key, true)
     this.#waiting.get(key)?.()
     this.#waiting.delete(key)
   }
@@ -18,11 +18,11 @@ export class Notes {
   /** Until a handler has said it. */
   async until (word, what) {
     const key = `${word} ${what}`
-    if (this.#heard.has(key)) return
+    if (this.#received.has(key)) return
     await new Promise(resolve => { this.#waiting.set(key, resolve) })
   }
 
-  has (word, what) { return this.#heard.has(`${word} ${what}`) }
+  has (word, what) { return this.#received.has(`${word} ${what}`) }
 
   count (word) { this.#counts.set(word, this.counted(word) + 1) }
   counted (word) { return this.#counts.get(word) ?? 0 }

@@ -18,22 +18,22 @@ export function suite (name) {
   for (const [face, { make }] of Object.entries(faces)) {
     const skip = reasonAgainst(face, version)
     describe(`${version.name}, ${face}`, { skip }, () => {
-      const ground = { version, face, notes: new Notes() }
+      const context = { version, face, notes: new Notes() }
       before(async () => {
-        const server = await make(version, ground.notes)
-        ground.server = server
-        ground.port = server.port
-        ground.connections = server.connections
-        ground.connect = () => clients[version.name](server.port)
-        ground.client = ground.connect()
+        const server = await make(version, context.notes)
+        context.server = server
+        context.port = server.port
+        context.connections = server.connections
+        context.connect = () => clients[version.name](server.port)
+        context.client = context.connect()
       })
       after(async () => {
-        await ground.client.close()
-        await ground.server.end()
+        await context.client.close()
+        await context.server.end()
       })
       for (const { name, except, run } of behaviours) {
         const reason = except?.(face, version)
-        test(`${version.name}, ${face}: ${name}`, { skip: reason || false }, () => run(ground))
+        test(`${version.name}, ${face}: ${name}`, { skip: reason || false }, () => run(context))
       }
     })
   }

@@ -8,8 +8,8 @@ const turn = () => new Promise(setImmediate)
 export function webRoutes (notes, Response) {
   const watch = request => {
     const word = wordOf(request.url)
-    request.signal.addEventListener('abort', () => { notes.tell(word, 'gone') })
-    notes.tell(word, 'came')
+    request.signal.addEventListener('abort', () => { notes.report(word, 'gone') })
+    notes.report(word, 'came')
     return word
   }
   /** Reads and drops what comes of the request. */
@@ -43,8 +43,8 @@ export function webRoutes (notes, Response) {
     async '/trailers' (request, info) {
       const { trailers } = info
       const body = await request.arrayBuffer()
-      const heard = (await trailers).get('x-sent') ?? 'none'
-      info.sendTrailers({ 'x-heard': heard })
+      const received = (await trailers).get('x-sent') ?? 'none'
+      info.sendTrailers({ 'x-heard': received })
       return new Response(body, { headers: { trailer: 'x-heard' } })
     },
     '/trailers-before' (request, info) {

@@ -50,15 +50,15 @@ for (const [peer, protocol] of [
 ]) {
   const before = await counts()
   const env = { ...process.env, NODE_EXTRA_CA_CERTS: certFile }
-  const told = await promisify(execFile)(process.execPath, [self, peer, protocol, server.https], { env }).then(ended => JSON.parse(ended.stdout), error => error)
-  if (told instanceof Error) {
-    console.log(`${`${peer}, ${protocol}`.padEnd(22)} not run: ${told.message.split('\n').find(line => line.includes('Error')) ?? told.message}`)
+  const reported = await promisify(execFile)(process.execPath, [self, peer, protocol, server.https], { env }).then(ended => JSON.parse(ended.stdout), error => error)
+  if (reported instanceof Error) {
+    console.log(`${`${peer}, ${protocol}`.padEnd(22)} not run: ${reported.message.split('\n').find(line => line.includes('Error')) ?? reported.message}`)
     continue
   }
   const after = await counts()
   const connections = after.connections - before.connections
-  console.log(`${`${peer}, ${protocol}`.padEnd(22)}${right(REQUESTS - told.failed, 9)}${right(told.failed, 8)}${right(connections, 13)}${right(`${told.wall.toFixed(0)} ms`, 10)}${right(`${told.cpu.toFixed(0)} ms`, 10)}`)
-  if (peer === 'trunkline') lost ||= told.failed > 0 || connections > bound(protocol)
+  console.log(`${`${peer}, ${protocol}`.padEnd(22)}${right(REQUESTS - reported.failed, 9)}${right(reported.failed, 8)}${right(connections, 13)}${right(`${reported.wall.toFixed(0)} ms`, 10)}${right(`${reported.cpu.toFixed(0)} ms`, 10)}`)
+  if (peer === 'trunkline') lost ||= reported.failed > 0 || connections > bound(protocol)
 }
 await server.close()
 if (lost) {

@@ -13,7 +13,7 @@ if (unknown.length > 0) throw new Error(`no line ${unknown.join(', ')}; installe
 
 const sum = { combinations: 0, equal: 0, differ: 0 }
 const faults = []
-const tell = (label, { combinations, equal, differ }) => { console.log(`${label}: ${combinations} combinations, ${equal} equal, ${differ} differ with a reason`) }
+const report = (label, { combinations, equal, differ }) => { console.log(`${label}: ${combinations} combinations, ${equal} equal, ${differ} differ with a reason`) }
 for (const name of asked.length > 0 ? asked : Object.keys(programs).sort()) {
   for (const set of Object.keys(SETS)) {
     // undici 8 does not run there.
@@ -21,11 +21,11 @@ for (const name of asked.length > 0 ? asked : Object.keys(programs).sort()) {
     const compared = await compareSet(set, { program: programs[name], line: lineOf(name) })
     const counts = { combinations: compared.all.length, differ: compared.differing.length - compared.unexpected.filter(one => compared.differing.includes(one)).length }
     counts.equal = counts.combinations - compared.differing.length
-    tell(`${name}, ${set}`, counts)
+    report(`${name}, ${set}`, counts)
     for (const key of Object.keys(sum)) sum[key] += counts[key]
     for (const fault of faultsOf(set, compared)) faults.push(`${name}, ${fault}`)
   }
 }
-tell('all', sum)
+report('all', sum)
 for (const fault of faults) console.error(fault)
 if (faults.length > 0) throw new Error(`${faults.length} comparisons have faults`)

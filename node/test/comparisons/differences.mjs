@@ -22,7 +22,7 @@ const WHOLE = 'what is whole in one turn goes with its length instead of in chun
 const SIDES = 'the two sides of a stream end independently: their order says nothing'
 const SENSITIVE = 'cookies that are set are not kept by compressors'
 const HEAD = 'a head that was given goes, also when its stream is destroyed in the same turn'
-const TOLD = 'the end of a session comes before its server\'s'
+const REPORTED = 'the end of a session comes before its server\'s'
 const CONTEXT = 'a read calls back in the context in which reading began, where node has none'
 const STREAM = 'what breaks a stream alone ends the stream, and not its session (RFC 9113 section 5.4.2)'
 const STATUS = 'a refusal says by its status what was wrong'
@@ -181,7 +181,7 @@ export const differences = {
     'server: a rejected listener of requests is a 500 with captureRejections': RESET,
     'server: a rejected listener of streams is a 500 with captureRejections': [HEAD, 22, 26],
     'server: settings reach the client': 'frames have at most 16 KiB',
-    'session: close lets an open stream finish': [TOLD, 24, 26],
+    'session: close lets an open stream finish': [REPORTED, 24, 26],
     'session: destroy ends everything at once': [HEAD, 22, 24, 26],
     'session: destroy with an error tells it': [HEAD, 22, 24, 26],
     'stream: close without a code': [HEAD, 22, 26],

@@ -23,26 +23,26 @@ const load = {
   async 'node:http2' () { return isOurs ? (await import('trunkline')).http2 : (await import('node:http2')).default }
 }
 const module = await load[set.original]()
-const { Stage, shown } = await import(set.original === 'undici' ? './client/stage.mjs' : './server/stage.mjs')
+const { Stage, displayed } = await import(set.original === 'undici' ? './client/stage.mjs' : './server/stage.mjs')
 const { reasonsOf } = await import('./reasons.mjs')
 const reasons = reasonsOf(name)
 
 /** Events of the process belong to the programs that run. */
 const running = new Set()
 const underWay = new Set()
-const tell = (...values) => {
+const report = (...values) => {
   // Where several run, nothing says whose it was: each of them runs once more, alone, behind all others.
   if (underWay.size > 1) for (const { name } of underWay) disturbed.add(name)
   for (const stage of running) stage.log('process')(...values)
 }
 process.removeAllListeners('warning')
 for (const event of ['uncaughtException', 'unhandledRejection']) {
-  process.on(event, error => { tell(event, error instanceof Error ? error : shown(error)) })
+  process.on(event, error => { report(event, error instanceof Error ? error : displayed(error)) })
 }
 process.on('warning', warning => {
   // Advice that comes once for a process comes in whichever program is there then.
   if (warning.code === 'UNDICI-H2-OPTIONS' || set.isGenerated) return
-  if (set.original === 'undici') tell('warning', warning.name, warning.code ?? '')
+  if (set.original === 'undici') report('warning', warning.name, warning.code ?? '')
 })
 
 async function play (program, limit = PROGRAM_MS_MAX) {

@@ -24,11 +24,11 @@ if (process.send !== undefined) {
   await once(server, 'listening')
   const url = `http://127.0.0.1:${server.address().port}/`
   await asks(url, 50)
-  const told = lasts => [JSON.stringify({ url, lasts })]
-  cluster.setupPrimary({ exec: self, args: told(false) })
-  const ending = [cluster.fork().process, cluster.fork().process, fork(self, told(false))]
-  cluster.setupPrimary({ exec: self, args: told(true) })
-  const killed = [cluster.fork().process, fork(self, told(true))]
+  const reported = lasts => [JSON.stringify({ url, lasts })]
+  cluster.setupPrimary({ exec: self, args: reported(false) })
+  const ending = [cluster.fork().process, cluster.fork().process, fork(self, reported(false))]
+  cluster.setupPrimary({ exec: self, args: reported(true) })
+  const killed = [cluster.fork().process, fork(self, reported(true))]
   const exits = [...ending, ...killed].map(child => once(child, 'exit'))
   await Promise.all([...ending, ...killed].map(child => once(child, 'message', { signal: AbortSignal.timeout(20_000) })))
   await asks(url, 50)

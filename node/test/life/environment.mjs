@@ -10,8 +10,8 @@ const hello = (request, response) => { response.end() }
 const [clear, secure] = await Promise.all([h1(hello), h1s(hello)])
 
 async function ask (label, dispatcher, origin) {
-  const said = await dispatcher.request({ origin, path: '/', method: 'GET' }).then(({ statusCode, body }) => body.dump().then(() => statusCode), error => /CERT|SIGNED|VERIFY/.test(error.code) ? 'DEPTH' : error.code)
-  console.log(label, said)
+  const printed = await dispatcher.request({ origin, path: '/', method: 'GET' }).then(({ statusCode, body }) => body.dump().then(() => statusCode), error => /CERT|SIGNED|VERIFY/.test(error.code) ? 'DEPTH' : error.code)
+  console.log(label, printed)
   await dispatcher.close()
 }
 

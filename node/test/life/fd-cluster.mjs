@@ -8,7 +8,7 @@ import { createServer } from 'trunkline'
 const [port, path] = process.argv.slice(2)
 
 /** The outcome of a server that listens there. */
-async function heard (place) {
+async function received (place) {
   const server = createServer((request, response) => { response.end(String(cluster.worker.id)) })
   const failed = new Promise(resolve => { server.on('error', error => { resolve(error.code) }) })
   server.listen(place)
@@ -23,8 +23,8 @@ async function ask () {
 if (cluster.isPrimary) {
   cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'inherit', 'ipc', 3] })
   for (const id of [1, 2]) {
-    const [said] = await once(cluster.fork(), 'message')
-    console.log(id, ...said)
+    const [printed] = await once(cluster.fork(), 'message')
+    console.log(id, ...printed)
   }
   const first = await ask()
   const { process: gone } = cluster.workers[first]
@@ -34,5 +34,5 @@ if (cluster.isPrimary) {
   console.log([first, second].sort().join(' '))
   cluster.workers[second].process.kill('SIGKILL')
 } else {
-  process.send([await heard({ fd: 4 }), await heard({ path })])
+  process.send([await received({ fd: 4 }), await received({ path })])
 }

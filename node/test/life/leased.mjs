@@ -12,7 +12,7 @@ if (isMainThread) {
   const folder = mkdtempSync(join(tmpdir(), 'trunkline-test-'))
   const path = join(folder, 'leased')
   writeFileSync(path, 'bytes')
-  const lease = `
+  const reserve = `
 import fcntl, os, shutil, signal, sys
 signal.signal(signal.SIGIO, lambda *_: os.write(1, b'asked for'))
 fd = os.open(${JSON.stringify(path)}, os.O_RDWR)
@@ -22,7 +22,7 @@ os.write(1, b'leased')
 sys.stdin.read()
 shutil.rmtree(${JSON.stringify(folder)})
 `
-  const holder = spawn('python3', ['-c', lease], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const holder = spawn('python3', ['-c', reserve], { stdio: ['pipe', 'pipe', 'inherit'] })
   await once(holder.stdout, 'data')
   const worker = new Worker(fileURLToPath(import.meta.url), { workerData: path })
   console.log(String((await once(holder.stdout, 'data'))[0]).trim())

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import { Agent, request } from 'trunkline'
-import { theBorder } from '../../dist/ring.js'
+import { theBridge } from '../../dist/ring.js'
 
 const server = createServer((request, response) => {
   if (request.url === '/half') response.write('half')
@@ -18,7 +18,7 @@ const silent = request(`${url}/silent`, { dispatcher })
 const queued = request(`${url}/queued`, { dispatcher })
 await arrived
 // A debug build of the addon panics over a verb that the border does not have.
-theBorder().command(200, 0, 0)
+theBridge().command(200, 0, 0)
 console.log(...await Promise.all([half, silent, queued].map(codeOf)))
 console.log(await codeOf(request(url, { dispatcher })), await codeOf(dispatcher.request({ origin: url, path: '/' })))
 const dispatched = new Promise((resolve, reject) => {

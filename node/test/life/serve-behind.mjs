@@ -55,10 +55,10 @@ async function uploads () {
     while (left-- > 0) {
       const stream = session.request({ ':method': 'POST', ':path': '/' })
       stream.end(body)
-      let said = ''
-      for await (const chunk of stream) said += chunk
+      let printed = ''
+      for await (const chunk of stream) printed += chunk
       if (answers.size === 0) console.log('begun')
-      answers.set(said, (answers.get(said) ?? 0) + 1)
+      answers.set(printed, (answers.get(printed) ?? 0) + 1)
     }
   }
   await Promise.all(sessions.flatMap(session => [one(session), one(session)]))
@@ -77,11 +77,11 @@ async function serving () {
     }
   })
   const uploader = spawn(process.execPath, [own, 'uploads', String(server.port)], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const said = createInterface(uploader.stdout)[Symbol.asyncIterator]()
-  await said.next()
+  const printed = createInterface(uploader.stdout)[Symbol.asyncIterator]()
+  await printed.next()
   // JavaScript of this process stands still until the child ends.
   execFileSync(process.execPath, [own, 'churn', String(server.port)])
-  const { value } = await said.next()
+  const { value } = await printed.next()
   console.log(read < READ_MAX ? 'little is held' : `${read} requests are held`)
   console.log(value)
   await server.close({ deadlineMs: 5000 })

@@ -1,7 +1,7 @@
 // An engine that ends under its servers.
 import http2 from 'node:http2'
 import { Response, serve } from 'trunkline'
-import { theBorder } from '../../dist/ring.js'
+import { theBridge } from '../../dist/ring.js'
 import { Listener } from '../../dist/server/listener.js'
 
 process.on('uncaughtException', error => { console.log('uncaught', error.message) })
@@ -25,7 +25,7 @@ stream.on('error', ({ message }) => { console.error('stream:', message) })
 await asked
 console.error('asked')
 // A debug build of the addon panics over a verb that the border does not have.
-theBorder().command(200, 0, 0)
+theBridge().command(200, 0, 0)
 await server.closed
 console.log('closed')
 try {

@@ -19,14 +19,14 @@ async function taken () {
   return (await body.json()).taken
 }
 
-/** Rests after each `pace` bytes, for as long as `rest` takes; resolves to how much it got. */
-async function download (bytes, pace, rest) {
+/** Rests after each `rate` bytes, for as long as `rest` takes; resolves to how much it got. */
+async function download (bytes, rate, rest) {
   let [got, rested] = [0, 0]
   const { body } = await request(`${url}/bytes/${bytes}`, { dispatcher })
   await pipeline(body, new Writable({
     write (chunk, _, done) {
       got += chunk.length
-      if (got - rested < pace) return done()
+      if (got - rested < rate) return done()
       rested = got
       rest(got).then(() => done(), done)
     }

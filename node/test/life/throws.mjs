@@ -7,9 +7,9 @@ server.listen(0, '127.0.0.1')
 await once(server, 'listening')
 const dispatcher = new Agent()
 const url = `http://127.0.0.1:${server.address().port}/`
-const heard = once(process, 'uncaughtException')
+const received = once(process, 'uncaughtException')
 request(url, { dispatcher }, () => { throw new Error('from the callback') })
-const [error] = await heard
+const [error] = await received
 console.log(`heard: ${error.message}`)
 await (await request(url, { dispatcher })).body.text()
 console.log('still works')

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs'
 import { setTimeout as rest } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { theBorder } from '../../dist/ring.js'
+import { theBridge } from '../../dist/ring.js'
 import { faces } from '../behaviour/faces.mjs'
 import { versions } from '../support/clients.mjs'
 
@@ -19,7 +19,7 @@ const collect = runInNewContext('gc')
 
 /** No log is kept. */
 const notes = {
-  tell () {},
+  report () {},
   count () {},
   counted: () => 0,
   until: () => new Promise(() => {}),
@@ -33,13 +33,13 @@ for (const face of ['compat', 'serve', 'core']) {
     servers[`${face} ${version.name}`] = await faces[face].make(version, notes)
   }
 }
-const border = theBorder()
+const bridge = theBridge()
 const before = fds()
 process.send({ ports: Object.fromEntries(Object.entries(servers).map(([name, { port }]) => [name, port])) })
 
 /** The memory once all clients are gone. */
 async function look () {
-  const { exchanges, connections } = border.servers
+  const { exchanges, connections } = bridge.servers
   for (const end = performance.now() + REST_MS_MAX; performance.now() < end && connections.size > 0;) await rest(50)
   for (let round = 0; round < 4; round++) {
     collect()
@@ -49,7 +49,7 @@ async function look () {
     connections: connections.size,
     versions: [...connections.values()].map(({ version }) => version),
     exchanges: exchanges.filter(Boolean).length,
-    backlog: border.backlog.length,
+    backlog: bridge.backlog.length,
     files: fds() - before,
     MiB: process.memoryUsage.rss() / 2 ** 20,
     heapMiB: process.memoryUsage().heapUsed / 2 ** 20

@@ -22,7 +22,7 @@ const [seconds, seed, concurrency] = [values.seconds, values.seed, values.concur
 const SETTLED_MS_MAX = 30_000
 /** The most that a server may grow after its first fifth, MiB: caches and the heap's holes. */
 const GROWTH_MIB_MAX = 48
-const WRONG_SHOWN_MAX = 20
+const WRONG_DISPLAYED_MAX = 20
 /** Of a session's life on the client's side: then it goes away, one way or another. */
 const STEPS_PER_CLIENT_MAX = 40
 /** How long the load goes on before the server ends in the middle of it. */
@@ -207,5 +207,5 @@ const outcomes = wrong.length > 0 ? [] : [await endUnderLoad('exit'), await endU
 if (wrong.length === 0 && String(outcomes) !== '7 null,0 null') wrong.push(new Error(`servers under load ended with ${outcomes}`))
 console.log(`seed ${seed}, ${passed().toFixed(0)} s: ${JSON.stringify(tally)}`)
 console.log(`after a fifth ${early.MiB.toFixed(0)} MiB (heap ${early.heapMiB.toFixed(0)}), at the end ${late.MiB.toFixed(0)} (${late.heapMiB.toFixed(0)})`)
-for (const error of wrong.slice(0, WRONG_SHOWN_MAX)) console.error(error.message, error.cause ?? '')
+for (const error of wrong.slice(0, WRONG_DISPLAYED_MAX)) console.error(error.message, error.cause ?? '')
 process.exit(wrong.length > 0 ? 1 : 0)

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Agent, fetchOver } from 'trunkline'
-import { theBorder } from '../../dist/ring.js'
+import { theBridge } from '../../dist/ring.js'
 import { cert } from '../support/certificate.mjs'
 import { origin as startOrigin } from '../support/servers.mjs'
 import { draw, isExplained, KINDS, random } from './requests.mjs'
@@ -33,7 +33,7 @@ const GROWTH_MIB_MAX = 48
 const ALL_KINDS_MIN = 20_000
 
 /** The most failures that are printed. */
-const WRONG_SHOWN_MAX = 20
+const WRONG_DISPLAYED_MAX = 20
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc')
@@ -58,7 +58,7 @@ const before = files()
 const connect = { ca: cert }
 const tcp = [new Agent({ connect, connections: 4 }), new Agent({ connect }), new Agent({ connect, allowH2: false, connections: 10, pipelining: 4 })]
 const h3 = [new Agent({ connect, http3: 'only', connections: 2 })]
-const ground = { faults, origin, agents: { tcp, h3 }, fetch: fetchOver(tcp[0]) }
+const context = { faults, origin, agents: { tcp, h3 }, fetch: fetchOver(tcp[0]) }
 
 const next = random(seed)
 const tally = {}
@@ -88,7 +88,7 @@ async function within (promise, what) {
 }
 
 function ask () {
-  const { what, kind, ask } = draw(next, ground)
+  const { what, kind, ask } = draw(next, context)
   met.add(kind)
   const over = ask().then(count, error => {
     const { name, code = name } = error.cause ?? error
@@ -117,13 +117,13 @@ for (const agent of [...tcp, ...h3]) await within(agent.close(), 'a dispatcher h
 // Connections end a moment after their dispatcher.
 for (const end = performance.now() + 10_000; files() > before && performance.now() < end;) await rest(50)
 const grown = await memory() - early
-const border = theBorder()
+const bridge = theBridge()
 const missing = settled() < ALL_KINDS_MIN ? [] : KINDS.filter(kind => !met.has(kind))
 for (const kind of missing) wrong.push(new Error(`nobody asked for ${kind}`))
 const checks = {
-  'exchanges that are open': [border.active, 0],
-  'exchanges that someone still listens to': [border.ears.filter(Boolean).length, 0],
-  'submissions that wait': [border.backlog.length, 0],
+  'exchanges that are open': [bridge.active, 0],
+  'exchanges that someone still listens to': [bridge.callbacks.filter(Boolean).length, 0],
+  'submissions that wait': [bridge.backlog.length, 0],
   'files that are open': [Math.max(files() - before, 0), 0],
   'MiB grown': [grown, GROWTH_MIB_MAX]
 }
@@ -131,7 +131,7 @@ for (const [what, [found, most]] of Object.entries(checks)) {
   if (found > most) wrong.push(new Error(`${what}: ${found}, at most ${most}`))
 }
 console.log(`seed ${seed}, ${passed().toFixed(0)} s: ${settled()} settled, ${JSON.stringify(tally)}; grown by ${grown.toFixed(0)} MiB from ${early.toFixed(0)}`)
-for (const error of wrong.slice(0, WRONG_SHOWN_MAX)) console.error(error.message, error.cause ?? '')
+for (const error of wrong.slice(0, WRONG_DISPLAYED_MAX)) console.error(error.message, error.cause ?? '')
 server.removeAllListeners('exit').stdin.end()
 await origin.close()
 process.exit(wrong.length > 0 ? 1 : 0)

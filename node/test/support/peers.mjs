@@ -9,7 +9,7 @@ const root = new URL('../../../', import.meta.url)
 const kept = path => fileURLToPath(new URL(`target/tools/${path}`, root))
 
 /** Runs a program to its end; what it said, or why it failed. */
-export function said (program, args, limit = 60_000) {
+export function printed (program, args, limit = 60_000) {
   return new Promise((resolve, reject) => {
     execFile(program, args, { timeout: limit, maxBuffer: 64 << 20, encoding: 'buffer' }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout)
@@ -38,10 +38,10 @@ const absent = program => existsSync(program) ? undefined : `${program} is not b
 export const stacks = {
   aioquic: {
     why: absent(python),
-    run: async (port, name) => String(await said(python, ['-B', '-u', fetch, `--root=${certFile}`, `--port=${port}`, name]))
+    run: async (port, name) => String(await printed(python, ['-B', '-u', fetch, `--root=${certFile}`, `--port=${port}`, name]))
   },
   'quic-go': {
     why: absent(quicGo),
-    run: async (port, name) => String(await said(quicGo, ['fetch', `-root=${certFile}`, `-url=https://localhost:${port}`, name]))
+    run: async (port, name) => String(await printed(quicGo, ['fetch', `-root=${certFile}`, `-url=https://localhost:${port}`, name]))
   }
 }

@@ -46,13 +46,13 @@ export async function echoed (WebSocket, url, dispatcher) {
   const failed = once(socket, 'error').then(([event]) => { throw event.error ?? new Error('failed') })
   failed.catch(() => {})
   await awake(Promise.race([once(socket, 'open'), failed]))
-  const heard = []
+  const received = []
   for (const text of ['one', 'two']) {
     socket.send(text)
     const [{ data }] = await awake(once(socket, 'message'))
-    heard.push(data)
+    received.push(data)
   }
   socket.close(1000, 'enough')
   const [{ code, reason }] = await awake(once(socket, 'close'))
-  return [...heard, code, reason]
+  return [...received, code, reason]
 }

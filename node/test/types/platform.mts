@@ -12,7 +12,7 @@ const options: Options = { connections: 4, http3: true, connect: { rejectUnautho
 const answer: Answer = await request(url, { dispatcher: new trunkline.Pool(url, options), headers: { accept: '*/*' }, signal: AbortSignal.timeout(1) })
 const text: string = await answer.body.text()
 for await (const chunk of answer.body) Buffer.from(chunk as Uint8Array)
-const passed: Interceptor = dispatch => (given, heard) => dispatch(given, heard)
+const passed: Interceptor = dispatch => (given, received) => dispatch(given, received)
 request(url, {}, (error, given) => { if (error === null) given.body.resume() })
 // @ts-expect-error: what is awaited is an answer and nothing else
 const nothing: number = await request(url, { method: 'GET' })

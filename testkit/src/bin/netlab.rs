@@ -193,21 +193,21 @@ mod linux {
             .take()
             .map(BufReader::new)
             .ok_or("no output")?;
-        let mut shown = Vec::new();
+        let mut displayed = Vec::new();
         for line in lines.lines() {
             let line = line.map_err(|error| error.to_string())?;
             if line.is_empty() {
-                println!("{}", shown.join("\n"));
+                println!("{}", displayed.join("\n"));
                 return Ok(());
             }
-            shown.push(line);
+            displayed.push(line);
         }
-        let mut said = String::new();
+        let mut sent = String::new();
         if let Some(mut errors) = holder.stderr.take() {
-            let _ = errors.read_to_string(&mut said);
+            let _ = errors.read_to_string(&mut sent);
         }
         let _ = holder.wait();
-        Err(said.trim().trim_start_matches("netlab: ").to_owned())
+        Err(sent.trim().trim_start_matches("netlab: ").to_owned())
     }
 
     fn hold(options: &Options) -> Result<(), String> {

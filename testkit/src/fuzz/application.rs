@@ -15,7 +15,7 @@ use trunkline_core::{h1, h2, h3};
 pub(super) const OPENED_MAX: u32 = 64;
 
 /// The verbs of exchanges, which all machines have.
-pub(super) trait Machine {
+pub(super) trait FuzzMachine {
     const VERSION: Version;
     /// From one stream of a client to its next.
     const STREAM_STEP: u64;
@@ -47,7 +47,7 @@ pub(super) trait Machine {
 
 macro_rules! machine {
     ($conn:ty, $version:ident, $step:literal, $done:expr) => {
-        impl Machine for $conn {
+        impl FuzzMachine for $conn {
             const VERSION: Version = Version::$version;
             const STREAM_STEP: u64 = $step;
             fn handle_timeout(&mut self, now: Instant) {
@@ -127,7 +127,7 @@ pub(super) struct Application<M> {
     /// Requests it opened.
     pub(super) opened: u32,
     /// The end of the connection was told.
-    pub(super) told_closed: bool,
+    pub(super) closed_reported: bool,
     /// It left HTTP.
     pub(super) upgraded: bool,
     /// How the peer's bytes ended.
@@ -136,7 +136,7 @@ pub(super) struct Application<M> {
     unread: Vec<(StreamId, usize)>,
 }
 
-impl<M: Machine> Application<M> {
+impl<M: FuzzMachine> Application<M> {
     pub(super) fn new(conn: M, side: Side, now: Instant) -> Self {
         Self {
             conn,
@@ -145,7 +145,7 @@ impl<M: Machine> Application<M> {
             open: BTreeSet::new(),
             handlers: BTreeSet::new(),
             opened: 0,
-            told_closed: false,
+            closed_reported: false,
             upgraded: false,
             transport_end: None,
             seen: BTreeSet::new(),
@@ -197,7 +197,7 @@ impl<M: Machine> Application<M> {
         any
     }
     fn handle(&mut self, event: Event, choice: u8) {
-        assert!(!self.told_closed, "{event:?} after the end");
+        assert!(!self.closed_reported, "{event:?} after the end");
         match event {
             Event::RequestReceived { stream, head, .. } => {
                 assert!(self.seen.insert(stream), "{stream:?} came again");
@@ -232,7 +232,7 @@ impl<M: Machine> Application<M> {
                 let _ = self.conn.send_body(self.now, stream, data, true);
             }
             Event::Upgraded { .. } => self.upgraded = true,
-            Event::Closed(_) => self.told_closed = true,
+            Event::Closed(_) => self.closed_reported = true,
             _ => {}
         }
     }

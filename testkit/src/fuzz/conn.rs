@@ -2,8 +2,8 @@
 //! and drive an application on it.
 
 use super::Input;
-use super::application::{Application, Machine};
-use super::written::Written;
+use super::application::{Application, FuzzMachine};
+use super::written::WrittenFrames;
 use std::io::IoSlice;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ pub fn h1_body(data: &[u8]) {
 pub fn h2_conn_server(data: &[u8]) {
     let now = Instant::now();
     let conn = h2::Conn::new(Side::Server, Arc::new(Config::default()), now);
-    let mut run = Run::new(conn, Side::Server, now, Some(Written::of_server()));
+    let mut run = Run::new(conn, Side::Server, now, Some(WrittenFrames::of_server()));
     run.feed(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0");
     run.all(Input::new(data));
 }
@@ -51,13 +51,13 @@ pub fn h2_conn_server(data: &[u8]) {
 pub fn h2_conn_client(data: &[u8]) {
     let now = Instant::now();
     let conn = h2::Conn::new(Side::Client, Arc::new(Config::default()), now);
-    let mut run = Run::new(conn, Side::Client, now, Some(Written::of_client()));
+    let mut run = Run::new(conn, Side::Client, now, Some(WrittenFrames::of_client()));
     run.feed(b"\0\0\0\x04\0\0\0\0\0");
     run.all(Input::new(data));
 }
 
 /// The verbs of bytes, which HTTP/1.1 and HTTP/2 have.
-trait ByteMachine: Machine {
+trait ByteMachine: FuzzMachine {
     fn handle_bytes(&mut self, now: Instant, bytes: &[u8]);
     fn handle_close(&mut self, now: Instant, end: TransportEnd);
     fn poll_write(&mut self, now: Instant) -> &mut Outbox;
@@ -93,11 +93,11 @@ byte_machine!(h2::Conn);
 /// One run of one machine.
 struct Run<M> {
     user: Application<M>,
-    written: Option<Written>,
+    written: Option<WrittenFrames>,
 }
 
 impl<M: ByteMachine> Run<M> {
-    fn new(conn: M, side: Side, now: Instant, written: Option<Written>) -> Self {
+    fn new(conn: M, side: Side, now: Instant, written: Option<WrittenFrames>) -> Self {
         let mut user = Application::new(conn, side, now);
         user.open_some(0);
         Self { user, written }
@@ -187,7 +187,7 @@ impl<M: ByteMachine> Run<M> {
         user.conn.handle_close(user.now, TransportEnd::Failed);
         user.answer(0);
         assert!(
-            user.told_closed || user.upgraded,
+            user.closed_reported || user.upgraded,
             "the transport ended and nobody was told"
         );
         assert!(user.conn.is_closed() || user.upgraded);

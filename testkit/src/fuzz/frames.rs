@@ -2,8 +2,9 @@
 
 use super::Input;
 use trunkline_core::h2::frame::{
-    Continuation, DataLayout, FRAME_HEADER_BYTES, FrameHeader, Goaway, Headers, Ping, Priority,
-    PriorityUpdate, PushPromise, RstStream, SettingsFrame, WindowUpdate, flag, kind,
+    Continuation, DataLayout, FRAME_HEADER_BYTES, FrameHeader, Goaway, Headers, Ping,
+    PriorityUpdate, PushPromise, RstStream, SettingsFrame, StreamDependency, WindowUpdate, flag,
+    kind,
 };
 
 /// Parses frame after frame; an invalid one is skipped by its length.
@@ -40,7 +41,7 @@ fn frame(header: FrameHeader, payload: &[u8]) {
                 assert!(headers.fragment.len() <= payload.len());
             }
         }
-        kind::PRIORITY => again!(Priority::parse(header, payload), Priority),
+        kind::PRIORITY => again!(StreamDependency::parse(header, payload), StreamDependency),
         kind::RST_STREAM => again!(RstStream::parse(header, payload), RstStream),
         kind::SETTINGS => {
             if let Ok(settings) = SettingsFrame::parse(header, payload) {

@@ -38,7 +38,7 @@ pub fn h1_end(data: &[u8]) {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Outcome {
+struct EndOutcome {
     heads: usize,
     body: Vec<u8>,
     is_complete: bool,
@@ -47,7 +47,7 @@ struct Outcome {
     left_http: bool,
 }
 
-fn outcome(method: &[u8], pieces: &[&[u8]], end: TransportEnd) -> Outcome {
+fn outcome(method: &[u8], pieces: &[&[u8]], end: TransportEnd) -> EndOutcome {
     let now = Instant::now();
     let mut conn = Conn::new(Side::Client, Arc::new(Config::default()), now);
     let mut fields = Fields::new();
@@ -56,9 +56,9 @@ fn outcome(method: &[u8], pieces: &[&[u8]], end: TransportEnd) -> Outcome {
     fields.push(Token::AUTHORITY, b"a");
     fields.push(Token::PATH, b"/");
     let Ok(head) = RequestHead::from_fields(fields, Version::Http2) else {
-        return Outcome::default();
+        return EndOutcome::default();
     };
-    let mut outcome = Outcome::default();
+    let mut outcome = EndOutcome::default();
     if conn.open(now, &head, true).is_err() {
         return outcome;
     }
@@ -85,7 +85,7 @@ fn outcome(method: &[u8], pieces: &[&[u8]], end: TransportEnd) -> Outcome {
     outcome
 }
 
-fn note(conn: &mut Conn, now: Instant, outcome: &mut Outcome) {
+fn note(conn: &mut Conn, now: Instant, outcome: &mut EndOutcome) {
     while let Some(event) = conn.poll_event() {
         assert!(!outcome.is_closed, "{event:?} behind the end {outcome:?}");
         let is_over = outcome.is_complete || outcome.is_reset;

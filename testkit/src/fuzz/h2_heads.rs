@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use trunkline_core::error::Closed;
 use trunkline_core::h2::Conn;
 use trunkline_core::h2::frame::{FrameHeader, flag, kind};
-use trunkline_core::hpack::{Decoded, Decoder};
+use trunkline_core::hpack::{DecodedBlock, Decoder};
 use trunkline_core::http::{Event, Fields, RequestHead, ResponseHead, Side, Version};
 use trunkline_core::limits::{Config, Limits};
 
@@ -25,7 +25,7 @@ const STREAMS_MAX: u32 = 2000;
 
 /// Feeds a server with blocks that a decoder without a memory reads too.
 pub fn h2_heads(data: &[u8]) {
-    let mut pair = Pair::new();
+    let mut pair = HeadPair::new();
     let mut earlier: Vec<Vec<u8>> = Vec::new();
     let mut updates = Vec::new();
     let mut fields = Vec::new();
@@ -102,7 +102,7 @@ fn put_literal(out: &mut Vec<u8>, kind: u8, argument: u8) {
 }
 
 /// The server, and the decoder beside it.
-struct Pair {
+struct HeadPair {
     conn: Conn,
     now: Instant,
     decoder: Decoder,
@@ -110,7 +110,7 @@ struct Pair {
     stream: u32,
 }
 
-impl Pair {
+impl HeadPair {
     fn new() -> Self {
         let now = Instant::now();
         let config = Config::default();
@@ -164,11 +164,11 @@ impl Pair {
                 assert_eq!(came, Came::Closed(Closed::ByUs(violation)), "{block:?}");
                 false
             }
-            Ok(Decoded::Refused(_)) => {
+            Ok(DecodedBlock::Refused(_)) => {
                 assert_eq!(came, Came::Nothing, "{block:?}");
                 true
             }
-            Ok(Decoded::Complete) => {
+            Ok(DecodedBlock::Complete) => {
                 let head = RequestHead::from_fields(expected, Version::Http2);
                 let expected = match head {
                     Ok(head) => Came::Request(pairs(&head)),

@@ -4,7 +4,7 @@
 
 use super::Input;
 use super::application::{Application, OPENED_MAX};
-use super::h3_lanes::{Lanes, Terms};
+use super::h3_streams::{Terms, WireStreams};
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,8 +16,8 @@ use trunkline_core::wire::varint;
 
 /// Streams that a record can name: request streams, then unidirectional ones of the peer, then one
 /// that the peer must not open.
-const REQUEST_LANES: u64 = 24;
-const UNI_LANES: u64 = 7;
+const REQUEST_STREAMS: u64 = 24;
+const UNI_STREAMS: u64 = 7;
 /// Above every round trip and head timeout, below the age of a connection.
 const LONG: Duration = Duration::from_secs(40);
 /// Deadlines that pass before a server gives a request up: those that look at the rate of bodies come
@@ -77,8 +77,8 @@ impl<'a> Record<'a> {
             Side::Client => (3, 1),
         };
         StreamId(match self.place {
-            place if place < REQUEST_LANES => place * 4,
-            place if place < REQUEST_LANES + UNI_LANES => uni + (place - REQUEST_LANES) * 4,
+            place if place < REQUEST_STREAMS => place * 4,
+            place if place < REQUEST_STREAMS + UNI_STREAMS => uni + (place - REQUEST_STREAMS) * 4,
             _ => forbidden,
         })
     }
@@ -90,7 +90,7 @@ impl<'a> Record<'a> {
 
 struct Run {
     user: Application<Conn>,
-    lanes: Lanes,
+    wire_streams: WireStreams,
     side: Side,
     /// The peer's first two streams are control and decoder stream, and mean what they say.
     is_honest: bool,
@@ -124,7 +124,7 @@ impl Run {
         };
         let mut run = Self {
             user: Application::new(Conn::new(side, Arc::new(config), now), side, now),
-            lanes: Lanes::new(side, is_honest.then_some(terms)),
+            wire_streams: WireStreams::new(side, is_honest.then_some(terms)),
             side,
             is_honest,
             granted: 0,
@@ -144,10 +144,10 @@ impl Run {
                 (settings::id::H3_DATAGRAM, 1),
             ];
             settings::write(&pairs, &mut control);
-            run.lanes.says(run.uni(0), &control, false);
-            run.lanes.says(run.uni(1), &[3], false);
+            run.wire_streams.peer_sends(run.uni(0), &control, false);
+            run.wire_streams.peer_sends(run.uni(1), &[3], false);
         }
-        run.lanes.run(&mut run.user.conn, now, usize::MAX);
+        run.wire_streams.run(&mut run.user.conn, now, usize::MAX);
         run.grant(8);
         run.act(0);
         run
@@ -174,38 +174,43 @@ impl Run {
         };
         match record.verb {
             0 | 1 if is_feedback => {
-                let said = self.lanes.feedback();
-                self.lanes.says(stream, &said, false);
+                let sent = self.wire_streams.feedback();
+                self.wire_streams.peer_sends(stream, &sent, false);
             }
-            0 | 1 => self.lanes.says(stream, record.bytes, record.verb == 1),
-            2 => self.lanes.resets(conn, now, stream, record.code()),
-            3 => self.lanes.stops(conn, now, stream, record.code()),
+            0 | 1 => self
+                .wire_streams
+                .peer_sends(stream, record.bytes, record.verb == 1),
+            2 => self.wire_streams.resets(conn, now, stream, record.code()),
+            3 => self.wire_streams.stops(conn, now, stream, record.code()),
             4 => {
                 let more = record
                     .bytes
                     .first()
                     .map_or(0, |&more| usize::from(more) * 4);
-                self.lanes.gives_room(conn, now, ours, more);
+                self.wire_streams.gives_room(conn, now, ours, more);
             }
             5 => conn.handle_datagram(now, Bytes::copy_from_slice(record.bytes)),
             6 => self.user.pass_time(),
             _ => self.happen(record.place),
         }
-        self.lanes.run(&mut self.user.conn, self.user.now, most);
+        self.wire_streams
+            .run(&mut self.user.conn, self.user.now, most);
         assert!(self.user.conn.active() <= 256);
     }
     /// The stream of a record about what we send.
     fn ours(&self, record: &Record<'_>) -> StreamId {
         match record.place {
-            place if place < REQUEST_LANES => StreamId(place * 4),
+            place if place < REQUEST_STREAMS => StreamId(place * 4),
             place => StreamId(
-                (place - REQUEST_LANES) * 4 + if self.side == Side::Server { 3 } else { 2 },
+                (place - REQUEST_STREAMS) * 4 + if self.side == Side::Server { 3 } else { 2 },
             ),
         }
     }
     fn happen(&mut self, what: u64) {
         match what % 6 {
-            0 => self.lanes.acknowledges(&mut self.user.conn, self.user.now),
+            0 => self
+                .wire_streams
+                .acknowledges(&mut self.user.conn, self.user.now),
             1 => self.user.consume_all(),
             2 => self.user.conn.shut_down(self.user.now),
             3 => self.grant(1),
@@ -227,7 +232,7 @@ impl Run {
             if choice & 0x40 != 0 {
                 self.user.consume_all();
             }
-            self.lanes
+            self.wire_streams
                 .run(&mut self.user.conn, self.user.now, usize::MAX);
             if !any {
                 break;
@@ -262,10 +267,10 @@ impl Run {
     fn finish(mut self) {
         self.user.opened = OPENED_MAX;
         self.user.consume_all();
-        for stream in self.lanes.unfinished() {
+        for stream in self.wire_streams.unfinished() {
             let (conn, now) = (&mut self.user.conn, self.user.now);
-            self.lanes.resets(conn, now, stream, H3Code(0x10c));
-            self.lanes.stops(conn, now, stream, H3Code(0x10c));
+            self.wire_streams.resets(conn, now, stream, H3Code(0x10c));
+            self.wire_streams.stops(conn, now, stream, H3Code(0x10c));
         }
         self.act(0x40);
         self.give_up_blocked();
@@ -281,7 +286,7 @@ impl Run {
         self.user.conn.handle_close(self.user.now, None);
         self.act(0);
         assert!(
-            self.user.told_closed,
+            self.user.closed_reported,
             "the transport ended and nobody was told"
         );
         assert!(self.user.conn.is_closed() && self.user.conn.next_deadline().is_none());

@@ -4,7 +4,7 @@
 use super::Input;
 use bytes::BytesMut;
 use trunkline_core::h3::control_stream::{ControlFrame, admit};
-use trunkline_core::h3::frame::{FrameReader, Kind, Piece, kind, put_frame, put_header};
+use trunkline_core::h3::frame::{FrameKind, FrameReader, Piece, kind, put_frame, put_header};
 use trunkline_core::h3::settings::{self, Settings, id};
 use trunkline_core::http::Side;
 use trunkline_core::http::priority::Priority;
@@ -39,7 +39,7 @@ pub fn h3_frames(data: &[u8]) {
 struct Read {
     reader: FrameReader,
     /// Kind, payload so far, and whether that is all.
-    frames: Vec<(Kind, Vec<u8>, bool)>,
+    frames: Vec<(FrameKind, Vec<u8>, bool)>,
 }
 
 impl Read {
@@ -81,12 +81,12 @@ fn header(wire: &[u8]) {
     assert!(written.len() <= at + more, "no shorter form than ours");
     assert_eq!(written.len(), varint::len(kind) + varint::len(len));
     let piece = FrameReader::default().next(&mut &written[..]);
-    let kind = Kind::of(kind);
+    let kind = FrameKind::of(kind);
     assert_eq!(piece, Some(Piece::Header { kind, len }));
 }
 
-fn frame(kind: Kind, payload: &[u8], side: Side) {
-    if admit(kind, side, kind != Kind::Settings).is_err() {
+fn frame(kind: FrameKind, payload: &[u8], side: Side) {
+    if admit(kind, side, kind != FrameKind::Settings).is_err() {
         return;
     }
     let Ok(frame) = ControlFrame::parse(kind, payload) else {
@@ -95,7 +95,7 @@ fn frame(kind: Kind, payload: &[u8], side: Side) {
     let mut written = Vec::new();
     match frame {
         ControlFrame::Settings(settings) => {
-            settings::write(&said(settings), &mut written);
+            settings::write(&sent(settings), &mut written);
         }
         ControlFrame::Goaway(id) => number(kind::GOAWAY, id, &mut written),
         ControlFrame::MaxPushId(id) => number(kind::MAX_PUSH_ID, id, &mut written),
@@ -122,7 +122,7 @@ fn number(kind: u64, id: u64, out: &mut Vec<u8>) {
     put_frame(kind, &payload, out);
 }
 
-fn said(settings: Settings) -> [(u64, u64); 5] {
+fn sent(settings: Settings) -> [(u64, u64); 5] {
     [
         (id::QPACK_MAX_TABLE_CAPACITY, settings.qpack_table_bytes_max),
         (

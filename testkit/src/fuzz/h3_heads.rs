@@ -9,12 +9,12 @@ use bytes::Bytes;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline_core::error::Closed;
-use trunkline_core::h3::{Action, Conn, UniKind};
+use trunkline_core::h3::{Conn, TransportAction, UniKind};
 use trunkline_core::http::{
     Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version,
 };
 use trunkline_core::limits::{Config, Limits, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX};
-use trunkline_core::qpack::{Decoded, Decoder};
+use trunkline_core::qpack::{DecodedSection, Decoder};
 
 /// `GET https://a/`, and `200`, of the static table alone (RFC 9204 appendix A).
 const REQUEST: &[u8] = &[0xd1, 0xd7, 0xc1, 0x50, 1, b'a'];
@@ -251,7 +251,7 @@ impl Pair {
                 assert_eq!(came, Came::Closed(Closed::ByUs(violation)), "{section:?}");
                 return false;
             }
-            Ok(Decoded::Complete) => {
+            Ok(DecodedSection::Complete) => {
                 let expected = match self.side {
                     Side::Server => RequestHead::from_fields(fields, Version::Http3)
                         .map(|head| pairs(head.section())),
@@ -261,9 +261,9 @@ impl Pair {
                 let expected = expected.map_or(Came::Nothing, Came::Head);
                 assert_eq!(came, expected, "{section:?}");
             }
-            Ok(Decoded::Refused(_)) => assert_eq!(came, Came::Nothing, "{section:?}"),
+            Ok(DecodedSection::Refused(_)) => assert_eq!(came, Came::Nothing, "{section:?}"),
             // It repeats a section whose count of insertions means another one by now.
-            Ok(Decoded::Blocked) => return false,
+            Ok(DecodedSection::Blocked) => return false,
         }
         if came == Came::Nothing {
             // What is refused may be cancelled too, which is not the decoder's to say.
@@ -322,11 +322,11 @@ impl Pair {
     fn obey(&mut self) {
         while let Some(action) = self.conn.poll_transport(self.now) {
             match action {
-                Action::OpenUni {
+                TransportAction::OpenUni {
                     stream,
                     kind: UniKind::QpackDecoder,
                 } => self.feedback = Some(stream),
-                Action::Write {
+                TransportAction::Write {
                     stream,
                     pieces,
                     fin,

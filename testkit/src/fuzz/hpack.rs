@@ -2,7 +2,7 @@
 //! decodes equally.
 
 use super::Input;
-use trunkline_core::hpack::decode::{Decoded, Decoder};
+use trunkline_core::hpack::decode::{DecodedBlock, Decoder};
 use trunkline_core::hpack::encode::Encoder;
 use trunkline_core::http::Fields;
 use trunkline_core::limits::{HPACK_TABLE_BYTES_MAX, Limits};
@@ -24,8 +24,8 @@ pub fn hpack(data: &[u8]) {
         match decoder.decode(piece, &limits, &mut fields) {
             // The connection is over.
             Err(_) => return,
-            Ok(Decoded::Refused(_)) => continue,
-            Ok(Decoded::Complete) => {}
+            Ok(DecodedBlock::Refused(_)) => continue,
+            Ok(DecodedBlock::Complete) => {}
         }
         assert!(fields.len() <= limits.field_count_max);
         assert!(fields.size() <= limits.field_section_bytes_max);
@@ -33,7 +33,7 @@ pub fn hpack(data: &[u8]) {
         encoder.encode_trailers(&fields, &mut block);
         assert_eq!(
             reader.decode(&block, &limits, &mut again),
-            Ok(Decoded::Complete)
+            Ok(DecodedBlock::Complete)
         );
         assert!(pairs(&again).eq(pairs(&fields)), "{fields:?} {again:?}");
     }

@@ -5,7 +5,7 @@ use super::Input;
 use std::collections::BTreeMap;
 use trunkline_core::http::{Fields, StreamId};
 use trunkline_core::limits::{Limits, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX};
-use trunkline_core::qpack::{Decoded, Decoder, Encoder};
+use trunkline_core::qpack::{DecodedSection, Decoder, Encoder};
 
 /// Peers' limits: table bytes and blocked streams.
 const OFFERS: [(usize, usize); 4] = [
@@ -38,7 +38,7 @@ pub fn qpack(data: &[u8]) {
                 match decoder.decode(stream, piece, &limits, &mut fields) {
                     // The connection is over.
                     Err(_) => return,
-                    Ok(Decoded::Complete) => {
+                    Ok(DecodedSection::Complete) => {
                         misled.encode_trailers(stream, &fields, &mut out);
                         echo.send(&limits, &fields, choice);
                     }
@@ -50,7 +50,7 @@ pub fn qpack(data: &[u8]) {
                     return;
                 }
                 while let Ok(Some((_, decoded))) = decoder.poll_unblocked(&limits, &mut fields) {
-                    if decoded == Decoded::Complete {
+                    if decoded == DecodedSection::Complete {
                         echo.send(&limits, &fields, choice);
                     }
                 }
@@ -66,7 +66,7 @@ pub fn qpack(data: &[u8]) {
         assert!(decoder.blocked_streams() <= QPACK_BLOCKED_STREAMS_MAX);
         decoder.decoder_stream_bytes(&mut out);
     }
-    echo.hear(&limits, usize::MAX);
+    echo.receive(&limits, usize::MAX);
     assert!(echo.late.is_empty(), "sections wait though all has come");
 }
 
@@ -109,22 +109,22 @@ impl Echo {
             .decode(stream, &section, limits, &mut again)
             .expect("what we encode decodes, and blocks no more streams than the peer bears");
         match decoded {
-            Decoded::Complete => assert_eq!(pairs(&again), pairs(fields)),
-            Decoded::Blocked => drop(self.late.insert(stream, pairs(fields))),
+            DecodedSection::Complete => assert_eq!(pairs(&again), pairs(fields)),
+            DecodedSection::Blocked => drop(self.late.insert(stream, pairs(fields))),
             // Many large sections wait at once.
-            Decoded::Refused(_) => assert!(!self.late.is_empty()),
+            DecodedSection::Refused(_) => assert!(!self.late.is_empty()),
         }
         match choice & 0x20 {
-            0 => self.hear(limits, usize::from(choice & 15)),
-            _ => self.hear(limits, usize::MAX),
+            0 => self.receive(limits, usize::from(choice & 15)),
+            _ => self.receive(limits, usize::MAX),
         }
     }
     /// Delivers at most `most` bytes of instructions, and returns the acknowledgements.
-    fn hear(&mut self, limits: &Limits, most: usize) {
+    fn receive(&mut self, limits: &Limits, most: usize) {
         let some = self.road.len().min(most);
-        let heard: Vec<u8> = self.road.drain(..some).collect();
+        let received: Vec<u8> = self.road.drain(..some).collect();
         self.decoder
-            .handle_encoder_bytes(&heard)
+            .handle_encoder_bytes(&received)
             .expect("our instructions are valid");
         let mut again = Fields::new();
         while let Some((stream, decoded)) = self
@@ -132,7 +132,7 @@ impl Echo {
             .poll_unblocked(limits, &mut again)
             .expect("what we encode decodes")
         {
-            assert_eq!(decoded, Decoded::Complete);
+            assert_eq!(decoded, DecodedSection::Complete);
             assert_eq!(self.late.remove(&stream), Some(pairs(&again)));
         }
         let mut back = Vec::new();

@@ -6,12 +6,12 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// The bytes written so far that are not yet a whole frame.
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct WrittenFrames {
     rest: Vec<u8>,
     past_preface: bool,
 }
 
-impl Written {
+impl WrittenFrames {
     pub(super) fn of_client() -> Self {
         Self::default()
     }

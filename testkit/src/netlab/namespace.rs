@@ -95,16 +95,16 @@ pub(super) fn owner(name: &str) -> Option<u32> {
 
 /// Runs `ip`.
 fn ip(arguments: &[&str]) -> Result<(), String> {
-    let shown = format!("ip {}", arguments.join(" "));
+    let displayed = format!("ip {}", arguments.join(" "));
     let output = Command::new("ip")
         .args(arguments)
         .output()
-        .map_err(|error| format!("cannot run `{shown}`: {error}"))?;
+        .map_err(|error| format!("cannot run `{displayed}`: {error}"))?;
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`{shown}` failed: {}", said.trim()))
+    let printed = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`{displayed}` failed: {}", printed.trim()))
 }
 
 #[cfg(test)]

@@ -40,8 +40,8 @@ impl Relay {
                 // The kernel may round wake-ups by 50 us; a path should not.
                 let _ = nix::sys::prctl::set_timerslack(1);
                 let [client, server] = paths;
-                let mut lanes = [Lane::new(client), Lane::new(server)];
-                if let Err(error) = run(&tuns, &mut lanes, &stopped, &shared) {
+                let mut directions = [Direction::new(client), Direction::new(server)];
+                if let Err(error) = run(&tuns, &mut directions, &stopped, &shared) {
                     eprintln!("netlab: the relay stops: {error}");
                 }
             })
@@ -68,7 +68,7 @@ impl Drop for Relay {
 }
 
 /// One direction: its path and the packets on it.
-struct Lane {
+struct Direction {
     path: Path,
     /// Packets in the order in which they come out, as long as that is the order they went in.
     travelling: VecDeque<(Instant, Box<[u8]>)>,
@@ -80,7 +80,7 @@ struct Lane {
 /// When it comes out, its number, its bytes.
 type Overtaking = (Instant, u64, Box<[u8]>);
 
-impl Lane {
+impl Direction {
     fn new(path: Path) -> Self {
         Self {
             path,
@@ -127,7 +127,7 @@ impl Lane {
 
 fn run(
     tuns: &[Tun; 2],
-    lanes: &mut [Lane; 2],
+    directions: &mut [Direction; 2],
     stopped: &io::PipeReader,
     totals: &Mutex<[Totals; 2]>,
 ) -> io::Result<()> {
@@ -136,7 +136,7 @@ fn run(
     loop {
         // Wait for packets, for the time of the next one, or for the end.
         let now = Instant::now();
-        let due = lanes.iter().filter_map(Lane::next_due).min();
+        let due = directions.iter().filter_map(Direction::next_due).min();
         let wait = match (more, due) {
             (true, _) => Some(Duration::ZERO),
             (false, due) => due.map(|due| due.saturating_duration_since(now)),
@@ -151,30 +151,30 @@ fn run(
             return Ok(());
         }
         more = false;
-        for (from, lane) in lanes.iter_mut().enumerate() {
-            more |= read_batch(&tuns[from], lane, &mut buffer)?;
-            write_due(&tuns[1 - from], lane);
+        for (from, direction) in directions.iter_mut().enumerate() {
+            more |= read_batch(&tuns[from], direction, &mut buffer)?;
+            write_due(&tuns[1 - from], direction);
         }
         *totals.lock().unwrap_or_else(PoisonError::into_inner) =
-            [lanes[0].path.totals(), lanes[1].path.totals()];
+            [directions[0].path.totals(), directions[1].path.totals()];
     }
 }
 
 /// Reads what there is, up to a batch; says whether there may be more.
-fn read_batch(from: &Tun, lane: &mut Lane, buffer: &mut [u8]) -> io::Result<bool> {
+fn read_batch(from: &Tun, direction: &mut Direction, buffer: &mut [u8]) -> io::Result<bool> {
     let now = Instant::now();
     for _ in 0..BATCH {
         match from.read(buffer)? {
-            Some(length) => lane.enter(now, &buffer[..length]),
+            Some(length) => direction.enter(now, &buffer[..length]),
             None => return Ok(false),
         }
     }
     Ok(true)
 }
 
-fn write_due(to: &Tun, lane: &mut Lane) {
+fn write_due(to: &Tun, direction: &mut Direction) {
     let now = Instant::now();
-    while let Some(packet) = lane.take(now) {
+    while let Some(packet) = direction.take(now) {
         // What the kernel refuses is lost, as on any path.
         let _ = to.write(&packet);
     }

@@ -3,10 +3,10 @@
 //! Invariant: every request ends once. The pool decides whether it is sent again.
 
 use super::ledger::Ledger;
-use super::link::{End, Link};
+use super::link::{Link, LinkEnd};
 use super::machine::Machine;
 use super::referee::Entering;
-use super::world::{Happening, Outcome, SILENCE_MAX, Told, World, speaks_h2};
+use super::world::{Notice, Outcome, SILENCE_MAX, World, WorldEvent, speaks_h2};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ impl World {
         let now = self.now;
         let plan = &self.plan.requests[request as usize];
         let own = &mut self.requests[request as usize];
-        if own.settled.is_some() {
+        if own.limit_known.is_some() {
             return;
         }
         own.total_until = plan.total.map(|total| now + total);
@@ -33,7 +33,7 @@ impl World {
         own.wait_until = patience.into_iter().chain(own.total_until).min();
         own.waits = true;
         if let Some(at) = own.total_until {
-            self.agenda.enter(at, Happening::Total(request));
+            self.agenda.enter(at, WorldEvent::Total(request));
         }
         let origin = &self.origins[plan.origin].origin;
         let (until, rank, alone) = (own.wait_until, plan.rank, plan.upload > 0);
@@ -64,7 +64,7 @@ impl World {
 
     pub(super) fn abort(&mut self, request: u32) {
         let own = &self.requests[request as usize];
-        if own.settled.is_some() {
+        if own.limit_known.is_some() {
             return;
         }
         if own.waits {
@@ -81,7 +81,7 @@ impl World {
         } else {
             self.cancel(request);
         }
-        self.settle(request, Outcome::Aborted);
+        self.complete(request, Outcome::Aborted);
     }
 
     /// Ends the exchange of a request that is on a connection, or on its way there.
@@ -96,16 +96,16 @@ impl World {
             own.exchanges.remove(&stream);
         }
         let side = Side::Client;
-        self.agenda.enter(now, Happening::Wake { link, side });
+        self.agenda.enter(now, WorldEvent::Wake { link, side });
     }
 
     /// All of a request's time is over.
     pub(super) fn end_of_time(&mut self, request: u32) {
         let own = &self.requests[request as usize];
         // In line, the pool counts it too.
-        if own.settled.is_none() && !own.waits {
+        if own.limit_known.is_none() && !own.waits {
             self.cancel(request);
-            self.settle(request, Outcome::OutOfTime);
+            self.complete(request, Outcome::OutOfTime);
         }
     }
 
@@ -122,7 +122,7 @@ impl World {
         // TCP, then TLS 1.3.
         let takes = 2 * plan.path.round_trip + plan.handshake_delay;
         self.agenda
-            .enter(self.now + takes, Happening::Attempt { attempt, origin });
+            .enter(self.now + takes, WorldEvent::Attempt { attempt, origin });
     }
 
     pub(super) fn end_attempt(&mut self, attempt: AttemptId, origin: usize) {
@@ -155,7 +155,7 @@ impl World {
         self.by_id.insert(id, link);
         self.inboxes.push(Vec::new());
         self.stops.push(false);
-        self.told.push(Told::default());
+        self.reported.push(Notice::default());
         self.links.push(None);
         self.referee.connected(now, origin, reported);
         self.pool.handle_alive(id);
@@ -163,8 +163,8 @@ impl World {
         let mut own = Link {
             origin,
             id,
-            client: End::new(machine, now),
-            server: End::new(self.server_machine(origin, h2), now),
+            client: LinkEnd::new(machine, now),
+            server: LinkEnd::new(self.server_machine(origin, h2), now),
             ledger: h2.then(Ledger::default),
             taken: 0,
             draining: false,
@@ -189,7 +189,7 @@ impl World {
         self.begin_server(link, &mut own);
         self.links[link] = Some(Box::new(own));
         for side in [Side::Client, Side::Server] {
-            self.agenda.enter(now, Happening::Wake { link, side });
+            self.agenda.enter(now, WorldEvent::Wake { link, side });
         }
     }
 
@@ -240,36 +240,36 @@ impl World {
                     self.requests[request as usize].waits = false;
                     self.inboxes[link].push(request);
                     let side = Side::Client;
-                    self.agenda.enter(now, Happening::Wake { link, side });
+                    self.agenda.enter(now, WorldEvent::Wake { link, side });
                 }
                 Action::Open { origin, attempt } => self.begin_attempt(origin, attempt),
                 Action::Fail { request, why } => {
                     self.referee.failed(now, request, why);
                     self.requests[request as usize].waits = false;
-                    self.settle(request, Outcome::ByPool(why));
+                    self.complete(request, Outcome::ByPool(why));
                 }
                 Action::Doubt {
                     connection,
-                    heard_too,
+                    even_if_recent,
                 } => {
                     let link = self.by_id[&connection];
-                    let doubted = &mut self.told[link].doubted;
-                    *doubted = (*doubted).max(Some(heard_too));
+                    let doubted = &mut self.reported[link].doubted;
+                    *doubted = (*doubted).max(Some(even_if_recent));
                     let side = Side::Client;
-                    self.agenda.enter(now, Happening::Wake { link, side });
+                    self.agenda.enter(now, WorldEvent::Wake { link, side });
                 }
                 Action::Outlived { connection } => {
                     let link = self.by_id[&connection];
-                    self.told[link].outlived = true;
+                    self.reported[link].outlived = true;
                     let side = Side::Client;
-                    self.agenda.enter(now, Happening::Wake { link, side });
+                    self.agenda.enter(now, WorldEvent::Wake { link, side });
                 }
                 Action::Close { connection } => {
                     let link = self.by_id[&connection];
-                    self.referee.told_to_close(link);
+                    self.referee.reported_to_close(link);
                     self.stops[link] = true;
                     let side = Side::Client;
-                    self.agenda.enter(now, Happening::Wake { link, side });
+                    self.agenda.enter(now, WorldEvent::Wake { link, side });
                 }
             }
         }
@@ -289,7 +289,7 @@ impl World {
         if let Some(own) = &mut self.links[link] {
             own.dead = true;
             self.agenda
-                .enter(self.now + SILENCE_MAX, Happening::Cut { link });
+                .enter(self.now + SILENCE_MAX, WorldEvent::Cut { link });
         }
     }
 }

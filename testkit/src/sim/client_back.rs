@@ -2,7 +2,7 @@
 
 use super::client::{PATIENCE, is_lateness};
 use super::link::Link;
-use super::world::{Happening, Outcome, Told, World};
+use super::world::{Notice, Outcome, World, WorldEvent};
 use trunkline_core::error::{H2Code, TransportEnd};
 use trunkline_core::http::{Reset, ResetBy, Side, StreamId};
 use trunkline_core::pool::{Cause, Checkup, Loss, NoRetry, RetryClass, Return, classify};
@@ -28,7 +28,7 @@ impl World {
                 "the client found fault with an honest server: {violation:?}"
             );
         }
-        if open.settled {
+        if open.limit_known {
             return;
         }
         assert!(
@@ -40,7 +40,7 @@ impl World {
         let has_room = own.client.machine.capacity() > 0;
         let cause = Cause::of(&reset, own.answered, has_room);
         if let Err(why) = self.give_back(own, open.request, cause, replayable) {
-            self.settle(open.request, Outcome::Lost(cause, why));
+            self.complete(open.request, Outcome::Lost(cause, why));
         }
     }
 
@@ -51,7 +51,7 @@ impl World {
         self.requests[request as usize].unused += u32::from(unused);
         if let Err(why) = self.give_back(own, request, cause, true) {
             assert!(unused, "{request} was never sent: {why:?}");
-            self.settle(request, Outcome::Lost(cause, why));
+            self.complete(request, Outcome::Lost(cause, why));
         }
     }
 
@@ -65,7 +65,7 @@ impl World {
         let (now, entering) = (self.now, self.entering(request));
         let random = self.dice.roll(1 << 32) as u32;
         let state = &mut self.requests[request as usize];
-        if state.settled.is_some() {
+        if state.limit_known.is_some() {
             return Ok(());
         }
         let loss = Loss {
@@ -118,18 +118,20 @@ impl World {
     }
 
     /// Another connection to the origin is suspect, or works while this one is silent.
-    pub(super) fn heed_others(&mut self, link: usize, own: &mut Link) {
-        let Told { doubted, outlived } = std::mem::take(&mut self.told[link]);
-        if let Some(heard_too) = doubted.filter(|_| own.client.machine.h2().is_some()) {
+    pub(super) fn apply_others(&mut self, link: usize, own: &mut Link) {
+        let Notice { doubted, outlived } = std::mem::take(&mut self.reported[link]);
+        if let Some(even_if_recent) = doubted.filter(|_| own.client.machine.h2().is_some()) {
             let times = &self.plan.health;
-            let checkup = own.health.handle_other_suspect(self.now, times, heard_too);
-            self.heed(link, own, checkup);
+            let checkup = own
+                .health
+                .handle_other_suspect(self.now, times, even_if_recent);
+            self.apply(link, own, checkup);
         } else if doubted.is_some() && own.exchanges.is_empty() {
             self.stops[link] = true;
         }
         if outlived {
             let checkup = own.health.handle_outlived(self.now);
-            self.heed(link, own, checkup);
+            self.apply(link, own, checkup);
         }
     }
 
@@ -150,7 +152,7 @@ impl World {
                 .health
                 .handle_timeout(now, &self.plan.health, round_trip, false);
             self.summary.suspected += u64::from(own.health.is_suspect() && !was_suspect);
-            self.heed(link, own, checkup);
+            self.apply(link, own, checkup);
         }
     }
 
@@ -163,7 +165,7 @@ impl World {
             };
             if own.client.machine.h2().is_some() {
                 let checkup = own.health.handle_network_change(now);
-                self.heed(link, &mut own, checkup);
+                self.apply(link, &mut own, checkup);
             } else if own.exchanges.is_empty() {
                 self.stops[link] = true;
             }
@@ -174,7 +176,7 @@ impl World {
         self.carry_out();
     }
 
-    fn heed(&mut self, link: usize, own: &mut Link, checkup: Checkup) {
+    fn apply(&mut self, link: usize, own: &mut Link, checkup: Checkup) {
         self.ask(own, checkup);
         if checkup == Checkup::Replace
             && !own.exchanges.is_empty()
@@ -213,21 +215,21 @@ impl World {
         };
         let due = open.progress_at + PATIENCE;
         if due > now {
-            return self.agenda.enter(due, Happening::Overdue { link, stream });
+            return self.agenda.enter(due, WorldEvent::Overdue { link, stream });
         }
-        let (request, settled) = (open.request, open.settled);
+        let (request, limit_known) = (open.request, open.limit_known);
         own.exchanges.remove(&stream);
         own.client
             .machine
             .reset(now, StreamId(stream), H2Code::CANCEL);
-        if !settled {
-            self.settle(request, Outcome::Overdue);
+        if !limit_known {
+            self.complete(request, Outcome::Overdue);
         }
         if let Some(mut own) = self.links[link].take() {
             let is_h2 = own.client.machine.h2().is_some();
             if is_h2 {
                 let checkup = own.health.handle_stream_timeout(now);
-                self.heed(link, &mut own, checkup);
+                self.apply(link, &mut own, checkup);
             }
             self.links[link] = Some(own);
         }

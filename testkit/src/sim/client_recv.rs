@@ -2,7 +2,7 @@
 
 use super::client::READ_EVERY;
 use super::link::Link;
-use super::world::{Happening, Outcome, World};
+use super::world::{Outcome, World, WorldEvent};
 use trunkline_core::http::{Event, Side, StreamId};
 
 impl World {
@@ -61,7 +61,7 @@ impl World {
             self.consume(own, stream, len);
         } else if offset == 0 {
             self.agenda
-                .enter(self.now + READ_EVERY, Happening::Read { link, stream });
+                .enter(self.now + READ_EVERY, WorldEvent::Read { link, stream });
         }
         self.finish_if_read(own, stream);
     }
@@ -91,7 +91,7 @@ impl World {
             self.finish_if_read(&mut own, stream);
             if own.exchanges.contains_key(&stream) {
                 self.agenda
-                    .enter(self.now + READ_EVERY, Happening::Read { link, stream });
+                    .enter(self.now + READ_EVERY, WorldEvent::Read { link, stream });
             }
         }
         self.links[link] = Some(own);
@@ -106,8 +106,8 @@ impl World {
             return;
         }
         let (request, done) = (open.request, open.upload_done || own.left);
-        if !std::mem::replace(&mut open.settled, true) {
-            self.settle(request, Outcome::Answered);
+        if !std::mem::replace(&mut open.limit_known, true) {
+            self.complete(request, Outcome::Answered);
         }
         if done {
             own.exchanges.remove(&stream);

@@ -3,7 +3,7 @@
 use super::client::PATIENCE;
 use super::link::{Exchange, Link};
 use super::machine::request_head;
-use super::world::{Happening, World};
+use super::world::{World, WorldEvent};
 use trunkline_core::error::Misuse;
 use trunkline_core::http::{Side, StreamId};
 use trunkline_core::pool::{Capacity, Standing};
@@ -16,7 +16,7 @@ const OUTBOX_SLACK_BYTES: usize = 96 * 1024;
 impl World {
     pub(super) fn client_turn(&mut self, link: usize, own: &mut Link) {
         self.read_end(link, own, Side::Client, Self::take_client_events);
-        self.heed_others(link, own);
+        self.apply_others(link, own);
         self.judge_silence(link, own);
         self.report(link, own);
         if !self.inboxes[link].is_empty() {
@@ -73,7 +73,7 @@ impl World {
             free: own.client.machine.capacity(),
             active: own.client.machine.active(),
             taken: own.taken,
-            settled: own.client.machine.is_settled(),
+            limit_known: own.client.machine.is_limit_known(),
             standing: match own.draining {
                 true => Standing::Draining,
                 false if own.health.is_suspect() => Standing::Suspect,
@@ -90,7 +90,7 @@ impl World {
     }
 
     fn start(&mut self, link: usize, own: &mut Link, request: u32) {
-        if self.requests[request as usize].settled.is_some() {
+        if self.requests[request as usize].limit_known.is_some() {
             return;
         }
         self.check_up(own);
@@ -128,12 +128,12 @@ impl World {
                 received: 0,
                 unread: 0,
                 ended: false,
-                settled: false,
+                limit_known: false,
                 progress_at: self.now,
             },
         );
         self.agenda
-            .enter(self.now + PATIENCE, Happening::Overdue { link, stream });
+            .enter(self.now + PATIENCE, WorldEvent::Overdue { link, stream });
         self.upload(own, stream);
     }
 

@@ -32,7 +32,7 @@ pub struct Download {
     /// behind it, once the path is empty again.
     pub warm_up_bytes: u64,
     /// The window that an earlier connection has shown to be needed; 0: there was none.
-    pub path_need: u32,
+    pub bdp_bytes: u32,
     /// The server's kernel remembers the path too: all that it holds may be under way at once.
     pub sender_is_open: bool,
     /// Every DATA frame has one byte.
@@ -78,7 +78,7 @@ impl Download {
             windows,
             readers: vec![None],
             warm_up_bytes: 0,
-            path_need: 0,
+            bdp_bytes: 0,
             sender_is_open: false,
             one_byte: false,
             bytes,
@@ -102,7 +102,7 @@ impl Download {
         };
         config.limits.concurrent_streams_max = 1000;
         let mut client = h2::Conn::new(Side::Client, Arc::new(config), began);
-        client.remember_path(began, self.path_need);
+        client.remember_path(began, self.bdp_bytes);
         let mut config = Config::default();
         config.limits.concurrent_streams_max = 1000;
         config.limits.running_handlers_max = 1000;
@@ -169,7 +169,7 @@ impl Downloads {
             let window = client.stream_window(StreamId(first));
             self.seen.window = window.map_or(0, |window| window.window);
             self.seen.round_trip = client.round_trip();
-            self.seen.path_need = client.path_need(pair.now);
+            self.seen.bdp_bytes = client.bdp_bytes(pair.now);
         }
         self.seen
     }

@@ -59,7 +59,7 @@ pub struct Ledger {
 
 impl Ledger {
     /// Books whole frames that `side` has written.
-    pub fn book(&mut self, now: Instant, side: Side, mut bytes: &[u8]) {
+    pub fn record(&mut self, now: Instant, side: Side, mut bytes: &[u8]) {
         let (own, peer) = match side {
             Side::Client => (&mut self.client, &self.server),
             Side::Server => (&mut self.server, &self.client),
@@ -71,7 +71,7 @@ impl Ledger {
         while let Some((head, rest)) = bytes.split_first_chunk::<FRAME_HEADER_BYTES>() {
             let header = FrameHeader::parse(head);
             let (payload, rest) = rest.split_at(header.len as usize);
-            own.book(now, header, payload, peer);
+            own.record(now, header, payload, peer);
             bytes = rest;
         }
         assert!(bytes.is_empty(), "an outbox ends within a frame");
@@ -88,13 +88,13 @@ impl Written {
         &self.updates
     }
 
-    fn book(&mut self, now: Instant, header: FrameHeader, payload: &[u8], peer: &Self) {
+    fn record(&mut self, now: Instant, header: FrameHeader, payload: &[u8], peer: &Self) {
         if matches!(header.kind, kind::DATA | kind::HEADERS) && header.has(flag::END_STREAM) {
             self.ended.insert(header.stream);
         }
         match header.kind {
-            kind::DATA => self.book_data(header, peer),
-            kind::WINDOW_UPDATE => self.book_update(now, header, payload, peer),
+            kind::DATA => self.record_data(header, peer),
+            kind::WINDOW_UPDATE => self.record_update(now, header, payload, peer),
             kind::SETTINGS if header.has(flag::ACK) => self.settings_acks += 1,
             kind::SETTINGS => {
                 let frame = SettingsFrame::parse(header, payload).expect("SETTINGS are valid");
@@ -110,7 +110,7 @@ impl Written {
         }
     }
 
-    fn book_data(&mut self, header: FrameHeader, peer: &Self) {
+    fn record_data(&mut self, header: FrameHeader, peer: &Self) {
         self.data_frames += 1;
         for stream in [0, header.stream] {
             let sent = self.data.entry(stream).or_default();
@@ -123,7 +123,7 @@ impl Written {
         }
     }
 
-    fn book_update(&mut self, now: Instant, header: FrameHeader, payload: &[u8], peer: &Self) {
+    fn record_update(&mut self, now: Instant, header: FrameHeader, payload: &[u8], peer: &Self) {
         self.window_updates += 1;
         let increment = u32::from_be_bytes(payload.try_into().expect("four bytes"));
         let (increment, stream) = (u64::from(increment), header.stream);

@@ -3,7 +3,7 @@
 use super::dice::Dice;
 use super::ledger::Ledger;
 use super::machine::Machine;
-use super::path::{Burst, Line, Pipe};
+use super::path::{Burst, Pipe, Wire};
 use super::plan::Fault;
 use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
@@ -15,7 +15,7 @@ use trunkline_core::pool::{Capacity, ConnectionId, Health};
 
 /// One end.
 #[derive(Debug)]
-pub(super) struct End {
+pub(super) struct LinkEnd {
     pub(super) machine: Machine,
     pub(super) out: Pipe,
     /// Arrived, not yet read by the machine.
@@ -23,7 +23,7 @@ pub(super) struct End {
     /// The peer has ended its side, in this way.
     pub(super) eof: Option<TransportEnd>,
     /// The machine knows.
-    pub(super) eof_told: bool,
+    pub(super) eof_reported: bool,
     /// This end wants to end its side behind what is unsent.
     pub(super) closing: bool,
     /// How the other end sees it.
@@ -44,7 +44,7 @@ pub(super) struct Exchange {
     pub(super) received: u64,
     pub(super) unread: u64,
     pub(super) ended: bool,
-    pub(super) settled: bool,
+    pub(super) limit_known: bool,
     pub(super) progress_at: Instant,
 }
 
@@ -64,8 +64,8 @@ pub(super) struct Handler {
 pub(super) struct Link {
     pub(super) origin: usize,
     pub(super) id: ConnectionId,
-    pub(super) client: End,
-    pub(super) server: End,
+    pub(super) client: LinkEnd,
+    pub(super) server: LinkEnd,
     pub(super) ledger: Option<Ledger>,
     // The client's side, as the engine keeps it.
     pub(super) taken: u64,
@@ -99,14 +99,14 @@ pub(super) struct Link {
     pub(super) ack_passed: bool,
 }
 
-impl End {
+impl LinkEnd {
     pub(super) fn new(machine: Machine, now: Instant) -> Self {
         Self {
             machine,
             out: Pipe::new(now),
             inbox: VecDeque::new(),
             eof: None,
-            eof_told: false,
+            eof_reported: false,
             closing: false,
             closes_as: TransportEnd::InOrder,
             closed: false,
@@ -117,10 +117,10 @@ impl End {
     pub(super) fn transmit(
         &mut self,
         now: Instant,
-        line: &mut Line,
+        wire: &mut Wire,
         dice: &mut Dice,
     ) -> Vec<Burst> {
-        std::iter::from_fn(|| self.out.transmit(now, line, dice)).collect()
+        std::iter::from_fn(|| self.out.transmit(now, wire, dice)).collect()
     }
 }
 
@@ -133,13 +133,13 @@ impl Link {
 }
 
 impl Link {
-    pub(super) fn end(&mut self, side: Side) -> &mut End {
+    pub(super) fn end(&mut self, side: Side) -> &mut LinkEnd {
         match side {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
         }
     }
-    pub(super) fn end_and_ledger(&mut self, side: Side) -> (&mut End, Option<&mut Ledger>) {
+    pub(super) fn end_and_ledger(&mut self, side: Side) -> (&mut LinkEnd, Option<&mut Ledger>) {
         let end = match side {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
@@ -152,7 +152,7 @@ impl Link {
         read && self.left && self.client.machine.is_closed() && self.server.machine.is_closed()
     }
     /// Puts frames of the script's own behind what the server has written.
-    pub(super) fn say(&mut self, now: Instant, write: impl FnOnce(&mut Vec<u8>)) {
+    pub(super) fn report(&mut self, now: Instant, write: impl FnOnce(&mut Vec<u8>)) {
         write(self.server.machine.poll_write(now).buffer());
     }
     /// The server's machine knows of its own SETTINGS only: acknowledgements of the script's are

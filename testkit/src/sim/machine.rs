@@ -60,8 +60,8 @@ impl Machine {
         }
     }
     /// Whether the peer has said how many exchanges it allows.
-    pub fn is_settled(&self) -> bool {
-        self.h2().is_none_or(h2::Conn::is_settled)
+    pub fn is_limit_known(&self) -> bool {
+        self.h2().is_none_or(h2::Conn::is_limit_known)
     }
     /// The round trip, where it is measured.
     pub fn round_trip(&self) -> Option<Duration> {

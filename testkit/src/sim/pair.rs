@@ -4,9 +4,9 @@
 use super::agenda::Agenda;
 use super::dice::Dice;
 use super::ledger::Ledger;
-use super::link::End;
+use super::link::LinkEnd;
 use super::machine::Machine;
-use super::path::{Line, PathPlan};
+use super::path::{PathPlan, Wire};
 use super::world::other;
 use bytes::Bytes;
 use std::time::Instant;
@@ -27,19 +27,19 @@ pub(super) trait Conduct {
 pub(super) struct Pair {
     pub(super) began: Instant,
     pub(super) now: Instant,
-    pub(super) client: End,
-    pub(super) server: End,
+    pub(super) client: LinkEnd,
+    pub(super) server: LinkEnd,
     /// The output of both.
     pub(super) ledger: Ledger,
     path: PathPlan,
-    up: Line,
-    down: Line,
+    up: Wire,
+    down: Wire,
     dice: Dice,
-    agenda: Agenda<Happening>,
+    agenda: Agenda<PairEvent>,
 }
 
 #[derive(Debug)]
-enum Happening {
+enum PairEvent {
     Arrive(Side, Bytes),
     Acknowledge(Side, u64),
     Wake(Side),
@@ -56,12 +56,12 @@ impl Pair {
         Self {
             began,
             now: began,
-            client: End::new(Machine::H2(client), began),
-            server: End::new(Machine::H2(server), began),
+            client: LinkEnd::new(Machine::H2(client), began),
+            server: LinkEnd::new(Machine::H2(server), began),
             ledger: Ledger::default(),
             path,
-            up: Line::new(path, began),
-            down: Line::new(path, began),
+            up: Wire::new(path, began),
+            down: Wire::new(path, began),
             dice: Dice::new(seed),
             agenda: Agenda::default(),
         }
@@ -82,28 +82,28 @@ impl Pair {
     }
     /// Gives `side` a turn at that time.
     pub(super) fn wake(&mut self, side: Side, at: Instant) {
-        self.agenda.enter(at, Happening::Wake(side));
+        self.agenda.enter(at, PairEvent::Wake(side));
     }
     /// Whose turn it is then.
-    fn happen(&mut self, happening: Happening) -> Side {
+    fn happen(&mut self, happening: PairEvent) -> Side {
         match happening {
-            Happening::Arrive(to, bytes) => {
+            PairEvent::Arrive(to, bytes) => {
                 self.end(to).inbox.push_back(bytes);
                 to
             }
-            Happening::Acknowledge(from, bytes) => {
+            PairEvent::Acknowledge(from, bytes) => {
                 let (now, path) = (self.now, self.path);
                 self.end(from).out.acknowledge(now, bytes, &path);
                 from
             }
-            Happening::Wake(side) => {
+            PairEvent::Wake(side) => {
                 let now = self.now;
                 self.end(side).wake_at.take_if(|at| *at <= now);
                 side
             }
         }
     }
-    fn end(&mut self, side: Side) -> &mut End {
+    fn end(&mut self, side: Side) -> &mut LinkEnd {
         match side {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
@@ -113,18 +113,18 @@ impl Pair {
         let now = self.now;
         while let Some(bytes) = self.end(side).inbox.pop_front() {
             self.end(side).machine.handle_bytes(now, &bytes);
-            self.tell(conduct, side);
+            self.report(conduct, side);
         }
         let deadline = self.end(side).machine.next_deadline();
         if deadline.is_some_and(|at| at <= now) {
             self.end(side).machine.handle_timeout(now);
-            self.tell(conduct, side);
+            self.report(conduct, side);
         }
         loop {
             conduct.act(self, side);
             // What leaves the socket makes room in it.
             let wrote = self.write(side);
-            self.tell(conduct, side);
+            self.report(conduct, side);
             if !wrote {
                 break;
             }
@@ -137,7 +137,7 @@ impl Pair {
             self.wake(side, at);
         }
     }
-    fn tell(&mut self, conduct: &mut impl Conduct, side: Side) {
+    fn report(&mut self, conduct: &mut impl Conduct, side: Side) {
         while let Some(event) = self.end(side).machine.poll_event() {
             conduct.handle(self, side, event);
         }
@@ -146,7 +146,7 @@ impl Pair {
     fn write(&mut self, side: Side) -> bool {
         let mut wrote = false;
         let now = self.now;
-        let (end, line) = match side {
+        let (end, wire) = match side {
             Side::Client => (&mut self.client, &mut self.up),
             Side::Server => (&mut self.server, &mut self.down),
         };
@@ -155,15 +155,15 @@ impl Pair {
             if written.is_empty() {
                 break;
             }
-            self.ledger.book(now, side, &written);
+            self.ledger.record(now, side, &written);
             end.out.push(written);
             wrote = true;
         }
-        for burst in end.transmit(now, line, &mut self.dice) {
+        for burst in end.transmit(now, wire, &mut self.dice) {
             let bytes = burst.bytes.len() as u64;
-            let acknowledged = Happening::Acknowledge(side, bytes);
+            let acknowledged = PairEvent::Acknowledge(side, bytes);
             self.agenda.enter(burst.acknowledged_at, acknowledged);
-            let arrival = Happening::Arrive(other(side), burst.bytes);
+            let arrival = PairEvent::Arrive(other(side), burst.bytes);
             self.agenda.enter(burst.arrives_at, arrival);
         }
         wrote

@@ -1,7 +1,7 @@
 //! The way between two ends, as TCP shows it: an ordered, reliable stream of bytes that takes
 //! time. What is modelled, and no more:
 //!
-//! - A [`Line`] per direction, shared by the connections of an origin: it serialises at its rate,
+//! - A [`Wire`] per direction, shared by the connections of an origin: it serialises at its rate,
 //!   holds `queue_bytes`, and delays by half a round trip.
 //! - A [`Pipe`] per connection and direction. It sends in bursts of about a millisecond of the
 //!   line (what segmentation offload does), never more in flight than its congestion window: ten
@@ -72,7 +72,7 @@ impl PathPlan {
 
 /// One direction of a path.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct Wire {
     plan: PathPlan,
     free_at: Instant,
 }
@@ -102,7 +102,7 @@ pub struct Burst {
     pub acknowledged_at: Instant,
 }
 
-impl Line {
+impl Wire {
     /// An empty line.
     pub fn new(plan: PathPlan, now: Instant) -> Self {
         Self { plan, free_at: now }
@@ -164,8 +164,8 @@ impl Pipe {
         self.unsent_bytes = 0;
     }
     /// The next burst that may leave.
-    pub fn transmit(&mut self, now: Instant, line: &mut Line, dice: &mut Dice) -> Option<Burst> {
-        let plan = line.plan;
+    pub fn transmit(&mut self, now: Instant, wire: &mut Wire, dice: &mut Dice) -> Option<Burst> {
+        let plan = wire.plan;
         let allowed = self.window.saturating_sub(self.in_flight);
         let burst = (plan.bytes_per_second / 1000).clamp(SEGMENT_BYTES, BURST_BYTES_MAX);
         let front = self.unsent.front_mut()?;
@@ -179,7 +179,7 @@ impl Pipe {
             self.unsent.pop_front();
         }
         self.unsent_bytes -= bytes.len();
-        let (left_at, fits) = line.take(now, len);
+        let (left_at, fits) = wire.take(now, len);
         let mut arrives_at = left_at + plan.round_trip / 2;
         if !fits || dice.per_mille(plan.loss_per_mille) {
             let tail = self.unsent_bytes == 0;

@@ -19,7 +19,7 @@ use trunkline_core::pool::{
 
 /// A request that waits.
 #[derive(Debug)]
-struct Place {
+struct PoolLink {
     origin: usize,
     rank: Rank,
     number: u64,
@@ -44,7 +44,7 @@ struct Watched {
     report: Capacity,
     dispatched: u64,
     /// The pool has told it to close.
-    told: bool,
+    reported: bool,
     idle_since: Option<Instant>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Referee {
     /// Whether warm connections were requested.
     warmed: bool,
     number: u64,
-    places: BTreeMap<u32, Place>,
+    places: BTreeMap<u32, PoolLink>,
     groups: BTreeMap<(usize, usize), BTreeMap<u64, Group>>,
     links: Vec<Option<Watched>>,
     accounts: BTreeMap<usize, Account>,
@@ -101,11 +101,11 @@ impl Referee {
         } = entering;
         self.accounts.entry(origin).or_default().earned += u64::from(RETRY_PERCENT);
         let number = self.enter(now, entering, None);
-        let lane = self
+        let stream = self
             .groups
             .entry((origin, rank.class as usize))
             .or_default();
-        lane.entry(rank.group).or_default().waiting.insert(number);
+        stream.entry(rank.group).or_default().waiting.insert(number);
         assert!(self.places.contains_key(&request));
     }
 
@@ -144,7 +144,7 @@ impl Referee {
         returned: Option<(Instant, Instant)>,
     ) -> u64 {
         self.number += 1;
-        let place = Place {
+        let place = PoolLink {
             origin: entering.origin,
             rank: entering.rank,
             number: self.number,
@@ -162,17 +162,17 @@ impl Referee {
         self.take(request);
     }
 
-    fn take(&mut self, request: u32) -> Place {
+    fn take(&mut self, request: u32) -> PoolLink {
         let place = self.places.remove(&request);
         let place = place.unwrap_or_else(|| panic!("request {request} does not wait"));
         let key = (place.origin, place.rank.class as usize);
         if place.returned.is_none()
-            && let Some(lane) = self.groups.get_mut(&key)
-            && let Some(group) = lane.get_mut(&place.rank.group)
+            && let Some(stream) = self.groups.get_mut(&key)
+            && let Some(group) = stream.get_mut(&place.rank.group)
         {
             group.waiting.remove(&place.number);
             if group.waiting.is_empty() {
-                lane.remove(&place.rank.group);
+                stream.remove(&place.rank.group);
             }
         }
         place
@@ -184,7 +184,7 @@ impl Referee {
             born: now,
             report,
             dispatched: 0,
-            told: false,
+            reported: false,
             idle_since: Some(now),
         }));
     }
@@ -205,9 +205,9 @@ impl Referee {
 
     // What the pool decides.
 
-    pub(super) fn told_to_close(&mut self, link: usize) {
+    pub(super) fn reported_to_close(&mut self, link: usize) {
         if let Some(watched) = &mut self.links[link] {
-            watched.told = true;
+            watched.reported = true;
         }
     }
 
@@ -245,7 +245,7 @@ impl Referee {
     }
 
     /// No other request had a better claim.
-    fn check_turn(&mut self, now: Instant, request: u32, place: &Place) {
+    fn check_turn(&mut self, now: Instant, request: u32, place: &PoolLink) {
         let class = place.rank.class;
         for (other, waits) in &self.places {
             // Whose pause ends now may not be back in line yet.
@@ -263,11 +263,11 @@ impl Referee {
         if place.returned.is_some() {
             return;
         }
-        let Some(lane) = self.groups.get_mut(&(place.origin, class as usize)) else {
+        let Some(stream) = self.groups.get_mut(&(place.origin, class as usize)) else {
             return;
         };
         let served = place.rank.group;
-        for (&number, group) in lane.iter_mut() {
+        for (&number, group) in stream.iter_mut() {
             if number == served {
                 let first = group.waiting.first().copied();
                 assert!(
@@ -298,7 +298,7 @@ impl Referee {
             "{request} to {watched:?}"
         );
         assert!(
-            !watched.told,
+            !watched.reported,
             "{request} goes to a connection that was told to close"
         );
         watched.dispatched += 1;
@@ -321,7 +321,7 @@ impl Referee {
 
     /// The reserve for more urgent requests is still free, once no further connection can be
     /// opened.
-    fn check_reserve(&self, place: &Place, multiplexing: Multiplexing) {
+    fn check_reserve(&self, place: &PoolLink, multiplexing: Multiplexing) {
         let more_urgent = &self.config.reserve[..place.rank.class as usize];
         let reserved: u32 = more_urgent.iter().sum();
         let bound = self.config.connections_max.unwrap_or(match multiplexing {
@@ -331,10 +331,10 @@ impl Referee {
         let own = self.links.iter().flatten();
         let open: Vec<&Watched> = own
             .filter(|watched| watched.origin == place.origin)
-            .filter(|watched| watched.report.standing == Standing::Open && !watched.told)
+            .filter(|watched| watched.report.standing == Standing::Open && !watched.reported)
             .collect();
-        let is_settled = open.iter().all(|watched| watched.report.settled);
-        if reserved == 0 || (open.len() as u32) < bound || !is_settled {
+        let is_limit_known = open.iter().all(|watched| watched.report.limit_known);
+        if reserved == 0 || (open.len() as u32) < bound || !is_limit_known {
             return;
         }
         let active: u64 = open.iter().map(|watched| watched.active()).sum();
@@ -348,7 +348,7 @@ impl Referee {
     /// After the pool has carried out its deadlines.
     pub(super) fn check_upkeep(&self, now: Instant) {
         for watched in self.links.iter().flatten() {
-            if watched.told || watched.report.standing == Standing::Draining {
+            if watched.reported || watched.report.standing == Standing::Draining {
                 continue;
             }
             let over = |since: Option<Instant>, time: Option<Duration>| {

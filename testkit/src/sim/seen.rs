@@ -16,7 +16,7 @@ pub struct Seen {
     /// The first stream's window at the end.
     pub window: u32,
     /// The window that the connection has seen its path to need.
-    pub path_need: u32,
+    pub bdp_bytes: u32,
     /// WINDOW_UPDATE frames of the client.
     pub window_updates: u64,
     /// PING frames of the client.

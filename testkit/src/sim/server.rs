@@ -3,7 +3,7 @@
 use super::link::{Handler, Link};
 use super::machine::Machine;
 use super::plan::Fault;
-use super::world::{Happening, World};
+use super::world::{World, WorldEvent};
 use std::sync::Arc;
 use trunkline_core::error::{H2Code, Misuse, TransportEnd};
 use trunkline_core::h2::frame::{Goaway, RstStream, Setting, WindowUpdate, settings};
@@ -66,7 +66,7 @@ impl World {
         };
         if let Some(after) = strike_after {
             self.agenda
-                .enter(self.now + after, Happening::Strike { link });
+                .enter(self.now + after, WorldEvent::Strike { link });
         }
     }
 
@@ -83,7 +83,7 @@ impl World {
             Some(Fault::Window(_, window)) => {
                 let window = window.min(self.origin_plan(&own).window);
                 own.limits.extend(own.limits.last().copied());
-                own.say(now, |out| {
+                own.report(now, |out| {
                     settings::write(&[Setting::InitialWindowSize(window)], out)
                 });
             }
@@ -109,14 +109,14 @@ impl World {
     fn allow_streams(&mut self, own: &mut Link, limit: u32) {
         own.limits.push(limit);
         let setting = Setting::MaxConcurrentStreams(limit);
-        own.say(self.now, |out| settings::write(&[setting], out));
+        own.report(self.now, |out| settings::write(&[setting], out));
     }
 
     pub(super) fn server_turn(&mut self, link: usize, own: &mut Link) {
         self.read_end(link, own, Side::Server, Self::take_server_events);
         self.write_end(link, own, Side::Server);
         self.take_server_events(link, own);
-        self.say_late_frames(own);
+        self.send_late_frames(own);
         self.write_end(link, own, Side::Server);
     }
 
@@ -172,7 +172,7 @@ impl World {
                     code: H2Code::NO_ERROR,
                     debug: b"",
                 };
-                own.say(self.now, |out| goaway.write(out));
+                own.report(self.now, |out| goaway.write(out));
             }
             Some(Fault::Refuse(first)) if seen <= first && is_h2 => {
                 own.server
@@ -234,7 +234,7 @@ impl World {
         let at = self.now + self.plan.requests[request as usize].thought;
         self.agenda.enter(
             at,
-            Happening::Answer {
+            WorldEvent::Answer {
                 link,
                 stream: stream.0,
             },
@@ -331,7 +331,7 @@ impl World {
     }
 
     /// Frames behind the end of streams, which crossing frames make legal.
-    fn say_late_frames(&mut self, own: &mut Link) {
+    fn send_late_frames(&mut self, own: &mut Link) {
         for stream in std::mem::take(&mut own.late) {
             let ledger = own.ledger.as_ref();
             if !ledger.is_some_and(|ledger| ledger.server.ended.contains(&(stream.0 as u32))) {
@@ -344,7 +344,7 @@ impl World {
                 increment: 1,
             };
             let code = H2Code::NO_ERROR;
-            own.say(self.now, |out| {
+            own.report(self.now, |out| {
                 update.write(out);
                 RstStream { stream, code }.write(out);
             });

@@ -32,7 +32,7 @@ pub struct Upload {
 
 /// The observations.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct UploadOutcome {
     /// Uploads that were answered with all of their bytes read.
     pub complete: u32,
     /// Streams that either side has reset.
@@ -50,12 +50,12 @@ struct Uploads {
     /// Bytes that the server has read of each.
     read: BTreeMap<StreamId, u64>,
     opened: u32,
-    outcome: Outcome,
+    outcome: UploadOutcome,
 }
 
 impl Upload {
     /// Does it.
-    pub fn run(self) -> Outcome {
+    pub fn run(self) -> UploadOutcome {
         let began = Instant::now();
         let mut config = Config::default();
         config.limits.concurrent_streams_max = 1000;
@@ -71,7 +71,7 @@ impl Upload {
             left: BTreeMap::new(),
             read: BTreeMap::new(),
             opened: 0,
-            outcome: Outcome::default(),
+            outcome: UploadOutcome::default(),
         };
         let mut pair = Pair::new(began, client, server, self.path, 0);
         pair.run(&mut uploads);

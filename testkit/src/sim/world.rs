@@ -3,7 +3,7 @@
 use super::agenda::Agenda;
 use super::dice::Dice;
 use super::link::Link;
-use super::path::Line;
+use super::path::Wire;
 use super::plan::{OriginPlan, Plan};
 use super::referee::Referee;
 use bytes::Bytes;
@@ -55,7 +55,7 @@ pub struct Summary {
 
 /// Something that happens.
 #[derive(Debug)]
-pub(super) enum Happening {
+pub(super) enum WorldEvent {
     Submit(u32),
     Abort(u32),
     Total(u32),
@@ -106,7 +106,7 @@ pub struct Ended {
 pub(super) struct Request {
     pub(super) ticket: Option<Ticket>,
     pub(super) waits: bool,
-    pub(super) settled: Option<Outcome>,
+    pub(super) limit_known: Option<Outcome>,
     settled_at: Option<Instant>,
     pub(super) delivered: u32,
     pub(super) tries: u32,
@@ -124,15 +124,15 @@ pub(super) struct Request {
 #[derive(Debug)]
 pub(super) struct OriginState {
     pub(super) origin: Origin,
-    pub(super) up: Line,
-    pub(super) down: Line,
+    pub(super) up: Wire,
+    pub(super) down: Wire,
     /// Connections so far.
     pub(super) connections: u32,
 }
 
 /// The pool's action on a connection because of another one to its origin.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Notice {
     pub(super) doubted: Option<bool>,
     pub(super) outlived: bool,
 }
@@ -146,7 +146,7 @@ pub struct World {
     pub(super) calm: bool,
     base: Instant,
     pub(super) now: Instant,
-    pub(super) agenda: Agenda<Happening>,
+    pub(super) agenda: Agenda<WorldEvent>,
     pub(super) pool: Pool<u32>,
     pub(super) origins: Vec<OriginState>,
     pub(super) links: Vec<Option<Box<Link>>>,
@@ -156,7 +156,7 @@ pub struct World {
     pub(super) stops: Vec<bool>,
     /// The pool's actions on each link because of another suspect or working one, until its next
     /// turn.
-    pub(super) told: Vec<Told>,
+    pub(super) reported: Vec<Notice>,
     pub(super) referee: Referee,
     pub(super) by_id: BTreeMap<ConnectionId, usize>,
     pub(super) requests: Vec<Request>,
@@ -175,23 +175,23 @@ impl World {
             let host = format!("origin-{number}.example");
             OriginState {
                 origin: Origin::new(Scheme::Https, &host, 443, origin.protocols),
-                up: Line::new(origin.path, base),
-                down: Line::new(origin.path, base),
+                up: Wire::new(origin.path, base),
+                down: Wire::new(origin.path, base),
                 connections: 0,
             }
         });
         let mut agenda = Agenda::default();
         for (number, request) in plan.requests.iter().enumerate() {
-            agenda.enter(base + request.at, Happening::Submit(number as u32));
+            agenda.enter(base + request.at, WorldEvent::Submit(number as u32));
             if let Some(at) = request.abort_at {
-                agenda.enter(base + at, Happening::Abort(number as u32));
+                agenda.enter(base + at, WorldEvent::Abort(number as u32));
             }
         }
         for &(at, origin, count) in &plan.warm_ups {
-            agenda.enter(base + at, Happening::WarmUp { origin, count });
+            agenda.enter(base + at, WorldEvent::WarmUp { origin, count });
         }
         for &at in &plan.network_changes {
-            agenda.enter(base + at, Happening::NetworkChange);
+            agenda.enter(base + at, WorldEvent::NetworkChange);
         }
         Self {
             origins: origins.collect(),
@@ -205,7 +205,7 @@ impl World {
             links: Vec::new(),
             inboxes: Vec::new(),
             stops: Vec::new(),
-            told: Vec::new(),
+            reported: Vec::new(),
             referee: Referee::new(plan.pool.clone(), !plan.warm_ups.is_empty()),
             by_id: BTreeMap::new(),
             pool_wake_at: None,
@@ -218,11 +218,11 @@ impl World {
 
     /// Lets everything happen, to the end.
     pub fn run(self) -> Summary {
-        self.tell().0
+        self.run_to_end().0
     }
 
     /// Lets everything happen, and tells how each request ended.
-    pub fn tell(mut self) -> (Summary, Vec<Ended>) {
+    pub fn run_to_end(mut self) -> (Summary, Vec<Ended>) {
         while let Some((at, happening)) = self.agenda.take() {
             self.now = at;
             self.summary.steps += 1;
@@ -246,7 +246,7 @@ impl World {
         );
         assert_eq!(self.pool.sockets(), 0, "sockets are left for ever");
         for request in &self.requests {
-            match request.settled {
+            match request.limit_known {
                 Some(Outcome::Answered) => self.summary.answered += 1,
                 _ => self.summary.failed += 1,
             }
@@ -255,7 +255,7 @@ impl World {
         self.summary.attempts = self.pool.totals().attempts;
         self.summary.lasted = self.now - self.base;
         let ended = self.requests.iter().filter_map(|request| {
-            let (how, at) = request.settled.zip(request.settled_at)?;
+            let (how, at) = request.limit_known.zip(request.settled_at)?;
             Some(Ended {
                 how,
                 at: at - self.base,
@@ -265,27 +265,27 @@ impl World {
         (self.summary, ended.collect())
     }
 
-    fn happen(&mut self, happening: Happening) {
+    fn happen(&mut self, happening: WorldEvent) {
         match happening {
-            Happening::Submit(request) => self.submit(request),
-            Happening::Abort(request) => self.abort(request),
-            Happening::Attempt { attempt, origin } => self.end_attempt(attempt, origin),
-            Happening::Pool => {
+            WorldEvent::Submit(request) => self.submit(request),
+            WorldEvent::Abort(request) => self.abort(request),
+            WorldEvent::Attempt { attempt, origin } => self.end_attempt(attempt, origin),
+            WorldEvent::Pool => {
                 self.pool_wake_at = None;
                 self.pool.handle_timeout(self.now);
                 self.carry_out();
                 self.referee.check_upkeep(self.now);
             }
-            Happening::Total(request) => self.end_of_time(request),
-            Happening::WarmUp { origin, count } => self.warm_up(origin, count),
-            Happening::NetworkChange => self.change_network(),
-            Happening::Arrive { link, to, bytes } => {
+            WorldEvent::Total(request) => self.end_of_time(request),
+            WorldEvent::WarmUp { origin, count } => self.warm_up(origin, count),
+            WorldEvent::NetworkChange => self.change_network(),
+            WorldEvent::Arrive { link, to, bytes } => {
                 if let Some(own) = self.live(link) {
                     own.end(to).inbox.push_back(bytes);
                     self.turn(link, to);
                 }
             }
-            Happening::Acknowledge { link, from, bytes } => {
+            WorldEvent::Acknowledge { link, from, bytes } => {
                 let now = self.now;
                 if let Some(own) = self.live(link) {
                     let origin = own.origin;
@@ -296,24 +296,24 @@ impl World {
                     self.turn(link, from);
                 }
             }
-            Happening::Eof { link, to } => {
+            WorldEvent::Eof { link, to } => {
                 if let Some(own) = self.live(link) {
                     let end = own.end(other(to)).closes_as;
                     own.end(to).eof = Some(end);
                     self.turn(link, to);
                 }
             }
-            Happening::Wake { link, side } => {
+            WorldEvent::Wake { link, side } => {
                 if let Some(own) = &mut self.links[link] {
                     own.end(side).wake_at = None;
                     self.turn(link, side);
                 }
             }
-            Happening::Answer { link, stream } => self.answer(link, stream),
-            Happening::Read { link, stream } => self.read_some(link, stream),
-            Happening::Overdue { link, stream } => self.check_progress(link, stream),
-            Happening::Strike { link } => self.strike(link),
-            Happening::Cut { link } => self.cut(link),
+            WorldEvent::Answer { link, stream } => self.answer(link, stream),
+            WorldEvent::Read { link, stream } => self.read_some(link, stream),
+            WorldEvent::Overdue { link, stream } => self.check_progress(link, stream),
+            WorldEvent::Strike { link } => self.strike(link),
+            WorldEvent::Cut { link } => self.cut(link),
         }
     }
 
@@ -328,7 +328,7 @@ impl World {
             && self.pool_wake_at.is_none_or(|set| at < set)
         {
             self.pool_wake_at = Some(at);
-            self.agenda.enter(at, Happening::Pool);
+            self.agenda.enter(at, WorldEvent::Pool);
         }
     }
 
@@ -369,7 +369,7 @@ impl World {
     /// The open requests, for the message of a failure.
     fn waiting(&self) -> Vec<(usize, &Request)> {
         let all = self.requests.iter().enumerate();
-        all.filter(|(_, request)| request.settled.is_none())
+        all.filter(|(_, request)| request.limit_known.is_none())
             .take(3)
             .collect()
     }
@@ -381,11 +381,11 @@ impl World {
 
     /// Books how a request ended; never twice.
     #[track_caller]
-    pub(super) fn settle(&mut self, request: u32, outcome: Outcome) {
+    pub(super) fn complete(&mut self, request: u32, outcome: Outcome) {
         let calm = self.calm;
         let own = &mut self.requests[request as usize];
         assert_eq!(
-            own.settled, None,
+            own.limit_known, None,
             "request {request} ended twice, now {outcome:?}"
         );
         assert!(
@@ -402,7 +402,7 @@ impl World {
             own.total_until.is_none_or(|at| self.now <= at),
             "request {request} outlived its total time"
         );
-        own.settled = Some(outcome);
+        own.limit_known = Some(outcome);
         own.settled_at = Some(self.now);
         self.unsettled -= 1;
     }

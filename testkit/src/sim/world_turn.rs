@@ -1,7 +1,7 @@
 //! A turn of one end: reads the received bytes, acts on them, and writes as much as the path takes.
 
 use super::link::Link;
-use super::world::{Happening, World, other};
+use super::world::{World, WorldEvent, other};
 use trunkline_core::http::Side;
 
 impl World {
@@ -51,7 +51,7 @@ impl World {
         let end = own.end(side);
         if let Some(kind) = end.eof
             && end.inbox.is_empty()
-            && !std::mem::replace(&mut end.eof_told, true)
+            && !std::mem::replace(&mut end.eof_reported, true)
         {
             end.machine.handle_close(now, kind);
             take(self, link, own);
@@ -81,13 +81,13 @@ impl World {
                 break;
             }
             if let Some(ledger) = ledger {
-                ledger.book(now, side, &written);
+                ledger.record(now, side, &written);
             }
             if side == Side::Client {
                 written = own.without_extra_acks(written);
             }
             let end = own.end(side);
-            if !end.closed && !end.eof_told {
+            if !end.closed && !end.eof_reported {
                 end.out.push(written);
             }
         }
@@ -98,21 +98,21 @@ impl World {
         let now = self.now;
         let (origin, dead) = (own.origin, own.dead);
         let to = other(side);
-        let line = match side {
+        let wire = match side {
             Side::Client => &mut self.origins[origin].up,
             Side::Server => &mut self.origins[origin].down,
         };
-        let delay = line.plan().round_trip / 2;
+        let delay = wire.plan().round_trip / 2;
         let stalled = own.stalled_until.unwrap_or(now);
         let end = own.end(side);
-        for burst in end.transmit(now, line, &mut self.dice) {
+        for burst in end.transmit(now, wire, &mut self.dice) {
             if dead {
                 continue;
             }
             let bytes = burst.bytes.len() as u64;
             self.agenda.enter(
                 burst.acknowledged_at.max(stalled),
-                Happening::Acknowledge {
+                WorldEvent::Acknowledge {
                     link,
                     from: side,
                     bytes,
@@ -120,7 +120,7 @@ impl World {
             );
             self.agenda.enter(
                 burst.arrives_at.max(stalled),
-                Happening::Arrive {
+                WorldEvent::Arrive {
                     link,
                     to,
                     bytes: burst.bytes,
@@ -130,7 +130,7 @@ impl World {
         if end.closing && !end.closed && end.out.is_flushed() {
             end.closed = true;
             let at = end.out.last_arrival().max(now + delay).max(stalled);
-            self.agenda.enter(at, Happening::Eof { link, to });
+            self.agenda.enter(at, WorldEvent::Eof { link, to });
         }
     }
 
@@ -157,7 +157,7 @@ impl World {
             && end.wake_at.is_none_or(|set| at < set)
         {
             end.wake_at = Some(at);
-            self.agenda.enter(at, Happening::Wake { link, side });
+            self.agenda.enter(at, WorldEvent::Wake { link, side });
         }
     }
 }

@@ -11,18 +11,18 @@ pub(super) fn run() -> Result<Suite, String> {
         .args(["--test", "h3_conformance", "--", "--nocapture"])
         .output()
         .map_err(|why| format!("cannot start cargo: {why}"))?;
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    parse(&said).ok_or_else(|| format!("the cases of HTTP/3 did not run:\n{said}"))
+    let printed = [output.stdout, output.stderr].concat();
+    let printed = String::from_utf8_lossy(&printed);
+    parse(&printed).ok_or_else(|| format!("the cases of HTTP/3 did not run:\n{printed}"))
 }
 
 /// The count, and the names of the cases that failed.
-fn parse(said: &str) -> Option<Suite> {
-    let count = said
+fn parse(printed: &str) -> Option<Suite> {
+    let count = printed
         .lines()
         .find_map(|line| line.strip_prefix("HTTP/3 conformance: "))?;
     let (passed, total) = count.split_once(" of ")?;
-    let failed = said
+    let failed = printed
         .lines()
         .filter_map(|line| line.strip_prefix("not ok ")?.split_once(':'))
         .map(|(name, _)| name.to_owned());

@@ -15,7 +15,7 @@ const JOB_TIME_MAX: Duration = Duration::from_secs(600);
 /// How often a program is asked whether it has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Failing tests of one program that are printed when it ends.
-const SHOWN_MAX: usize = 3;
+const DISPLAYED_MAX: usize = 3;
 /// Characters of a failing program's output that are printed in the middle.
 const OUTPUT_MAX: usize = 8_000;
 /// Characters of all failures together at the end.
@@ -128,10 +128,10 @@ impl Queue {
             if failures.is_empty() {
                 text.push_str(report::tail(&output, 300));
             }
-            for failure in failures.iter().take(SHOWN_MAX) {
+            for failure in failures.iter().take(DISPLAYED_MAX) {
                 text.push_str(failure);
             }
-            if let Some(more @ 1..) = failures.len().checked_sub(SHOWN_MAX) {
+            if let Some(more @ 1..) = failures.len().checked_sub(DISPLAYED_MAX) {
                 text.push_str(&format!("and {more} more\n"));
             }
             text

@@ -26,7 +26,7 @@ fn a_queue_in_which_every_job_ends_well_says_nothing_of_them() {
 }
 
 #[test]
-fn a_job_that_fails_is_told_with_its_failing_tests_and_the_others_still_run() {
+fn a_job_that_fails_is_reported_with_its_failing_tests_and_the_others_still_run() {
     let failing = "echo ok; echo 'FAILED a: b'; echo wrong; exit 3";
     let queue = queue(
         "fails",

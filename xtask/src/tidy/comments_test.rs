@@ -40,15 +40,15 @@ fn no_comment_says_that_a_machine_is_informed_like_a_person() {
     for phrase in [
         "is told", "hears of", "is heard", "nobody", "somebody", "whoever", "so many",
     ] {
-        let says = format!("says \"{phrase}\"; name the part and what it does");
+        let reports = format!("says \"{phrase}\"; name the part and what it does");
         let text = format!("fn f() {{}}\n// The pool {phrase} it.\n");
-        assert_eq!(texts("a.rs", &text), [says.as_str()]);
+        assert_eq!(texts("a.rs", &text), [reports.as_str()]);
         assert_eq!(
             texts("a.py", &format!("# The pool {phrase} it.\n")),
-            [says.as_str()]
+            [reports.as_str()]
         );
         let capital = format!("x\n// Then {}.\n", phrase.to_uppercase());
-        assert_eq!(texts("a.mjs", &capital), [says]);
+        assert_eq!(texts("a.mjs", &capital), [reports]);
     }
     assert_eq!(
         texts(

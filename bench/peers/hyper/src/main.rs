@@ -22,7 +22,7 @@ use tokio_rustls::TlsAcceptor;
 
 const TEXT: &[u8] = &[b'x'; 1024];
 
-async fn answer(request: Request<Incoming>) -> Result<Response<pieces::Answer>, Infallible> {
+async fn answer(request: Request<Incoming>) -> Result<Response<pieces::AnswerBody>, Infallible> {
     let mut response = Response::new(pieces::answer(request.uri().path(), TEXT));
     let text = http::HeaderValue::from_static("text/plain");
     response

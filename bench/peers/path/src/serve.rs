@@ -47,9 +47,9 @@ pub(crate) fn without_udp(address: &str, certificate: &str, key: &str) -> Outcom
     let tls = Tls::from_pem_files(certificate, key)?;
     let taken = UdpSocket::bind(address)?;
     let port = taken.local_addr()?.port();
-    let said = HeaderValue::from_str(&format!("h3=\":{port}\""))?;
+    let printed = HeaderValue::from_str(&format!("h3=\":{port}\""))?;
     let server = Server::bind(address).tls(tls);
-    let announces = Some(said);
+    let announces = Some(printed);
     server.serve(Ours { announces })?.join();
     drop(taken);
     Ok(())
@@ -70,8 +70,10 @@ impl Service<Request<Body>> for Ours {
     }
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let mut response = answer(request.uri().path());
-        if let Some(said) = &self.announces {
-            response.headers_mut().insert(header::ALT_SVC, said.clone());
+        if let Some(printed) = &self.announces {
+            response
+                .headers_mut()
+                .insert(header::ALT_SVC, printed.clone());
         }
         ready(Ok(response))
     }

@@ -24,7 +24,7 @@ const SMALL: &[u8] = b"ok";
 struct Answer;
 
 impl Service<Request<Body>> for Answer {
-    type Response = Response<pieces::Answer>;
+    type Response = Response<pieces::AnswerBody>;
     type Error = Infallible;
     type Future = Ready<Result<Self::Response, Infallible>>;
 

@@ -34,18 +34,18 @@ impl http_body::Body for Pieces {
 }
 
 /// The body of a handler's response.
-pub(crate) type Answer = http_body_util::Either<Full<Bytes>, Pieces>;
+pub(crate) type AnswerBody = http_body_util::Either<Full<Bytes>, Pieces>;
 
 /// The pieces at their path, `text` anywhere else.
-pub(crate) fn answer(path: &str, text: &'static [u8]) -> Answer {
+pub(crate) fn answer(path: &str, text: &'static [u8]) -> AnswerBody {
     let bulk = path
         .strip_prefix(BULK)
         .and_then(|bytes| bytes.parse::<usize>().ok());
     match (path, bulk) {
-        (PATH, _) => Answer::Right(Pieces { left: PIECES }),
-        (_, Some(bytes)) => Answer::Right(Pieces {
+        (PATH, _) => AnswerBody::Right(Pieces { left: PIECES }),
+        (_, Some(bytes)) => AnswerBody::Right(Pieces {
             left: bytes / PIECE.len(),
         }),
-        _ => Answer::Left(Full::new(Bytes::from_static(text))),
+        _ => AnswerBody::Left(Full::new(Bytes::from_static(text))),
     }
 }

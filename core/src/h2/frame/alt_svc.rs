@@ -8,7 +8,7 @@ mod alt_svc_test;
 
 /// Says where else an origin is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AltSvc<'a> {
+pub struct AltSvcFrame<'a> {
     /// 0, with an origin; or a stream, for the origin of its request.
     pub stream: u32,
     /// Empty on a stream.
@@ -17,7 +17,7 @@ pub struct AltSvc<'a> {
     pub value: &'a [u8],
 }
 
-impl AltSvc<'_> {
+impl AltSvcFrame<'_> {
     /// Payload bytes.
     pub fn payload_len(&self) -> usize {
         2 + self.origin.len() + self.value.len()

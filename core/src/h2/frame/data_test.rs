@@ -31,7 +31,7 @@ fn a_frame_without_padding_is_all_body() {
 }
 
 #[test]
-fn padding_and_the_byte_that_tells_its_length_are_no_body() {
+fn padding_and_the_byte_that_gives_its_length_are_no_body() {
     for (len, pad, body) in [
         (1, 0, 0),
         (2, 0, 1),
@@ -73,7 +73,7 @@ fn a_padded_frame_without_its_padding_length_has_the_wrong_size() {
 }
 
 #[test]
-fn the_first_byte_is_needed_only_if_it_tells_padding() {
+fn the_first_byte_is_needed_only_if_it_gives_padding() {
     assert!(DataLayout::needs_first_byte(header(1, flag::PADDED, 1)));
     assert!(!DataLayout::needs_first_byte(header(0, flag::PADDED, 1)));
     assert!(!DataLayout::needs_first_byte(header(

@@ -47,7 +47,7 @@ impl<'a> Headers<'a> {
                     Violation::PaddingTooLong
                 }
             })?;
-            flaw = priority::Priority::read(header.stream, fields).err();
+            flaw = priority::StreamDependency::read(header.stream, fields).err();
             fragment = rest;
         }
         Ok(Self {

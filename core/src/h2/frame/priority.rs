@@ -13,7 +13,7 @@ pub const PRIORITY_BYTES: usize = 5;
 
 /// An RFC 7540 priority of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Priority {
+pub struct StreamDependency {
     /// The stream it is about; never 0.
     pub stream: u32,
     /// The stream it depends on; 0 is the root, never `stream`.
@@ -24,7 +24,7 @@ pub struct Priority {
     pub weight: u8,
 }
 
-impl Priority {
+impl StreamDependency {
     /// Reads the frame. `payload` is all of `header.len` bytes.
     ///
     /// # Errors

@@ -1,18 +1,18 @@
 //! RFC 9113 section 6.3.
 
-use super::Priority;
+use super::StreamDependency;
 use crate::error::{H2Code, Scope, Violation};
 use crate::h2::frame::frame_test::{frame, header, only_lengths};
 use crate::h2::frame::kind;
 
-fn parse(stream: u32, payload: &[u8]) -> Result<Priority, Violation> {
-    Priority::parse(header(kind::PRIORITY, 0xff, stream, payload), payload)
+fn parse(stream: u32, payload: &[u8]) -> Result<StreamDependency, Violation> {
+    StreamDependency::parse(header(kind::PRIORITY, 0xff, stream, payload), payload)
 }
 
 #[test]
 fn a_frame_is_read_as_it_was_written() {
     for exclusive in [false, true] {
-        let priority = Priority {
+        let priority = StreamDependency {
             stream: 3,
             dependency: 1,
             exclusive,
@@ -22,7 +22,7 @@ fn a_frame_is_read_as_it_was_written() {
         priority.write(&mut out);
         let (header, payload) = frame(&out);
         assert_eq!(header.kind, kind::PRIORITY);
-        assert_eq!(Priority::parse(header, payload), Ok(priority));
+        assert_eq!(StreamDependency::parse(header, payload), Ok(priority));
     }
 }
 

@@ -20,11 +20,11 @@ use std::net::IpAddr;
 /// A parsed list.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Bypass {
-    entries: Vec<Entry>,
+    entries: Vec<BypassEntry>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Entry {
+struct BypassEntry {
     hosts: Hosts,
     port: Option<u16>,
 }
@@ -46,7 +46,7 @@ impl Bypass {
             .split(|character: char| character == ',' || character.is_ascii_whitespace())
             .filter(|entry| !entry.is_empty())
             .map(|text| {
-                Entry::parse(text).ok_or_else(|| {
+                BypassEntry::parse(text).ok_or_else(|| {
                     Error::config(format!(
                         "{option}: the entry {text:?} is not *, a host name, an address or a \
                          network like 10.0.0.0/8, with or without a port from 1 to 65535"
@@ -68,7 +68,7 @@ impl Bypass {
     }
 }
 
-impl Entry {
+impl BypassEntry {
     fn parse(text: &str) -> Option<Self> {
         // An IPv6 address has colons of its own and takes a port only behind brackets.
         let any_port = |hosts| Self { hosts, port: None };

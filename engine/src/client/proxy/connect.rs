@@ -2,7 +2,7 @@
 //! core's HTTP/1.1 machine sends the request and reads the response, under limits of its own.
 
 use super::Proxy;
-use crate::error::{Error, Origin as Fault, ProxyRefusal, Retry};
+use crate::error::{Error, Fault, ProxyRefusal, Retry};
 use bytes::Bytes;
 use std::io;
 use std::sync::Arc;

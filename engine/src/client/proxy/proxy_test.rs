@@ -1,5 +1,5 @@
 use super::{Credentials, Proxies, Proxy, ProxyKind};
-use crate::error::{ErrorKind, Origin as Fault};
+use crate::error::{ErrorKind, Fault};
 use std::error::Error as _;
 use std::sync::Arc;
 use trunkline_core::pool::Scheme;
@@ -51,11 +51,11 @@ fn a_url_names_kind_host_and_port() {
         ),
         ("http://u:p@p.test:8", Http, "p.test", 8, "http://p.test:8"),
     ];
-    for (url, kind, host, port, shown) in table {
+    for (url, kind, host, port, displayed) in table {
         let proxy = parse(url);
         assert_eq!(proxy.kind, kind, "{url}");
         assert_eq!((&*proxy.host, proxy.port), (host, port), "{url}");
-        assert_eq!(&*proxy.shown, shown, "{url}");
+        assert_eq!(&*proxy.displayed, displayed, "{url}");
     }
 }
 

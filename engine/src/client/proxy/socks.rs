@@ -6,7 +6,7 @@
 //! ```
 
 use super::{Credentials, Proxy};
-use crate::error::{Error, Origin as Fault, ProxyRefusal, Retry, SocksRefusal};
+use crate::error::{Error, Fault, ProxyRefusal, Retry, SocksRefusal};
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};

@@ -11,27 +11,27 @@ fn credentials() -> Credentials {
     }
 }
 
-/// The bytes written in answer to `said`, and the outcome, equal at every split. The machine never
+/// The bytes written in answer to `value`, and the outcome, equal at every split. The machine never
 /// takes more bytes than it wants.
 #[track_caller]
 fn talk(
     destination: Destination<'_>,
     credentials: Option<&Credentials>,
-    said: &[u8],
+    value: &[u8],
 ) -> (Vec<u8>, Result<bool, SocksRefusal>, usize) {
     let run = |step: usize| {
         let mut socks = Socks::new(destination, credentials);
         let mut written = socks.poll_write();
         let mut at = 0;
-        while at < said.len() && socks.wants() > 0 {
-            let take = socks.wants().min(step).min(said.len() - at);
-            if let Err(refusal) = socks.handle_bytes(&said[at..at + take]) {
+        while at < value.len() && socks.wants() > 0 {
+            let take = socks.wants().min(step).min(value.len() - at);
+            if let Err(refusal) = socks.handle_bytes(&value[at..at + take]) {
                 return (written, Err(refusal), 0);
             }
             at += take;
             written.extend(socks.poll_write());
         }
-        (written, Ok(socks.wants() == 0), said.len() - at)
+        (written, Ok(socks.wants() == 0), value.len() - at)
     };
     let whole = run(usize::MAX);
     for step in 1..8 {
@@ -42,8 +42,8 @@ fn talk(
 
 #[test]
 fn without_credentials_it_offers_none_and_asks() {
-    let said = [5, 0, 5, 0, 0, 1, 127, 0, 0, 1, 0, 80];
-    let (written, outcome, left) = talk(NAME, None, &said);
+    let value = [5, 0, 5, 0, 0, 1, 127, 0, 0, 1, 0, 80];
+    let (written, outcome, left) = talk(NAME, None, &value);
     let mut expected = vec![5, 1, 0, 5, 1, 0, 3, 6];
     expected.extend_from_slice(b"a.test\x01\xbb");
     assert_eq!(written, expected);
@@ -52,12 +52,12 @@ fn without_credentials_it_offers_none_and_asks() {
 
 #[test]
 fn addresses_go_in_their_own_form() {
-    let said = [5, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    let value = [5, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
     let four = Destination::Address("192.0.2.7:80".parse().unwrap());
-    let (written, ..) = talk(four, None, &said);
+    let (written, ..) = talk(four, None, &value);
     assert_eq!(written[3..], [5, 1, 0, 1, 192, 0, 2, 7, 0, 80]);
     let six = Destination::Address("[2001:db8::1]:80".parse().unwrap());
-    let (written, ..) = talk(six, None, &said);
+    let (written, ..) = talk(six, None, &value);
     assert_eq!(written[3..7], [5, 1, 0, 4]);
     assert_eq!(
         written[7..23],
@@ -69,14 +69,14 @@ fn addresses_go_in_their_own_form() {
 #[test]
 fn user_and_password_go_out_only_when_they_are_wanted() {
     let given = credentials();
-    let said = [5, 2, 1, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
-    let (written, outcome, _) = talk(NAME, Some(&given), &said);
+    let value = [5, 2, 1, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    let (written, outcome, _) = talk(NAME, Some(&given), &value);
     assert_eq!(written[..4], [5, 2, 0, 2]);
     assert_eq!(written[4..11], [1, 2, b'm', b'e', 2, b'p', b'w']);
     assert_eq!(written[11..14], [5, 1, 0]);
     assert_eq!(outcome, Ok(true));
-    let said = [5, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
-    let (written, outcome, _) = talk(NAME, Some(&given), &said);
+    let value = [5, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    let (written, outcome, _) = talk(NAME, Some(&given), &value);
     assert!(!written.windows(2).any(|pair| pair == b"pw"), "{written:?}");
     assert_eq!(outcome, Ok(true));
 }
@@ -89,17 +89,17 @@ fn the_address_of_a_reply_may_be_of_any_kind_and_the_origins_bytes_stay() {
         &[3, 3, b'x', b'y', b'z'],
         &[3, 0],
     ] {
-        let mut said = vec![5, 0, 5, 0, 0];
-        said.extend_from_slice(address);
-        said.extend_from_slice(&[0, 80]);
-        said.extend_from_slice(b"SSH");
-        let (_, outcome, left) = talk(NAME, None, &said);
+        let mut value = vec![5, 0, 5, 0, 0];
+        value.extend_from_slice(address);
+        value.extend_from_slice(&[0, 80]);
+        value.extend_from_slice(b"SSH");
+        let (_, outcome, left) = talk(NAME, None, &value);
         assert_eq!((outcome, left), (Ok(true), 3), "{address:?}");
     }
 }
 
 #[test]
-fn every_refusal_is_told_apart() {
+fn every_refusal_is_distinguished() {
     let given = credentials();
     let table: &[(&str, Option<&Credentials>, &[u8], SocksRefusal)] = &[
         ("an HTTP proxy", None, b"HTTP", SocksRefusal::Version(b'H')),
@@ -148,17 +148,17 @@ fn every_refusal_is_told_apart() {
             SocksRefusal::AddressKind(9),
         ),
     ];
-    for (sentence, credentials, said, refusal) in table {
-        let (_, outcome, _) = talk(NAME, *credentials, said);
+    for (sentence, credentials, value, refusal) in table {
+        let (_, outcome, _) = talk(NAME, *credentials, value);
         assert_eq!(outcome, Err(*refusal), "{sentence}");
     }
 }
 
 #[test]
 fn a_reply_that_is_cut_off_is_not_a_connection() {
-    let said = [5, 0, 5, 0, 0, 1, 127, 0, 0, 1, 0, 80];
-    for end in 0..said.len() {
-        let (_, outcome, _) = talk(NAME, None, &said[..end]);
+    let value = [5, 0, 5, 0, 0, 1, 127, 0, 0, 1, 0, 80];
+    for end in 0..value.len() {
+        let (_, outcome, _) = talk(NAME, None, &value[..end]);
         assert_eq!(outcome, Ok(false), "cut off after {end} bytes");
     }
 }
@@ -188,17 +188,17 @@ fn whatever_a_proxy_answers_ends_the_same_at_every_split_and_takes_nothing_of_th
     };
     let mut connected = 0;
     for _ in 0..5_000 {
-        let mut said = Vec::new();
+        let mut value = Vec::new();
         for _ in 0..below(7) {
-            said.extend_from_slice(words[below(words.len())]);
+            value.extend_from_slice(words[below(words.len())]);
         }
         let credentials = (below(2) == 0).then(credentials);
-        let (_, outcome, left) = talk(NAME, credentials.as_ref(), &said);
+        let (_, outcome, left) = talk(NAME, credentials.as_ref(), &value);
         if outcome == Ok(true) {
             connected += 1;
-            assert_eq!(said[0], 5);
+            assert_eq!(value[0], 5);
             // Method, then version, code, reserved, kind, length of an empty name, port.
-            assert!(said.len() - left >= 2 + 7, "{said:?}");
+            assert!(value.len() - left >= 2 + 7, "{value:?}");
         }
     }
     assert!(connected > 20, "{connected} answers let us in");

@@ -4,14 +4,14 @@
 
 #[cfg(target_os = "linux")]
 use super::many::Many;
-use super::socket::Socket;
+use super::socket::QuicSocket;
 use quinn_proto::Transmit;
 use std::collections::VecDeque;
 use std::io;
 use std::task::{Context, Poll, ready};
 
 /// Transmits that wait before the socket is asked to take them. Each may have as many segments as
-/// [`Socket::segments_max`] says.
+/// [`QuicSocket::segments_max`] says.
 pub(super) const TRANSMITS_MAX: usize = 32;
 
 /// Datagrams that wait for the socket, in order.
@@ -48,7 +48,7 @@ impl Batch {
     }
     /// Sends what waits. `Pending`: the socket is full and wakes the task when it is not. What
     /// cannot be sent is lost, as packets are.
-    pub(crate) fn poll_send(&mut self, cx: &mut Context<'_>, socket: &Socket) -> Poll<()> {
+    pub(crate) fn poll_send(&mut self, cx: &mut Context<'_>, socket: &QuicSocket) -> Poll<()> {
         while !self.waiting.is_empty() {
             let sent = ready!(socket.poll_send_ready(cx)).and_then(|()| self.send(socket));
             let sent = match sent {
@@ -66,7 +66,7 @@ impl Batch {
         Poll::Ready(())
     }
     /// How many it took from the front.
-    fn send(&mut self, socket: &Socket) -> io::Result<usize> {
+    fn send(&mut self, socket: &QuicSocket) -> io::Result<usize> {
         #[cfg(target_os = "linux")]
         if let Some(sent) = self.many.send(socket, &self.waiting) {
             return sent;

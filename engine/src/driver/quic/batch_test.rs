@@ -20,7 +20,7 @@ fn transmit(to: SocketAddr, size: usize, from: Option<IpAddr>) -> Transmit {
     }
 }
 
-async fn sent(batch: &mut Batch, socket: &Socket) {
+async fn sent(batch: &mut Batch, socket: &QuicSocket) {
     let sent = poll_fn(|cx| batch.poll_send(cx, socket));
     tokio::time::timeout(Duration::from_secs(20), sent)
         .await
@@ -28,7 +28,7 @@ async fn sent(batch: &mut Batch, socket: &Socket) {
 }
 
 /// The next datagram, its mark and its source.
-async fn next(socket: &mut Socket) -> (Vec<u8>, Option<EcnCodepoint>, SocketAddr) {
+async fn next(socket: &mut QuicSocket) -> (Vec<u8>, Option<EcnCodepoint>, SocketAddr) {
     let mut came = None;
     let next = poll_fn(|cx| {
         let _ = socket.poll_receive(cx, &mut |arrival| {
@@ -49,15 +49,15 @@ async fn each_of_many_peers_gets_its_own_datagram() {
     for address in ["127.0.0.1", "::1"] {
         let near = bound(address);
         let from = near.local_addr().expect("it is bound");
-        let near = Socket::new(near).expect("a UDP socket will do");
+        let near = QuicSocket::new(near).expect("a UDP socket will do");
         // One alone, a full call of alike ones, and one more than that.
         for count in [1, 2, 7, TRANSMITS_MAX, TRANSMITS_MAX + 1] {
-            let mut far: Vec<Socket> = Vec::new();
+            let mut far: Vec<QuicSocket> = Vec::new();
             let mut batch = Batch::default();
             for number in 0..count {
                 let peer = bound(address);
                 let to = peer.local_addr().expect("it is bound");
-                far.push(Socket::new(peer).expect("a UDP socket will do"));
+                far.push(QuicSocket::new(peer).expect("a UDP socket will do"));
                 // Every fifth leaves from whatever address the system chooses.
                 let src_ip = (number % 5 != 4).then_some(from.ip());
                 let length = 1 + number * 40;
@@ -82,10 +82,10 @@ async fn each_of_many_peers_gets_its_own_datagram() {
 async fn a_datagram_that_cannot_be_sent_takes_no_other_along() {
     let near = bound("127.0.0.1");
     let from = near.local_addr().expect("it is bound").ip();
-    let near = Socket::new(near).expect("a UDP socket will do");
+    let near = QuicSocket::new(near).expect("a UDP socket will do");
     let peer = bound("127.0.0.1");
     let to = peer.local_addr().expect("it is bound");
-    let mut peer = Socket::new(peer).expect("a UDP socket will do");
+    let mut peer = QuicSocket::new(peer).expect("a UDP socket will do");
     let mut batch = Batch::default();
     // No datagram is as long as this.
     for (length, byte) in [(70_000, 1), (3, 2), (70_000, 3)] {
@@ -101,7 +101,7 @@ async fn a_datagram_that_cannot_be_sent_takes_no_other_along() {
 
 #[tokio::test]
 async fn memory_of_packets_is_used_again() {
-    let near = Socket::new(bound("127.0.0.1")).expect("a UDP socket will do");
+    let near = QuicSocket::new(bound("127.0.0.1")).expect("a UDP socket will do");
     let peer = bound("127.0.0.1");
     let to = peer.local_addr().expect("it is bound");
     let mut batch = Batch::default();

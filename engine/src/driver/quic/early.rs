@@ -11,7 +11,7 @@ use trunkline_core::h3::settings::Settings;
 const SERVERS_MAX: usize = 256;
 
 /// A server as its tickets are kept: the name that its certificate has, and its port.
-type Server = (Box<str>, u16);
+type ServerKey = (Box<str>, u16);
 
 /// The remembered state of one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) struct EarlyMemory(Arc<Memory>);
 
 #[derive(Debug, Default)]
 struct Memory {
-    servers: Mutex<BTreeMap<Server, Remembered>>,
+    servers: Mutex<BTreeMap<ServerKey, Remembered>>,
     counts: EarlyCounts,
 }
 
@@ -45,15 +45,15 @@ pub(crate) struct EarlyCounts {
 
 /// One connection's place in it.
 #[derive(Clone, Debug)]
-pub(crate) struct EarlyPlace {
+pub(crate) struct EarlySlot {
     memory: EarlyMemory,
-    server: Server,
+    server: ServerKey,
 }
 
 impl EarlyMemory {
     /// The place of a connection to a server.
-    pub(crate) fn place(&self, name: &str, port: u16) -> EarlyPlace {
-        EarlyPlace {
+    pub(crate) fn slot(&self, name: &str, port: u16) -> EarlySlot {
+        EarlySlot {
             memory: self.clone(),
             server: (name.into(), port),
         }
@@ -63,7 +63,7 @@ impl EarlyMemory {
     }
 }
 
-impl EarlyPlace {
+impl EarlySlot {
     /// Takes the remembered settings. They are removed, so that after failed early data the next
     /// connection starts without.
     pub(crate) fn take(&self) -> Option<Remembered> {
@@ -82,7 +82,7 @@ impl EarlyPlace {
         };
         servers.insert(self.server.clone(), remembered);
     }
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Server, Remembered>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ServerKey, Remembered>> {
         // No code panics while it holds the lock.
         let servers = &self.memory.0.servers;
         servers.lock().unwrap_or_else(PoisonError::into_inner)

@@ -2,7 +2,7 @@
 //! ECN mark, and so their control messages.
 
 use super::batch::{Packet, TRANSMITS_MAX};
-use super::socket::Socket;
+use super::socket::QuicSocket;
 use quinn_proto::{EcnCodepoint, Transmit};
 use socket2::SockAddr;
 use std::collections::VecDeque;
@@ -42,7 +42,7 @@ impl Many {
     /// Sends the first datagrams that are alike; how many went. `None`: too few are.
     pub(super) fn send(
         &mut self,
-        socket: &Socket,
+        socket: &QuicSocket,
         waiting: &VecDeque<Packet>,
     ) -> Option<io::Result<usize>> {
         let shared = Shared::of(&waiting.front()?.transmit)?;

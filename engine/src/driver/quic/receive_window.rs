@@ -5,33 +5,33 @@
 
 /// The window that quinn-proto has, and the one that it should have.
 #[derive(Debug, Default)]
-pub(super) struct ReceiveWindow {
+pub(super) struct QuicReceiveWindow {
     /// `None`: as the handshake announced it.
-    given: Option<u32>,
+    granted: Option<u32>,
     /// How much smaller it should be.
     excess: u32,
 }
 
-impl ReceiveWindow {
+impl QuicReceiveWindow {
     /// The machine wants `window`; what to give to quinn-proto now. `first`: what the handshake
     /// announced.
     pub(super) fn set(&mut self, window: u32, first: u32) -> Option<u32> {
-        let given = self.given.get_or_insert(first);
-        self.excess = given.saturating_sub(window);
-        if window <= *given {
+        let granted = self.granted.get_or_insert(first);
+        self.excess = granted.saturating_sub(window);
+        if window <= *granted {
             return None;
         }
-        *given = window;
+        *granted = window;
         Some(window)
     }
     /// Notes `bytes` read from the connection's streams; returns the window to set in quinn-proto,
     /// if it changes.
     pub(super) fn narrow(&mut self, bytes: usize) -> Option<u32> {
         let step = self.excess.min(u32::try_from(bytes).unwrap_or(u32::MAX));
-        let given = self.given.as_mut().filter(|_| step > 0)?;
+        let granted = self.granted.as_mut().filter(|_| step > 0)?;
         self.excess -= step;
-        *given -= step;
-        Some(*given)
+        *granted -= step;
+        Some(*granted)
     }
 }
 

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn a_window_falls_by_what_was_read_and_rises_at_once() {
-    let mut window = ReceiveWindow::default();
+    let mut window = QuicReceiveWindow::default();
     assert_eq!(window.narrow(10), None, "nothing was asked for");
     assert_eq!(window.set(1_000, 100), Some(1_000));
     assert_eq!(
@@ -18,7 +18,7 @@ fn a_window_falls_by_what_was_read_and_rises_at_once() {
 
 #[test]
 fn a_window_that_falls_and_rises_again_unread_is_granted_once() {
-    let mut window = ReceiveWindow::default();
+    let mut window = QuicReceiveWindow::default();
     assert_eq!(window.set(1_000, 100), Some(1_000));
     for _ in 0..3 {
         assert_eq!(window.set(100, 100), None);

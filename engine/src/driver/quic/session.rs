@@ -7,7 +7,7 @@
 
 use super::congestion::open_for_close;
 use super::numbers::{QUARTER_ID_BYTES_MAX, quinn_id, varint};
-use super::receive_window::ReceiveWindow;
+use super::receive_window::QuicReceiveWindow;
 use super::rules;
 use bytes::Bytes;
 use quinn_proto::{
@@ -29,12 +29,12 @@ pub(crate) struct Session {
     remote: SocketAddr,
     /// Client: it goes on from another address than it began from.
     moved: bool,
-    /// The handshake is done; the next [`tell`](Self::tell) reports it to the machine.
+    /// The handshake is done; the next [`report`](Self::report) reports it to the machine.
     connected: bool,
-    told_connected: bool,
+    connected_reported: bool,
     /// The machine took events between the packets of a batch, since the last
-    /// [`tell`](Self::tell).
-    told_between: bool,
+    /// [`report`](Self::report).
+    reported_between: bool,
     /// Until the handshake is done, requests come or go as early data.
     early: bool,
     /// How often the peer has said that the connection's window holds it up.
@@ -46,7 +46,7 @@ pub(crate) struct Session {
     /// Datagrams that we have dropped for want of room on the path.
     datagrams_dropped: u64,
     /// The connection's receive window.
-    window: ReceiveWindow,
+    window: QuicReceiveWindow,
     /// Why it ended below us.
     lost: Option<ConnectionError>,
     /// Client: request streams opened ahead, and those of them that are in use. quinn-proto does
@@ -67,14 +67,14 @@ impl Session {
             moved: false,
             quic,
             connected: false,
-            told_connected: false,
-            told_between: false,
+            connected_reported: false,
+            reported_between: false,
             early: false,
             blocked: 0,
             moves: 0,
             idle_frames: 0,
             datagrams_dropped: 0,
-            window: ReceiveWindow::default(),
+            window: QuicReceiveWindow::default(),
             lost: None,
             reserved: 0,
             used: 0,
@@ -132,15 +132,15 @@ impl Session {
         packet: ConnectionEvent,
     ) {
         if let Some(machine) = machine {
-            self.told_between |= self.tell_events(machine, now);
+            self.reported_between |= self.report_events(machine, now);
         }
         self.quic.handle_event(packet);
     }
     /// Reports the transport's events to the machine; true if there were any.
-    pub(crate) fn tell(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
+    pub(crate) fn report(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
         self.follow_peer(machine, now);
-        let mut any = std::mem::take(&mut self.told_between);
-        any |= self.tell_events(machine, now);
+        let mut any = std::mem::take(&mut self.reported_between);
+        any |= self.report_events(machine, now);
         if any {
             machine.handle_round_trip(self.quic.rtt());
             machine.handle_congestion_window(self.quic.congestion_state().window());
@@ -157,9 +157,9 @@ impl Session {
         any
     }
     /// Gives the machine the events that wait, in their order; true when there was one.
-    fn tell_events(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
+    fn report_events(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
         self.early |= self.side().is_server() && self.quic.has_0rtt();
-        let mut any = self.tell_connected(machine, now);
+        let mut any = self.report_connected(machine, now);
         if self.is_early() && self.reserved == 0 {
             self.reserve(machine, now);
         }
@@ -168,7 +168,7 @@ impl Session {
             match event {
                 Event::Connected => {
                     self.connected = true;
-                    self.tell_connected(machine, now);
+                    self.report_connected(machine, now);
                 }
                 Event::ConnectionLost { reason } => {
                     let code = match &reason {
@@ -181,7 +181,7 @@ impl Session {
                     open_for_close(self.quic.congestion_state());
                     machine.handle_close(now, code);
                 }
-                Event::Stream(event) => self.tell_of_stream(machine, now, event),
+                Event::Stream(event) => self.report_stream(machine, now, event),
                 Event::DatagramReceived => {
                     while let Some(bytes) = self.quic.datagrams().recv() {
                         machine.handle_datagram(now, bytes);
@@ -244,11 +244,11 @@ impl Session {
         self.quic.local_address_changed();
         self.ask(machine);
     }
-    fn tell_connected(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
-        if !self.connected || self.told_connected {
+    fn report_connected(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
+        if !self.connected || self.connected_reported {
             return false;
         }
-        self.told_connected = true;
+        self.connected_reported = true;
         if self.early && self.side().is_client() && !self.quic.accepted_0rtt() {
             // quinn-proto has forgotten the streams, those opened ahead too.
             (self.reserved, self.used) = (0, 0);
@@ -258,7 +258,7 @@ impl Session {
         self.reserve(machine, now);
         true
     }
-    fn tell_of_stream(&mut self, machine: &mut h3::Conn, now: Instant, event: StreamEvent) {
+    fn report_stream(&mut self, machine: &mut h3::Conn, now: Instant, event: StreamEvent) {
         match event {
             StreamEvent::Opened { dir } => {
                 while let Some(id) = self.quic.streams().accept(dir) {
@@ -368,9 +368,9 @@ impl Session {
         }
         any
     }
-    fn carry_out(&mut self, machine: &mut h3::Conn, now: Instant, action: h3::Action) {
+    fn carry_out(&mut self, machine: &mut h3::Conn, now: Instant, action: h3::TransportAction) {
         match action {
-            h3::Action::OpenUni { stream, .. } => {
+            h3::TransportAction::OpenUni { stream, .. } => {
                 let opened = self.quic.streams().open(Dir::Uni);
                 debug_assert!(opened.is_none_or(|id| u64::from(id) == stream.0));
                 if opened.is_none() && !self.quic.is_closed() {
@@ -380,43 +380,43 @@ impl Session {
                     machine.handle_close(now, None);
                 }
             }
-            h3::Action::OpenBidi { .. } => self.used += 1,
-            h3::Action::Write {
+            h3::TransportAction::OpenBidi { .. } => self.used += 1,
+            h3::TransportAction::Write {
                 stream,
                 pieces,
                 fin,
             } => self.write(machine, now, stream, pieces, fin),
-            h3::Action::Reset { stream, code } => {
+            h3::TransportAction::Reset { stream, code } => {
                 if let Some(id) = self.sending(stream) {
                     // Done or reset already: nothing to do.
                     let _ = self.quic.send_stream(id).reset(varint(code.0));
                 }
             }
-            h3::Action::StopSending { stream, code } => {
+            h3::TransportAction::StopSending { stream, code } => {
                 if let Some(id) = self.receiving(stream) {
                     let _ = self.quic.recv_stream(id).stop(varint(code.0));
                 }
             }
-            h3::Action::Read { stream } => {
+            h3::TransportAction::Read { stream } => {
                 if let Some(id) = self.receiving(stream) {
                     self.read(machine, now, id);
                 }
             }
-            h3::Action::SetPriority { stream, order } => {
+            h3::TransportAction::SetPriority { stream, order } => {
                 if let Some(id) = self.sending(stream) {
                     let _ = self.quic.send_stream(id).set_priority(order);
                 }
             }
-            h3::Action::GrantBytes { window } => {
+            h3::TransportAction::GrantBytes { window } => {
                 let first = machine.first_window();
                 if let Some(window) = self.window.set(window, first) {
                     self.quic.set_receive_window(window.into());
                 }
             }
-            h3::Action::HoldBytes { bytes } => self.quic.set_send_window(bytes),
+            h3::TransportAction::HoldBytes { bytes } => self.quic.set_send_window(bytes),
             // Both stream counts are quinn-proto's: see the top.
-            h3::Action::GrantStreams { .. } => {}
-            h3::Action::Datagram { bytes } => {
+            h3::TransportAction::GrantStreams { .. } => {}
+            h3::TransportAction::Datagram { bytes } => {
                 // Where the path takes fewer than we have, the oldest is dropped (RFC 9221 section
                 // 5); and this one, if packets are smaller by now.
                 let mut datagrams = self.quic.datagrams();
@@ -424,7 +424,7 @@ impl Session {
                 let sent = datagrams.send(bytes, true).is_ok();
                 self.datagrams_dropped += u64::from(!fits) + u64::from(!sent);
             }
-            h3::Action::Close { code, reason } => self.close(now, code, reason),
+            h3::TransportAction::Close { code, reason } => self.close(now, code, reason),
         }
     }
     /// Closes the connection.

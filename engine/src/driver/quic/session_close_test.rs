@@ -43,11 +43,11 @@ fn a_connection_closed_under_a_full_congestion_window_says_so_at_once() {
             };
             closing.abort(now, H2Code::CANCEL);
             scene.run_until(|scene| {
-                let heard = match side {
+                let received = match side {
                     Side::Client => &scene.server.machine,
                     Side::Server => &scene.client.machine,
                 };
-                heard.is_closed()
+                received.is_closed()
             });
             // The rest of the handshake, and one way.
             let took = scene.now - now;

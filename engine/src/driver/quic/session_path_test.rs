@@ -44,12 +44,12 @@ fn silence_after(how: Move) -> Duration {
     let mut moved_at = None;
     let mut read = scene.read[&stream].unwrap();
     loop {
-        let heard = scene.client.heard;
+        let received = scene.client.received;
         let rtt = scene.client.connection.as_ref().unwrap().1.quic.rtt();
         scene.alarm = health.next_deadline(&times, Some(rtt), true);
         let alarm = scene.alarm.unwrap();
-        scene.run_until(|scene| scene.now >= alarm || scene.client.heard > heard);
-        if scene.client.heard > heard {
+        scene.run_until(|scene| scene.now >= alarm || scene.client.received > received);
+        if scene.client.received > received {
             health.handle_bytes(scene.now);
         }
         let got = scene.read[&stream].unwrap();

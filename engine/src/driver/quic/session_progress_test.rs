@@ -32,7 +32,7 @@ struct Transfer {
     reader: Side,
     size: u64,
     /// Given to the sender's machine.
-    given: u64,
+    granted: u64,
     /// Handed to the reader.
     came: u64,
     read: u64,
@@ -83,7 +83,7 @@ impl Play {
             stream: opened.unwrap(),
             reader,
             size,
-            given: 0,
+            granted: 0,
             came: 0,
             read: 0,
             rests: false,
@@ -141,11 +141,11 @@ impl Play {
             if it.reader == Side::Client && !it.begun {
                 continue;
             }
-            while it.given < it.size && machine.send_room(it.stream) > 0 {
-                let len = (it.size - it.given).min(16 * KIB);
-                it.given += len;
+            while it.granted < it.size && machine.send_room(it.stream) > 0 {
+                let len = (it.size - it.granted).min(16 * KIB);
+                it.granted += len;
                 let piece = self.scene.piece.slice(..len as usize);
-                let ends = it.given == it.size;
+                let ends = it.granted == it.size;
                 machine.send_body(now, it.stream, piece, ends).unwrap();
             }
         }

@@ -197,14 +197,17 @@ fn a_client_that_is_gone_costs_a_server_a_minute_while_its_handler_works() {
 #[test]
 fn a_client_that_waits_for_an_answer_for_ten_minutes_and_sends_nothing_lives() {
     let mut scene = waiting();
-    let before = scene.client.heard;
+    let before = scene.client.received;
     for _ in 0..20 {
         scene.run_for(Duration::from_secs(30));
         assert!(!is_closed(&scene.server) && !is_closed(&scene.client));
     }
     let pings = 600 / QUIC_SERVER_PING_INTERVAL.as_secs();
-    let heard = scene.client.heard - before;
-    assert!((pings / 2..=2 * pings + 8).contains(&heard), "{heard}");
+    let received = scene.client.received - before;
+    assert!(
+        (pings / 2..=2 * pings + 8).contains(&received),
+        "{received}"
+    );
 }
 
 /// An upload of as much as the server lets in, which its handler does not read.

@@ -37,7 +37,7 @@ struct End {
     /// Packets that come and are lost, from now on.
     loses: u64,
     /// Packets that came.
-    heard: u64,
+    received: u64,
     /// Counts what the other end has not acknowledged, as the client's transport does.
     answers: Answers,
 }
@@ -124,7 +124,7 @@ impl End {
             bytes_per_second: BYTES_PER_SECOND,
             one_way: ONE_WAY,
             loses: 0,
-            heard: 0,
+            received: 0,
             answers: Answers::default(),
         }
     }
@@ -138,7 +138,7 @@ impl End {
                 self.loses -= 1;
                 continue;
             }
-            self.heard += 1;
+            self.received += 1;
             let packet = BytesMut::from(&bytes[..]);
             match self
                 .endpoint
@@ -152,7 +152,7 @@ impl End {
                 Some(DatagramEvent::ConnectionEvent(_, event)) => {
                     let (_, session) = self.connection.as_mut().unwrap();
                     session.quic.handle_event(event);
-                    self.answers.note_heard();
+                    self.answers.note_received();
                 }
                 Some(DatagramEvent::Response(transmit)) => {
                     answers.push((transmit, std::mem::take(&mut answer)));
@@ -179,7 +179,7 @@ impl End {
                 session.quic.handle_event(event);
             }
         }
-        session.tell(&mut self.machine, now);
+        session.report(&mut self.machine, now);
         session.obey(&mut self.machine, now);
         let mut sent = Vec::new();
         loop {
@@ -546,7 +546,7 @@ fn what_a_connection_has_learned_makes_the_next_ones_window() {
     scene.connect();
     let stream = scene.open(true);
     scene.time_of(stream, 16 * MIB);
-    let need = scene.client.machine.path_need(scene.now);
+    let need = scene.client.machine.bdp_bytes(scene.now);
     assert!(need > 2 << 20, "{need}");
     let mut next = Scene::new(Windows::default());
     let now = next.now;

@@ -25,7 +25,7 @@ thread_local! {
 
 /// A UDP socket.
 #[derive(Debug)]
-pub(crate) struct Socket {
+pub(crate) struct QuicSocket {
     io: Arc<UdpSocket>,
     state: UdpSocketState,
     /// Where received bytes are kept while the connections look at them; used again when they are
@@ -34,7 +34,7 @@ pub(crate) struct Socket {
 }
 
 /// A datagram that came.
-pub(crate) struct Arrival {
+pub(crate) struct ReceivedDatagram {
     pub(crate) from: SocketAddr,
     /// The address it came to.
     pub(crate) to: Option<IpAddr>,
@@ -42,7 +42,7 @@ pub(crate) struct Arrival {
     pub(crate) bytes: BytesMut,
 }
 
-impl Socket {
+impl QuicSocket {
     /// Takes a bound socket. Must be called within a runtime.
     pub(crate) fn new(socket: std::net::UdpSocket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
@@ -93,7 +93,7 @@ impl Socket {
     pub(crate) fn poll_receive(
         &mut self,
         cx: &mut Context<'_>,
-        sink: &mut impl FnMut(Arrival),
+        sink: &mut impl FnMut(ReceivedDatagram),
     ) -> Poll<io::Result<()>> {
         let Self { io, state, arena } = self;
         loop {
@@ -186,12 +186,17 @@ fn receive(
 }
 
 /// Splits what GRO joined.
-fn hand_on(arena: &mut BytesMut, buffer: &[u8], meta: &RecvMeta, sink: &mut impl FnMut(Arrival)) {
+fn hand_on(
+    arena: &mut BytesMut,
+    buffer: &[u8],
+    meta: &RecvMeta,
+    sink: &mut impl FnMut(ReceivedDatagram),
+) {
     arena.extend_from_slice(&buffer[..meta.len]);
     let mut joined = arena.split();
     while !joined.is_empty() {
         let length = meta.stride.clamp(1, joined.len());
-        sink(Arrival {
+        sink(ReceivedDatagram {
             from: meta.addr,
             to: meta.dst_ip,
             ecn: meta.ecn.and_then(|ecn| EcnCodepoint::from_bits(ecn as u8)),

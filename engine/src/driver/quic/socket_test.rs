@@ -9,7 +9,7 @@ async fn each_datagram_that_comes_behind_a_batch_wakes_the_task_anew() {
     let bound = || std::net::UdpSocket::bind("127.0.0.1:0").expect("a port is free");
     let (near, far) = (bound(), bound());
     let to = near.local_addr().expect("it is bound");
-    let mut near = Socket::new(near).expect("a UDP socket will do");
+    let mut near = QuicSocket::new(near).expect("a UDP socket will do");
     for round in 0..20_u8 {
         // More than a batch, so that a full one and the rest behind it come too.
         let count = 1 + round * 5;

@@ -19,7 +19,7 @@ pub(crate) struct Answers {
 impl Answers {
     /// A packet came. It need not acknowledge what was sent last: what stays unacknowledged is sent
     /// again, and counts from then on.
-    pub(crate) fn note_heard(&mut self) {
+    pub(crate) fn note_received(&mut self) {
         self.unanswered = None;
     }
     /// A timer has fired.

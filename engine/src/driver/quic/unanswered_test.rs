@@ -17,7 +17,7 @@ fn acknowledgements_alone_ask_for_no_answer() {
 }
 
 #[test]
-fn what_is_sent_again_after_a_timer_counts_until_the_peer_is_heard() {
+fn what_is_sent_again_after_a_timer_counts_until_the_peer_answers() {
     let start = Instant::now();
     let mut answers = Answers::default();
     answers.note_timeout();
@@ -36,7 +36,7 @@ fn what_is_sent_again_after_a_timer_counts_until_the_peer_is_heard() {
         let unanswered = answers.unanswered().unwrap();
         assert_eq!((unanswered.since, unanswered.timeouts), (start, timeouts));
     }
-    answers.note_heard();
+    answers.note_received();
     assert_eq!(answers.unanswered(), None);
     answers.note_timeout();
     answers.note_sent(start + TICK * 3, &frames(5, 9));

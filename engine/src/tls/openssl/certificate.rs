@@ -133,7 +133,7 @@ impl<'a> Certificate<'a> {
         }
     }
 
-    pub(super) fn says_authority(&self) -> bool {
+    pub(super) fn is_authority(&self) -> bool {
         self.constraints()
             .is_some_and(|(is_authority, _)| is_authority)
     }
@@ -192,16 +192,19 @@ impl<'a> Certificate<'a> {
     fn names_key_of(&self, issuer: &Self) -> bool {
         let of =
             |one: &ParsedExtension<'a>| matches!(one, ParsedExtension::AuthorityKeyIdentifier(_));
-        let Some(ParsedExtension::AuthorityKeyIdentifier(said)) = self.extension(of) else {
+        let Some(ParsedExtension::AuthorityKeyIdentifier(extension_value)) = self.extension(of)
+        else {
             return true;
         };
         let is_own =
             |one: &ParsedExtension<'a>| matches!(one, ParsedExtension::SubjectKeyIdentifier(_));
-        let key_matches = match (&said.key_identifier, issuer.extension(is_own)) {
-            (Some(said), Some(ParsedExtension::SubjectKeyIdentifier(own))) => said.0 == own.0,
+        let key_matches = match (&extension_value.key_identifier, issuer.extension(is_own)) {
+            (Some(extension_value), Some(ParsedExtension::SubjectKeyIdentifier(own))) => {
+                extension_value.0 == own.0
+            }
             _ => true,
         };
-        let serial_matches = said
+        let serial_matches = extension_value
             .authority_cert_serial
             .is_none_or(|serial| serial == issuer.parsed.raw_serial());
         key_matches && serial_matches
@@ -259,11 +262,11 @@ impl<'a> Certificate<'a> {
 
     /// The subject as `CN=name`, for people.
     pub(super) fn subject(&self) -> String {
-        shown(self.parsed.subject())
+        presented(self.parsed.subject())
     }
 
     pub(super) fn issuer(&self) -> String {
-        shown(self.parsed.issuer())
+        presented(self.parsed.issuer())
     }
 }
 
@@ -278,16 +281,16 @@ pub(super) struct Names {
 }
 
 /// Characters of a name in an error: a peer chooses it.
-const SHOWN_CHARS_MAX: usize = 200;
+const DISPLAYED_CHARS_MAX: usize = 200;
 
-fn shown(name: &X509Name<'_>) -> String {
+fn presented(name: &X509Name<'_>) -> String {
     printable(&name.to_string())
 }
 
 /// A text of a peer's for an error: printable characters, and not too many.
 pub(super) fn printable(text: &str) -> String {
     let printable = text.chars().filter(|one| !one.is_control());
-    printable.take(SHOWN_CHARS_MAX).collect()
+    printable.take(DISPLAYED_CHARS_MAX).collect()
 }
 
 fn address(bytes: &[u8]) -> Option<IpAddr> {

@@ -4,17 +4,17 @@
 //! the chain, extensions and purposes, then signature and time of each certificate from the top down.
 
 use super::certificate::{Certificate, Signature, Validity};
-use super::refusal::Fault;
+use super::refusal::ChainFault;
 use rustls::crypto::WebPkiSupportedAlgorithms;
 
 /// Certificates of a chain: OpenSSL's default allows 100 below the trusted one, and no chain of the
 /// web has more than 5. With it the signatures that a peer can make us check are bounded.
 const CHAIN_LENGTH_MAX: usize = 10;
 /// Certificates of a peer that are looked at.
-const SHOWN_MAX: usize = 32;
+const PRESENTED_MAX: usize = 32;
 
 /// A chain from the server's certificate to a trusted one.
-pub(super) struct Chain<'c, 'a> {
+pub(super) struct CheckedChain<'c, 'a> {
     certificates: Vec<&'c Certificate<'a>>,
     /// How many of them, from the server's on, are not trusted ones.
     untrusted: usize,
@@ -23,16 +23,16 @@ pub(super) struct Chain<'c, 'a> {
 
 /// A chain that OpenSSL accepts, or the fault that it reports.
 pub(super) fn judge<'c, 'a>(
-    shown: &'c [Certificate<'a>],
+    presented: &'c [Certificate<'a>],
     trusted: &'c [Certificate<'a>],
     unix_seconds: i64,
     algorithms: &WebPkiSupportedAlgorithms,
-) -> Result<Chain<'c, 'a>, Fault> {
-    let shown = shown.get(..SHOWN_MAX).unwrap_or(shown);
-    let Some(leaf) = shown.first() else {
-        return Err(Fault::Untrusted);
+) -> Result<CheckedChain<'c, 'a>, ChainFault> {
+    let presented = presented.get(..PRESENTED_MAX).unwrap_or(presented);
+    let Some(leaf) = presented.first() else {
+        return Err(ChainFault::Untrusted);
     };
-    let chain = Chain::find(leaf, shown, trusted, unix_seconds);
+    let chain = CheckedChain::find(leaf, presented, trusted, unix_seconds);
     let mut last = chain.end_fault();
     for fault in [
         chain.extension_fault(),
@@ -46,10 +46,10 @@ pub(super) fn judge<'c, 'a>(
     }
 }
 
-impl<'c, 'a> Chain<'c, 'a> {
+impl<'c, 'a> CheckedChain<'c, 'a> {
     fn find(
         leaf: &'c Certificate<'a>,
-        shown: &'c [Certificate<'a>],
+        presented: &'c [Certificate<'a>],
         trusted: &'c [Certificate<'a>],
         unix_seconds: i64,
     ) -> Self {
@@ -76,7 +76,7 @@ impl<'c, 'a> Chain<'c, 'a> {
             let is_below_trusted = chain.untrusted == chain.certificates.len();
             if let Some(issuer) = above(trusted) {
                 chain.certificates.push(issuer);
-            } else if let Some(issuer) = above(shown).filter(|_| is_below_trusted) {
+            } else if let Some(issuer) = above(presented).filter(|_| is_below_trusted) {
                 chain.certificates.push(issuer);
                 chain.untrusted += 1;
             } else {
@@ -91,41 +91,41 @@ impl<'c, 'a> Chain<'c, 'a> {
     }
 
     /// Whether it ends at a trusted certificate that is its own issuer.
-    fn end_fault(&self) -> Option<Fault> {
+    fn end_fault(&self) -> Option<ChainFault> {
         let count = self.certificates.len();
         if self.is_trusted {
             None
         } else if self.top().is_self_signed() {
             Some(match count {
-                1 => Fault::SelfSignedLeaf,
-                _ => Fault::SelfSignedInChain,
+                1 => ChainFault::SelfSignedLeaf,
+                _ => ChainFault::SelfSignedInChain,
             })
         } else if count >= CHAIN_LENGTH_MAX {
-            Some(Fault::ChainTooLong)
+            Some(ChainFault::ChainTooLong)
         } else if self.untrusted < count {
-            Some(Fault::NoIssuer)
+            Some(ChainFault::NoIssuer)
         } else {
-            Some(Fault::NoIssuerLocally)
+            Some(ChainFault::NoIssuerLocally)
         }
     }
 
-    fn extension_fault(&self) -> Option<Fault> {
+    fn extension_fault(&self) -> Option<ChainFault> {
         let mut last = None;
         let mut authorities_below = 0;
         for (at, certificate) in self.certificates.iter().enumerate() {
             let is_last = at + 1 == self.certificates.len();
             if !certificate.is_understood() {
-                last = Some(Fault::UnknownCriticalExtension);
+                last = Some(ChainFault::UnknownCriticalExtension);
             }
             if at > 0 && !certificate.may_issue(is_last) {
-                last = Some(Fault::NotAuthority);
+                last = Some(ChainFault::NotAuthority);
             }
             if !certificate.is_for_servers(at == 0, is_last) {
-                last = Some(Fault::Purpose);
+                last = Some(ChainFault::Purpose);
             }
             let length_max = certificate.path_length_max();
             if at > 1 && length_max.is_some_and(|max| authorities_below > max) {
-                last = Some(Fault::PathTooLong);
+                last = Some(ChainFault::PathTooLong);
             }
             if at > 0 && certificate.counts_in_path() {
                 authorities_below += 1;
@@ -136,11 +136,11 @@ impl<'c, 'a> Chain<'c, 'a> {
 
     /// Signatures and times from the top down. The signature of a certificate that is its own issuer says
     /// nothing, and is not checked; a certificate at the top that is not its own issuer is there for its key alone.
-    fn verify_fault(&self, now: i64, algorithms: &WebPkiSupportedAlgorithms) -> Option<Fault> {
+    fn verify_fault(&self, now: i64, algorithms: &WebPkiSupportedAlgorithms) -> Option<ChainFault> {
         let mut last = None;
         let is_complete = self.top().is_self_signed();
         if !is_complete && self.certificates.len() == 1 {
-            last = Some(Fault::LeafUnverified);
+            last = Some(ChainFault::LeafUnverified);
         }
         for (at, certificate) in self.certificates.iter().enumerate().rev() {
             let issuer = self.certificates.get(at + 1);
@@ -149,18 +149,18 @@ impl<'c, 'a> Chain<'c, 'a> {
             }
             if let Some(issuer) = issuer {
                 if !issuer.may_sign_certificates() {
-                    last = Some(Fault::KeyUsage);
+                    last = Some(ChainFault::KeyUsage);
                 }
                 match certificate.signature_by(issuer, algorithms) {
                     Signature::Valid => {}
-                    Signature::Invalid => last = Some(Fault::Signature),
-                    Signature::Unsupported => last = Some(Fault::WeakAlgorithm),
+                    Signature::Invalid => last = Some(ChainFault::Signature),
+                    Signature::Unsupported => last = Some(ChainFault::WeakAlgorithm),
                 }
             }
             match certificate.validity(now) {
                 Validity::Now => {}
-                Validity::NotYet => last = Some(Fault::NotYetValid),
-                Validity::Expired => last = Some(Fault::Expired),
+                Validity::NotYet => last = Some(ChainFault::NotYetValid),
+                Validity::Expired => last = Some(ChainFault::Expired),
             }
         }
         last
@@ -171,7 +171,7 @@ impl<'c, 'a> Chain<'c, 'a> {
     /// webpki's judgement is needed.
     pub(super) fn is_beyond_webpki(&self) -> bool {
         let leaf = self.certificates[0];
-        let is_odd = leaf.is_version_1() || leaf.says_authority() || self.certificates.len() == 1;
+        let is_odd = leaf.is_version_1() || leaf.is_authority() || self.certificates.len() == 1;
         is_odd && !self.is_limited()
     }
 

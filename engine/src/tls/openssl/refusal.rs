@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// A check that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum ChainFault {
     SelfSignedLeaf,
     SelfSignedInChain,
     LeafUnverified,
@@ -29,91 +29,95 @@ pub(super) enum Fault {
 }
 
 /// The code and the words of each, as Node.js has them: `UNSPECIFIED` where it has no code for OpenSSL's.
-const CODES: [(Fault, &str, &str); 19] = [
+const CODES: [(ChainFault, &str, &str); 19] = [
     (
-        Fault::SelfSignedLeaf,
+        ChainFault::SelfSignedLeaf,
         "DEPTH_ZERO_SELF_SIGNED_CERT",
         "self-signed certificate",
     ),
     (
-        Fault::SelfSignedInChain,
+        ChainFault::SelfSignedInChain,
         "SELF_SIGNED_CERT_IN_CHAIN",
         "self-signed certificate in certificate chain",
     ),
     (
-        Fault::LeafUnverified,
+        ChainFault::LeafUnverified,
         "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
         "unable to verify the first certificate",
     ),
     (
-        Fault::NoIssuer,
+        ChainFault::NoIssuer,
         "UNABLE_TO_GET_ISSUER_CERT",
         "unable to get issuer certificate",
     ),
     (
-        Fault::NoIssuerLocally,
+        ChainFault::NoIssuerLocally,
         "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
         "unable to get local issuer certificate",
     ),
     (
-        Fault::ChainTooLong,
+        ChainFault::ChainTooLong,
         "CERT_CHAIN_TOO_LONG",
         "certificate chain too long",
     ),
     (
-        Fault::Expired,
+        ChainFault::Expired,
         "CERT_HAS_EXPIRED",
         "certificate has expired",
     ),
     (
-        Fault::NotYetValid,
+        ChainFault::NotYetValid,
         "CERT_NOT_YET_VALID",
         "certificate is not yet valid",
     ),
     (
-        Fault::Signature,
+        ChainFault::Signature,
         "CERT_SIGNATURE_FAILURE",
         "certificate signature failure",
     ),
     (
-        Fault::WeakAlgorithm,
+        ChainFault::WeakAlgorithm,
         "UNSPECIFIED",
         "CA signature digest algorithm too weak",
     ),
-    (Fault::NotAuthority, "INVALID_CA", "invalid CA certificate"),
     (
-        Fault::PathTooLong,
+        ChainFault::NotAuthority,
+        "INVALID_CA",
+        "invalid CA certificate",
+    ),
+    (
+        ChainFault::PathTooLong,
         "PATH_LENGTH_EXCEEDED",
         "path length constraint exceeded",
     ),
     (
-        Fault::Purpose,
+        ChainFault::Purpose,
         "INVALID_PURPOSE",
         "unsuitable certificate purpose",
     ),
     (
-        Fault::Constraints,
+        ChainFault::Constraints,
         "UNSPECIFIED",
         "permitted subtree violation",
     ),
     (
-        Fault::UnknownCriticalExtension,
+        ChainFault::UnknownCriticalExtension,
         "UNSPECIFIED",
         "unhandled critical extension",
     ),
     (
-        Fault::KeyUsage,
+        ChainFault::KeyUsage,
         "UNSPECIFIED",
         "key usage does not include certificate signing",
     ),
-    (Fault::Revoked, "CERT_REVOKED", "certificate revoked"),
+    (ChainFault::Revoked, "CERT_REVOKED", "certificate revoked"),
     (
-        Fault::Name,
+        ChainFault::Name,
         "ERR_TLS_CERT_ALTNAME_INVALID",
         "Hostname/IP does not match certificate's altnames",
     ),
     (
-        Fault::Untrusted,
+        ChainFault::Untrusted,
         "CERT_UNTRUSTED",
         "certificate not trusted",
     ),
@@ -128,7 +132,7 @@ pub struct CertificateRefusal {
 }
 
 impl CertificateRefusal {
-    pub(super) fn new(fault: Fault, detail: &str) -> Self {
+    pub(super) fn new(fault: ChainFault, detail: &str) -> Self {
         let (code, words) = CODES.iter().find(|(one, ..)| *one == fault).map_or(
             ("CERT_UNTRUSTED", "certificate not trusted"),
             |(_, code, words)| (code, words),
@@ -177,20 +181,20 @@ impl fmt::Debug for CertificateRefusal {
 impl std::error::Error for CertificateRefusal {}
 
 /// The fault that webpki found where OpenSSL's checks found none.
-pub(super) fn of_webpki(error: &Error) -> Fault {
+pub(super) fn of_webpki(error: &Error) -> ChainFault {
     use CertificateError as Why;
     let Error::InvalidCertificate(why) = error else {
-        return Fault::Untrusted;
+        return ChainFault::Untrusted;
     };
     match why {
-        Why::Expired | Why::ExpiredContext { .. } => Fault::Expired,
-        Why::NotValidYet | Why::NotValidYetContext { .. } => Fault::NotYetValid,
-        Why::Revoked => Fault::Revoked,
-        Why::BadSignature => Fault::Signature,
-        Why::InvalidPurpose | Why::InvalidPurposeContext { .. } => Fault::Purpose,
-        Why::UnhandledCriticalExtension => Fault::UnknownCriticalExtension,
-        Why::NotValidForName | Why::NotValidForNameContext { .. } => Fault::Name,
-        Why::UnknownIssuer => Fault::NoIssuerLocally,
-        _ => Fault::Untrusted,
+        Why::Expired | Why::ExpiredContext { .. } => ChainFault::Expired,
+        Why::NotValidYet | Why::NotValidYetContext { .. } => ChainFault::NotYetValid,
+        Why::Revoked => ChainFault::Revoked,
+        Why::BadSignature => ChainFault::Signature,
+        Why::InvalidPurpose | Why::InvalidPurposeContext { .. } => ChainFault::Purpose,
+        Why::UnhandledCriticalExtension => ChainFault::UnknownCriticalExtension,
+        Why::NotValidForName | Why::NotValidForNameContext { .. } => ChainFault::Name,
+        Why::UnknownIssuer => ChainFault::NoIssuerLocally,
+        _ => ChainFault::Untrusted,
     }
 }

@@ -6,9 +6,9 @@ import http2 from 'node:http2'
 import net from 'node:net'
 import { cert, key } from '../../support/certificate.mjs'
 import { outsideOfFrames } from '../../support/servers.mjs'
-import { shown } from '../server/stage.mjs'
+import { displayed } from '../server/stage.mjs'
 
-export { cert, shown }
+export { cert, displayed }
 
 /** Events of one turn of the event loop and of what it starts are logged before this resolves. */
 export const turns = async (count = 3) => {
@@ -24,7 +24,7 @@ export class Stage {
   log (side) {
     const lines = this.sides.get(side) ?? []
     this.sides.set(side, lines)
-    return (...values) => { lines.push(`${side}: ${values.map(shown).join(' ')}`) }
+    return (...values) => { lines.push(`${side}: ${values.map(displayed).join(' ')}`) }
   }
 
   lines () { return [...this.sides.values()].flat() }
@@ -35,19 +35,19 @@ export class Stage {
   }
 
   /** Logs what a promise comes to. */
-  async settle (log, label, promise, tell = value => [value]) {
+  async settle (log, label, promise, report = value => [value]) {
     try {
-      log(label, '->', ...tell(await promise))
+      log(label, '->', ...report(await promise))
     } catch (error) {
       log(label, 'rejected', error)
     }
   }
 
   /** Logs what a call returns or throws. */
-  attempt (log, label, call, tell = value => [typeof value]) {
+  attempt (log, label, call, report = value => [typeof value]) {
     try {
       const value = call()
-      log(label, '->', ...tell(value))
+      log(label, '->', ...report(value))
       return value
     } catch (error) {
       log(label, 'threw', error)

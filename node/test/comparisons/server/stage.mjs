@@ -20,7 +20,7 @@ const everyRuns = message => message
   .replace(/^[\dA-F]+:error:/, 'error:').trim()
 
 /** A value in one line, without what differs from run to run. */
-export function shown (value) {
+export function displayed (value) {
   if (typeof value === 'string') return value
   if (Buffer.isBuffer(value)) return value.length > 64 ? `<${value.length} bytes>` : JSON.stringify(value.toString('latin1'))
   if (value instanceof Error) return `${value.name} ${value.code ?? 'without a code'}: ${everyRuns(value.message)}`
@@ -37,7 +37,7 @@ export function fields (headers) {
     const by = rank(one) - rank(other)
     return by !== 0 || rank(one) === 1 ? by : one[0] < other[0] ? -1 : 1
   }
-  const entries = Object.entries(headers).sort(inOrder).map(([name, value]) => `${name}: ${name === 'date' ? 'now' : shown(value)}`)
+  const entries = Object.entries(headers).sort(inOrder).map(([name, value]) => `${name}: ${name === 'date' ? 'now' : displayed(value)}`)
   const hidden = headers[http2.sensitiveHeaders] ?? []
   return `{${entries.join('; ')}}${hidden.length > 0 ? ` sensitive ${hidden}` : ''}`
 }
@@ -53,7 +53,7 @@ export class Stage {
   log (side) {
     const lines = this.sides.get(side) ?? []
     this.sides.set(side, lines)
-    return (...values) => { lines.push(`${side}: ${values.map(shown).join(' ')}`) }
+    return (...values) => { lines.push(`${side}: ${values.map(displayed).join(' ')}`) }
   }
 
   lines () { return [...this.sides.values()].flat() }
@@ -69,9 +69,9 @@ export class Stage {
     }
   }
 
-  /** Says each of the events with what `tell` makes of its arguments. */
-  watch (log, emitter, label, events, tell = () => []) {
-    for (const event of events) emitter.on(event, (...args) => { log(label, event, ...tell(event, ...args)) })
+  /** Says each of the events with what `report` makes of its arguments. */
+  watch (log, emitter, label, events, report = () => []) {
+    for (const event of events) emitter.on(event, (...args) => { log(label, event, ...report(event, ...args)) })
   }
 
   /** Listens on a port of its own. */

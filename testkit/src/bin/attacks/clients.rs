@@ -120,8 +120,8 @@ pub(crate) fn run(programs: &Programs, face: Face, attack: &Hostile) -> std::io:
     };
     let (fate, costs, p99) = outcome;
     let connections = running.connections();
-    let is_crowd = attack.kind == "crowd" && face != Face::Get;
-    let connections_max = CONNECTIONS_MAX * if is_crowd { CROWD } else { 1 };
+    let is_idle_run = attack.kind == "crowd" && face != Face::Get;
+    let connections_max = CONNECTIONS_MAX * if is_idle_run { CROWD } else { 1 };
     let many = match connections {
         0 | 1 => String::new(),
         _ => format!(", {connections} ({connections_max}) connections"),

@@ -26,7 +26,7 @@ pub(crate) struct Hostile {
     pub(crate) name: &'static str,
     pub(crate) serve: Serve,
     /// The client's behaviour: `get` reads a response to its end, `unread` leaves its body unread
-    /// for 5 s, `decode` decodes it, `post` sends 8 MiB, `crowd` is 100 of the first at once.
+    /// for 5 s, `decode` decodes it, `post` sends 8 MiB, `idle_connections` is 100 of the first at once.
     pub(crate) kind: &'static str,
     /// How the outcome begins that a user of each face sees; empty: the face is left out.
     pub(crate) rust: &'static str,
@@ -106,7 +106,7 @@ pub(crate) const HOSTILE: &[Hostile] = &[
     hostile!(6 "h1 no answer" "get" Http1(http1::no_answer), "Timeout", "TimeoutError", "exit 1"),
     hostile!(6 "h2 open window and no answer" "get" Http2(http2::no_answer), "Timeout", "TimeoutError", "exit 1"),
     hostile!(6 "h2 no stream allowed" "get" Http2(http2::no_streams), "Timeout", "TimeoutError", "exit 1"),
-    hostile!(6 "h2 no greeting" "get" Http2(http2::no_greeting), "Timeout", "TimeoutError", "exit 1"),
+    hostile!(6 "h2 no greeting" "get" Http2(http2::no_preface), "Timeout", "TimeoutError", "exit 1"),
     hostile!(6 "h3 no answer" "get" Http3("no_answer"), "Timeout", "TimeoutError", "exit 1"),
     hostile!(7 "h1 every connection closed" "crowd" Http1(http1::closed), "TransportClosed", "UND_ERR_SOCKET", "exit 1"),
     hostile!(7 "h2 every stream refused" "crowd" Http2(http2::refused), "StreamReset(H2Code(7))", "ERR_HTTP2_STREAM_ERROR", "exit 1"),

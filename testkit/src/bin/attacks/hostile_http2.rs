@@ -24,20 +24,20 @@ fn requests(bytes: &[u8]) -> Vec<u32> {
     found
 }
 /// Greets with these settings and waits for the first request, which is stream 1.
-fn greet_with(socket: &mut TcpStream, values: &[(u16, u32)]) -> bool {
+fn handshake_with(socket: &mut TcpStream, values: &[(u16, u32)]) -> bool {
     let until = Instant::now() + SEND_MAX;
     let first = [settings(values), settings_ack()].concat();
     send(socket, &first, until) && read_until(socket, |bytes| !requests(bytes).is_empty())
 }
 /// Greets, and sends `first` behind the first request, and then `piece` without end.
 fn floods(mut socket: TcpStream, first: &[u8], mut piece: impl FnMut() -> Vec<u8>) {
-    if greet_with(&mut socket, &[]) && send(&mut socket, first, Instant::now() + SEND_MAX) {
+    if handshake_with(&mut socket, &[]) && send(&mut socket, first, Instant::now() + SEND_MAX) {
         flood(&mut socket, &mut piece);
     }
 }
 /// Greets, and sends `bytes` behind the first request.
 fn answers(mut socket: TcpStream, bytes: &[u8]) {
-    if greet_with(&mut socket, &[]) && send(&mut socket, bytes, Instant::now() + SEND_MAX) {
+    if handshake_with(&mut socket, &[]) && send(&mut socket, bytes, Instant::now() + SEND_MAX) {
         hold(&mut socket);
     }
 }
@@ -110,7 +110,7 @@ pub(crate) fn trailers(socket: TcpStream) {
 }
 pub(crate) fn slow_body(mut socket: TcpStream) {
     let head = headers(1, OK, false);
-    if greet_with(&mut socket, &[]) && send(&mut socket, &head, Instant::now() + SEND_MAX) {
+    if handshake_with(&mut socket, &[]) && send(&mut socket, &head, Instant::now() + SEND_MAX) {
         drip(&mut socket, &data(1, b"x"));
     }
 }
@@ -126,7 +126,7 @@ pub(crate) fn no_streams(mut socket: TcpStream) {
     send(&mut socket, &first, Instant::now() + SEND_MAX);
     hold(&mut socket);
 }
-pub(crate) fn no_greeting(mut socket: TcpStream) {
+pub(crate) fn no_preface(mut socket: TcpStream) {
     hold(&mut socket);
 }
 pub(crate) fn refused(socket: TcpStream) {
@@ -168,7 +168,7 @@ pub(crate) fn alternatives(socket: TcpStream) {
 pub(crate) fn endless(mut socket: TcpStream) {
     let until = Instant::now() + SEND_MAX;
     let piece = data(1, &[b'x'; 16 * 1024]);
-    if !greet_with(&mut socket, &[]) || !send(&mut socket, &headers(1, OK, false), until) {
+    if !handshake_with(&mut socket, &[]) || !send(&mut socket, &headers(1, OK, false), until) {
         return;
     }
     let mut window = 65_535;
@@ -210,6 +210,6 @@ pub(crate) fn window_exceeded(socket: TcpStream) {
 }
 /// Lets nothing of an upload in.
 pub(crate) fn shut_window(mut socket: TcpStream) {
-    greet_with(&mut socket, &[(INITIAL_WINDOW_SIZE, 0)]);
+    handshake_with(&mut socket, &[(INITIAL_WINDOW_SIZE, 0)]);
     hold(&mut socket);
 }

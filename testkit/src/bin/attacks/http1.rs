@@ -7,30 +7,30 @@ use std::time::Duration;
 const GET_LARGE: &[u8] = b"GET /bytes/1000000000 HTTP/1.1\r\nhost: a\r\n\r\n";
 const SECOND: Duration = Duration::from_secs(1);
 
-fn crowd(address: SocketAddr, count: usize, first: &[u8]) -> Vec<TcpStream> {
-    let mut crowd: Vec<_> = (0..count).map(|_| connect(address)).collect();
-    for socket in &mut crowd {
+fn idle_connections(address: SocketAddr, count: usize, first: &[u8]) -> Vec<TcpStream> {
+    let mut idle_connections: Vec<_> = (0..count).map(|_| connect(address)).collect();
+    for socket in &mut idle_connections {
         send(socket, first);
     }
-    crowd
+    idle_connections
 }
 
 /// The fates of all, after a time without another byte.
-fn fates(mut crowd: Vec<TcpStream>, time: Duration) -> Vec<Fate> {
+fn fates(mut idle_connections: Vec<TcpStream>, time: Duration) -> Vec<Fate> {
     std::thread::sleep(time);
-    crowd
+    idle_connections
         .iter_mut()
         .map(|socket| fate_of(socket, SECOND))
         .collect()
 }
 
 pub(crate) fn unread(address: SocketAddr) -> Vec<Fate> {
-    fates(crowd(address, 200, GET_LARGE), 35 * SECOND)
+    fates(idle_connections(address, 200, GET_LARGE), 35 * SECOND)
 }
 
 pub(crate) fn pipelined(address: SocketAddr) -> Vec<Fate> {
     let requests = b"GET /bytes/60000 HTTP/1.1\r\nhost: a\r\n\r\n".repeat(1_500);
-    fates(crowd(address, 20, &requests), 35 * SECOND)
+    fates(idle_connections(address, 20, &requests), 35 * SECOND)
 }
 
 pub(crate) fn slow_heads(address: SocketAddr) -> Vec<Fate> {
@@ -50,14 +50,14 @@ pub(crate) fn slow_hellos(address: SocketAddr) -> Vec<Fate> {
 
 /// A byte a second behind `first`.
 fn dribbled(address: SocketAddr, first: &[u8], seconds: u32) -> Vec<Fate> {
-    let mut crowd = crowd(address, 200, first);
+    let mut idle_connections = idle_connections(address, 200, first);
     for _ in 0..seconds {
         std::thread::sleep(SECOND);
-        for socket in &mut crowd {
+        for socket in &mut idle_connections {
             send(socket, b"x");
         }
     }
-    fates(crowd, SECOND)
+    fates(idle_connections, SECOND)
 }
 
 pub(crate) fn huge_body(address: SocketAddr) -> Vec<Fate> {
@@ -76,10 +76,10 @@ pub(crate) fn huge_body(address: SocketAddr) -> Vec<Fate> {
 }
 
 /// 4,000 connections of one address that send nothing.
-pub(crate) fn idle_crowd(address: SocketAddr) -> Vec<Fate> {
-    let crowd = crowd(address, 4_000, b"");
+pub(crate) fn many_idle(address: SocketAddr) -> Vec<Fate> {
+    let idle_connections = idle_connections(address, 4_000, b"");
     std::thread::sleep(2 * SECOND);
-    drop(crowd);
+    drop(idle_connections);
     vec![Fate::Open]
 }
 

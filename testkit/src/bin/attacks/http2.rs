@@ -26,7 +26,7 @@ fn initial_window(bytes: u32) -> Vec<u8> {
     settings(&[(INITIAL_WINDOW_SIZE, bytes)])
 }
 
-fn greet(address: SocketAddr, first: &[u8]) -> TcpStream {
+fn handshake(address: SocketAddr, first: &[u8]) -> TcpStream {
     let mut socket = connect(address);
     send(&mut socket, &[PREFACE, first].concat());
     socket
@@ -34,7 +34,7 @@ fn greet(address: SocketAddr, first: &[u8]) -> TcpStream {
 
 /// Sends what `next` gives until the server does not take it, then waits for its answer to that.
 fn flood(address: SocketAddr, first: &[u8], mut next: impl FnMut(u32) -> Vec<u8>) -> Vec<Fate> {
-    let mut socket = greet(address, &settings(&[]));
+    let mut socket = handshake(address, &settings(&[]));
     send(&mut socket, first);
     for batch in 0..FLOOD / 50 {
         let bytes: Vec<u8> = (0..50).flat_map(|at| next(batch * 50 + at)).collect();
@@ -57,7 +57,7 @@ pub(crate) fn rapid_reset(address: SocketAddr) -> Vec<Fate> {
 pub(crate) fn rapid_reset_between(address: SocketAddr) -> Vec<Fate> {
     // The good ones need not wait for the connection's window.
     let first = [settings(&[]), window_update(0, 1 << 30)].concat();
-    let mut socket = greet(address, &first);
+    let mut socket = handshake(address, &first);
     let pair = |at: u32| {
         let good = headers(id(2 * at), GET, true);
         let bad = headers(id(2 * at + 1), POST, false);
@@ -166,7 +166,7 @@ pub(crate) fn streams(address: SocketAddr) -> Vec<Fate> {
 /// A scheme that is not the connection's.
 pub(crate) fn foreign_scheme(address: SocketAddr) -> Vec<Fate> {
     let first = [settings(&[]), window_update(0, 1 << 30)].concat();
-    let mut socket = greet(address, &first);
+    let mut socket = handshake(address, &first);
     for at in 0..1_000 {
         let block = [&[0x82, 0x87, 0x84, 0x01, 1, b'a'][..]].concat();
         send(&mut socket, &headers(id(at), &block, true));
@@ -180,32 +180,35 @@ pub(crate) fn foreign_scheme(address: SocketAddr) -> Vec<Fate> {
 /// Forty connections that ask for a hundred answers each.
 fn hundred_answers(address: SocketAddr, first: &[u8]) -> Vec<TcpStream> {
     let asked: Vec<u8> = (0..100).flat_map(|at| get_large(id(at))).collect();
-    let mut crowd: Vec<_> = (0..40).map(|_| greet(address, first)).collect();
-    for socket in &mut crowd {
+    let mut idle_connections: Vec<_> = (0..40).map(|_| handshake(address, first)).collect();
+    for socket in &mut idle_connections {
         send(socket, &settings_ack());
         send(socket, &asked);
     }
-    crowd
+    idle_connections
 }
 pub(crate) fn shut_windows(address: SocketAddr) -> Vec<Fate> {
-    let mut crowd = hundred_answers(address, &initial_window(0));
+    let mut idle_connections = hundred_answers(address, &initial_window(0));
     std::thread::sleep(35 * SECOND);
-    crowd.iter_mut().map(|it| fate_of(it, SECOND)).collect()
+    idle_connections
+        .iter_mut()
+        .map(|it| fate_of(it, SECOND))
+        .collect()
 }
 pub(crate) fn unread(address: SocketAddr) -> Vec<Fate> {
     let first = [initial_window(1 << 30), window_update(0, 1 << 30)].concat();
-    let crowd = hundred_answers(address, &first);
+    let idle_connections = hundred_answers(address, &first);
     std::thread::sleep(20 * SECOND);
     // Their end is due at 30 s; till then they live, which to read would change.
-    crowd.iter().map(|_| Fate::Open).collect()
+    idle_connections.iter().map(|_| Fate::Open).collect()
 }
 /// As above behind shut windows, ended again and again by an overflow of the connection's window
 /// (CVE-2026-21714: the memory of such a connection was never freed).
 pub(crate) fn overflowed_windows(address: SocketAddr) -> Vec<Fate> {
     let mut fates = Vec::new();
     for _ in 0..25 {
-        let mut crowd = hundred_answers(address, &initial_window(0));
-        for socket in &mut crowd {
+        let mut idle_connections = hundred_answers(address, &initial_window(0));
+        for socket in &mut idle_connections {
             send(socket, &window_update(0, 0x7fff_ffff));
             fates.push(fate_of(socket, 5 * SECOND));
         }
@@ -214,19 +217,25 @@ pub(crate) fn overflowed_windows(address: SocketAddr) -> Vec<Fate> {
 }
 /// An initial window above 2^31-1.
 pub(crate) fn oversized_window(address: SocketAddr) -> Vec<Fate> {
-    let mut crowd = hundred_answers(address, &initial_window(0));
+    let mut idle_connections = hundred_answers(address, &initial_window(0));
     let overflow = initial_window(0x8000_0000);
-    for socket in &mut crowd {
+    for socket in &mut idle_connections {
         send(socket, &overflow);
     }
-    crowd.iter_mut().map(|it| fate_of(it, 5 * SECOND)).collect()
+    idle_connections
+        .iter_mut()
+        .map(|it| fate_of(it, 5 * SECOND))
+        .collect()
 }
 pub(crate) fn silent(address: SocketAddr) -> Vec<Fate> {
-    let mut crowd: Vec<_> = (0..200).map(|_| connect(address)).collect();
-    for socket in &mut crowd {
+    let mut idle_connections: Vec<_> = (0..200).map(|_| connect(address)).collect();
+    for socket in &mut idle_connections {
         // Enough to be HTTP/2's.
         send(socket, PREFACE);
     }
     std::thread::sleep(12 * SECOND);
-    crowd.iter_mut().map(|it| fate_of(it, SECOND)).collect()
+    idle_connections
+        .iter_mut()
+        .map(|it| fate_of(it, SECOND))
+        .collect()
 }

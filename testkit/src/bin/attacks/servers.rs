@@ -118,7 +118,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     clear(13, "h2 window overflow, 1,000 connections", http2::overflowed_windows, "GOAWAY 3").within(160, 16.0),
     clear(13, "h2 window above 2^31-1", http2::oversized_window, "GOAWAY 3").within(160, 4.0),
     clear(14, "h2 too many streams", http2::streams, CALM),
-    clear(14, "h1 4,000 idle connections", http1::idle_crowd, "open").within(96, 4.0),
+    clear(14, "h1 4,000 idle connections", http1::many_idle, "open").within(96, 4.0),
     clear(15, "h1 slow heads, 200 connections", http1::slow_heads, "closed"),
     clear(15, "h1 slow bodies, 200 connections", http1::slow_bodies, "closed"),
     clear(15, "h2 never greets, 200 connections", http2::silent, "GOAWAY 4"),

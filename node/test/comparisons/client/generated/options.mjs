@@ -14,7 +14,7 @@ const OF_POOL = ['connections', 'clientTtl', 'connect', 'pipelining']
 const OF_AGENT = ['maxOrigins', 'connections', 'connect']
 
 const programs = {}
-const say = (log, make) => {
+const report = (log, make) => {
   try {
     const made = make()
     log('taken', made.constructor.name)
@@ -26,23 +26,23 @@ const say = (log, make) => {
 
 for (const [value, given] of Object.entries(VALUES)) {
   for (const name of OF_CLIENT) {
-    programs[`Client, ${name}: ${value}`] = ({ Client }, stage) => { say(stage.log('new'), () => new Client('http://localhost:1', { [name]: given })) }
+    programs[`Client, ${name}: ${value}`] = ({ Client }, stage) => { report(stage.log('new'), () => new Client('http://localhost:1', { [name]: given })) }
   }
   for (const name of OF_POOL) {
-    programs[`Pool, ${name}: ${value}`] = ({ Pool }, stage) => { say(stage.log('new'), () => new Pool('http://localhost:1', { [name]: given })) }
+    programs[`Pool, ${name}: ${value}`] = ({ Pool }, stage) => { report(stage.log('new'), () => new Pool('http://localhost:1', { [name]: given })) }
   }
   for (const name of OF_AGENT) {
-    programs[`Agent, ${name}: ${value}`] = ({ Agent }, stage) => { say(stage.log('new'), () => new Agent({ [name]: given })) }
+    programs[`Agent, ${name}: ${value}`] = ({ Agent }, stage) => { report(stage.log('new'), () => new Agent({ [name]: given })) }
   }
-  programs[`Client, options: ${value}`] = ({ Client }, stage) => { say(stage.log('new'), () => new Client('http://localhost:1', given)) }
-  programs[`Client, URL: ${value}`] = ({ Client }, stage) => { say(stage.log('new'), () => new Client(given)) }
-  programs[`Pool, URL: ${value}`] = ({ Pool }, stage) => { say(stage.log('new'), () => new Pool(given)) }
+  programs[`Client, options: ${value}`] = ({ Client }, stage) => { report(stage.log('new'), () => new Client('http://localhost:1', given)) }
+  programs[`Client, URL: ${value}`] = ({ Client }, stage) => { report(stage.log('new'), () => new Client(given)) }
+  programs[`Pool, URL: ${value}`] = ({ Pool }, stage) => { report(stage.log('new'), () => new Pool(given)) }
 }
 for (const url of [
   'http://localhost', 'https://localhost', 'localhost', 'ftp://localhost', 'http://localhost/a', 'http://localhost/?q', 'http://localhost/#h',
   'http:/localhost', '//localhost', 'http://u:p@localhost', 'http://[::1]:80', 'HTTP://LOCALHOST', 'ws://localhost', 'http://localhost:99999', ''
 ]) {
-  programs[`Client, URL text: ${url}`] = ({ Client }, stage) => { say(stage.log('new'), () => new Client(url)) }
+  programs[`Client, URL text: ${url}`] = ({ Client }, stage) => { report(stage.log('new'), () => new Client(url)) }
 }
 for (const [label, parts] of Object.entries({
   'port text': { protocol: 'http:', hostname: 'localhost', port: '80' },
@@ -58,7 +58,7 @@ for (const [label, parts] of Object.entries({
   'origin': { origin: 'http://localhost:80', protocol: 'http:' },
   'origin with a slash': { origin: 'http://localhost:80/', protocol: 'http:' }
 })) {
-  programs[`Client, URL parts: ${label}`] = ({ Client }, stage) => { say(stage.log('new'), () => new Client(parts)) }
+  programs[`Client, URL parts: ${label}`] = ({ Client }, stage) => { report(stage.log('new'), () => new Client(parts)) }
 }
 
 export default programs

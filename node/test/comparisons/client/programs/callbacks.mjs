@@ -6,10 +6,10 @@ const NOWHERE = 'http://localhost:1'
 
 /** Each call of a dispatcher with a callback, and what the callback gets. */
 const calls = {
-  request: (client, options, told) => client.request(options, told),
-  stream: (client, options, told) => client.stream(options, () => { throw new Error('factory') }, told),
-  connect: (client, options, told) => client.connect(options?.path === '/' ? { ...options, path: 'localhost:1' } : options, told),
-  upgrade: (client, options, told) => client.upgrade(options, told)
+  request: (client, options, reported) => client.request(options, reported),
+  stream: (client, options, reported) => client.stream(options, () => { throw new Error('factory') }, reported),
+  connect: (client, options, reported) => client.connect(options?.path === '/' ? { ...options, path: 'localhost:1' } : options, reported),
+  upgrade: (client, options, reported) => client.upgrade(options, reported)
 }
 
 const programs = {}

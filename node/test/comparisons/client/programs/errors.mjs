@@ -2,7 +2,7 @@
 const GET = { path: '/', method: 'GET' }
 
 /** The properties of an error that a program can read. */
-const said = ({ name, code, errno, syscall, address, http2ErrorCode, message }) =>
+const printed = ({ name, code, errno, syscall, address, http2ErrorCode, message }) =>
   [name, code, errno, syscall, address, http2ErrorCode, message === 'other side closed' ? message : undefined].map(String).join(' ')
 const failing = (make, options = {}) => async ({ Client }, t) => {
   const log = t.log('client')
@@ -11,7 +11,7 @@ const failing = (make, options = {}) => async ({ Client }, t) => {
   const client = t.own(new Client(server.url, { connect: { ca: cert }, ...options }))
   for (const use of [client => client.request(GET).then(({ body }) => body.text())]) {
     await use(client).then(text => { log('answered', text) }, error => {
-      log(said(error))
+      log(printed(error))
       const { socket } = error
       if (socket) log('socket', socket.remoteAddress, socket.remotePort === server.port, socket.remoteFamily, typeof socket.localPort)
     })

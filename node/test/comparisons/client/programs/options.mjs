@@ -41,21 +41,21 @@ export default {
     const log = t.log('client')
     const server = await t.serve(() => {})
     const client = t.own(new Client(server.url))
-    const shown = () => { const { connected, pending, running, size } = client.stats; log(connected, pending, running, size) }
-    shown()
+    const displayed = () => { const { connected, pending, running, size } = client.stats; log(connected, pending, running, size) }
+    displayed()
     for (let round = 0; round < 3; round++) client.request(GET).catch(() => {})
     await new Promise(resolve => { server.server.once('request', resolve) })
-    shown()
+    displayed()
   },
   'stats of a Pool': async ({ Pool }, t) => {
     const log = t.log('client')
     const server = await t.serve(() => {})
     const pool = t.own(new Pool(server.url, { connections: 1 }))
-    const shown = () => { const { connected, pending, running, size } = pool.stats; log(connected, pending, running, size) }
-    shown()
+    const displayed = () => { const { connected, pending, running, size } = pool.stats; log(connected, pending, running, size) }
+    displayed()
     pool.request(GET).catch(() => {})
     await new Promise(resolve => { server.server.once('request', resolve) })
-    shown()
+    displayed()
   },
   'stats of an Agent': async ({ Agent }, t) => {
     const log = t.log('client')

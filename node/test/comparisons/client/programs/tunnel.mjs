@@ -17,7 +17,7 @@ async function switching (t, talk, head = 'HTTP/1.1 101 Switching Protocols\r\nc
 }
 
 /** Logs what a socket of a server gets until it ends, and ends it: node:http leaves its half open. */
-const hears = log => socket => {
+const receives = log => socket => {
   let bytes = 0
   socket.on('data', piece => { bytes += piece.length })
   socket.on('end', () => {
@@ -59,7 +59,7 @@ for (const [name, call] of Object.entries(calls)) {
       const log = t.log('server')
       let ended
       const over = new Promise(resolve => { ended = resolve })
-      const server = await switching(t, socket => { hears(log)(socket); socket.on('close', ended) })
+      const server = await switching(t, socket => { receives(log)(socket); socket.on('close', ended) })
       const client = t.own(new Client(server.url))
       const { socket } = await call(client)
       socket.on('error', () => {})
@@ -71,7 +71,7 @@ for (const [name, call] of Object.entries(calls)) {
       const log = t.log('server')
       let ended
       const over = new Promise(resolve => { ended = resolve })
-      const server = await switching(t, socket => { hears(log)(socket); socket.on('close', ended) })
+      const server = await switching(t, socket => { receives(log)(socket); socket.on('close', ended) })
       const client = t.own(new Client(server.url))
       const { socket } = await call(client)
       t.watch(t.log('client'), socket, 'socket', ['error', 'close'])
@@ -83,7 +83,7 @@ for (const [name, call] of Object.entries(calls)) {
       const log = t.log('server')
       let ended
       const over = new Promise(resolve => { ended = resolve })
-      const server = await switching(t, socket => { hears(log)(socket); socket.on('close', ended) })
+      const server = await switching(t, socket => { receives(log)(socket); socket.on('close', ended) })
       const client = t.own(new Client(server.url))
       const { socket } = await call(client)
       t.watch(t.log('client'), socket, 'socket', ['error', 'close', 'end', 'finish'])

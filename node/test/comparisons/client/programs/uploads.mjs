@@ -9,7 +9,7 @@ import { bytesOf, closing, turns } from '../stage.mjs'
 const POST = { path: '/', method: 'POST' }
 
 /** A server's report of a request: its framing and its body. */
-const told = async (request, response) => {
+const reported = async (request, response) => {
   const body = await bytesOf(request).catch(error => error.code)
   const { 'content-length': length = '-', 'transfer-encoding': coding = '-', 'content-type': type = '-' } = request.headers
   response.end(`${request.method} ${length} ${coding} ${type} ${body.length > 40 ? body.length : body}`)
@@ -21,7 +21,7 @@ const isUndici = process.argv[2] === 'undici'
 /** A program that sends one request, and tells what the server and the client saw. */
 const sends = (options, client = {}, { watched } = {}) => async ({ Client }, t) => {
   const log = t.log('client')
-  const server = await t.serve(told)
+  const server = await t.serve(reported)
   const dispatcher = t.own(new Client(server.url, client))
   const asked = typeof options === 'function' ? options() : options
   if (watched) t.watch(t.log('source'), asked.body, 'source', ['end', 'error', 'close'])
@@ -46,7 +46,7 @@ const programs = {}
 for (const [name, options] of Object.entries(refused)) {
   programs[`the stream of a request that is refused is ended: ${name}`] = async ({ Client }, t) => {
     const log = t.log('client')
-    const server = await t.serve(told)
+    const server = await t.serve(reported)
     const client = t.own(new Client(server.url))
     const body = new PassThrough()
     const closed = closing(body)
@@ -62,7 +62,7 @@ for (const [name, file] of Object.entries({ 'an empty file': 0, 'a small file': 
     try {
       const path = join(folder, 'file')
       writeFileSync(path, Buffer.alloc(file, 'a'))
-      const server = await t.serve(told)
+      const server = await t.serve(reported)
       const client = t.own(new Client(server.url))
       for (let round = 0; round < 5; round++) {
         const { body } = await client.request({ ...POST, body: createReadStream(path), headers: { 'content-length': String(file) } })
@@ -130,14 +130,14 @@ export default {
   'a number': sends({ body: 7 }),
   'a stream of the oldest kind, without destroy': async ({ Client }, t) => {
     const log = t.log('client')
-    const server = await t.serve(told)
+    const server = await t.serve(reported)
     const client = t.own(new Client(server.url))
-    const old = Object.assign(new EventEmitter(), { pipe: () => {}, pause: () => {}, resume () { setImmediate(() => { if (!this.said) { this.said = true; this.emit('data', Buffer.from('hello')); this.emit('end') } }) } })
+    const old = Object.assign(new EventEmitter(), { pipe: () => {}, pause: () => {}, resume () { setImmediate(() => { if (!this.printed) { this.printed = true; this.emit('data', Buffer.from('hello')); this.emit('end') } }) } })
     await t.settle(log, 'request', client.request({ ...POST, body: old }).then(({ body }) => body.text()))
   },
   'a stream of the oldest kind, in a request that is refused': async ({ Client }, t) => {
     const log = t.log('client')
-    const server = await t.serve(told)
+    const server = await t.serve(reported)
     const client = t.own(new Client(server.url))
     const old = Object.assign(new EventEmitter(), { pipe: () => {}, pause: () => {}, resume: () => {} })
     await t.settle(log, 'request', client.request({ ...POST, body: old, headers: { 'a b': 'c' } }))
@@ -171,7 +171,7 @@ export default {
   },
   'the headers timeout while the source pauses': async ({ Client }, t) => {
     const log = t.log('client')
-    const server = await t.serve(told)
+    const server = await t.serve(reported)
     const client = t.own(new Client(server.url, { headersTimeout: 1000 }))
     const body = new PassThrough()
     const asked = client.request({ ...POST, body })

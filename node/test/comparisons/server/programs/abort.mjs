@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import { compat, core } from '../shapes.mjs'
 
 /** The client's events, for the server. */
-const heard = new EventEmitter()
+const received = new EventEmitter()
 const EVENTS = ['aborted', 'end', 'finish', 'error', 'close']
 const watched = (stream, log, t) => { t.watch(log, stream, 'stream', EVENTS, (event, ...args) => event === 'close' ? [stream.rstCode, stream.aborted] : args) }
 
@@ -41,8 +41,8 @@ export default {
   }, { before: client => { client.on('response', () => { client.destroy() }) } }),
   'the client cancels before the answer': core((stream, { log, t }) => {
     watched(stream, log, t)
-    heard.emit('asked')
-  }, { before: client => { heard.once('asked', () => { client.close(8) }) } }),
+    received.emit('asked')
+  }, { before: client => { received.once('asked', () => { client.close(8) }) } }),
   'the client cancels in the middle of its body': core((stream, { log, t }) => {
     // Whether the client ends its body before it resets the stream is a matter of its turns.
     t.watch(log, stream, 'stream', ['aborted', 'finish', 'error', 'close'], event => event === 'close' ? [stream.rstCode, stream.aborted] : [])
@@ -86,32 +86,32 @@ export default {
     request.once('data', () => { response.write('begin') })
   }, { body: null, endStream: false, headers: { ':method': 'POST' }, before: client => { client.write('half'); client.on('response', () => { client.close(8) }) } }),
   'a response that is written after the client has gone': async (http2, t) => {
-    const told = once(heard, 'told')
+    const reported = once(received, 'told')
     await compat((request, response, { log }) => {
       response.write('begin')
       request.stream.on('close', () => {
         setImmediate(() => {
           log(response.write('more'), response.writableEnded, response.headersSent)
-          response.end('last', () => { log('end callback'); heard.emit('told') })
+          response.end('last', () => { log('end callback'); received.emit('told') })
           log(response.writableEnded, response.finished)
         })
       })
     }, { before: client => { client.on('response', () => { client.close(8) }) } })(http2, t)
-    await told
+    await reported
   },
   'destroying a response': compat((request, response, { log, t }) => {
     t.watch(log, request, 'request', ['aborted', 'error', 'close'])
     t.watch(log, response, 'response', ['finish', 'error', 'close'])
     response.write('begin')
-    heard.once('begin', () => { response.destroy(); response.destroy() })
-  }, { before: client => { client.once('data', () => { heard.emit('begin') }) } }),
+    received.once('begin', () => { response.destroy(); response.destroy() })
+  }, { before: client => { client.once('data', () => { received.emit('begin') }) } }),
   'destroying a response with an error': compat((request, response, { log, t }) => {
     t.watch(log, request, 'request', ['aborted', 'error', 'close'])
     t.watch(log, response, 'response', ['finish', 'error', 'close'])
     request.stream.on('error', error => { log('stream', error) })
     response.write('begin')
-    heard.once('begin', () => { response.destroy(new Error('broken')) })
-  }, { before: client => { client.once('data', () => { heard.emit('begin') }) } }),
+    received.once('begin', () => { response.destroy(new Error('broken')) })
+  }, { before: client => { client.once('data', () => { received.emit('begin') }) } }),
   'destroying a request': compat((request, response, { log, t }) => {
     t.watch(log, request, 'request', ['aborted', 'error', 'close'])
     request.destroy()

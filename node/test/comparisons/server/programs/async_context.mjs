@@ -11,50 +11,50 @@ const POST = { headers: { ':method': 'POST' }, body: 'hello there' }
 const BIG = Buffer.alloc(400_000, 'b')
 
 /** A response that is written until it is to wait, then ended. */
-const writing = (response, told) => {
-  response.on('drain', told('drain'))
-  response.on('finish', told('finish'))
+const writing = (response, reported) => {
+  response.on('drain', reported('drain'))
+  response.on('finish', reported('finish'))
   response.write('first')
   let waits = true
   for (let count = 0; waits && count < 20; count++) waits = response.write(BIG)
-  response.once('drain', () => { response.end('last', told('end')) })
+  response.once('drain', () => { response.end('last', reported('end')) })
 }
 
 export default {
   'callbacks of a session': session((own, { log }) => new Promise(resolve => {
-    inside(log, told => {
-      own.ping(told('ping'))
-      own.settings({ initialWindowSize: 70_000 }, () => { told('settings')(); resolve() })
+    inside(log, reported => {
+      own.ping(reported('ping'))
+      own.settings({ initialWindowSize: 70_000 }, () => { reported('settings')(); resolve() })
     })
   })),
   'callbacks of a response': compat((request, response, { log }) => {
-    inside(log, told => {
-      response.write('a', told('write'))
-      response.end('b', told('end'))
+    inside(log, reported => {
+      response.write('a', reported('write'))
+      response.end('b', reported('end'))
     })
   }),
   'a stream whose writer waits': core((stream, { log }) => {
-    inside(log, told => {
+    inside(log, reported => {
       stream.respond()
-      writing(stream, told)
+      writing(stream, reported)
     })
   }),
   'events of a body': core((stream, { log }) => {
-    inside(log, told => {
-      stream.on('data', told('data'))
-      stream.on('end', told('end'))
+    inside(log, reported => {
+      stream.on('data', reported('data'))
+      stream.on('end', reported('end'))
       stream.on('end', () => { stream.respond(); stream.end() })
     })
   }, POST),
   'events of HTTP/1.1': http1((request, response, { log }) => {
-    inside(log, told => {
-      request.on('end', told('request end'))
-      response.on('finish', told('finish'))
+    inside(log, reported => {
+      request.on('end', reported('request end'))
+      response.on('finish', reported('finish'))
       request.resume()
-      request.on('end', () => { response.end('ok', told('end')) })
+      request.on('end', () => { response.end('ok', reported('end')) })
     })
   }, [{}, { method: 'POST', body: 'hello' }]),
   'a response of HTTP/1.1 whose writer waits': http1((request, response, { log }) => {
-    inside(log, told => { writing(response, told) })
+    inside(log, reported => { writing(response, reported) })
   })
 }

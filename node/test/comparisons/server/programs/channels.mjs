@@ -15,18 +15,18 @@ const published = (names, serve, act, event = 'request') => async (http2, t) => 
   const log = t.log('channel')
   const server = http2.createSecureServer({ cert, key, allowHTTP1: true })
   server.on(event, serve)
-  const told = (message, name) => {
+  const reported = (message, name) => {
     const { stream, headers, error, request, response, socket, server: own } = message
     const known = [stream?.constructor.name, headers?.[':path'], headers?.[':status'], error, request?.url, response?.statusCode]
     log(name, Object.keys(message).join(), ...known.filter(value => value !== undefined), own === undefined || own === server, socket === undefined || socket === request.socket)
   }
-  for (const name of names) subscribe(name, told)
+  for (const name of names) subscribe(name, reported)
   await t.listen(server)
   try {
     await act(server, t)
     await new Promise(resolve => { server.close(resolve) })
   } finally {
-    for (const name of names) unsubscribe(name, told)
+    for (const name of names) unsubscribe(name, reported)
   }
 }
 const asked = request => async (server, t) => {

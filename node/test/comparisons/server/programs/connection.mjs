@@ -42,7 +42,7 @@ const raw = (prepare, text, { act, options, clients = 1 } = {}) => async (http2,
   await new Promise(resolve => { server.close(resolve) })
 }
 const ok = (server, { log }) => server.on('request', (request, response) => { log(request.method, request.url); response.end('ok') })
-const told = (...events) => (server, { log }) => {
+const reported = (...events) => (server, { log }) => {
   server.on('request', (request, response) => { log('request', request.url); response.end('ok') })
   for (const event of events) {
     server.on(event, (request, response) => {
@@ -116,9 +116,9 @@ export default {
   'a method of WebDAV': raw(ok, `PROPFIND / HTTP/1.1\r\n${HOST}${CLOSE}\r\n`),
   'a method that is not known': raw(answered, `BREW / HTTP/1.1\r\n${HOST}${CLOSE}\r\n`),
   'an expectation': raw(ok, post('/a', 'body', `expect: 100-continue\r\n${CLOSE}`)),
-  'an expectation with a listener': raw(told('checkContinue'), post('/a', 'body', `expect: 100-continue\r\n${CLOSE}`)),
+  'an expectation with a listener': raw(reported('checkContinue'), post('/a', 'body', `expect: 100-continue\r\n${CLOSE}`)),
   'another expectation': raw(ok, get('/a', `expect: tea\r\n${CLOSE}`)),
-  'another expectation with a listener': raw(told('checkExpectation'), get('/a', `expect: tea\r\n${CLOSE}`)),
+  'another expectation with a listener': raw(reported('checkExpectation'), get('/a', `expect: tea\r\n${CLOSE}`)),
   'CONNECT without a listener': raw(ok, `CONNECT a:1 HTTP/1.1\r\n${HOST}\r\n`),
   'CONNECT': raw((server, { log }) => {
     server.on('connect', (request, socket, head) => {

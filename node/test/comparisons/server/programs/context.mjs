@@ -11,7 +11,7 @@ const other = root.issue('other', 'subjectAltName=DNS:other.test')
 const contextFor = async http2 => http2.createServer === (await import('node:http2')).default.createServer ? tls.createSecureContext : (await import('trunkline')).createSecureContext
 
 /** Whose certificate a client that asks for `servername` is shown, and what is agreed on; or why not. */
-async function shake (t, server, { isTold = false, ...options }) {
+async function shake (t, server, { isReported = false, ...options }) {
   const client = await t.connectTls(server, { rejectUnauthorized: false, ALPNProtocols: ['h2'], ...options })
   const log = t.log('client')
   await new Promise(resolve => {
@@ -20,14 +20,14 @@ async function shake (t, server, { isTold = false, ...options }) {
       resolve()
     })
     // How node ends a connection that its callbacks refuse: without a word.
-    client.once('error', error => { log(options.servername ?? 'nobody', 'failed', isTold ? error.code : ''); resolve() })
+    client.once('error', error => { log(options.servername ?? 'nobody', 'failed', isReported ? error.code : ''); resolve() })
     client.once('close', () => { resolve() })
   })
   client.destroy()
 }
 
 /** Says which handshakes fail, and why. */
-function hears (t, server) {
+function receives (t, server) {
   const log = t.log('server')
   server.on('tlsClientError', (error, socket) => { log('tlsClientError', error.name, error.code ?? error.message, typeof socket.destroy) })
   return log
@@ -55,19 +55,19 @@ export default {
   },
   'what SNICallback refuses is a tlsClientError': async (http2, t) => {
     const server = http2.createSecureServer({ cert, key, SNICallback: (name, answer) => { answer(Object.assign(new Error('unknown'), { code: 'UNKNOWN_NAME' })) } })
-    hears(t, server)
+    receives(t, server)
     await t.listen(server)
-    const told = once(server, 'tlsClientError')
+    const reported = once(server, 'tlsClientError')
     await shake(t, server, { servername: 'one.test' })
-    await told
+    await reported
   },
   'what SNICallback gives and is no context is a tlsClientError': async (http2, t) => {
     const server = http2.createSecureServer({ cert, key, SNICallback: (name, answer) => { answer(null, { cert, key }) } })
-    hears(t, server)
+    receives(t, server)
     await t.listen(server)
-    const told = once(server, 'tlsClientError')
+    const reported = once(server, 'tlsClientError')
     await shake(t, server, { servername: 'one.test' })
-    await told
+    await reported
   },
   'with SNICallback nobody looks at the contexts of addContext': async (http2, t) => {
     const server = http2.createSecureServer({ cert, key, SNICallback: (name, answer) => { answer(null) } })
@@ -101,28 +101,28 @@ export default {
   },
   'ALPNCallback may refuse all': async (http2, t) => {
     const server = http2.createSecureServer({ cert, key, ALPNCallback: () => undefined })
-    hears(t, server)
+    receives(t, server)
     await t.listen(server)
-    const told = once(server, 'tlsClientError')
-    await shake(t, server, { servername: 'one.test', isTold: true })
-    await told
+    const reported = once(server, 'tlsClientError')
+    await shake(t, server, { servername: 'one.test', isReported: true })
+    await reported
   },
   'what ALPNCallback gives and was not offered': async (http2, t) => {
     const server = http2.createSecureServer({ cert, key, ALPNCallback: () => 'spdy' })
-    hears(t, server)
+    receives(t, server)
     await t.listen(server)
-    const told = once(server, 'tlsClientError')
+    const reported = once(server, 'tlsClientError')
     await shake(t, server, { servername: 'one.test' })
-    await told
+    await reported
   },
   'what the callbacks throw is a tlsClientError': async (http2, t) => {
     for (const name of ['SNICallback', 'ALPNCallback']) {
       const server = http2.createSecureServer({ cert, key, [name]: () => { throw Object.assign(new Error('thrown'), { code: `OF_${name}` }) } })
-      hears(t, server)
+      receives(t, server)
       await t.listen(server)
-      const told = once(server, 'tlsClientError')
+      const reported = once(server, 'tlsClientError')
       await shake(t, server, { servername: 'one.test' })
-      await told
+      await reported
     }
   },
   'ALPNCallback beside ALPNProtocols': async (http2, t) => {
@@ -136,13 +136,13 @@ export default {
   'a protocol that is none after ALPNCallback': async (http2, t) => {
     const log = t.log('server')
     const server = http2.createSecureServer({ cert, key, ALPNCallback: ({ protocols }) => protocols[0] })
-    const told = new Promise(resolve => {
+    const reported = new Promise(resolve => {
       server.on('unknownProtocol', socket => { log('unknownProtocol', socket.alpnProtocol); socket.destroy(); resolve() })
       server.on('session', session => { log('session', session.alpnProtocol); session.destroy(); resolve() })
     })
     await t.listen(server)
     const client = await t.connectTls(server, { servername: 'one.test', rejectUnauthorized: false, ALPNProtocols: ['acme-tls/1'] })
-    await told
+    await reported
     client.destroy()
   },
   'contexts of addContext, also with a certificate that is not for the name': async (http2, t) => {
@@ -157,9 +157,9 @@ export default {
     const server = http2.createSecureServer({ SNICallback: (name, answer) => { answer(null, name === 'one.test' ? context : undefined) } })
     await t.listen(server)
     await shake(t, server, { servername: 'one.test' })
-    const told = once(server, 'tlsClientError')
+    const reported = once(server, 'tlsClientError')
     await shake(t, server, { servername: 'two.test' })
-    await told
+    await reported
     const named = http2.createSecureServer()
     named.addContext('one.test', { cert, key })
     await t.listen(named)

@@ -111,7 +111,7 @@ export default {
   'an upgraded socket that nobody reads is told of the end': async (http2, t) => {
     const log = t.log('server')
     const server = http2.createSecureServer({ cert, key, allowHTTP1: true })
-    const told = new Promise(resolve => {
+    const reported = new Promise(resolve => {
       server.on('upgrade', (request, socket) => {
         socket.on('end', () => { log('end'); resolve(socket) })
         socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')
@@ -122,7 +122,7 @@ export default {
     socket.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')
     await once(socket, 'data')
     socket.end()
-    const upgraded = await told
+    const upgraded = await reported
     upgraded.destroy()
   }
 }

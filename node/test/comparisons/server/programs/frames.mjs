@@ -16,9 +16,9 @@ export default {
   'remote settings are told again when they change': session(async (own, { log, client }) => {
     await settled(own)
     for (const settings of [{ initialWindowSize: 90_000 }, { headerTableSize: 100, enablePush: false }]) {
-      const told = once(own, 'remoteSettings')
+      const reported = once(own, 'remoteSettings')
       client.settings(settings)
-      const [remote] = await told
+      const [remote] = await reported
       log(remote.initialWindowSize, remote.headerTableSize, remote.enablePush, remote === own.remoteSettings)
     }
   }),
@@ -38,9 +38,9 @@ export default {
   }),
   'the event comes behind the callback': session(async (own, { log }) => {
     await settled(own)
-    const told = once(own, 'localSettings')
+    const reported = once(own, 'localSettings')
     own.settings({ maxConcurrentStreams: 9 }, () => { log('callback') })
-    const [settings] = await told
+    const [settings] = await reported
     log('event', settings.maxConcurrentStreams)
   }),
   'a smaller window holds the client back': session(async (own, { log, client, t }) => {
@@ -105,26 +105,26 @@ export default {
     await cancelled
   }),
   'pings of the client are told with their bytes, each': session(async (own, { log, client }) => {
-    const told = []
-    const all = until(done => { own.on('ping', payload => { told.push(payload.toString()); if (told.length === 2) done() }) })
+    const reported = []
+    const all = until(done => { own.on('ping', payload => { reported.push(payload.toString()); if (reported.length === 2) done() }) })
     client.ping(Buffer.from('aaaaaaaa'), () => {})
     client.ping(Buffer.from('bbbbbbbb'), () => {})
     await all
-    log(told)
+    log(reported)
   }),
   'goaway says what it is told to': session(async (own, { t, client }) => {
     const seen = t.log('client')
     client.on('error', error => { seen(error) })
-    const told = once(client, 'goaway')
+    const reported = once(client, 'goaway')
     own.goaway(0, 7, new Uint8Array([1, 2, 3]))
-    const [code, last, data] = await told
+    const [code, last, data] = await reported
     seen(code, last, Buffer.from(data))
     own.destroy()
   }),
   'goaway without anything says no error': session(async (own, { t, client }) => {
-    const told = once(client, 'goaway')
+    const reported = once(client, 'goaway')
     own.goaway()
-    const [code, last, data] = await told
+    const [code, last, data] = await reported
     t.log('client')(code, last, data)
     own.destroy()
   }),

@@ -7,13 +7,13 @@ export default {
   'who offers nothing is told with a socket': async (http2, t) => {
     const log = t.log('server')
     const server = http2.createSecureServer({ cert, key })
-    const told = once(server, 'unknownProtocol')
+    const reported = once(server, 'unknownProtocol')
     await t.listen(server)
     const client = await t.connectTls(server)
     const pieces = []
     client.on('data', piece => { pieces.push(piece) })
     client.write('hello')
-    const [socket] = await told
+    const [socket] = await reported
     log(socket.alpnProtocol, socket.encrypted, typeof socket.remotePort)
     const [piece] = await once(socket, 'data')
     log(piece.toString())
@@ -34,18 +34,18 @@ export default {
     const log = t.log('server')
     const server = http2.createSecureServer({ cert, key })
     const port = await t.listen(server)
-    const told = once(server, 'tlsClientError')
+    const reported = once(server, 'tlsClientError')
     const socket = net.connect(port, '127.0.0.1', () => { socket.end(Buffer.from('160301', 'hex')) })
     socket.on('error', () => {})
-    const [error, of] = await told
+    const [error, of] = await reported
     log(error instanceof Error, error.code, typeof of.destroy)
   },
   'a client that speaks nothing that is offered': async (http2, t) => {
     const server = http2.createSecureServer({ cert, key })
     await t.listen(server)
-    const told = once(server, 'tlsClientError')
+    const reported = once(server, 'tlsClientError')
     const client = await t.connectTls(server, { ALPNProtocols: ['spdy/1'] })
-    const [error] = await told
+    const [error] = await reported
     t.log('server')(error.code.startsWith('ERR_SSL_'))
     client.destroy()
   },
@@ -54,11 +54,11 @@ export default {
     const server = http2.createSecureServer({ cert, key })
     const lines = []
     let five
-    const told = new Promise(resolve => { five = resolve })
+    const reported = new Promise(resolve => { five = resolve })
     server.on('keylog', (line, socket) => { if (lines.length === 4) setImmediate(five); lines.push([Buffer.isBuffer(line), line.toString().split(' ')[0], line.toString().endsWith('\n'), typeof socket.remotePort]) })
     const client = await t.open(server, { secure: true })
     await once(client, 'connect')
-    await told
+    await reported
     for (const line of lines.sort((one, other) => one[1] < other[1] ? -1 : 1)) log(...line)
   },
   'a key with a passphrase': async (http2, t) => {

@@ -223,11 +223,11 @@ export default {
   }),
   'classes of our own': async (http2, t) => {
     const log = t.log('server')
-    class Request extends http.IncomingMessage { get greeting () { return `hello ${this.url}` } }
-    class Response extends http.ServerResponse { greet (text) { this.setHeader('x-greet', 'yes'); this.end(text) } }
+    class Request extends http.IncomingMessage { get handshake () { return `hello ${this.url}` } }
+    class Response extends http.ServerResponse { handshake (text) { this.setHeader('x-greet', 'yes'); this.end(text) } }
     const server = http2.createSecureServer({ cert, key, allowHTTP1: true, Http1IncomingMessage: Request, Http1ServerResponse: Response }, (request, response) => {
       log(request.constructor.name, response.constructor.name)
-      response.greet(request.greeting)
+      response.handshake(request.handshake)
     })
     await t.listen(server)
     await t.ask(server, { path: '/you' })
@@ -240,8 +240,8 @@ export default {
     const server = http2.createSecureServer({ cert, key }, (request, response) => { response.end() })
     await t.listen(server)
     const socket = await t.connectTls(server, { ALPNProtocols: ['http/1.1'] })
-    const told = await Promise.race([once(socket, 'secureConnect').then(() => ['connected']), once(socket, 'error')])
-    t.log('client')(told[0])
+    const reported = await Promise.race([once(socket, 'secureConnect').then(() => ['connected']), once(socket, 'error')])
+    t.log('client')(reported[0])
   },
   'an upgrade is told': http1(null, { headers: { connection: 'upgrade', upgrade: 'echo' }, before: (asked, log) => { asked.on('upgrade', (answer, socket) => { log('upgraded', answer.statusCode, fields(answer.headers)); socket.on('data', piece => { log(piece); socket.destroy() }); socket.write('ping') }) } }, {
     prepare: (server, { log }) => server.on('upgrade', (request, socket, head) => {

@@ -35,7 +35,7 @@ function open (t, path, secure = false) {
   return client
 }
 
-async function heard (server, ...place) {
+async function received (server, ...place) {
   server.listen(...place)
   await once(server, 'listening')
   return server
@@ -68,7 +68,7 @@ export default {
   }),
   'listen takes an object with a path': at(async (http2, t, path, nameless) => {
     const log = t.log('server')
-    const server = await heard(http2.createServer(), { path, readableAll: true, writableAll: true })
+    const server = await received(http2.createServer(), { path, readableAll: true, writableAll: true })
     log(nameless(server.address()), (statSync(path).mode & OF_OTHERS).toString(8))
     server.close()
     await once(server, 'close')
@@ -77,7 +77,7 @@ export default {
   'sockets of a path have no addresses, of requests': at(async (http2, t, path) => {
     const log = t.log('server')
     const server = http2.createServer((request, response) => { log(...places(request.socket)); response.end() })
-    t.servers.push(await heard(server, path))
+    t.servers.push(await received(server, path))
     await t.show(open(t, path))
   }),
   'sockets of a path have no addresses, of sessions': at(async (http2, t, path) => {
@@ -85,7 +85,7 @@ export default {
     const server = http2.createServer()
     server.on('session', session => { log(...places(session.socket), session.originSet) })
     server.on('stream', stream => { stream.respond(); stream.end('hi') })
-    t.servers.push(await heard(server, path))
+    t.servers.push(await received(server, path))
     await t.show(open(t, path))
   }),
   'a secure server listens at a path': at(async (http2, t, path) => {
@@ -93,7 +93,7 @@ export default {
     const server = http2.createSecureServer({ cert, key })
     server.on('secureConnection', socket => { log(socket.alpnProtocol, socket.encrypted, socket.remoteAddress, socket.remotePort) })
     server.on('stream', stream => { log(...places(stream.session.socket), stream.session.originSet); stream.respond(); stream.end('hi') })
-    t.servers.push(await heard(server, path))
+    t.servers.push(await received(server, path))
     await t.show(open(t, path, true))
   }),
   'a secure server listens at a path for HTTP/1.1': at(async (http2, t, path) => {
@@ -102,7 +102,7 @@ export default {
       log(request.httpVersion, ...places(request.socket))
       response.end('hi')
     })
-    t.servers.push(await heard(server, path))
+    t.servers.push(await received(server, path))
     const createConnection = () => tls.connect({ path, ca: cert, servername: 'localhost', ALPNProtocols: ['http/1.1'] })
     const asked = http.request({ createConnection, host: 'localhost' })
     asked.end()
@@ -112,7 +112,7 @@ export default {
   }),
   'a path that is there is in use': at(async (http2, t, path, nameless) => {
     const log = t.log('server')
-    const server = await heard(http2.createServer(), path)
+    const server = await received(http2.createServer(), path)
     await refused(log, nameless, http2.createServer(), path)
     await refused(log, nameless, http2.createSecureServer({ cert, key }), { path })
     log(existsSync(path))
@@ -126,17 +126,17 @@ export default {
   }),
   'a path is free when close returns': at(async (http2, t, path, nameless) => {
     const log = t.log('server')
-    const first = await heard(http2.createServer(), path)
+    const first = await received(http2.createServer(), path)
     first.close()
     log(existsSync(path))
-    const second = await heard(http2.createServer(), path)
+    const second = await received(http2.createServer(), path)
     log(nameless(second.address()), existsSync(path))
     second.close()
     await once(second, 'close')
   }),
   'a server that listens at a path does not listen twice': at(async (http2, t, path) => {
     const log = t.log('server')
-    const server = await heard(http2.createServer(), path)
+    const server = await received(http2.createServer(), path)
     t.attempt(log, 'path', () => server.listen(path))
     t.attempt(log, 'port', () => server.listen(0))
     t.attempt(log, 'fd', () => server.listen({ fd: 0 }))
@@ -158,8 +158,8 @@ export default {
   }),
   'descriptors that a process has inherited': at(async (http2, t, path) => {
     const log = t.log('parent')
-    const port = await heard(net.createServer(), 0, '127.0.0.1')
-    const named = await heard(net.createServer(), path)
+    const port = await received(net.createServer(), 0, '127.0.0.1')
+    const named = await received(net.createServer(), path)
     const connected = net.connect(port.address().port, '127.0.0.1')
     await once(connected, 'connect')
     for (const [what, fd] of [['port', port._handle.fd], ['path', named._handle.fd], ['connected', connected._handle.fd], ['pipe', 'pipe'], ['nothing', 'ignore']]) {
@@ -174,10 +174,10 @@ export default {
   'a handle of TCP is listened on': async (http2, t) => {
     const log = t.log('server')
     for (const wrap of [other => other, other => other._handle, other => ({ _handle: other._handle }), other => ({ handle: other._handle })]) {
-      const other = await heard(net.createServer(), 0, '127.0.0.1')
+      const other = await received(net.createServer(), 0, '127.0.0.1')
       const { port } = other.address()
       const server = http2.createServer((request, response) => { log(request.url); response.end('hi') })
-      await heard(server, wrap(other))
+      await received(server, wrap(other))
       log(server.address().port === port, server.address().address)
       await t.show(await t.open(server))
       server.close()

@@ -127,11 +127,11 @@ export default {
   }),
   'subclasses of request and response are used': async (http2, t) => {
     const log = t.log('server')
-    class Request extends http2.Http2ServerRequest { get greeting () { return `hello ${this.url}` } }
-    class Response extends http2.Http2ServerResponse { greet (text) { this.setHeader('x-greet', 'yes'); this.end(text) } }
+    class Request extends http2.Http2ServerRequest { get handshake () { return `hello ${this.url}` } }
+    class Response extends http2.Http2ServerResponse { handshake (text) { this.setHeader('x-greet', 'yes'); this.end(text) } }
     const server = http2.createServer({ Http2ServerRequest: Request, Http2ServerResponse: Response }, (request, response) => {
       log(request.constructor.name, response.constructor.name, request.method)
-      response.greet(request.greeting)
+      response.handshake(request.handshake)
     })
     await t.show(await t.open(server), { headers: { ':path': '/you' } })
   },

@@ -239,8 +239,8 @@ export default {
     const server = http2.createSecureServer({ cert, key })
     await t.listen(server)
     const socket = await t.connectTls(server, { ALPNProtocols: ['nothing'] })
-    const told = await Promise.race([once(socket, 'secureConnect').then(() => ['connected']), once(socket, 'error')])
-    log(told[0])
+    const reported = await Promise.race([once(socket, 'secureConnect').then(() => ['connected']), once(socket, 'error')])
+    log(reported[0])
   },
   'who offers nothing hears 403 and the connection ends': async (http2, t) => {
     const log = t.log('client')
@@ -256,10 +256,10 @@ export default {
     const log = t.log('server')
     const server = http2.createSecureServer({ cert, key })
     const port = await t.listen(server)
-    const heard = once(server, 'tlsClientError')
+    const received = once(server, 'tlsClientError')
     const socket = net.connect(port, '127.0.0.1', () => { socket.end('this is not TLS at all\r\n\r\n') })
     socket.on('error', () => {})
-    const [error, tlsSocket] = await heard
+    const [error, tlsSocket] = await received
     log(error.name, typeof error.code, typeof tlsSocket)
     socket.destroy()
   },
@@ -308,10 +308,10 @@ export default {
   'an error of a session is told to the server': async (http2, t) => {
     const log = t.log('server')
     const server = http2.createServer((request, response) => { response.end() })
-    const heard = new Promise(resolve => server.on('sessionError', (error, session) => { log(error, session.constructor.name); resolve() }))
+    const received = new Promise(resolve => server.on('sessionError', (error, session) => { log(error, session.constructor.name); resolve() }))
     server.on('session', session => { session.destroy(new Error('no more')) })
     await t.open(server)
-    await heard
+    await received
   },
   'a rejected listener of requests is a 500 with captureRejections': async (http2, t) => {
     const server = capturing(() => http2.createServer(async (request, response) => {
@@ -349,11 +349,11 @@ export default {
     const server = http2.createServer((request, response) => { response.write('begin '); finish = () => { response.end('end') } })
     const asked = new Promise(resolve => server.on('request', resolve))
     const client = await t.open(server)
-    const shown = t.show(client)
+    const displayed = t.show(client)
     await asked
     const closed = new Promise(resolve => server.close(() => { log('closed'); resolve() }))
     finish()
-    await shown
+    await displayed
     client.close()
     await closed
   },

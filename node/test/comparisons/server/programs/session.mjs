@@ -44,9 +44,9 @@ export default {
   'the settings of the client are told': async (http2, t) => {
     const log = t.log('server')
     const server = http2.createServer()
-    const told = new Promise(resolve => server.on('session', own => own.once('remoteSettings', resolve)))
+    const reported = new Promise(resolve => server.on('session', own => own.once('remoteSettings', resolve)))
     await t.open(server, { settings: { initialWindowSize: 80_000, enablePush: false, maxFrameSize: 17_000 } })
-    log(await told)
+    log(await reported)
   },
   'the state of a session has nine members': session((own, { log }) => { log(Object.keys(own.state)) }),
   'settings are sent, acknowledged and seen': session(async (own, { log, t, client }) => {
@@ -79,14 +79,14 @@ export default {
     t.attempt(log, 'no callback behind a payload', () => { own.ping(Buffer.alloc(8)) })
   }),
   'a ping of the client is told': session(async (own, { log, client }) => {
-    const told = once(own, 'ping')
+    const reported = once(own, 'ping')
     client.ping(Buffer.from('12345678'), () => {})
-    log((await told)[0])
+    log((await reported)[0])
   }),
   'goaway reaches the client': session(async (own, { log, t, client }) => {
-    const told = once(client, 'goaway')
+    const reported = once(client, 'goaway')
     log(own.goaway(0, 0, Buffer.from('bye')))
-    const [code, last, data] = await told
+    const [code, last, data] = await reported
     t.log('client')(code, last, data === undefined ? data : Buffer.from(data))
     own.destroy()
   }),
@@ -104,9 +104,9 @@ export default {
     t.attempt(log, 'data', () => { own.goaway(0, 0, 'x') })
   }),
   'goaway of the client is told': session(async (own, { log, client }) => {
-    const told = once(own, 'goaway')
+    const reported = once(own, 'goaway')
     client.goaway(0, 0, Buffer.from('bye'))
-    const [code, last, data] = await told
+    const [code, last, data] = await reported
     log(code, last, Buffer.from(data), own.goawayCode)
   }),
   'goaway with a code of the client is an error of the session': session(async (own, { log, client }) => {
@@ -261,9 +261,9 @@ export default {
     t.attempt(log, 'length', () => { own.altsvc('a'.repeat(17_000)) })
   }),
   'altsvc reaches the client': session(async (own, { t, client }) => {
-    const told = once(client, 'altsvc')
+    const reported = once(client, 'altsvc')
     own.altsvc('h2=":8000"', 'https://example.org')
-    t.log('client')(...await told)
+    t.log('client')(...await reported)
   }),
   'origins are checked': session((own, { log, t }) => {
     log(own.origin())
@@ -273,9 +273,9 @@ export default {
     t.attempt(log, 'length', () => { own.origin('https://' + 'a'.repeat(17_000)) })
   }),
   'origins reach the client': session(async (own, { t, client }) => {
-    const told = once(client, 'origin')
+    const reported = once(client, 'origin')
     own.origin('https://a.example', 'https://b.example/path')
-    t.log('client')(...await told)
+    t.log('client')(...await reported)
   }, { secure: true }),
   'origins of the options reach the client': async (http2, t) => {
     const { cert, key } = await import('../stage.mjs')

@@ -6,7 +6,7 @@ import { core, throwing } from '../shapes.mjs'
 import { fields } from '../stage.mjs'
 
 /** The client's events, for the server. */
-const heard = new EventEmitter()
+const received = new EventEmitter()
 
 const text = async stream => {
   let all = ''
@@ -246,8 +246,8 @@ export default {
     t.watch(log, stream, 'stream', ['aborted', 'error', 'close'], (event, ...args) => args)
     stream.respond()
     stream.write('part')
-    heard.once('part', () => { stream.destroy(new Error('broken')) })
-  }, { before: client => { client.once('data', () => { heard.emit('part') }) } }),
+    received.once('part', () => { stream.destroy(new Error('broken')) })
+  }, { before: client => { client.once('data', () => { received.emit('part') }) } }),
   'a destroyed stream refuses everything': core((stream, { log, t }) => {
     stream.on('error', () => {})
     stream.destroy()

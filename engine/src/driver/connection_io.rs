@@ -1,0 +1,470 @@
+//! One connection for its owner: transport, machine and timer, with three steps to poll. In a turn
+//! the owner polls the read, handles the events, and polls one write.
+
+use super::drain::{CallSocket, Drain, SocketCall};
+use super::machine::Machine;
+use super::quic::transport::QuicTransport;
+use super::read_buffer::with_read_buffer;
+use super::transport::Transport;
+use std::error::Error;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::Sleep;
+use trunkline_core::error::{H2Code, TransportEnd};
+use trunkline_core::http::Side;
+use trunkline_core::limits::Config;
+use trunkline_core::pool::Unanswered;
+
+#[path = "link_stall.rs"]
+mod stall;
+
+/// The transport under the machine's exchanges.
+enum IoKind<S> {
+    /// A byte stream: TCP, with TLS or without.
+    Bytes(Transport<S>),
+    /// QUIC, for HTTP/3.
+    Quic(Box<QuicTransport>),
+}
+
+/// A transport and the machine that decides what goes over it.
+pub(crate) struct ConnectionIo<S> {
+    carrier: IoKind<S>,
+    /// The decisions. Commands go straight to it; call [`poll_write`](Self::poll_write) after.
+    pub(crate) machine: Machine,
+    /// The one timer, armed at `armed_at` or earlier than the machine needs, never later: a
+    /// deadline that moves away costs nothing until the old one passes.
+    timer: Option<Pin<Box<Sleep>>>,
+    armed_at: Option<Instant>,
+    /// The peer sends nothing more.
+    read_closed: bool,
+    /// The transport failed: nothing more can be written. A client may still read what came before.
+    broken: bool,
+    /// The first error of the transport.
+    failure: Option<Arc<io::Error>>,
+    /// The settings whose stalls are heeded, and the calls to the system about them.
+    config: Option<Arc<Config>>,
+    call_socket: CallSocket<S>,
+    /// The socket took nothing of what waits, and since when.
+    blocked_since: Option<Instant>,
+    /// How the peer reads meanwhile, where the system says it.
+    drain: Option<Box<Drain>>,
+    /// When to look whether the buffers can be given back.
+    release_at: Option<Instant>,
+    read_at: Option<Instant>,
+    /// A byte stream took bytes since the owner asked.
+    wrote: bool,
+    /// The machine may hold buffers: bytes came since the last release, or before the first.
+    holds: bool,
+    /// How long it idles before it gives its buffers back.
+    release_after: Duration,
+    released: bool,
+}
+
+impl<S> ConnectionIo<S> {
+    /// The error of the transport, if it had one.
+    pub(crate) fn failure(&self) -> Option<Arc<dyn Error + Send + Sync>> {
+        match &self.carrier {
+            IoKind::Bytes(_) => self.failure.clone().map(|error| error as _),
+            IoKind::Quic(quic) => quic.lost().map(|error| Arc::new(error.clone()) as _),
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
+    /// Joins a transport whose handshake is done with a fresh machine.
+    pub(crate) fn new(transport: Transport<S>, machine: Machine) -> Self {
+        Self::over(IoKind::Bytes(transport), machine)
+    }
+    /// Joins a QUIC connection whose handshake is done with a fresh HTTP/3 machine.
+    pub(crate) fn quic(quic: Box<QuicTransport>, machine: Machine) -> Self {
+        Self::over(IoKind::Quic(quic), machine)
+    }
+    fn over(carrier: IoKind<S>, machine: Machine) -> Self {
+        Self {
+            carrier,
+            machine,
+            timer: None,
+            armed_at: None,
+            read_closed: false,
+            broken: false,
+            failure: None,
+            config: None,
+            call_socket: |_, _| None,
+            blocked_since: None,
+            drain: None,
+            release_at: None,
+            read_at: None,
+            wrote: false,
+            holds: true,
+            release_after: RELEASE_FIRST_AFTER,
+            released: false,
+        }
+    }
+    /// Gives up a peer that reads nothing for `Timeouts::write_stall`, and takes what leaves the socket
+    /// as progress. The machine sees only the bytes that the transport has not taken; sealed records
+    /// wait here.
+    pub(crate) fn with_stalls(mut self, config: Arc<Config>, call: CallSocket<S>) -> Self {
+        self.config = Some(config);
+        self.call_socket = call;
+        self
+    }
+    /// Reads once and hands the bytes to the machine. `Ready(true)`: the machine got something
+    /// (bytes, end of file or an error) and there may be more to read; `Ready(false)`: reading is
+    /// over or unwanted now.
+    pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<bool> {
+        let transport = match &mut self.carrier {
+            IoKind::Bytes(transport) => transport,
+            IoKind::Quic(quic) => {
+                let read = quic.poll_read(cx, now, &mut self.machine);
+                if quic.take_received() {
+                    self.read_at = Some(now);
+                    self.holds = true;
+                }
+                return read;
+            }
+        };
+        if self.read_closed || !self.machine.wants_read() {
+            return Poll::Ready(false);
+        }
+        let machine = &mut self.machine;
+        let read = with_read_buffer(|buffer| {
+            transport.poll_read(cx, buffer, &mut |bytes| machine.handle_bytes(now, bytes))
+        });
+        let end = match read {
+            Poll::Ready(Ok(None)) => {
+                self.read_at = Some(now);
+                self.holds = true;
+                return Poll::Ready(true);
+            }
+            // A socket whose write failed reads end of file where it had a reset; close_notify it
+            // cannot make up.
+            Poll::Ready(Ok(Some(_))) if self.broken && !transport.has_close_notify() => {
+                TransportEnd::Failed
+            }
+            Poll::Ready(Ok(Some(end))) => end,
+            Poll::Ready(Err(error)) => {
+                self.broken |= !transport.has_alert();
+                self.failure.get_or_insert_with(|| Arc::new(error));
+                TransportEnd::Failed
+            }
+            Poll::Pending => return Poll::Pending,
+        };
+        self.end_reading(now, end);
+        Poll::Ready(true)
+    }
+    fn end_reading(&mut self, now: Instant, end: TransportEnd) {
+        self.read_closed = true;
+        self.blocked_since = None;
+        self.machine.handle_close(now, end);
+    }
+    /// Seals what fills whole records ahead of the write: what was written last is still near.
+    pub(crate) fn seal(&mut self, now: Instant) {
+        if let IoKind::Bytes(transport) = &mut self.carrier
+            && !self.broken
+        {
+            transport.seal_records(self.machine.written(), now);
+        }
+    }
+    /// Writes what the machine has until it has nothing or the socket takes no more. `Ready`:
+    /// everything is written.
+    pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
+        let transport = match &mut self.carrier {
+            IoKind::Bytes(transport) => transport,
+            IoKind::Quic(quic) => return quic.poll_write(cx, now, &mut self.machine),
+        };
+        loop {
+            let outbox = self.machine.poll_write(now);
+            if self.broken {
+                let left = outbox.len();
+                outbox.advance(left);
+                if left == 0 {
+                    return Poll::Ready(());
+                }
+                continue;
+            }
+            if outbox.is_empty() && transport.is_flushed() {
+                return Poll::Ready(());
+            }
+            if !outbox.is_empty() && transport.gather(outbox, now).is_ok_and(|more| more) {
+                continue;
+            }
+            match transport.poll_write(cx, outbox, now) {
+                Poll::Ready(Ok(())) => {
+                    self.blocked_since = None;
+                    self.wrote = true;
+                    if let Some(drain) = &mut self.drain {
+                        drain.note_written();
+                    }
+                }
+                Poll::Ready(Err(error)) => {
+                    self.handle_write_failure(cx, now, error);
+                    return self.poll_write(cx, now);
+                }
+                Poll::Pending => {
+                    if self.blocked_since.is_none() || transport.take_progress() {
+                        self.blocked_since = Some(now);
+                    }
+                    self.note_blocked(now);
+                    return Poll::Pending;
+                }
+            }
+        }
+    }
+    /// Carries out the deadlines that have passed; false when none has.
+    pub(crate) fn expire_due(&mut self, now: Instant) -> bool {
+        let due = self.next_deadline().is_some_and(|deadline| deadline <= now);
+        if due {
+            self.expire(now);
+        }
+        due
+    }
+    /// Carries out the deadlines that have passed. `Ready`: one had, the machine may have events
+    /// and bytes; `Pending`: the timer is armed (or none is needed).
+    pub(crate) fn poll_timer(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
+        let Some(deadline) = self.next_deadline() else {
+            return Poll::Pending;
+        };
+        if deadline <= now {
+            self.expire(now);
+            return Poll::Ready(());
+        }
+        if self.armed_at.is_none_or(|armed| deadline < armed) {
+            self.arm(cx, deadline);
+        }
+        Poll::Pending
+    }
+    /// Whether the timer may have fired: then [`poll_alarm`](Self::poll_alarm) is due. A future that
+    /// always runs on one task need not look at the timer before.
+    pub(crate) fn is_alarm_due(&self, now: Instant) -> bool {
+        self.armed_at.is_some_and(|at| at <= now)
+    }
+    /// The timer may have fired: arm it again for the deadline of now. Called once per turn.
+    pub(crate) fn poll_alarm(&mut self, cx: &mut Context<'_>) {
+        if self.armed_at.is_some()
+            && let Some(timer) = &mut self.timer
+            && timer.as_mut().poll(cx).is_ready()
+        {
+            self.armed_at = None;
+        }
+    }
+    fn next_deadline(&mut self) -> Option<Instant> {
+        let carrier = match &mut self.carrier {
+            IoKind::Bytes(_) => None,
+            IoKind::Quic(quic) => quic.next_deadline(),
+        };
+        let stalled = self
+            .blocked_since
+            .zip(self.stall_max())
+            .map(|(since, limit)| since + limit);
+        [
+            self.machine.next_deadline(),
+            carrier,
+            stalled,
+            self.release_at,
+            self.drain.as_deref().and_then(Drain::next_deadline),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+    fn expire(&mut self, now: Instant) {
+        if let IoKind::Quic(quic) = &mut self.carrier {
+            quic.expire(now, &mut self.machine);
+        }
+        self.look_at_socket(now);
+        self.machine.handle_timeout(now);
+        // It dropped what the socket did not take.
+        if self.blocked_since.is_some()
+            && self.machine.is_closed()
+            && self.machine.poll_write(now).is_empty()
+        {
+            self.give_up();
+        }
+        if let (Some(since), Some(limit)) = (self.blocked_since, self.stall_max())
+            && since + limit <= now
+        {
+            if self.broken && !self.read_closed && !self.machine.wants_read() {
+                // The reader's delay is not the transport's.
+                self.blocked_since = Some(now);
+            } else {
+                self.blocked_since = None;
+                self.give_up();
+                self.end_reading(now, TransportEnd::Failed);
+            }
+        }
+        if self.release_at.is_some_and(|at| at <= now) {
+            // Since it was set, bytes may have come and gone again.
+            self.release_at = self.read_at.map(|at| at + self.release_after);
+            if self.release_at.is_none_or(|at| at <= now) {
+                self.release_at = None;
+                if self.is_idle() {
+                    self.machine.release();
+                    self.drain = None;
+                    self.release_after = RELEASE_AFTER;
+                    self.holds = false;
+                    self.released = true;
+                }
+            }
+        }
+    }
+    fn is_idle(&self) -> bool {
+        self.machine.active() == 0
+    }
+    fn arm(&mut self, cx: &mut Context<'_>, deadline: Instant) {
+        self.armed_at = Some(deadline);
+        match &mut self.timer {
+            Some(timer) => timer.as_mut().reset(deadline.into()),
+            none => *none = Some(Box::pin(tokio::time::sleep_until(deadline.into()))),
+        }
+        self.poll_alarm(cx);
+        if self.armed_at.is_none() {
+            // It passed meanwhile: look again at once.
+            cx.waker().wake_by_ref();
+        }
+    }
+    /// Whether the machine is done and everything is written: what is left is
+    /// [`poll_shutdown`](Self::poll_shutdown).
+    pub(crate) fn is_done(&mut self, now: Instant) -> bool {
+        if !self.machine.is_closed() {
+            return false;
+        }
+        match &self.carrier {
+            _ if self.broken => true,
+            IoKind::Bytes(transport) => {
+                self.machine.poll_write(now).is_empty() && transport.is_flushed()
+            }
+            IoKind::Quic(quic) => quic.is_done(),
+        }
+    }
+    /// Closes the transport in order (close_notify, then the socket's write side).
+    pub(crate) fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.broken {
+            return Poll::Ready(());
+        }
+        match &mut self.carrier {
+            IoKind::Bytes(transport) => transport.poll_shutdown(cx).map(drop),
+            IoKind::Quic(_) => Poll::Ready(()),
+        }
+    }
+    /// Whether the peer has ended its side.
+    pub(crate) fn is_read_closed(&self) -> bool {
+        self.read_closed || self.broken
+    }
+    /// Asks whether the peer lives, over HTTP/2 and QUIC; HTTP/1.1 has no such question.
+    pub(crate) fn ask(&mut self, now: Instant) {
+        match &mut self.carrier {
+            IoKind::Bytes(_) => {
+                self.machine.ping(now);
+            }
+            IoKind::Quic(quic) => quic.ask(&mut self.machine),
+        }
+    }
+    /// Data that a QUIC peer has not acknowledged; for a byte stream the kernel knows.
+    pub(crate) fn unanswered(&self) -> Option<Unanswered> {
+        match &self.carrier {
+            IoKind::Bytes(_) => None,
+            IoKind::Quic(quic) => quic.unanswered(),
+        }
+    }
+    /// Whether a byte stream took bytes since this was asked last.
+    pub(crate) fn take_wrote(&mut self) -> bool {
+        std::mem::take(&mut self.wrote)
+    }
+    /// The socket of a byte stream.
+    pub(crate) fn socket(&self) -> Option<&S> {
+        match &self.carrier {
+            IoKind::Bytes(transport) => Some(transport.socket()),
+            IoKind::Quic(_) => None,
+        }
+    }
+    /// QUIC: goes on from another local address. What has no other path keeps its own.
+    pub(crate) fn change_path(&mut self) {
+        if let IoKind::Quic(quic) = &mut self.carrier {
+            quic.change_path(&mut self.machine);
+        }
+    }
+    /// How long an answer takes, where that is known.
+    pub(crate) fn round_trip(&self) -> Option<Duration> {
+        match &self.carrier {
+            IoKind::Bytes(_) => self.machine.round_trip(),
+            IoKind::Quic(quic) => Some(quic.round_trip()),
+        }
+    }
+    /// Whether requests go out as early data now, which an attacker may record and replay.
+    pub(crate) fn is_early(&self) -> bool {
+        match &self.carrier {
+            IoKind::Bytes(_) => false,
+            IoKind::Quic(quic) => quic.is_early(),
+        }
+    }
+    /// The largest HTTP datagram that a packet holds now; `None`: not both sides take them.
+    pub(crate) fn datagram_size(&mut self) -> Option<usize> {
+        match &mut self.carrier {
+            IoKind::Bytes(_) => None,
+            IoKind::Quic(quic) => quic.datagram_size(&mut self.machine),
+        }
+    }
+    /// The time of the peer's last bytes.
+    pub(crate) fn read_at(&self) -> Option<Instant> {
+        self.read_at
+    }
+    /// Reads and drops until the peer ends.
+    pub(crate) fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.carrier {
+            IoKind::Bytes(transport) => transport.poll_discard(cx),
+            IoKind::Quic(_) => Poll::Ready(()),
+        }
+    }
+    /// The owner is gone: everything open is reset, nothing more is written.
+    #[allow(dead_code, reason = "for owners that stop before the machine does")]
+    pub(crate) fn abandon(&mut self, now: Instant, code: H2Code) {
+        self.machine.abort(now, code);
+        self.broken = true;
+    }
+    /// The owner goes to sleep. A connection without an exchange gives its buffers back soon, but
+    /// not between two batches of requests. True: it just did, and the owner may do the same.
+    pub(crate) fn rest(&mut self, now: Instant) -> bool {
+        if self.holds && self.release_at.is_none() && self.is_idle() {
+            self.release_at = Some(now + self.release_after);
+        }
+        std::mem::take(&mut self.released)
+    }
+    /// The byte stream, for an owner that moves its bytes itself from now on; QUIC has none.
+    pub(crate) fn transport(&mut self) -> Option<&mut Transport<S>> {
+        match &mut self.carrier {
+            IoKind::Bytes(transport) => Some(transport),
+            IoKind::Quic(_) => None,
+        }
+    }
+    /// How long the peer may take nothing of what waits.
+    pub(crate) fn write_stall(&self) -> Option<Duration> {
+        self.config.as_ref()?.timeouts.write_stall
+    }
+    /// Takes the byte stream out, for an upgrade; QUIC has none.
+    pub(crate) fn into_transport(self) -> Option<Transport<S>> {
+        match self.carrier {
+            IoKind::Bytes(transport) => Some(transport),
+            IoKind::Quic(_) => None,
+        }
+    }
+}
+
+/// How long the end of a transport is waited for that takes nothing more. A reset is there already,
+/// with all that came before it; it only has to be seen.
+const LAST_READ_MAX: Duration = Duration::from_secs(1);
+/// How long a connection idles before it gives its buffers back. To get them anew costs about a
+/// microsecond, and to look at the clock for it as much.
+pub(crate) const RELEASE_AFTER: Duration = Duration::from_millis(100);
+/// As `RELEASE_AFTER`, before the first release: at once, which costs a microsecond once in a
+/// connection's life. Of many connections that open together for one request each, only the busy
+/// ones hold buffers.
+const RELEASE_FIRST_AFTER: Duration = Duration::ZERO;
+
+#[cfg(test)]
+#[path = "connection_io_test.rs"]
+mod connection_io_test;

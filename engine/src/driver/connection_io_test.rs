@@ -1,0 +1,139 @@
+//! When an idle connection gives its buffers back. Time is an argument: nothing waits.
+
+use super::*;
+use std::sync::Arc;
+use std::task::Waker;
+use tokio::io::{AsyncWriteExt, DuplexStream};
+use trunkline_core::h1;
+use trunkline_core::http::{Event, Fields, ResponseHead, Side, StreamId, Token, Version};
+use trunkline_core::limits::Config;
+
+const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+const MOMENT: Duration = Duration::from_millis(50);
+
+fn served() -> (ConnectionIo<DuplexStream>, DuplexStream, Instant) {
+    let (near, far) = tokio::io::duplex(4096);
+    let now = Instant::now();
+    let machine = h1::Conn::new(Side::Server, Arc::new(Config::default()), now);
+    let mut io = ConnectionIo::new(Transport::plain(near), Machine::H1(Box::new(machine)));
+    io.release_after = RELEASE_AFTER;
+    (io, far, now)
+}
+
+/// Reads what is there.
+fn read(io: &mut ConnectionIo<DuplexStream>, now: Instant) {
+    let mut cx = Context::from_waker(Waker::noop());
+    while io.poll_read(&mut cx, now) == Poll::Ready(true) {}
+}
+
+/// The requests that were read.
+fn requests(io: &mut ConnectionIo<DuplexStream>) -> Vec<StreamId> {
+    let mut streams = Vec::new();
+    while let Some(event) = io.machine.poll_event() {
+        if let Event::RequestReceived { stream, .. } = event {
+            streams.push(stream);
+        }
+    }
+    streams
+}
+
+fn answer(io: &mut ConnectionIo<DuplexStream>, stream: StreamId, now: Instant) {
+    let mut fields = Fields::new();
+    fields.push(Token::STATUS, b"204");
+    let head = ResponseHead::from_fields(fields, Version::Http11).unwrap();
+    io.machine.respond(now, stream, &head, true).unwrap();
+    io.machine.handler_done(now, stream);
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(io.poll_write(&mut cx, now).is_ready());
+}
+
+/// Carries out the deadlines up to `now`, then rests; true when the buffers went back.
+fn released_by(io: &mut ConnectionIo<DuplexStream>, now: Instant) -> bool {
+    io.expire_due(now);
+    io.rest(now)
+}
+
+#[tokio::test]
+async fn a_connection_that_rests_gives_its_buffers_back_once() {
+    let (mut io, mut far, start) = served();
+    far.write_all(GET).await.unwrap();
+    read(&mut io, start);
+    let stream = requests(&mut io)[0];
+    answer(&mut io, stream, start);
+    assert!(!io.rest(start));
+    assert!(!released_by(&mut io, start + MOMENT));
+    assert!(released_by(&mut io, start + RELEASE_AFTER));
+    // Nothing came since: nothing is planned, and nothing is given back again.
+    assert_eq!(io.release_at, None);
+    assert!(!released_by(&mut io, start + 10 * RELEASE_AFTER));
+    assert_eq!(io.release_at, None);
+    far.write_all(GET).await.unwrap();
+    let later = start + 11 * RELEASE_AFTER;
+    read(&mut io, later);
+    let stream = requests(&mut io)[0];
+    answer(&mut io, stream, later);
+    assert!(!io.rest(later));
+    assert!(released_by(&mut io, later + RELEASE_AFTER));
+}
+
+#[tokio::test]
+async fn bytes_that_come_after_the_release_was_planned_put_it_off_and_not_for_ever() {
+    let (mut io, mut far, start) = served();
+    far.write_all(GET).await.unwrap();
+    read(&mut io, start);
+    let stream = requests(&mut io)[0];
+    answer(&mut io, stream, start);
+    assert!(!io.rest(start));
+    far.write_all(GET).await.unwrap();
+    let late = start + MOMENT;
+    read(&mut io, late);
+    let stream = requests(&mut io)[0];
+    answer(&mut io, stream, late);
+    assert!(!io.rest(late));
+    assert!(!released_by(&mut io, start + RELEASE_AFTER));
+    assert!(released_by(&mut io, late + RELEASE_AFTER));
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_long_after_its_request_is_followed_by_a_release_too() {
+    let (mut io, mut far, start) = served();
+    far.write_all(GET).await.unwrap();
+    read(&mut io, start);
+    let stream = requests(&mut io)[0];
+    // The handler works: buffers are in use, however long nothing comes.
+    assert!(!io.rest(start));
+    let answered = start + 20 * RELEASE_AFTER;
+    assert!(!released_by(&mut io, answered));
+    answer(&mut io, stream, answered);
+    // No byte was read in this turn.
+    assert!(!io.rest(answered));
+    assert!(!io.rest(answered + MOMENT));
+    assert!(released_by(&mut io, answered + RELEASE_AFTER));
+}
+
+#[tokio::test]
+async fn a_connection_that_never_said_anything_gives_its_buffers_back() {
+    let (mut io, _far, start) = served();
+    assert!(!io.rest(start));
+    assert!(released_by(&mut io, start + RELEASE_AFTER));
+}
+
+#[tokio::test]
+async fn a_new_connection_gives_its_first_buffers_back_at_once_and_later_ones_in_their_time() {
+    let (mut io, mut far, start) = served();
+    io.release_after = RELEASE_FIRST_AFTER;
+    far.write_all(GET).await.unwrap();
+    read(&mut io, start);
+    let stream = requests(&mut io)[0];
+    answer(&mut io, stream, start);
+    assert!(!io.rest(start));
+    assert!(released_by(&mut io, start));
+    far.write_all(GET).await.unwrap();
+    let later = start + RELEASE_AFTER;
+    read(&mut io, later);
+    let stream = requests(&mut io)[0];
+    answer(&mut io, stream, later);
+    assert!(!io.rest(later));
+    assert!(!released_by(&mut io, later + MOMENT));
+    assert!(released_by(&mut io, later + RELEASE_AFTER));
+}

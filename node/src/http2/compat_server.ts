@@ -1,0 +1,514 @@
+// The engine behind a node:http2 server: turns connections and exchanges into sessions, streams,
+// requests and responses.
+
+import type { EventEmitter } from 'node:events'
+import { Http2ServerRequest as NodeRequest, Http2ServerResponse as NodeResponse, type Settings } from 'node:http2'
+import type { ClientOptions } from '../server/clients'
+import type { Connection } from '../server/connection'
+import type { Exchange } from '../server/exchange'
+import type { Limits, Timeouts, Windows } from '../server/bounds'
+import { Listener, openTo, type HandshakeFailure, type Hello, type Identity, type ListenOptions, type ListenTls, type ListenTarget } from '../server/listener'
+import type { Policy } from '../server/policy'
+import { brokenSession, clientError, RefusedSocket, refusalOf, type Refused } from './broken'
+import { showStream } from './channels'
+import { Contexts } from './contexts'
+import { AdoptedStream } from './adopted'
+import { handshakeError } from './handshake'
+import { choose, type Chooser } from './client_hello'
+import { receiveErrors, Stage, reportAsHttp1, reportUpgrade, type Http1 } from './http1'
+import { isOfHttp1 } from './express'
+import { later } from './later'
+import { Http2ServerRequest } from './request'
+import { Http2ServerResponse } from './response'
+import { ServerHttp2Session, type SessionOptions } from './session'
+import { Socket, socketOf } from './socket'
+import { ServerHttp2Stream } from './stream'
+import { UpgradeSocket } from './upgrade'
+
+/** A class of a user's in place of ours: it is made over the stream as node:http2 makes its own. */
+type RequestClass = new (stream: unknown, headers: unknown, options: undefined, raw: string[]) => { socket: unknown }
+type ResponseClass = new (stream: unknown) => { socket: unknown }
+
+export interface CompatServerOptions {
+  settings: Settings
+  drainTimeout: number | undefined
+  /** How long who did not say what it speaks may take to leave, in ms. */
+  unknownProtocolTimeout: number
+  sharesPort: boolean | undefined
+  schemeFromGateway: boolean | undefined
+  requests: 'http' | 'http2' | undefined
+  limits: Limits
+  timeouts: Timeouts
+  session: SessionOptions
+  Http2ServerRequest: unknown
+  Http2ServerResponse: unknown
+  http1: Http1
+}
+
+/** The server's TLS offer. */
+export interface Offer {
+  http1: boolean
+  http2?: boolean
+  http3?: boolean
+  isSecure?: boolean
+  /** The default certificate. */
+  tls?: Identity | undefined
+  /** Which client certificates are requested. */
+  clients?: ClientOptions
+  /** Versions, suites and groups; undefined: all. */
+  policy?: Policy | undefined
+  /** The callbacks that choose each handshake's settings. */
+  chooser?: Chooser
+}
+
+/** The server whose desk it is. */
+interface Server extends EventEmitter {
+  timeout: number
+  headersTimeout?: number
+  requestTimeout?: number
+  keepAliveTimeout?: number
+  keepAliveTimeoutBuffer?: number
+  httpAllowHalfOpen?: boolean
+  maxConnections?: number
+  _connections?: number
+  _emitCloseIfDrained?: () => void
+}
+
+/** Replaces libuv's handle in node's `net.Server`. */
+interface Handle {
+  close: () => void
+  /** Those of ports alone have it. */
+  getsockname?: (out: Record<string, unknown>) => number
+  /** Those of paths alone have it. */
+  fchmod?: (mode: number) => number
+  ref: () => void
+  unref: () => void
+  onconnection?: unknown
+}
+
+/** The bits that libuv knows of a pipe's mode. */
+const UV_READABLE = 1
+const UV_WRITABLE = 2
+
+/** Versions of a connection. */
+const [SILENT, HTTP10, HTTP1] = [1, 10, 11]
+/** Age of a silent connection when `onConnection` gets it, in ms (`engine/src/server/first_bytes.rs`). */
+const SILENT_MS = 200
+
+/** RFC 9113 section 6.9.2, as node:http2 has it. */
+const WINDOW_DEFAULT = 65_535
+
+export class CompatServer {
+  settings: Settings
+  /** Until its ports are free again. */
+  private listener: Listener | undefined
+  private readonly sockets = new Map<Connection, Socket>()
+  /** Connections beyond `maxConnections`, which emit no events. */
+  private readonly dropped = new Set<Connection>()
+  private readonly identities: Record<string, Identity> = {}
+  private identity: Identity | undefined
+  private wantsHttp1 = false
+  private readonly contexts = new WeakMap<Listener, Contexts>()
+  /** Streams of JavaScript's. */
+  private readonly given = new AdoptedStream(() => this.detached())
+  /** The socket that listeners are being told of by this; itself: none. */
+  private announced: unknown = this
+  /** The listener of the server's own that takes streams. */
+  private readonly taking: (stream: unknown) => void
+
+  constructor (private readonly server: Server, private readonly options: CompatServerOptions, private readonly offer: Offer) {
+    this.settings = options.settings
+    this.identity = offer.tls
+    this.wantsHttp1 = options.requests === 'http'
+    server.on('newListener', (event: string, listener: object) => {
+      if (event === 'request' && options.requests === undefined && isOfHttp1(listener)) this.wantsHttp1 = true
+    })
+    const take = (isSecured: boolean) => (stream: unknown): void => { if (stream !== this.announced) this.given.take(stream, isSecured) }
+    this.taking = take(false)
+    server.on('connection', this.taking)
+    if (offer.isSecure === true) server.on('secureConnection', take(true))
+  }
+
+  // Its life.
+
+  /** `borrowed`: what it listens on by a descriptor, and who closes it. `isShared`: other processes may listen on the port. */
+  listen (place: ListenTarget, backlog: number, borrowed?: { close: () => void }, isShared = false): Handle {
+    const listener: Listener = this.listenerWith(() => {
+      if (this.listener !== listener) return
+      this.listener = undefined
+      this.server._emitCloseIfDrained?.()
+    })
+    const question: ListenOptions = { ...place, ...this.question(), ...this.secured() }
+    if (place.port !== undefined) question.sharesPort = this.options.sharesPort ?? isShared
+    if (backlog > 0) question.backlog = backlog
+    listener.listen(question)
+    this.listener = listener
+    return this.handleOf(listener, place, borrowed)
+  }
+
+  /** A listener that listens nowhere, and does not hold the process. */
+  private detached (): Listener {
+    const listener = this.listenerWith(() => {})
+    listener.unref()
+    listener.listen({ ...this.question(), ...this.secured(), http3: false, detached: true })
+    return listener
+  }
+
+  /** The TLS part of the listen options. */
+  private secured (): { tls?: ListenTls } {
+    const { identity, offer, server } = this
+    if (offer.isSecure !== true) return {}
+    return { tls: { ...identity, anyNames: true, ...offer.clients, policy: offer.policy, names: this.names(), asks: this.asks(), reportsSecrets: server.listenerCount('keylog') > 0 } }
+  }
+
+  private listenerWith (onClosed: () => void): Listener {
+    const { server } = this
+    return new Listener({
+      onRequest: exchange => { this.onRequest(exchange) },
+      onConnection: connection => { this.onConnection(connection) },
+      onIdentified: connection => { this.onIdentified(connection) },
+      onConnectionClosed: connection => { this.onConnectionClosed(connection) },
+      onRefused: (exchange, refused) => { this.onRefused(exchange, refused) },
+      onBroken: (connection, error, code) => { this.onBroken(connection, error, code) },
+      onUnnegotiated: exchange => { this.onUnnegotiated(exchange) },
+      onClientHello: (hello, connection) => { this.onClientHello(hello, connection) },
+      onHandshakeFailed: (failure, connection) => { this.onHandshakeFailed(failure, connection) },
+      onSecret: (line, connection) => { server.emit('keylog', Buffer.from(`${line}\n`), socketOf(Socket, true, connection)) },
+      onClosed
+    })
+  }
+
+  private handleOf (listener: Listener, place: ListenTarget, borrowed: { close: () => void } | undefined): Handle {
+    const handle: Handle = {
+      close: () => {
+        listener.close(this.options.drainTimeout)
+        borrowed?.close()
+      },
+      ref: () => { listener.ref() },
+      unref: () => { listener.unref() }
+    }
+    const { path } = place
+    if (path !== undefined) {
+      handle.fchmod = mode => {
+        openTo(path, (mode & UV_READABLE) !== 0, (mode & UV_WRITABLE) !== 0)
+        return 0
+      }
+    }
+    if (listener.address() !== null) {
+      handle.getsockname = out => {
+        Object.assign(out, listener.address())
+        return 0
+      }
+    }
+    return handle
+  }
+
+  /** As with node, the contexts of names are unused where `SNICallback` is set. */
+  private names (): Record<string, Identity> { return this.offer.chooser?.SNICallback === undefined ? this.identities : {} }
+
+  private asks (): { names: boolean; protocols: boolean } {
+    const { SNICallback, ALPNCallback } = this.offer.chooser ?? {}
+    return { names: SNICallback !== undefined, protocols: ALPNCallback !== undefined }
+  }
+
+  /** The listen options of connections. */
+  private question (): ListenOptions {
+    const { offer, options, settings } = this
+    return {
+      http1: offer.http1,
+      http2: offer.http2 ?? true,
+      http3: offer.http3 ?? false,
+      frameEvents: true,
+      acceptEvents: true,
+      spelledNames: true,
+      schemeFromGateway: options.schemeFromGateway === true,
+      expectations: true,
+      handsOverRefusals: true,
+      extendedConnect: settings.enableConnectProtocol === true,
+      limits: this.limits(),
+      windows: this.windows(),
+      timeouts: options.timeouts,
+      http1Timeouts: this.http1Timeouts()
+    }
+  }
+
+  /** Sessions from now on begin with these settings too. */
+  updateSettings (settings: Settings): void {
+    this.settings = { ...this.settings, ...settings }
+    this.listener?.configure(this.question())
+  }
+
+  /** The timeouts that node:http has as members of a server; 0: never. */
+  private http1Timeouts (): Timeouts {
+    const { headersTimeout: head, httpAllowHalfOpen, keepAliveTimeout, keepAliveTimeoutBuffer = 0 } = this.server
+    const idle = keepAliveTimeout === undefined || keepAliveTimeout === 0 ? keepAliveTimeout : keepAliveTimeout + keepAliveTimeoutBuffer
+    return {
+      ...(head === undefined ? {} : { head }),
+      ...(idle === undefined ? {} : { idle }),
+      ...(httpAllowHalfOpen === true ? { halfClosed: 0 } : {}),
+      ...this.options.timeouts
+    }
+  }
+
+  /** Settings of HTTP/2 that are limits of the engine's. */
+  private limits (): Limits {
+    const limits: Limits = {}
+    const { maxConcurrentStreams, maxHeaderListSize, maxHeaderSize } = this.settings as Settings & { maxHeaderSize?: number }
+    if (maxConcurrentStreams !== undefined) {
+      limits.concurrentStreamsMax = limits.requestStreamsMax = maxConcurrentStreams
+      // A handler may outlive its stream for a while.
+      limits.runningHandlersMax = limits.requestHandlersMax = Math.min(2 * maxConcurrentStreams, 2 ** 32 - 1)
+    }
+    const { headerTableSize } = this.settings
+    if (headerTableSize !== undefined) limits.headerTableBytesMax = headerTableSize
+    const list = maxHeaderSize ?? maxHeaderListSize
+    if (list !== undefined) limits.fieldSectionBytesMax = list
+    return { ...limits, ...this.options.limits }
+  }
+
+  private windows (): Windows {
+    return { streamInitial: this.settings.initialWindowSize ?? WINDOW_DEFAULT }
+  }
+
+  /** Whether its ports are taken. */
+  get isListening (): boolean { return this.listener !== undefined }
+
+  setIdentity (identity: Identity, name?: string): void {
+    if (name === undefined) this.identity = identity
+    else {
+      this.identities[name] = identity
+      if (this.names() !== this.identities) return
+    }
+    this.listener?.setIdentity(identity, name)
+    this.given.setIdentity(identity, name)
+  }
+
+  closeIdle (): void {
+    this.listener?.closeIdle()
+    this.given.closeIdle()
+  }
+  /** Streams that were given finish what is open. */
+  closeAdopted (): void { this.given.close(this.options.drainTimeout) }
+  /** Ends at once, also while it closes. */
+  destroy (): void {
+    this.listener?.destroy()
+    this.given.destroy()
+  }
+
+  // Connections.
+
+  private onConnection (connection: Connection): void {
+    const { server } = this
+    if (connection.stream === undefined && server.maxConnections != null && (server._connections ?? 0) >= server.maxConnections) return this.drop(connection)
+    // As with node, connections that were given are not counted.
+    if (connection.stream === undefined) server._connections = (server._connections ?? 0) + 1
+    // A socket for its bytes follows at once.
+    if (connection.version === 0) return
+    const socket = this.keep(connection, connection.version >= 20 ? socketOf(Socket, connection.encrypted, connection) : socketOf(Stage, connection.encrypted, connection))
+    if (connection.version >= 20) this.reportSession(connection, socket)
+    else if (server.timeout > 0) (socket as Stage).limit(connection.version === SILENT ? Math.max(server.timeout - SILENT_MS, 1) : server.timeout)
+    if (connection.version === HTTP1 || connection.version === HTTP10) receiveErrors(server, socket)
+    if (this.isReported(connection)) return
+    if (connection.encrypted && connection.stream === undefined) this.reportBare(connection, socket)
+    this.announce(connection.encrypted ? 'secureConnection' : 'connection', socket)
+  }
+
+  /** The first bytes of a connection in cleartext have come. */
+  private onIdentified (connection: Connection): void {
+    const socket = this.sockets.get(connection)
+    if (socket === undefined || this.dropped.has(connection)) return
+    if (connection.version < 20) return receiveErrors(this.server, socket)
+    ;(socket as Stage).leaveHttp1()
+    this.reportSession(connection, socket)
+  }
+
+  /** Whether listeners have the stream of the connection, in the state in which it is now. */
+  private isReported ({ stream }: Connection): boolean { return stream !== undefined && (this.offer.isSecure !== true || this.given.isSecured(stream)) }
+
+  /** Emits an event for a connection of the engine's. */
+  private announce (event: string, socket: Socket): void {
+    this.announced = socket
+    try {
+      this.server.emit(event, socket)
+    } finally {
+      this.announced = this
+    }
+  }
+
+  /** Servers of node:tls tell each connection as one of TCP too. */
+  private reportBare (connection: Connection, over: Socket): void {
+    if (this.server.listeners('connection').every(listener => listener === this.taking)) return
+    const bare = new Socket(connection)
+    over.once('close', () => { bare.gone() })
+    this.announce('connection', bare)
+  }
+
+  /** As `net.Server` does: emits 'drop' for a connection beyond the limit and closes it. */
+  private drop (connection: Connection): void {
+    const { localAddress, localPort, remoteAddress, remotePort, remoteFamily } = connection
+    this.dropped.add(connection)
+    connection.abort()
+    this.server.emit('drop', { localAddress, localPort, localFamily: remoteFamily, remoteAddress, remotePort, remoteFamily })
+  }
+
+  private keep<S extends Socket> (connection: Connection, socket: S): S {
+    socket.server = this.server
+    this.sockets.set(connection, socket)
+    return socket
+  }
+
+  /** Refuses a connection without ALPN, unless a listener handles it. */
+  private onUnnegotiated (exchange: Exchange): void {
+    const { server } = this
+    if (this.dropped.has(exchange.connection)) return
+    const socket = this.keep(exchange.connection, socketOf(UpgradeSocket, exchange.connection.encrypted, exchange, true))
+    if (!this.isReported(exchange.connection)) this.announce('secureConnection', socket)
+    // A listener of the event before may have ended it.
+    if (socket.writableEnded || socket.destroyed || server.emit('unknownProtocol', socket)) return
+    const timer = setTimeout(() => { socket.destroy() }, this.options.unknownProtocolTimeout).unref()
+    socket.once('close', () => { clearTimeout(timer) })
+    socket.resume().end(MISSING_ALPN)
+  }
+
+  /** A client broke HTTP/1.1: a listener of `clientError` answers, or the status that says what was wrong. */
+  private onRefused (exchange: Exchange, refused: Refused): void {
+    const socket = socketOf(RefusedSocket, exchange.connection.encrypted, exchange)
+    socket.server = this.server
+    socket.on('error', () => {})
+    if (!this.server.emit('clientError', clientError(refused), socket)) socket.end(refusalOf(refused.status))
+  }
+
+  private onBroken (connection: Connection, error: number, code: string): void {
+    if (this.dropped.has(connection)) return
+    if (connection.version >= 20) return (connection.owner as ServerHttp2Session | null)?.onBroken(brokenSession(error))
+    // Nothing can be answered any more.
+    const socket = this.sockets.get(connection)
+    socket?.gone()
+    this.server.emit('clientError', clientError({ code, status: 0, packet: Buffer.alloc(0), parsed: 0 }), socket)
+  }
+
+  private onClientHello (hello: Hello, connection: Connection): void {
+    const { listener } = connection
+    const { chooser = {} } = this.offer
+    const contexts = this.contexts.get(listener) ?? new Contexts(listener, this.offer)
+    this.contexts.set(listener, contexts)
+    choose(chooser, hello, socketOf(Socket, true, connection), {
+      choose: (context, protocol) => { listener.choose(hello, context === undefined ? undefined : contexts.numberOf(context), protocol) },
+      refuse: error => { listener.refuse(hello, error) }
+    })
+  }
+
+  private onHandshakeFailed (failure: HandshakeFailure, connection: Connection): void {
+    const { server } = this
+    const [error, socket] = [handshakeError(failure), socketOf(Socket, true, connection)]
+    server.emit('tlsClientError', error, socket)
+    if (!server.emit('clientError', error, socket)) socket.destroy()
+  }
+
+  private reportSession (connection: Connection, socket: Socket): void {
+    const { server } = this
+    const session = new ServerHttp2Session(connection, server as never, socket, { ...this.options.session, settings: this.settings })
+    connection.owner = session
+    if (server.timeout > 0) session.setTimeout(server.timeout, () => { this.onSessionTimeout(session) })
+    server.emit('session', session)
+  }
+
+  private onSessionTimeout (session: ServerHttp2Session): void {
+    if (session.destroyed || session.closed) return
+    if (!this.server.emit('timeout', session)) session.destroy()
+  }
+
+  private onConnectionClosed (connection: Connection): void {
+    if (this.dropped.delete(connection)) return
+    const { server } = this
+    const socket = this.sockets.get(connection)
+    this.sockets.delete(connection)
+    const reported = (): void => {
+      socket?.gone()
+      if (connection.stream === undefined) server._connections = (server._connections ?? 1) - 1
+      server._emitCloseIfDrained?.()
+    }
+    if (connection.version >= 20) (connection.owner as ServerHttp2Session).onConnectionClosed(reported)
+    else later(reported)
+  }
+
+  // Exchanges.
+
+  private onRequest (exchange: Exchange): void {
+    const { server } = this
+    if (this.dropped.has(exchange.connection)) return
+    if (exchange.version < 20 || this.wantsHttp1) {
+      const socket = this.sockets.get(exchange.connection)
+      if (socket !== undefined) reportAsHttp1(server, exchange, socket, this.options.http1)
+      return
+    }
+    const session = exchange.connection.owner as ServerHttp2Session
+    if (exchange.protocol !== '' && !this.wantsTunnels(session) && reportUpgrade(server, exchange, this.options.http1)) return
+    const stream = new ServerHttp2Stream(session, exchange)
+    session.add(stream)
+    showStream(stream)
+    const flags = exchange.hasBody ? 4 : 5
+    let isReported = false
+    if (server.listenerCount('stream') > 0) {
+      isReported = true
+      server.emit('stream', stream, stream.headers, flags, stream.rawHeaders)
+    }
+    if (session.listenerCount('stream') > 0) {
+      isReported = true
+      session.emit('stream', stream, stream.headers, flags, stream.rawHeaders)
+    }
+    if (server.listenerCount('request') > 0 || COMPATIBLE.some(event => server.listenerCount(event) > 0)) this.reportCompatible(stream)
+    else if (!isReported) stream.become()
+  }
+
+  /** Whether a listener handles an extended CONNECT as node:http2 does. */
+  private wantsTunnels (session: ServerHttp2Session): boolean {
+    return this.server.listenerCount('stream') + this.server.listenerCount('connect') + session.listenerCount('stream') > 0
+  }
+
+  private reportCompatible (stream: ServerHttp2Stream): void {
+    const { server } = this
+    const { exchange } = stream
+    const [request, response] = this.pairOf(stream)
+    if (exchange.method === 'CONNECT') {
+      if (!server.emit('connect', request, response)) refuse(response, 405)
+      return
+    }
+    const expected = exchange.field('expect')
+    if (expected === undefined) server.emit('request', request, response)
+    else if (expected !== '100-continue') {
+      if (!server.emit('checkExpectation', request, response)) refuse(response, 417)
+    } else if (!server.emit('checkContinue', request, response)) {
+      response.writeContinue()
+      server.emit('request', request, response)
+    }
+  }
+
+  private pairOf (stream: ServerHttp2Stream): [Http2ServerRequest, Http2ServerResponse] {
+    const { Http2ServerRequest: ownRequest, Http2ServerResponse: ownResponse } = this.options
+    const isOwn = ownRequest !== undefined || ownResponse !== undefined
+    if (!isOwn) {
+      const request = new Http2ServerRequest(stream)
+      return [request, new Http2ServerResponse(stream, request)]
+    }
+    // Both of node's kind: they find each other by symbols of node's own.
+    const request = new ((ownRequest ?? NodeRequest) as RequestClass)(stream, stream.headers, undefined, stream.rawHeaders)
+    const response = new ((ownResponse ?? NodeResponse) as ResponseClass)(stream)
+    return [request, response] as unknown as [Http2ServerRequest, Http2ServerResponse]
+  }
+}
+
+/** The response of node:http2 to a client without ALPN. */
+const MISSING_ALPN = [
+  'HTTP/1.0 403 Forbidden', 'Content-Type: text/plain', '', 'Missing ALPN Protocol, expected `h2` to be available.\n' +
+  'If this is a HTTP request: The server was not configured with the `allowHTTP1` option or a listener for the ' +
+  '`unknownProtocol` event.\n'
+].join('\r\n')
+
+/** Events of the compatible API beside `request`. */
+const COMPATIBLE = ['connect', 'checkContinue', 'checkExpectation']
+
+function refuse (response: Http2ServerResponse, status: number): void {
+  response.statusCode = status
+  response.end()
+}

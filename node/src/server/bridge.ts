@@ -1,0 +1,342 @@
+// The servers' half of the channel: requests come out of the completions' ring, responses go into
+// the submissions'. `node/native/compatServer.rs` is the other end, and `codes.ts` has the numbers.
+
+import {
+  Body, BY_REFERENCE_BYTES_MIN, ClientHelloWord, ClosedWord, Completion, CompletionFlag, ConnectedWord, type ControlFrame, EntryWord, FileFailedWord,
+  GoawayWord, HandshakeFailedWord, HandshakeFailure, MalformedWord, PongWord, RequestWord, ResponseFlag, ResponseRoomWord, SettingsAcknowledgedWord,
+  UnnegotiatedWord, UploadWord, ViolationWord, writeAbort, writeControl, writeDecline, writeFinish, writeInform, writeReset, writeRespond, writeSend,
+  writeShutDown, writeTakeUpload, type EntryWriter
+} from '../codes'
+import { apart, HEAD_BYTES_MAX, theBridge, type Bridge, type ServerHalf } from '../ring'
+import { theStreams } from '../streams'
+import { Connection, type Accounts } from './connection'
+import { Exchange } from './exchange'
+import type { Listener } from './listener'
+
+/** INTERNAL_ERROR of RFC 9113 section 7. */
+export const INTERNAL_ERROR = 2
+
+/** Throws where a text is too long to cross in one piece: nothing of it has been sent then. */
+export function checkLength (bytes: number): void {
+  if (bytes > HEAD_BYTES_MAX) throw new RangeError(`the fields have ${bytes} bytes; they must have at most ${HEAD_BYTES_MAX}`)
+}
+
+/** Code units whose UTF-8 surely goes through the arena: three bytes each at most. */
+const TEXT_LENGTH_MAX = BY_REFERENCE_BYTES_MIN / 3
+
+export class ServerBridge implements ServerHalf {
+  /** By number; what is over is not there. */
+  private readonly exchanges: (Exchange | undefined)[] = []
+  private readonly connections = new Map<number, Connection>()
+  private readonly listeners = new Map<number, Listener>()
+
+  constructor (readonly bridge: Bridge) { bridge.servers = this }
+
+  /** Registers the listener with this number for its connections, until it has ended. */
+  enlist (number: number, listener: Listener): void { this.listeners.set(number, listener) }
+
+  /** Removes this exchange: it gets no further events. */
+  forget (exchange: Exchange): void {
+    if (this.exchanges[exchange.number] === exchange) this.exchanges[exchange.number] = undefined
+  }
+
+  complete (code: Completion, at: number): void {
+    const { completions } = this.bridge
+    const number = completions[at + EntryWord.Number]!
+    switch (code) {
+      case Completion.Request: return this.completeRequest(at)
+      case Completion.Connected: {
+        const { listener, text } = { listener: this.listeners.get(completions[at + ConnectedWord.Server]!), text: this.text(at) }
+        if (listener === undefined) return
+        const met = this.connections.get(number)
+        if (met !== undefined) {
+          met.version = completions[at + ConnectedWord.Version]!
+          return listener.callbacks.onIdentified?.(met)
+        }
+        const stream = completions[at + ConnectedWord.Stream]!
+        const connection = new Connection(this, listener, number, completions[at + ConnectedWord.Version]!, text, stream === 0 ? undefined : theStreams().streamOf(stream))
+        this.connections.set(number, connection)
+        return listener.opened(connection)
+      }
+      case Completion.Disconnected: {
+        const connection = this.connections.get(number)
+        this.connections.delete(number)
+        const counts = this.traffic(number, true)
+        connection?.end(counts)
+        return connection?.listener.closed(connection)
+      }
+      case Completion.Pong: return this.connections.get(number)?.callbacks?.onPong(this.bytes(at), completions[at + PongWord.Micros]! / 1000)
+      case Completion.Ping: return this.connections.get(number)?.callbacks?.onPing(this.bytes(at))
+      case Completion.SettingsReceived: return this.connections.get(number)?.callbacks?.onSettings(this.text(at).split(' ').map(value => value === '-' ? undefined : Number(value)))
+      case Completion.SettingsAcknowledged: return this.connections.get(number)?.callbacks?.onSettingsAcknowledged(completions[at + SettingsAcknowledgedWord.Micros]! / 1000)
+      case Completion.Goaway: return this.connections.get(number)?.callbacks?.onGoaway(completions[at + GoawayWord.ErrorCode]!, completions[at + GoawayWord.LastStream]!, this.bytes(at))
+      case Completion.Unnegotiated: {
+        const connection = this.connections.get(completions[at + UnnegotiatedWord.Connection]!)
+        if (connection === undefined) return
+        const exchange = new Exchange(this, connection, number, completions[at + UnnegotiatedWord.Serial]!, 1, true, '', 0, 0, 0)
+        this.exchanges[number] = exchange
+        connection.open++
+        return connection.listener.callbacks.onUnnegotiated?.(exchange)
+      }
+      case Completion.Malformed: {
+        const connection = this.connections.get(completions[at + MalformedWord.Connection]!)
+        if (connection === undefined) return
+        const exchange = new Exchange(this, connection, number, completions[at + MalformedWord.Serial]!, 1, true, '', 0, 0, 0)
+        this.exchanges[number] = exchange
+        connection.open++
+        const text = this.text(at)
+        const zero = text.indexOf('\0')
+        const refused = { code: text.slice(0, zero), status: completions[at + MalformedWord.Status]!, packet: Buffer.from(text.slice(zero + 1), 'latin1'), parsed: completions[at + MalformedWord.Parsed]! }
+        return connection.listener.callbacks.onRefused?.(exchange, refused)
+      }
+      case Completion.Violation: {
+        const connection = this.connections.get(number)
+        return connection?.listener.callbacks.onBroken?.(connection, completions[at + ViolationWord.Error]!, this.text(at))
+      }
+      case Completion.HandshakeFailed:
+      case Completion.Secret: {
+        const listener = this.listeners.get(number)
+        if (listener === undefined) return
+        const parts = this.utf8(at).split('\0')
+        const connection = new Connection(this, listener, 0, 0, parts.slice(0, 4).join('\0'))
+        connection.closed = true
+        const printed = parts[4] ?? ''
+        if (code === Completion.Secret) return listener.callbacks.onSecret?.(printed, connection)
+        const [kind, alert] = [completions[at + HandshakeFailedWord.Failure]!, completions[at + HandshakeFailedWord.Alert]!]
+        const error = kind === HandshakeFailure.Refused ? listener.refusalOf(alert) : undefined
+        return listener.callbacks.onHandshakeFailed?.({ kind, alert, text: printed, error }, connection)
+      }
+      case Completion.ClientHello: {
+        const listener = this.listeners.get(number)
+        if (listener === undefined) return
+        const { places, servername, protocols } = JSON.parse(this.utf8(at)) as { places: string; servername: string | null; protocols: string[] }
+        const connection = new Connection(this, listener, 0, 0, places)
+        connection.closed = true
+        return listener.callbacks.onClientHello?.({ ticket: completions[at + ClientHelloWord.Ticket]!, servername: servername ?? undefined, protocols }, connection)
+      }
+      case Completion.ServerEnded: {
+        const listener = this.listeners.get(number)
+        this.listeners.delete(number)
+        return listener?.ended()
+      }
+    }
+    const exchange = this.exchanges[number]
+    const word0 = completions[at]!
+    if (exchange === undefined) {
+      // Bytes outside of the ring are given back.
+      if (code === Completion.Upload && (word0 & CompletionFlag.ByReference) !== 0) this.bridge.native.take(completions[at + UploadWord.Body]!)
+      return this.bridge.skip(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
+    }
+    switch (code) {
+      case Completion.Upload: return exchange.arrived(this.upload(at), (word0 & CompletionFlag.More) === 0)
+      case Completion.Trailers: return exchange.finished(this.text(at))
+      case Completion.FileFailed: {
+        if (completions[at + FileFailedWord.Serial] !== exchange.serial) return
+        const [code, why] = this.utf8(at).split('\0')
+        return exchange.fileFailed(Object.assign(new Error(`${code}: ${why}`), { code }))
+      }
+      case Completion.HalfClosed: return exchange.halfClosed()
+      case Completion.ResponseRoom: return exchange.took(completions[at + ResponseRoomWord.Bytes]!)
+      case Completion.Closed:
+        this.exchanges[number] = undefined
+        return exchange.ended(completions[at + ClosedWord.ErrorCode]!, completions[at + ClosedWord.ByPeer] === 1)
+    }
+  }
+
+  private completeRequest (at: number): void {
+    const { completions } = this.bridge
+    const connection = this.connections.get(completions[at + RequestWord.Connection]!)
+    if (connection === undefined) return
+    const number = completions[at + EntryWord.Number]!
+    const hasBody = (completions[at]! & CompletionFlag.More) !== 0
+    const lengths = completions[at + RequestWord.Lengths]!
+    const text = this.text(at)
+    let [methodEnd, pathEnd, authorityEnd] = [lengths & 0x3f, 0, 0]
+    if (lengths === 0) {
+      // Longer than there is room to say.
+      methodEnd = text.indexOf('\0')
+      pathEnd = text.indexOf('\0', methodEnd + 1)
+      authorityEnd = text.indexOf('\0', pathEnd + 1)
+    } else {
+      pathEnd = methodEnd + 1 + (lengths >>> 6 & 0xffff)
+      authorityEnd = pathEnd + 1 + (lengths >>> 22)
+    }
+    const serial = completions[at + RequestWord.Serial]!
+    const exchange = new Exchange(this, connection, number, serial, completions[at + RequestWord.Stream]!, hasBody, text, methodEnd, pathEnd, authorityEnd)
+    exchange.isHttp10 = (completions[at]! & CompletionFlag.Http10) !== 0
+    this.exchanges[number] = exchange
+    connection.open++
+    connection.listener.callbacks.onRequest(exchange)
+  }
+
+  endAll (): void {
+    const { connections, listeners } = this
+    const exchanges = this.exchanges.splice(0)
+    for (const exchange of exchanges) apart(() => { exchange?.ended(INTERNAL_ERROR, false) })
+    for (const connection of connections.values()) apart(() => { connection.listener.closed(connection) })
+    connections.clear()
+    for (const listener of listeners.values()) apart(() => { listener.ended() })
+    listeners.clear()
+  }
+
+  private text (at: number): string {
+    const { completions } = this.bridge
+    return this.bridge.text(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
+  }
+
+  private utf8 (at: number): string { return Buffer.from(this.text(at), 'latin1').toString() }
+
+  /** The text of an entry, as bytes. */
+  private bytes (at: number): Buffer {
+    const { completions } = this.bridge
+    return this.bridge.copy(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
+  }
+
+  private upload (at: number): Buffer {
+    const { completions, native } = this.bridge
+    if ((completions[at]! & CompletionFlag.ByReference) !== 0) return native.take(completions[at + UploadWord.Body]!)
+    return this.bytes(at)
+  }
+
+  /** A whole answer, or (`streams`) its head. */
+  answer (exchange: Exchange, status: number, fields: string, body: Buffer | string | null, streams: boolean, flags: number, reason: string): void {
+    const { bridge } = this
+    if (bridge.hasEnded) return
+    fields = reason + fields
+    if (typeof body === 'string' && body.length > TEXT_LENGTH_MAX) body = Buffer.from(body)
+    if (bridge.isFull || !this.writeAnswer(exchange, status, fields, body, streams, flags, reason.length)) {
+      const given = body
+      bridge.defer(() => this.writeAnswer(exchange, status, fields, given, streams, flags, reason.length))
+    } else bridge.wrote()
+  }
+
+  private writeAnswer (exchange: Exchange, status: number, fields: string, body: Buffer | string | null, streams: boolean, flags: number, reasonLength: number): boolean {
+    const { bridge } = this
+    flags &= ResponseFlag.Quiet | ResponseFlag.NoDate | ResponseFlag.NoLength
+    let room = fields.length
+    let inline = false
+    if (body !== null) {
+      inline = typeof body === 'string' || body.length < BY_REFERENCE_BYTES_MIN
+      if (inline) room += typeof body === 'string' ? body.length * 3 : body.length
+    }
+    const position = bridge.room(room)
+    if (position === undefined) return false
+    const at = position & (bridge.arenaBytes - 1)
+    bridge.submissionArena.latin1Write(fields, at)
+    let bodyWord = 0
+    if (streams) flags |= Body.Streaming
+    else if (inline) {
+      flags |= Body.Inline
+      if (typeof body === 'string') bodyWord = bridge.submissionArena.utf8Write(body, at + fields.length)
+      else {
+        bridge.submissionArena.set(body!, at + fields.length)
+        bodyWord = body!.length
+      }
+    } else if (body !== null) {
+      flags |= Body.ByReference
+      bodyWord = bridge.native.put(body as Buffer)
+    }
+    bridge.arenaWritten = (position + fields.length + (inline ? bodyWord : 0)) | 0
+    writeRespond(bridge, flags, exchange.number, exchange.serial, position, fields.length, bodyWord, status, reasonLength)
+    return true
+  }
+
+  /** An answer whose body is a file; see `Exchange.answerFile`. */
+  answerFile (exchange: Exchange, status: number, fields: string, which: Buffer, flags: number): void {
+    const { bridge } = this
+    bridge.write(() => {
+      const position = bridge.room(fields.length + which.length)
+      if (position === undefined) return false
+      const at = position & (bridge.arenaBytes - 1)
+      bridge.submissionArena.latin1Write(fields, at)
+      bridge.submissionArena.set(which, at + fields.length)
+      bridge.arenaWritten = (position + fields.length + which.length) | 0
+      writeRespond(bridge, Body.File | flags, exchange.number, exchange.serial, position, fields.length, which.length, status, 0)
+      return true
+    })
+  }
+
+  sendInformational (exchange: Exchange, status: number, fields: string): void {
+    this.writeText(fields, position => { writeInform(this.bridge, 0, exchange.number, exchange.serial, position, fields.length, status) })
+  }
+
+  finish (exchange: Exchange, trailers: string): void {
+    this.writeText(trailers, position => { writeFinish(this.bridge, 0, exchange.number, exchange.serial, position, trailers.length) })
+  }
+
+  /** Puts `text` into the arena and writes the entry that it belongs to. */
+  private writeText (text: string, write: (position: number) => void): void {
+    const { bridge } = this
+    bridge.write(() => {
+      const position = bridge.room(text.length)
+      if (position === undefined) return false
+      bridge.submissionArena.latin1Write(text, position & (bridge.arenaBytes - 1))
+      bridge.arenaWritten = (position + text.length) | 0
+      write(position)
+      return true
+    })
+  }
+
+  send (exchange: Exchange, chunk: Buffer, isLast: boolean): void {
+    const { bridge } = this
+    const flags = isLast ? ResponseFlag.End : 0
+    bridge.write(() => {
+      if (chunk.length >= BY_REFERENCE_BYTES_MIN) {
+        if (!bridge.hasEntry()) return false
+        writeSend(bridge, flags | Body.ByReference, exchange.number, exchange.serial, 0, 0, bridge.native.put(chunk))
+        return true
+      }
+      const position = bridge.room(chunk.length)
+      if (position === undefined) return false
+      bridge.submissionArena.set(chunk, position & (bridge.arenaBytes - 1))
+      bridge.arenaWritten = (position + chunk.length) | 0
+      writeSend(bridge, flags | Body.Inline, exchange.number, exchange.serial, position, chunk.length, 0)
+      return true
+    })
+  }
+
+  reset (exchange: Exchange, code: number): void { this.submit(bridge => { writeReset(bridge, 0, exchange.number, exchange.serial, code) }) }
+  take (exchange: Exchange, bytes: number): void { this.submit(bridge => { writeTakeUpload(bridge, 0, exchange.number, exchange.serial, bytes) }) }
+  decline (exchange: Exchange): void { this.submit(bridge => { writeDecline(bridge, 0, exchange.number, exchange.serial) }) }
+  shutDown (connection: number): void { this.submit(bridge => { writeShutDown(bridge, 0, connection) }) }
+  abort (connection: number, code: number): void { this.submit(bridge => { writeAbort(bridge, 0, connection, code) }) }
+  /** Sends a control frame on a connection of HTTP/2. */
+  control (connection: number, frame: ControlFrame, bytes: Uint8Array, first = 0, second = 0): void {
+    const { bridge } = this
+    bridge.write(() => {
+      const position = bridge.room(bytes.length)
+      if (position === undefined) return false
+      bridge.submissionArena.set(bytes, position & (bridge.arenaBytes - 1))
+      bridge.arenaWritten = (position + bytes.length) | 0
+      writeControl(bridge, 0, connection, position, bytes.length, frame, first, second)
+      return true
+    })
+  }
+
+  /** The accounts of a connection; null: there are none. */
+  snapshot (connection: number): Accounts | null {
+    const { bridge } = this
+    if (bridge.hasEnded) return null
+    // What was done before counts.
+    bridge.flush()
+    return bridge.ask('snapshot', { connection }) as Accounts | null
+  }
+
+  /** Bytes that a connection has read and written, the last time where it has ended; null: they are not counted. */
+  traffic (connection: number, ended: boolean): [number, number] | null {
+    const { bridge } = this
+    if (bridge.hasEnded) return null
+    // What was done before counts.
+    if (!ended) bridge.flush()
+    return bridge.ask('traffic', { connection, ended }) as [number, number] | null
+  }
+
+  private submit (write: (to: EntryWriter) => void): void {
+    const { bridge } = this
+    bridge.submitEntry(() => { write(bridge) })
+  }
+}
+
+let half: ServerBridge | undefined
+/** This environment's; made by the first listener. */
+export function theServerBridge (): ServerBridge { return (half ??= new ServerBridge(theBridge())) }
