@@ -1,5 +1,7 @@
 //! Rejects names without meaning, of files, folders, modules and types.
 
+mod meaning;
+
 use super::Finding;
 use super::rust::Source;
 use super::tree::Tree;
@@ -30,6 +32,7 @@ pub(super) fn check(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
             );
         }
     }
+    found.extend(meaning::check(tree, sources));
     found
 }
 
