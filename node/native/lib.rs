@@ -31,6 +31,7 @@ mod reply;
 mod ring;
 mod secured;
 mod server_bridge;
+mod server_callbacks;
 mod servers;
 mod settings;
 mod snapshot;

@@ -8,7 +8,8 @@ use crate::environment::Shared;
 use crate::failure;
 use crate::listen::ListenAsk;
 use crate::secured::Secured;
-use crate::server_bridge::{self, ServerBridge};
+use crate::server_bridge::ServerBridge;
+use crate::server_callbacks;
 use crate::streams::StreamAsk;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -176,7 +177,7 @@ impl Serving {
     fn serve(&mut self, number: u32, opened: BoundSockets) {
         let server_bridge = Rc::clone(&self.server_bridge);
         let shared = Arc::clone(&self.shared);
-        let Ok((server_handles, serving)) = opened.serve_callbacks(server_bridge::Server {
+        let Ok((server_handles, serving)) = opened.serve_callbacks(server_callbacks::Server {
             server_bridge,
             number,
         }) else {
