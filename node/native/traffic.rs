@@ -15,10 +15,10 @@ use trunkline::Traffic;
 const WAIT_MAX: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
-pub(crate) struct Traffics(Mutex<Held>);
+pub(crate) struct Traffics(Mutex<TrafficState>);
 
 #[derive(Default)]
-struct Held {
+struct TrafficState {
     /// By the connection's number, until JavaScript knows of its end.
     counts: HashMap<u32, Traffic>,
     /// Questions that wait for the engine to have carried out what was submitted before.
@@ -26,7 +26,7 @@ struct Held {
 }
 
 impl Traffics {
-    fn lock(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, TrafficState> {
         // Both are whole between any two statements under this lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

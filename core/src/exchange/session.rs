@@ -23,7 +23,7 @@ const FREE_HEADS_MAX: usize = 128;
 
 /// Counts since the connection began, of what every framing has.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Totals {
+pub(crate) struct SessionTotals {
     /// Exchanges that were opened, by either side.
     pub(crate) exchanges: u64,
     /// Exchanges that ended early.
@@ -79,7 +79,7 @@ pub(crate) struct Session {
     path: BdpHistory,
     round_trip: Option<Duration>,
     abuse: Abuse,
-    totals: Totals,
+    totals: SessionTotals,
 }
 
 impl Session {
@@ -106,7 +106,7 @@ impl Session {
             path: BdpHistory::new(now),
             round_trip: None,
             abuse: Abuse::new(&config.limits),
-            totals: Totals::default(),
+            totals: SessionTotals::default(),
             config,
         }
     }
@@ -385,11 +385,11 @@ impl Session {
         }
     }
     #[inline]
-    pub(crate) fn totals(&self) -> &Totals {
+    pub(crate) fn totals(&self) -> &SessionTotals {
         &self.totals
     }
     #[inline]
-    pub(crate) fn totals_mut(&mut self) -> &mut Totals {
+    pub(crate) fn totals_mut(&mut self) -> &mut SessionTotals {
         &mut self.totals
     }
     /// Body bytes went out in `frames` DATA frames.

@@ -34,7 +34,7 @@ pub fn h3_heads(data: &[u8]) {
         0 => Side::Server,
         _ => Side::Client,
     };
-    let mut pair = Pair::new(side);
+    let mut pair = MemoPair::new(side);
     let mut earlier: Vec<Vec<u8>> = Vec::new();
     let mut section = Section::default();
     for &byte in program {
@@ -79,10 +79,10 @@ pub fn h3_heads(data: &[u8]) {
 #[derive(Default)]
 struct Section {
     /// References to entries by their absolute index (`Ok`), and other bytes.
-    lines: Vec<Line>,
+    lines: Vec<FieldLine>,
 }
 
-enum Line {
+enum FieldLine {
     Bytes(Vec<u8>),
     Entry { absolute: u64, with_value: bool },
 }
@@ -91,13 +91,13 @@ impl Section {
     fn literal(&mut self, first: u8, argument: u8) -> bool {
         let mut line = Vec::new();
         put_literal(&mut line, first, 3, argument);
-        self.lines.push(Line::Bytes(line));
+        self.lines.push(FieldLine::Bytes(line));
         true
     }
     /// An entry of the table, which may be gone; `with_value`: its name alone.
     fn refers(&mut self, inserted: u64, argument: u8, with_value: bool) -> bool {
         if let Some(absolute) = inserted.checked_sub(1 + u64::from(argument)) {
-            self.lines.push(Line::Entry {
+            self.lines.push(FieldLine::Entry {
                 absolute,
                 with_value,
             });
@@ -107,8 +107,8 @@ impl Section {
     /// Its bytes: the base is the count of insertions, of which as many are required as it refers to.
     fn whole(self, side: Side, inserted: u64) -> Vec<u8> {
         let required = self.lines.iter().filter_map(|line| match line {
-            Line::Entry { absolute, .. } => Some(absolute + 1),
-            Line::Bytes(_) => None,
+            FieldLine::Entry { absolute, .. } => Some(absolute + 1),
+            FieldLine::Bytes(_) => None,
         });
         let mut out = Vec::new();
         match required.max() {
@@ -124,12 +124,12 @@ impl Section {
         });
         for line in self.lines {
             match line {
-                Line::Bytes(bytes) => out.extend(bytes),
-                Line::Entry {
+                FieldLine::Bytes(bytes) => out.extend(bytes),
+                FieldLine::Entry {
                     absolute,
                     with_value: false,
                 } => put_integer(&mut out, 0x80, 6, inserted - absolute - 1),
-                Line::Entry { absolute, .. } => {
+                FieldLine::Entry { absolute, .. } => {
                     put_integer(&mut out, 0x40, 4, inserted - absolute - 1);
                     out.extend([1, b'a']);
                 }
@@ -165,7 +165,7 @@ fn put_literal(out: &mut Vec<u8>, first: u8, prefix_bits: u32, argument: u8) {
 }
 
 /// The machine, and the decoder beside it.
-struct Pair {
+struct MemoPair {
     side: Side,
     conn: Conn,
     now: Instant,
@@ -179,7 +179,7 @@ struct Pair {
     due: Vec<u8>,
 }
 
-impl Pair {
+impl MemoPair {
     fn new(side: Side) -> Self {
         let now = Instant::now();
         let config = Config::default();

@@ -11,7 +11,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
-use trunkline_core::limits::UNUSED_CONNECTIONS_MAX;
 use trunkline_core::pool::{
     Capacity, Cause, Failure, Multiplexing, PoolConfig, RETRIES_MAX, RETRY_BURST, RETRY_PAUSE,
     RETRY_PERCENT, Rank, Standing,
@@ -121,7 +120,7 @@ impl Referee {
         let mut pause = Duration::ZERO;
         if cause != (Cause::NeverSent { unused: false }) {
             assert!(
-                tries <= RETRIES_MAX && tries < UNUSED_CONNECTIONS_MAX,
+                tries <= RETRIES_MAX,
                 "{entering:?} is sent again after {tries}"
             );
             let is_free = matches!(cause, Cause::GoneAway | Cause::NeverSent { .. });
