@@ -10,7 +10,7 @@
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use trunkline_core::h3::{Action, Conn};
+use trunkline_core::h3::{Conn, TransportAction};
 use trunkline_core::http::{
     Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version,
 };
@@ -74,7 +74,7 @@ fn measure(clock: &dyn Fn() -> Instant, batches: u32, per_batch: u32) -> (f64, f
             }
         }
         while let Some(action) = conn.poll_transport(began) {
-            if let Action::Write {
+            if let TransportAction::Write {
                 stream, fin: true, ..
             } = action
             {
