@@ -11,7 +11,13 @@ fn documented(interface: &str) -> BTreeMap<String, String> {
     let mut default = String::new();
     for line in body.lines() {
         if let Some((_, stated)) = line.split_once("Default: ") {
-            default = stated.trim_end_matches(". */").to_owned();
+            let end = stated
+                .find(". ")
+                .or(stated.find(".*/"))
+                .unwrap_or(stated.len());
+            default = stated[..end]
+                .trim_end_matches([' ', '*', '/', '.'])
+                .to_owned();
         }
         if let Some((name, _)) = line.trim().split_once("?: ") {
             defaults.insert(name.to_owned(), std::mem::take(&mut default));
