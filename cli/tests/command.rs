@@ -346,11 +346,7 @@ fn a_way_that_cannot_be_gone_is_refused_with_what_is_allowed() {
         ("--proxy", "ftp://p", "http, https, socks5 or socks5h"),
         ("--noproxy", "1.2.3.4/99", "a network like 10.0.0.0/8"),
         ("--resolve", "a.test:80", "host:port:address"),
-        (
-            "--unix-socket",
-            "/nowhere/socket",
-            "the path of a Unix socket",
-        ),
+        ("--unix-socket", "/", "the path of a Unix socket"),
         ("--interface", "eth0", "invalid IP address"),
     ] {
         let output = run(&["get", flag, value, "http://a.test/"]);

@@ -539,7 +539,7 @@ async function answered (port, said, isThere) {
   const socket = connect(port, '127.0.0.1')
   try {
     socket.write(said, 'latin1')
-    return (await heard(socket, isThere)).toString('latin1')
+    return (await received(socket, isThere)).toString('latin1')
   } finally {
     socket.destroy()
   }

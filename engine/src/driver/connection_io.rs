@@ -36,10 +36,10 @@ pub(crate) struct ConnectionIo<S> {
     carrier: IoKind<S>,
     /// The decisions. Commands go straight to it; call [`poll_write`](Self::poll_write) after.
     pub(crate) machine: Machine,
-    /// The one timer, armed at `armed_at` or earlier than the machine needs, never later: a
-    /// deadline that moves away costs nothing until the old one passes.
+    /// The one timer, armed for the machine's deadline or earlier, never later: a deadline that moves
+    /// away costs nothing until the old one passes.
     timer: Option<Pin<Box<Sleep>>>,
-    armed_at: Option<Instant>,
+    is_armed: bool,
     /// The peer sends nothing more.
     read_closed: bool,
     /// The transport failed: nothing more can be written. A client may still read what came before.
@@ -89,7 +89,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             carrier,
             machine,
             timer: None,
-            armed_at: None,
+            is_armed: false,
             read_closed: false,
             broken: false,
             failure: None,
@@ -233,7 +233,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             self.expire(now);
             return Poll::Ready(());
         }
-        if self.armed_at.is_none_or(|armed| deadline < armed) {
+        if self.armed_at().is_none_or(|armed| deadline < armed) {
             self.arm(cx, deadline);
         }
         Poll::Pending
@@ -241,15 +241,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
     /// Whether the timer may have fired: then [`poll_alarm`](Self::poll_alarm) is due. A future that
     /// always runs on one task need not look at the timer before.
     pub(crate) fn is_alarm_due(&self, now: Instant) -> bool {
-        self.armed_at.is_some_and(|at| at <= now)
+        self.armed_at().is_some_and(|at| at <= now)
+    }
+    /// When the timer fires.
+    fn armed_at(&self) -> Option<Instant> {
+        let timer = self.timer.as_ref().filter(|_| self.is_armed);
+        timer.map(|timer| timer.deadline().into_std())
     }
     /// The timer may have fired: arm it again for the deadline of now. Called once per turn.
     pub(crate) fn poll_alarm(&mut self, cx: &mut Context<'_>) {
-        if self.armed_at.is_some()
+        if self.is_armed
             && let Some(timer) = &mut self.timer
             && timer.as_mut().poll(cx).is_ready()
         {
-            self.armed_at = None;
+            self.is_armed = false;
         }
     }
     fn next_deadline(&mut self) -> Option<Instant> {
@@ -316,13 +321,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
         self.machine.active() == 0
     }
     fn arm(&mut self, cx: &mut Context<'_>, deadline: Instant) {
-        self.armed_at = Some(deadline);
+        self.is_armed = true;
         match &mut self.timer {
             Some(timer) => timer.as_mut().reset(deadline.into()),
             none => *none = Some(Box::pin(tokio::time::sleep_until(deadline.into()))),
         }
         self.poll_alarm(cx);
-        if self.armed_at.is_none() {
+        if !self.is_armed {
             // It passed meanwhile: look again at once.
             cx.waker().wake_by_ref();
         }

@@ -44,7 +44,12 @@ fn stage_of(config: ServerConfig, early_data: bool) -> Stage {
     let workplace = Workplace::new().unwrap();
     let certificate = Certificate::write(workplace.path()).unwrap();
     let tls = Tls::from_pem_files(&certificate.chain, &certificate.key).unwrap();
-    let server = || Server::bind("127.0.0.1:0").config(config.clone());
+    // Bounds of a worker are met by one of them.
+    let server = || {
+        Server::bind("127.0.0.1:0")
+            .workers(1)
+            .config(config.clone())
+    };
     let site = Site::default();
     let held = Arc::clone(&site.held);
     let clear = server().serve(site.clone()).unwrap();

@@ -25,7 +25,7 @@ stream.on('error', ({ message }) => { console.error('stream:', message) })
 await asked
 console.error('asked')
 // A debug build of the addon panics over a verb that the border does not have.
-theBridge().command(200, 0, 0)
+theBridge().submitEntry(() => { theBridge().entry(200, 0, 0, 0, 0, 0, 0, 0) })
 await server.closed
 console.log('closed')
 try {

@@ -106,7 +106,7 @@ pub(crate) const HOSTILE: &[Hostile] = &[
     hostile!(6 "h1 no answer" "get" Http1(http1::no_answer), "Timeout", "TimeoutError", "exit 1"),
     hostile!(6 "h2 open window and no answer" "get" Http2(http2::no_answer), "Timeout", "TimeoutError", "exit 1"),
     hostile!(6 "h2 no stream allowed" "get" Http2(http2::no_streams), "Timeout", "TimeoutError", "exit 1"),
-    hostile!(6 "h2 no greeting" "get" Http2(http2::no_preface), "Timeout", "TimeoutError", "exit 1"),
+    hostile!(6 "h2 no handshake" "get" Http2(http2::no_preface), "Timeout", "TimeoutError", "exit 1"),
     hostile!(6 "h3 no answer" "get" Http3("no_answer"), "Timeout", "TimeoutError", "exit 1"),
     hostile!(7 "h1 every connection closed" "crowd" Http1(http1::closed), "TransportClosed", "UND_ERR_SOCKET", "exit 1"),
     hostile!(7 "h2 every stream refused" "crowd" Http2(http2::refused), "StreamReset(H2Code(7))", "ERR_HTTP2_STREAM_ERROR", "exit 1"),
