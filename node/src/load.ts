@@ -4,7 +4,7 @@
 import type { Connection } from './connections'
 import type { Checked } from './options'
 
-/** What is under way to one origin. */
+/** The requests under way to one origin. */
 export class Load {
   /** Requests under way. */
   count = 0
@@ -30,8 +30,8 @@ export class Load {
   onClosed (): void { this.open-- }
 
   /**
-   * Requests under way from which on `dispatch` returns false. One that connects takes one request, because undici
-   * does not know before how many it carries; where that may be HTTP/2, no second one is opened beside it.
+   * The number of requests under way from which on `dispatch` returns false. A connection that opens counts for one
+   * request, because its protocol is not known yet; where that may be HTTP/2, undici opens no second one beside it.
    */
   get ceiling (): number {
     const { connections, maxConcurrentStreams, pipelining } = this.checked

@@ -26,7 +26,7 @@ export interface Target {
   lacksHttp1: boolean
   /** Its requests go to a proxy in absolute form, which answers for itself with 407. */
   isForwarded: boolean
-  /** What is under way to its origin. */
+  /** The requests under way to its origin. */
   load: Load
 }
 
@@ -76,7 +76,7 @@ export class State {
   /** Whether `dispatch` returned false for some origin, and no 'drain' came since. */
   get isBusy (): boolean { return [...this.loads.values()].some(load => load.isBusy) }
 
-  /** What is under way to the origin. */
+  /** The requests under way to the origin. */
   load (url: URL): Load {
     const known = this.loads.get(url.origin)
     if (known !== undefined) return known

@@ -1,4 +1,4 @@
-// What `dispatch` returns, and which events 'drain' follow: for each dispatcher, protocol and number of requests.
+// Values that `dispatch` returns, and the events 'drain' that follow: for each dispatcher, protocol and number of requests.
 import { turns } from '../stage.mjs'
 
 const COUNTS = [1, 2, 3]
