@@ -6,6 +6,7 @@ import type { EventEmitter } from 'node:events'
 import { isIP } from 'node:net'
 import type { Dialer } from './dial'
 import { errorOf, InformationalError, InvalidArgumentError, keepOwnError, NotSupportedError } from './errors'
+import type { Load } from './load'
 import type { Bridge, Failure, ConnectionListener } from './ring'
 import { theStreams } from './streams'
 
@@ -67,6 +68,14 @@ export class Connection {
 /** The dispatcher of the connections. */
 export type Owner = EventEmitter & { readonly origin: URL | null; readonly stats: { origins: { origin: string }[] } }
 
+/** The state of the dispatcher, which counts its requests by origin. */
+export interface Of {
+  readonly dispatcher: Owner
+  readonly checked: { readonly connections: number | null }
+  load: (url: URL) => Load
+  settle: (load: Load) => void
+}
+
 /** Where an Agent keeps the connections of one origin: undici has a Pool there. */
 export class OriginEntry {
   constructor (readonly origin: string, private readonly agent: Owner) {}
@@ -104,7 +113,7 @@ export class Connections implements ConnectionListener {
 
   constructor (
     private readonly bridge: Bridge,
-    private readonly dispatcher: Owner,
+    private readonly of: Of,
     private readonly isClient: boolean,
     private readonly localAddress: string | null,
     private readonly lookup: Lookup | null,
@@ -113,6 +122,8 @@ export class Connections implements ConnectionListener {
 
   /** The connection of this number. */
   get (number: number): Connection { return this.open.get(number) ?? UNKNOWN }
+
+  private get dispatcher (): Owner { return this.of.dispatcher }
 
   /** Connections that are open. */
   get size (): number { return this.open.size }
@@ -159,11 +170,19 @@ export class Connections implements ConnectionListener {
     const servername = isSecure ? events.serverName ?? hostnameOf(url) : undefined
     const connection = new Connection(events, servername, isSecure)
     this.open.set(events.number!, connection)
+    const load = this.of.load(url)
+    load.onOpened(connection, events.version)
     if (EVENTS.some(event => this.dispatcher.listenerCount(event) > 0)) listened.add(this)
     const connectParams = this.paramsOf(events, url)
     if (events.proxied && proxied.hasSubscribers) proxied.publish({ socket: connection, connectParams })
     if (opened.hasSubscribers) opened.publish({ connectParams, connector: this.dialer?.connector ?? connector, socket: events.stream ? theStreams().streamOf(events.stream) ?? connection : connection })
     this.dispatcher.emit('connect', url, this.targets(url, connection))
+    this.of.settle(load)
+  }
+
+  /** More requests are carried than are under way. */
+  onDrain (load: Load): void {
+    this.dispatcher.emit('drain', load.url, this.targets(load.url, load.connection ?? UNKNOWN))
   }
 
   private onFailed (events: ConnectionEvent, url: URL): void {
@@ -172,6 +191,7 @@ export class Connections implements ConnectionListener {
     if (failed.hasSubscribers) failed.publish({ connectParams: this.paramsOf(events, url), connector: this.dialer?.connector ?? connector, error })
     const connection = new Connection(events, undefined, url.protocol === 'https:')
     connection.destroyed = true
+    this.of.load(url).connection ??= connection
     const targets = this.targets(url, connection)
     // The requests that fail with it come first, as with undici.
     queueMicrotask(() => { this.dispatcher.emit('connectionError', url, targets, error) })
@@ -184,6 +204,7 @@ export class Connections implements ConnectionListener {
     if (this.open.size === 0) listened.delete(this)
     if (connection === undefined) return
     connection.destroyed = true
+    this.of.load(url).onClosed()
     const targets = this.targets(url, connection)
     const { kind, message } = events.error!
     const error = kind === 'cancelled' ? new InformationalError(message) : errorOf(events.error!, false)
@@ -192,11 +213,12 @@ export class Connections implements ConnectionListener {
 
   /**
    * The event's targets, from the outside in, as many as undici names: an Agent's are its entry for
-   * the origin and the connection, a Pool's the connection, and a Client is its connection.
+   * the origin and the connection, with `connections: 1` the connection alone, a Pool's the
+   * connection, and a Client is its connection.
    */
   private targets (url: URL, connection: Connection): object[] {
     const { dispatcher } = this
-    if (dispatcher.origin === null) return [dispatcher, this.entry(url), connection]
+    if (dispatcher.origin === null && this.of.checked.connections !== 1) return [dispatcher, this.entry(url), connection]
     return this.isClient ? [dispatcher] : [dispatcher, connection]
   }
 

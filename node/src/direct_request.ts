@@ -8,6 +8,7 @@ import type { Trace } from './channels'
 import type { Connection } from './connections'
 import { errorOf, InvalidArgumentError, PROXY_WANTS_CREDENTIALS, ResponseExceededMaxSizeError } from './errors'
 import { fieldsObject, rawFields, type Fields } from './head'
+import type { Load } from './load'
 import type { Tracked } from './open'
 import type { Bridge, ExchangeCallbacks, Failure } from './ring'
 import { follow, type Signal } from './signal'
@@ -43,6 +44,8 @@ interface Owner {
 export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   number = 0
   index = 0
+  /** The origin's requests, of which it is one while it is under way. */
+  load: Load | null = null
   upload: Upload | null = null
   trace: Trace | null = null
   bodyBytesMax = 0

@@ -136,8 +136,8 @@ export abstract class Dispatcher extends EventEmitter {
   }
 
   /**
-   * Sends a request; `handler` gets its events. False: as many requests are open as `connections`
-   * carry, and 'drain' follows; the request was accepted all the same. Invalid options are reported
+   * Sends a request; `handler` gets its events. False: as many requests are open as the origin's
+   * connections carry, and 'drain' follows; the request was accepted all the same. Invalid options are reported
    * to the handler, or thrown as `InvalidArgumentError` where it has no error method.
    */
   dispatch (options: DispatchOptions, handler: Handler): boolean {
@@ -164,7 +164,8 @@ export abstract class Dispatcher extends EventEmitter {
     exchange.leavesHttp = made.body === 'tunnel'
     exchange.bodyBytesMax = state.checked.maxResponseSize
     if (isWatched()) exchange.trace = traced(origin, options, made)
-    state.exchanges.add(exchange)
+    const { load } = made.target
+    state.start(exchange, load)
     if (isStream(options.body)) watch(options.body, exchange)
     try {
       if (!exchange.start()) return true
@@ -175,8 +176,7 @@ export abstract class Dispatcher extends EventEmitter {
     if (made.onStream) submitOnStream(state, exchange, made)
     else if (made.overStreams !== null) submitLeaving(state, exchange, made, made.overStreams)
     else submit(state, exchange, made)
-    if (state.exchanges.size >= state.ceiling) state.isBusy = true
-    return !state.isBusy
+    return !state.isFull(load)
   }
 
   /** `request` without a handler between; `reported` is always called later, never from here. */
@@ -192,10 +192,11 @@ export abstract class Dispatcher extends EventEmitter {
       directRequest = new DirectRequest(state.bridge, state, reported, options)
       directRequest.bodyBytesMax = state.checked.maxResponseSize
       if (isWatched()) directRequest.trace = traced(origin, options, made)
-      state.exchanges.add(directRequest)
+      const { load } = made.target
+      state.start(directRequest, load)
       if (isStream(options.body)) watch(options.body, directRequest)
       if (directRequest.start()) submit(state, directRequest, made)
-      if (state.exchanges.size >= state.ceiling) state.isBusy = true
+      state.isFull(load)
     } catch (error) {
       if (isStream(options?.body)) endStream(options.body, error as Error)
       queueMicrotask(() => { reported(error as Error, { opaque: options.opaque || null } as never) })

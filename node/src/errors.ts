@@ -247,7 +247,7 @@ function ended (failure: Failure, text: string): Error {
     return Object.assign(system('ERR_HTTP2_STREAM_ERROR', text), { http2ErrorCode })
   }
   if (kind === 'closed' && detail === '0') return new SocketError(OTHER_SIDE_CLOSED, { cause: new Error(text) })
-  if (kind === 'transport' && code) return Object.assign(system(code, `read ${code}: ${text}`), { errno: errnoOf(code), syscall: 'read' })
+  if (kind === 'transport' && code) return Object.assign(system(code, `read ${code}`), { errno: errnoOf(code), syscall: 'read', cause: new Error(text) })
   return new SocketError(text === 'the transport closed' ? OTHER_SIDE_CLOSED : text)
 }
 

@@ -10,6 +10,7 @@ import { UNKNOWN, type Connection } from './connections'
 import { markForUndici, StreamTunnel, Tunnel } from './tunnel'
 import { errorOf, InvalidArgumentError, PROXY_WANTS_CREDENTIALS, RequestAbortedError, ResponseExceededMaxSizeError } from './errors'
 import { fieldsObject, fieldsOf, rawFields, type Fields } from './head'
+import type { Load } from './load'
 import type { Tracked } from './open'
 import type { Bridge, ExchangeCallbacks, Failure } from './ring'
 
@@ -99,6 +100,8 @@ export interface Owner {
 export class Exchange implements ExchangeCallbacks, Tracked {
   number = 0
   index = 0
+  /** The origin's requests, of which it is one while it is under way. */
+  load: Load | null = null
   upload: Upload | null = null
   /** Set while a diagnostics channel has subscribers. */
   trace: Trace | null = null

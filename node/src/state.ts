@@ -6,6 +6,7 @@ import { ClientClosedError, ClientDestroyedError, errorOf, MaxOriginsReachedErro
 import type { Exchange } from './exchange'
 import type { Delegate } from './factory'
 import type { DirectRequest } from './direct_request'
+import { Load } from './load'
 import { Open } from './open'
 import { originOf, type Checked } from './options'
 import { theBridge, type Bridge, type Failure } from './ring'
@@ -25,6 +26,8 @@ export interface Target {
   lacksHttp1: boolean
   /** Its requests go to a proxy in absolute form, which answers for itself with 407. */
   isForwarded: boolean
+  /** The requests under way to its origin. */
+  load: Load
 }
 
 type Callback = (error: Error | null, data: null) => void
@@ -47,10 +50,10 @@ export class State {
   delegate: Delegate | null = null
   closed = false
   destroyed = false
-  isBusy = false
   onClosed: Callback[] | null = null
   onDestroyed: Callback[] | null = null
-  private bound: number | undefined
+  /** By origin. */
+  private readonly loads = new Map<string, Load>()
 
   constructor (readonly dispatcher: Owner, readonly checked: Checked) {
     this.bridge = theBridge()
@@ -58,7 +61,7 @@ export class State {
     const localAddress = checked.settings['localAddress'] as string | undefined
     const { connector, isClient, lookup } = checked
     const dialer = connector === null ? null : new Dialer(this.bridge, connector.connect, connector.extras, connector.h2c)
-    this.connections = new Connections(this.bridge, dispatcher, isClient, connector?.extras.localAddress ?? localAddress ?? null, lookup, dialer)
+    this.connections = new Connections(this.bridge, this, isClient, connector?.extras.localAddress ?? localAddress ?? null, lookup, dialer)
     this.bridge.listen(this.client, this.connections)
     // Certificates are large, and the engine has them now.
     delete checked.settings['tls']
@@ -70,21 +73,34 @@ export class State {
     return this.closed ? new ClientClosedError() : null
   }
 
-  /** Requests that may be under way before `dispatch` says that it is busy. */
-  get ceiling (): number {
-    return (this.bound ??= this.countCeiling())
+  /** Whether `dispatch` returned false for some origin, and no 'drain' came since. */
+  get isBusy (): boolean { return [...this.loads.values()].some(load => load.isBusy) }
+
+  /** The requests under way to the origin. */
+  load (url: URL): Load {
+    const known = this.loads.get(url.origin)
+    if (known !== undefined) return known
+    const made = new Load(url, this.checked)
+    this.loads.set(url.origin, made)
+    return made
+  }
+
+  /** Counts a request that starts. */
+  start (exchange: Exchange | DirectRequest, load: Load): void {
+    this.exchanges.add(exchange)
+    exchange.load = load
+    load.count++
+  }
+
+  /** Whether the origin's connections carry no more requests; a 'drain' follows then. */
+  isFull (load: Load): boolean {
+    if (load.isFull) load.isBusy = true
+    return load.isBusy
   }
 
   onLeft (exchange: Exchange): void { this.onOver(exchange) }
 
   connection (number: number): Connection { return this.connections.get(number) }
-
-  private countCeiling (): number {
-    const { connections, pipelining, maxConcurrentStreams, settings } = this.checked
-    const isPlain = this.dispatcher.origin?.protocol === 'http:' && settings['protocols'] !== 'h2'
-    const each = isPlain || settings['protocols'] === 'h1' ? pipelining : maxConcurrentStreams
-    return connections === null || connections === 0 ? Infinity : connections * each
-  }
 
   /** A cold call whose failure is an error. */
   ask (verb: string, question: object): unknown {
@@ -109,14 +125,15 @@ export class State {
     const known = this.targets.get(key)
     if (known !== undefined) return known
     if (this.origins.size >= this.checked.maxOrigins && !this.origins.has(origin)) throw new MaxOriginsReachedError()
-    const { host, protocol } = originOf(origin)
+    const url = originOf(origin)
+    const { host, protocol } = url
     if (protocol === 'https:' && this.checked.isInsecureByEnvironment) warnOfEnvironment()
     const serverName = servername === null ? undefined : servername
     const protocols = isH1 ? 'h1' : undefined
     const asked = { client: this.client, url: origin, serverName, protocols }
     const { number, isProxied } = this.ask('origin', asked) as { number: number; isProxied: boolean }
     const isForwarded = isProxied && origin.startsWith('http:') && this.checked.forwards
-    const target = { number, authority: host, declinesWebSocket: false, lacksHttp1: false, isForwarded }
+    const target = { number, authority: host, declinesWebSocket: false, lacksHttp1: false, isForwarded, load: this.load(url) }
     this.targets.set(key, target)
     this.origins.add(origin)
     return target
@@ -124,11 +141,31 @@ export class State {
 
   onOver (exchange: Exchange | DirectRequest): void {
     this.exchanges.delete(exchange)
-    if (this.isBusy && this.exchanges.size < this.ceiling) {
-      this.isBusy = false
-      queueMicrotask(() => { this.dispatcher.emit('drain', this.dispatcher.origin, [this.dispatcher]) })
+    const { load } = exchange
+    if (load !== null) {
+      exchange.load = null
+      load.count--
+      this.settle(load)
     }
     if (this.closed && this.exchanges.size === 0) this.end()
+  }
+
+  /** Where fewer requests are under way than the origin's connections carry, 'drain' follows. */
+  settle (load: Load): void {
+    if (!load.isBusy || load.isDue || load.isFull) return
+    if (this.dispatcher.listenerCount('drain') === 0) {
+      load.isBusy = false
+      return
+    }
+    load.isDue = true
+    const check = (): void => {
+      load.isDue = false
+      if (load.isFull || this.destroyed) return
+      load.isBusy = false
+      this.connections.onDrain(load)
+    }
+    if (load.waitsForTurn) setImmediate(check)
+    else queueMicrotask(check)
   }
 
   /** Nothing is under way, or nothing is to be: the connections go. */

@@ -67,7 +67,7 @@ async function play (program, limit = PROGRAM_MS_MAX) {
 const programs = await programsOf(name)
 const text = readFileSync(0, 'utf8').trim()
 const names = text === '' ? [...programs.keys()] : JSON.parse(text)
-const report = (name, lines) => { console.log(JSON.stringify({ name, lines })) }
+const printLines = (name, lines) => { console.log(JSON.stringify({ name, lines })) }
 const playOne = async name => {
   const limit = isOurs && reasons.find(name)?.startsWith('not yet') ? NOT_YET_MS_MAX : PROGRAM_MS_MAX
   return await play(programs.get(name), limit)
@@ -82,9 +82,9 @@ async function work () {
     const lines = await playOne(name)
     underWay.delete(entry)
     if (disturbed.has(name)) continue
-    report(name, lines)
+    printLines(name, lines)
   }
 }
 await Promise.all(Array.from({ length: set.isGenerated ? CONCURRENT_MAX : 1 }, work))
-for (const name of disturbed) report(name, await playOne(name))
+for (const name of disturbed) printLines(name, await playOne(name))
 process.exit(0)

@@ -45,4 +45,8 @@ export function life (line, program) {
     const ended = await run(program, 'life/dropped.mjs')
     assert.deepEqual([ended.code, ended.stdout], [0, 'collected, closed, still'], ended.stderr)
   })
+  test(`${line}: dispatchers with listeners and open connections are not collected before the connections end`, async () => {
+    const ended = await run(program, 'life/listened.mjs')
+    assert.deepEqual([ended.code, ended.stdout], [0, 'kept 3, reported Agent Client Pool, collected'], ended.stderr)
+  })
 }

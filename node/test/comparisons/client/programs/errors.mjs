@@ -3,7 +3,7 @@ const GET = { path: '/', method: 'GET' }
 
 /** The properties of an error that a program can read. */
 const printed = ({ name, code, errno, syscall, address, http2ErrorCode, message }) =>
-  [name, code, errno, syscall, address, http2ErrorCode, message === 'other side closed' ? message : undefined].map(String).join(' ')
+  [name, code, errno, syscall, address, http2ErrorCode, /^(other side closed|read E\w+.*)$/.test(message) ? message : undefined].map(String).join(' ')
 const failing = (make, options = {}) => async ({ Client }, t) => {
   const log = t.log('client')
   const server = await make(t)
