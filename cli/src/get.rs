@@ -298,7 +298,7 @@ fn client(options: &GetOptions) -> Result<Client, Failure> {
 }
 
 fn failure(error: Error) -> Failure {
-    match error.origin() {
+    match error.fault() {
         Fault::Config => Failure::usage(in_full(&error)),
         _ => Failure::remote(in_full(&error)),
     }

@@ -11,7 +11,7 @@ use trunkline_core::pool::WaitReason;
 /// An error of the engine. Match on [`kind`](Self::kind), not on the text.
 pub struct Error {
     kind: ErrorKind,
-    origin: Fault,
+    fault: Fault,
     retry: Retry,
     text: Option<Box<str>>,
     tries: u32,
@@ -119,10 +119,10 @@ pub enum Retry {
 
 impl Error {
     /// An error without a cause.
-    pub(crate) fn new(kind: ErrorKind, origin: Fault, retry: Retry) -> Self {
+    pub(crate) fn new(kind: ErrorKind, fault: Fault, retry: Retry) -> Self {
         Self {
             kind,
-            origin,
+            fault,
             retry,
             text: None,
             tries: 0,
@@ -192,18 +192,18 @@ impl Error {
         }
     }
     pub(crate) fn violation(violation: Violation) -> Self {
-        let (origin, retry) = match violation {
+        let (fault, retry) = match violation {
             // The URL says http and its port speaks TLS.
             Violation::TlsInCleartext => (Fault::Config, Retry::Never),
             _ => (Fault::Peer, Retry::OnlyIfIdempotent),
         };
-        Self::new(ErrorKind::Violation(violation), origin, retry)
+        Self::new(ErrorKind::Violation(violation), fault, retry)
     }
     /// The peer has refused us by this alert of TLS, behind a handshake that was done on our side.
     #[must_use]
     pub(crate) fn with_tls_refusal(mut self, number: u8, name: &str) -> Self {
         self.kind = ErrorKind::Tls;
-        self.origin = Fault::Peer;
+        self.fault = Fault::Peer;
         self.retry = Retry::Never;
         let hint = match number {
             116 => ": it wants a certificate of the client",
@@ -233,7 +233,7 @@ impl Error {
             proxy: self.proxy,
             address: self.address,
             source: self.source.clone(),
-            ..Self::new(self.kind, self.origin, self.retry)
+            ..Self::new(self.kind, self.fault, self.retry)
         }
     }
     /// Nothing of the request was written to the connection that ended.
@@ -337,8 +337,8 @@ impl Error {
         self.kind
     }
     /// The party at fault.
-    pub fn origin(&self) -> Fault {
-        self.origin
+    pub fn fault(&self) -> Fault {
+        self.fault
     }
     /// Whether the same request may be sent again.
     pub fn retry(&self) -> Retry {
@@ -379,7 +379,7 @@ impl fmt::Debug for Error {
         let mut displayed = f.debug_struct("Error");
         displayed
             .field("kind", &self.kind)
-            .field("origin", &self.origin)
+            .field("fault", &self.fault)
             .field("retry", &self.retry);
         if let Some(text) = &self.text {
             displayed.field("text", text);

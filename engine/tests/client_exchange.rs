@@ -251,7 +251,7 @@ fn a_url_that_cannot_be_used_is_refused_at_once_with_what_is_allowed() {
         let error = client.get("http://a/").header("bad name", "x").send();
         assert!(error.await.unwrap_err().to_string().contains("bad name"));
         let error = client.get("http://a/").header("x", "a\nb").send();
-        assert_eq!(error.await.unwrap_err().origin(), trunkline::Fault::Config);
+        assert_eq!(error.await.unwrap_err().fault(), trunkline::Fault::Config);
     });
 }
 

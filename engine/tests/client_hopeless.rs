@@ -49,7 +49,7 @@ fn an_http_url_to_a_port_under_tls_says_that_https_is_meant() {
     let expected = ErrorKind::Violation(Violation::TlsInCleartext);
     assert_eq!(error.kind(), expected, "{error}");
     assert_eq!(
-        (error.origin(), error.retry()),
+        (error.fault(), error.retry()),
         (Fault::Config, Retry::Never)
     );
     assert!(error.to_string().contains("https://"), "{error}");

@@ -124,7 +124,7 @@ fn when_all_fail_each_address_is_named_with_its_error() {
             .unwrap();
         let error = client.get("http://a.test:81/").send().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Connect);
-        assert_eq!(error.origin(), Fault::Network);
+        assert_eq!(error.fault(), Fault::Network);
         let text = error.to_string();
         assert!(
             text.starts_with("no connection to http://a.test:81: "),
@@ -237,7 +237,7 @@ fn a_local_address_of_the_wrong_family_is_reported() {
     run(async {
         let client = Client::builder().local_address(six).build().unwrap();
         let error = client.get("http://127.0.0.1:1/").send().await.unwrap_err();
-        assert_eq!(error.origin(), Fault::Config);
+        assert_eq!(error.fault(), Fault::Config);
         assert!(error.to_string().contains("of one family"), "{error}");
     });
 }

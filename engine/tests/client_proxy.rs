@@ -172,7 +172,7 @@ fn a_real_407_says_what_is_missing() {
             .unwrap();
         let error = client.get(origin.url("/")).send().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Proxy);
-        assert_eq!(error.origin(), Fault::Config);
+        assert_eq!(error.fault(), Fault::Config);
         assert!(
             error.to_string().contains("407: it wants credentials"),
             "{error}"
@@ -251,7 +251,7 @@ fn a_socks5_proxy_gets_user_and_password() {
             error.to_string().contains("does not accept the user"),
             "{error}"
         );
-        assert_eq!(error.origin(), Fault::Config);
+        assert_eq!(error.fault(), Fault::Config);
         let error = send("").await.unwrap_err();
         assert!(error.to_string().contains("wants credentials"), "{error}");
     });
@@ -274,7 +274,7 @@ fn a_real_refusal_of_socks5_is_reported() {
             .await;
         let error = error.unwrap_err();
         assert_eq!(
-            (error.kind(), error.origin()),
+            (error.kind(), error.fault()),
             (ErrorKind::Proxy, Fault::Network)
         );
         assert!(error.to_string().contains("connection refused"), "{error}");
@@ -386,7 +386,7 @@ fn every_way_to_refuse_a_tunnel_is_distinguished() {
     for (then, origin, _retry, words) in table {
         let (error, proxy) = refused(then.clone());
         assert_eq!(error.kind(), ErrorKind::Proxy, "{words}: {error:?}");
-        assert_eq!(error.origin(), origin, "{words}: {error:?}");
+        assert_eq!(error.fault(), origin, "{words}: {error:?}");
         let text = error.to_string();
         assert!(text.contains(words), "{words}: {text}");
         assert!(
@@ -480,7 +480,7 @@ fn a_requests_own_proxy_credentials_do_not_reach_the_origin() {
                 .unwrap();
             let request = client.get(url).header("proxy-authorization", "Basic eDp5");
             let error = request.send().await.unwrap_err();
-            assert_eq!(error.origin(), Fault::Config, "{error:?}");
+            assert_eq!(error.fault(), Fault::Config, "{error:?}");
             assert!(error.to_string().contains("proxy_authorization"), "{error}");
         });
     }

@@ -120,7 +120,7 @@ impl RequestBuilder {
     /// Sends it. The response's body streams: unread bytes hold the peer back.
     ///
     /// # Errors
-    /// See [`Error`](crate::Error): `kind` says what, `origin` whose doing, `retry` whether the
+    /// See [`Error`](crate::Error): `kind` says what, `fault` whose doing, `retry` whether the
     /// same request may be sent again.
     pub fn send(self) -> ResponseFuture {
         let wanted = self.wanted;

@@ -111,7 +111,7 @@ fn a_url_that_cannot_be_used_is_refused_with_what_is_allowed() {
     for (url, allowed) in table {
         let error = Proxy::parse("proxy", url).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Config, "{url}");
-        assert_eq!(error.origin(), Fault::Config, "{url}");
+        assert_eq!(error.fault(), Fault::Config, "{url}");
         let text = error.to_string();
         assert!(text.starts_with("proxy: "), "{text}");
         assert!(text.contains(allowed), "{url}: {text}");
