@@ -58,6 +58,9 @@ impl ConnectionListener for ConnectionEvents {
             json!({ "error": failure::describe(error) }),
         );
     }
+    fn requests_failed(&self, origin: &Origin) {
+        self.report("requestsFailed", origin, json!({}));
+    }
     fn answered(&self, origin: &Origin, connection: &ConnectionUse, after: Duration) {
         let ms = after.as_secs_f64() * 1e3;
         let facts = json!({ "number": connection.number(), "ms": ms });

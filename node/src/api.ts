@@ -44,7 +44,7 @@ export function setOwnDispatch (dispatch: Dispatch): void { own = dispatch }
 function checkExtras (options: unknown): asserts options is RequestOptions {
   if (options === null || typeof options !== 'object') throw new InvalidArgumentError('invalid opts')
   if ((options as { dispatcher?: unknown }).dispatcher) {
-    throw new InvalidArgumentError('opts.dispatcher is not supported by the methods of a dispatcher: they use the dispatcher itself. Give it to request() of this package, or call the method of the other dispatcher')
+    throw new InvalidArgumentError('opts.dispatcher is not supported by instance methods. Pass opts.dispatcher to the top-level undici functions or call the dispatcher instance method directly.')
   }
   const { signal, onInfo, highWaterMark } = options as RequestExtras
   if (signal && typeof (signal as AbortSignal).addEventListener !== 'function' && typeof (signal as NodeJS.EventEmitter).on !== 'function') {

@@ -313,6 +313,7 @@ function chunkOf (value: unknown): Buffer {
   if (Buffer.isBuffer(value)) return value
   if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   if (isAnyArrayBuffer(value)) return Buffer.from(value)
-  const text = `a chunk of the body is ${value === null ? 'null' : typeof value}; it must be a string, a Buffer, a typed array or an ArrayBuffer`
-  throw Object.assign(new TypeError(text), { code: 'ERR_INVALID_ARG_TYPE' })
+  // It throws what undici throws, which measures each chunk.
+  Buffer.byteLength(value as string)
+  throw new InvalidArgumentError('a chunk of the body is neither text nor bytes')
 }

@@ -20,7 +20,7 @@ interface End { address: string; port: number; family: string }
 
 /** A connection event of the engine (connections.rs). */
 interface ConnectionEvent {
-  event: 'opening' | 'opened' | 'failed' | 'answered' | 'closed'
+  event: 'opening' | 'opened' | 'failed' | 'requestsFailed' | 'answered' | 'closed'
   origin: string
   serverName: string | null
   number?: number
@@ -108,6 +108,8 @@ export class Connections implements ConnectionListener {
   private readonly late = new Set<number>()
   /** An Agent's, by origin. */
   private readonly places = new Map<string, OriginEntry>()
+  /** Emits the failures of connections whose requests have not failed yet, in order. */
+  private readonly failures: (() => void)[] = []
   private attempts = 0
   private onEmpty: (() => void) | null = null
 
@@ -154,6 +156,7 @@ export class Connections implements ConnectionListener {
         return
       case 'opened': return this.onOpened(events, url)
       case 'failed': return this.onFailed(events, url)
+      case 'requestsFailed': return this.failures.shift()?.()
       case 'answered':
         this.dispatcher.emit('ping', events.ms)
         return
@@ -194,7 +197,7 @@ export class Connections implements ConnectionListener {
     this.of.load(url).connection ??= connection
     const targets = this.targets(url, connection)
     // The requests that fail with it come first, as with undici.
-    queueMicrotask(() => { this.dispatcher.emit('connectionError', url, targets, error) })
+    this.failures.push(() => { queueMicrotask(() => { this.dispatcher.emit('connectionError', url, targets, error) }) })
   }
 
   private onClosed (events: ConnectionEvent, url: URL): void {

@@ -138,8 +138,11 @@ function pick (failure: Failure, text: string, answered: boolean): Error {
     case 'connect':
       if (failure.system) {
         const { address } = failure
-        const where = address == null ? {} : { address: address.ip, port: address.port }
-        return Object.assign(system(failure.system, text), { errno: errnoOf(failure.system), syscall: 'connect', ...where })
+        const facts = { errno: errnoOf(failure.system), syscall: 'connect' }
+        if (address == null) return Object.assign(system(failure.system, text), facts)
+        // The words of Node.js, which programs match; the engine's say which origin it was.
+        const words = `connect ${failure.system} ${address.ip}:${address.port}`
+        return Object.assign(system(failure.system, words), facts, { address: address.ip, port: address.port, cause: new Error(text) })
       }
       return new ConnectTimeoutError(text)
     case 'tls':

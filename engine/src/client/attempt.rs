@@ -133,6 +133,9 @@ impl AttemptReport {
         if let Some(dispatch) = dispatch.upgrade() {
             dispatch.attempt_failed(attempt, error);
         }
+        if let Some(listener) = &self.settings.listener {
+            listener.requests_failed(&self.origin);
+        }
     }
 }
 

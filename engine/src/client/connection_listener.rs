@@ -18,6 +18,10 @@ pub trait ConnectionListener: Send + Sync + 'static {
     fn opened(&self, origin: &Origin, connection: &ConnectionUse, version: Version);
     /// The attempt failed. Called before the requests that fail with it get their error.
     fn failed(&self, origin: &Origin, error: &Error);
+    /// The requests that fail with the attempt have their error.
+    fn requests_failed(&self, origin: &Origin) {
+        let _ = origin;
+    }
     /// Its peer answered a PING of ours after so long (HTTP/2).
     fn answered(&self, origin: &Origin, connection: &ConnectionUse, after: Duration) {
         let _ = (origin, connection, after);

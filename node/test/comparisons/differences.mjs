@@ -164,6 +164,7 @@ export const differences = {
     'connection: no host, without one': 'a request of HTTP/1.1 has a host (RFC 9112 section 3.2)',
     'connection: no version, with a listener of clientError': 'HTTP/0.9 is not served',
     'connection: no version, without one': 'HTTP/0.9 is not served',
+    'texts: settings by value': 'settings are checked where the server is made; node checks them when its first session begins',
     'connection: removeHeader of the framing': 'the framing is not removed',
     'connection: requests of HTTP/1.0': 'an answer that is whole has its length, also of HTTP/1.0',
     'connection: socket.setTimeout': 'an answer that was given goes, also where its socket is destroyed in the same turn',
