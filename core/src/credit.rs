@@ -79,7 +79,7 @@ pub struct Credit {
     allowance: u64,
     /// How far beyond `freed` we grant.
     window: u32,
-    /// The part of the window that is ours without asking the lender.
+    /// The part of the window that is ours without asking the shared budget.
     min: u32,
     max: u32,
     /// Borrowed; never less than what the peer may fill beyond `min`.
@@ -328,7 +328,7 @@ impl Credit {
         self.peer_blocked = true;
     }
 
-    /// Raises the window at once, as far as `max` and the lender let it: for a body that is likely
+    /// Raises the window at once, as far as `max` and the shared budget let it: for a body that is likely
     /// to be large. [`announce`](Self::announce) grants it to the peer.
     pub fn raise_to(&mut self, window: u32, budget_share: &mut BudgetShare) {
         let wanted = window.min(self.max).min(self.useful());
@@ -349,7 +349,7 @@ impl Credit {
     pub fn shrink_to(&mut self, window: u32) {
         self.window = self.window.min(window.max(1));
     }
-    /// Falls back to what is ours without asking the lender: its readers have been slow for long.
+    /// Falls back to what is ours without asking the shared budget: its readers have been slow for long.
     pub fn rest(&mut self) {
         if self.reserved > 0 {
             self.shrink_to(self.min);
@@ -360,7 +360,7 @@ impl Credit {
         self.max = max.clamp(1, WINDOW_MAX);
         self.shrink_to(self.max);
     }
-    /// Raises the window by the user's order, without the lender.
+    /// Raises the window by the user's order, without the shared budget.
     ///
     /// # Errors
     /// [`WindowInvalid`] when the window would shrink, or is not in 1..=2^31-1.
@@ -501,7 +501,7 @@ impl Credit {
         let left = self.total.saturating_sub(self.freed);
         u32::try_from(left).unwrap_or(u32::MAX).max(1)
     }
-    /// Widens the window by what is ours, then by what the lender gives.
+    /// Widens the window by what is ours, then by the share that the budget gives.
     fn borrow(&mut self, bytes: u32, budget_share: &mut BudgetShare) {
         let window = self.window + bytes;
         let needed = window.saturating_sub(self.min.saturating_add(self.reserved));

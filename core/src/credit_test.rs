@@ -17,7 +17,7 @@ fn after(from: Instant, ms: u64) -> Instant {
     from + Duration::from_millis(ms)
 }
 
-/// A lender that has nothing: windows keep their size.
+/// A budget that has nothing: windows keep their size.
 fn nobody() -> BudgetShare {
     BudgetShare::new(0)
 }
@@ -498,7 +498,7 @@ fn a_fast_reader_goes_on_beside_bodies_that_nobody_reads() {
     assert_eq!(credit.unread(), u64::from(2 * MIB));
 }
 
-/// Many windows, one lender, random steps: the books balance after each.
+/// Many windows, one budget, random steps: the counts balance after each.
 #[test]
 fn credit_is_conserved() {
     for seed in 0..50 {

@@ -143,7 +143,7 @@ impl<P> Server<P> {
     }
     /// Calls `log` when the TLS or QUIC handshake of a client fails, on the thread that served it: it
     /// must not block. No access log has a line for such a client, because it has sent no request. An
-    /// attendant has [`Callbacks::handshake_failed`] over TCP beside it. Default: none.
+    /// server with callbacks has [`Callbacks::handshake_failed`] over TCP beside it. Default: none.
     #[must_use]
     pub fn handshake_log(
         mut self,

@@ -15,7 +15,7 @@ use std::task::{Context, Poll, Waker};
 use trunkline::client::{BodyArrival, ExchangeListener};
 use trunkline::core::http::{Field, Fields, ResponseHead, Version};
 
-/// The ears of one exchange.
+/// The callbacks of one exchange.
 pub(crate) struct ExchangeCallbacks {
     shared: Arc<Shared>,
     number: u32,

@@ -13,7 +13,7 @@ import { addFields, type Fields } from './head'
 import type { RequestExtras, AnswerCallback } from './direct_request'
 import { follow, type Signal } from './signal'
 
-/** The fast lane of our own dispatchers; a symbol, so that a Proxy of `compose` has it too. */
+/** The direct path of this package's dispatchers; a symbol, so that a Proxy of `compose` has it too. */
 export const kRequest = Symbol('trunkline request')
 
 export type RequestOptions = Omit<DispatchOptions, 'method'> & RequestExtras & { method?: string | undefined }

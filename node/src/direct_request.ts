@@ -40,7 +40,7 @@ interface Owner {
   connection: (number: number) => Connection
 }
 
-/** One request of the fast lane. */
+/** One request of the direct path. */
 export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   number = 0
   index = 0

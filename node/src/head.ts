@@ -201,7 +201,7 @@ function isSame (given: Record<string, HeaderValue>, names: readonly string[], v
  * made anew from its parts is written to the ring at twice the cost. */
 let lastText = { method: '', path: '', authority: '', fields: '', text: '' }
 
-/** A head as it crosses the border; `count` is of its fields. Every head is made here, of parts that were
+/** A head as it crosses the channel; `count` is of its fields. Every head is made here, of parts that were
  * checked where they came from; what was not can begin no field of its own all the same. */
 export function textOf (method: string, path: string, authority: string, fields: string, count: number): string {
   const last = lastText
@@ -302,7 +302,7 @@ const KEPT_LENGTH_MAX = 4096
 /** The head that came last and its fields: peers say the same again and again. */
 let kept: { text: string; fields: Fields } = { text: '', fields: {} }
 
-/** The fields of a head as it comes over the border; an object of the caller's own. */
+/** The fields of a head as it comes over the channel; an object of the caller's own. */
 export function fieldsOf (text: string): Fields {
   if (text === kept.text) return { ...kept.fields }
   const fields = fieldsObject(rawFields(text))

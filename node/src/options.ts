@@ -175,7 +175,7 @@ const TIME_MS_MAX = 2 ** 31 - 1
 /** Silence before the kernel asks, as undici has it. */
 const KEEP_ALIVE_MS = 60_000
 
-/** The largest head that a response may have: it crosses the border in one piece. */
+/** The largest head that a response may have: it crosses the channel in one piece. */
 const HEADER_BYTES_MAX = 512 * 1024
 
 /** undici's words for values of options that it does not take; for all others `invalid name`. */
@@ -389,7 +389,7 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     sockets: whole('sockets', options.sockets, 1),
     pipelining: pipelining === undefined ? undefined : Math.max(pipelining, 1),
     maxConcurrentStreams: streams,
-    // What a connector gives says itself what it speaks.
+    // A connector's stream says itself what it speaks.
     protocols: connector === null ? protocols(options) : 'h2-or-h1',
     dials: connector !== null,
     connectTimeout: time('connectTimeout', connect.timeout ?? options.connectTimeout),

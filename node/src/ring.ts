@@ -47,7 +47,7 @@ export const ENDED_FAILURE: Failure = {
 
 /** The callbacks of an exchange. */
 export interface ExchangeCallbacks {
-  /** Its number at the border; 0 before it is submitted and after it is over. */
+  /** Its number on the channel; 0 before it is submitted and after it is over. */
   number: number
   /** It starts on this connection; only if it is `WATCHED`. */
   onStarted: (connection: number) => void
@@ -541,5 +541,5 @@ export function apart (call: () => void): void {
 }
 
 let bridge: Bridge | undefined
-/** This environment's border; made by the first dispatcher, so that importing does nothing. */
+/** This environment's channel; made by the first dispatcher, so that importing does nothing. */
 export function theBridge (): Bridge { return (bridge ??= new Bridge()) }

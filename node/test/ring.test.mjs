@@ -9,7 +9,7 @@ import { cert } from './support/certificate.mjs'
 import { viaNew } from './support/dispatch.mjs'
 import { origin } from './support/servers.mjs'
 
-/** Words of the border's control (ring.ts): how far completions are written and read, and whether some wait. */
+/** Words of the channel's control (ring.ts): how far completions are written and read, and whether some wait. */
 const [COMPLETED, DRAINED, OVERFLOWS] = [64, 80, 128]
 const word = index => Atomics.load(theBridge().control, index)
 

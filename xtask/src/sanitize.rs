@@ -25,7 +25,7 @@ const CORE_TESTS: [&str; 6] = [
     "compress::text",
     "http::field",
     "http::body_slab",
-    "http::spares",
+    "http::free_list",
 ];
 
 /// Orders of the threads that Miri tries.

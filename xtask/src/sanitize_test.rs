@@ -1,4 +1,4 @@
-use super::{ADDRESS_TESTS, sanitize};
+use super::{ADDRESS_TESTS, CORE_TESTS, sanitize};
 use crate::root;
 
 #[test]
@@ -11,5 +11,14 @@ fn an_unknown_part_is_refused_with_what_there_is() {
 fn the_tests_that_run_with_the_sanitizer_are_there() {
     for name in ADDRESS_TESTS {
         assert!(root().join("node/test").join(name).exists(), "{name}");
+    }
+}
+
+/// A filter of test names that matches none would pass in silence.
+#[test]
+fn the_modules_of_the_core_that_run_under_miri_have_tests() {
+    for name in CORE_TESTS {
+        let file = format!("core/src/{}_test.rs", name.replace("::", "/"));
+        assert!(root().join(&file).exists(), "{name}: there is no {file}");
     }
 }

@@ -291,7 +291,7 @@ impl Conn {
         self.announce_stream(now, id);
     }
 
-    /// The largest window on a guess: a quarter of what the lender has left. What is granted cannot
+    /// The largest window on a guess: a quarter of what the shared budget has left. What is granted cannot
     /// be taken back, and streams that then receive nothing must not leave the others without.
     fn raise_max(&self) -> u32 {
         let quarter = self.session.receive_budget_quarter();

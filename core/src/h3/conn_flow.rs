@@ -126,7 +126,7 @@ impl Conn {
         }
     }
 
-    /// Raises the window on a guess, by no more than a quarter of what the lender has left.
+    /// Raises the window on a guess, by no more than a quarter of what the shared budget has left.
     pub(super) fn raise(&mut self, now: Instant, window: u32) {
         let quarter = self.session.receive_budget_quarter();
         let most = self.credit.readback().window.saturating_add(quarter);

@@ -64,3 +64,7 @@ impl BodySlab {
 fn received(stream: StreamId, data: Bytes, end: bool) -> Event {
     Event::BodyReceived { stream, data, end }
 }
+
+#[cfg(test)]
+#[path = "body_slab_test.rs"]
+mod body_slab_test;

@@ -1,4 +1,4 @@
-//! Bodies of requests that are answered and that the attendant has not taken.
+//! Bodies of answered requests that the callbacks' owner has not taken.
 
 use super::callback_exchanges::CallbackExchanges;
 use super::callbacks::{Callbacks, Pause};

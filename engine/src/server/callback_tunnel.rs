@@ -27,7 +27,7 @@ const WRITE_BYTES_MAX: usize = 16 * 1024;
 const READ_BYTES_MAX: usize = 32 * 1024;
 /// Reads of one turn, before others on the thread get theirs.
 const READS_PER_TURN_MAX: u32 = 8;
-/// How long bytes that were written before a reset by the attendant may wait for a peer that takes
+/// How long bytes that were written before a reset by the owner of the callbacks may wait for a peer that takes
 /// none: as the client's tunnels have it.
 const LEAVING: Duration = Duration::from_secs(1);
 
@@ -51,7 +51,7 @@ pub(super) struct CallbackTunnel<A: Callbacks> {
     write_ended: bool,
     /// The transport takes nothing more; what came before is read, then the tunnel is reset.
     write_failed: bool,
-    /// The attendant has reset it with this code: it is over when what was written before is with the
+    /// The owner of the callbacks has reset it with this code: it is over when what was written before is with the
     /// system, or at the end of this time.
     leaving: Option<(H2Code, Pin<Box<Sleep>>)>,
     write_stall: Option<Duration>,
@@ -120,7 +120,7 @@ impl<A: Callbacks> CallbackTunnel<A> {
                     self.unread = self.unread.saturating_sub(bytes);
                 }
                 Command::Reset(handle, code) if handle == self.handle => {
-                    // What follows its own reset is not of this exchange.
+                    // Bytes behind its own reset are not of this exchange.
                     let until = Box::pin(tokio::time::sleep(LEAVING));
                     self.leaving.get_or_insert((code, until));
                     self.finishing = true;

@@ -289,7 +289,7 @@ impl ConnectionHandle {
     /// Sends a 1xx before the answer.
     ///
     /// # Errors
-    /// What the validator refuses.
+    /// Those of the validator.
     pub fn send_informational(
         &self,
         now: Instant,
@@ -374,7 +374,7 @@ impl ConnectionHandle {
     }
 }
 
-/// The note that there are orders: a connection that is attended has no other slots to wake.
+/// The note that there are commands: a connection with callbacks has no other slots to wake.
 const COMMANDS: u32 = 0;
 
 impl fmt::Debug for ConnectionHandle {

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// RFC 9113 section 3.4.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// How long a cleartext connection may be silent before attendants get it without a version. Ordinary clients begin at once,
+/// How long a cleartext connection may be silent before callbacks get it without a version. Ordinary clients begin at once,
 /// and cost one event.
 const SILENT_AFTER: Duration = Duration::from_millis(200);
 

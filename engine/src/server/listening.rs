@@ -177,7 +177,7 @@ impl<A: fmt::Debug> fmt::Debug for BoundServer<A> {
     }
 }
 
-/// An attended server. Dropping it stops it at once.
+/// A server with callbacks. Dropping it stops it at once.
 #[derive(Debug)]
 pub struct ServerHandle {
     commands: mpsc::UnboundedSender<WorkerCommand>,

@@ -61,7 +61,7 @@ pub(super) struct Quic {
 }
 
 impl Quic {
-    /// The seats of all workers, which share their keys: each understands the others' tokens, ids
+    /// The endpoint settings of all workers, which share their keys: each understands the others' tokens, ids
     /// and resets.
     pub(super) fn setups(self, tls: &Tls, config: &Config) -> Result<Vec<QuicSetup>, Error> {
         let secret = match (self.secret, tls.seed()) {

@@ -39,7 +39,7 @@ pub(super) trait Serve: Clone + 'static {
     fn handshake_failed(&self, addresses: Option<Addresses>, failure: &HandshakeFailure) {
         let _ = (addresses, failure);
     }
-    /// A client under TLS said nothing of what it speaks, and HTTP/1.1 is not served: attendants may
+    /// A client under TLS said nothing of what it speaks, and HTTP/1.1 is not served: callbacks may
     /// take its bytes, others close the connection.
     fn take_upgraded(
         &self,
@@ -73,7 +73,7 @@ pub(super) trait Exchanging: 'static {
     /// Whether requests that come from now on are early data.
     fn set_early(&mut self, early: bool);
     /// The connection was accepted, and its version is not known yet; [`show`](Self::show) follows, unless it ends
-    /// before. Only attendants are told.
+    /// before. Callbacks alone receive it.
     fn meet(&mut self, info: Option<&ConnectionInfo>, info_policy: &InfoPolicy) {
         let _ = (info, info_policy);
     }

@@ -61,7 +61,7 @@ export interface Offer {
   chooser?: Chooser
 }
 
-/** The server whose desk it is. */
+/** The server that it belongs to. */
 interface Server extends EventEmitter {
   timeout: number
   headersTimeout?: number

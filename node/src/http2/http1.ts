@@ -127,7 +127,7 @@ const NEEDS_DRAIN = Object.getOwnPropertySymbols(new http.ServerResponse(new htt
 /** The head that was read last, which is mostly the next one too. */
 const lastHead = { head: '', spells: false, text: '' }
 
-/** Fields of a head of HTTP/1.1, as they cross the border; `spells`: names as they are. */
+/** Fields of a head of HTTP/1.1, as they cross the channel; `spells`: names as they are. */
 function fieldsOf (head: string, spells: boolean): string {
   if (head !== lastHead.head || spells !== lastHead.spells) Object.assign(lastHead, { head, spells, text: readFields(head, spells) })
   return lastHead.text

@@ -330,7 +330,7 @@ export class Http2SecureServer extends serving(tls.Server) {
 
   override setSecureContext (options: tls.SecureContextOptions): void {
     super.setSecureContext(options)
-    // Called by the constructor of node's too, before there is a desk.
+    // Called by the constructor of node's too, before there is a `CompatServer`.
     if ((this as { compatServer?: CompatServer }).compatServer === undefined) return
     const given = optionsIn(options)
     checkContext(given, this.admission, this.policy)

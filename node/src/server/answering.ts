@@ -188,7 +188,7 @@ function checkContentLength (printed: number, bytes: number): void {
   if (bytes !== printed) throw new RangeError(`the content-length of the answer is ${printed}, and its body has ${bytes} bytes`)
 }
 
-/** Trailers as they cross the border. */
+/** Trailers as they cross the channel. */
 async function trailersOf (trailers: TrailersInit | null): Promise<string> {
   if (trailers === null) return ''
   return textOf(await (typeof trailers === 'function' ? trailers() : trailers), null)

@@ -317,7 +317,7 @@ export class ServerBridge implements ServerHalf {
   snapshot (connection: number): Accounts | null {
     const { bridge } = this
     if (bridge.hasEnded) return null
-    // What was done before counts.
+    // Earlier submissions count.
     bridge.flush()
     return bridge.ask('snapshot', { connection }) as Accounts | null
   }
@@ -326,7 +326,7 @@ export class ServerBridge implements ServerHalf {
   traffic (connection: number, ended: boolean): [number, number] | null {
     const { bridge } = this
     if (bridge.hasEnded) return null
-    // What was done before counts.
+    // Earlier submissions count.
     if (!ended) bridge.flush()
     return bridge.ask('traffic', { connection, ended }) as [number, number] | null
   }

@@ -83,7 +83,7 @@ function textOfPairs (count: number, type: string | null): string {
   return text
 }
 
-/** Fields as they cross the border; `type` is the content-type of a body
+/** Fields as they cross the channel; `type` is the content-type of a body
  * where they have none. */
 export function textOf (init: FieldsInit | null | undefined, type: string | null): string {
   if (init == null) return type === null ? '' : add('', 'content-type', type)
@@ -106,7 +106,7 @@ function withType (text: string, type: string | null): string {
   return add(text, 'content-type', type)
 }
 
-/** Names and values of a text that crossed the border. */
+/** Names and values of a text that crossed the channel. */
 export function pairsOf (text: string): [string, string][] {
   const pieces = text === '' ? [] : text.split('\0')
   const found: [string, string][] = []

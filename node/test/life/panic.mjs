@@ -17,7 +17,7 @@ const arrived = once(server, 'request')
 const silent = request(`${url}/silent`, { dispatcher })
 const queued = request(`${url}/queued`, { dispatcher })
 await arrived
-// A debug build of the addon panics over a verb that the border does not have.
+// A debug build of the addon panics over a code that the channel does not have.
 theBridge().submitEntry(() => { theBridge().entry(200, 0, 0, 0, 0, 0, 0, 0) })
 console.log(...await Promise.all([half, silent, queued].map(codeOf)))
 console.log(await codeOf(request(url, { dispatcher })), await codeOf(dispatcher.request({ origin: url, path: '/' })))

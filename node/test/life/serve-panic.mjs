@@ -24,7 +24,7 @@ const stream = session.request({})
 stream.on('error', ({ message }) => { console.error('stream:', message) })
 await asked
 console.error('asked')
-// A debug build of the addon panics over a verb that the border does not have.
+// A debug build of the addon panics over a code that the channel does not have.
 theBridge().submitEntry(() => { theBridge().entry(200, 0, 0, 0, 0, 0, 0, 0) })
 await server.closed
 console.log('closed')

@@ -266,7 +266,7 @@ impl MemoPair {
             Ok(DecodedSection::Blocked) => return false,
         }
         if came == Came::Nothing {
-            // What is refused may be cancelled too, which is not the decoder's to say.
+            // A refused section may be cancelled too, which is not the decoder's to say.
             return false;
         }
         self.compare_feedback();
@@ -291,7 +291,7 @@ impl MemoPair {
             return;
         }
         assert_eq!(self.written, self.due, "of our decoder stream");
-        // What has been compared is not again.
+        // Each is compared once.
         self.written.truncate(1);
         self.due.truncate(1);
     }

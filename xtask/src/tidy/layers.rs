@@ -48,7 +48,7 @@ const CORE: &[(&str, &[&str])] = &[
             "http",
         ],
     ),
-    // What HTTP/2 and HTTP/3 have in common above their frames.
+    // The parts that HTTP/2 and HTTP/3 have in common above their frames.
     (
         "exchange",
         &[

@@ -26,7 +26,7 @@ use trunkline_core::h3;
 use trunkline_core::h3::settings::Settings;
 use trunkline_core::pool::Unanswered;
 
-/// Ids and reset tokens of all lanes of the process.
+/// Ids and reset tokens of all QUIC connections of the process.
 static ENDPOINT: LazyLock<Arc<EndpointConfig>> = LazyLock::new(Arc::default);
 
 /// One connection and its socket.
