@@ -22,15 +22,26 @@ function described () {
 const write = (to, file, text) => writeFileSync(join(to, file), text)
 const licence = to => { for (const file of ['LICENSE-MIT', 'LICENSE-APACHE']) cpSync(join(root, file), join(to, file)) }
 
+/** Links to files that the package does not have become their text. */
+const unlinked = text => text.replaceAll(/\[([^\]]+)\]\(\.\.\/[^)]*\)/g, '$1')
+
+/** The README, without its last paragraph, which is for contributors, and the guide's pages that it links. */
+function pages (to) {
+  const readme = readFileSync(join(folder, 'README.md'), 'utf8').split('\nThe package is not published yet')[0]
+  write(to, 'README.md', unlinked(readme.replaceAll('../docs/guide/', 'docs/')))
+  mkdirSync(join(to, 'docs'))
+  for (const page of readdirSync(join(root, 'docs/guide')).filter(name => name.startsWith('node-'))) {
+    write(to, `docs/${page}`, unlinked(readFileSync(join(root, 'docs/guide', page), 'utf8')))
+  }
+}
+
 /** The JavaScript. It names every platform's package, and npm installs the one that fits. */
 function stageMain (to) {
   const { all, own, files } = described()
   for (const file of files) cpSync(join(folder, file), join(to, file), { recursive: true })
   const optionalDependencies = Object.fromEntries(PLATFORMS.map(({ name }) => [packageOf(name), all.version]))
   write(to, 'package.json', `${JSON.stringify({ ...own, ...all, optionalDependencies }, null, 2)}\n`)
-  // What follows there is for who works on it.
-  const [readme] = readFileSync(join(folder, 'README.md'), 'utf8').split('## Build and test')
-  write(to, 'README.md', readme)
+  pages(to)
   licence(to)
 }
 

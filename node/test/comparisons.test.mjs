@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import test from 'node:test'
 import { compareSet, faultsOf, programFor } from './comparisons/compare.mjs'
 import { sample } from './comparisons/sample.mjs'
-import { fresh, readme } from './comparisons/tables.mjs'
+import { fresh, page } from './comparisons/tables.mjs'
 
 const { chosen, total } = await sample()
 
@@ -17,7 +17,7 @@ for (const [set, names] of chosen) {
   })
 }
 
-test('the tables of differences in the README are those of the accepted differences: node test/comparisons/tables.mjs writes them', () => {
-  const text = readFileSync(readme, 'utf8')
+test('the tables of differences in the guide are those of the accepted differences: node test/comparisons/tables.mjs writes them', () => {
+  const text = readFileSync(page, 'utf8')
   assert.equal(text, fresh(text))
 })

@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import test from 'node:test'
 import { inspect, packMain } from '../pack/make.mjs'
 
@@ -27,8 +27,13 @@ test('the main package has code, types and licences, no source map, and names th
   for (const file of ['index.mjs', 'index.d.mts', 'dist/index.js', 'dist/index.d.ts', 'README.md', 'LICENSE-MIT', 'LICENSE-APACHE']) {
     assert.ok(list.includes(`package/${file}`), file)
   }
-  const foreign = list.filter(file => !/^package\/(dist\/([\w-]+\/)?[\w-]+(\.d)?\.[jt]s|index\.mjs|index\.d\.mts|README\.md|LICENSE-\w+|package\.json)$/.test(file))
+  const foreign = list.filter(file => !/^package\/(dist\/([\w-]+\/)?[\w-]+(\.d)?\.[jt]s|index\.mjs|index\.d\.mts|README\.md|docs\/node-[\w-]+\.md|LICENSE-\w+|package\.json)$/.test(file))
   assert.deepEqual(foreign, [])
+  for (const page of list.filter(file => file.endsWith('.md'))) {
+    const text = execFileSync('tar', ['-xzOf', tarball, page], { encoding: 'utf8' })
+    const links = [...text.matchAll(/\]\((?!https?:)([^)#]*)/g)].map(([, to]) => to).filter(Boolean)
+    for (const to of links) assert.ok(list.includes(posix.join(posix.dirname(page), to)), `${page} links ${to}`)
+  }
   const printed = JSON.parse(execFileSync('tar', ['-xzOf', tarball, 'package/package.json'], { encoding: 'utf8' }))
   const all = Object.fromEntries(PLATFORMS.map(({ name }) => [packageOf(name), printed.version]))
   assert.deepEqual(printed.optionalDependencies, all)

@@ -1,4 +1,4 @@
-// The program of the README's part on routes, folders and WebSockets, run as it stands there.
+// The program of the guide's part on routes, folders and WebSockets, run as it stands there.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { WebSocket } from 'ws'
 
-test("the README's program of routes, folders and WebSockets does what it says", async t => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-  const [, part] = readme.split('### Routes, folders and WebSockets')
+test("the guide's program of routes, folders and WebSockets does what it says", async t => {
+  const page = readFileSync(new URL('../../docs/guide/node-serve.md', import.meta.url), 'utf8')
+  const [, part] = page.split('## Routes, folders and WebSockets')
   const [, code] = part.match(/```js\n([^]*?)```/)
   const folder = mkdtempSync(join(tmpdir(), 'trunkline-test-readme-'))
   t.after(() => { rmSync(folder, { recursive: true }) })

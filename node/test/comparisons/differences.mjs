@@ -1,6 +1,6 @@
 // The accepted differences: every program that logs something else with this package than with the original, and why.
 // A key with `*` is of all programs that it fits, of which at least one differs. Behind a reason in a list stand the
-// lines of Node.js on which it is so; none: all. The tables of differences of the README are made of this.
+// lines of Node.js on which it is so; none: all. The tables of docs/guide/node-differences.md are made of this.
 
 const SIGNAL = 'the reason of a signal counts, also where it had aborted before'
 const LISTENED = 'a stream of a pipeline without listeners does not end the process'

@@ -1,9 +1,9 @@
-// The tables of differences of the README, made of the accepted differences.
+// The tables of docs/guide/node-differences.md, made of the accepted differences.
 //   node tables.mjs    writes them
 import { readFileSync, writeFileSync } from 'node:fs'
 import { differences } from './differences.mjs'
 
-export const readme = new URL('../../README.md', import.meta.url)
+export const page = new URL('../../../docs/guide/node-differences.md', import.meta.url)
 const OF = { client: ['client', 'client generated'], server: ['server', 'server generated'] }
 
 /** One row for a reason, with the programs that it is of. */
@@ -20,16 +20,16 @@ function table (sets) {
   return ['| why ours differs | programs |', '|---|---|', ...[...rows].map(([reason, keys]) => `| ${cell(reason)} | ${cell(keys.join('; '))} |`)].join('\n')
 }
 
-/** The README with fresh tables between its markers. */
+/** The page with fresh tables between its markers. */
 export function fresh (text) {
   for (const [name, sets] of Object.entries(OF)) {
     const [begin, end] = [`<!-- differences: ${name} -->`, '<!-- end of differences -->']
     const from = text.indexOf(begin)
     const to = text.indexOf(end, from)
-    if (from < 0 || to < 0) throw new Error(`the README has no ${begin} .. ${end}`)
+    if (from < 0 || to < 0) throw new Error(`the page has no ${begin} .. ${end}`)
     text = `${text.slice(0, from + begin.length)}\n${table(sets)}\n${text.slice(to)}`
   }
   return text
 }
 
-if (process.argv[1] === new URL(import.meta.url).pathname) writeFileSync(readme, fresh(readFileSync(readme, 'utf8')))
+if (process.argv[1] === new URL(import.meta.url).pathname) writeFileSync(page, fresh(readFileSync(page, 'utf8')))
