@@ -14,16 +14,26 @@ const TITLE_HEIGHT: f64 = 34.0;
 const OURS: &str = "#1f6feb";
 const PEERS: &str = "#8c959f";
 
+const SERVER_CPU: (Metric, &str) = (Metric::ServerCpu, "server CPU per request, us");
+
+/// Server CPU per request over HTTP/2 and TLS: the chart of README.md.
+pub(crate) fn headline(figures: &Figures) -> String {
+    bars(figures, &[SERVER_CPU], &[name_of(Scenario::H2Tls)])
+}
+
+fn name_of(scenario: Scenario) -> String {
+    format!("{} {}", scenario.name(), Placement::SameCore.name())
+}
+
 /// Server CPU per request, by scenario.
 pub(crate) fn server_cpu(figures: &Figures) -> String {
     let places: Vec<String> = Scenario::ALL
         .iter()
         // Bulk is counted per MiB.
         .filter(|scenario| !scenario.is_bulk())
-        .map(|scenario| format!("{} {}", scenario.name(), Placement::SameCore.name()))
+        .map(|&scenario| name_of(scenario))
         .collect();
-    let metric = (Metric::ServerCpu, "server CPU per request, us");
-    bars(figures, &[metric], &places)
+    bars(figures, &[SERVER_CPU], &places)
 }
 
 /// Metrics as bars, a group per scenario and metric. A group's longest bar fills the width;

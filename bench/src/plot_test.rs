@@ -1,4 +1,4 @@
-use super::server_cpu;
+use super::{headline, server_cpu};
 use crate::figures::{Figures, Metric};
 
 #[test]
@@ -10,4 +10,14 @@ fn every_subject_has_a_bar_and_ours_stands_out() {
     assert_eq!(svg.matches("<rect x=").count(), 2);
     assert_eq!(svg.matches(super::OURS).count(), 1);
     assert!(svg.contains("a&lt;b"), "names are escaped");
+}
+
+#[test]
+fn the_headline_has_one_group_of_the_scenarios() {
+    let mut figures = Figures::default();
+    figures.add("h2c same core", "trunkline", Metric::ServerCpu, [1.0]);
+    figures.add("h2 TLS same core", "trunkline", Metric::ServerCpu, [2.0]);
+    let svg = headline(&figures);
+    assert_eq!(svg.matches("<rect x=").count(), 1);
+    assert!(svg.contains("h2 TLS same core: server CPU per request"));
 }

@@ -6,7 +6,7 @@ use crate::load::{Round, round};
 use crate::scenario::{BULK_ANSWERS, BULK_BYTES, FILE_BYTES, Placement, Scenario};
 use crate::subject::{Running, Subject, SubjectContext, build, install, root};
 use crate::usage::resident_kib;
-use crate::{idle, machine, plot, readme, report, writes};
+use crate::{docs, idle, machine, plot, readme, report, writes};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -103,6 +103,7 @@ pub(crate) fn run(options: &ServerOptions) -> Result<(), String> {
         let cannot = |error| format!("{} cannot be used: {error}", path.display());
         let text = fs::read_to_string(&path).map_err(cannot)?;
         fs::write(&path, readme::with_figures(&text, &run)?).map_err(cannot)?;
+        docs::write("measured/headline.svg", &plot::headline(&run.figures))?;
     }
     Ok(())
 }
