@@ -72,7 +72,8 @@ impl http_body::Body for Many {
 }
 
 fn main() -> Result<(), trunkline::Error> {
-    let mut server = Server::bind("127.0.0.1:0");
+    // One worker, so that bounds per worker are bounds of the server, and the neighbour of an attack is on it.
+    let mut server = Server::bind("127.0.0.1:0").workers(1);
     if std::env::args().nth(1).as_deref() == Some("tls") {
         server = server.tls(Tls::self_signed(["localhost"])?).http3(true);
     }
