@@ -35,8 +35,10 @@ pub(crate) struct Target {
     pub(crate) port: u16,
     /// The requested path.
     pub(crate) path: &'static str,
-    /// Bytes in the body of each answer: a server that sends fewer would seem cheap.
+    /// Bytes in the body of each answer, of equal ones: a server that sends fewer would seem cheap.
     pub(crate) answer_bytes: u64,
+    /// The URLs of the varied load, a line each.
+    pub(crate) list: Option<PathBuf>,
     /// The server's processes.
     pub(crate) family: Vec<u32>,
     /// A server that ends connections after this many requests gets its load in parts: h2load
@@ -129,9 +131,15 @@ fn send(
     }
     let scheme = if scenario.is_tls() { "https" } else { "http" };
     let Target { port, path, .. } = target;
-    command.arg(format!("{scheme}://127.0.0.1:{port}{path}"));
+    match &target.list {
+        Some(list) => command.arg("-i").arg(list),
+        None => command.arg(format!("{scheme}://127.0.0.1:{port}{path}")),
+    };
     let printed = output_of(&mut command)?;
-    let bytes = requests * target.answer_bytes;
+    let bytes = match target.list {
+        Some(_) => scenario.varied_body_bytes(requests),
+        None => requests * target.answer_bytes,
+    };
     match generator {
         Generator::Ours => parse_ours(&printed, requests, bytes),
         Generator::H2load => parse(&printed, requests, bytes),

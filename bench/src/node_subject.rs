@@ -151,6 +151,7 @@ impl NodeSubject {
             port,
             path: "/bytes/1024",
             answer_bytes: 1024,
+            list: None,
             family: vec![process.id()],
             requests_per_connection_max: None,
         };

@@ -16,8 +16,13 @@ fn every_subject_has_a_bar_and_ours_stands_out() {
 fn the_headline_has_one_group_of_the_scenarios() {
     let mut figures = Figures::default();
     figures.add("h2c same core", "trunkline", Metric::ServerCpu, [1.0]);
-    figures.add("h2 TLS same core", "trunkline", Metric::ServerCpu, [2.0]);
+    figures.add(
+        "varied h2 TLS same core",
+        "trunkline",
+        Metric::ServerCpu,
+        [2.0],
+    );
     let svg = headline(&figures);
     assert_eq!(svg.matches("<rect x=").count(), 1);
-    assert!(svg.contains("h2 TLS same core: server CPU per request"));
+    assert!(svg.contains("varied h2 TLS same core: server CPU per request"));
 }

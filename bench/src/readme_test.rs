@@ -5,12 +5,17 @@ use std::collections::BTreeSet;
 fn run() -> Run {
     let mut figures = Figures::default();
     figures.add(
-        "h2 TLS same core",
+        "varied h2 TLS same core",
         "trunkline",
         Metric::ServerCpu,
         [0.5, 0.7, 0.6],
     );
-    figures.add("h2 TLS same core", "peer 1.0", Metric::ServerCpu, [1.25]);
+    figures.add(
+        "varied h2 TLS same core",
+        "peer 1.0",
+        Metric::ServerCpu,
+        [1.25],
+    );
     Run {
         figures,
         absent: BTreeSet::new(),

@@ -5,7 +5,15 @@ use trunkline_interop::{Cores, Endpoints};
 /// A protocol with its load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scenario {
-    /// HTTP/2 over TLS, 4 connections, 100 streams each.
+    /// HTTP/2 over TLS, 4 connections, 100 streams each, [`VARIED_TARGETS`] targets in turn.
+    VariedH2Tls,
+    /// As `VariedH2Tls` with prior knowledge.
+    VariedH2c,
+    /// As `VariedH2Tls` over HTTP/1.1, 50 connections, one request each.
+    VariedH1,
+    /// As `VariedH1` over TLS.
+    VariedH1Tls,
+    /// HTTP/2 over TLS, 4 connections, 100 streams each, one request again and again.
     H2Tls,
     /// HTTP/2 with prior knowledge, the same.
     H2c,
@@ -43,6 +51,14 @@ pub(crate) enum Scenario {
     BulkH3Many,
 }
 
+/// Targets of the varied load, `/varied/0` and so on.
+pub(crate) const VARIED_TARGETS: u64 = 2_000;
+
+/// The length of the answer to `/varied/{target}`: 512 to 1,535 bytes. The peers have the same rule.
+pub(crate) fn varied_bytes(target: u64) -> u64 {
+    512 + target * 397 % 1024
+}
+
 /// The file that file servers serve.
 pub(crate) const FILE_BYTES: usize = 64 * 1024;
 /// Bytes of a round of bulk: the files `bulk/N` have that many, or one of [`BULK_ANSWERS`] parts of it.
@@ -53,7 +69,11 @@ pub(crate) const BULK_ANSWERS: u64 = 64;
 const STREAMED_BYTES: usize = 256 * 1024;
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 22] = [
+        Self::VariedH2Tls,
+        Self::VariedH2c,
+        Self::VariedH1,
+        Self::VariedH1Tls,
         Self::H2Tls,
         Self::H2c,
         Self::H1,
@@ -77,6 +97,10 @@ impl Scenario {
     /// Its name in tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::VariedH2Tls => "varied h2 TLS",
+            Self::VariedH2c => "varied h2c",
+            Self::VariedH1 => "varied h1",
+            Self::VariedH1Tls => "varied h1 TLS",
             Self::H2Tls => "h2 TLS",
             Self::H2c => "h2c",
             Self::H1 => "h1",
@@ -98,12 +122,22 @@ impl Scenario {
         }
     }
     pub(crate) fn is_tls(self) -> bool {
-        !matches!(self, Self::H2c | Self::H1 | Self::StreamedH1 | Self::FileH1)
+        !matches!(
+            self,
+            Self::VariedH2c
+                | Self::VariedH1
+                | Self::H2c
+                | Self::H1
+                | Self::StreamedH1
+                | Self::FileH1
+        )
     }
     pub(crate) fn is_h1(self) -> bool {
         matches!(
             self,
-            Self::H1
+            Self::VariedH1
+                | Self::VariedH1Tls
+                | Self::H1
                 | Self::H1Tls
                 | Self::StreamedH1
                 | Self::FileH1
@@ -120,6 +154,13 @@ impl Scenario {
                 | Self::FileH3
                 | Self::BulkH3
                 | Self::BulkH3Many
+        )
+    }
+    /// Whether targets, lengths and etags differ from request to request.
+    pub(crate) fn is_varied(self) -> bool {
+        matches!(
+            self,
+            Self::VariedH2Tls | Self::VariedH2c | Self::VariedH1 | Self::VariedH1Tls
         )
     }
     /// Whether the answer comes in pieces.
@@ -155,8 +196,8 @@ impl Scenario {
     /// Connections and streams on each.
     pub(crate) fn shape(self) -> (u64, u64) {
         match self {
-            Self::H2Tls | Self::H2c => (4, 100),
-            Self::H1 | Self::H1Tls => (50, 1),
+            Self::VariedH2Tls | Self::VariedH2c | Self::H2Tls | Self::H2c => (4, 100),
+            Self::VariedH1 | Self::VariedH1Tls | Self::H1 | Self::H1Tls => (50, 1),
             Self::H3 => (4, 32),
             Self::H3Alone => (32, 1),
             Self::StreamedH1 | Self::FileH1 => (8, 1),
@@ -192,11 +233,23 @@ impl Scenario {
             _ if self.is_file() => "/file.txt",
             Self::BulkH1Tls | Self::BulkH2Tls | Self::BulkH3 => "/bulk/1073741824",
             _ if self.is_bulk() => "/bulk/16777216",
+            _ if self.is_varied() => "/varied/",
             Self::H3 | Self::H3Alone => "/bytes/2",
             _ => "/bytes/1024",
         }
     }
-    /// Bytes in the body of each answer.
+    /// Bytes in the bodies of the answers to this many requests of the varied load.
+    pub(crate) fn varied_body_bytes(self, requests: u64) -> u64 {
+        // Each connection goes through the targets from the first on.
+        let (connections, _) = self.shape();
+        let of_connection = |index: u64| {
+            let requests = requests / connections + u64::from(index < requests % connections);
+            let lengths = (0..VARIED_TARGETS).map(varied_bytes);
+            lengths.cycle().take(requests as usize).sum::<u64>()
+        };
+        (0..connections).map(of_connection).sum()
+    }
+    /// Bytes in the body of each answer, where these are equal.
     pub(crate) fn answer_bytes(self) -> u64 {
         if let Some(answers) = self.bulk_answers() {
             return BULK_BYTES / answers;
@@ -212,9 +265,9 @@ impl Scenario {
     /// The port of a peer that serves it.
     pub(crate) fn port(self, endpoints: Endpoints, speaks_h1: bool) -> Option<u16> {
         match self {
-            Self::H2c => Some(endpoints.h2c),
-            Self::H1 | Self::StreamedH1 | Self::FileH1 => endpoints.h1,
-            Self::H1Tls | Self::BulkH1Tls | Self::BulkH1TlsMany => {
+            Self::VariedH2c | Self::H2c => Some(endpoints.h2c),
+            Self::VariedH1 | Self::H1 | Self::StreamedH1 | Self::FileH1 => endpoints.h1,
+            Self::VariedH1Tls | Self::H1Tls | Self::BulkH1Tls | Self::BulkH1TlsMany => {
                 speaks_h1.then_some(endpoints.tls)
             }
             _ => Some(endpoints.tls),

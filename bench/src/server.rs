@@ -3,7 +3,9 @@
 
 use crate::figures::{Figures, Metric};
 use crate::load::{Round, round};
-use crate::scenario::{BULK_ANSWERS, BULK_BYTES, FILE_BYTES, Placement, Scenario};
+use crate::scenario::{
+    BULK_ANSWERS, BULK_BYTES, FILE_BYTES, Placement, Scenario, VARIED_TARGETS, varied_bytes,
+};
 use crate::subject::{Running, Subject, SubjectContext, build, install, root};
 use crate::usage::resident_kib;
 use crate::{docs, idle, machine, plot, readme, report, writes};
@@ -81,6 +83,7 @@ pub(crate) fn run(options: &ServerOptions) -> Result<(), String> {
     fs::write(&file, vec![b'x'; FILE_BYTES])
         .map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
     write_bulk(&workplace.site().join("bulk"))?;
+    write_varied(&workplace.site().join("varied"))?;
     let certificate = Certificate::write(workplace.path())?;
     let server_cores = cores.first().map_or(Cores::Any, |&core| Cores::One(core));
     let context = SubjectContext {
@@ -260,6 +263,18 @@ fn write_bulk(folder: &Path) -> Result<(), String> {
     };
     [BULK_BYTES, BULK_BYTES / BULK_ANSWERS]
         .into_iter()
+        .try_for_each(write)
+        .map_err(|error| format!("{} cannot be written: {error}", folder.display()))
+}
+
+/// The files that file servers send to the varied load.
+fn write_varied(folder: &Path) -> Result<(), String> {
+    let write = |target: u64| {
+        fs::create_dir_all(folder)?;
+        let text = vec![b'x'; varied_bytes(target) as usize];
+        fs::write(folder.join(target.to_string()), text)
+    };
+    (0..VARIED_TARGETS)
         .try_for_each(write)
         .map_err(|error| format!("{} cannot be written: {error}", folder.display()))
 }

@@ -1,7 +1,7 @@
 //! The measured servers, and how each is started.
 
 use crate::load::Target;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, VARIED_TARGETS};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -119,8 +119,9 @@ impl Subject {
         // What serves 1 KiB cheapest here: opened once, and sent in the write of its head.
         // What the kernel is to send is large.
         let sendfile = if scenario.is_file() { "on" } else { "off" };
-        let files =
-            format!("keepalive_requests 1000000000; sendfile {sendfile}; open_file_cache max=100;");
+        let files = format!(
+            "keepalive_requests 1000000000; sendfile {sendfile}; open_file_cache max=4000;"
+        );
         let peer = match self {
             Self::Trunkline => {
                 let program = context.programs.join("bench-trunkline");
@@ -157,16 +158,27 @@ impl Subject {
             Self::QuicGo => quic_go(context)?,
             Self::Caddy => caddy(workplace, certificate, cores, None)?,
         };
-        Ok(self.running(context, peer, scenario))
+        self.running(context, peer, scenario)
     }
 
-    fn running(self, context: &SubjectContext, peer: Peer, scenario: Scenario) -> Option<Running> {
-        let port = scenario.port(peer.endpoints, self != Self::Nghttpd)?;
+    fn running(
+        self,
+        context: &SubjectContext,
+        peer: Peer,
+        scenario: Scenario,
+    ) -> Result<Option<Running>, String> {
+        let Some(port) = scenario.port(peer.endpoints, self != Self::Nghttpd) else {
+            return Ok(None);
+        };
         let serving = match scenario.is_tls() {
             true => peer.processes.last(),
             false => peer.processes.first(),
         };
-        Some(Running {
+        let list = match scenario.is_varied() {
+            true => Some(list_of_targets(context, scenario, port)?),
+            false => None,
+        };
+        Ok(Some(Running {
             name: peer.name,
             target: Target {
                 scenario,
@@ -174,14 +186,34 @@ impl Subject {
                 port,
                 path: scenario.path(),
                 answer_bytes: scenario.answer_bytes(),
+                list,
                 family: serving.map(Process::family).unwrap_or_default(),
                 // The default of our limits is 10,000, and the command has no flag for it.
                 requests_per_connection_max: (self == Self::TrunklineServe && !scenario.is_h3())
                     .then_some(9_000),
             },
             _processes: peer.processes,
-        })
+        }))
     }
+}
+
+/// Writes the URLs of the varied load, a line each.
+fn list_of_targets(
+    context: &SubjectContext,
+    scenario: Scenario,
+    port: u16,
+) -> Result<PathBuf, String> {
+    let scheme = if scenario.is_tls() { "https" } else { "http" };
+    let (path, list) = (
+        scenario.path(),
+        context.workplace.path().join(format!("targets-{port}")),
+    );
+    let urls: String = (0..VARIED_TARGETS)
+        .map(|target| format!("{scheme}://127.0.0.1:{port}{path}{target}\n"))
+        .collect();
+    fs::write(&list, urls)
+        .map_err(|error| format!("{} cannot be written: {error}", list.display()))?;
+    Ok(list)
 }
 
 /// A program with the arguments `ADDRESS|PORT [CERTIFICATE KEY]`.

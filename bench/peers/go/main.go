@@ -1,4 +1,4 @@
-// Go's net/http with 1 KiB for every request, or pieces: HTTP/1.1 and HTTP/2, cleartext and TLS.
+// Go's net/http with 1 KiB for every request, a length and etag by target, or pieces: HTTP/1.1 and HTTP/2, cleartext and TLS.
 package main
 
 import (
@@ -17,6 +17,7 @@ func main() {
 	flag.Parse()
 
 	text := []byte(strings.Repeat("x", 1024))
+	varied := []byte(strings.Repeat("x", 1536))
 	piece := []byte(strings.Repeat("x", 16*1024))
 	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("content-type", "text/plain")
@@ -31,6 +32,14 @@ func main() {
 			for range pieces {
 				w.Write(piece)
 			}
+			return
+		}
+		if target, ok := strings.CutPrefix(r.URL.Path, "/varied/"); ok {
+			n, _ := strconv.Atoi(target)
+			text := varied[:512+n*397%1024]
+			w.Header().Set("etag", "\"v"+target+"\"")
+			w.Header().Set("content-length", strconv.Itoa(len(text)))
+			w.Write(text)
 			return
 		}
 		w.Header().Set("content-length", "1024")

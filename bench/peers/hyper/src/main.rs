@@ -28,6 +28,9 @@ async fn answer(request: Request<Incoming>) -> Result<Response<pieces::AnswerBod
     response
         .headers_mut()
         .insert(http::header::CONTENT_TYPE, text);
+    if let Some(etag) = pieces::etag(request.uri().path()) {
+        response.headers_mut().insert(http::header::ETAG, etag);
+    }
     Ok(response)
 }
 

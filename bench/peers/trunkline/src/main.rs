@@ -39,6 +39,9 @@ impl Service<Request<Body>> for Answer {
         let mut response = Response::new(pieces::answer(request.uri().path(), text));
         let text = HeaderValue::from_static("text/plain");
         response.headers_mut().insert(header::CONTENT_TYPE, text);
+        if let Some(etag) = pieces::etag(request.uri().path()) {
+            response.headers_mut().insert(header::ETAG, etag);
+        }
         ready(Ok(response))
     }
 }

@@ -1,6 +1,8 @@
-//! A body in pieces of unknown count, each ready when it is polled.
+//! The bodies and etags of a handler: a text, a text whose length and etag depend on the target, or pieces of unknown count, each
+//! ready when it is polled.
 
 use bytes::Bytes;
+use http::HeaderValue;
 use http_body_util::Full;
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -12,6 +14,10 @@ const PIECES: usize = 16;
 const PATH: &str = "/streamed";
 /// Where as many bytes are as the path ends with, a multiple of a piece.
 const BULK: &str = "/bulk/";
+
+/// Where the answer depends on the number that the path ends with.
+const VARIED: &str = "/varied/";
+const VARIED_TEXT: &[u8] = &[b'x'; 1536];
 
 pub(crate) struct Pieces {
     left: usize,
@@ -36,8 +42,22 @@ impl http_body::Body for Pieces {
 /// The body of a handler's response.
 pub(crate) type AnswerBody = http_body_util::Either<Full<Bytes>, Pieces>;
 
-/// The pieces at their path, `text` anywhere else.
+/// The target's number under `/varied/`.
+fn varied(path: &str) -> Option<usize> {
+    path.strip_prefix(VARIED)?.parse().ok()
+}
+
+/// The etag of an answer that depends on its target.
+pub(crate) fn etag(path: &str) -> Option<HeaderValue> {
+    HeaderValue::try_from(format!("\"v{}\"", varied(path)?)).ok()
+}
+
+/// The pieces at their path, the varied text at its own, `text` anywhere else.
 pub(crate) fn answer(path: &str, text: &'static [u8]) -> AnswerBody {
+    if let Some(target) = varied(path) {
+        let text = &VARIED_TEXT[..512 + target * 397 % 1024];
+        return AnswerBody::Left(Full::new(Bytes::from_static(text)));
+    }
     let bulk = path
         .strip_prefix(BULK)
         .and_then(|bytes| bytes.parse::<usize>().ok());
