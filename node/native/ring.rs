@@ -1,5 +1,5 @@
 //! Two rings in memory that JavaScript sees as `ArrayBuffer`s and Rust owns: submissions come from
-//! JavaScript, completions go to it. `node/src/ring.ts` is the other end; `codes.rs` has the numbers.
+//! JavaScript, completions go to it. `node/src/channel/ring.ts` is the other end; `codes.rs` has the numbers.
 //!
 //! Each ring has entries of eight words and an arena for the bytes that belong to them. Positions
 //! only grow (modulo 2^32); an entry's index is its position modulo the ring's length. The reader

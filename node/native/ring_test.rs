@@ -38,7 +38,7 @@ impl Reader {
     }
 }
 
-/// JavaScript's end of both rings, step by step as `node/src/ring.ts` has it.
+/// JavaScript's end of both rings, step by step as `node/src/channel/ring.ts` has it.
 pub(crate) struct ScriptEnd {
     memory: Arc<Memory>,
     drained: u32,

@@ -258,7 +258,7 @@ fn certificates(option: &str, pem: &str) -> Result<Vec<CertificateDer<'static>>,
     }
 }
 
-/// The versions by the name that `node/src/options.ts` gives them.
+/// The versions by the name that `node/src/client/options.ts` gives them.
 pub(crate) fn protocols(name: &str) -> Result<Protocols, String> {
     Ok(match name {
         "h1" => Protocols::H1Only,

@@ -1,5 +1,5 @@
 //! JavaScript streams as transports: bytes from a `Duplex` are submissions, bytes for it are
-//! completions. `node/src/streams.ts` is the other end.
+//! completions. `node/src/channel/streams.ts` is the other end.
 //!
 //! Each direction has a window of bytes that the other side has not taken, so that a stream holds bounded
 //! memory: JavaScript stops reading its `Duplex` at [`STREAM_UNREAD_BYTES_MAX`], and the engine writes nothing

@@ -11,7 +11,7 @@ import { licences } from './licences.mjs'
 const require = createRequire(import.meta.url)
 const folder = fileURLToPath(new URL('..', import.meta.url))
 const root = resolve(folder, '..')
-const { host, packageOf, PLATFORMS } = require('../dist/platforms.js')
+const { host, packageOf, PLATFORMS } = require('../dist/channel/platforms.js')
 
 /** The fields that both packages share. */
 function described () {
@@ -48,7 +48,7 @@ function stageMain (to) {
 function stageAddon (to, addon) {
   const here = host()
   const platform = PLATFORMS.find(({ name }) => name === here)
-  if (platform === undefined) throw new Error(`${here} is not in the table of platforms (node/src/platforms.ts)`)
+  if (platform === undefined) throw new Error(`${here} is not in the table of platforms (node/src/channel/platforms.ts)`)
   const { all } = described()
   const { os, cpu, libc } = platform
   const text = {

@@ -8,7 +8,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { lines } from '../test/support/lines.mjs'
+import { lines } from '../test/support/lines/lines.mjs'
 
 const [main, addon] = process.argv.slice(2)
 const node = fileURLToPath(new URL('..', import.meta.url))

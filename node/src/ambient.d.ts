@@ -1,6 +1,6 @@
 // Declarations of Node.js API that its types leave out. None is published.
 
-import type { Intake } from './http2/intake'
+import type { Intake } from './http2/stream/intake'
 
 declare global {
   interface Buffer {

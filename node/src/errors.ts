@@ -2,7 +2,7 @@
 // neither package needs the other.
 
 import { constants } from 'node:os'
-import type { Failure } from './ring'
+import type { Failure } from './channel/ring'
 
 /** Fields of every error beside its code. */
 export interface FailureFacts {

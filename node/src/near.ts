@@ -1,7 +1,7 @@
 // Detects misspelled option names. Unknown names that resemble no option may belong to another
 // version of undici and are ignored, as there.
 
-import type { ConnectOptions, Options } from './options'
+import type { ConnectOptions, Options } from './client/options'
 
 /** Every option, by the compiler's word. */
 const OPTIONS: Record<keyof Options, true> = {

@@ -1,4 +1,4 @@
-//! JavaScript's end of the rings in Rust, step by step as `node/src/ring.ts` has it, and both threads
+//! JavaScript's end of the rings in Rust, step by step as `node/src/channel/ring.ts` has it, and both threads
 //! until each has what the other wrote. A wake that is lost leaves a thread asleep for ever: loom calls
 //! that a deadlock.
 

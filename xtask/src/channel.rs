@@ -13,7 +13,7 @@ pub(crate) const TABLE: &str = "node/channel.toml";
 /// The engine's end.
 pub(crate) const RUST: &str = "node/native/codes.rs";
 /// JavaScript's end.
-pub(crate) const SCRIPT: &str = "node/src/codes.ts";
+pub(crate) const SCRIPT: &str = "node/src/channel/codes.ts";
 
 /// Sections of numbers with a name and a sentence each, and the key that holds the number.
 const NUMBERS: &[(&str, &str, &str)] = &[

@@ -4,7 +4,7 @@ use crate::tools::{cargo, run};
 use crate::{Outcome, node, root};
 use std::process::Command;
 
-const USAGE: &str = "usage: flake N FILE, N from 1 to 1000, FILE node/test/NAME.test.mjs, \
+const USAGE: &str = "usage: flake N FILE, N from 1 to 1000, FILE node/test/FOLDER/NAME.test.mjs, \
     CRATE/tests/NAME.rs or CRATE/tests/NAME/main.rs";
 /// A run of a file is seconds; a thousand of them is the longest that is worth waiting for.
 const RUNS_MAX: u32 = 1000;

@@ -70,7 +70,7 @@ fn main() -> ExitCode {
         "node-test" => node::test(),
         "node-pack" => node::pack(),
         "node-soak" => node::soak(rest),
-        "node-lines" => node::script("dev", "all_lines.mjs", rest),
+        "node-lines" => node::script("dev", "lines/all.mjs", rest),
         "comparisons" => node::script("dev", "comparisons/all.mjs", rest),
         "generate" => generated::generate(),
         "flake" => flake::flake(rest),

@@ -127,7 +127,7 @@ pub(crate) fn endurance() -> Outcome {
         .args([
             "--test-name-pattern",
             "slow reader",
-            "node/test/transfers.test.mjs",
+            "node/test/client/requests/transfers.test.mjs",
         ])
         .env("TRUNKLINE_LONG", "1")
         .env("TRUNKLINE_ORIGIN", origin("release")?);

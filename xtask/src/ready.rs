@@ -41,7 +41,7 @@ pub(crate) fn ready() -> Outcome {
     step("bench", || {
         run(&mut cargo(&["test", "--quiet", "-p", "trunkline-bench"]))
     })?;
-    step("node-lines", || node::script("dev", "all_lines.mjs", &[]))?;
+    step("node-lines", || node::script("dev", "lines/all.mjs", &[]))?;
     step("comparisons", || {
         node::script("dev", "comparisons/all.mjs", &[])
     })?;

@@ -79,16 +79,12 @@ fn make_peers() {
 /// being made, last.
 fn node_jobs(origin: &Path) -> Result<Vec<Job>, String> {
     let folder = root().join("node").join("test");
-    let listed =
-        std::fs::read_dir(&folder).map_err(|why| format!("{}: {why}", folder.display()))?;
-    let mut names: Vec<String> = listed
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| name.ends_with(".test.mjs"))
-        .collect();
+    let mut names = Vec::new();
+    test_files(&folder, "", &mut names)?;
     names.sort_by_key(|name| {
         let order = match name.as_str() {
             name if name.contains("foreign") => 2,
-            name if name.starts_with("lines_") || name.starts_with("types") => 0,
+            name if name.starts_with("lines/") || name.starts_with("package/types") => 0,
             _ => 1,
         };
         (order, name.clone())
@@ -99,6 +95,24 @@ fn node_jobs(origin: &Path) -> Result<Vec<Job>, String> {
         Job::new(name, command)
     });
     Ok(jobs.collect())
+}
+
+/// Adds to `names` the files of tests in `folder` and in the folders in it, by their path behind
+/// `prefix`. Those of installed packages are not ours.
+fn test_files(folder: &Path, prefix: &str, names: &mut Vec<String>) -> Outcome {
+    let listed = std::fs::read_dir(folder).map_err(|why| format!("{}: {why}", folder.display()))?;
+    for entry in listed.flatten() {
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        let path = entry.path();
+        if name != "node_modules" && path.is_dir() {
+            test_files(&path, &format!("{prefix}{name}/"), names)?;
+        } else if name.ends_with(".test.mjs") {
+            names.push(format!("{prefix}{name}"));
+        }
+    }
+    Ok(())
 }
 
 /// Compiles the Rust tests; a job for each of their programs.
@@ -134,3 +148,7 @@ fn rust_job(program: report::Program) -> Job {
     command.env("RUST_TEST_THREADS", TEST_THREADS);
     Job::new(program.name, command)
 }
+
+#[cfg(test)]
+#[path = "suite_test.rs"]
+mod suite_test;

@@ -4,7 +4,7 @@
 import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Headers } from './fields'
-import type { ServerHttp2Stream } from './stream'
+import type { ServerHttp2Stream } from './stream/stream'
 
 const created = channel('http2.server.stream.created')
 const started = channel('http2.server.stream.start')

@@ -1,6 +1,6 @@
 // Defers callbacks to the next turn of the loop, all of one turn together.
 
-import { apart } from '../ring'
+import { apart } from '../channel/ring'
 
 let calls: (() => void)[] = []
 function report (): void {

@@ -8,17 +8,17 @@ import nodeHttp2, { type SecureServerOptions, type ServerOptions, type Settings 
 import net from 'node:net'
 import tls from 'node:tls'
 import { checkCall, checkObject, invalidType } from './codes'
-import type { ClientOptions } from '../server/clients'
-import { admissionOf, checkContext, identityIn, identityOf, type TlsOptions } from '../server/identity'
-import { optionsIn } from '../server/context'
+import type { ClientOptions } from '../server/tls/clients'
+import { admissionOf, checkContext, identityIn, identityOf, type TlsOptions } from '../server/tls/identity'
+import { optionsIn } from '../server/tls/context'
 import { listenError, NO_PORT } from '../server/listen_error'
 import { checkBounds, type Limits, type Timeouts } from '../server/bounds'
 import { deadlineOf, type ListenTarget } from '../server/listener'
-import { policyOf, type Policy } from '../server/policy'
+import { policyOf, type Policy } from '../server/tls/policy'
 import { notProvided } from '../server/refused'
 import { CompatServer, type CompatServerOptions } from './compat_server'
-import type { Chooser } from './client_hello'
-import type { ServerHttp2Stream } from './stream'
+import type { Chooser } from './handshake/client_hello'
+import type { ServerHttp2Stream } from './stream/stream'
 
 /** Of a request: the pseudo-headers alone are as many. */
 const HEADER_PAIRS_MIN = 4

@@ -6,9 +6,9 @@ import {
   GoawayWord, HandshakeFailedWord, HandshakeFailure, MalformedWord, PongWord, RequestWord, ResponseFlag, ResponseRoomWord, SettingsAcknowledgedWord,
   UnnegotiatedWord, UploadWord, ViolationWord, writeAbort, writeControl, writeDecline, writeFinish, writeInform, writeReset, writeRespond, writeSend,
   writeShutDown, writeTakeUpload, type EntryWriter
-} from '../codes'
-import { apart, HEAD_BYTES_MAX, theBridge, type Bridge, type ServerHalf } from '../ring'
-import { theStreams } from '../streams'
+} from '../channel/codes'
+import { apart, HEAD_BYTES_MAX, theBridge, type Bridge, type ServerHalf } from '../channel/ring'
+import { theStreams } from '../channel/streams'
 import { Connection, type Accounts } from './connection'
 import { Exchange } from './exchange'
 import type { Listener } from './listener'

@@ -1,9 +1,9 @@
 // One connection of a server, of any version.
 
-import { type ControlFrame } from '../codes'
-import type { Carried } from '../streams'
+import { type ControlFrame } from '../channel/codes'
+import type { Carried } from '../channel/streams'
 import type { ServerBridge } from './bridge'
-import { Client } from './clients'
+import { Client } from './tls/clients'
 import type { Listener } from './listener'
 
 /** CANCEL of RFC 9113 section 7. */

@@ -1,7 +1,7 @@
 // One request and its response, on any version: the base of the web-standard server and of the API
 // of `node:http2`. The head is parsed on first access.
 
-import { ResponseFlag } from '../codes'
+import { ResponseFlag } from '../channel/codes'
 import { checkLength, type ServerBridge } from './bridge'
 import type { Connection } from './connection'
 

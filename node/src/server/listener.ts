@@ -5,13 +5,13 @@ import type { Limits, Timeouts, Windows } from './bounds'
 import { chmodSync, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { errorOf } from '../errors'
-import { ENDED_FAILURE, type Failure } from '../ring'
-import type { StreamAsk } from '../streams'
+import { ENDED_FAILURE, type Failure } from '../channel/ring'
+import type { StreamAsk } from '../channel/streams'
 import { theServerBridge, type ServerBridge } from './bridge'
-import { Admission, clientsOf, completed, type ClientOptions, type ClientsAsk } from './clients'
+import { Admission, clientsOf, completed, type ClientOptions, type ClientsAsk } from './tls/clients'
 import type { Connection } from './connection'
 import type { Exchange } from './exchange'
-import type { Policy } from './policy'
+import type { Policy } from './tls/policy'
 
 /** A certificate chain and its key, both in PEM. */
 export interface Identity { cert: string | Buffer; key: string | Buffer }

@@ -2,7 +2,7 @@
 // HTTP/2 and HTTP/3.
 import { randomBytes } from 'node:crypto'
 import { Agent } from 'trunkline'
-import { cert } from '../support/certificate.mjs'
+import { cert } from '../support/certificates/certificate.mjs'
 
 const OF_VERSION = { h1: { allowH2: false }, h2: {}, h3: { http3: 'only' } }
 

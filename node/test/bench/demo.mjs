@@ -4,8 +4,8 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { request } from 'trunkline'
-import { cert, certFile } from '../support/certificate.mjs'
-import { origin } from '../support/servers.mjs'
+import { cert, certFile } from '../support/certificates/certificate.mjs'
+import { origin } from '../support/servers/servers.mjs'
 
 const REQUESTS = 2000
 /** HTTP/1.1 needs a connection per request in flight; the others share. */

@@ -1,7 +1,7 @@
 // Every comparison on every line of Node.js that is installed beside the tests; prints how many programs are equal,
 // and how many differ with a reason. A difference without a reason fails, and so does a reason without a difference.
 //   node all.mjs [node20|node22|node24|node26 ..]
-import { lines } from '../support/lines.mjs'
+import { lines } from '../support/lines/lines.mjs'
 import { compareSet, faultsOf, lineOf } from './compare.mjs'
 import { SETS } from './sets.mjs'
 

@@ -3,8 +3,8 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
-import { again } from '../support/again.mjs'
-import { lines as installed } from '../support/lines.mjs'
+import { again } from '../support/lines/again.mjs'
+import { lines as installed } from '../support/lines/lines.mjs'
 import { reasonsOf } from './reasons.mjs'
 import { SETS } from './sets.mjs'
 

@@ -14,8 +14,8 @@
 import http from 'node:http'
 import http2 from 'node:http2'
 import https from 'node:https'
-import { cert, key } from '../support/certificate.mjs'
-import { outsideOfFrames } from '../support/servers.mjs'
+import { cert, key } from '../support/certificates/certificate.mjs'
+import { outsideOfFrames } from '../support/servers/servers.mjs'
 
 const text = length => 'x'.repeat(Number(length))
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { setTimeout as rest } from 'node:timers/promises'
-import { viaNew, viaOld } from '../support/dispatch.mjs'
+import { viaNew, viaOld } from '../support/clients/dispatch.mjs'
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */
 export function random (seed) {

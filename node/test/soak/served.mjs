@@ -4,9 +4,9 @@ import { readdirSync } from 'node:fs'
 import { setTimeout as rest } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { theBridge } from '../../dist/ring.js'
-import { faces } from '../behaviour/faces.mjs'
-import { versions } from '../support/clients.mjs'
+import { theBridge } from '../../dist/channel/ring.js'
+import { faces } from '../server/behaviour/faces.mjs'
+import { versions } from '../support/clients/clients.mjs'
 
 /** How long an answer waits that a gate holds back elsewhere. */
 const GATE_MS = 20

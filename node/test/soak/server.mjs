@@ -6,8 +6,8 @@ import { once } from 'node:events'
 import { setTimeout as rest } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { clients } from '../behaviour/clients.mjs'
-import { digest } from '../behaviour/sizes.mjs'
+import { clients } from '../server/behaviour/clients.mjs'
+import { digest } from '../server/behaviour/sizes.mjs'
 import { random } from './requests.mjs'
 
 const { values } = parseArgs({

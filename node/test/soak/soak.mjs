@@ -11,9 +11,9 @@ import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Agent, fetchOver } from 'trunkline'
-import { theBridge } from '../../dist/ring.js'
-import { cert } from '../support/certificate.mjs'
-import { origin as startOrigin } from '../support/servers.mjs'
+import { theBridge } from '../../dist/channel/ring.js'
+import { cert } from '../support/certificates/certificate.mjs'
+import { origin as startOrigin } from '../support/servers/servers.mjs'
 import { draw, isExplained, KINDS, random } from './requests.mjs'
 
 const { values } = parseArgs({

@@ -94,7 +94,7 @@ pub(super) fn tail(text: &str, most: usize) -> &str {
 
 /// The file that a job writes to.
 pub(super) fn log_of(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{name}.log"))
+    folder.join(format!("{}.log", name.replace('/', "-")))
 }
 
 #[cfg(test)]

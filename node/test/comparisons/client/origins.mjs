@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import http2 from 'node:http2'
 import https from 'node:https'
-import { cert, key } from '../../support/certificate.mjs'
+import { cert, key } from '../../support/certificates/certificate.mjs'
 import { bytesOf } from './stage.mjs'
 
 const LARGE = Buffer.alloc(200_000, 'a')

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import http from 'node:http'
 import http2 from 'node:http2'
 import net from 'node:net'
-import { cert, key } from '../../support/certificate.mjs'
-import { outsideOfFrames } from '../../support/servers.mjs'
+import { cert, key } from '../../support/certificates/certificate.mjs'
+import { outsideOfFrames } from '../../support/servers/servers.mjs'
 import { displayed } from '../server/stage.mjs'
 
 export { cert, displayed }

@@ -6,7 +6,7 @@ import http2 from 'node:http2'
 import https from 'node:https'
 import tls from 'node:tls'
 import { inspect } from 'node:util'
-import { cert, key } from '../../support/certificate.mjs'
+import { cert, key } from '../../support/certificates/certificate.mjs'
 
 /** How long the sides have to part after a program has ended. */
 const PARTING_MS_MAX = 20_000

@@ -42,7 +42,7 @@ struct Programs {
     client: String,
     /// `--command`: the command `trunkline`; without it, it is not attacked.
     command: Option<String>,
-    /// `--node`: `node/test/attacks/client.mjs`; without it, the client of Node.js is not attacked.
+    /// `--node`: `node/test/soak/attacked.mjs`; without it, the client of Node.js is not attacked.
     node: Option<String>,
     /// `--python`: a Python with aioquic; without it, nothing is attacked over QUIC.
     python: Option<String>,

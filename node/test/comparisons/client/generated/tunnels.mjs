@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import https from 'node:https'
-import { cert, key } from '../../../support/certificate.mjs'
+import { cert, key } from '../../../support/certificates/certificate.mjs'
 import { closing } from '../stage.mjs'
 
 const MAKE = {

@@ -154,7 +154,7 @@ for (const [name, call] of Object.entries(calls)) {
 /** A WebSocket of undici 8 with a dispatcher; how many connections it costs. */
 const webSocket = options => async ({ Agent }, t) => {
   const { WebSocket } = await import('undici8')
-  const { echoUpgrades } = await import('../../../support/websocket.mjs')
+  const { echoUpgrades } = await import('../../../support/clients/websocket.mjs')
   const log = t.log('client')
   const server = await t.serve(() => {})
   echoUpgrades({ server: server.server })

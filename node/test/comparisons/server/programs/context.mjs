@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import tls from 'node:tls'
 import { cert, key } from '../stage.mjs'
-import { authority } from '../../../support/authority.mjs'
+import { authority } from '../../../support/certificates/authority.mjs'
 
 const root = authority('root')
 const other = root.issue('other', 'subjectAltName=DNS:other.test')

@@ -1,0 +1,82 @@
+// Loads the native addon: from beside the package in development, else from the platform's package.
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { host, packageOf, PLATFORMS } from './platforms'
+
+/** The return value of the addon's `open`, which `node/native/environment.rs` builds. */
+export interface Native {
+  control: ArrayBuffer
+  submissions: ArrayBuffer
+  submissionArena: ArrayBuffer
+  completions: ArrayBuffer
+  completionArena: ArrayBuffer
+  entries: number
+  arenaBytes: number
+  /** The engine sleeps and something was submitted, or it holds completions back. */
+  kick: () => void
+  /** Whether the process must stay alive. */
+  hold: (holds: 0 | 1) => void
+  /** Copies bytes for the engine; returns where they lie. */
+  put: (bytes: Uint8Array) => number
+  /** The bytes that the engine put there. */
+  take: (place: number) => Buffer
+  /** A cold call: JSON in, JSON out. */
+  ask: (verb: string, text: string) => string
+}
+
+interface Addon { open: (drain: () => void) => Native }
+
+/** The addon is not there, or is not this version's. */
+export class AddonError extends Error {
+  readonly code = 'TRUNKLINE_ADDON'
+  constructor (message: string, options?: ErrorOptions) {
+    super(`trunkline: ${message}`, options)
+    this.name = 'AddonError'
+  }
+}
+
+/** Loads the addon for this environment. */
+export function load (): Addon {
+  const near = join(__dirname, '..', '..', 'addon', 'trunkline.node')
+  return existsSync(near) ? require(near) as Addon : installed(host())
+}
+
+function installed (name: string): Addon {
+  const here = `${name} (platform ${process.platform}, arch ${process.arch}${libcIn(name)})`
+  if (!PLATFORMS.some(platform => platform.name === name)) {
+    const all = PLATFORMS.map(platform => platform.name).join(', ')
+    throw new AddonError(`there is no prebuilt addon for ${here}; there are ${all}`)
+  }
+  const own = packageOf(name)
+  const found = versionOf(own)
+  if (found === null) {
+    const others = PLATFORMS.map(platform => packageOf(platform.name)).filter(other => versionOf(other) !== null)
+    const instead = others.length > 0 ? `; installed is ${others.join(', ')}, of another platform` : ''
+    throw new AddonError(`the addon for ${here} is not installed: the package ${own} is missing${instead}. ` +
+      'Run npm install again on this platform, and without --omit=optional')
+  }
+  const version = (require('../../package.json') as { version: string }).version
+  if (found !== version) {
+    throw new AddonError(`trunkline ${version} needs ${own} ${version}, and ${found} is installed: run npm install again`)
+  }
+  try {
+    return require(own) as Addon
+  } catch (cause) {
+    throw new AddonError(`the addon for ${here} cannot be loaded: ${(cause as Error).message}`, { cause })
+  }
+}
+
+function libcIn (name: string): string {
+  const [, , libc] = name.split('-')
+  return libc === undefined ? '' : `, libc ${libc}`
+}
+
+/** The version of an installed package; null: it is not there. */
+function versionOf (name: string): string | null {
+  try {
+    return (require(`${name}/package.json`) as { version: string }).version
+  } catch {
+    return null
+  }
+}

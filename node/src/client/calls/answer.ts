@@ -1,0 +1,316 @@
+// The response of `request`: fields parsed on first access, and a body that is a Readable with
+// shortcuts for reading all of it. Bytes wait at the exchange until they are read.
+
+import { Readable } from 'node:stream'
+import { AbortError, InvalidArgumentError, RequestAbortedError } from '../../errors'
+import { addFields, fieldsObject, fieldsOf, rawFields, type Fields } from '../prepare/head'
+
+/** Where a body's bytes come from. */
+export interface BodySource {
+  /** Bytes were taken: the peer may send as many more. */
+  take: (bytes: number) => void
+  /** Discards the rest of the body. */
+  abort: (reason: Error) => void
+}
+
+/** Bytes that `dump` reads before it gives the exchange up, as with undici. */
+const DUMPED_BYTES_MAX = 128 * 1024
+
+/**
+ * The fields in `_readableState` of a decoder that holds the first bytes of a character
+ * (node:string_decoder).
+ */
+interface Decoder { lastNeed: number; lastTotal: number; lastChar: Buffer }
+
+const noop = (): void => {}
+
+/** Characters of text by their bytes, without a byte order mark; in UTF-8 what is no character is U+FFFD. */
+function decoded (bytes: Buffer, encoding: BufferEncoding | null): string {
+  const hasMark = bytes.length > 2 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+  return (hasMark ? bytes.subarray(3) : bytes).toString(encoding ?? 'utf8')
+}
+
+/**
+ * A response's body. Bytes wait at the exchange until the body is read. `text()` and its kin take
+ * them without the stream, unless the stream has listeners.
+ */
+export class Body extends Readable {
+  private held: { chunk: Buffer; credit: boolean }[] = []
+  private isEnded = false
+  private failure: Error | null = null
+  /** The stream has asked for bytes. */
+  private isWanted = false
+  /** All of it goes, or went, to one of the ways to all of it. */
+  private isCollected = false
+  private seen = 0
+  private web: ReadableStream<Uint8Array> | null = null
+  private collected: Buffer[] | null = null
+  private settle: ((error: Error | null) => void) | null = null
+  /** The stream has a listener for its data. */
+  private isReceived = false
+  private isTapped = false
+
+  /** `length`: what content-length says of it, where that is how long it is. */
+  constructor (private readonly bodySource: BodySource, private readonly type: () => string | undefined, private readonly length: () => number | null, highWaterMark = 64 * 1024) {
+    super({ highWaterMark })
+  }
+
+  /** The body as a stream of the web; typed so that it is a body by undici's types, which know of none here. */
+  get body (): never {
+    if (this.web === null) {
+      this.web = (ReadableStream as unknown as { from: (body: Readable) => ReadableStream<Uint8Array> }).from(this)
+      // All of it is being read already.
+      if (this.isCollected) this.web.getReader()
+    }
+    return this.web as never
+  }
+  /** Responses of node:http have none, and who takes ours for one of them (got) puts its own here. */
+  set body (value: never) { Object.defineProperty(this, 'body', { value, writable: true, configurable: true, enumerable: true }) }
+
+  /** Whether it was read, or is being read. */
+  get bodyUsed (): boolean { return this.isCollected || this.readableDidRead || this.readableAborted }
+
+  // What the exchange says.
+
+  arrive (chunk: Buffer, credit: boolean): void {
+    this.seen += chunk.length
+    if (this.destroyed) return
+    if (this.collected === null) {
+      this.held.push({ chunk, credit })
+      if (this.isWanted) this.pour()
+      return
+    }
+    if (credit) this.bodySource.take(chunk.length)
+    this.collected.push(chunk)
+    if (this.isTapped) this.push(chunk)
+  }
+
+  finish (): void {
+    this.isEnded = true
+    if (this.collected !== null) this.finishCollected()
+    else if (this.isWanted && this.held.length === 0) this.push(null)
+  }
+
+  break (error: Error): void {
+    if (this.isEnded) return
+    this.isEnded = true
+    this.failure = error
+    // An error without a listener must not end the process, as with undici's bodies.
+    this.on('error', noop)
+    if (this.collected !== null) this.destroy(error)
+    // Who reads gets what has come before; who gets the answer in this turn can listen.
+    else setImmediate(() => { if (!this.destroyed) this.destroy(error) })
+  }
+
+  // A Readable's side.
+
+  override _read (): void {
+    this.isWanted = true
+    this.pour()
+  }
+
+  private pour (): void {
+    while (this.held.length > 0) {
+      const { chunk, credit } = this.held.shift()!
+      if (credit) this.bodySource.take(chunk.length)
+      if (!this.push(chunk)) {
+        this.isWanted = false
+        return
+      }
+    }
+    if (this.isEnded && this.failure === null && this.collected === null) this.push(null)
+  }
+
+  override _destroy (error: Error | null, done: (error?: Error | null) => void): void {
+    const isCut = !this.isEnded || !(this.readableEnded || this.isCollected)
+    const why = error ?? (isCut ? this.failure ?? new RequestAbortedError() : null)
+    if (why !== null) this.on('error', noop)
+    if (!this.isEnded) {
+      // Nothing of what the exchange says of its end is news.
+      this.isEnded = true
+      this.bodySource.abort(why ?? new RequestAbortedError())
+    }
+    this.held = []
+    const { settle } = this
+    this.settle = null
+    if (settle !== null) {
+      done(why)
+      // Behind the events.
+      process.nextTick(settle, why)
+    } else if (this.readableDidRead) {
+      done(why)
+    } else {
+      // Listeners that are added in the turn of the failure get it too.
+      setImmediate(done, why)
+    }
+  }
+
+  override on (event: string | symbol, listener: (...args: any[]) => void): this {
+    this.isReceived = true
+    if (event === 'data' || event === 'readable') this.isTapped = true
+    super.on(event, listener)
+    // It ended before its first listener was added.
+    if (this.isCollected && this.collected === null && listener !== noop) this.endStream()
+    return this
+  }
+  override addListener (event: string | symbol, listener: (...args: any[]) => void): this { return this.on(event, listener) }
+
+  // All of it.
+
+  private collect (): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      if (this.bodyUsed || this.web?.locked === true) {
+        const unusable = this.failure ?? this.errored ?? new TypeError('Body is unusable: Body has already been read')
+        // Who destroyed it hears so when the stream has said it.
+        if (this.destroyed && !this.closed) this.on('error', noop).on('close', () => { reject(this.errored ?? unusable) })
+        else reject(unusable)
+        return
+      }
+      this.isCollected = true
+      const chunks = this.taken()
+      const settle = (error: Error | null): void => {
+        if (error === null) resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+        else reject(error)
+      }
+      if (this.failure !== null) return settle(this.failure)
+      this.collected = chunks
+      this.settle = settle
+      if (this.isEnded) this.finishCollected()
+    })
+  }
+
+  /** Takes the bytes received and not read. */
+  private taken (): Buffer[] {
+    const chunks: Buffer[] = []
+    if (this.readableLength > 0) {
+      const encoding = this.readableEncoding
+      for (let chunk = this.read() as Buffer | string | null; chunk !== null; chunk = this.read() as Buffer | string | null) {
+        chunks.push(typeof chunk === 'string' ? Buffer.from(chunk, encoding ?? 'utf8') : chunk)
+      }
+      const { decoder } = (this as unknown as { _readableState: { decoder?: Decoder | null } })._readableState
+      if (decoder != null && decoder.lastNeed > 0) chunks.push(Buffer.from(decoder.lastChar.subarray(0, decoder.lastTotal - decoder.lastNeed)))
+    }
+    for (const { chunk, credit } of this.held) {
+      chunks.push(chunk)
+      if (this.isTapped) this.push(chunk)
+      if (credit) this.bodySource.take(chunk.length)
+    }
+    this.held = []
+    return chunks
+  }
+
+  private finishCollected (): void {
+    this.collected = null
+    const { settle } = this
+    this.settle = null
+    if (this.isReceived) this.endStream()
+    settle?.(null)
+  }
+
+  /** The stream says its end: what was collected did not pass through it. */
+  private endStream (): void {
+    if (this.readableEnded || this.destroyed) return
+    const { ended } = (this as unknown as { _readableState: { ended: boolean } })._readableState
+    if (!ended) this.push(null)
+    this.resume()
+  }
+
+  async text (): Promise<string> { return decoded(await this.collect(), this.readableEncoding) }
+  async json (): Promise<unknown> {
+    const text = await this.text()
+    try {
+      return JSON.parse(text) as unknown
+    } catch (error) {
+      if (this.isReceived && !this.readableEnded && !this.destroyed) this.once('end', () => { this.destroy(error as Error) })
+      throw error
+    }
+  }
+  async bytes (): Promise<Uint8Array> { return new Uint8Array(await this.arrayBuffer()) }
+  async arrayBuffer (): Promise<ArrayBuffer> {
+    const bytes = await this.collect()
+    return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
+  }
+  async blob (): Promise<Blob> { return new Blob([await this.collect() as Uint8Array<ArrayBuffer>], { type: this.type() ?? '' }) }
+  /** A FormData, as `fetch` gives one; typed as undici types what it does not have. */
+  async formData (): Promise<never> {
+    const type = this.type()
+    return await new Response(await this.collect() as Uint8Array<ArrayBuffer>, { headers: type === undefined ? {} : { 'content-type': type } }).formData() as never
+  }
+
+  /** Reads what is left and throws it away; more than `limit` bytes cost the exchange, at once where
+   * content-length says so. */
+  async dump ({ limit = DUMPED_BYTES_MAX, signal }: { limit?: number; signal?: AbortSignal } = {}): Promise<void> {
+    if (signal != null && !('aborted' in Object(signal))) throw new InvalidArgumentError('signal must be an AbortSignal')
+    if (signal?.aborted) throw signal.reason ?? new AbortError()
+    const nothing = null as unknown as void
+    if (this.closed) return nothing
+    return await new Promise<void>((resolve, reject) => {
+      if ((this.length() ?? 0) > limit || this.seen > limit) this.destroy(new AbortError())
+      const stop = (): void => { this.destroy(signal!.reason as Error) }
+      signal?.addEventListener('abort', stop)
+      this.on('close', () => {
+        signal?.removeEventListener('abort', stop)
+        if (signal?.aborted) reject(signal.reason as Error)
+        else resolve(nothing)
+      }).on('error', noop).on('data', () => {
+        if (this.seen > limit) this.destroy()
+      }).resume()
+    })
+  }
+}
+
+/**
+ * The context where no interceptor sets one: null, as with undici, whose types do not allow null
+ * here.
+ */
+const NOTHING = null as unknown as object
+
+/** A response. */
+export class Answer {
+  private fields: Fields | null = null
+  private tail: Record<string, string> = {}
+  private stream: Body | null = null
+
+  constructor (
+    readonly statusCode: number,
+    readonly statusText: string,
+    /** 11, 20 or 30: the version that it came over. */
+    readonly version: number,
+    private text: string,
+    private readonly bodySource: BodySource,
+    private readonly extras: { opaque?: unknown; highWaterMark?: number; method?: string },
+    /** The interceptors' context of the exchange. */
+    readonly context: object = NOTHING
+  ) {}
+
+  /** Fields by lower-case name; a name that came more than once has an array. */
+  get headers (): Fields {
+    if (this.fields === null) {
+      this.fields = fieldsOf(this.text)
+    }
+    return this.fields
+  }
+  set headers (fields: Fields) { this.fields = fields }
+  /** Names and values in turn, as received. */
+  get rawHeaders (): string[] { return rawFields(this.text) }
+  /** Filled when the body has ended. */
+  get trailers (): Record<string, string> { return this.tail }
+  get opaque (): any { return this.extras.opaque || null }
+  get body (): Body { return (this.stream ??= new Body(this.bodySource, () => this.field('content-type'), () => this.contentLength(), this.extras.highWaterMark)) }
+
+  private contentLength (): number | null {
+    const length = Number(this.field('content-length') ?? NaN)
+    return this.extras.method === 'HEAD' || Number.isNaN(length) ? null : length
+  }
+
+  private field (name: string): string | undefined {
+    const { headers } = this
+    const value = (Array.isArray(headers) ? fieldsObject(headers as string[]) : headers)[name]
+    return typeof value === 'string' ? value : undefined
+  }
+
+
+  end (trailers: string): void {
+    if (trailers !== '') addFields(this.tail, fieldsObject(rawFields(trailers)))
+  }
+}

@@ -1,0 +1,142 @@
+// undici's diagnostics channels: subscribers receive every request in undici's form, and may add
+// fields before it is sent. Without subscribers a request costs a test of eight flags.
+
+import { channel } from 'node:diagnostics_channel'
+import { Head, rawFields, textOf, type HeaderValue } from '../prepare/head'
+
+const created = channel('undici:request:create')
+const headSent = channel('undici:client:sendHeaders')
+const chunkSent = channel('undici:request:bodyChunkSent')
+const bodySent = channel('undici:request:bodySent')
+const chunkReceived = channel('undici:request:bodyChunkReceived')
+const answered = channel('undici:request:headers')
+const ended = channel('undici:request:trailers')
+const failed = channel('undici:request:error')
+
+/** Whether any channel has a subscriber. A later subscriber receives later requests. */
+export function isWatched (): boolean {
+  return created.hasSubscribers || headSent.hasSubscribers || chunkSent.hasSubscribers ||
+    bodySent.hasSubscribers || chunkReceived.hasSubscribers || answered.hasSubscribers || ended.hasSubscribers || failed.hasSubscribers
+}
+
+/** A request that is checked and not sent; its head is `method\0path\0authority` and `\0name\0value`
+ * per field. */
+export interface Unsent { head: string; length: number | null }
+
+interface RequestFacts {
+  origin?: string | URL
+  body?: unknown
+  idempotent?: boolean
+  blocking?: boolean
+  reset?: boolean
+  upgrade?: boolean | string | null
+  servername?: string
+}
+
+/** A request as undici's channels show it. */
+export class PublishedRequest {
+  readonly origin: string
+  readonly protocol: string
+  readonly method: string
+  readonly path: string
+  readonly host: string
+  readonly headers: string[]
+  readonly body: unknown
+  readonly contentLength: number | null
+  readonly idempotent: boolean
+  readonly blocking: boolean
+  readonly reset: boolean | null
+  readonly upgrade: boolean | string | null
+  readonly servername: string | null
+  completed = false
+  aborted = false
+
+  constructor (origin: string, asked: RequestFacts, unsent: Unsent) {
+    const [method, path, host, ...fields] = unsent.head.split('\0')
+    this.origin = origin
+    this.protocol = origin.slice(0, origin.indexOf(':') + 1)
+    this.method = method!
+    this.path = path!
+    this.host = host!
+    this.headers = fields
+    this.body = asked.body ?? null
+    this.contentLength = unsent.length
+    this.idempotent = asked.idempotent ?? ['GET', 'HEAD', 'QUERY'].includes(this.method)
+    this.blocking = asked.blocking ?? this.method !== 'HEAD'
+    this.reset = asked.reset ?? null
+    this.upgrade = asked.upgrade || null
+    this.servername = asked.servername ?? null
+  }
+
+  /** Adds a field, by the rules for a caller's; until the request is sent. */
+  addHeader (key: string, value: HeaderValue): this {
+    const head = new Head(null)
+    head.add(key, value)
+    this.headers.push(...head.fields.split('\0').slice(1))
+    return this
+  }
+}
+
+/** Publishes the events of one request. */
+export class Trace {
+  private readonly request: PublishedRequest
+  /** Events that wait until the request is on a connection. */
+  private held: (() => void)[] | null = []
+
+  /** Shows the request, whose head gets what subscribers add. */
+  constructor (origin: string, asked: RequestFacts, unsent: Unsent) {
+    this.request = new PublishedRequest(origin, asked, unsent)
+    created.publish({ request: this.request })
+    const { method, path, host, headers } = this.request
+    unsent.head = textOf(method, path, host, headers.map(part => `\0${part}`).join(''), headers.length / 2)
+  }
+
+  /** It starts on a connection; again when it is sent again. */
+  onStarted (socket: object): void {
+    if (headSent.hasSubscribers) {
+      const { method, path, host, headers } = this.request
+      let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`
+      for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
+      headSent.publish({ request: this.request, headers: text, socket })
+    }
+    const { held } = this
+    this.held = null
+    for (const report of held ?? []) report()
+  }
+
+  onSent (chunk: Buffer): void {
+    if (chunkSent.hasSubscribers) this.report(() => { chunkSent.publish({ request: this.request, chunk }) })
+  }
+
+  onAllSent (): void { this.report(() => { bodySent.publish({ request: this.request }) }) }
+
+  /** Publishes an event of the body, which comes behind those of the head. */
+  private report (what: () => void): void {
+    if (this.held === null) what()
+    else this.held.push(what)
+  }
+
+  onReceived (chunk: Buffer): void {
+    if (chunkReceived.hasSubscribers) chunkReceived.publish({ request: this.request, chunk })
+  }
+
+  /** `fields` are names and values by turns, a zero between two. */
+  onHead (statusCode: number, fields: string, statusText: string): void {
+    if (!answered.hasSubscribers) return
+    answered.publish({ request: this.request, response: { statusCode, headers: buffers(fields), statusText } })
+  }
+
+  onEnd (trailers: string): void {
+    this.request.completed = true
+    if (ended.hasSubscribers) ended.publish({ request: this.request, trailers: buffers(trailers) })
+  }
+
+  onError (error: Error): void {
+    failed.publish({ request: this.request, error })
+    this.request.aborted = true
+  }
+}
+
+function buffers (fields: string): Buffer[] {
+  return rawFields(fields).map(field => Buffer.from(field as string, 'latin1'))
+}

@@ -1,0 +1,166 @@
+// The direct path of `request`: submits to the channel without a handler between. Over a composed
+// or a foreign dispatcher `request` is a handler of the new ABI instead.
+
+import { AsyncResource } from 'node:async_hooks'
+import { Answer, type BodySource } from './answer'
+import { endStream, isStream, type Upload } from '../prepare/body'
+import type { Trace } from './channels'
+import type { Connection } from '../connect/connections'
+import { errorOf, InvalidArgumentError, PROXY_WANTS_CREDENTIALS, ResponseExceededMaxSizeError } from '../../errors'
+import { fieldsObject, rawFields, type Fields } from '../prepare/head'
+import type { Load } from '../dispatcher/load'
+import type { Tracked } from '../../open'
+import type { Bridge, ExchangeCallbacks, Failure } from '../../channel/ring'
+import { follow, type Signal } from './signal'
+
+/** With an error there is no answer, but an object with the request's `opaque`, as with undici. */
+export type AnswerCallback = (error: Error | null, answer: Answer) => void
+
+/** Options of `request` beside those of `dispatch`. */
+export interface RequestExtras {
+  /**
+   * An AbortSignal, or an emitter of `abort`, that cancels the request. `unknown`, because undici's
+   * types leave it out. Default: none.
+   */
+  signal?: unknown
+  /** Any value; the response has it as `opaque`. Default: null. */
+  opaque?: unknown
+  /** Called with each interim (1xx) response. Default: none. */
+  onInfo?: ((info: { statusCode: number; headers: Fields }) => void) | null | undefined
+  /** `'raw'`: `headers` of the response is the flat array of names and values. Default: an object. */
+  responseHeaders?: 'raw' | null | undefined
+  /** Bytes that the body's Readable buffers before it stops reading. Default: 65,536. */
+  highWaterMark?: number | undefined
+}
+
+/** The dispatcher that counts open requests. */
+interface Owner {
+  onOver: (directRequest: DirectRequest) => void
+  /** A connection as channels show it. */
+  connection: (number: number) => Connection
+}
+
+/** One request of the direct path. */
+export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
+  number = 0
+  index = 0
+  /** The origin's requests, of which it is one while it is under way. */
+  load: Load | null = null
+  upload: Upload | null = null
+  trace: Trace | null = null
+  bodyBytesMax = 0
+  isForwarded = false
+  private answer: Answer | null = null
+  private isOver = false
+  private received = 0
+  private unfollow: (() => void) | null = null
+  /** Called in the async context of the request. */
+  private readonly onInfo: RequestExtras['onInfo']
+
+  constructor (
+    private readonly bridge: Bridge,
+    private readonly owner: Owner,
+    private reported: AnswerCallback | null,
+    private readonly extras: RequestExtras & { body?: unknown }
+  ) {
+    const { onInfo } = extras
+    this.onInfo = onInfo ? AsyncResource.bind(onInfo) : null
+  }
+
+  /** Follows the signal; false: it has been aborted already. */
+  start (): boolean {
+    const { signal } = this.extras
+    if (signal) this.unfollow = follow(signal as Signal, reason => { this.abort(reason) })
+    return !this.isOver
+  }
+
+  onInterim (status: number, fields: string, reason: string): void {
+    if (this.isOver) return
+    this.trace?.onHead(status, fields, reason)
+    try {
+      const raw = rawFields(fields)
+      this.onInfo?.({ statusCode: status, headers: this.extras.responseHeaders === 'raw' ? raw as never : fieldsObject(raw) })
+    } catch (error) {
+      this.abort(error)
+    }
+  }
+
+  onResponse (status: number, fields: string, reason: string, version: number): void {
+    if (this.isOver) return
+    if (status === 407 && this.isForwarded) return this.abort(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
+    const { reported } = this
+    this.reported = null
+    this.trace?.onHead(status, fields, reason)
+    this.answer = new Answer(status, reason, version, fields, this, this.extras)
+    if (this.extras.responseHeaders === 'raw') this.answer.headers = this.answer.rawHeaders as never
+    try {
+      reported?.(null, this.answer)
+    } catch (error) {
+      // Uncaught, as an exception of a callback is; the body has no reader then.
+      this.abort(error)
+      queueMicrotask(() => { throw error })
+    }
+  }
+
+  onWhole (status: number, fields: string, reason: string, body: Buffer | undefined, version: number): void {
+    this.onResponse(status, fields, reason, version)
+    if (body !== undefined) this.onData(body, false)
+    this.onEnd('')
+  }
+
+  onData (chunk: Buffer, credit: boolean): void {
+    if (this.isOver) return
+    if (this.bodyBytesMax > 0 && (this.received += chunk.length) > this.bodyBytesMax) {
+      return this.abort(new ResponseExceededMaxSizeError())
+    }
+    this.trace?.onReceived(chunk)
+    this.answer!.body.arrive(chunk, credit)
+  }
+
+  onEnd (trailers: string): void {
+    if (this.isOver) return
+    this.trace?.onEnd(trailers)
+    this.answer!.end(trailers)
+    this.over()
+    this.answer!.body.finish()
+  }
+
+  onFailed (failure: Failure): void {
+    if (!this.isOver) this.fail(errorOf(failure, this.answer !== null, number => this.owner.connection(number)))
+  }
+
+  onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }
+  onRoom (bytes: number): void { this.upload?.onRoom(bytes) }
+  onStarted (connection: number): void {
+    this.trace?.onStarted(this.owner.connection(connection))
+    void this.upload?.run()
+  }
+  onSent (chunk: Buffer): void { this.trace?.onSent(chunk) }
+  onAllSent (): void { this.trace?.onAllSent() }
+  onSourceFailed (error: Error): void { this.abort(error) }
+
+  take (bytes: number): void { if (this.number !== 0) this.bridge.take(this.number, bytes) }
+
+  abort (reason: unknown): void {
+    if (this.isOver) return
+    if (this.number !== 0) this.bridge.cancel(this.number)
+    this.fail(reason as Error)
+  }
+
+  private fail (error: Error): void {
+    this.trace?.onError(error)
+    this.over(error)
+    const { reported } = this
+    this.reported = null
+    if (reported !== null) reported(error, { opaque: this.extras.opaque || null } as never)
+    else this.answer?.body.break(error)
+  }
+
+  private over (error?: Error): void {
+    this.isOver = true
+    this.unfollow?.()
+    if (this.upload !== null) this.upload.stop(error)
+    else if (error !== undefined && isStream(this.extras.body)) endStream(this.extras.body, error)
+    this.owner.onOver(this)
+  }
+}

@@ -1,0 +1,498 @@
+// One dispatched exchange: turns the channel's completions into calls of the handler, in undici's
+// order and in the handler's ABI. It is also the controller that new handlers get.
+
+import { AsyncResource } from 'node:async_hooks'
+import { createHash } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+import type { Upload } from '../prepare/body'
+import type { Trace } from './channels'
+import { UNKNOWN, type Connection } from '../connect/connections'
+import { markForUndici, StreamTunnel, Tunnel } from './tunnel'
+import { errorOf, InvalidArgumentError, PROXY_WANTS_CREDENTIALS, RequestAbortedError, ResponseExceededMaxSizeError } from '../../errors'
+import { fieldsObject, fieldsOf, rawFields, type Fields } from '../prepare/head'
+import type { Load } from '../dispatcher/load'
+import type { Tracked } from '../../open'
+import type { Bridge, ExchangeCallbacks, Failure } from '../../channel/ring'
+
+/** A handler of undici 8 and Node 26, and an interceptor since undici 7. */
+export interface NewHandler {
+  /** The request starts. `controller` can pause, resume and abort it. */
+  onRequestStart: (controller: Exchange, context: unknown) => void
+  /** A 101 or a 2xx to CONNECT: `socket` has the bytes that follow. */
+  onRequestUpgrade?: ((controller: Exchange, status: number, headers: Fields, socket: Duplex) => void) | undefined
+  /** The first byte of the response has arrived. */
+  onResponseStarted?: (() => void) | undefined
+  /** A response head, interim (1xx) ones included. */
+  onResponseStart?: ((controller: Exchange, status: number, headers: Fields, statusText: string) => void) | undefined
+  /** A piece of the response's body. */
+  onResponseData?: ((controller: Exchange, chunk: Buffer) => void) | undefined
+  /** The response is complete. */
+  onResponseEnd?: ((controller: Exchange, trailers: Fields) => void) | undefined
+  /** The request failed; the last call. `controller` is null before the request has started. */
+  onResponseError?: ((controller: Exchange | null, error: Error) => void) | undefined
+  /** A piece of the request's body was given to the connection. */
+  onBodySent?: ((chunk: any, total?: any) => void) | undefined
+  /** All of the request was given to the connection. */
+  onRequestSent?: (() => void) | undefined
+}
+
+/** A handler of undici 7 and older, and Node 25 and older. */
+export interface OldHandler {
+  // Fields come as Buffers, or as texts to handlers of undici's own; the types of undici's lines differ.
+  /** The request starts; `abort` cancels it. Required, although undici's types make it optional. */
+  onConnect?: ((abort: (reason?: Error) => void, context: unknown) => void) | undefined
+  /** A 101 or a 2xx to CONNECT: `socket` has the bytes that follow. */
+  onUpgrade?: ((status: number, rawHeaders: any, socket: Duplex) => void) | undefined
+  /** The first byte of the response has arrived. */
+  onResponseStarted?: (() => void) | undefined
+  /** A response head, interim (1xx) ones included; false pauses until `resume` is called. */
+  onHeaders?: ((status: number, rawHeaders: any, resume: () => void, statusText: string) => boolean) | undefined
+  /** A piece of the response's body; false pauses until `resume` is called. */
+  onData?: ((chunk: Buffer) => boolean) | undefined
+  /** The response is complete. */
+  onComplete?: ((rawTrailers: any) => void) | undefined
+  /** The request failed; the last call. */
+  onError?: ((error: Error) => void) | undefined
+  /** A piece of the request's body was given to the connection. */
+  onBodySent?: ((chunk: any, total?: any) => void) | undefined
+  /** All of the request was given to the connection. */
+  onRequestSent?: (() => void) | undefined
+}
+
+/** A handler of `dispatch`, in either ABI. */
+export type Handler = NewHandler | OldHandler
+
+export function isNew (handler: Handler): handler is NewHandler {
+  return typeof (handler as NewHandler).onRequestStart === 'function'
+}
+
+/** undici's own handlers of the old ABI take strings; all others get Buffers, as documented. */
+const TAKES_STRINGS = new Set([
+  'RequestHandler', 'StreamHandler', 'PipelineHandler', 'ConnectHandler', 'UpgradeHandler', 'RetryHandler',
+  'RedirectHandler', 'DecoratorHandler', 'UnwrapHandler', 'WrapHandler', 'CacheHandler', 'DumpHandler',
+  'CacheRevalidationHandler', 'DNSDispatchHandler', 'ResponseErrorHandler'
+])
+
+export function takesStrings (handler: OldHandler): boolean {
+  const name = handler.constructor?.name ?? ''
+  // The handler of fetch is a literal with these two.
+  return TAKES_STRINGS.has(name) || (name === 'Object' && 'abort' in handler && 'body' in handler)
+}
+
+/** The usual, empty list of deferred data; never written to. */
+const NOTHING: (Buffer | null)[] = []
+
+/** The alert of a server that speaks none of the protocols that it was offered (RFC 7301 section 3.2). */
+const NO_APPLICATION_PROTOCOL = 120
+
+/** Contexts are destroyed when their exchange is over, not when it is collected. */
+const BY_HAND = { requireManualDestroy: true }
+
+/** The dispatcher that counts exchanges and handles their ends. */
+export interface Owner {
+  onOver: (exchange: Exchange) => void
+  /** Its socket is the user's alone from now on. */
+  onLeft: (exchange: Exchange) => void
+  /** A connection as channels show it. */
+  connection: (number: number) => Connection
+}
+
+export class Exchange implements ExchangeCallbacks, Tracked {
+  number = 0
+  index = 0
+  /** The origin's requests, of which it is one while it is under way. */
+  load: Load | null = null
+  upload: Upload | null = null
+  /** Set while a diagnostics channel has subscribers. */
+  trace: Trace | null = null
+  /** The most bytes of a body; 0: any. */
+  bodyBytesMax = 0
+  /** It asks for the connection itself. */
+  leavesHttp = false
+  /** A 407 comes from the proxy that the request was sent to. */
+  isForwarded = false
+  /** It does so on a stream, by CONNECT or an extended CONNECT (RFC 8441). */
+  isOnStream = false
+  /** Sends an extended CONNECT on HTTP/1.1 where the peer does not take it. */
+  onDeclined: (() => void) | null = null
+  /** Sends it on a stream where the peer does not speak HTTP/1.1. */
+  onNoHttp1: (() => void) | null = null
+  /** The Sec-WebSocket-Key that the peer must prove to have read, on HTTP/1.1. */
+  webSocketKey: string | null = null
+  /** Its connection; known only for upgrades and for traced requests. */
+  connection: Connection = UNKNOWN
+  private hasSent = false
+  private tunnel: Tunnel | null = null
+  private readonly isNew: boolean
+  private scope: AsyncResource | null
+  private isPaused = false
+  private isAborted = false
+  private why: unknown = null
+  private isOver = false
+  private hasResponse = false
+  private isDelivering = false
+  private received = 0
+  private headText = ''
+  private trailerText = ''
+  private headFields: (string | Buffer)[] | null = null
+  private trailerFields: (string | Buffer)[] | null = null
+  /** Data received while the handler paused; a final null is the end of the body. */
+  private held: (Buffer | null)[] = NOTHING
+
+  constructor (
+    readonly bridge: Bridge,
+    readonly owner: Owner,
+    readonly handler: Handler,
+    private readonly isConnect = false
+  ) {
+    this.isNew = isNew(handler)
+    const hasScope = typeof (handler as Partial<AsyncResource>).runInAsyncScope === 'function'
+    this.scope = hasScope ? null : new AsyncResource('TRUNKLINE_EXCHANGE', BY_HAND)
+  }
+
+  // The controller.
+
+  get aborted (): boolean { return this.isAborted }
+  get paused (): boolean { return this.isPaused }
+  get reason (): unknown { return this.why }
+  get rawHeaders (): (string | Buffer)[] { return (this.headFields ??= rawFields(this.headText)) }
+  set rawHeaders (fields: (string | Buffer)[]) { this.headFields = fields }
+  get rawTrailers (): (string | Buffer)[] { return (this.trailerFields ??= rawFields(this.trailerText)) }
+  set rawTrailers (fields: (string | Buffer)[]) { this.trailerFields = fields }
+  private get trailers (): Fields {
+    return this.trailerFields === null && this.trailerText === '' ? {} : fieldsObject(this.rawTrailers as string[])
+  }
+
+  pause (): void { this.isPaused = true }
+
+  resume (): void {
+    if (!this.isPaused) return
+    this.isPaused = false
+    if (this.isHolding && !this.isDelivering) queueMicrotask(() => { this.deliverHeld() })
+  }
+
+  abort (reason?: unknown): void {
+    if (this.isAborted || this.isOver) return
+    this.isAborted = true
+    this.why = reason ?? new RequestAbortedError()
+    this.giveUp(this.why as Error)
+  }
+
+  /** Ends it from our side. `aborted` stays what the handler made of it: retries ask for it. */
+  private giveUp (error: Error): void {
+    if (this.isOver) return
+    if (this.number !== 0) this.bridge.cancel(this.number)
+    this.fail(error)
+  }
+
+  // Its life.
+
+  /** Calls `onRequestStart` or `onConnect`; false: the handler aborted. */
+  start (): boolean {
+    if (this.isNew) (this.handler as NewHandler).onRequestStart(this, null)
+    else (this.handler as OldHandler).onConnect?.((reason?: Error) => { this.abort(reason) }, null)
+    return !this.isOver
+  }
+
+  onStarted (connection: number): void {
+    this.connection = this.owner.connection(connection)
+    this.trace?.onStarted(this.connection)
+    void this.upload?.run()
+  }
+
+  onInterim (status: number, fields: string, reason: string): void {
+    if (this.isOver) return
+    this.trace?.onHead(status, fields, reason)
+    this.headText = fields
+    this.headFields = null
+    this.guard(this.giveHead, status, reason)
+  }
+
+  onResponse (status: number, fields: string, reason: string): void { this.guard(this.answer, status, fields, reason) }
+
+  private answer (status: number, fields: string, reason: string): void {
+    if (this.isOver) return
+    this.trace?.onHead(status, fields, reason)
+    if (this.leavesHttp && this.opens(status)) return this.openTunnel(status, fields)
+    if (status === 407 && this.isForwarded) return this.giveUp(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
+    this.hasResponse = true
+    this.headText = fields
+    this.headFields = null
+    if (this.handler.onResponseStarted !== undefined) this.handler.onResponseStarted()
+    if (!this.giveHead(status, reason)) this.isPaused = true
+  }
+
+  onWhole (status: number, fields: string, reason: string, body: Buffer | undefined): void {
+    this.guard(this.answerWhole, status, fields, reason, body)
+  }
+
+  /** Everything in one go, for which the context is entered once. */
+  private answerWhole (status: number, fields: string, reason: string, body: Buffer | undefined): void {
+    this.answer(status, fields, reason)
+    const { tunnel } = this
+    if (body !== undefined) {
+      if (tunnel !== null) tunnel.arrive(body)
+      else this.arrive(body, false)
+    }
+    if (tunnel !== null) this.endTunnel(tunnel)
+    else this.close('')
+  }
+
+  private opens (status: number): boolean {
+    const asConnect = this.isConnect || this.isOnStream
+    return status === 101 || (asConnect && status >= 200 && status < 300)
+  }
+
+  private openTunnel (status: number, fields: string): void {
+    this.hasResponse = true
+    this.headText = fields
+    const tunnel = this.isOnStream ? new StreamTunnel(this.bridge, this) : new Tunnel(this.bridge, this)
+    this.tunnel = tunnel
+    if (this.isOnStream && this.handler.constructor?.name === 'UpgradeHandler') markForUndici(tunnel)
+    if (this.isOnStream) this.proveKey()
+    // The trace ends here, as with undici.
+    this.trace?.onEnd('')
+    this.trace = null
+    // As with undici: closing or destroying the dispatcher does not touch a socket that was handed over.
+    if (!this.isOnStream) this.owner.onLeft(this)
+    if (this.isNew) {
+      (this.handler as NewHandler).onRequestUpgrade?.(this, status, fieldsObject(this.rawHeaders as string[]), tunnel)
+    } else {
+      (this.handler as OldHandler).onUpgrade?.(status, this.oldFields(this.rawHeaders), tunnel)
+    }
+  }
+
+  /** RFC 8441 section 5 has no `sec-websocket-accept`, and no need of one. undici 8.10, which is Node
+   * 26's own, looks for it all the same. */
+  private proveKey (): void {
+    const { rawHeaders, webSocketKey } = this
+    if (webSocketKey === null || rawHeaders.includes('sec-websocket-accept')) return
+    const proof = createHash('sha1').update(`${webSocketKey}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
+    rawHeaders.push('sec-websocket-accept', proof)
+  }
+
+  private giveHead (status: number, text: string): boolean {
+    if (this.isNew) {
+      const handler = this.handler as NewHandler
+      handler.onResponseStart?.(this, status, fieldsOf(this.headText), text)
+      return true
+    }
+    const handler = this.handler as OldHandler
+    const raw = this.oldFields(this.rawHeaders)
+    const more = handler.onHeaders?.(status, raw, () => { this.resume() }, text)
+    return status < 200 || more !== false
+  }
+
+  private oldFields (fields: (string | Buffer)[]): (string | Buffer)[] {
+    if (takesStrings(this.handler as OldHandler)) return fields
+    return fields.map(field => typeof field === 'string' ? Buffer.from(field, 'latin1') : field)
+  }
+
+  onData (chunk: Buffer, credit: boolean): void {
+    if (this.isOver) return
+    if (this.tunnel !== null) return this.tunnel.arrive(chunk)
+    this.guard(this.arrive, chunk, credit)
+  }
+
+  private arrive (chunk: Buffer, credit: boolean): void {
+    if (this.isOver) return
+    if (this.bodyBytesMax > 0 && (this.received += chunk.length) > this.bodyBytesMax) {
+      return this.giveUp(new ResponseExceededMaxSizeError())
+    }
+    this.trace?.onReceived(chunk)
+    if (this.isPaused || this.isHolding) return this.hold(chunk)
+    this.give(chunk)
+    if (credit && this.number !== 0) this.bridge.take(this.number, chunk.length)
+  }
+
+  onEnd (trailers: string): void {
+    if (this.isOver) return
+    if (this.tunnel === null) return this.guard(this.close, trailers)
+    this.endTunnel(this.tunnel)
+  }
+
+  private endTunnel (tunnel: Tunnel): void {
+    tunnel.finish()
+    this.settle()
+    this.leave()
+  }
+
+  private close (trailers: string): void {
+    if (this.isOver) return
+    this.trailerText = trailers
+    if (this.isPaused || this.isHolding) this.hold(null)
+    else this.finish()
+  }
+
+  private give (chunk: Buffer): void {
+    if (this.isNew) {
+      (this.handler as NewHandler).onResponseData?.(this, chunk)
+    } else if ((this.handler as OldHandler).onData?.(chunk) === false) {
+      this.isPaused = true
+    }
+  }
+
+  private get isHolding (): boolean { return this.held.length > 0 }
+
+  private hold (what: Buffer | null): void {
+    if (this.held === NOTHING) this.held = [what]
+    else this.held.push(what)
+  }
+
+  private deliverHeld (): void {
+    if (this.isDelivering) return
+    this.isDelivering = true
+    while (this.held.length > 0 && !this.isPaused && !this.isOver) {
+      const chunk = this.held.shift()
+      if (chunk == null) {
+        this.guard(this.finish)
+        break
+      }
+      this.guard(this.give, chunk)
+      if (this.number !== 0) this.bridge.take(this.number, chunk.length)
+    }
+    this.isDelivering = false
+  }
+
+  private finish (): void {
+    if (this.isOver) return
+    this.trace?.onEnd(this.trailerText)
+    if (this.isNew) (this.handler as NewHandler).onResponseEnd?.(this, this.trailers)
+    else (this.handler as OldHandler).onComplete?.(this.oldFields(this.rawTrailers))
+    this.settle()
+    this.leave()
+  }
+
+  onFailed (failure: Failure): void {
+    const other = this.otherWay(failure)
+    if (other !== null) return other()
+    const error = errorOf(failure, this.hasResponse, number => this.owner.connection(number))
+    // In a later turn than the head: a fetch that receives both in one turn misses the end of its
+    // body.
+    if (this.hasResponse) setImmediate(() => { this.fail(error) })
+    else this.fail(error)
+  }
+
+  /** Sends it once more in the other way, where the peer does not take the one that it went. */
+  private otherWay (failure: Failure): (() => void) | null {
+    if (this.isOver) return null
+    const { onDeclined, onNoHttp1 } = this
+    this.onDeclined = this.onNoHttp1 = null
+    if (failure.kind === 'message') return onDeclined
+    return failure.tls?.alert === NO_APPLICATION_PROTOCOL ? onNoHttp1 : null
+  }
+
+  onGone (): void {
+    // The engine dropped it by itself: its thread ends, or a task of it did.
+    this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' })
+  }
+
+  onRoom (bytes: number): void {
+    this.upload?.onRoom(bytes)
+    this.tunnel?.onRoom(bytes)
+  }
+
+  // What the upload says.
+
+  onSent (chunk: Buffer): void {
+    this.trace?.onSent(chunk)
+    if (this.handler.onBodySent !== undefined) this.guard(this.reportSent, chunk)
+  }
+
+  onAllSent (): void {
+    if (this.hasSent) return
+    this.hasSent = true
+    this.trace?.onAllSent()
+    if (this.handler.onRequestSent !== undefined) this.guard(this.reportAllSent)
+  }
+
+  private reportSent (chunk: Buffer): void { this.handler.onBodySent?.(chunk) }
+  private reportAllSent (): void { this.handler.onRequestSent?.() }
+
+  onSourceFailed (error: Error): void { this.giveUp(error) }
+
+  /** The one error, after which nothing comes. */
+  private fail (error: Error): void {
+    if (this.isOver) return
+    this.held = NOTHING
+    this.trace?.onError(error)
+    this.settle(error)
+    // The caller that aborts needs no error: undici's fetch has no listener then.
+    if (this.tunnel !== null) this.tunnel.break(this.isAborted ? null : error)
+    else this.run(this.reportError, error)
+    this.leave()
+  }
+
+  private reportError (error: Error): void {
+    if (this.isNew) (this.handler as NewHandler).onResponseError?.(this, error)
+    else (this.handler as OldHandler).onError?.(error)
+  }
+
+  private settle (error?: Error): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.upload?.stop(error)
+    this.owner.onOver(this)
+  }
+
+  /** Runs the handler; what it throws ends the exchange. Methods with their arguments, because a closure
+   * for each call is memory for each call. */
+  private guard<A extends unknown[]> (call: (...args: A) => unknown, ...args: A): void {
+    try {
+      this.run(call, ...args)
+    } catch (error) {
+      this.giveUp(error as Error)
+    }
+  }
+
+  /** Runs a call in the async context of the dispatch. */
+  private run<A extends unknown[]> (call: (...args: A) => unknown, ...args: A): void {
+    if (this.scope === null) call.apply(this, args)
+    else this.scope.runInAsyncScope(call, this, ...args)
+  }
+
+  /** Nothing more runs in that context. */
+  private leave (): void {
+    const { scope } = this
+    this.scope = null
+    scope?.emitDestroy()
+  }
+}
+
+/** undici's checks of a handler, with its words. */
+export function checkHandler (handler: unknown, upgrades: boolean): asserts handler is Handler {
+  if (isNew(handler as Handler)) checkNew(handler as NewHandler, upgrades)
+  else checkOld(handler as OldHandler, upgrades)
+}
+
+// Each call is looked up by its own name: by a name in a variable it would cost ten times as much.
+
+function checkNew (handler: NewHandler, upgrades: boolean): void {
+  must(handler.onRequestStart, 'onRequestStart')
+  must(handler.onResponseError, 'onResponseError')
+  may(handler.onBodySent, 'onBodySent')
+  may(handler.onRequestSent, 'onRequestSent')
+  if (upgrades) return must(handler.onRequestUpgrade, 'onRequestUpgrade')
+  must(handler.onResponseStart, 'onResponseStart')
+  must(handler.onResponseData, 'onResponseData')
+  must(handler.onResponseEnd, 'onResponseEnd')
+}
+
+function checkOld (handler: OldHandler, upgrades: boolean): void {
+  must(handler.onConnect, 'onConnect')
+  must(handler.onError, 'onError')
+  may(handler.onBodySent, 'onBodySent')
+  may(handler.onRequestSent, 'onRequestSent')
+  if (upgrades) return must(handler.onUpgrade, 'onUpgrade')
+  must(handler.onHeaders, 'onHeaders')
+  must(handler.onData, 'onData')
+  must(handler.onComplete, 'onComplete')
+}
+
+function must (call: unknown, name: string): void {
+  if (typeof call !== 'function') throw new InvalidArgumentError(`invalid ${name} method`)
+}
+
+function may (call: unknown, name: string): void {
+  if (call !== undefined) must(call, name)
+}

@@ -1,0 +1,160 @@
+// The stream behind an upgrade or a CONNECT: raw bytes both ways.
+
+import { Duplex } from 'node:stream'
+import { SocketError } from '../../errors'
+import type { Connection } from '../connect/connections'
+import type { Bridge } from '../../channel/ring'
+
+/** Bytes on their way to the connection before a writer has to wait. */
+const AHEAD_BYTES_MAX = 256 * 1024
+
+/** How long bytes that were written before `destroy` may wait for a connection that takes none, ms. A socket of
+ * Node.js hands them to the kernel when they are written; here they cross to the engine first. */
+const LINGER_MS_MAX = 1_000
+
+/** Which exchange it is. */
+interface Under {
+  number: number
+  abort: (reason: Error) => void
+  /** Its connection. */
+  readonly connection: Connection
+}
+
+export class Tunnel extends Duplex {
+  private ahead = 0
+  /** Resumes the writer that wrote more than may be in flight. */
+  private waiting: ((error?: Error) => void) | null = null
+  private held: Buffer[] = []
+  private isWanted = false
+  private hasEnded = false
+  /** Ends the exchange when what was written has left; only behind `destroy`. */
+  private leave: (() => void) | null = null
+
+  protected readonly connection: Connection
+
+  constructor (private readonly bridge: Bridge, private readonly under: Under) {
+    super({ allowHalfOpen: false, autoDestroy: true })
+    this.connection = under.connection
+  }
+
+  // What the exchange says.
+
+  arrive (chunk: Buffer): void {
+    if (this.destroyed) return
+    this.held.push(chunk)
+    if (this.isWanted) this.pour()
+  }
+
+  finish (): void {
+    this.hasEnded = true
+    this.leave = null
+    if (this.held.length === 0) this.push(null)
+    // No room events follow: the engine sends what it has.
+    if (this.under.number === 0) this.rouse()
+  }
+
+  break (error: Error | null): void {
+    if (!this.destroyed) this.destroy(error ?? undefined)
+  }
+
+  onRoom (bytes: number): void {
+    this.ahead -= bytes
+    if (this.ahead <= 0) this.leave?.()
+    if (this.ahead <= AHEAD_BYTES_MAX) this.rouse()
+  }
+
+  private rouse (error?: Error): void {
+    const { waiting } = this
+    this.waiting = null
+    waiting?.(error)
+  }
+
+  // A Duplex's side.
+
+  override _read (): void {
+    this.isWanted = true
+    this.pour()
+  }
+
+  private pour (): void {
+    while (this.held.length > 0) {
+      const chunk = this.held.shift()!
+      if (this.under.number !== 0) this.bridge.take(this.under.number, chunk.length)
+      if (!this.push(chunk)) {
+        this.isWanted = false
+        return
+      }
+    }
+    if (this.hasEnded) this.push(null)
+  }
+
+  override _write (chunk: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
+    if (this.under.number === 0) return done(new SocketError('other side closed'))
+    this.ahead += chunk.length
+    this.bridge.piece(this.under.number, chunk)
+    if (this.ahead > AHEAD_BYTES_MAX) this.waiting = done
+    else done()
+  }
+
+  override _final (done: () => void): void {
+    if (this.under.number !== 0) this.bridge.end(this.under.number)
+    done()
+  }
+
+  override _destroy (error: Error | null, done: (error: Error | null) => void): void {
+    const reason = error ?? new SocketError('closed')
+    this.held = []
+    if (this.under.number !== 0) {
+      if (this.ahead > 0) this.linger(reason)
+      else this.under.abort(reason)
+    }
+    this.rouse(reason)
+    done(error)
+  }
+
+  /**
+   * Written bytes leave first: the connection reports what it takes, and sends that before it
+   * handles the end.
+   */
+  private linger (reason: Error): void {
+    const timer = setTimeout(() => { this.leave?.() }, LINGER_MS_MAX).unref()
+    this.leave = () => {
+      this.leave = null
+      clearTimeout(timer)
+      if (this.under.number !== 0) this.under.abort(reason)
+    }
+  }
+
+  // Methods of sockets.
+
+  ref (): this { return this }
+  unref (): this { return this }
+  setNoDelay (): this { return this }
+  setKeepAlive (): this { return this }
+  setTimeout (): this { return this }
+  address (): object { return this.connection.address() }
+  get remoteAddress (): string | undefined { return this.connection.remoteAddress }
+  get remotePort (): number | undefined { return this.connection.remotePort }
+  get remoteFamily (): string | undefined { return this.connection.remoteFamily }
+  get localAddress (): string | undefined { return this.connection.localAddress }
+  get localPort (): number | undefined { return this.connection.localPort }
+  get localFamily (): string | undefined { return this.connection.localFamily }
+  get encrypted (): boolean { return this.connection.encrypted }
+}
+
+/** A stream of an HTTP/2 or HTTP/3 connection: what undici takes it for is said by `session`. */
+export class StreamTunnel extends Tunnel {
+  readonly session = { socket: this.connection }
+}
+
+/** Behind it, for undici's handler of `upgrade`: a symbol that is private to each copy of undici says that the
+ * stream is one of HTTP/2, whose status is 200. */
+const known = new Proxy(StreamTunnel.prototype, {
+  get (target, key, receiver) {
+    if (typeof key === 'symbol' && key.description === 'http2session client stream') return true
+    return Reflect.get(target, key, receiver) as unknown
+  }
+})
+
+/** `tunnel` as undici's handler of `upgrade` knows it. */
+export function markForUndici (tunnel: Tunnel): void { Object.setPrototypeOf(tunnel, known) }

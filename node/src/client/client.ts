@@ -1,0 +1,55 @@
+// Client: one origin, one connection. Pool: one origin, as many connections as it needs and may
+// have. Agent: any origin. All three use the engine's pool with different bounds.
+
+import { Dispatcher } from './dispatcher/dispatcher'
+import { originOf, type Options, type UrlParts, type Way } from './options'
+import { buildConnector, type BuildOptions } from './connect/build_connector'
+import { ByOrigin, factoryOf, OfPool } from './dispatcher/factory'
+import { kState } from './dispatcher/state'
+
+/** A dispatcher of one origin with up to `connections` connections. */
+export class Pool extends Dispatcher {
+  private readonly url: URL
+  constructor (origin: string | URL | UrlParts, options: Options = {}, isClient = false) {
+    const url = originOf(origin)
+    super(options, isClient)
+    this.url = url
+    this[kState].ownOrigin = url.origin
+    const factory = isClient ? null : factoryOf(options.factory)
+    if (factory !== null) this[kState].delegate = new OfPool(this, url, factory, forClients(options), this[kState].checked.connections || null)
+  }
+
+  /** The one origin. */
+  override get origin (): URL { return this.url }
+}
+
+/** A dispatcher of one origin with one connection. */
+export class Client extends Pool {
+  constructor (origin: string | URL | UrlParts, options: Options = {}) { super(origin, options, true) }
+}
+
+/** A dispatcher of any number of origins. */
+export class Agent extends Dispatcher {
+  constructor (options: Options = {}, way?: Way) {
+    super(options, false, way)
+    const factory = way === undefined ? factoryOf(options.factory) : null
+    if (factory === null) return
+    const { factory: _, maxOrigins, ...others } = options
+    this[kState].delegate = new ByOrigin(this, factory, { ...others, maxOrigins: maxOrigins ?? Infinity })
+  }
+
+  /** Null: every request names its own. */
+  override get origin (): null { return null }
+}
+
+/** The options for a Pool's factory, as undici has them: `connect` is a function. */
+function forClients (options: Options): Options {
+  const {
+    allowH2, autoSelectFamily, autoSelectFamilyAttemptTimeout, clientTtl, connect, connections: _, connectTimeout, factory: __, maxCachedSessions, socketPath, tls, useH2c, ...others
+  } = options
+  const families = typeof autoSelectFamily === 'boolean' ? { autoSelectFamily, autoSelectFamilyAttemptTimeout } : {}
+  const made = typeof connect === 'function'
+    ? connect
+    : buildConnector({ ...tls, maxCachedSessions, allowH2, useH2c, socketPath, timeout: connectTimeout, ...families, ...connect } as BuildOptions)
+  return { ...others, connect: made, allowH2, useH2c, clientTtl, socketPath } as Options
+}

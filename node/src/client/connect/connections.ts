@@ -1,0 +1,281 @@
+// Events of a dispatcher's connections: undici's events and diagnostics channels, and names to
+// resolve by a user's function.
+
+import { channel } from 'node:diagnostics_channel'
+import type { EventEmitter } from 'node:events'
+import { isIP } from 'node:net'
+import type { Dialer } from './dial'
+import { errorOf, InformationalError, InvalidArgumentError, keepOwnError, NotSupportedError } from '../../errors'
+import type { Load } from '../dispatcher/load'
+import type { Bridge, Failure, ConnectionListener } from '../../channel/ring'
+import { theStreams } from '../../channel/streams'
+
+const opening = channel('undici:client:beforeConnect')
+const opened = channel('undici:client:connected')
+const failed = channel('undici:client:connectError')
+const proxied = channel('undici:proxy:connected')
+
+/** An end of a connection. */
+interface End { address: string; port: number; family: string }
+
+/** A connection event of the engine (connections.rs). */
+interface ConnectionEvent {
+  event: 'opening' | 'opened' | 'failed' | 'requestsFailed' | 'answered' | 'closed'
+  origin: string
+  serverName: string | null
+  number?: number
+  version?: 'h1' | 'h2' | 'h3'
+  remote?: End | null
+  local?: End | null
+  proxied?: boolean
+  /** The stream that the user's connector gave. */
+  stream?: number
+  alpn?: string | null
+  /** How long the peer took to answer a PING. */
+  ms?: number
+  error?: Failure
+}
+
+/** A connection as channels show it: what can be asked of a socket, and nothing to do to it. */
+export class Connection {
+  readonly remoteAddress?: string
+  readonly remotePort?: number
+  readonly remoteFamily?: string
+  readonly localAddress?: string
+  readonly localPort?: number
+  readonly localFamily?: string
+  readonly alpnProtocol: string | false
+  readonly encrypted: boolean
+  destroyed = false
+
+  constructor (events: ConnectionEvent, readonly servername: string | undefined, isSecure: boolean) {
+    this.remoteAddress = events.remote?.address
+    this.remotePort = events.remote?.port
+    this.remoteFamily = events.remote?.family
+    this.localAddress = events.local?.address
+    this.localPort = events.local?.port
+    this.localFamily = events.local?.family
+    this.alpnProtocol = events.alpn ?? (events.version === 'h2' ? 'h2' : false)
+    this.encrypted = isSecure
+  }
+
+  address (): object {
+    const { localAddress: address, localPort: port, localFamily: family } = this
+    return address === undefined ? {} : { address, port, family }
+  }
+}
+
+/** The dispatcher of the connections. */
+export type Owner = EventEmitter & { readonly origin: URL | null; readonly stats: { origins: { origin: string }[] } }
+
+/** The state of the dispatcher, which counts its requests by origin. */
+export interface Of {
+  readonly dispatcher: Owner
+  readonly checked: { readonly connections: number | null }
+  load: (url: URL) => Load
+  settle: (load: Load) => void
+}
+
+/** Where an Agent keeps the connections of one origin: undici has a Pool there. */
+export class OriginEntry {
+  constructor (readonly origin: string, private readonly agent: Owner) {}
+  /** The Agent's statistics of it. */
+  get stats (): object | undefined { return this.agent.stats.origins.find(({ origin }) => origin === this.origin) }
+}
+
+/** Placeholder for an unknown connection. */
+export const UNKNOWN = Object.freeze(new Connection({ event: 'opened', origin: '', serverName: null }, undefined, false))
+
+/** Looks a name up as Node.js's `dns.lookup` does. */
+export type Lookup = (
+  hostname: string,
+  options: { all: true; family?: number; hints?: number },
+  callback: (error: Error | null, addresses: string | readonly { address: string; family: number }[], family?: number) => void
+) => void
+
+/** The `connector` of undici's channels: it cannot be called. */
+function connector (): never {
+  throw new NotSupportedError('connections are made by the engine')
+}
+
+/** Of dispatchers that have listeners, while connections of theirs are open: a program may keep nothing else of one. */
+const listened = new Set<Connections>()
+const EVENTS = ['connect', 'disconnect', 'connectionError', 'drain', 'ping']
+
+export class Connections implements ConnectionListener {
+  private readonly open = new Map<number, Connection>()
+  /** Connections opened after the dispatcher was closed; they emit no events. */
+  private readonly late = new Set<number>()
+  /** An Agent's, by origin. */
+  private readonly places = new Map<string, OriginEntry>()
+  /** Emits the failures of connections whose requests have not failed yet, in order. */
+  private readonly failures: (() => void)[] = []
+  private attempts = 0
+  private onEmpty: (() => void) | null = null
+
+  constructor (
+    private readonly bridge: Bridge,
+    private readonly of: Of,
+    private readonly isClient: boolean,
+    private readonly localAddress: string | null,
+    private readonly lookup: Lookup | null,
+    private readonly dialer: Dialer | null
+  ) {}
+
+  /** The connection of this number. */
+  get (number: number): Connection { return this.open.get(number) ?? UNKNOWN }
+
+  private get dispatcher (): Owner { return this.of.dispatcher }
+
+  /** Connections that are open. */
+  get size (): number { return this.open.size }
+
+  /** No more are opened; `onEmpty` is called when the last one is gone. */
+  end (onEmpty: () => void): void {
+    this.onEmpty = onEmpty
+    listened.delete(this)
+    this.settle()
+  }
+
+  private settle (): void {
+    if (this.open.size + this.late.size + this.attempts === 0) this.onEmpty?.()
+  }
+
+  onConnectionEvents (text: string): void {
+    const events = JSON.parse(text) as ConnectionEvent
+    if (events.event === 'opening') this.attempts++
+    if (events.event === 'opened' || events.event === 'failed') this.attempts--
+    this.onConnectionEvent(events, new URL(events.origin))
+    this.settle()
+  }
+
+  private onConnectionEvent (events: ConnectionEvent, url: URL): void {
+    switch (events.event) {
+      case 'opening':
+        if (opening.hasSubscribers) opening.publish({ connectParams: this.paramsOf(events, url), connector: this.dialer?.connector ?? connector })
+        return
+      case 'opened': return this.onOpened(events, url)
+      case 'failed': return this.onFailed(events, url)
+      case 'requestsFailed': return this.failures.shift()?.()
+      case 'answered':
+        this.dispatcher.emit('ping', events.ms)
+        return
+      case 'closed': return this.onClosed(events, url)
+    }
+  }
+
+  private onOpened (events: ConnectionEvent, url: URL): void {
+    if (this.onEmpty !== null) {
+      this.late.add(events.number!)
+      return
+    }
+    const isSecure = url.protocol === 'https:'
+    const servername = isSecure ? events.serverName ?? hostnameOf(url) : undefined
+    const connection = new Connection(events, servername, isSecure)
+    this.open.set(events.number!, connection)
+    const load = this.of.load(url)
+    load.onOpened(connection, events.version)
+    if (EVENTS.some(event => this.dispatcher.listenerCount(event) > 0)) listened.add(this)
+    const connectParams = this.paramsOf(events, url)
+    if (events.proxied && proxied.hasSubscribers) proxied.publish({ socket: connection, connectParams })
+    if (opened.hasSubscribers) opened.publish({ connectParams, connector: this.dialer?.connector ?? connector, socket: events.stream ? theStreams().streamOf(events.stream) ?? connection : connection })
+    this.dispatcher.emit('connect', url, this.targets(url, connection))
+    this.of.settle(load)
+  }
+
+  /** More requests are carried than are under way. */
+  onDrain (load: Load): void {
+    this.dispatcher.emit('drain', load.url, this.targets(load.url, load.connection ?? UNKNOWN))
+  }
+
+  private onFailed (events: ConnectionEvent, url: URL): void {
+    if (this.onEmpty !== null) return
+    const error = errorOf(events.error!, false)
+    if (failed.hasSubscribers) failed.publish({ connectParams: this.paramsOf(events, url), connector: this.dialer?.connector ?? connector, error })
+    const connection = new Connection(events, undefined, url.protocol === 'https:')
+    connection.destroyed = true
+    this.of.load(url).connection ??= connection
+    const targets = this.targets(url, connection)
+    // The requests that fail with it come first, as with undici.
+    this.failures.push(() => { queueMicrotask(() => { this.dispatcher.emit('connectionError', url, targets, error) }) })
+  }
+
+  private onClosed (events: ConnectionEvent, url: URL): void {
+    if (this.late.delete(events.number!)) return
+    const connection = this.open.get(events.number!)
+    this.open.delete(events.number!)
+    if (this.open.size === 0) listened.delete(this)
+    if (connection === undefined) return
+    connection.destroyed = true
+    this.of.load(url).onClosed()
+    const targets = this.targets(url, connection)
+    const { kind, message } = events.error!
+    const error = kind === 'cancelled' ? new InformationalError(message) : errorOf(events.error!, false)
+    queueMicrotask(() => { this.dispatcher.emit('disconnect', url, targets, error) })
+  }
+
+  /**
+   * The event's targets, from the outside in, as many as undici names: an Agent's are its entry for
+   * the origin and the connection, with `connections: 1` the connection alone, a Pool's the
+   * connection, and a Client is its connection.
+   */
+  private targets (url: URL, connection: Connection): object[] {
+    const { dispatcher } = this
+    if (dispatcher.origin === null && this.of.checked.connections !== 1) return [dispatcher, this.entry(url), connection]
+    return this.isClient ? [dispatcher] : [dispatcher, connection]
+  }
+
+  private entry (url: URL): OriginEntry {
+    const known = this.places.get(url.origin)
+    if (known !== undefined) return known
+    const made = new OriginEntry(url.origin, this.dispatcher)
+    this.places.set(url.origin, made)
+    return made
+  }
+
+  private paramsOf (events: ConnectionEvent, url: URL): object {
+    const { host, protocol, port } = url
+    const servername = protocol === 'https:' ? events.serverName : null
+    return { host, hostname: hostnameOf(url), protocol, port, version: events.version, servername, localAddress: this.localAddress }
+  }
+
+  onDial (ticket: number, text: string): void { this.dialer!.dial(ticket, text) }
+
+  onLookup (ticket: number, text: string): void {
+    const { host } = JSON.parse(text) as { host: string }
+    let isAnswered = false
+    const answer = (error: Error | null, addresses: string[] | null): void => {
+      if (isAnswered) return
+      isAnswered = true
+      if (error !== null) keepOwnError(`lookup ${ticket}`, error)
+      const report = (addresses: string[] | null): void => { this.bridge.ask('lookedUp', { ticket, addresses }) }
+      try {
+        report(addresses)
+      } catch (failure) {
+        // The attempt waits for an answer of some kind.
+        keepOwnError(`lookup ${ticket}`, errorOf(failure as Failure, false))
+        report(null)
+      }
+    }
+    try {
+      this.lookup!(host, { all: true }, (error, found) => {
+        if (error != null) return answer(error, null)
+        const list = typeof found === 'string' ? [found] : Array.isArray(found) ? found.map(textOf) : []
+        // A zone is a name of this machine's, which no address of the engine's has.
+        const wrong = list.find(address => isIP(address) === 0 || address.includes('%'))
+        if (wrong === undefined) return answer(null, list)
+        const text = `connect.lookup gave ${JSON.stringify(wrong)} for ${host}; it must give IP addresses without a zone`
+        answer(Object.assign(new InvalidArgumentError(text), { code: 'ERR_INVALID_IP_ADDRESS' }), null)
+      })
+    } catch (error) {
+      answer(error as Error, null)
+    }
+  }
+}
+
+function textOf (found: string | { address: string }): string {
+  return typeof found === 'string' ? found : String(found?.address)
+}
+
+/** An IPv6 address without its brackets. */
+function hostnameOf (url: URL): string { return url.hostname.replace(/^\[(.*)\]$/, '$1') }

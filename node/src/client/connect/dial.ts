@@ -1,0 +1,104 @@
+// Connections opened by a user's function, in the form of undici's `connect` option.
+
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import { errorOf, InvalidArgumentError, keepOwnError } from '../../errors'
+import type { Bridge, Failure } from '../../channel/ring'
+import { isDuplex, theStreams, type Carried } from '../../channel/streams'
+
+/** The arguments of a connector. */
+export interface ConnectorOptions {
+  /** The host to connect to, without port. */
+  hostname: string
+  /** The host with the port, where the URL has one. */
+  host?: string | undefined
+  /** `http:` or `https:`. */
+  protocol: string
+  /** The port as text; empty for the protocol's default. */
+  port: string
+  /** The name that the certificate must have, where it is not the host's. */
+  servername?: string | undefined
+  /** The local address to connect from, as in the options. */
+  localAddress?: string | null | undefined
+  /** The Unix socket to connect to, as in the options. */
+  socketPath?: string | null | undefined
+  /** False: only HTTP/1.1 can be used. */
+  allowH2?: boolean | undefined
+  /** A socket to begin TLS on, in place of a new one. */
+  httpSocket?: Socket | undefined
+}
+
+/** Takes the connector's result: null and a socket, or an error and null. */
+export type ConnectorCallback = (...result: [null, Socket | TLSSocket] | [Error, null]) => void
+
+/**
+ * Makes a connection: a `Duplex` of any kind, under TLS where the protocol is `https:`. HTTP/2 is spoken on it
+ * where its `alpnProtocol` is `h2`, and HTTP/1.1 otherwise.
+ */
+export type Connector = (options: ConnectorOptions, callback: ConnectorCallback) => void
+
+/** Dispatcher options that are passed on to its connector. */
+export interface Extras {
+  localAddress: string | null
+  socketPath?: string
+  allowH2?: boolean
+}
+
+/** The engine's request for a connection (dial.rs). */
+interface Question { origin: string; serverName: string | null; isHttp1: boolean }
+
+/** Has one dispatcher's connector make its connections. */
+export class Dialer {
+  /** `h2c`: `http:` is HTTP/2 by prior knowledge, where the stream does not say what it is. */
+  constructor (private readonly bridge: Bridge, readonly connector: Connector, private readonly extras: Extras, private readonly h2c: boolean) {}
+
+  /** Answers the engine's question, once. */
+  dial (ticket: number, text: string): void {
+    const { origin, serverName, isHttp1 } = JSON.parse(text) as Question
+    const { host, hostname, protocol, port } = new URL(origin)
+    const { localAddress, ...others } = this.extras
+    const options = {
+      host, hostname: hostname.replace(/^\[(.*)\]$/, '$1'), protocol, port, servername: serverName,
+      localAddress, ...others, ...(isHttp1 ? { allowH2: false } : {})
+    }
+    let isAnswered = false
+    const answer = (error: unknown, stream: unknown): void => {
+      if (isAnswered) return isDuplex(stream) ? discard(stream) : undefined
+      isAnswered = true
+      if (error != null) return this.fail(ticket, error as Error)
+      if (!isDuplex(stream)) return this.fail(ticket, new InvalidArgumentError('connect called back without an error and without a Duplex; it must give one of them'))
+      this.attach(ticket, stream, protocol)
+    }
+    try {
+      this.connector(options as ConnectorOptions, answer)
+    } catch (error) {
+      answer(error ?? new Error('connect threw nothing'), null)
+    }
+  }
+
+  private attach (ticket: number, stream: Carried, protocol: string): void {
+    const carrier = theStreams().carry(stream)
+    const described = carrier.described()
+    if (this.h2c && protocol === 'http:' && stream.alpnProtocol == null) described.http2 = true
+    try {
+      // Requests hold the process, and a connection that idles does not.
+      stream.unref?.()
+      if (this.bridge.ask('dialed', { ticket, stream: described })) return carrier.begin()
+      carrier.refuse()
+    } catch (failure) {
+      carrier.refuse()
+      this.fail(ticket, errorOf(failure as Failure, false))
+    }
+  }
+
+  private fail (ticket: number, error: Error): void {
+    keepOwnError(`dial ${ticket}`, error)
+    this.bridge.ask('dialed', { ticket })
+  }
+}
+
+/** Nothing waits for it any more. */
+function discard (stream: Carried): void {
+  stream.on('error', () => {})
+  stream.destroy()
+}

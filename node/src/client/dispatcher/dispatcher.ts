@@ -1,0 +1,416 @@
+// The base of Client, Pool and Agent: dispatch, close and destroy, events, and undici's calls on
+// top.
+
+import { constants } from 'node:buffer'
+import { EventEmitter } from 'node:events'
+import type { Duplex, Readable } from 'node:stream'
+import type { Answer } from '../calls/answer'
+import { connect, kRequest, pipeline, request, setOwnDispatch, stream, upgrade, type ConnectRequest, type Opened, type PipelineCall, type RequestOptions, type StreamAnswer, type StreamFactory } from '../calls/api'
+import { endStream, isStream, Upload } from '../prepare/body'
+import { isWatched, Trace } from '../calls/channels'
+import { ClientDestroyedError, errorOf, InformationalError, InvalidArgumentError } from '../../errors'
+import { checkHandler, Exchange, isNew, type Handler, type NewHandler, type OldHandler } from '../calls/exchange'
+import { forInterceptors } from '../calls/handler'
+import { DirectRequest, type RequestExtras, type AnswerCallback } from '../calls/direct_request'
+import { check, type Options, type Way } from '../options'
+import { onStream, prepare, type DispatchOptions, type Made } from '../prepare/prepare'
+import { SubmissionFlag } from '../../channel/codes'
+import { type Failure } from '../../channel/ring'
+import { kState, State, type Target } from './state'
+import { answerUndici, mockOf } from './undici'
+
+export type { DispatchOptions } from '../prepare/prepare'
+export type Dispatch = (options: DispatchOptions, handler: Handler) => boolean
+export type Interceptor = (dispatch: Dispatch, origin?: string | null) => Dispatch
+/** An interceptor of any package: what it takes and gives is undici's of some version. */
+export type AnyInterceptor = (dispatch: any, origin?: any) => (options: any, handler: any) => boolean
+type Callback = (error: Error | null, data: null) => void
+
+function submit (state: State, exchange: Exchange | DirectRequest, made: Made): void {
+  const { target, head, body, headersTimeout, bodyTimeout, flags } = made
+  exchange.isForwarded = target.isForwarded
+  state.bridge.submit(exchange, target.number, head, body, headersTimeout, bodyTimeout, flags)
+  if (exchange.number === 0) return
+  if (made.upload === null) {
+    if (Buffer.isBuffer(made.body)) exchange.onSent(made.body)
+    return exchange.onAllSent()
+  }
+  // It runs when the request starts on a connection (`onStarted`).
+  exchange.upload = new Upload(state.bridge, exchange, made.upload, made.length, state.checked.strictContentLength)
+}
+
+/**
+ * Sends a CONNECT on a stream, an extended one for a WebSocket; where the peer does not take that, it is requested
+ * over HTTP/1.1, from then on at once.
+ */
+function submitOnStream (state: State, exchange: Exchange, made: Made): void {
+  const { target, elsewhere } = made
+  exchange.isOnStream = true
+  exchange.webSocketKey = made.webSocketKey
+  exchange.onDeclined = () => {
+    if (elsewhere === null) return exchange.onSourceFailed(new InformationalError(NO_EXTENDED_CONNECT))
+    target.declinesWebSocket = true
+    exchange.isOnStream = false
+    submit(state, exchange, { ...made, target: elsewhere() })
+  }
+  submit(state, exchange, { ...made, head: onStream(made.head), body: 'streaming' })
+}
+
+/** A request that leaves HTTP on HTTP/1.1; where the peer speaks HTTP/2 alone, it goes on a stream, from then on at once. */
+function submitLeaving (state: State, exchange: Exchange, made: Made, overStreams: Target): void {
+  exchange.onNoHttp1 = () => {
+    overStreams.lacksHttp1 = true
+    submitOnStream(state, exchange, { ...made, target: overStreams, elsewhere: null })
+  }
+  submit(state, exchange, made)
+}
+
+/** undici's words, by which its fetch knows what it is. */
+const NO_EXTENDED_CONNECT = 'HTTP/2: Extended CONNECT protocol not supported by server'
+
+/** The base class of Client, Pool and Agent. */
+export abstract class Dispatcher extends EventEmitter {
+  declare readonly [kState]: State
+
+  constructor (options: Options, isClient: boolean, way?: Way) {
+    super()
+    // Not enumerable: console.log shows no insides.
+    Object.defineProperty(this, kState, { value: new State(this, check(options, isClient, way)) })
+  }
+
+  /** The one origin; null: every request names its own. */
+  abstract get origin (): URL | null
+
+  /** Whether `close` was called. */
+  get closed (): boolean { return this[kState].closed }
+  /** Whether `destroy` was called, or closing has ended. */
+  get destroyed (): boolean { return this[kState].destroyed }
+
+  /** HTTP/1.1 requests in flight on one connection. */
+  get pipelining (): number {
+    const state = this[kState]
+    return state.destroyed ? state.checked.pipelining : state.ask('pipelining', { client: state.client }) as number
+  }
+  set pipelining (pipelining: number) {
+    const state = this[kState]
+    state.ask('pipelining', { client: state.client, pipelining })
+  }
+
+  /** The limits of undici's WebSocket. */
+  get webSocketOptions (): { maxFragments: number; maxPayloadSize: number } {
+    const { maxFragments = 131_072, maxPayloadSize = 128 * 1024 * 1024 } = this[kState].checked.webSocket
+    return { maxFragments, maxPayloadSize }
+  }
+
+  /** The limits of undici's EventSource. */
+  get eventSourceOptions (): { maxEventSize: number } {
+    const { maxEventSize = constants.MAX_STRING_LENGTH } = this[kState].checked.eventSource
+    return { maxEventSize }
+  }
+
+  /**
+   * Counts of every origin now, why requests wait, and totals over the dispatcher's life, beside
+   * the statistics of undici's dispatchers: of a Client and a Pool directly, of an Agent by origin.
+   */
+  get stats (): Stats {
+    const state = this[kState]
+    if (state.delegate !== null) return { ...NO_STATS, ...state.delegate.stats }
+    const stats = state.destroyed ? NO_STATS : state.ask('stats', { client: state.client }) as Stats
+    if (this.origin !== null) return { ...stats, ...counted(stats.origins, state.checked.isClient) }
+    const each: Record<string, PoolStats> = {}
+    for (const { origin } of stats.origins) each[origin] ??= counted(stats.origins.filter(one => one.origin === origin), false) as PoolStats
+    return Object.assign({ ...stats }, each)
+  }
+
+  /**
+   * Opens connections to an origin until it has `count`, default 1; resolves to their number.
+   * Rejects with the error of a failed attempt.
+   */
+  async warmUp (origin: string | URL, count = 1): Promise<number> {
+    const state = this[kState]
+    try {
+      return await state.bridge.askLater('warmUp', { client: state.client, url: String(origin), count }) as number
+    } catch (failure) {
+      throw errorOf(failure as Failure, false)
+    }
+  }
+
+  /**
+   * Sends a request; `handler` gets its events. False: as many requests are open as the origin's
+   * connections carry, and 'drain' follows; the request was accepted all the same. Invalid options are reported
+   * to the handler, or thrown as `InvalidArgumentError` where it has no error method.
+   */
+  dispatch (options: DispatchOptions, handler: Handler): boolean {
+    if (handler === null || typeof handler !== 'object') throw new InvalidArgumentError('handler must be an object')
+    try {
+      if (options === null || typeof options !== 'object') throw new InvalidArgumentError('opts must be an object.')
+      const state = this[kState]
+      const mock = state.mocks === null ? undefined : mockOf(state.mocks, options)
+      if (mock !== undefined) return mock.dispatch(options, handler)
+      const { refusal } = state
+      if (refusal !== null) throw refusal
+      if (state.delegate !== null) return state.delegate.dispatch(options, handler)
+      return this.send(state, options, handler)
+    } catch (error) {
+      return refuse(handler, error as Error)
+    }
+  }
+
+  private send (state: State, options: DispatchOptions, handler: Handler): boolean {
+    const origin = this.originOf(options)
+    const made = prepare(state, origin, options, handler)
+    checkHandler(handler, Boolean(options.upgrade) || options.method === 'CONNECT')
+    const exchange = new Exchange(state.bridge, state, handler, options.method === 'CONNECT')
+    exchange.leavesHttp = made.body === 'tunnel'
+    exchange.bodyBytesMax = state.checked.maxResponseSize
+    if (isWatched()) exchange.trace = traced(origin, options, made)
+    const { load } = made.target
+    state.start(exchange, load)
+    if (isStream(options.body)) watch(options.body, exchange)
+    try {
+      if (!exchange.start()) return true
+    } catch (error) {
+      exchange.abort(error)
+      return true
+    }
+    if (made.onStream) submitOnStream(state, exchange, made)
+    else if (made.overStreams !== null) submitLeaving(state, exchange, made, made.overStreams)
+    else submit(state, exchange, made)
+    return !state.isFull(load)
+  }
+
+  /** `request` without a handler between; `reported` is always called later, never from here. */
+  [kRequest] (options: DispatchOptions & RequestExtras, reported: AnswerCallback): boolean {
+    const state = this[kState]
+    if (state.mocks !== null || state.delegate !== null) return false
+    let directRequest: DirectRequest
+    try {
+      const { refusal } = state
+      if (refusal !== null) throw refusal
+      const origin = this.originOf(options)
+      const made = prepare(state, origin, options, null)
+      directRequest = new DirectRequest(state.bridge, state, reported, options)
+      directRequest.bodyBytesMax = state.checked.maxResponseSize
+      if (isWatched()) directRequest.trace = traced(origin, options, made)
+      const { load } = made.target
+      state.start(directRequest, load)
+      if (isStream(options.body)) watch(options.body, directRequest)
+      if (directRequest.start()) submit(state, directRequest, made)
+      state.isFull(load)
+    } catch (error) {
+      if (isStream(options?.body)) endStream(options.body, error as Error)
+      queueMicrotask(() => { reported(error as Error, { opaque: options.opaque || null } as never) })
+    }
+    return true
+  }
+
+  /**
+   * Sends a request; resolves to its response, whose body is a Readable. Rejects with an error of
+   * `errors`. With a callback it returns undefined.
+   */
+  request (options: RequestOptions): Promise<Answer>
+  request (options: RequestOptions, callback: AnswerCallback): void
+  request (options: RequestOptions, callback?: AnswerCallback): Promise<Answer> | undefined {
+    return request(this, options, callback)
+  }
+
+  /** Sends a request and writes the response's body into the Writable that the factory makes. */
+  stream (options: RequestOptions, factory: StreamFactory): Promise<StreamAnswer>
+  stream (options: RequestOptions, factory: StreamFactory, callback: (error: Error | null, answer: StreamAnswer) => void): void
+  stream (options: RequestOptions, factory: StreamFactory, callback?: (error: Error | null, answer: StreamAnswer) => void): Promise<StreamAnswer> | undefined {
+    return stream(this, options, factory, callback)
+  }
+
+  /** A Duplex: writes go into the request's body, reads come from the stream that the handler returns. */
+  pipeline (options: RequestOptions & { objectMode?: boolean | undefined }, handler: PipelineCall): Duplex { return pipeline(this, options, handler) }
+
+  /** Sends a CONNECT; resolves to the tunnel. */
+  connect (options: ConnectRequest): Promise<Opened>
+  connect (options: ConnectRequest, callback: (error: Error | null, opened: Opened) => void): void
+  connect (options: ConnectRequest, callback?: (error: Error | null, opened: Opened) => void): Promise<Opened> | undefined {
+    return connect(this, options, callback)
+  }
+
+  /** Sends a request with `upgrade`; resolves to the socket behind the 101. `protocol` defaults to Websocket. */
+  upgrade (options: ConnectRequest): Promise<Opened>
+  upgrade (options: ConnectRequest, callback: (error: Error | null, opened: Opened) => void): void
+  upgrade (options: ConnectRequest, callback?: (error: Error | null, opened: Opened) => void): Promise<Opened> | undefined {
+    return upgrade(this, options, callback)
+  }
+
+  protected originOf (options: DispatchOptions): string {
+    const { ownOrigin } = this[kState]
+    if (ownOrigin !== null) return ownOrigin
+    const { origin } = options
+    if (typeof origin === 'string' && origin !== '') return origin
+    if (origin instanceof URL) return origin.origin
+    throw new InvalidArgumentError('opts.origin must be a non-empty string or URL.')
+  }
+
+  /** Accepts no more requests; resolves when the open ones have ended and all connections are closed. */
+  close (): Promise<void>
+  close (callback: Callback): void
+  close (callback?: Callback): Promise<void> | undefined {
+    if (callback === undefined) return promised(done => { this.close(done) })
+    if (typeof callback !== 'function') throw new InvalidArgumentError('invalid callback')
+    const state = this[kState]
+    if (state.destroyed) {
+      queueMicrotask(() => { callback(new ClientDestroyedError(), null) })
+      return
+    }
+    state.closed = true
+    ;(state.onClosed ??= []).push(callback)
+    if (state.delegate !== null) state.delegate.close().then(() => { state.end() }, () => { state.end() })
+    // After this turn, as undici: until then it is closed, and not destroyed.
+    else queueMicrotask(() => { if (state.exchanges.size === 0) state.end() })
+  }
+
+  /** Aborts all requests with `error`, default `ClientDestroyedError`, and closes all connections. */
+  destroy (): Promise<void>
+  destroy (error: Error | null): Promise<void>
+  destroy (callback: Callback): void
+  destroy (error: Error | null, callback: Callback): void
+  destroy (error?: Error | null | Callback, callback?: Callback): Promise<void> | undefined {
+    if (typeof error === 'function') return this.destroy(null, error) as undefined
+    if (callback === undefined) return promised(done => { this.destroy(error ?? null, done) })
+    if (typeof callback !== 'function') throw new InvalidArgumentError('invalid callback')
+    const state = this[kState]
+    if (state.destroyed && state.onDestroyed === null) {
+      queueMicrotask(() => { callback(null, null) })
+      return
+    }
+    ;(state.onDestroyed ??= []).push(callback)
+    if (state.destroyed) return
+    state.destroyed = true
+    const why = error ?? new ClientDestroyedError()
+    // After this turn: a handler that calls destroy must not be called back from within.
+    queueMicrotask(() => {
+      for (const exchange of [...state.exchanges]) exchange.abort(why)
+      if (state.delegate !== null) state.delegate.destroy(why).then(() => { state.end() }, () => { state.end() })
+      else state.end()
+    })
+  }
+
+  /** This dispatcher behind interceptors, the last one outermost. */
+  compose (...interceptors: (AnyInterceptor | null | undefined | (AnyInterceptor | null | undefined)[])[]): this {
+    let dispatch: Dispatch = this.dispatch.bind(this)
+    // Undefined where a request says its own; null would keep interceptors from what needs one.
+    const own = this.origin?.origin
+    for (const interceptor of interceptors.flat()) {
+      if (interceptor == null) continue
+      if (typeof interceptor !== 'function') {
+        throw new TypeError(`invalid interceptor, expected function received ${typeof interceptor}`)
+      }
+      dispatch = interceptor(dispatch, own)
+      if (typeof dispatch !== 'function' || dispatch.length !== 2) throw new TypeError('invalid interceptor')
+    }
+    const composed = (options: DispatchOptions, handler: Handler): boolean => {
+      return dispatch(own !== undefined && !options?.origin ? { ...options, origin: own } : options, forInterceptors(handler))
+    }
+    return new Proxy(this, {
+      get: (target, key) => key === 'dispatch' ? composed : Reflect.get(target, key) as unknown
+    })
+  }
+
+  // By undici's types listeners have the arguments of their events, which those of node:events do not know.
+  override listeners (event: string | symbol): any[] { return super.listeners(event) }
+  override rawListeners (event: string | symbol): any[] { return super.rawListeners(event) }
+
+  async [Symbol.asyncDispose] (): Promise<void> { if (!this.destroyed) await this.close() }
+}
+
+/**
+ * The statistics of undici's Pool; those of a Client are the first four, of which `connected` is a
+ * boolean.
+ */
+export interface PoolStats {
+  /** Open connections. */
+  connected: number
+  /** Requests that wait for a connection. */
+  pending: number
+  /** Requests on a connection. */
+  running: number
+  /** Pending and running requests together. */
+  size: number
+  /** Open connections without a request. */
+  free: number
+  /** As `pending`. */
+  queued: number
+}
+
+const NO_STATS = { origins: [], totals: { submitted: 0, dispatched: 0, waited: 0, failed: 0, attempts: 0, connections: 0, retriesUnprocessed: 0, retriesLost: 0 } }
+
+/** Counts as undici's dispatchers have them. */
+function counted (origins: Stats['origins'], isClient: boolean): object {
+  const sum = (count: (of: Stats['origins'][number]) => number): number => origins.reduce((all, one) => all + count(one), 0)
+  const connected = sum(one => one.connections)
+  const running = sum(one => one.active)
+  const pending = sum(one => one.waiting + one.paused)
+  const size = running + pending
+  if (isClient) return { connected: connected > 0, pending, running, size }
+  return { connected, free: Math.max(connected - running, 0), pending, queued: pending, running, size }
+}
+
+/** The statistics of a dispatcher. */
+export interface Stats extends Partial<Omit<PoolStats, 'connected'>> {
+  /** Of a Client whether it is connected, of a Pool its open connections. */
+  connected?: number | boolean
+  /**
+   * One entry per origin: waiting and paused requests and why they wait, open, suspect and draining
+   * connections, attempts, active requests, the limit of requests per connection (null: unknown),
+   * and the round trip in ms (null: not measured).
+   */
+  origins: {
+    origin: string
+    serverName: string | null
+    waiting: number
+    paused: number
+    waitReason: string | null
+    connections: number
+    suspect: number
+    draining: number
+    attempts: number
+    active: number
+    limit: number | null
+    roundTripMs: number | null
+  }[]
+  /** Counts over the dispatcher's life. */
+  totals: Record<'submitted' | 'dispatched' | 'waited' | 'failed' | 'attempts' | 'connections' | 'retriesUnprocessed' | 'retriesLost', number>
+}
+
+/**
+ * Publishes a request to the diagnostics channels; its head gets the fields that subscribers add.
+ */
+function traced (origin: string, options: DispatchOptions, made: Made): Trace {
+  made.flags |= SubmissionFlag.Watched
+  return new Trace(origin, options, made)
+}
+
+/** Resolves to null, as undici's do. */
+function promised (start: (done: Callback) => void): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    start((error, data) => { if (error) reject(error); else resolve(data as never) })
+  })
+}
+
+/** Passes an error to the handler; throws it where the handler has no method for it. */
+function refuse (handler: Handler, error: Error): boolean {
+  if (isNew(handler) || typeof (handler as Partial<NewHandler>).onResponseError === 'function') {
+    const hook = (handler as Partial<NewHandler>).onResponseError
+    if (typeof hook !== 'function') throw error
+    hook.call(handler, null, error)
+    return false
+  }
+  const hook = (handler as OldHandler).onError
+  if (typeof hook !== 'function') throw error
+  hook.call(handler, error)
+  return false
+}
+
+/** A source that fails before it is read fails the exchange. */
+function watch (body: Readable, exchange: Exchange | DirectRequest): void {
+  body.once('error', error => { exchange.abort(error) })
+}
+
+setOwnDispatch(Dispatcher.prototype.dispatch)
+answerUndici(Dispatcher.prototype)

@@ -1,0 +1,54 @@
+// The requests under way to an origin, and whether they are as many as its connections carry: what `dispatch` returns
+// and when 'drain' comes, as with undici's Client, Pool and Agent.
+
+import type { Connection } from '../connect/connections'
+import type { Checked } from '../options'
+
+/** The requests under way to one origin. */
+export class Load {
+  /** Requests under way. */
+  count = 0
+  /** `dispatch` returned false, and 'drain' has not come since. */
+  isBusy = false
+  /** Whether a check for 'drain' is scheduled. */
+  isDue = false
+  /** The connection that was opened, or failed to open, last: a target of 'drain'. */
+  connection: Connection | null = null
+  /** Open connections. */
+  private open = 0
+  /** The protocol of the connection that was opened last. */
+  private version: string | null = null
+
+  constructor (readonly url: URL, private readonly checked: Checked) {}
+
+  onOpened (connection: Connection, version: string | undefined): void {
+    this.open++
+    this.connection = connection
+    this.version = version ?? null
+  }
+
+  onClosed (): void { this.open-- }
+
+  /**
+   * The number of requests under way from which on `dispatch` returns false. A connection that opens counts for one
+   * request, because its protocol is not known yet; where that may be HTTP/2, undici opens no second one beside it.
+   */
+  get ceiling (): number {
+    const { connections, maxConcurrentStreams, pipelining } = this.checked
+    if (this.open === 0 && this.version !== 'h1' && this.takesHttp2) return 1
+    if (!connections) return Infinity
+    if (this.open > 0 && this.version !== 'h1') return connections * maxConcurrentStreams
+    const open = Math.min(this.open, connections)
+    return connections - open + open * Math.max(pipelining, 1)
+  }
+
+  get isFull (): boolean { return this.count >= this.ceiling }
+
+  /** Whether the slot of a request is given back one turn later, as undici does before it uses a connection again. */
+  get waitsForTurn (): boolean { return this.version === 'h1' && this.checked.pipelining <= 1 }
+
+  private get takesHttp2 (): boolean {
+    const { protocols } = this.checked.settings
+    return protocols === 'h2' || (this.url.protocol === 'https:' && protocols !== 'h1')
+  }
+}

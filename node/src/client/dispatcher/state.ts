@@ -1,0 +1,185 @@
+// The private state of a dispatcher: the engine's client, its origins, and the open exchanges.
+
+import { Connections, type Connection, type Owner } from '../connect/connections'
+import { Dialer } from '../connect/dial'
+import { ClientClosedError, ClientDestroyedError, errorOf, MaxOriginsReachedError } from '../../errors'
+import type { Exchange } from '../calls/exchange'
+import type { Delegate } from './factory'
+import type { DirectRequest } from '../calls/direct_request'
+import { Load } from './load'
+import { Open } from '../../open'
+import { originOf, type Checked } from '../options'
+import { theBridge, type Bridge, type Failure } from '../../channel/ring'
+import { warnOfEnvironment } from '../tls'
+import { dispatcherOf, type Mocks } from './undici'
+
+/** The dispatcher's own; a symbol, because `compose` returns a Proxy and users enumerate. */
+export const kState = Symbol('trunkline state')
+
+/** Where a request goes, by the number that the addon knows. */
+export interface Target {
+  number: number
+  authority: string
+  /** Its peer does not take extended CONNECT. */
+  declinesWebSocket: boolean
+  /** Its peer does not speak HTTP/1.1: what leaves HTTP goes on a stream. */
+  lacksHttp1: boolean
+  /** Its requests go to a proxy in absolute form, which answers for itself with 407. */
+  isForwarded: boolean
+  /** The requests under way to its origin. */
+  load: Load
+}
+
+type Callback = (error: Error | null, data: null) => void
+
+export class State {
+  readonly bridge: Bridge
+  readonly client: number
+  private readonly targets = new Map<string, Target>()
+  private readonly origins = new Set<string>()
+  /** The target that was asked for last, which is mostly the next one too, and by what. */
+  private lastTarget: Target | null = null
+  private lastOrigin = ''
+  /** The one origin of a Client or a Pool, cached because a URL builds this text at each access. */
+  ownOrigin: string | null = null
+  readonly exchanges = new Open<Exchange | DirectRequest>()
+  readonly connections: Connections
+  /** The dispatchers that undici's MockAgent puts in front of origins, if any. */
+  mocks: Mocks | null = null
+  /** Dispatchers of the user's making, which stand in the engine's place. */
+  delegate: Delegate | null = null
+  closed = false
+  destroyed = false
+  onClosed: Callback[] | null = null
+  onDestroyed: Callback[] | null = null
+  /** By origin. */
+  private readonly loads = new Map<string, Load>()
+
+  constructor (readonly dispatcher: Owner, readonly checked: Checked) {
+    this.bridge = theBridge()
+    this.client = this.ask('client', checked.settings) as number
+    const localAddress = checked.settings['localAddress'] as string | undefined
+    const { connector, isClient, lookup } = checked
+    const dialer = connector === null ? null : new Dialer(this.bridge, connector.connect, connector.extras, connector.h2c)
+    this.connections = new Connections(this.bridge, this, isClient, connector?.extras.localAddress ?? localAddress ?? null, lookup, dialer)
+    this.bridge.listen(this.client, this.connections)
+    // Certificates are large, and the engine has them now.
+    delete checked.settings['tls']
+  }
+
+  /** Whether requests are refused, and with what. */
+  get refusal (): Error | null {
+    if (this.destroyed || this.onDestroyed !== null) return new ClientDestroyedError()
+    return this.closed ? new ClientClosedError() : null
+  }
+
+  /** Whether `dispatch` returned false for some origin, and no 'drain' came since. */
+  get isBusy (): boolean { return [...this.loads.values()].some(load => load.isBusy) }
+
+  /** The requests under way to the origin. */
+  load (url: URL): Load {
+    const known = this.loads.get(url.origin)
+    if (known !== undefined) return known
+    const made = new Load(url, this.checked)
+    this.loads.set(url.origin, made)
+    return made
+  }
+
+  /** Counts a request that starts. */
+  start (exchange: Exchange | DirectRequest, load: Load): void {
+    this.exchanges.add(exchange)
+    exchange.load = load
+    load.count++
+  }
+
+  /** Whether the origin's connections carry no more requests; a 'drain' follows then. */
+  isFull (load: Load): boolean {
+    if (load.isFull) load.isBusy = true
+    return load.isBusy
+  }
+
+  onLeft (exchange: Exchange): void { this.onOver(exchange) }
+
+  connection (number: number): Connection { return this.connections.get(number) }
+
+  /** A cold call whose failure is an error. */
+  ask (verb: string, question: object): unknown {
+    try {
+      return this.bridge.ask(verb, question)
+    } catch (failure) {
+      throw errorOf(failure as Failure, false)
+    }
+  }
+
+  target (origin: string, servername: string | null, isH1: boolean): Target {
+    if (servername !== null || isH1) return this.targetOf(origin, servername, isH1)
+    if (origin === this.lastOrigin) return this.lastTarget!
+    const target = this.targetOf(origin, null, false)
+    this.lastOrigin = origin
+    this.lastTarget = target
+    return target
+  }
+
+  private targetOf (origin: string, servername: string | null, isH1: boolean): Target {
+    const key = servername === null && !isH1 ? origin : `${origin} ${servername ?? ''} ${isH1 ? 'h1' : ''}`
+    const known = this.targets.get(key)
+    if (known !== undefined) return known
+    if (this.origins.size >= this.checked.maxOrigins && !this.origins.has(origin)) throw new MaxOriginsReachedError()
+    const url = originOf(origin)
+    const { host, protocol } = url
+    if (protocol === 'https:' && this.checked.isInsecureByEnvironment) warnOfEnvironment()
+    const serverName = servername === null ? undefined : servername
+    const protocols = isH1 ? 'h1' : undefined
+    const asked = { client: this.client, url: origin, serverName, protocols }
+    const { number, isProxied } = this.ask('origin', asked) as { number: number; isProxied: boolean }
+    const isForwarded = isProxied && origin.startsWith('http:') && this.checked.forwards
+    const target = { number, authority: host, declinesWebSocket: false, lacksHttp1: false, isForwarded, load: this.load(url) }
+    this.targets.set(key, target)
+    this.origins.add(origin)
+    return target
+  }
+
+  onOver (exchange: Exchange | DirectRequest): void {
+    this.exchanges.delete(exchange)
+    const { load } = exchange
+    if (load !== null) {
+      exchange.load = null
+      load.count--
+      this.settle(load)
+    }
+    if (this.closed && this.exchanges.size === 0) this.end()
+  }
+
+  /** Where fewer requests are under way than the origin's connections carry, 'drain' follows. */
+  settle (load: Load): void {
+    if (!load.isBusy || load.isDue || load.isFull) return
+    if (this.dispatcher.listenerCount('drain') === 0) {
+      load.isBusy = false
+      return
+    }
+    load.isDue = true
+    const check = (): void => {
+      load.isDue = false
+      if (load.isFull || this.destroyed) return
+      load.isBusy = false
+      this.connections.onDrain(load)
+    }
+    if (load.waitsForTurn) setImmediate(check)
+    else queueMicrotask(check)
+  }
+
+  /** Nothing is under way, or nothing is to be: the connections go. */
+  end (): void {
+    if (this.onClosed === null && this.onDestroyed === null) return
+    this.bridge.ask('shutDown', { client: this.client })
+    this.connections.end(() => { this.bridge.unlisten(this.client, this.connections) })
+    for (const mock of this.mocks?.values() ?? []) void dispatcherOf(mock).close()
+    this.destroyed = true
+    const reported = [...this.onClosed ?? [], ...this.onDestroyed ?? []]
+    this.onClosed = null
+    this.onDestroyed = null
+    // In the turn in which requests fail with it: callers that wait for those first can inspect
+    // them then.
+    queueMicrotask(() => { for (const callback of reported) callback(null, null) })
+  }
+}

@@ -1,0 +1,279 @@
+// Prepares a request: checks all of the caller's options by undici's rules and encodes them for the
+// channel.
+
+import { bodyOf, type RequestBody, type Source } from './body'
+import { InvalidArgumentError, NotSupportedError, RequestContentLengthMismatchError } from '../../errors'
+import { checkMethod, checkPath, expectsBody, headOf, isFieldValue, textOf, withQuery, type Head, type Headers } from './head'
+import { isNew, type Handler } from '../calls/exchange'
+import { time, type Checked } from '../options'
+import { SubmissionFlag } from '../../channel/codes'
+import { type WireBody } from '../../channel/ring'
+import type { State, Target } from '../dispatcher/state'
+
+/** The options of `dispatch`. */
+export interface DispatchOptions {
+  /** The origin to request (`https://host:port`). Required by an Agent; a Client and a Pool use their own. */
+  origin?: string | URL | undefined
+  /** The path with its query, beginning with `/`, or an absolute URL. Required. */
+  path: string
+  /** The method, in capitals. Required. */
+  method: string
+  /**
+   * The body: a string, Buffer, typed array, ArrayBuffer, Blob, FormData, URLSearchParams,
+   * Readable, web stream, or sync or async iterable of chunks. Default: none.
+   */
+  body?: unknown
+  /** Request header fields: an object, an iterable of pairs, or undici's flat array. Default: none. */
+  headers?: Headers | null | undefined
+  /**
+   * Query parameters, appended to `path`, which must have no `?` or `#` then: an array repeats its
+   * name, null leaves it empty. Default: none.
+   */
+  query?: Record<string, unknown> | undefined
+  /**
+   * Whether the request may be sent again when its connection is lost, with `retryLost`. Default:
+   * by its method (RFC 9110 section 9.2.2).
+   */
+  idempotent?: boolean | undefined
+  /**
+   * Whether the response may take long, so that no request is pipelined behind this one before it
+   * arrives. Default: false.
+   */
+  blocking?: boolean | undefined
+  /** The protocol to upgrade to (`websocket`). Such a request has no body. Default: none. */
+  upgrade?: boolean | string | null | undefined
+  /**
+   * Whether an HTTP/1.1 connection is closed behind the request. Default: false, or true for a
+   * method that has no body but got one, and with `pipelining: 0`.
+   */
+  reset?: boolean | undefined
+  /**
+   * The name in SNI, which the server's certificate must have. `https` only. Default: the name in a
+   * `host` field, else the origin's host.
+   */
+  servername?: string | undefined
+  /**
+   * Ms from the request's last progress to the response's head; 0: no bound. It does not run while
+   * the source of the body has no bytes. Default: the dispatcher's `headersTimeout`.
+   */
+  headersTimeout?: number | null | undefined
+  /**
+   * Ms between two pieces of the response's body; 0: no bound. It does not run while bytes wait for
+   * their reader. Default: the dispatcher's `bodyTimeout`.
+   */
+  bodyTimeout?: number | null | undefined
+  /**
+   * Whether the body waits for the server's 100 (`expect: 100-continue`), for at most one second.
+   * Default: false.
+   */
+  expectContinue?: boolean | undefined
+  /** Accepted only as `false`, which undici 6 and 7 send: use the responseError interceptor. Default: false. */
+  throwOnError?: boolean | undefined
+  /** Accepted only as 0: use the redirect interceptor. Default: 0. */
+  maxRedirections?: number | undefined
+  /** Accepted only as 0: a connection carries many requests, which would have to share it. Default: 0. */
+  typeOfService?: number | null | undefined
+  /** False: a WebSocket is requested over HTTP/1.1, never by extended CONNECT on HTTP/2. Default: true. */
+  allowH2?: boolean | undefined
+}
+
+/** A request that is checked. */
+export interface Made {
+  target: Target
+  /** `method\0path\0authority` and `\0name\0value` per field. */
+  head: string
+  body: WireBody
+  upload: Source | null
+  length: number | null
+  headersTimeout: number
+  bodyTimeout: number
+  flags: number
+  /** A WebSocket that goes on a stream where the peer takes it (RFC 8441): where it goes else, if it
+   * may. */
+  elsewhere: (() => Target) | null
+  onStream: boolean
+  /** It leaves HTTP on HTTP/1.1: where it goes if the peer does not speak that; null: nowhere. */
+  overStreams: Target | null
+  webSocketKey: string | null
+}
+
+/** Checks a request and makes its head; what is wrong is thrown, and nothing is sent. */
+export function prepare (state: State, origin: string, options: DispatchOptions, handler: Handler | null): Made {
+  const { method } = options
+  const { checked } = state
+  const path = checkPath(options.path, method)
+  checkMethod(method)
+  checkOptions(options)
+  const given = bodyOf(options.body)
+  const head = headOf(options.headers)
+  // Clients of proxies say it in CONNECT, which goes to the proxy itself.
+  if (head.hasProxyConnection && method !== 'CONNECT') throw new InvalidArgumentError('invalid proxy-connection header')
+  if (checked.isProxied && head.hasProxyAuthorization) {
+    throw new InvalidArgumentError('Proxy-Authorization should be sent in ProxyAgent constructor')
+  }
+  const servername = askedName(options, origin) ?? checked.servername ?? nameOf(head.host, origin)
+  const leavesHttp = Boolean(options.upgrade) || method === 'CONNECT'
+  const { target, onStream, overStreams } = wayOut(state, origin, servername, options, head, handler)
+  const length = lengthOf(head, given, method, checked.strictContentLength)
+  let { fields, count } = head
+  const add = (name: string, value: string): void => {
+    fields += `\0${name}\0${value}`
+    count++
+  }
+  if (length !== null) add('content-length', String(length))
+  if (leavesHttp) {
+    if (given !== null) throw new InvalidArgumentError('a request that asks for an upgrade or a tunnel has no body')
+    if (options.upgrade) {
+      add('connection', 'upgrade')
+      add('upgrade', options.upgrade as string)
+    }
+  }
+  const upload = given !== null && 'pieces' in given ? given : null
+  if (upload !== null && upload.type !== null && !head.hasContentType) add('content-type', upload.type)
+  if (options.expectContinue === true && given !== null) add('expect', '100-continue')
+  // As with undici: a server may not expect the body of a GET, and read its bytes as the next request.
+  const isOdd = given !== null && !expectsBody(method)
+  const ends = options.reset ?? (head.reset || isOdd || checked.pipelining === 0)
+  return {
+    target,
+    head: textOf(method, withQuery(path, options.query), head.host ?? target.authority, fields, count),
+    // Of no bytes the end is there with the head: an answer may come before the source has said it.
+    body: leavesHttp ? 'tunnel' : upload === null ? given as Buffer | null : length === 0 ? null : 'streaming',
+    upload,
+    length,
+    headersTimeout: time('headersTimeout', options.headersTimeout) ?? checked.headersTimeout,
+    bodyTimeout: time('bodyTimeout', options.bodyTimeout) ?? checked.bodyTimeout,
+    flags: (ends ? SubmissionFlag.EndsConnection : 0) | (upload === null && !leavesHttp ? 0 : SubmissionFlag.Watched) | (options.blocking === true ? SubmissionFlag.Blocks : 0) | (path[0] === 'h' && !leavesHttp ? SubmissionFlag.AbsoluteForm : 0) | repeats(options.idempotent),
+    elsewhere: onStream && hasH1(checked) ? overH1(state, origin, servername) : null,
+    onStream,
+    overStreams,
+    webSocketKey: head.webSocketKey
+  }
+}
+
+/** Where a request goes. What leaves HTTP goes on HTTP/1.1, and on a stream where it is a WebSocket that may, or
+ * where the peer speaks HTTP/2 alone. */
+function wayOut (
+  state: State, origin: string, servername: string | null, options: DispatchOptions, head: Head, handler: Handler | null
+): { target: Target; onStream: boolean; overStreams: Target | null } {
+  const { checked } = state
+  const usual = { onStream: false, overStreams: null }
+  if (!options.upgrade && options.method !== 'CONNECT') return { ...usual, target: state.target(origin, servername, false) }
+  const canStream = hasStreams(checked, origin) && handler !== null && options.allowH2 !== false
+  const isForStreams = canStream && isStreamable(options, handler)
+  const streams = canStream ? state.target(origin, servername, false) : null
+  if (streams !== null && isWebSocket(options, head) && takesStreams(handler) && !streams.declinesWebSocket) return { target: streams, onStream: true, overStreams: null }
+  if (streams?.lacksHttp1 || (options.method === 'CONNECT' && !hasH1(checked))) {
+    if (streams !== null && isForStreams) return { target: streams, onStream: true, overStreams: null }
+    if (options.upgrade) throw new InvalidArgumentError(`Custom upgrade "${options.upgrade as string}" not supported over HTTP/2`)
+  }
+  const overStreams = isForStreams && origin.startsWith('https:') ? streams : null
+  return { target: state.target(origin, servername, true), onStream: false, overStreams }
+}
+
+/** Whether HTTP/2 has a way for it: a CONNECT, and a WebSocket whose handler takes a stream for it. */
+function isStreamable ({ method, upgrade }: DispatchOptions, handler: Handler | null): boolean {
+  return method === 'CONNECT' || (method === 'GET' && isForWebSocket(upgrade) && handler !== null && isNew(handler))
+}
+
+function isForWebSocket (upgrade: DispatchOptions['upgrade']): boolean {
+  return typeof upgrade === 'string' && upgrade.toLowerCase() === 'websocket'
+}
+
+const overH1 = (state: State, origin: string, servername: string | null) => () => state.target(origin, servername, true)
+
+/**
+ * A caller that asks for a WebSocket accepts one on a stream: undici's own handler of `upgrade`
+ * does so by a symbol that is private to it.
+ */
+function takesStreams (handler: Handler | null): boolean {
+  return handler !== null && isNew(handler) && handler.constructor?.name !== 'UpgradeHandler'
+}
+
+function repeats (idempotent: boolean | undefined): number {
+  if (idempotent == null) return 0
+  return idempotent ? SubmissionFlag.Idempotent : SubmissionFlag.NotIdempotent
+}
+
+/** Whether a connection with the origin may have streams: over TLS both sides agree on a version, in cleartext
+ * HTTP/2 is spoken where it is known. */
+function hasStreams (checked: Checked, origin: string): boolean {
+  const { protocols } = checked.settings
+  return protocols !== 'h1' && (protocols === 'h2' || origin.startsWith('https:'))
+}
+
+function hasH1 (checked: Checked): boolean {
+  return checked.settings['protocols'] !== 'h2' && checked.settings['protocols'] !== 'h3'
+}
+
+function isWebSocket (options: DispatchOptions, head: Head): boolean {
+  return head.webSocketKey !== null && options.allowH2 !== false && options.method === 'GET' &&
+    isForWebSocket(options.upgrade)
+}
+
+/** Fields that are of a connection of HTTP/1.1 (RFC 9113 section 8.2.2). */
+const OF_CONNECTIONS = new Set(['connection', 'proxy-connection', 'upgrade'])
+
+/** The head of a request that leaves HTTP, for a stream: a CONNECT, or an extended one for a WebSocket (RFC 8441
+ * section 4). */
+export function onStream (head: string): string {
+  const [method, path, authority, ...flat] = head.split('\0')
+  const fields: string[] = method === 'CONNECT' ? [] : [':protocol', 'websocket']
+  for (let at = 0; at < flat.length; at += 2) {
+    if (!OF_CONNECTIONS.has(flat[at]!.toLowerCase())) fields.push(flat[at]!, flat[at + 1]!)
+  }
+  return ['CONNECT', path, authority, ...fields].join('\0')
+}
+
+function checkOptions (options: DispatchOptions): void {
+  const { upgrade, reset, expectContinue, throwOnError, maxRedirections, typeOfService } = options
+  if (upgrade && typeof upgrade !== 'string') throw new InvalidArgumentError('upgrade must be a string')
+  if (upgrade && !isFieldValue(upgrade)) throw new InvalidArgumentError('invalid upgrade header')
+  time('headersTimeout', options.headersTimeout)
+  time('bodyTimeout', options.bodyTimeout)
+  if (reset != null && typeof reset !== 'boolean') throw new InvalidArgumentError('invalid reset')
+  if (expectContinue != null && typeof expectContinue !== 'boolean') throw new InvalidArgumentError('invalid expectContinue')
+  // undici 6 and 7 send `false`.
+  if (throwOnError != null && throwOnError !== false) throw new InvalidArgumentError('invalid throwOnError')
+  if (maxRedirections != null && maxRedirections !== 0) {
+    throw new InvalidArgumentError('maxRedirections is not supported, use the redirect interceptor')
+  }
+  if (typeOfService == null || typeOfService === 0) return
+  if (!Number.isInteger(typeOfService) || typeOfService < 0 || typeOfService > 255) {
+    throw new InvalidArgumentError('typeOfService must be an integer between 0 and 255')
+  }
+  throw new NotSupportedError('typeOfService is of a connection, and connections are shared by requests; only 0 is taken')
+}
+
+/** The name that a request asks certificates for; without TLS it says nothing. */
+function askedName ({ servername }: DispatchOptions, origin: string): string | null {
+  if (servername == null || !origin.startsWith('https:')) return null
+  if (typeof servername !== 'string') throw new InvalidArgumentError('servername must be a string')
+  return servername
+}
+
+/** The name in a host field that is not the origin's: certificates are checked against it. */
+function nameOf (host: string | null, origin: string): string | null {
+  if (host === null || !origin.startsWith('https:')) return null
+  const name = host.startsWith('[') ? host.slice(1, host.indexOf(']')) : host.split(':', 1)[0]!
+  return /^[\d.]+$|:/.test(name) || name === '' ? null : name
+}
+
+/** Methods whose content-length is that of the body that is given, whatever was said. */
+const HAS_OWN_LENGTH = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT'])
+
+/** The value of the content-length field; null: there is none. */
+function lengthOf (head: Head, body: RequestBody, method: string, isStrict: boolean): number | null {
+  const own = body === null ? 0 : 'pieces' in body ? body.length : body.length
+  const printed = head.contentLength
+  if (printed !== null && own !== null && own !== printed) {
+    // HEAD, GET and their like may say the length of what they would have, as with undici.
+    if (!HAS_OWN_LENGTH.has(method)) {
+      if (isStrict) throw new RequestContentLengthMismatchError()
+      process.emitWarning(new RequestContentLengthMismatchError())
+    }
+    return own === 0 && !expectsBody(method) ? null : own
+  }
+  const length = printed ?? own
+  return length === 0 && !expectsBody(method) ? null : length
+}

@@ -1,0 +1,126 @@
+// A client's TLS options by the names of node:tls: trusted roots, own certificate, versions.
+
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { InvalidArgumentError } from '../errors'
+
+export type Pem = string | Buffer | readonly (string | Buffer)[]
+
+export interface TlsOptions {
+  /** Trusted certificates in PEM. Default: the platform's roots, with NODE_EXTRA_CA_CERTS. */
+  ca?: Pem
+  /** The client's certificate chain in PEM. Default: none. */
+  cert?: Pem
+  /** The certificate's key in PEM; with `passphrase` it may be encrypted. */
+  key?: Pem
+  /** The passphrase of an encrypted `key`. */
+  passphrase?: string
+  /** Whether a server without a trusted certificate is refused. Default: true. */
+  rejectUnauthorized?: boolean
+  /** Accepted up to TLSv1.2: TLS 1.2 and 1.3 are always offered. */
+  minVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | null
+  /** Accepted only as TLSv1.3. */
+  maxVersion?: 'TLSv1.3' | null
+}
+
+/**
+ * Options of node:tls about trust that the engine does not support, with their replacements.
+ * Ignoring them would trust other peers than the program intends.
+ */
+const REFUSED: Record<string, string> = {
+  checkServerIdentity: 'connect.servername says which name a certificate must have, and ca who may issue it',
+  crl: 'who may be revoked must not be in ca',
+  pfx: 'give cert and key in PEM',
+  secureContext: 'give ca, cert and key in PEM',
+  pskCallback: 'give cert and key in PEM',
+  ciphers: 'the suites of TLS 1.2 and 1.3 are the engine\'s: forward secret, with AEAD',
+  sigalgs: 'the algorithms are the engine\'s',
+  ecdhCurve: 'the groups are the engine\'s',
+  secureOptions: 'TLS 1.2 and 1.3 are what there is',
+  secureProtocol: 'TLS 1.2 and 1.3 are what there is'
+}
+/** The least version; versions below TLS 1.2 are never negotiated. */
+const MIN_VERSIONS = new Set<unknown>([undefined, null, 'TLSv1', 'TLSv1.1', 'TLSv1.2'])
+
+const refuse = (text: string): never => { throw new InvalidArgumentError(text) }
+
+function checkPolicy (connect: TlsOptions): void {
+  const given = connect as Record<string, unknown>
+  for (const [name, instead] of Object.entries(REFUSED)) {
+    if (given[name] != null && given[name] !== false) refuse(`connect.${name} is not taken: ${instead}`)
+  }
+  const { minVersion, maxVersion } = given
+  if (!MIN_VERSIONS.has(minVersion)) refuse(`connect.minVersion is ${String(minVersion)}; it must be TLSv1.2 or older: TLS 1.2 and 1.3 are offered`)
+  if (maxVersion != null && maxVersion !== 'TLSv1.3') refuse(`connect.maxVersion is ${String(maxVersion)}; it must be TLSv1.3: TLS 1.2 and 1.3 are offered`)
+}
+
+function pem (name: string, value: Pem | undefined): string[] {
+  if (value == null) return []
+  const all = Array.isArray(value) ? value : [value]
+  return all.map(one => {
+    if (typeof one === 'string') return one
+    if (Buffer.isBuffer(one)) return one.toString('latin1')
+    return refuse(`connect.${name} must be PEM: a string, a Buffer, or an array of them`)
+  })
+}
+
+/** A key without its passphrase. */
+function opened (key: string, passphrase: string): string {
+  try {
+    return createPrivateKey({ key, passphrase }).export({ type: 'pkcs8', format: 'pem' }).toString()
+  } catch (error) {
+    return refuse(`connect.key cannot be opened with connect.passphrase: ${(error as Error).message}`)
+  }
+}
+
+/** As the engine takes it. */
+export function tls (connect: TlsOptions): Record<string, unknown> {
+  checkPolicy(connect)
+  const ca = pem('ca', connect.ca)
+  const insecure = connect.rejectUnauthorized === false || isInsecureByEnvironment(connect)
+  const cert = pem('cert', connect.cert).join('\n') || undefined
+  const { passphrase } = connect
+  const [key] = pem('key', connect.key).map(key => passphrase == null ? key : opened(key, passphrase))
+  return { ca, extraCa: ca.length > 0 ? [] : extraCa(), cert, key, insecure }
+}
+
+/** Whether certificates are not verified because the environment says so, as for Node.js itself. */
+export function isInsecureByEnvironment (connect: TlsOptions): boolean {
+  return connect.rejectUnauthorized === undefined && process.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0'
+}
+
+let hasWarned = false
+
+/** Says once per thread what Node.js says with its first connection that it does not verify. */
+export function warnOfEnvironment (): void {
+  if (hasWarned) return
+  hasWarned = true
+  process.emitWarning("Setting the NODE_TLS_REJECT_UNAUTHORIZED environment variable to '0' makes TLS connections and HTTPS requests insecure by disabling certificate verification.")
+}
+
+/**
+ * The content of the last file in NODE_EXTRA_CA_CERTS, read once, as Node.js does, for all
+ * dispatchers.
+ */
+let extra: { file: string; roots: string[] } = { file: '', roots: [] }
+
+/** Roots that the environment adds, as for Node.js itself. */
+function extraCa (): string[] {
+  const file = process.env['NODE_EXTRA_CA_CERTS'] ?? ''
+  if (file !== extra.file) extra = { file, roots: file === '' ? [] : rootsIn(file) }
+  return extra.roots
+}
+
+/** The certificates of a file, in PEM. One that cannot be used adds none, and a warning says why. */
+function rootsIn (file: string): string[] {
+  try {
+    const text = readFileSync(file, 'latin1')
+    const found = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
+    if (found.length === 0) throw new Error('no certificate in PEM')
+    for (const one of found) void new X509Certificate(one)
+    return [found.join('\n')]
+  } catch (error) {
+    process.emitWarning(`Ignoring extra certs from \`${file}\`, load failed: ${(error as Error).message}`)
+    return []
+  }
+}

@@ -1,0 +1,125 @@
+// Exchanges that leave HTTP: a connection of HTTP/1.1, or a stream of HTTP/2 or HTTP/3 by extended
+// CONNECT. Listeners of `upgrade` get a socket whose first bytes must be the head of an HTTP/1.1
+// response, as with node; behind a 101 the bytes are theirs. On a stream the 101 becomes a 200. A
+// connection that never used HTTP has no head before its bytes.
+
+import { AsyncResource } from 'node:async_hooks'
+import { apart } from '../../channel/ring'
+import { ResponseFlag } from '../../channel/codes'
+import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
+import { aborted } from '../codes'
+import { Intake } from '../stream/intake'
+import { Socket } from '../connection/socket'
+
+/** Bytes that may wait behind the connection before a writer waits too. */
+const AHEAD_BYTES_MAX = 64 * 1024
+/** Characters of a head that is written in pieces. */
+const HEAD_LENGTH_MAX = 64 * 1024
+const CANCEL = 8
+const SWITCHING = 101
+/** HTTP/1.1 fields of an upgrade, which extended CONNECT does not have (RFC 8441 section 5). */
+const OF_UPGRADES = new Set(['connection', 'upgrade', 'sec-websocket-accept'])
+/** The start of the reason phrase behind a status. */
+const REASON_AT = 'HTTP/1.1 200 '.length
+const END_OF_HEAD = '\r\n\r\n'
+
+export class UpgradeSocket extends Socket implements ServerExchangeCallbacks {
+  private readonly intake: Intake
+  /** The part of the head written so far; `null`: it was sent. */
+  private head: string | null = ''
+  private waiting: ((error?: Error) => void)[] = []
+  /** The answer of a stream that goes on with HTTP: it is sent whole. */
+  private refusal: { status: number; reason: string; fields: string; body: Buffer[] } | null = null
+
+  /** `isBare`: no head stands before the bytes; `answers`: what is written is an answer, whatever its status. */
+  constructor (private readonly exchange: Exchange, isBare = false, private readonly answers = exchange.version >= 20) {
+    super(exchange.connection, () => { exchange.reset(CANCEL) })
+    if (isBare) {
+      this.head = null
+      exchange.headSent = true
+    }
+    this.intake = new Intake(exchange, true)
+    exchange.owner = exchange.callbacks = this
+  }
+
+  override _read (): void { this.intake.read(this) }
+
+  override _write (chunk: Buffer, _encoding: unknown, done: (error?: Error) => void): void {
+    const body = this.head === null ? chunk : this.writeHead(chunk)
+    if (body === undefined) return done(new TypeError('a head of HTTP/1.1 must be written before anything else'))
+    if (this.refusal !== null) this.refusal.body.push(Buffer.from(body))
+    else if (body.length > 0) this.exchange.write(body)
+    if (this.exchange.pending <= AHEAD_BYTES_MAX) done()
+    else this.waiting.push(AsyncResource.bind(done))
+  }
+
+  /** Writes the head; returns the bytes of the piece behind it, or undefined for none. */
+  private writeHead (chunk: Buffer): Buffer | undefined {
+    const text = this.head! + chunk.toString('latin1')
+    const end = text.indexOf(END_OF_HEAD)
+    if (end === -1) {
+      this.head = text
+      return text.length > HEAD_LENGTH_MAX ? undefined : Buffer.alloc(0)
+    }
+    const [first = '', ...lines] = text.slice(0, end).split('\r\n')
+    const status = /^HTTP\/1\.[01] (\d{3})/.exec(first)?.[1]
+    if (status === undefined) return undefined
+    this.head = null
+    this.respond(Number(status), first.slice(REASON_AT), lines)
+    return Buffer.from(text.slice(end + END_OF_HEAD.length), 'latin1')
+  }
+
+  private respond (status: number, reason: string, lines: string[]): void {
+    const { exchange } = this
+    const isStream = exchange.version >= 20
+    const fields: string[] = []
+    for (const line of lines) {
+      const colon = line.indexOf(':')
+      const name = line.slice(0, colon).trim().toLowerCase()
+      if (!isStream || !OF_UPGRADES.has(name)) fields.push(`${name}\0${line.slice(colon + 1).trim()}`)
+    }
+    const text = fields.join('\0')
+    if (this.answers && status !== SWITCHING) this.refusal = { status, reason: isStream ? '' : reason, fields: text, body: [] }
+    else exchange.respond(isStream ? 200 : status, text, ResponseFlag.NoDate)
+  }
+
+  override _final (done: () => void): void {
+    const { exchange, refusal } = this
+    // A listener that refuses destroys the socket next, which must not reset bytes in flight.
+    if (refusal === null) exchange.end()
+    else exchange.answer(refusal.status, refusal.fields, Buffer.concat(refusal.body), ResponseFlag.NoDate | ResponseFlag.Quiet, refusal.reason)
+    done()
+  }
+
+  onData (chunk: Buffer): void {
+    this.refresh()
+    this.intake.onData(chunk)
+  }
+  onEnd (): void {
+    // As on a socket of node's, which emits the end without a reader where no bytes remain.
+    if (!this.intake.holds && this.readableFlowing === null) this.push(null)
+    this.intake.onEnd()
+    this.read(0)
+  }
+  onRoom (): void {
+    if (this.exchange.pending <= AHEAD_BYTES_MAX) for (const done of this.waiting.splice(0)) done()
+  }
+  onClosed (_code?: number): void {
+    this.gone()
+    // Destroyed before: only the writers get the error.
+    for (const done of this.waiting.splice(0)) apart(() => { done(aborted()) })
+  }
+}
+
+Object.defineProperty(UpgradeSocket.prototype, 'constructor', { value: Socket.prototype.constructor, writable: true, configurable: true })
+
+/**
+ * The protocol that the client asks for in place of HTTP: by the fields of HTTP/1.1 (RFC 9110
+ * section 7.8), by extended CONNECT elsewhere.
+ */
+export function wantedUpgrade (exchange: Exchange): string | null {
+  if (exchange.version >= 20) return exchange.protocol.toLowerCase() || null
+  const wanted = exchange.field('connection')
+  if (wanted === undefined || !/\bupgrade\b/i.test(wanted)) return null
+  return exchange.field('upgrade')?.toLowerCase() ?? null
+}

@@ -1,0 +1,100 @@
+// Rules broken by a client, in the form of node:http and node:http2: `clientError` with a socket
+// that may be answered on HTTP/1.1, an error of the session on HTTP/2.
+
+import { STATUS_CODES } from 'node:http'
+import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
+import { UpgradeSocket } from '../compat/upgrade'
+
+/** The texts of llhttp's codes. */
+const REASONS: Record<string, string> = {
+  HPE_INVALID_METHOD: 'Invalid method encountered',
+  HPE_INVALID_URL: 'Invalid URL',
+  HPE_INVALID_VERSION: 'Invalid HTTP version',
+  HPE_INVALID_CONSTANT: 'Expected HTTP/',
+  HPE_INVALID_HEADER_TOKEN: 'Invalid header token',
+  HPE_INVALID_CONTENT_LENGTH: 'Invalid character in Content-Length',
+  HPE_UNEXPECTED_CONTENT_LENGTH: 'Duplicate Content-Length',
+  HPE_INVALID_TRANSFER_ENCODING: 'Request has invalid `Transfer-Encoding`',
+  HPE_INVALID_CHUNK_SIZE: 'Invalid character in chunk size',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'Chunk extensions overflow',
+  HPE_HEADER_OVERFLOW: 'Header overflow'
+}
+
+/** The errors of nghttp2 that end a session, by their numbers without the sign. */
+const SESSION_ERRORS: Record<number, string> = {
+  505: 'Protocol error',
+  524: 'Flow control error',
+  903: 'Received bad client magic byte string',
+  904: 'Flooding was detected in this HTTP/2 session, and it must be closed'
+}
+const BAD_REQUEST = 400
+/** How long a client that was refused may take to leave, in ms. */
+const LINGER_MS = 2000
+
+/** A request that broke a rule of HTTP/1.1. */
+export interface Refused {
+  /** llhttp's, or node's for one that came too late. */
+  code: string
+  /** Says what was wrong; 0: none does. */
+  status: number
+  packet: Buffer
+  /** Bytes at the front of the packet that are whole messages. */
+  parsed: number
+}
+
+export interface ClientError extends Error { code: string; bytesParsed?: number; rawPacket?: Buffer; reason?: string }
+
+/** That a request is not whole in its time. */
+export const requestTimeout = (): ClientError => Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+
+/** The error of `clientError`. */
+export function clientError ({ code, packet, parsed }: Refused): ClientError {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout()
+  const reason = REASONS[code]
+  if (reason === undefined) return Object.assign(new Error('Parse Error'), { code, bytesParsed: 0 })
+  return Object.assign(new Error(`Parse Error: ${reason}`), { bytesParsed: parsed, code, reason, rawPacket: packet })
+}
+
+/** The error of a session whose peer broke HTTP/2. */
+export function brokenSession (number: number): Error {
+  return Object.assign(new Error(SESSION_ERRORS[number] ?? SESSION_ERRORS[505]), { code: 'ERR_HTTP2_ERROR', errno: -number })
+}
+
+/** The whole response to a request that is not passed on. */
+export function refusalOf (status: number): string {
+  const known = STATUS_CODES[status] === undefined ? BAD_REQUEST : status
+  return `HTTP/1.1 ${known} ${STATUS_CODES[known]}\r\nConnection: close\r\n\r\n`
+}
+
+/** The socket of a client that broke HTTP/1.1: what is written goes as it is, what still comes is dropped. */
+export class RefusedSocket extends UpgradeSocket {
+  constructor (exchange: Exchange) {
+    super(exchange, true)
+    this.on('error', () => {}).resume()
+  }
+
+  override _final (done: () => void): void {
+    super._final(done)
+    const timer = setTimeout(() => { this.destroy() }, LINGER_MS).unref()
+    this.once('close', () => { clearTimeout(timer) })
+  }
+}
+
+/** The socket of a request that is not whole in its time: an answer of HTTP/1.1 may be written, which ends the
+ * connection. `next` gets the end of the exchange. */
+export class LateSocket extends UpgradeSocket {
+  constructor (exchange: Exchange, private readonly next: ServerExchangeCallbacks) {
+    super(exchange, false, true)
+    this.on('error', () => {})
+  }
+
+  override _final (done: () => void): void {
+    this.of.shutDown()
+    super._final(done)
+  }
+
+  override onClosed (code = 0): void {
+    super.onClosed()
+    this.next.onClosed(code, false)
+  }
+}

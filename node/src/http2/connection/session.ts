@@ -1,0 +1,400 @@
+// A connection of HTTP/2 or HTTP/3 as a session of node:http2.
+
+import { AsyncResource } from 'node:async_hooks'
+import { EventEmitter } from 'node:events'
+import { getPackedSettings, type Settings as NodeSettings } from 'node:http2'
+import { Open } from '../../open'
+import { ControlFrame } from '../../channel/codes'
+import type { Connection, ConnectionCallbacks } from '../../server/connection'
+import {
+  checkBytes, checkCall, checkInteger, checkNumber, checkObject, checkText, invalidCharacter, invalidType, outOfRange, plain, sessionError
+} from '../codes'
+import { later } from '../later'
+import { sessionSocket, type Socket } from './socket'
+import type { ServerHttp2Stream } from '../stream/stream'
+import { Timer } from '../timer'
+
+const NO_ERROR = 0
+const INTERNAL_ERROR = 2
+/** NGHTTP2_SESSION_SERVER. */
+const SERVER = 0
+const STREAM_ID_MAX = 2 ** 32 - 1
+/** The next stream that a server would open; it opens none. */
+const FIRST_OF_SERVERS = 2
+/** Bytes of an ALTSVC or ORIGIN frame that fit every peer's frame. */
+const FRAME_BYTES_MAX = 16_382
+const QUOTABLE = /^[\x09\x20-\x5b\x5d-\x7e\x80-\xff]*$/
+
+/** The initial state of a session. */
+export interface SessionOptions {
+  /** Pings that may be unanswered. */
+  pingsMax: number
+  /** Changes of settings that may be unacknowledged. */
+  settingsMax: number
+  /** Origins that the server answers for beside that of the connection. */
+  origins: unknown[]
+}
+
+type SettingsCallback = (error: Error | null, settings?: Settings, duration?: number) => void
+type PingCallback = (error: Error | null, duration?: number, payload?: Buffer) => void
+
+/** With the older name of one of them, which node's types lack. */
+type Settings = NodeSettings & { maxHeaderSize?: number | undefined }
+
+/** Both sides' settings before anything is said of them. */
+const UNSAID: Settings = {
+  headerTableSize: 4096,
+  enablePush: true,
+  initialWindowSize: 65_535,
+  maxFrameSize: 16_384,
+  maxConcurrentStreams: 2 ** 32 - 1,
+  maxHeaderListSize: 2 ** 32 - 1,
+  maxHeaderSize: 2 ** 32 - 1,
+  enableConnectProtocol: false
+}
+/** The engine's default settings. */
+const OURS: Settings = { maxConcurrentStreams: 100, maxHeaderListSize: 65_536, maxHeaderSize: 65_536 }
+
+/** `settings` changed by `changes`; the two names of one setting say the same, and the size of frames
+ * stays. */
+function changed (settings: Settings, changes: Settings): Settings {
+  const { maxHeaderListSize, maxHeaderSize = maxHeaderListSize } = changes
+  const printed = Object.entries(changes).filter(([name, value]) => name in UNSAID && name !== 'maxFrameSize' && value !== undefined)
+  const next = { ...settings, ...Object.fromEntries(printed) as Settings }
+  if (maxHeaderSize !== undefined) next.maxHeaderListSize = next.maxHeaderSize = maxHeaderSize
+  return next
+}
+
+export class ServerHttp2Session extends EventEmitter implements ConnectionCallbacks {
+  rawSocket: Socket | undefined
+  /** With which code it was ended by this side; 0: it was not. */
+  endCode = NO_ERROR
+  readonly type = SERVER
+  goawayCode = NO_ERROR
+  goawayLastStreamID = 0
+  private readonly streams = new Open<ServerHttp2Stream>()
+  private proxy: Socket | undefined
+  private isClosed = false
+  private isDestroyed = false
+  private isOver = false
+  private isReported = false
+  private error: Error | undefined
+  private timer: Timer | undefined
+  /** The 'session' event is still to come. */
+  private isFresh = true
+  private local = UNSAID
+  private remote = UNSAID
+  /** Changes of ours that the peer has not acknowledged, oldest first. */
+  private readonly sent: { settings: Settings; callback?: SettingsCallback | undefined }[] = []
+  private readonly pings: { payload: Buffer; callback: PingCallback }[] = []
+
+  constructor (
+    private readonly connection: Connection,
+    readonly server: EventEmitter,
+    socket: Socket,
+    private readonly options: SessionOptions & { settings: Settings }
+  ) {
+    super()
+    this.rawSocket = socket
+    connection.callbacks = this
+    setImmediate(() => { this.isFresh = false })
+    const first = changed(OURS, options.settings)
+    // HTTP/3 acknowledges nothing.
+    if (connection.version === 20) this.sent.push({ settings: first })
+    else this.local = changed(UNSAID, first)
+    if (options.origins.length > 0) this.origin(...options.origins)
+    this.on('error', error => { this.server.emit('sessionError', error, this) })
+    process.nextTick(() => { if (!this.isDestroyed) this.emit('connect', this, this.rawSocket) })
+  }
+
+  get encrypted (): boolean { return this.connection.encrypted }
+  get alpnProtocol (): string { return this.connection.alpn ?? 'h2c' }
+  get connecting (): boolean { return false }
+  get closed (): boolean { return this.isClosed }
+  get destroyed (): boolean { return this.isDestroyed }
+  get pendingSettingsAck (): boolean { return this.sent.length > 0 }
+  get socket (): Socket | undefined { return this.isReported || this.isDestroyed ? undefined : (this.proxy ??= sessionSocket(this)) }
+  get originSet (): string[] | undefined {
+    if (!this.encrypted || this.isDestroyed) return undefined
+    const { servername, remoteAddress, remotePort } = this.connection
+    const address = remoteAddress?.includes(':') === true ? `[${remoteAddress}]` : remoteAddress
+    const host = `https://${servername ?? address}`
+    return [new URL(remotePort === undefined ? host : `${host}:${remotePort}`).origin]
+  }
+
+  /** Those that the peer has acknowledged. */
+  get localSettings (): Settings { return this.isDestroyed ? {} : this.local }
+  get remoteSettings (): Settings { return this.isDestroyed ? {} : this.remote }
+
+  get state (): object {
+    if (this.isDestroyed) return {}
+    const accounts = this.connection.accounts()
+    return {
+      effectiveLocalWindowSize: accounts.receiveWindow,
+      effectiveRecvDataLength: accounts.unread,
+      nextStreamID: FIRST_OF_SERVERS,
+      localWindowSize: accounts.receivable,
+      lastProcStreamID: accounts.lastPeerStream,
+      remoteWindowSize: accounts.sendable,
+      outboundQueueSize: accounts.streamsSending,
+      deflateDynamicTableSize: accounts.encoderTable,
+      inflateDynamicTableSize: accounts.decoderTable
+    }
+  }
+
+  // Its streams.
+
+  add (stream: ServerHttp2Stream): void {
+    this.streams.add(stream)
+    this.refresh()
+  }
+
+  forget (stream: ServerHttp2Stream): void {
+    this.streams.delete(stream)
+    if (this.isClosed && !this.isDestroyed && this.streams.size === 0) setImmediate(() => { this.maybeDestroy() })
+  }
+
+  private maybeDestroy (): void {
+    if (this.isClosed && this.streams.size === 0) this.destroy()
+  }
+
+  // What users do to it.
+
+  settings (settings: Settings, callback?: SettingsCallback): void {
+    this.check()
+    checkObject(settings, 'settings')
+    const packed = getPackedSettings(settings)
+    if (callback) checkCall(callback, 'callback')
+    this.refresh()
+    if (this.sent.length >= this.options.settingsMax) {
+      if (callback) callback(plain('ERR_HTTP2_SETTINGS_CANCEL'))
+      this.destroy(plain('ERR_HTTP2_MAX_PENDING_SETTINGS_ACK'))
+    } else if (this.connection.control(ControlFrame.Settings, packed)) this.sent.push({ settings: { ...settings }, callback: callback && AsyncResource.bind(callback) })
+    else if (callback) process.nextTick(callback, plain('ERR_HTTP2_SETTINGS_CANCEL'))
+  }
+
+  ping (payload?: unknown, callback?: unknown): boolean | undefined {
+    this.check()
+    if (typeof payload === 'function') [payload, callback] = [undefined, payload]
+    if (payload) {
+      checkBytes(payload, 'payload')
+      if (payload.byteLength !== 8) throw plain('ERR_HTTP2_PING_LENGTH')
+    }
+    checkCall(callback, 'callback')
+    if (this.isClosed) {
+      process.nextTick(callback, plain('ERR_HTTP2_PING_CANCEL'))
+      return
+    }
+    const sent = payload ? Buffer.from(bytesOf(payload as NodeJS.ArrayBufferView)!) : freshPayload()
+    if (this.pings.length >= this.options.pingsMax || !this.connection.control(ControlFrame.Ping, sent)) {
+      callback(plain('ERR_HTTP2_PING_CANCEL'))
+      return false
+    }
+    this.pings.push({ payload: sent, callback: AsyncResource.bind(callback as PingCallback) })
+    return true
+  }
+
+  goaway (code = NO_ERROR, lastStreamID = 0, data?: NodeJS.ArrayBufferView): void {
+    this.check()
+    if (data !== undefined) checkBytes(data, 'opaqueData')
+    checkNumber(code, 'code')
+    checkNumber(lastStreamID, 'lastStreamID')
+    this.refresh()
+    const { connection } = this
+    if (connection.control(ControlFrame.Goaway, bytesOf(data), code >>> 0, Math.max(lastStreamID, 0))) return
+    // HTTP/3 has neither a code nor words for people.
+    if (code === NO_ERROR) connection.shutDown()
+    else connection.abort(code)
+  }
+
+  close (callback?: () => void): void {
+    if (this.isClosed || this.isDestroyed) return
+    this.isClosed = true
+    if (typeof callback === 'function') this.once('close', callback)
+    this.connection.shutDown()
+    // The GOAWAY is to go first.
+    setImmediate(() => { this.maybeDestroy() })
+  }
+
+  destroy (error: Error | number = NO_ERROR, code?: number): void {
+    if (this.isDestroyed) return
+    let reason: Error | undefined
+    if (typeof error === 'number') {
+      code = error
+      reason = code === NO_ERROR ? undefined : sessionError(code)
+    } else if (error != null) {
+      reason = error
+      code ??= INTERNAL_ERROR
+    }
+    this.isDestroyed = true
+    this.error = reason
+    this.endCode = code ?? NO_ERROR
+    this.timer?.stop()
+    this.removeAllListeners('timeout')
+    // What was received whole stays readable when its connection is over.
+    for (const stream of [...this.streams]) if (!this.isOver || !stream.isDraining) stream.destroy(reason)
+    setImmediate(() => { this.cancelAsked() })
+    if (this.isOver) later(() => { this.reportClosed() })
+    else if (this.isClosed && reason === undefined) this.connection.shutDown()
+    else this.connection.abort(this.endCode)
+  }
+
+  setLocalWindowSize (size: number): void {
+    this.check()
+    checkInteger(size, 'windowSize', 0, 2 ** 31 - 1)
+    this.connection.control(ControlFrame.Window, undefined, Math.max(size, 1))
+  }
+
+  setNextStreamID (id: number): void {
+    this.check()
+    checkNumber(id, 'id')
+    if (id <= 0 || id > STREAM_ID_MAX) throw outOfRange('id', `> 0 and <= ${STREAM_ID_MAX}`, id)
+  }
+
+  altsvc (alt: string, of?: unknown): void {
+    this.check()
+    let origin = ''
+    let stream = 0
+    if (typeof of === 'string') {
+      origin = originOf(of)
+      if (origin === 'null') throw plain('ERR_HTTP2_ALTSVC_INVALID_ORIGIN')
+    } else if (typeof of === 'number') {
+      if (of >>> 0 !== of || of === 0) throw outOfRange('originOrStream', '> 0 && < 4294967296', of)
+      stream = of
+    } else if (of !== undefined) {
+      const given = (of as { origin?: unknown } | null)?.origin
+      if (typeof given !== 'string') throw invalidType('originOrStream', 'one of type string or number or an instance of URL or Object', of)
+      if (given === 'null' || given === '') throw plain('ERR_HTTP2_ALTSVC_INVALID_ORIGIN')
+      origin = given
+    }
+    checkText(alt, 'alt')
+    if (!QUOTABLE.test(alt)) throw invalidCharacter('alt')
+    if (alt.length + origin.length > FRAME_BYTES_MAX) throw plain('ERR_HTTP2_ALTSVC_LENGTH')
+    this.connection.control(ControlFrame.AltSvc, Buffer.from(`${origin}\0${alt}`, 'latin1'), stream)
+  }
+
+  origin (...origins: unknown[]): void {
+    this.check()
+    if (origins.length === 0) return
+    const named: string[] = []
+    let bytes = 0
+    for (const given of origins) {
+      const origin = typeof given === 'string' ? originOf(given) : (given as { origin?: unknown } | null)?.origin
+      if (typeof origin !== 'string') throw invalidType('origin', 'of type string', given)
+      if (origin === 'null') throw plain('ERR_HTTP2_INVALID_ORIGIN')
+      bytes += origin.length
+      named.push(origin)
+    }
+    if (bytes > FRAME_BYTES_MAX) throw plain('ERR_HTTP2_ORIGIN_LENGTH')
+    this.connection.control(ControlFrame.Origins, Buffer.from(named.join('\0'), 'latin1'))
+  }
+
+  setTimeout (time: number, callback?: () => void): this {
+    if (this.isDestroyed) return this
+    this.timer = Timer.set(this.timer, time, callback, this, () => { if (!this.isDestroyed) this.emit('timeout') })
+    return this
+  }
+  /** A sign of life. */
+  refresh (): void { this.timer?.refresh() }
+
+  ref (): void { this.rawSocket?.ref() }
+  unref (): void { this.rawSocket?.unref() }
+
+  private check (): void { if (this.isDestroyed) throw plain('ERR_HTTP2_INVALID_SESSION') }
+
+  // What the peer says of the connection.
+
+  onSettings (values: (number | undefined)[]): void {
+    if (this.isFresh) return later(() => { this.onSettings(values) })
+    if (this.isDestroyed) return
+    const [headerTableSize, push, maxConcurrentStreams, initialWindowSize, maxFrameSize, maxHeaderSize, connect] = values
+    this.refresh()
+    const remote: Record<string, number | boolean | undefined> = {
+      headerTableSize, enablePush: push === 1, initialWindowSize, maxFrameSize, maxConcurrentStreams,
+      maxHeaderListSize: maxHeaderSize, maxHeaderSize, enableConnectProtocol: connect === 1
+    }
+    this.remote = Object.fromEntries(Object.entries(remote).filter(([, value]) => value !== undefined)) as Settings
+    this.emit('remoteSettings', this.remote)
+  }
+
+  onSettingsAcknowledged (ms: number): void {
+    if (this.isFresh) return later(() => { this.onSettingsAcknowledged(ms) })
+    const oldest = this.sent.shift()
+    if (oldest === undefined || this.isDestroyed) return
+    this.local = changed(this.local, oldest.settings)
+    oldest.callback?.(null, this.local, ms)
+    this.emit('localSettings', this.local)
+  }
+
+  onPing (payload: Buffer): void {
+    if (this.isDestroyed) return
+    this.refresh()
+    this.emit('ping', payload)
+  }
+
+  onPong (payload: Buffer, ms: number): void {
+    const place = this.pings.findIndex(ping => ping.payload.equals(payload))
+    const [ping] = place < 0 ? [] : this.pings.splice(place, 1)
+    ping?.callback(null, ms, payload)
+  }
+
+  onGoaway (code: number, lastStream: number, data: Buffer): void {
+    if (this.isDestroyed) return
+    this.goawayCode = code
+    this.goawayLastStreamID = lastStream
+    this.emit('goaway', code, lastStream, data.length === 0 ? undefined : data)
+    if (code === NO_ERROR) this.close()
+    else this.destroy(sessionError(code), NO_ERROR)
+  }
+
+  /** The peer broke a rule of its connection, which ends it. */
+  onBroken (error: Error): void {
+    if (!this.isDestroyed) this.destroy(error, INTERNAL_ERROR)
+  }
+
+  // What becomes of the connection.
+
+  /** `reported` is called when all has been told. */
+  onConnectionClosed (reported: () => void): void {
+    this.isOver = true
+    // One that was destroyed was not closed before, as node has it.
+    if (!this.isDestroyed) this.isClosed = true
+    this.once('close', reported)
+    // What the same batch has told of its streams comes first.
+    later(() => {
+      if (this.isDestroyed) this.reportClosed()
+      else this.destroy()
+    })
+  }
+
+  /** The connection has ended: pending settings are dropped without a callback, as with node. */
+  private cancelAsked (): void {
+    for (const { callback } of this.pings.splice(0)) callback(plain('ERR_HTTP2_PING_CANCEL'))
+  }
+
+  /** Once: the connection's end and the last stream's may both bring it. */
+  private reportClosed (): void {
+    if (this.isReported) return
+    const socket = this.rawSocket
+    this.rawSocket = undefined
+    this.isReported = true
+    socket?.gone()
+    if (this.error !== undefined) this.emit('error', this.error)
+    this.emit('close')
+  }
+}
+
+function bytesOf (view: NodeJS.ArrayBufferView | undefined): Uint8Array | undefined {
+  return view === undefined ? undefined : new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
+}
+
+let pingsMade = 0n
+/** The bytes of a ping that has none of its own: those of no other that is under way. */
+function freshPayload (): Buffer {
+  const payload = Buffer.alloc(8)
+  payload.writeBigUInt64BE(pingsMade++)
+  return payload
+}
+
+/** The origin of a URL; throws what node does for a text that is none. */
+function originOf (text: string): string { return new URL(text).origin }

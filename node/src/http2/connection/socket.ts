@@ -1,0 +1,196 @@
+// The stand-in for a connection's socket: addresses, TLS parameters, end and timeout. Its bytes
+// belong to the engine. Sessions and requests expose it through proxies that refuse calls which
+// would disturb HTTP, as in node:http2.
+
+import type { X509Certificate } from 'node:crypto'
+import net from 'node:net'
+import { Duplex } from 'node:stream'
+import tls from 'node:tls'
+import type { Connection } from '../../server/connection'
+import { plain } from '../codes'
+import { Timer } from '../timer'
+import type { ServerHttp2Session } from './session'
+import type { ServerHttp2Stream } from '../stream/stream'
+
+export class Socket extends Duplex {
+  /** Of sockets with TLS only. */
+  readonly encrypted: true | undefined
+  readonly alpnProtocol: string | false | undefined
+  readonly servername: string | false | undefined
+  readonly authorized: boolean | undefined
+  /** Why the client is not authorized: a code of node:tls. */
+  readonly authorizationError: string | null | undefined
+  readonly connecting = false
+  timeout = 0
+  server: unknown
+  private timer: Timer | undefined
+
+  constructor (readonly of: Connection, private readonly ends: () => void = () => { of.abort() }) {
+    super({ allowHalfOpen: true, emitClose: false })
+    if (!of.encrypted) return
+    this.encrypted = true
+    this.authorized = of.client.isAuthorized
+    this.authorizationError = of.client.error
+    this.alpnProtocol = of.alpn ?? false
+    this.servername = of.servername ?? false
+    const given = of.stream as Partial<Socket> | undefined
+    if (given?.encrypted !== true) return
+    this.authorized = given.authorized
+    this.authorizationError = given.authorizationError
+  }
+
+  get remoteAddress (): string | undefined { return this.of.remoteAddress }
+  get remotePort (): number | undefined { return this.of.remotePort }
+  get remoteFamily (): string | undefined { return this.of.remoteFamily }
+  get localAddress (): string | undefined { return this.of.localAddress }
+  get localPort (): number | undefined { return this.of.localPort }
+  get localFamily (): string | undefined { return this.of.remoteFamily }
+  get pending (): boolean { return false }
+  get readyState (): string { return this.destroyed ? 'closed' : 'open' }
+  get bytesRead (): number { return this.of.traffic[0] }
+  get bytesWritten (): number { return this.of.traffic[1] }
+  address (): object {
+    const { localAddress: address, localFamily: family, localPort: port } = this
+    return address === undefined ? {} : { address, family, port }
+  }
+  getProtocol (): string | null { return this.of.tlsProtocol }
+  getPeerCertificate (detailed = false): object { return this.under?.getPeerCertificate?.(detailed) ?? this.of.client.legacy(detailed) }
+  getPeerX509Certificate (): X509Certificate | undefined { return this.under?.getPeerX509Certificate?.() ?? this.of.client.displayed[0] }
+  /** The TLS socket that was given, and knows more. */
+  private get under (): Partial<Socket> | undefined { return this.of.stream as Partial<Socket> | undefined }
+  isSessionReused (): boolean { return false }
+  setNoDelay (): this { return this }
+  setKeepAlive (): this { return this }
+  ref (): this { return this }
+  unref (): this { return this }
+
+  setTimeout (time: number, listener?: () => void): this {
+    if (this.destroyed) return this
+    this.timeout = time
+    this.timer = Timer.set(this.timer, time, listener, this, () => { this.onTimeout() })
+    return this
+  }
+  /** Nothing has happened for the time. */
+  protected onTimeout (): void { this.emit('timeout') }
+  /** A sign of life. */
+  refresh (): void { this.timer?.refresh() }
+
+  /** The connection is no more. */
+  gone (): void {
+    if (this.destroyed) return
+    this.push(null)
+    this.destroy()
+  }
+
+  override _read (): void {}
+  override _write (_chunk: unknown, _encoding: unknown, done: (error?: Error) => void): void {
+    done(plain('ERR_HTTP2_NO_SOCKET_MANIPULATION'))
+  }
+  override _final (done: () => void): void {
+    this.of.shutDown()
+    done()
+  }
+  override _destroy (error: Error | null, done: (error: Error | null) => void): void {
+    this.timer?.stop()
+    this.ends()
+    done(error)
+    // As node:net has it, which says whether there was an error.
+    process.nextTick(() => { this.emit('close', error !== null) })
+  }
+}
+
+// Programs test for sockets by their class. Nothing of node's has a handle here: what would need one is not inherited.
+Object.setPrototypeOf(Socket.prototype, net.Socket.prototype)
+Object.defineProperty(Socket.prototype, 'constructor', { value: net.Socket, writable: true, configurable: true })
+Object.defineProperty(Socket.prototype, '_writev', { value: null, writable: true, configurable: true })
+
+const secured = new Map<object, Function>()
+
+/** The class of sockets under TLS: as `Made`, and also of node:tls by its class. */
+function securedOf (Made: Function): Function {
+  const known = secured.get(Made)
+  if (known !== undefined) return known
+  const TLSSocket = function () {}
+  for (let { prototype } = Made as { prototype: object }; prototype !== net.Socket.prototype; prototype = Object.getPrototypeOf(prototype) as object) {
+    for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+      if (!Object.hasOwn(TLSSocket.prototype as object, name) || name === 'constructor') Object.defineProperty(TLSSocket.prototype, name, member)
+    }
+  }
+  Object.setPrototypeOf(TLSSocket.prototype, tls.TLSSocket.prototype)
+  Object.defineProperty(TLSSocket.prototype, 'constructor', { value: tls.TLSSocket, writable: true, configurable: true })
+  secured.set(Made, TLSSocket)
+  return TLSSocket
+}
+
+/** A socket of a connection, of node's class for it too. */
+export function socketOf<S extends Socket, A extends unknown[]> (Made: new (...given: A) => S, isSecure: boolean, ...given: A): S {
+  return Reflect.construct(Made, given, isSecure ? securedOf(Made) : Made) as S
+}
+
+type Bag = Record<string | symbol, unknown>
+
+/** A member of `owner`, a function bound to it. */
+function member (owner: object, name: string | symbol): unknown {
+  const value = (owner as Bag)[name]
+  return typeof value === 'function' ? value.bind(owner) as unknown : value
+}
+
+/** From this line on node lets a session's socket be destroyed. */
+const DESTROYS_FROM = 24
+const mayDestroy = Number.parseInt(process.versions.node, 10) >= DESTROYS_FROM
+const REFUSED_OF_SESSIONS = new Set<string | symbol>([
+  'emit', 'end', 'pause', 'read', 'resume', 'write', 'setEncoding', 'setKeepAlive', 'setNoDelay'
+])
+const OF_SESSIONS = new Set<string | symbol>(['setTimeout', 'ref', 'unref', 'destroy'])
+
+/** `session.socket`. */
+export function sessionSocket (session: ServerHttp2Session): Socket {
+  const under = (): Socket => {
+    if (session.rawSocket === undefined) throw plain('ERR_HTTP2_SOCKET_UNBOUND')
+    return session.rawSocket
+  }
+  const refuse = (name: string | symbol): void => {
+    if (REFUSED_OF_SESSIONS.has(name) || (name === 'destroy' && !mayDestroy)) throw plain('ERR_HTTP2_NO_SOCKET_MANIPULATION')
+  }
+  return new Proxy(session, {
+    get (_, name) {
+      refuse(name)
+      if (OF_SESSIONS.has(name)) return member(session, name)
+      return member(under(), name)
+    },
+    getPrototypeOf: () => Object.getPrototypeOf(under()) as object,
+    set (_, name, value) {
+      refuse(name)
+      ;((OF_SESSIONS.has(name) ? session : under()) as unknown as Bag)[name] = value
+      return true
+    }
+  }) as unknown as Socket
+}
+
+const REFUSED_OF_STREAMS = new Set<string | symbol>(['write', 'read', 'pause', 'resume'])
+const OF_STREAMS = new Set<string | symbol>(['on', 'once', 'end', 'emit', 'destroy', 'writable', 'destroyed'])
+
+/** `request.socket` and `response.socket`; `readable` is the request's, where there is one. */
+export function streamSocket (stream: ServerHttp2Stream, readable: () => boolean): Socket {
+  const under = (): object => stream.session?.rawSocket ?? stream
+  const refuse = (name: string | symbol): void => {
+    if (REFUSED_OF_STREAMS.has(name)) throw plain('ERR_HTTP2_NO_SOCKET_MANIPULATION')
+  }
+  return new Proxy(stream, {
+    has: (_, name) => name in stream || name in under(),
+    get (_, name) {
+      if (OF_STREAMS.has(name)) return member(stream, name)
+      if (name === 'readable') return !stream.destroyed && readable()
+      if (name === 'setTimeout') return member(stream.session ?? stream, name)
+      refuse(name)
+      return member(under(), name)
+    },
+    getPrototypeOf: () => Object.getPrototypeOf(under()) as object,
+    set (_, name, value) {
+      refuse(name)
+      const owner = OF_STREAMS.has(name) || name === 'readable' ? stream : name === 'setTimeout' ? stream.session ?? stream : under()
+      ;(owner as unknown as Bag)[name] = value
+      return true
+    }
+  }) as unknown as Socket
+}

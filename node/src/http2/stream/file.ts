@@ -1,0 +1,143 @@
+// Files as responses: opens and checks them, and sends them as fast as the connection takes them.
+
+import { close, fstat, open, read, type Stats } from 'node:fs'
+import { ResponseFlag } from '../../channel/codes'
+import { checkObject, invalidType, invalidValue, payloadForbidden, plain, streamError } from '../codes'
+import { textOf, type Headers } from '../fields'
+import { checkAnswerable, finalHeaders, isBodyless, type RespondOptions } from './respond'
+import type { ServerHttp2Stream } from './stream'
+
+/** The part of a file to send. */
+interface Range { offset: number; length: number }
+
+export interface FileOptions extends RespondOptions {
+  statCheck?: (this: ServerHttp2Stream, stat: Stats, headers: Headers, range: Range) => boolean | void
+  onError?: (error: Error) => void
+  offset?: number
+  length?: number
+}
+
+/** Bytes of a file that are read at once. */
+const PIECE_BYTES = 64 * 1024
+const INTERNAL_ERROR = 2
+
+/** Checks what both ways to send a file have in common; returns the final headers. */
+function prepare (stream: ServerHttp2Stream, given: Headers | undefined, options: FileOptions | undefined): Headers {
+  checkObject(options, 'options')
+  for (const name of ['offset', 'length'] as const) {
+    if (options?.[name] !== undefined && typeof options[name] !== 'number') throw invalidValue(`options.${name}`, options[name])
+  }
+  if (options?.statCheck !== undefined && typeof options.statCheck !== 'function') {
+    throw invalidValue('options.statCheck', options.statCheck)
+  }
+  if (options?.waitForTrailers) stream.waitsForTrailers = true
+  const headers = finalHeaders(given, options)
+  const status = headers[':status'] as number
+  if (isBodyless(status) || stream.headRequest) throw payloadForbidden(status)
+  return headers
+}
+
+export function respondWithFile (stream: ServerHttp2Stream, path: string | Buffer | URL, given?: Headers, options?: FileOptions): void {
+  checkAnswerable(stream)
+  const headers = prepare(stream, given, options)
+  const fail = (error: Error): void => {
+    if (options?.onError !== undefined) options.onError(error)
+    else stream.destroy(error)
+  }
+  open(path, 'r', (error, fd) => {
+    if (error !== null) return fail(error)
+    const drop = (): void => { close(fd, () => {}) }
+    if (stream.destroyed || stream.closed) return drop()
+    fstat(fd, (error, stat) => {
+      const wrong = error ?? wrongFile(stat, options)
+      if (wrong !== null) {
+        drop()
+        return fail(wrong)
+      }
+      if (stream.destroyed || stream.closed) {
+        drop()
+        return void stream.destroy(plain('ERR_HTTP2_INVALID_STREAM'))
+      }
+      const range = rangeOf(options)
+      if (options?.statCheck?.call(stream, stat, headers, range) === false || stream.headersSent) return drop()
+      if (stat.isFile()) {
+        const rest = stat.size - range.offset
+        range.length = range.length < 0 ? rest : Math.min(rest, range.length)
+        headers['content-length'] = range.length
+      }
+      send(stream, fd, headers, range, drop)
+    })
+  })
+}
+
+/** The range of the options; NaN stands for the default, as with node. */
+function rangeOf ({ offset = 0, length = -1 }: FileOptions = {}): Range {
+  return { offset: Number.isNaN(offset) ? 0 : offset, length: Number.isNaN(length) ? -1 : length }
+}
+
+function wrongFile (stat: Stats, options: FileOptions | undefined): Error | null {
+  if (stat.isFile()) return null
+  if (stat.isDirectory()) return plain('ERR_HTTP2_SEND_FILE')
+  return options?.offset !== undefined || options?.length !== undefined ? plain('ERR_HTTP2_SEND_FILE_NOSEEK') : null
+}
+
+export function respondWithDescriptor (stream: ServerHttp2Stream, given: unknown, headers?: Headers, options?: FileOptions): void {
+  checkAnswerable(stream)
+  checkObject(options, 'options')
+  const fd = typeof given === 'object' && given !== null ? (given as { fd?: unknown }).fd : given
+  if (typeof fd !== 'number') throw invalidType('fd', 'of type number or an instance of FileHandle', given)
+  const final = prepare(stream, headers, options)
+  const range = rangeOf(options)
+  // No system has such a descriptor.
+  if (fd < 0) return void stream.destroy(streamError(INTERNAL_ERROR))
+  if (options?.statCheck === undefined) return send(stream, fd, final, range, () => {})
+  fstat(fd, (error, stat) => {
+    if (error !== null) return void stream.destroy(error)
+    if (stream.destroyed || stream.closed) return void stream.destroy(plain('ERR_HTTP2_INVALID_STREAM'))
+    if (options.statCheck!.call(stream, stat, final, range) === false || stream.headersSent) return
+    send(stream, fd, final, range, () => {})
+  })
+}
+
+/** Sends the head and the range; `drop` is called when the file is not needed any more. */
+function send (stream: ServerHttp2Stream, fd: number, headers: Headers, range: Range, drop: () => void): void {
+  let text
+  try {
+    text = textOf(headers, ':status')
+  } catch (error) {
+    drop()
+    return void stream.destroy(error as Error)
+  }
+  stream.sentHeaders = headers
+  stream.keepHead(headers[':status'] as number, text, ResponseFlag.NoDate)
+  stream.endForFile()
+  let at = range.offset > 0 ? range.offset : 0
+  let left = range.length < 0 ? Infinity : range.length
+  /** A pipe has no positions. */
+  let seeks = range.offset >= 0
+  const done = (): void => {
+    drop()
+    stream.finishBody()
+  }
+  const more = (): void => {
+    if (stream.closed || stream.destroyed) return drop()
+    if (left <= 0) return done()
+    const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, left))
+    read(fd, piece, 0, piece.length, seeks ? at : null, (error, bytes) => {
+      if (stream.closed || stream.destroyed) return drop()
+      if (error?.code === 'ESPIPE' && seeks && at === 0) {
+        seeks = false
+        return more()
+      }
+      if (error !== null) {
+        drop()
+        return stream.close(INTERNAL_ERROR)
+      }
+      if (bytes === 0) return done()
+      at += bytes
+      left -= bytes
+      stream.send(piece.subarray(0, bytes), more)
+    })
+  }
+  more()
+}

@@ -1,0 +1,93 @@
+// The body of a request on its way to its reader: the stream, or the request of the compatible API.
+// No stream of node's is created before the first read. Received bytes stay readable after the
+// exchange; a reader of a truncated body gets an error behind them, never an end.
+
+import { AsyncResource } from 'node:async_hooks'
+import type { Readable } from 'node:stream'
+import type { Exchange } from '../../server/exchange'
+
+export class Intake {
+  /** Bytes that arrived while the reader had no room. */
+  private held: Buffer[] = []
+  private reader: Readable | null = null
+  /** Another that waits for the end. */
+  private other: Readable | null = null
+  private wants = false
+  private isDropped = false
+  private context: AsyncResource | undefined
+  /** Fails the reader: the rest of the body does not come. */
+  private cut: ((reader: Readable) => void) | null = null
+  /** All has come. */
+  isWhole: boolean
+  /** The body has been read from. */
+  didRead = false
+
+  /** `goesOn`: bytes come although the request has no body. */
+  constructor (private readonly exchange: Exchange, goesOn = false) { this.isWhole = !exchange.hasBody && !goesOn }
+
+  /** Whether bytes wait for their reader. */
+  get holds (): boolean { return this.held.length > 0 }
+
+  /** Whether all of it was given to another reader. */
+  isSpent (by: object): boolean { return this.isWhole && !this.holds && this.reader !== null && this.reader as object !== by }
+
+  onData (chunk: Buffer): void {
+    if (this.isDropped) this.exchange.take(chunk.length)
+    else if (this.reader === null || !this.wants || this.held.length > 0) this.held.push(chunk)
+    else this.give(chunk)
+  }
+
+  /** The request's body is all there. */
+  onEnd (): void {
+    this.isWhole = true
+    this.settle()
+  }
+
+  /** The rest does not come; `cut` fails the reader behind what came. */
+  onCut (cut: (reader: Readable) => void): void {
+    if (this.isWhole || this.cut !== null) return
+    this.cut = cut
+    this.settle()
+  }
+
+  /** `reader` has room; the first reader gets the body. */
+  read (reader: Readable): void {
+    this.didRead = true
+    // Calls its reader in the async context in which it began to read.
+    this.context ??= new AsyncResource('TRUNKLINEBODY')
+    this.reader ??= reader
+    if (this.reader !== reader) this.other = reader
+    else {
+      this.wants = true
+      while (this.wants && this.held.length > 0) this.give(this.held.shift()!)
+    }
+    this.settle()
+  }
+
+  /** Nothing is read any more: the bytes that are held and those that still come are given back. */
+  drop (): void {
+    this.isDropped = true
+    for (const chunk of this.held.splice(0)) this.exchange.take(chunk.length)
+  }
+
+  /** Ends the readers, once nothing is held. */
+  private settle (): void {
+    if (this.held.length > 0) return
+    const { cut, other, reader } = this
+    if (this.isWhole) this.push(null)
+    else if (cut === null) return
+    else if (reader !== null) cut(reader)
+    other?.push(null)
+  }
+
+  private give (chunk: Buffer): void {
+    const bytes = chunk.length
+    this.wants = this.push(chunk)
+    this.exchange.take(bytes)
+  }
+
+  private push (chunk: Buffer | null): boolean {
+    const { context, reader } = this
+    return reader !== null && context!.runInAsyncScope(() => reader.push(chunk))
+  }
+}

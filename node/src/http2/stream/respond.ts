@@ -1,0 +1,136 @@
+// A stream's responses: the final head, interim heads, trailers. Everything is checked before
+// anything is sent.
+
+import { sensitiveHeaders } from 'node:http2'
+import { ResponseFlag } from '../../channel/codes'
+import { checkObject, invalidInfoStatus, invalidPseudoHeader, invalidStatus, invalidType, invalidValue, plain } from '../codes'
+import { finalHead, textOf, type Headers } from '../fields'
+import type { ServerHttp2Stream } from './stream'
+
+export interface RespondOptions {
+  endStream?: boolean
+  waitForTrailers?: boolean
+  sendDate?: boolean
+}
+
+let dateSecond = 0
+let dateText = ''
+/** Now, as a field says it; made once a second. */
+function date (): string {
+  const second = Math.floor(Date.now() / 1000)
+  if (second !== dateSecond) {
+    dateSecond = second
+    dateText = new Date(second * 1000).toUTCString()
+  }
+  return dateText
+}
+
+/** Whether a response with this status never has a body (RFC 9110 section 6.4.1; 205 has none in node). */
+export const isBodyless = (status: number): boolean => status === 204 || status === 205 || status === 304
+
+/** Throws if nothing can be answered any more. */
+export function checkAnswerable (stream: ServerHttp2Stream): void {
+  if (stream.destroyed || stream.closed) throw plain('ERR_HTTP2_INVALID_STREAM')
+  if (stream.headersSent) throw plain('ERR_HTTP2_HEADERS_SENT')
+}
+
+/** A copy of the headers of a final head, with its status and its date. */
+export function finalHeaders (given: Headers | undefined, options: RespondOptions | undefined): Headers {
+  checkFinal(given)
+  const headers = Object.assign(Object.create(null), given) as Headers
+  const status = (headers[':status'] as number | 0) | 0 || 200
+  headers[':status'] = status
+  if (options?.sendDate !== false && headers.date == null) headers.date = date()
+  if (status < 200 || status > 599) throw invalidStatus(status)
+  const sensitive = headers[sensitiveHeaders] as unknown
+  if (sensitive !== undefined && !Array.isArray(sensitive)) throw invalidValue('headers[http2.neverIndex]', sensitive)
+  return headers
+}
+
+/** From this line on node takes names and values by turns too. */
+const LISTS_FROM = 22
+const takesLists = Number.parseInt(process.versions.node, 10) >= LISTS_FROM
+
+/** An object, or nothing; lists are read before. */
+function checkFinal (given: unknown): asserts given is Headers | undefined {
+  if (given === undefined || (given !== null && typeof given === 'object' && !Array.isArray(given))) return
+  throw invalidType('headers', takesLists ? 'an instance of Array or Object' : 'of type object', given)
+}
+
+/** Headers from names and values in turn; a repeated name has all its values. */
+function headersOfList (list: unknown[]): Headers {
+  if (list.length % 2 !== 0) throw invalidValue('headers', list)
+  const headers = Object.create(null) as Headers
+  for (let at = 0; at < list.length; at += 2) {
+    const name = String(list[at]).toLowerCase()
+    const before = headers[name] as unknown
+    headers[name] = before === undefined ? list[at + 1] : ([] as unknown[]).concat(before, list[at + 1])
+  }
+  return headers
+}
+
+export function respond (stream: ServerHttp2Stream, given: Headers | unknown[] | undefined, options: RespondOptions | undefined): void {
+  checkAnswerable(stream)
+  checkObject(options, 'options')
+  if (Array.isArray(given) && takesLists) given = headersOfList(given)
+  checkFinal(given)
+  const head = finalHead((given as Headers | undefined) ?? NO_HEADERS)
+  let status, text
+  if (head !== undefined) {
+    status = head.status
+    const added = options?.sendDate === false || head.hasDate ? undefined : date()
+    text = added === undefined ? head.text : head.dated(added)
+    stream.sentHeaders = () => head.headers(added)
+  } else {
+    const headers = finalHeaders(given as Headers | undefined, options)
+    text = textOf(headers, ':status')
+    status = headers[':status'] as number
+    stream.sentHeaders = headers
+  }
+  if (options?.waitForTrailers) stream.waitsForTrailers = true
+  const ends = options?.endStream === true || isBodyless(status) || stream.headRequest
+  if (ends) stream.waitsForTrailers = false
+  stream.keepHead(status, text, ResponseFlag.NoDate | (ends ? ResponseFlag.End : 0))
+  if (ends) stream.end()
+}
+
+const NO_HEADERS: Headers = Object.create(null) as Headers
+
+export function sendInformational (stream: ServerHttp2Stream, given: Headers | undefined): void {
+  if (stream.destroyed || stream.closed) throw plain('ERR_HTTP2_INVALID_STREAM')
+  if (stream.headersSent) throw plain('ERR_HTTP2_HEADERS_AFTER_RESPOND')
+  checkObject(given, 'headers')
+  const headers = Object.assign(Object.create(null), given) as Headers
+  const printed = headers[':status'] as unknown
+  const status = (printed as number) | 0
+  const isInterim = status >= 100 && status < 200
+  if (printed != null) {
+    if (status === 101) throw plain('ERR_HTTP2_STATUS_101')
+    if (!isInterim) throw invalidInfoStatus(status)
+    headers[':status'] = status
+  }
+  const text = textOf(headers, ':status')
+  if (!isInterim) throw invalidInfoStatus(printed)
+  ;(stream.sentInfoHeaders ??= []).push(headers)
+  stream.exchange.sendInformational(status, text)
+}
+
+export function sendTrailers (stream: ServerHttp2Stream, given: Headers | undefined): void {
+  if (stream.destroyed || stream.closed) throw plain('ERR_HTTP2_INVALID_STREAM')
+  if (stream.sentTrailers !== undefined) throw plain('ERR_HTTP2_TRAILERS_ALREADY_SENT')
+  if (!stream.trailersReady) throw plain('ERR_HTTP2_TRAILERS_NOT_READY')
+  checkObject(given, 'headers')
+  const headers = Object.assign(Object.create(null), given) as Headers
+  const text = trailerText(headers)
+  stream.sentTrailers = headers
+  stream.waitsForTrailers = false
+  stream.flush()
+  stream.exchange.end(text)
+  stream.declineUnread()
+}
+
+/** The text of trailers, which have no pseudo-header at all. */
+export function trailerText (headers: Headers): string {
+  for (const name in headers) if (name[0] === ':') throw invalidPseudoHeader(name)
+  return textOf(headers)
+}

@@ -1,0 +1,562 @@
+// A stream of a server. Its prototype is Duplex from the start; the Duplex is initialised when a
+// member that needs it is first used, so a response that is given at once never creates one.
+
+import { AsyncResource } from 'node:async_hooks'
+import { Duplex, Readable, Writable } from 'node:stream'
+import { inspect, type InspectOptions } from 'node:util'
+import type { ServerHttp2Session } from '../connection/session'
+import type { Tracked } from '../../open'
+import { ResponseFlag } from '../../channel/codes'
+import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
+import { showClose, showError, showHead, showsCloses } from '../channels'
+import { checkCall, checkInteger, checkObject, plain, streamError } from '../codes'
+import { objectOf, rawOf, type Headers } from '../fields'
+import { respondWithDescriptor, respondWithFile, type FileOptions } from './file'
+import { Intake } from './intake'
+import { later } from '../later'
+import { sendInformational, respond, sendTrailers, type RespondOptions } from './respond'
+import { Outgoing } from './outgoing'
+import { Timer } from '../timer'
+
+const NO_ERROR = 0
+const INTERNAL_ERROR = 2
+const CANCEL = 8
+/** Flags of HEADERS (RFC 9113 section 6.2). */
+const END_STREAM = 1
+const END_HEADERS = 4
+const CODE_MAX = 2 ** 32 - 1
+/** Bytes that may wait behind the connection before a writer waits too. */
+const AHEAD_BYTES_MAX = 64 * 1024
+
+/** The compatible API's half: the events that it needs of the stream. */
+export interface Face {
+  onStreamTrailers: (trailers: Headers, raw: string[]) => void
+  onStreamAborted: () => void
+  onStreamDrain: () => void
+  onStreamTimeout: () => void
+  onStreamClosed: () => void
+  /** The text of the trailers that were set until now. */
+  trailers: () => string
+  /** Whether it has listeners. */
+  readonly isReceived: boolean
+}
+
+/** Members that a stream implements in another form than Duplex. */
+type Own = 'readable' | 'writableLength' | 'destroyed' | 'closed' | 'pending' | 'write' | 'end' | 'destroy' | '_write' | '_final' | '_read' | '_destroy'
+
+/** From this line on node warns of `priority`. */
+const WARNS_FROM = 24
+const warnsOfPriority = Number.parseInt(process.versions.node, 10) >= WARNS_FROM
+let reportedPriority = !warnsOfPriority
+function warnOfPriority (): void {
+  if (!reportedPriority) process.emitWarning('http2Stream.priority is longer supported after priority signalling was deprecated in RFC 9113', 'DeprecationWarning', 'DEP0194')
+  reportedPriority = true
+}
+
+/** The members of a Duplex in fact. */
+const readableOf = Object.getOwnPropertyDescriptor(Readable.prototype, 'readable')!
+const writableLengthOf = (Object.getOwnPropertyDescriptor(Duplex.prototype, 'writableLength') ?? Object.getOwnPropertyDescriptor(Writable.prototype, 'writableLength'))!
+/** The write and the end of a Duplex in fact. */
+const longWrite = Duplex.prototype.write as (...given: unknown[]) => boolean
+const longEnd = Duplex.prototype.end as (...given: unknown[]) => unknown
+
+export interface ServerHttp2Stream extends Omit<Duplex, Own> {}
+export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
+  index = 0
+  private of: ServerHttp2Session | undefined
+  private body: Intake | undefined
+  face: Face | null = null
+  rstCode = NO_ERROR
+  headersSent = false
+  /** Trailers were asked for and are not sent. */
+  waitsForTrailers = false
+  trailersReady = false
+  /** The final head, or what makes it for who asks. */
+  private sent: Headers | (() => Headers) | undefined
+  sentTrailers: Headers | undefined
+  sentInfoHeaders: Headers[] | undefined
+  private readonly outgoing: Outgoing
+  private isDuplex = false
+  private isClosed = false
+  private isAborted = false
+  private isGone = false
+  private isAnswered = false
+  /** It was answered without a listener, so its end is not emitted. */
+  private isQuiet = false
+  private isFile = false
+  private cutsRequest = false
+  private headersObject: Headers | undefined
+  private rawList: string[] | undefined
+  private timer: Timer | undefined
+  private writing: { left: number; done: (error?: Error | null) => void }[] | undefined
+
+  constructor (session: ServerHttp2Session, readonly exchange: Exchange) {
+    this.of = session
+    this.outgoing = new Outgoing(exchange)
+    exchange.owner = this
+    exchange.callbacks = this
+  }
+
+  /** The body of the request. */
+  get intake (): Intake { return (this.body ??= new Intake(this.exchange)) }
+
+  // What it is.
+
+  get id (): number { return this.exchange.streamId }
+  get session (): ServerHttp2Session | undefined { return this.of }
+  get pending (): boolean { return false }
+  get closed (): boolean { return this.isClosed }
+  get aborted (): boolean { return this.isAborted }
+  get headRequest (): boolean { return this.exchange.isHead }
+  get endAfterHeaders (): boolean { return !this.exchange.hasBody }
+  get bufferSize (): number { return this.writableLength }
+  get pushAllowed (): boolean { return false }
+  get scheme (): string { return this.exchange.scheme }
+  /** Whether the response was sent as one message, so that no more events follow. */
+  get isOver (): boolean { return this.isAnswered }
+  /** Read to its end by the request of the compatible API, it is as if it were read here. */
+  get readable (): boolean {
+    if (this.body?.isSpent(this) === true) return false
+    return readableOf.get!.call(this) as boolean
+  }
+  set readable (value: boolean) { readableOf.set!.call(this, value) }
+  /** Bytes that the connection has not taken count. */
+  get writableLength (): number {
+    const { pending } = this.exchange
+    return pending + (this.isDuplex ? writableLengthOf.get!.call(this) as number : this.outgoing.bytes)
+  }
+  /** Whether the exchange is whole, and its body is still being read. */
+  get isDraining (): boolean {
+    return this.exchange.closeCode === NO_ERROR && this.exchange.hasBody && this.intake.didRead && !this.readableEnded
+  }
+  /** Whether the Duplex is initialised. */
+  get isMade (): boolean { return this.isDuplex }
+  get state (): object {
+    if (this.destroyed) return {}
+    const { done } = this.exchange
+    const isWhole = this.intake.isWhole
+    // Numbers of node:http2: open, half closed by us, by the peer; closed.
+    const state = done ? (isWhole ? 7 : 5) : isWhole ? 6 : 2
+    return { state, weight: 16, sumDependencyWeight: 0, localClose: done ? 1 : 0, remoteClose: isWhole ? 1 : 0, localWindowSize: 65_535 }
+  }
+  get sentHeaders (): Headers | undefined {
+    if (typeof this.sent === 'function') this.sent = this.sent() as Headers
+    return this.sent
+  }
+  set sentHeaders (sent: Headers | (() => Headers) | undefined) { this.sent = sent }
+  get headers (): Headers { return (this.headersObject ??= objectOf(this.rawHeaders, this.exchange.sensitive)) }
+  get rawHeaders (): string[] { return (this.rawList ??= rawOf(this.exchange)) }
+
+  // The Duplex, initialised on first use.
+
+  /** Makes it a Duplex in fact. */
+  become (): void {
+    if (this.isDuplex) return
+    this.isDuplex = true
+    const wasAnswered = this.isAnswered
+    Duplex.call(this as never, { allowHalfOpen: true, decodeStrings: false, autoDestroy: false })
+    if (this.headRequest && !wasAnswered) longEnd.call(this)
+    if (!this.exchange.hasBody) this.push(null)
+    if (this.face !== null) this.reportFace(this.face)
+    for (const piece of this.outgoing.take()) longWrite.call(this, piece)
+    if (wasAnswered) longEnd.call(this)
+    this.reportLate()
+  }
+
+  /** Listeners of the compatible API come before all others. */
+  private reportFace (face: Face): void {
+    this.on('drain', () => { face.onStreamDrain() })
+    this.on('aborted', () => { face.onStreamAborted() })
+    this.on('error', () => {})
+    this.on('close', () => { face.onStreamClosed() })
+    this.on('timeout', () => { face.onStreamTimeout() })
+  }
+
+  get destroyed (): boolean {
+    return this.isDuplex ? this._readableState.destroyed : this.isGone
+  }
+  set destroyed (value: boolean) { this.isGone = value }
+
+  _read (): void {
+    if (this.destroyed) return void this.push(null)
+    this.intake.read(this)
+  }
+
+  _write (chunk: Buffer | string, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    if (this.destroyed) return
+    if (!this.headersSent) this.respond()
+    this.send(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk, done)
+  }
+
+  /** Sends a piece; `done` when the connection has room for the next. */
+  send (bytes: Buffer, done: (error?: Error | null) => void): void {
+    this.timer?.refresh()
+    this.of?.refresh()
+    this.flush()
+    this.exchange.write(bytes)
+    const { pending } = this.exchange
+    if (pending <= AHEAD_BYTES_MAX) done()
+    else (this.writing ??= []).push({ left: pending - AHEAD_BYTES_MAX, done: AsyncResource.bind(done) })
+  }
+
+  _final (done: (error?: Error | null) => void): void {
+    if (this.isClosed || this.isAnswered) return done()
+    if (!this.isFile) this.finishBody()
+    later(AsyncResource.bind(done))
+  }
+
+  /** The body is whole: what follows are trailers, or nothing. */
+  finishBody (): void {
+    if (this.isClosed) return
+    if (!this.headersSent) {
+      // A HEAD request's stream has ended before anything is answered.
+      if (this.headRequest) return
+      this.respond()
+    }
+    if (this.waitsForTrailers) {
+      setImmediate(() => { this.wantTrailers() })
+      return
+    }
+    this.flush()
+    this.exchange.end(this.face?.trailers())
+    this.declineUnread()
+  }
+
+  /**
+   * Our side has ended. A request that has no reader by the next turn is refused, as with
+   * node:http2; otherwise its sender would wait for ever.
+   */
+  declineUnread (): void {
+    if (this.exchange.received) return
+    later(() => {
+      const isRead = this.body?.didRead === true || (this.isDuplex && this.readableFlowing !== null)
+      if (!isRead) this.exchange.decline()
+    })
+  }
+
+  /** The body is a file's: for users the writable side has ended. */
+  endForFile (): void {
+    this.isFile = true
+    this.become()
+    longEnd.call(this)
+  }
+
+  private wantTrailers (): void {
+    this.trailersReady = true
+    if (this.destroyed || this.closed) return
+    if (!this.emit('wantTrailers')) this.sendTrailers({})
+  }
+
+  // Answers.
+
+  respond (headers?: Headers | unknown[], options?: RespondOptions): void { respond(this, headers, options) }
+  additionalHeaders (headers?: Headers): void { sendInformational(this, headers) }
+  sendTrailers (headers?: Headers): void { sendTrailers(this, headers) }
+  respondWithFile (path: string | Buffer | URL, headers?: Headers, options?: FileOptions): void {
+    respondWithFile(this, path, headers, options)
+  }
+  respondWithFD (fd: unknown, headers?: Headers, options?: FileOptions): void {
+    respondWithDescriptor(this, fd, headers, options)
+  }
+  pushStream (): void { throw plain('ERR_HTTP2_PUSH_DISABLED') }
+  priority (options?: unknown): void {
+    warnOfPriority()
+    if (!warnsOfPriority) checkObject(options, 'options')
+    if (this.destroyed) throw plain('ERR_HTTP2_INVALID_STREAM')
+  }
+
+  [inspect.custom] (depth: number, options: InspectOptions): unknown {
+    const { id, closed, destroyed, state, _readableState: readableState, _writableState: writableState } = this
+    return depth < 0 ? this : `ServerHttp2Stream ${inspect({ id, closed, destroyed, state, readableState, writableState }, { ...options, depth: options.depth == null ? null : options.depth - 1 })}`
+  }
+
+  /** The head goes at the end of this turn, or with what is written before. */
+  keepHead (status: number, text: string, flags: number): void {
+    this.headersSent = true
+    this.outgoing.keepHead(status, text, flags)
+    showHead(this, () => this.sentHeaders, (flags & ResponseFlag.End) === 0 ? END_HEADERS : END_HEADERS | END_STREAM)
+  }
+
+  /** Sends what waits for the end of the turn. */
+  flush (): void { this.outgoing.flush() }
+
+  /** The rest of the answer; as long as nothing of it has gone, all is one message. False: it must go
+   * the long way. */
+  private answer (body: Buffer | string | null): boolean {
+    const { outgoing } = this
+    if (this.isDuplex || this.waitsForTrailers || this.isClosed) return false
+    const trailers = this.face?.trailers()
+    if (trailers) return false
+    this.isAnswered = true
+    this.isQuiet = outgoing.hasHead && !this.exchange.hasBody && this.face?.isReceived !== true && !showsCloses()
+    outgoing.finish(body, this.isQuiet ? ResponseFlag.Quiet : 0)
+    if (this.isQuiet) this.of?.forget(this)
+    else this.declineUnread()
+    return true
+  }
+
+  /** A listener was added after an answer ended without one: emits its end. */
+  reportLate (): void {
+    if (!this.isQuiet) return
+    this.isQuiet = false
+    later(() => { this.onClosed(NO_ERROR) })
+  }
+
+  /** Pieces of one turn are sent together; a write callback initialises the Duplex. */
+  write (chunk?: any, encoding?: any, done?: any): boolean {
+    if (this.isDuplex || done !== undefined || typeof encoding === 'function' || !this.gather(chunk, encoding)) {
+      this.become()
+      return longWrite.call(this, chunk, encoding, done)
+    }
+    this.timer?.refresh()
+    this.of?.refresh()
+    return true
+  }
+
+  private gather (chunk: unknown, encoding: BufferEncoding | undefined): boolean {
+    if (this.isAnswered || this.isClosed || this.isGone || this.waitsForTrailers || this.headRequest) return false
+    const body = asBody(chunk, encoding)
+    if (body === undefined || body.length === 0) return false
+    if (!this.headersSent && !this.mayRespond()) return false
+    return this.outgoing.gather(typeof body === 'string' ? Buffer.from(body) : body)
+  }
+
+  end (chunk?: any, encoding?: any, done?: any): this {
+    if (this.isAnswered) return chunk == null && done === undefined && typeof encoding !== 'function' ? this : this.endLong(chunk, encoding, done)
+    if (!this.isDuplex && done === undefined && typeof chunk !== 'function' && typeof encoding !== 'function') {
+      const body = chunk == null ? null : asBody(chunk, encoding as BufferEncoding | undefined)
+      const fits = body === null || (body !== undefined && !this.headRequest)
+      if (fits && (this.headersSent || this.mayRespond()) && this.answer(body)) return this
+    }
+    return this.endLong(chunk, encoding, done)
+  }
+
+  /** Sends a head of its own accord; false: it cannot. */
+  private mayRespond (): boolean {
+    if (this.isClosed || this.headRequest) return false
+    this.respond()
+    return !this.isAnswered
+  }
+
+  private endLong (chunk: any, encoding: any, done: any): this {
+    this.become()
+    return longEnd.call(this, chunk, encoding, done) as this
+  }
+
+  // What becomes of it.
+
+  onData (chunk: Buffer): void {
+    this.timer?.refresh()
+    this.of?.refresh()
+    this.intake.onData(chunk)
+  }
+
+  onEnd (trailers: string): void {
+    if (trailers !== '') {
+      const raw = trailers.split('\0')
+      const fields = objectOf(raw)
+      process.nextTick(() => {
+        this.face?.onStreamTrailers(fields, raw)
+        if (this.isDuplex) this.emit('trailers', fields, 0x5, raw)
+      })
+    }
+    this.intake.onEnd()
+  }
+
+  onRoom (bytes: number): void {
+    this.timer?.refresh()
+    if (this.exchange.pending === 0) this.cutRequest()
+    let left = bytes
+    const { writing } = this
+    while (writing !== undefined && writing.length > 0 && left > 0) {
+      const first = writing[0]!
+      const used = Math.min(left, first.left)
+      first.left -= used
+      left -= used
+      if (first.left > 0) return
+      writing.shift()
+      first.done()
+    }
+  }
+
+  onClosed (code: number): void {
+    if (this.destroyed) return
+    if (!this.isDuplex) return this.settleQuietly(code)
+    if (code === NO_ERROR && this._writableState.ending && !this.writableFinished) {
+      this.once('finish', () => { this.onClosed(code) })
+      return
+    }
+    if (code !== NO_ERROR) this.dropEnd()
+    if (!this.isClosed) this.markClosed(code)
+    if (!this.readable || code !== NO_ERROR) {
+      this.destroy()
+      return
+    }
+    this.on('end', () => { this.maybeDestroy() })
+    // Unwanted bytes end as with node:http2; a late reader gets the error of the truncation.
+    if (this.exchange.received || !this.intake.didRead) this.intake.onEnd()
+    else {
+      this.rstCode = CANCEL
+      this.intake.onCut(() => { this.destroy() })
+    }
+    if (!this.intake.didRead && this.readableFlowing === null) this.resume()
+    else this.read(0)
+  }
+
+  /** The Duplex was never initialised, so only the compatible API gets an event. */
+  private settleQuietly (code: number): void {
+    this.isClosed = true
+    this.rstCode = code
+    if (!this.isAnswered && !this.exchange.done) {
+      this.isAborted = true
+      this.face?.onStreamAborted()
+    }
+    this.leave()
+    this.face?.onStreamClosed()
+  }
+
+  /** It belongs to no session any more. */
+  leave (): void {
+    this.isGone = true
+    this.timer?.stop()
+    this.of?.forget(this)
+    this.of = undefined
+    showClose(this)
+  }
+
+  close (code = NO_ERROR, done?: () => void): void {
+    checkInteger(code, 'code', 0, CODE_MAX)
+    if (done !== undefined) checkCall(done, 'callback')
+    if (this.isClosed) return
+    this.become()
+    if (done !== undefined) this.once('close', done)
+    this.markClosed(code, true)
+  }
+
+  /**
+   * Marks the stream closed; `resets`: the peer gets a reset too. `atOnce`: bytes that the
+   * connection has not taken are dropped.
+   */
+  private markClosed (code: number, resets = false, atOnce = false): void {
+    this.isClosed = true
+    this.rstCode = code
+    this.setTimeout(0)
+    this.removeAllListeners('timeout')
+    const { ending } = this._writableState
+    if (!ending) {
+      this.isAborted = true
+      this.emit('aborted')
+      longEnd.call(this)
+    }
+    if (!resets) return
+    const finish = (): void => { this.reset(code, atOnce) }
+    if (!ending || this.writableFinished || code !== NO_ERROR || atOnce) finish()
+    else this.once('finish', finish)
+  }
+
+  private reset (code: number, givesUp: boolean): void {
+    this.flush()
+    // The end of its connection ends it.
+    if (this.of?.destroyed === true) return
+    if (code !== NO_ERROR || !this.exchange.headSent) return this.exchange.reset(code)
+    // Without an error's code a cut answer would look like a whole one.
+    const isCut = !this.exchange.done && (givesUp || this._writableState.bufferedRequestCount > 0)
+    if (isCut) return this.exchange.reset(CANCEL)
+    this.exchange.end()
+    this.cutsRequest = !this.intake.isWhole
+    if (this.exchange.pending === 0) this.cutRequest()
+  }
+
+  /** All of the answer has gone: the rest of the request is not wanted. */
+  private cutRequest (): void {
+    if (this.cutsRequest) this.exchange.reset(NO_ERROR)
+  }
+
+  destroy (error?: Error | null): this {
+    // One that is over is not made again to fail once more.
+    if (this.destroyed) return this
+    this.become()
+    return Duplex.prototype.destroy.call(this, error ?? undefined) as this
+  }
+
+  _destroy (error: Error | null, done: (error?: Error | null) => void): void {
+    this.dropEnd()
+    const session = this.of
+    const ended = session?.endCode ?? NO_ERROR
+    let code = this.isClosed ? this.rstCode : ended
+    if (error != null) code = ended !== NO_ERROR ? ended : error.name === 'AbortError' ? CANCEL : INTERNAL_ERROR
+    if (!this.isClosed) this.markClosed(code, true, true)
+    else if (this.exchange.headSent && !this.exchange.done) this.exchange.reset(code || CANCEL)
+    const { intake } = this
+    const isLost = intake.holds || this.readableLength > 0
+    intake.drop()
+    // A body that is read, or will be by the next turn, has no end where bytes of it are lost, or where it was cut and
+    // no event says so.
+    const isRead = intake.didRead || this.readableFlowing !== null
+    if (!isRead || (!isLost && (intake.isWhole || this.isAborted))) {
+      this.push(null)
+      // A reader that pauses would see `close` alone, and a pipeline take that for the end that it waits for.
+      if (isRead) this.read(0)
+    }
+    for (const { done: wrote } of this.writing?.splice(0) ?? []) wrote()
+    const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? streamError(code) : null)
+    this.leave()
+    if (failure !== null) showError(this, failure)
+    done(failure)
+  }
+
+  /** Before a stream is destroyed whose last bytes are not read: they are lost, and a pipeline that knew of their end would
+   * wait for `end` in place of failing. */
+  private dropEnd (): void {
+    const state = this._readableState as { ended: boolean; endEmitted: boolean; length: number } & typeof this._readableState
+    if (state.length > 0 && !state.endEmitted) state.ended = false
+  }
+
+  private maybeDestroy (): void {
+    if (this.writableFinished && !this.readable && this.isClosed) this.destroy()
+  }
+
+  setTimeout (time: number, done?: () => void): this {
+    if (this.destroyed) return this
+    this.timer = Timer.set(this.timer, time, done, this, () => {
+      if (this.destroyed) return
+      if (this.isDuplex) this.emit('timeout')
+      else this.face?.onStreamTimeout()
+    })
+    return this
+  }
+}
+
+/** The bytes or text of an answer; undefined: the long way says what is wrong with it. */
+function asBody (chunk: unknown, encoding: BufferEncoding | undefined): Buffer | string | undefined {
+  if (typeof chunk === 'string') return encoding === undefined || encoding === 'utf8' ? chunk : Buffer.from(chunk, encoding)
+  if (Buffer.isBuffer(chunk)) return chunk
+  if (chunk instanceof Uint8Array) return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+  return undefined
+}
+
+/** Members of which the first touch makes it a Duplex. */
+const { prototype } = ServerHttp2Stream
+Object.setPrototypeOf(prototype, Duplex.prototype)
+for (const name of ['_readableState', '_writableState']) {
+  Object.defineProperty(prototype, name, {
+    get (this: ServerHttp2Stream) {
+      this.become()
+      return Object.hasOwn(this, name) ? this[name as '_readableState'] : undefined
+    },
+    set (this: ServerHttp2Stream, value: unknown) {
+      Object.defineProperty(this, name, { value, writable: true, enumerable: true, configurable: true })
+    },
+    configurable: true
+  })
+}
+for (const name of ['on', 'addListener', 'prependListener'] as const) {
+  Object.defineProperty(prototype, name, {
+    value (this: ServerHttp2Stream, event: string, listener: () => void) {
+      this.become()
+      return (Duplex.prototype[name] as (event: string, listener: () => void) => unknown).call(this, event, listener)
+    },
+    writable: true,
+    configurable: true
+  })
+}

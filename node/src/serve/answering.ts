@@ -1,0 +1,238 @@
+// Sends a handler's response, whole, piece by piece, or from a file, and the error response of a
+// handler that failed.
+
+import { ResponseFlag } from '../channel/codes'
+import { INTERNAL_ERROR } from '../server/bridge'
+import type { Exchange } from '../server/exchange'
+import { textOf } from './web/fields'
+import { errorPage } from './error_page'
+import { filePlanOf } from './files/file_plan'
+import { BodyTooLargeError, type Incoming } from './incoming'
+import type { TrailersInit } from './info'
+import type { Request } from './web/request'
+import { encode, streamOfFile, type Encoded, type Response } from './web/response'
+
+/** Bytes of an answer's body that may wait for the connection before its source does. */
+const PENDING_BYTES_MAX = 256 * 1024
+const PAYLOAD_TOO_LARGE = 413
+
+/** The sources of a body's pieces. */
+type Source = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
+
+export type Answered = Response | globalThis.Response
+
+/** How failures of handlers are answered. */
+export interface FailureSettings {
+  error?: ((error: unknown, request: globalThis.Request) => Answered | Promise<Answered>) | undefined
+  development: boolean
+}
+
+/** Sends the answers of one server. `isHooks` of its methods: the answer is that of `error`, which is not called again. */
+export class Answering {
+  constructor (readonly settings: () => FailureSettings, private readonly receiver: object) {}
+
+  /** Answers once `answer` is there; the common case costs no promise. */
+  settle (incoming: Incoming, request: Request, answer: unknown): void {
+    if (!isThenable(answer)) return this.answer(incoming, request, answer)
+    const fail = (error: unknown): void => { this.fail(incoming, request, error) }
+    try {
+      answer.then(answer => {
+        try {
+          this.answer(incoming, request, answer)
+        } catch (error) {
+          fail(error)
+        }
+      }, fail)
+    } catch (error) {
+      // It is no promise of the language's.
+      fail(error)
+    }
+  }
+
+  answer (incoming: Incoming, request: Request, answer: unknown, isHooks = false): void {
+    if (incoming.isLeft) return
+    const { exchange } = incoming
+    const encoded = encode(answer)
+    const { status, fields, body, source, file } = encoded
+    if (file !== null) return void this.sendFile(incoming, request, encoded, isHooks)
+    if (incoming.trailersToSend !== null) return void this.stream(incoming, request, encoded, source ?? piecesOfWhole(body), isHooks)
+    if (source !== null) return void this.stream(incoming, request, encoded, source, isHooks)
+    const length = contentLengthOf(exchange, encoded)
+    if (length !== null) checkContentLength(length, body === null ? 0 : Buffer.byteLength(body))
+    exchange.answer(status, fields, body, incoming.giveUp() ? ResponseFlag.Quiet : 0)
+  }
+
+  /** The handler failed, or the answer of `error` did. */
+  fail (incoming: Incoming, request: Request, error: unknown, isHooks = false): void {
+    const { exchange } = incoming
+    if (exchange.closed) return
+    if (!exchange.headSent) incoming.trailersToSend = null
+    const { error: hook, development } = this.settings()
+    const isCut = exchange.headSent
+    if (isCut) exchange.reset(INTERNAL_ERROR)
+    const last = (error: unknown): void => {
+      if (error instanceof BodyTooLargeError) return exchange.answer(PAYLOAD_TOO_LARGE, '', null, ResponseFlag.Quiet)
+      console.error(error)
+      if (isCut) return
+      const page = development ? errorPage(error, exchange.field('accept')) : null
+      exchange.answer(500, page?.fields ?? '', page?.body ?? null)
+    }
+    if (hook === undefined || isHooks) return last(error)
+    const hooked = async (): Promise<void> => {
+      const answer = await hook.call(this.receiver as never, error, request as unknown as globalThis.Request)
+      if (!isCut) this.answer(incoming, request, answer, true)
+    }
+    hooked().catch(last)
+  }
+
+  /** Answers with a file, or with what the conditions of the request leave of it. */
+  private async sendFile (incoming: Incoming, request: Request, encoded: Encoded, isHooks: boolean): Promise<void> {
+    const { exchange } = incoming
+    const fail = (error: unknown): void => { this.fail(incoming, request, error, isHooks) }
+    try {
+      const { status, fields, part } = await filePlanOf(exchange, encoded)
+      if (part === null) exchange.answer(status, fields, null, incoming.giveUp() ? ResponseFlag.Quiet : 0)
+      else if (incoming.trailersToSend !== null) await this.stream(incoming, request, { ...encoded, status, fields }, streamOfFile(part), isHooks)
+      else {
+        incoming.onFileFailedFor = fail
+        exchange.answerFile(status, fields, part.path, part.offset, part.length)
+      }
+    } catch (error) {
+      fail(error)
+    }
+  }
+
+  /** Sends a body piece by piece, as fast as the client takes it. */
+  private async stream (incoming: Incoming, request: Request, encoded: Encoded, source: Source, isHooks: boolean): Promise<void> {
+    let pieces: AsyncIterator<Uint8Array> | null = null
+    const leave = (): void => {
+      const left = pieces
+      pieces = null
+      if (left !== null) void letGo(left)
+    }
+    try {
+      pieces = source instanceof ReadableStream ? piecesOf(source) : source[Symbol.asyncIterator]()
+      // A source that waits for something else than the client is ended with the exchange.
+      incoming.onClosedFor = leave
+      if (await pump(incoming, encoded, pieces)) pieces = null
+    } catch (error) {
+      this.fail(incoming, request, error, isHooks)
+    }
+    leave()
+  }
+}
+
+/** Sends the pieces; true: all of them. */
+async function pump (incoming: Incoming, encoded: Encoded, pieces: AsyncIterator<Uint8Array>): Promise<boolean> {
+  const { exchange } = incoming
+  if (exchange.closed) return false
+  const { status, fields } = encoded
+  const length = contentLengthOf(exchange, encoded)
+  let sent = 0
+  let next = pieces.next()
+  let piece = await soon(next)
+  let first: Buffer | null = null
+  if (incoming.trailersToSend === null) {
+    // A body that is one piece is one message, as if it had not been a stream.
+    if (piece !== null && piece.done !== true) {
+      first = bytesOf(piece.value)
+      next = pieces.next()
+      piece = await soon(next)
+    }
+    if (piece?.done === true) {
+      if (length !== null) checkContentLength(length, first?.length ?? 0)
+      exchange.answer(status, fields, first, incoming.giveUp() ? ResponseFlag.Quiet : 0)
+      return true
+    }
+  }
+  // A rejection without a waiter now is reported to the later waiter, if any.
+  if (piece === null) Promise.resolve(next).catch(() => {})
+  exchange.respond(status, fields)
+  if (first !== null) {
+    sent += first.length
+    exchange.write(first)
+  }
+  for (piece ??= await next; piece.done !== true; piece = await pieces.next()) {
+    const bytes = bytesOf(piece.value)
+    sent += bytes.length
+    if (length !== null && sent > length) checkContentLength(length, sent)
+    exchange.write(bytes)
+    while (exchange.pending > PENDING_BYTES_MAX && !exchange.closed) {
+      await new Promise<void>(resolve => { incoming.onRoomFor = resolve })
+    }
+    if (exchange.closed) return false
+  }
+  if (length !== null) checkContentLength(length, sent)
+  exchange.end(await trailersOf(incoming.trailersToSend))
+  return true
+}
+
+const CONTENT_LENGTH = 'content-length\0'
+
+/** The content-length that an answer says of the body which is sent; null: none. */
+function contentLengthOf (exchange: Exchange, { status, fields }: Encoded): number | null {
+  const at = fields.indexOf(CONTENT_LENGTH)
+  // Most say none; elsewhere it is a part of another name.
+  if (at < 0 || (at > 0 && fields[at - 1] !== '\0')) return null
+  // RFC 9110 section 6.4.1: these have no body, whatever length they say.
+  if (exchange.method === 'HEAD' || status === 204 || status === 304) return null
+  const length = Number(fields.slice(at + CONTENT_LENGTH.length).split('\0', 1)[0])
+  return Number.isSafeInteger(length) ? length : null
+}
+
+/**
+ * The engine cuts a response whose length differs from its content-length; here the handler gets an
+ * error.
+ */
+function checkContentLength (printed: number, bytes: number): void {
+  if (bytes !== printed) throw new RangeError(`the content-length of the answer is ${printed}, and its body has ${bytes} bytes`)
+}
+
+/** Trailers as they cross the channel. */
+async function trailersOf (trailers: TrailersInit | null): Promise<string> {
+  if (trailers === null) return ''
+  return textOf(await (typeof trailers === 'function' ? trailers() : trailers), null)
+}
+
+async function * piecesOfWhole (body: Buffer | string | null): AsyncGenerator<Uint8Array, void, undefined> {
+  if (body !== null && body.length > 0) yield body as Buffer
+}
+
+/** Cancels the rest of a source; its own failure is ignored. */
+async function letGo (pieces: AsyncIterator<Uint8Array>): Promise<void> {
+  try {
+    await pieces.return?.(undefined)
+  } catch {}
+}
+
+/**
+ * The value if it is there before the loop turns; `null`: not yet, and the head must not wait for
+ * it.
+ */
+async function soon<T> (promise: Promise<T>): Promise<T | null> {
+  return await Promise.race([promise, new Promise<null>(resolve => { setImmediate(resolve, null) })])
+}
+
+/** A stream's pieces. What a generator would do only once the piece is there that it waits for, `return`
+ * does at once: it cancels the stream. */
+function piecesOf (stream: ReadableStream<Uint8Array>): AsyncIterator<Uint8Array> {
+  const reader = stream.getReader()
+  return {
+    next: () => reader.read() as Promise<IteratorResult<Uint8Array>>,
+    return: async () => {
+      await reader.cancel()
+      return { done: true, value: undefined }
+    }
+  }
+}
+
+function bytesOf (piece: unknown): Buffer {
+  if (typeof piece === 'string') return Buffer.from(piece)
+  if (piece instanceof Uint8Array) return Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
+  throw new TypeError(`a piece of the body is a value of the type ${typeof piece}; it must be a Uint8Array or a string`)
+}
+
+function isThenable (value: unknown): value is Promise<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+}
+

@@ -1,0 +1,129 @@
+// The second argument of a handler: connection facts, trailers and upgrades beside request and
+// response.
+
+import type { X509Certificate } from 'node:crypto'
+import http, { type IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { upgradeOf } from '../http2/compat/http1'
+import { wantedUpgrade } from '../http2/compat/upgrade'
+import type { Connection } from '../server/connection'
+import type { Exchange } from '../server/exchange'
+import { textOf, type FieldsInit } from './web/fields'
+import type { Incoming } from './incoming'
+import type { ReloadOptions } from './options'
+import type { Server, SocketAddress } from './serve'
+import type { SendStatus } from './websocket'
+
+/** RFC 8297. */
+const EARLY_HINTS = 103
+
+/** RFC 6455 section 4.1, and the draft before it that clients still name. */
+const VERSIONS = new Set(['13', '8'])
+/** Sixteen bytes in base64. */
+const KEY = /^[+/0-9A-Za-z]{22}==$/
+
+const PROTOCOLS: Record<number, string> = { 10: 'http/1.0', 11: 'http/1.1', 20: 'h2', 30: 'h3' }
+
+/** Trailers of an answer, or what makes them when its body has been sent. */
+export type TrailersInit = FieldsInit | Promise<FieldsInit> | (() => FieldsInit | Promise<FieldsInit>)
+
+/** Whether the client asks for a WebSocket in words that can be answered (RFC 6455 section 4.2.1), and may still get one. */
+export function wantsWebSocket (incoming: Incoming): boolean {
+  const { exchange } = incoming
+  if (exchange.closed || exchange.headSent || incoming.isLeft || wantedUpgrade(exchange) !== 'websocket') return false
+  if (!VERSIONS.has(exchange.field('sec-websocket-version') ?? '')) return false
+  return exchange.version >= 20 || (exchange.method === 'GET' && KEY.test(exchange.field('sec-websocket-key') ?? ''))
+}
+
+/** Hands the exchange over, as listeners of `upgrade` of node:http get it. */
+export function upgradedTo (incoming: Incoming): [request: IncomingMessage, socket: Duplex, head: Buffer] {
+  const early = incoming.leave()
+  const [request, socket, head] = upgradeOf(incoming.exchange, http)
+  for (const chunk of early) socket.onData(chunk)
+  return [request, socket, head]
+}
+
+/** The server as handlers get it with a request: what it can be asked of any request, and what is known of this one. */
+export class RequestInfo<Data = undefined> {
+  readonly #incoming: Incoming
+  /** The server itself. */
+  readonly server: Server<Data>
+
+  constructor (incoming: Incoming, server: Server<Data>) {
+    this.#incoming = incoming
+    this.server = server
+  }
+
+  get #exchange (): Exchange { return this.#incoming.exchange }
+  get #connection (): Connection { return this.#exchange.connection }
+  /** Addresses and ports are undefined on a Unix socket, whose ends have none. */
+  get remoteAddress (): string | undefined { return this.#connection.remoteAddress }
+  get remotePort (): number | undefined { return this.#connection.remotePort }
+  get localAddress (): string | undefined { return this.#connection.localAddress }
+  get localPort (): number | undefined { return this.#connection.localPort }
+  /** `http/1.1`, `h2` or `h3`. */
+  get protocol (): string { return PROTOCOLS[this.#exchange.version]! }
+  get encrypted (): boolean { return this.#connection.encrypted }
+  /** The host that the client asked for by SNI. */
+  get servername (): string | null { return this.#connection.servername }
+  /** Whether the client has sent a trusted certificate (`tls.requestCert`). */
+  get authorized (): boolean { return this.#connection.client.isAuthorized }
+  /** Why it is not, by a code of node:tls; `null`: it is, or no certificate was requested. */
+  get authorizationError (): string | null { return this.#connection.client.error }
+  /** The certificate that it has shown; `null`: none. */
+  get clientCertificate (): X509Certificate | null { return this.#connection.client.displayed[0] ?? null }
+
+  /** Sends early hints before the response (103, RFC 8297). */
+  earlyHints (headers: FieldsInit): void { this.#exchange.sendInformational(EARLY_HINTS, textOf(headers, null)) }
+
+  /**
+   * The trailers of the request, once its body has been read to the end; empty where it has none.
+   * Rejected when the request ends early, or when it is answered before its body was read.
+   */
+  get trailers (): Promise<Headers> { return this.#incoming.trailers }
+
+  /** Sends trailers behind the body of the answer, whatever kind of `Response` that is. A function is
+   * called when the whole body has been given to the connection. */
+  sendTrailers (trailers: TrailersInit): void {
+    this.#incoming.trailersToSend = trailers
+    // A rejection is reported when its turn comes.
+    if (trailers instanceof Promise) trailers.catch(() => {})
+  }
+
+  /**
+   * The protocol that the client asks for in place of HTTP (`websocket`), in lower case: by
+   * `upgrade` on HTTP/1.1, by extended CONNECT on HTTP/2 (RFC 8441) and HTTP/3 (RFC 9220), which
+   * clients may use where the server has `extendedConnect`. `null`: none.
+   */
+  get upgradeProtocol (): string | null { return wantedUpgrade(this.#exchange) }
+
+  /** Hands the exchange over: what listeners of `upgrade` of node:http get, on every version, for
+   * `handleUpgrade` of `ws`, or for whatever writes a 101 and goes on. What the handler returns is not sent.
+   *
+   * @throws TypeError where the request asks for nothing but HTTP, or was answered. */
+  upgrade (): [request: IncomingMessage, socket: Duplex, head: Buffer]
+  /** As `server.upgrade`. */
+  upgrade (request: globalThis.Request, options?: { headers?: FieldsInit; data?: Data }): boolean
+  upgrade (request?: globalThis.Request, options?: { headers?: FieldsInit; data?: Data }): boolean | [request: IncomingMessage, socket: Duplex, head: Buffer] {
+    if (request !== undefined) return this.server.upgrade(request, options)
+    const incoming = this.#incoming
+    if (this.upgradeProtocol === null) throw new TypeError('the request asks for nothing but HTTP')
+    if (incoming.exchange.closed || incoming.exchange.headSent || incoming.isLeft) throw new TypeError('the exchange is over, or was answered already')
+    return upgradedTo(incoming)
+  }
+
+  // As of `server`.
+
+  requestIP (request: globalThis.Request): SocketAddress | null { return this.server.requestIP(request) }
+  timeout (request: globalThis.Request, seconds: number): void { this.server.timeout(request, seconds) }
+  publish (topic: string, data: string | ArrayBufferLike | NodeJS.ArrayBufferView, compress?: boolean): SendStatus { return this.server.publish(topic, data, compress) }
+  subscriberCount (topic: string): number { return this.server.subscriberCount(topic) }
+  reload (options: ReloadOptions<Data>): Server<Data> { return this.server.reload(options) }
+  async stop (closeActiveConnections?: boolean): Promise<void> { await this.server.stop(closeActiveConnections) }
+  get pendingRequests (): number { return this.server.pendingRequests }
+  get pendingWebSockets (): number { return this.server.pendingWebSockets }
+  get development (): boolean { return this.server.development }
+  get hostname (): string | undefined { return this.server.hostname }
+  get port (): number | undefined { return this.server.port }
+  get url (): URL { return this.server.url }
+}

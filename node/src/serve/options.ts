@@ -1,0 +1,173 @@
+// The options of `serve`: their names, their checks, and their conversion into listen options.
+
+import cluster from 'node:cluster'
+import { inspect } from 'node:util'
+import { InvalidArgumentError } from '../errors'
+import { nearest } from '../near'
+import { checkBounds, type Timeouts } from '../server/bounds'
+import type { Answered } from './answering'
+import { Folders, type StaticOptions } from './files/folders'
+import { listenTlsOf, type ServeTls } from '../server/tls/identity'
+import { secondsOf } from './idle'
+import type { RequestInfo } from './info'
+import type { ListenOptions, ListenTls } from '../server/listener'
+import { Router, type ParamsOf, type Route } from './routes'
+import type { Server } from './serve'
+import type { WebSocketHandler } from './websocket'
+
+/** A handler. Nothing is returned by one that has upgraded its request. */
+export type Fetch<Data = undefined> = (this: Server<Data>, request: globalThis.Request, server: RequestInfo<Data>) => Answered | undefined | void | Promise<Answered | undefined | void>
+
+/** A request of a route; `params` are what the path of the route names, decoded. */
+export interface RouteRequest<Path extends string = string> extends globalThis.Request { readonly params: ParamsOf<Path> }
+
+/** A handler of a route. */
+export type RouteHandler<Path extends string, Data> =
+  (this: Server<Data>, request: RouteRequest<Path>, server: RequestInfo<Data>) => Answered | undefined | void | Promise<Answered | undefined | void>
+
+/** The options that `server.reload` may change. */
+export interface ReloadOptions<Data = undefined, Paths extends string = string> {
+  /** Answers what no route and no file of `static` does. It may be absent where there are routes or folders: then 404. */
+  fetch?: Fetch<Data>
+  /** Handlers or answers by path: `/users/:id` (one segment, in `request.params.id`), `/api/*` (the rest). Exact segments come before parameters, parameters
+   * before the rest. A value is a function, a `Response` (made once, its body kept), an object of these by method (HEAD is answered by GET), or `false`: as if
+   * the route were absent. A method that a path does not have goes to `fetch`; without it the answer is 405. */
+  routes?: { [Path in Paths]: Route<RouteHandler<Path, Data>> }
+  /** Files that answer GET and HEAD where no route does: a folder, or folders by the beginnings of paths. What is not there goes to `fetch`. */
+  static?: StaticOptions
+  /**
+   * Makes the response when a handler fails. Default: the error is written to stderr, and the
+   * response is 500. It is also called for a response that fails behind its head, which is cut; its
+   * result is ignored then.
+   */
+  error?: (this: Server<Data>, error: any, request: globalThis.Request) => Answered | Promise<Answered>
+  /** Handlers of WebSockets that `server.upgrade` has made. Needs the package `ws`. Over HTTP/2 and HTTP/3 clients may ask for one where `extendedConnect` is on,
+   * which is so by default where `serve` was given this. */
+  websocket?: WebSocketHandler<Data>
+  /** Whether a failure without `error` is answered with the error and its stack. Default: where NODE_ENV is `development`. */
+  development?: boolean
+  /** Bytes of a request's body. A longer one that gives its length is answered with 413, and the handler is not called; one that does not fails when it is read too
+   * far, and with it the handler, which is a 413 where `error` does not answer otherwise. Default: no limit. */
+  maxRequestBodySize?: number
+  /** Seconds without a byte, sent or received, after which a request ends, whatever its handler does, and after which a connection without requests does; 0: never.
+   * Default: requests never, connections as `timeouts.idle`. A request ends up to one second later. */
+  idleTimeout?: number
+}
+
+/** The options of `serve`. */
+export interface ServeOptions<Data = undefined, Paths extends string = string> extends ReloadOptions<Data, Paths>, Omit<ListenOptions, 'tls' | 'port'> {
+  /** The port; 0: a free one. Default: 0. */
+  port?: number | string
+  /** The address to listen on. Default: every address of both families. */
+  hostname?: string
+  /** As `hostname`; the name in `listen` of node:net. */
+  host?: string
+  /** As `path`; Bun's name. */
+  unix?: string
+  /** As `sharesPort`; Bun's name. */
+  reusePort?: boolean
+  /** `self-signed`: a certificate for `localhost`, the loopback addresses and `hostname` that is made at the start, for development; clients must be made to take it. */
+  tls?: ServeTls | 'self-signed'
+  /** Closes the server when it aborts; open requests finish. */
+  signal?: AbortSignal
+  /** Whether the global `Request` and `fetch` are wrapped, once, so that they take requests of servers: `new Request(request)`, `fetch(request)`. Default: true. */
+  overrideGlobalObjects?: boolean
+}
+
+/** Names of options that may change. */
+const RELOADED = ['fetch', 'routes', 'static', 'error', 'websocket', 'development', 'maxRequestBodySize', 'idleTimeout']
+const ADVERTISED = [
+  ...RELOADED, 'signal', 'hostname', 'host', 'port', 'path', 'unix', 'readableAll', 'writableAll', 'fd', 'sharesPort', 'reusePort', 'backlog', 'tls', 'http1', 'http2', 'http3',
+  'extendedConnect', 'schemeFromGateway', 'expectations', 'connectionsMax', 'limits', 'timeouts', 'windows', 'overrideGlobalObjects'
+]
+const NAMES = new Set([...ADVERTISED, 'fdIsBorrowed', 'frameEvents', 'spelledNames', 'http1Timeouts'])
+
+export function checkNames (options: unknown): void {
+  if (typeof options !== 'object' || options === null) throw new TypeError(`serve takes an object of options with a function fetch; it was given ${inspect(options, { depth: 0 })}`)
+  checkBounds(options)
+  for (const name of Object.keys(options)) {
+    if (NAMES.has(name)) continue
+    const near = nearest(name, ADVERTISED)
+    throw new InvalidArgumentError(`serve has no option ${name}; ${near === undefined ? '' : `is ${near} meant? `}it has ${ADVERTISED.join(', ')}`)
+  }
+}
+
+/** The handlers of requests. */
+export interface Settings<Data> {
+  fetch: Fetch<Data> | undefined
+  error: ReloadOptions<Data>['error']
+  router: Router | null
+  folders: Folders | null
+  development: boolean
+  bodyMax: number
+  idleSeconds: number
+}
+
+export function settingsOf<Data> (options: ReloadOptions<Data>): Settings<Data> {
+  const { fetch, error, routes, static: folders, maxRequestBodySize = Infinity, idleTimeout = 0 } = options
+  if (typeof fetch !== 'function' && (fetch !== undefined || (routes === undefined && folders === undefined))) throw new TypeError('fetch must be a function')
+  if (error !== undefined && typeof error !== 'function') throw new TypeError('error must be a function')
+  if (routes !== undefined && (typeof routes !== 'object' || routes === null)) throw new TypeError(`routes is ${inspect(routes, { depth: 0 })}; it must be an object of paths`)
+  if (typeof maxRequestBodySize !== 'number' || !(maxRequestBodySize >= 0)) {
+    throw new RangeError(`maxRequestBodySize is ${String(maxRequestBodySize)}; it must be a number of bytes, at least 0`)
+  }
+  return {
+    fetch,
+    error,
+    router: routes === undefined ? null : new Router(routes),
+    folders: folders === undefined ? null : new Folders(folders),
+    development: options.development ?? process.env['NODE_ENV'] === 'development',
+    bodyMax: maxRequestBodySize,
+    idleSeconds: secondsOf(idleTimeout, 'idleTimeout')
+  }
+}
+
+const PORT_MAX = 65_535
+/** A port as a number, or as the text of one, as environments have it. */
+function portOf (given: unknown): number {
+  const port = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given
+  if (typeof port !== 'number' || !Number.isInteger(port) || port < 0 || port > PORT_MAX) {
+    throw new RangeError(`port is ${inspect(given)}; it must be an integer from 0 to ${PORT_MAX}`)
+  }
+  return port
+}
+
+/** The one value of two names for the same; throws where they have two. */
+function one<T> (options: object, name: string, other: string): T | undefined {
+  const [first, second] = [name, other].map(name => (options as Record<string, T | undefined>)[name])
+  if (first !== undefined && second !== undefined && first !== second) {
+    throw new TypeError(`${name} is ${inspect(first)} and ${other} is ${inspect(second)}; they must be the same, or one of them absent`)
+  }
+  return first ?? second
+}
+
+const ANY_ADDRESS = new Set(['0.0.0.0', '::', ''])
+
+function tlsOf (tls: ServeTls | 'self-signed', host: string | undefined): ListenTls {
+  if (tls !== 'self-signed') {
+    if (typeof tls !== 'object' || tls === null) throw new TypeError(`tls is ${inspect(tls)}; it must be an object with cert and key, or 'self-signed'`)
+    return listenTlsOf(tls)
+  }
+  const names = ['localhost', '127.0.0.1', '::1']
+  if (host !== undefined && !ANY_ADDRESS.has(host) && !names.includes(host)) names.push(host)
+  return { selfSigned: names }
+}
+
+/** The listen options of a server with these options. */
+export function listenOptionsOf<Data> (options: ServeOptions<Data>): ListenOptions {
+  const { fetch: _f, error: _e, routes: _r, static: _s, development: _d, maxRequestBodySize: _m, websocket, idleTimeout, signal: _a, hostname: _h, host: _o, port, path: _p, unix: _u,
+    sharesPort: _w, reusePort: _v, tls, overrideGlobalObjects: _g, timeouts, ...rest } = options
+  const host = one<string>(options, 'hostname', 'host')
+  const path = one<string>(options, 'path', 'unix')
+  // Workers of a cluster share their ports.
+  const shares = one<boolean>(options, 'sharesPort', 'reusePort') ?? (cluster.isWorker && path === undefined && options.fd === undefined ? true : undefined)
+  const listen: ListenOptions = { extendedConnect: websocket !== undefined, ...rest }
+  if (shares !== undefined) listen.sharesPort = shares
+  if (port !== undefined) listen.port = portOf(port)
+  if (host !== undefined) listen.host = host
+  if (path !== undefined) listen.path = path
+  if (tls !== undefined) listen.tls = tlsOf(tls, host)
+  const idle: Timeouts = idleTimeout === undefined ? {} : { idle: Math.ceil(secondsOf(idleTimeout, 'idleTimeout') * 1000) }
+  if (timeouts !== undefined || idleTimeout !== undefined) listen.timeouts = { ...idle, ...timeouts }
+  return listen
+}

@@ -1,0 +1,237 @@
+// `serve({ fetch })`: a web-standard handler on HTTP/1.1, HTTP/2 and HTTP/3.
+
+import { inspect, type InspectOptions } from 'node:util'
+import { errorOf } from '../errors'
+import { Answering } from './answering'
+import { ResponseFlag } from '../channel/codes'
+import type { Exchange } from '../server/exchange'
+import type { FieldsInit } from './web/fields'
+import { overrideGlobals } from './web/global'
+import { identityGiven, type IdentityOptions } from '../server/tls/identity'
+import { IdleRequests, secondsOf } from './idle'
+import { Incoming } from './incoming'
+import { RequestInfo, upgradedTo, wantsWebSocket } from './info'
+import { listenError, NO_PORT } from '../server/listen_error'
+import { Listener, type Address, type Failure, type ListenOptions } from '../server/listener'
+import { checkNames, listenOptionsOf, settingsOf, type ReloadOptions, type ServeOptions, type Settings } from './options'
+import { incomingOf, pathOf, Request } from './web/request'
+import { Response } from './web/response'
+import { Fixed } from './routes'
+import { WebSockets, type SendStatus } from './websocket'
+
+const PAYLOAD_TOO_LARGE = 413
+const NOT_FOUND = 404
+const METHOD_NOT_ALLOWED = 405
+
+/** Node.js 20 has it by this name. */
+const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for('nodejs.asyncDispose')
+
+/** Where a client is. */
+export interface SocketAddress { address: string; port: number; family: 'IPv4' | 'IPv6' }
+
+/** The error of a failed listen: the system's own errors in the form of node's `listen`. */
+function failedListen (failure: Failure, { host, port, path }: ListenOptions): Error {
+  if (failure.system == null) return errorOf(failure, false)
+  return listenError(failure, path ?? host ?? null, path === undefined ? port ?? 0 : NO_PORT)
+}
+
+/** A server that serves. `Data`: the type of `ws.data`. */
+export class Server<Data = undefined> {
+  /** When it has ended. */
+  readonly closed: Promise<void>
+  private readonly listener: Listener
+  /** Null where there is no port. */
+  private readonly where: Address | null
+  private readonly listening: ListenOptions
+  private options: ServeOptions<Data>
+  private settings: Settings<Data>
+  private readonly answering: Answering
+  private readonly idle = new IdleRequests()
+  private webSockets: WebSockets<Data> | null = null
+
+  constructor (options: ServeOptions<Data>) {
+    checkNames(options)
+    this.options = options
+    this.settings = settingsOf(options)
+    this.answering = new Answering(() => this.settings, this)
+    this.listening = listenOptionsOf(options)
+    if (options.websocket !== undefined) this.webSockets = new WebSockets(options.websocket)
+    let reported = (): void => {}
+    this.closed = new Promise(resolve => { reported = resolve })
+    this.listener = new Listener({ onRequest: exchange => { this.handle(exchange) }, onClosed: () => { reported() } })
+    try {
+      this.listener.listen(this.listening)
+    } catch (failure) {
+      throw failure instanceof Error ? failure : failedListen(failure as Failure, this.listening)
+    }
+    if (options.overrideGlobalObjects !== false) overrideGlobals()
+    this.where = this.listener.address()
+    if (options.signal != null) this.follow(options.signal)
+  }
+
+  private follow (signal: AbortSignal): void {
+    const onAbort = (): void => { void this.close() }
+    if (signal.aborted) return onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
+    void this.closed.then(() => { signal.removeEventListener('abort', onAbort) })
+  }
+
+  /** Undefined on a Unix socket, as the port is. */
+  get hostname (): string | undefined { return this.where?.address }
+  get port (): number | undefined { return this.where?.port }
+  /** Of a Unix socket. */
+  get path (): string | undefined { return this.listening.path }
+  get protocol (): 'http' | 'https' { return this.listening.tls === undefined ? 'http' : 'https' }
+  /** Whether failures are answered with their stack. */
+  get development (): boolean { return this.settings.development }
+  /** The URL to request; on a Unix socket with the name localhost. */
+  get url (): URL {
+    if (this.where === null) return new URL(`${this.protocol}://localhost/`)
+    const { address, port, family } = this.where
+    const any = address === '::' || address === '0.0.0.0'
+    const host = any ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
+    return new URL(`${this.protocol}://${host}:${port}/`)
+  }
+
+  /** Requests that are not answered yet. */
+  get pendingRequests (): number {
+    let open = 0
+    for (const connection of this.listener.connections) open += connection.open
+    return Math.max(0, open - this.pendingWebSockets)
+  }
+
+  /** WebSockets that are open. */
+  get pendingWebSockets (): number { return this.webSockets?.size ?? 0 }
+
+  /** Takes no more connections and lets what is open finish: at most so long, where that is given, then cuts
+   * it. Resolves when all has ended. */
+  async close (options: { deadlineMs?: number } = {}): Promise<void> {
+    this.listener.close(options.deadlineMs)
+    await this.closed
+  }
+
+  /** Ends at once. */
+  async destroy (): Promise<void> {
+    this.listener.destroy()
+    await this.closed
+  }
+
+  /** `close()`, or with `closeActiveConnections` `destroy()`. */
+  async stop (closeActiveConnections = false): Promise<void> {
+    await (closeActiveConnections ? this.destroy() : this.close())
+  }
+
+  /** Answers from the next request on by these options; those that are absent stay. What a server listens on and with does not change. */
+  reload (options: ReloadOptions<Data>): this {
+    checkNames(options)
+    const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as ReloadOptions<Data>
+    const all = { ...this.options, ...given }
+    const settings = settingsOf(all)
+    const { websocket } = given
+    if (websocket !== undefined && this.webSockets === null) this.webSockets = new WebSockets(websocket)
+    else if (websocket !== undefined) this.webSockets!.reload(websocket)
+    this.options = all
+    this.settings = settings
+    return this
+  }
+
+  /** The address of the client; null: it came over a Unix socket, or `request` is none of this server's. */
+  requestIP (request: globalThis.Request): SocketAddress | null {
+    const connection = incomingOf(request)?.exchange.connection
+    const { remoteAddress: address, remotePort: port, remoteFamily: family } = connection ?? {}
+    if (address === undefined || port === undefined) return null
+    return { address, port, family: family === 'IPv6' ? 'IPv6' : 'IPv4' }
+  }
+
+  /**
+   * Ends the request after `seconds` in which no byte of it was sent or received, up to one second
+   * later; 0: never. It replaces `idleTimeout`.
+   */
+  timeout (request: globalThis.Request, seconds: number): void {
+    const incoming = incomingOf(request)
+    if (incoming !== undefined) this.idle.watch(incoming, secondsOf(seconds, 'the timeout'))
+  }
+
+  /** Makes a request the WebSocket that it asks for: on HTTP/1.1 with a 101, on HTTP/2 and HTTP/3 with a 200 to extended CONNECT. False: it asks for none, or is
+   * answered. `headers`: fields of that answer; `data`: what `ws.data` is.
+   *
+   * @throws TypeError where the server has no `websocket`. */
+  upgrade (request: globalThis.Request, options?: { headers?: FieldsInit; data?: Data }): boolean {
+    const incoming = incomingOf(request)
+    if (this.webSockets === null) throw new TypeError('upgrade needs the option websocket of serve')
+    if (incoming === undefined || !wantsWebSocket(incoming)) return false
+    const { remoteAddress } = incoming.exchange.connection
+    return this.webSockets.accept(upgradedTo(incoming), remoteAddress, options?.headers, options?.data as Data)
+  }
+
+  /** Sends a message to every WebSocket that is subscribed to `topic`. */
+  publish (topic: string, data: string | ArrayBufferLike | NodeJS.ArrayBufferView, compress = true): SendStatus {
+    return this.webSockets?.publish(topic, data, compress, null) ?? 0
+  }
+
+  /** WebSockets that are subscribed to `topic`. */
+  subscriberCount (topic: string): number { return this.webSockets?.subscriberCount(topic) ?? 0 }
+
+  /** Serves another certificate from the next handshake on: to all, or to clients that ask for `name`. */
+  setIdentity (identity: IdentityOptions, name?: string): void {
+    try {
+      this.listener.setIdentity(identityGiven(identity, 'the identity'), name)
+    } catch (failure) {
+      throw failure instanceof Error ? failure : errorOf(failure as Failure, false)
+    }
+  }
+
+  async [asyncDispose] (): Promise<void> { await this.close() }
+
+  [inspect.custom] (_: number, options: InspectOptions): string {
+    const { hostname, port, path, url } = this
+    return `Server ${inspect(path === undefined ? { hostname, port, url: url.href } : { path }, options)}`
+  }
+
+  ref (): this { this.listener.ref(); return this }
+  unref (): this { this.listener.unref(); return this }
+
+  private handle (exchange: Exchange): void {
+    const { settings } = this
+    const { bodyMax, folders, idleSeconds, router } = settings
+    if (exchange.hasBody && Number(exchange.field('content-length')) > bodyMax) {
+      return exchange.answer(PAYLOAD_TOO_LARGE, '', null, ResponseFlag.Quiet)
+    }
+    const incoming = new Incoming(exchange, bodyMax)
+    if (idleSeconds > 0) this.idle.watch(incoming, idleSeconds)
+    if (router === null && folders === null) return this.call(incoming, new Request(incoming), settings.fetch!)
+    const path = pathOf(exchange)
+    const found = router?.find(exchange.method, path)
+    if (found !== undefined && 'value' in found) {
+      const { value, params } = found
+      const request = new Request(incoming, params)
+      return value instanceof Fixed ? this.call(incoming, request, () => value.get()) : this.call(incoming, request, value)
+    }
+    const request = new Request(incoming)
+    const others = settings.fetch ?? (() => refusal(found?.methods))
+    if (folders === null || !folders.concerns(exchange.method, path)) return this.call(incoming, request, others)
+    this.call(incoming, request, async (...args) => {
+      const query = exchange.path.indexOf('?')
+      return await folders.find(path, query === -1 ? '' : exchange.path.slice(query)) ?? await others.call(this, ...args)
+    })
+  }
+
+  private call (incoming: Incoming, request: Request, handler: (this: Server<Data>, request: never, server: never) => unknown): void {
+    try {
+      this.answering.settle(incoming, request, handler.call(this, request as never, new RequestInfo(incoming, this) as never))
+    } catch (error) {
+      this.answering.fail(incoming, request, error)
+    }
+  }
+}
+
+/** The response where no handler matches. `methods`: those of the path, without the request's. */
+function refusal (methods: string[] | undefined): Response {
+  if (methods === undefined) return new Response(null, { status: NOT_FOUND })
+  return new Response(null, { status: METHOD_NOT_ALLOWED, headers: { allow: [...new Set(methods)].join(', ') } })
+}
+
+/** Serves web-standard handlers; it listens when this returns. */
+export function serve<Data = undefined, Paths extends string = string> (options: ServeOptions<Data, Paths>): Server<Data> {
+  return new Server<Data>(options as unknown as ServeOptions<Data>)
+}

@@ -1,0 +1,48 @@
+// TLS settings from the environment, each in a process of its own: the variables are read once.
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'node:test'
+import { certFile } from '../../support/certificates/certificate.mjs'
+import { run } from '../../support/lines/lines.mjs'
+
+const ask = async env => {
+  const ended = await run(process.execPath, 'life/client/environment.mjs', { env: { NODE_EXTRA_CA_CERTS: '', NODE_TLS_REJECT_UNAUTHORIZED: '', ...env } })
+  assert.deepEqual([ended.code, ended.signal], [0, null], ended.stderr)
+  return ended.stdout.split('\n')
+}
+
+test('what turns verification off is warned of once, in the words of Node.js, when an https origin is used', async () => {
+  const words = 'Setting the NODE_TLS_REJECT_UNAUTHORIZED environment variable to \'0\' makes TLS connections and HTTPS requests insecure by disabling certificate verification.'
+  assert.deepEqual(await ask({ NODE_TLS_REJECT_UNAUTHORIZED: '0' }), ['http 200', 'https 200', 'https 200', 'explicit DEPTH', `warning ${words}`])
+})
+
+test('without it nothing is warned of, and an authority that nobody named is not believed', async () => {
+  assert.deepEqual(await ask({}), ['http 200', 'https DEPTH', 'https DEPTH', 'explicit DEPTH'])
+})
+
+test('authorities of NODE_EXTRA_CA_CERTS are believed', async () => {
+  assert.deepEqual(await ask({ NODE_EXTRA_CA_CERTS: certFile }), ['http 200', 'https 200', 'https 200', 'explicit 200'])
+})
+
+test('a file of NODE_EXTRA_CA_CERTS that cannot be used is warned of once and ignored', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'trunkline-extra-'))
+  const files = {
+    absent: [join(folder, 'absent.pem'), /^warning Ignoring extra certs from `.*absent\.pem`, load failed: ENOENT/],
+    empty: [join(folder, 'empty.pem'), /^warning Ignoring extra certs from `.*empty\.pem`, load failed: no certificate in PEM$/],
+    broken: [join(folder, 'broken.pem'), /^warning Ignoring extra certs from `.*broken\.pem`, load failed: /]
+  }
+  writeFileSync(files.empty[0], 'nothing\n')
+  writeFileSync(files.broken[0], '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
+  try {
+    for (const [file, words] of Object.values(files)) {
+      const printed = await ask({ NODE_EXTRA_CA_CERTS: file })
+      assert.deepEqual(printed.slice(0, 4), ['http 200', 'https DEPTH', 'https DEPTH', 'explicit DEPTH'])
+      assert.equal(printed.length, 5)
+      assert.match(printed[4], words)
+    }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})

@@ -1,0 +1,302 @@
+// Agents behind proxies, by undici's options, seen at the proxy.
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'node:test'
+import { setTimeout as after } from 'node:timers/promises'
+import { EnvHttpProxyAgent, ProxyAgent, request } from 'trunkline'
+import * as undici7 from 'undici7'
+import { cert } from '../../support/certificates/certificate.mjs'
+import { proxy, socks } from '../../support/servers/proxy.mjs'
+import { h1, h1s, h2 } from '../../support/servers/servers.mjs'
+
+const [major] = process.versions.node.split('.').map(Number)
+// undici 8 needs a newer Node than 20.
+const undici8 = major >= 22 ? await import('undici8') : null
+
+const answer = (request, response) => {
+  response.setHeader('x-via', request.headers.via ?? 'none')
+  response.setHeader('x-credentials', request.headers['proxy-authorization'] ?? 'none')
+  response.end(request.url)
+}
+const get = async (url, dispatcher, options = {}) => {
+  const { statusCode, headers, body } = await request(url, { dispatcher, ...options })
+  return { statusCode, headers, text: await body.text() }
+}
+
+test('http goes to the proxy in absolute form and https through a tunnel, h2 in it', async () => {
+  const between = await proxy()
+  const [plain, old, secure] = [await h1(answer), await h1s(answer), await h2(answer)]
+  const agent = new ProxyAgent({ uri: between.url, requestTls: { ca: cert } })
+  assert.deepEqual((await get(`${plain.url}/a`, agent)).headers['x-via'], '1.1 test')
+  assert.equal((await get(`${old.url}/b`, agent)).text, '/b')
+  const all = await Promise.all(Array.from({ length: 20 }, (_, n) => get(`${secure.url}/${n}`, agent)))
+  assert.deepEqual(all.map(({ text }) => text), Array.from({ length: 20 }, (_, n) => `/${n}`))
+  assert.equal(secure.counts.sessions, 1, 'one connection for all of them')
+  assert.deepEqual(between.lines(), [
+    `GET ${plain.url}/a`, `CONNECT ${new URL(old.url).host}`, `CONNECT ${new URL(secure.url).host}`
+  ])
+  await agent.close()
+  for (const one of [between, plain, old, secure]) await one.close()
+})
+
+test("undici's request and fetch go through it too, and proxyTunnel tunnels http", async () => {
+  const between = await proxy()
+  const server = await h1(answer)
+  const agent = new ProxyAgent({ uri: between.url, proxyTunnel: true })
+  const asked = await undici7.request(`${server.url}/a`, { dispatcher: agent })
+  assert.equal(await asked.body.text(), '/a')
+  assert.equal(await (await undici7.fetch(`${server.url}/b`, { dispatcher: agent })).text(), '/b')
+  assert.deepEqual(between.lines(), [`CONNECT ${new URL(server.url).host}`])
+  await agent.close()
+  await between.close()
+  await server.close()
+})
+
+test('credentials and fields go to the proxy and not to the origin, in every way to give them', async () => {
+  const secret = Buffer.from('me:p@ss').toString('base64')
+  const credentials = `Basic ${secret}`
+  const between = await proxy({ credentials })
+  const [plain, secure] = [await h1(answer), await h2(answer)]
+  const uri = between.url
+  const withUser = between.url.replace('//', '//me:p%40ss@')
+  const ways = [{ uri, token: credentials }, { uri, auth: secret }, { uri: withUser }, { uri: new URL(withUser) },
+    { uri, headers: { 'Proxy-Authorization': credentials } }]
+  for (const way of ways) {
+    const agent = new ProxyAgent({ ...way, headers: { ...way.headers, 'x-for': 'the proxy' }, requestTls: { ca: cert } })
+    for (const server of [plain, secure]) {
+      between.asked.length = 0
+      const { statusCode, headers } = await get(server.url, agent)
+      assert.equal(statusCode, 200)
+      assert.equal(headers['x-credentials'], 'none')
+      assert.equal(between.asked[0].headers['x-for'], 'the proxy')
+    }
+    await agent.close()
+  }
+  const wrong = new ProxyAgent({ uri, token: 'Basic bm8=', requestTls: { ca: cert } })
+  const error = await get(secure.url, wrong).then(() => null, error => error)
+  assert.equal(error.code, 'UND_ERR_ABORTED')
+  assert.match(error.message, /407/)
+  assert.equal(error.cause.code, 'UND_ERR_PRX_CONN')
+  await assert.rejects(get(plain.url, wrong), { code: 'UND_ERR_INVALID_ARG', message: /\(407\)/ })
+  assert.equal(secure.counts.requests, 5, 'nothing more reached the origin')
+  await wrong.close()
+  for (const one of [between, plain, secure]) await one.close()
+})
+
+test("TLS with the proxy is proxyTls's, and with the origin requestTls's", async () => {
+  const between = await proxy({ secure: true })
+  const server = await h2(answer)
+  const agent = new ProxyAgent({ uri: between.url, proxyTls: { ca: cert }, requestTls: { ca: cert } })
+  assert.equal((await get(`${server.url}/a`, agent)).text, '/a')
+  await agent.close()
+  const strict = new ProxyAgent({ uri: between.url, requestTls: { ca: cert } })
+  await assert.rejects(get(server.url, strict), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+  await strict.close()
+  const named = new ProxyAgent({ uri: between.url.replace('localhost', '127.0.0.1'), proxyTls: { ca: cert, servername: 'other.test' }, requestTls: { ca: cert } })
+  assert.equal((await get(`${server.url}/b`, named)).text, '/b')
+  await named.close()
+  await between.close()
+  await server.close()
+})
+
+test('SOCKS5 proxies get the name, with credentials of the URL or of the options', async () => {
+  const between = await socks({ user: 'me', password: 'p@ss' })
+  const server = await h2(answer)
+  for (const options of [{ uri: `socks5://me:p%40ss@${between.host}` }, { uri: `socks://${between.host}`, username: 'me', password: 'p@ss' }]) {
+    const agent = new ProxyAgent({ ...options, requestTls: { ca: cert } })
+    assert.equal((await get(`${server.url}/a`, agent)).text, '/a')
+    await agent.close()
+  }
+  const wrong = new ProxyAgent({ uri: `socks5://me:no@${between.host}` })
+  await assert.rejects(get(server.url, wrong), { code: 'UND_ERR_SOCKS5_AUTH_FAILED', name: 'Socks5ProxyError' })
+  await wrong.close()
+  assert.deepEqual(between.asked, Array(2).fill(new URL(server.url).host))
+  await between.close()
+  await server.close()
+})
+
+/**
+ * A server that answers every connection with `text`, instead of being a proxy; the empty text
+ * closes.
+ */
+async function reporting (text) {
+  const sockets = new Set()
+  const server = net.createServer(socket => {
+    sockets.add(socket)
+    socket.on('error', () => {}).once('data', () => { if (text === '') socket.end(); else socket.write(text, 'latin1') })
+  }).listen(0, '127.0.0.1').unref()
+  await once(server, 'listening')
+  const close = () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  }
+  return { port: server.address().port, close }
+}
+
+for (const [line, undici] of Object.entries({ undici7, ...undici8 && { undici8 } })) {
+  test(`what a proxy refuses with has the class and code that ${line} gives it`, async () => {
+    const wrongName = await proxy({ secure: true })
+    const statuses = await Promise.all([407, 403, 502, 300].map(status => reporting(`HTTP/1.1 ${status} no\r\ncontent-length: 0\r\n\r\n`)))
+    const closing = await reporting('')
+    const cases = [
+      ...statuses.flatMap(({ port }, at) => (at > 0 ? ['https://a.test'] : ['https://a.test', 'http://a.test']).map(url => [`http://127.0.0.1:${port}`, url])),
+      ...(line === 'undici7' ? [] : [[`http://127.0.0.1:${closing.port}`, 'https://a.test']]),
+      [wrongName.url, 'https://a.test', { servername: 'wrong.test' }]
+    ]
+    const failureOf = async ({ ProxyAgent, request }, [uri, url, tls]) => {
+      // undici 7 tunnels `http` requests by default.
+      const dispatcher = new ProxyAgent({ uri, proxyTunnel: false, proxyTls: { ca: cert, ...tls } })
+      const error = await request(url, { dispatcher }).then(({ statusCode }) => ({ code: statusCode }), error => error)
+      await dispatcher.destroy()
+      return [error.name, error.code]
+    }
+    for (const one of cases) {
+      const [theirs, own] = [await failureOf(undici, one), await failureOf({ ProxyAgent, request }, one)]
+      assert.deepEqual(own, theirs, one.join(' '))
+    }
+    for (const one of [wrongName, ...statuses, closing]) await one.close()
+  })
+}
+
+// undici's own waits for its time to be over where these come early.
+test('what a SOCKS5 proxy refuses with has the codes of undici', async () => {
+  const refusals = { '\x04\x00': 'VERSION', '\x05\xff': 'AUTH_REJECTED', '\x05\x07': 'AUTH_METHOD', '\x05\x00\x05\x05\x00\x01\0\0\0\0\0\0': 'REPLY_5' }
+  for (const [text, code] of Object.entries(refusals)) {
+    const { port, close } = await reporting(text)
+    const dispatcher = new ProxyAgent(`socks5://127.0.0.1:${port}`)
+    await assert.rejects(get('http://a.test', dispatcher), { code: `UND_ERR_SOCKS5_${code}`, name: 'Socks5ProxyError' })
+    await dispatcher.close()
+    close()
+  }
+})
+
+test('a proxy that is not there fails requests, and later ones try again', async () => {
+  const gone = net.createServer().listen(0, '127.0.0.1')
+  await once(gone, 'listening')
+  const { port } = gone.address()
+  gone.close()
+  const agent = new ProxyAgent(`http://127.0.0.1:${port}`)
+  for (const origin of ['http://a.test', 'https://a.test']) {
+    await assert.rejects(get(origin, agent), { code: 'ECONNREFUSED' })
+  }
+  await agent.close()
+})
+
+test('options that cannot be used are refused as undici refuses them, and functions with a reason', async () => {
+  const invalid = { code: 'UND_ERR_INVALID_ARG' }
+  for (const options of [undefined, null, '', {}, { uri: '' }]) assert.throws(() => new ProxyAgent(options), invalid)
+  assert.throws(() => new ProxyAgent('no url'), { code: 'ERR_INVALID_URL' })
+  assert.throws(() => new ProxyAgent('ftp://a'), invalid)
+  assert.throws(() => new ProxyAgent('http://a/path'), invalid)
+  assert.throws(() => new ProxyAgent({ uri: 'http://a', auth: 'x', token: 'y' }), invalid)
+  assert.throws(() => new ProxyAgent({ uri: 'http://a', clientFactory: 1 }), /must be a function/)
+  assert.throws(() => new ProxyAgent({ uri: 'http://a', factory: 1 }), /must be a function/)
+  assert.throws(() => new ProxyAgent({ uri: 'socks5://a', factory () {} }), { code: 'UND_ERR_INVALID_ARG', message: /^factory is not taken with a proxy of SOCKS/ })
+  assert.throws(() => new EnvHttpProxyAgent({ clientFactory () {} }), { code: 'UND_ERR_INVALID_ARG', message: /^clientFactory is not taken by EnvHttpProxyAgent/ })
+  assert.throws(() => new ProxyAgent({ uri: 'http://a', headers: { host: 'b' } }), invalid)
+  const agent = new ProxyAgent('http://127.0.0.1:1')
+  const own = get('http://a.test', agent, { headers: { 'Proxy-Authorization': 'mine' } })
+  await assert.rejects(own, { code: 'UND_ERR_INVALID_ARG', message: /ProxyAgent constructor/ })
+  await agent.close()
+})
+
+test("the environment's proxies: by scheme, with exceptions, small letters first", async () => {
+  const [forHttp, forHttps] = [await proxy(), await proxy()]
+  const [plain, secure] = [await h1(answer), await h2(answer)]
+  const names = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'no_proxy', 'NO_PROXY', 'REQUEST_METHOD']
+  const kept = names.map(name => [name, process.env[name]])
+  const visit = async (env, options = {}) => {
+    for (const name of names) delete process.env[name]
+    Object.assign(process.env, env)
+    forHttp.asked.length = forHttps.asked.length = 0
+    const agent = new EnvHttpProxyAgent({ requestTls: { ca: cert }, connect: { ca: cert }, ...options })
+    assert.equal((await get(`${plain.url}/a`, agent)).text, '/a')
+    assert.equal((await get(`${secure.url}/b`, agent)).text, '/b')
+    await agent.close()
+    return [forHttp.asked.length, forHttps.asked.length]
+  }
+  const both = { http_proxy: forHttp.url, https_proxy: forHttps.url }
+  assert.deepEqual(await visit({}), [0, 0])
+  assert.deepEqual(await visit(both), [1, 1])
+  assert.deepEqual(await visit({ http_proxy: forHttp.url }), [2, 0], 'the one of http for https too')
+  assert.deepEqual(await visit({ http_proxy: forHttp.url.slice(7) }), [2, 0], 'without a scheme')
+  assert.deepEqual(await visit({ HTTP_PROXY: forHttp.url, HTTPS_PROXY: forHttps.url }), [1, 1])
+  assert.deepEqual(await visit({ HTTP_PROXY: forHttp.url, REQUEST_METHOD: 'GET' }), [0, 0], 'whoever calls a CGI program sets it')
+  assert.deepEqual(await visit({ ...both, HTTP_PROXY: forHttps.url }), [1, 1])
+  for (const no_proxy of ['*', 'localhost', 'a.test, localhost', '.localhost', `localhost:${new URL(plain.url).port} localhost:${new URL(secure.url).port}`]) {
+    assert.deepEqual(await visit({ ...both, no_proxy }), [0, 0], no_proxy)
+  }
+  assert.deepEqual(await visit({ ...both, NO_PROXY: `localhost:${new URL(plain.url).port}` }), [0, 1])
+  assert.deepEqual(await visit({}, { httpProxy: forHttp.url, httpsProxy: forHttps.url, noProxy: 'a.test' }), [1, 1])
+  assert.deepEqual(await visit({ ...both, no_proxy: '*' }, { noProxy: '' }), [1, 1], 'an option stands before the environment')
+  for (const [name, value] of kept) {
+    if (value === undefined) delete process.env[name]
+    else process.env[name] = value
+  }
+  for (const one of [forHttp, forHttps, plain, secure]) await one.close()
+})
+
+test('a tunnel is shown on the channel undici:proxy:connected', async () => {
+  const between = await proxy()
+  const server = await h2(answer)
+  const received = []
+  const listener = message => { received.push(message) }
+  subscribe('undici:proxy:connected', listener)
+  const agent = new ProxyAgent({ uri: between.url, requestTls: { ca: cert } })
+  await get(server.url, agent)
+  unsubscribe('undici:proxy:connected', listener)
+  assert.equal(received.length, 1)
+  assert.equal(received[0].socket.remotePort, Number(new URL(between.url).port), 'the socket is one to the proxy')
+  assert.equal(received[0].connectParams.hostname, 'localhost')
+  await agent.close()
+  await between.close()
+  await server.close()
+})
+
+const hasTinyproxy = (() => {
+  try {
+    return execFileSync('tinyproxy', ['-v']).length > 0
+  } catch {
+    return false
+  }
+})()
+
+/** Below the system's ephemeral ports, so that no other program gets it first. */
+async function freePort () {
+  for (let port = 10_000 + process.pid * 7919 % 20_000; ; port++) {
+    const server = net.createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(() => true, () => false)
+    server.close()
+    if (isFree) return port
+  }
+}
+
+test('tinyproxy takes http and tunnels, with its credentials', { skip: !hasTinyproxy && 'tinyproxy is not installed' }, async () => {
+  const port = await freePort()
+  const file = join(mkdtempSync(join(tmpdir(), 'trunkline-')), 'tinyproxy.conf')
+  writeFileSync(file, `Port ${port}\nListen 127.0.0.1\nTimeout 60\nAllow 127.0.0.1\nBasicAuth me secret\n`)
+  const child = spawn('tinyproxy', ['-d', '-c', file], { stdio: 'ignore' })
+  const [plain, secure] = [await h1(answer), await h2(answer)]
+  try {
+    const agent = new ProxyAgent({ uri: `http://me:secret@127.0.0.1:${port}`, requestTls: { ca: cert } })
+    let first
+    // It says nowhere that it listens now.
+    for (const until = Date.now() + 20_000; first === undefined && Date.now() < until; await after(5)) {
+      first = await get(`${plain.url}/a`, agent).catch(error => { if (error.code !== 'ECONNREFUSED') throw error })
+    }
+    assert.equal(first.text, '/a')
+    assert.match(first.headers['x-via'], /tinyproxy/)
+    assert.equal((await get(`${secure.url}/b`, agent)).text, '/b')
+    await agent.close()
+  } finally {
+    child.kill()
+    await plain.close()
+    await secure.close()
+  }
+})

@@ -1,0 +1,156 @@
+// The options and results of `request` beside undici's: unusual heads, the body in each of its
+// forms, and invalid options.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
+import test from 'node:test'
+import * as ours from 'trunkline'
+import * as undici7 from 'undici7'
+import { h1, ways } from '../../support/servers/servers.mjs'
+
+const [major] = process.versions.node.split('.').map(Number)
+const lines = { undici7 }
+// undici 8 needs a newer Node than 20.
+if (major >= 22) lines.undici8 = await import('undici8')
+
+/** A server that says the same to everybody, and notes what it hears. */
+async function reporting (t, head) {
+  const received = []
+  const sockets = new Set()
+  const server = net.createServer(socket => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    let text = ''
+    socket.on('data', piece => {
+      text += piece
+      if (!text.endsWith('\r\n\r\n')) return
+      received.push(text)
+      text = ''
+      socket.write(`${head}content-length: 2\r\n\r\nhi`)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${server.address().port}`, received }
+}
+
+test('a status from 600 to 999 is told as it is, for servers say 999', async t => {
+  for (const [printed, status] of [['600', 600], ['999 Request denied', 999]]) {
+    const { url } = await reporting(t, `HTTP/1.1 ${printed}\r\n`)
+    const agent = new ours.Agent()
+    t.after(() => agent.destroy())
+    const answer = await agent.request({ origin: url, path: '/', method: 'GET' })
+    assert.deepEqual([answer.statusCode, await answer.body.text()], [status, 'hi'])
+  }
+})
+
+test('a line that is folded is one line', async t => {
+  const { url } = await reporting(t, 'HTTP/1.1 200 OK\r\nx-a: one\r\n\ttwo\r\n  three\r\n')
+  const agent = new ours.Agent()
+  t.after(() => agent.destroy())
+  const { headers, body } = await agent.request({ origin: url, path: '/', method: 'GET' })
+  assert.match(headers['x-a'], /^one\s+two\s+three$/)
+  assert.equal(await body.text(), 'hi')
+})
+
+test('the fragment of a path is not sent', async t => {
+  const { url, received } = await reporting(t, 'HTTP/1.1 200 OK\r\n')
+  const agent = new ours.Agent()
+  t.after(() => agent.destroy())
+  for (const path of ['/a?b#c', '/#', '/a?b#c#d', '/a']) {
+    const { body } = await agent.request({ origin: url, path, method: 'GET' })
+    await body.dump()
+  }
+  assert.deepEqual(received.map(text => text.split(' ')[1]), ['/a?b', '/', '/a?b', '/a'])
+})
+
+/** The outcome: a value, or the error's name and code. */
+async function outcome (call) {
+  try {
+    return await call()
+  } catch ({ name, code }) {
+    return { name, code }
+  }
+}
+
+const looks = {
+  text: async body => [body.bodyUsed, await body.text(), body.bodyUsed],
+  blob: async body => {
+    const blob = await body.blob()
+    return [blob.size, blob.type]
+  },
+  bytes: async body => (await body.bytes()).length,
+  'no JSON': async body => await body.json(),
+  'the stream of the web': async body => {
+    const pieces = []
+    for await (const piece of body.body) pieces.push(Buffer.from(piece))
+    return [Buffer.concat(pieces).toString(), body.bodyUsed, body.body === body.body]
+  },
+  'text behind a look at that stream': async body => [body.body.locked, await body.text()],
+  'text of that stream when it is locked': async body => {
+    body.body.getReader()
+    return await body.text()
+  },
+  'its Readable': async body => (await body.toArray()).join(''),
+  'its Readable with an encoding': async body => (await body.setEncoding('utf8').toArray()).join(''),
+  dump: async body => {
+    await body.dump()
+    return body.bodyUsed
+  },
+  'dump with a signal that is none': async body => await body.dump({ signal: 5 }),
+  'dump with an aborted signal': async body => await body.dump({ signal: AbortSignal.abort() }),
+  'text of a body that is destroyed': async body => {
+    body.on('error', () => {}).destroy(new Error('mine'))
+    return await body.text()
+  }
+}
+
+for (const [line, lib] of Object.entries(lines)) {
+  for (const { name, serve, options } of ways) {
+    test(`${name}: a body is what it is in ${line}, however it is read`, async t => {
+      const answer = (_, response) => { response.writeHead(200, { 'content-type': 'text/x' }).end('höi') }
+      const server = await serve(answer)
+      t.after(() => server.close())
+      // Ours come over each version, theirs over HTTP/1.1.
+      const plain = await h1(answer)
+      t.after(() => plain.close())
+      const [own, their] = [new ours.Agent(options), new lib.Agent()]
+      t.after(() => Promise.all([own.destroy(), their.destroy()]))
+      for (const [looked, look] of Object.entries(looks)) {
+        const [got, expected] = await Promise.all([[own, server], [their, plain]].map(async ([agent, { url }]) => {
+          const { body } = await agent.request({ origin: url, path: '/', method: 'GET' })
+          return await outcome(() => look(body))
+        }))
+        assert.deepEqual(got, expected, looked)
+      }
+    })
+  }
+
+  test(`options of a request that cannot be meant are refused as by ${line}`, async t => {
+    const { url, received } = await reporting(t, 'HTTP/1.1 200 OK\r\n')
+    const [own, their] = [new ours.Agent(), new lib.Agent()]
+    t.after(() => Promise.all([own.destroy(), their.destroy()]))
+    for (const wrong of [{ signal: 5 }, { signal: {} }, { signal: 'a' }, { highWaterMark: 'a' }, { highWaterMark: -1 }, { onInfo: 5 }, { upgrade: 'x' }, { method: 'CONNECT' }]) {
+      const asked = { origin: url, path: '/', method: 'GET', ...wrong }
+      const [got, expected] = await Promise.all([own, their].map(agent => outcome(() => agent.request(asked))))
+      assert.deepEqual(got, expected, JSON.stringify(wrong))
+      assert.equal(got.code, 'UND_ERR_INVALID_ARG')
+    }
+    assert.deepEqual(received, [])
+  })
+}
+
+test('highWaterMark is the one of the body\'s Readable', async t => {
+  const { url } = await reporting(t, 'HTTP/1.1 200 OK\r\n')
+  const agent = new ours.Agent()
+  t.after(() => agent.destroy())
+  for (const [highWaterMark, expected] of [[1024, 1024], [0, 0], [undefined, 65_536]]) {
+    const { body } = await agent.request({ origin: url, path: '/', method: 'GET', highWaterMark })
+    assert.equal(body.readableHighWaterMark, expected)
+    await body.dump()
+  }
+})

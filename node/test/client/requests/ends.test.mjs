@@ -1,0 +1,173 @@
+// Every way in which a connection can end under a response, as users of request and fetch see it: the
+// tables of docs/ends.md for clients.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Agent, fetchOver, request } from 'trunkline'
+import { cert, key } from '../../support/certificates/certificate.mjs'
+import { ends, listening, table } from '../../support/servers/wire.mjs'
+
+const AGAIN = 'again'
+const LENGTH = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n'
+const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'
+/** A server's bytes before its end, and the body among them. */
+const h1 = {
+  'before the head': ['', ''],
+  'inside the head': [LENGTH.slice(0, -4), ''],
+  'in a body with content-length': [`${LENGTH}hel`, 'hel'],
+  'in a chunked body': [`${CHUNKED}3\r\nhel\r\n`, 'hel'],
+  'in the trailers': [`${CHUNKED}3\r\nhel\r\n0\r\nx-sum: 1\r\n`, 'hel'],
+  'in a body that the end delimits': ['HTTP/1.1 200 OK\r\n\r\nhel', 'hel'],
+  'behind the response': [`${LENGTH}hello`, 'hello']
+}
+
+const frame = (kind, flags, stream, payload) => {
+  const head = Buffer.alloc(9)
+  head.writeUIntBE(payload.length, 0, 3)
+  head.set([kind, flags], 3)
+  head.writeUInt32BE(stream, 5)
+  return Buffer.concat([head, payload])
+}
+const [DATA, HEADERS, RST_STREAM, SETTINGS, GOAWAY] = [0, 1, 3, 4, 7]
+const [END_STREAM, END_HEADERS] = [1, 4]
+const REFUSED_STREAM = 7
+const HTTP_1_1_REQUIRED = 13
+const codes = Array.from({ length: 15 }, (_, code) => code).filter(code => code !== HTTP_1_1_REQUIRED)
+const OK = Buffer.from([0x88])
+const numbers = (...values) => Buffer.from(Uint32Array.from(values).map(value => value).buffer).swap32()
+const data = (flags, text) => frame(DATA, flags, 1, Buffer.from(text))
+const head = frame(HEADERS, END_HEADERS, 1, OK)
+const h2 = {
+  'before the head': [Buffer.alloc(0), ''],
+  'inside the head': [frame(HEADERS, 0, 1, OK), ''],
+  'in the body': [Buffer.concat([head, data(0, 'hel')]), 'hel'],
+  'behind the response': [Buffer.concat([head, data(END_STREAM, 'hello')]), 'hello']
+}
+
+/** A response as its user sees it: its outcome and the received bytes. */
+async function read (response, body) {
+  const decoder = new TextDecoder()
+  let text = ''
+  try {
+    assert.equal(response, 200)
+    for await (const chunk of body ?? []) text += decoder.decode(chunk, { stream: true })
+  } catch (error) {
+    if (error instanceof assert.AssertionError) throw error
+    return ['cut', text]
+  }
+  return [text === AGAIN ? 'again' : 'whole', text]
+}
+
+const faces = {
+  async request (url, dispatcher) {
+    const sent = request(url, { dispatcher, method: 'POST', body: 'pay=1' })
+    const response = await sent.catch(() => {})
+    return response === undefined ? ['failed', ''] : read(response.statusCode, response.body)
+  },
+  async fetch (url, dispatcher) {
+    const sent = fetchOver(dispatcher)(url, { method: 'POST' })
+    // A body would be a stream, which is not sent again once something of it was read.
+    const response = await sent.catch(() => {})
+    return response === undefined ? ['failed', ''] : read(response.status, response.body)
+  }
+}
+
+/** One request over a server of its own; what the user saw and how many requests came. */
+async function exchange (face, isSecure, protocol, serve) {
+  const tls = isSecure ? { key, cert } : undefined
+  let requests = 0
+  const server = await listening(tls, protocol, (connection, number) => serve(connection, number, () => ++requests))
+  const isH2 = protocol === 'h2'
+  const dispatcher = new Agent({ connections: 1, allowH2: isH2, useH2c: isH2 && !isSecure, connect: { ca: cert } })
+  try {
+    const [outcome, text] = await faces[face](server.url, dispatcher)
+    return { outcome, text, requests }
+  } finally {
+    await dispatcher.destroy()
+    await server.close()
+  }
+}
+
+function assertSeen (expected, body, seen, about) {
+  assert.equal(seen.outcome, expected, about)
+  assert.equal(seen.requests, expected === 'again' ? 2 : 1, `requests: ${about}`)
+  if (expected === 'cut' || expected === 'whole') assert.equal(seen.text, body, `what came is delivered: ${about}`)
+}
+
+for (const face of Object.keys(faces)) {
+  test(`${face} on HTTP/1.1 sees what the table says`, async () => {
+    const cells = table('A client on HTTP/1.1')
+    let seen = 0
+    for (const [end, isSecure] of Object.entries(ends)) {
+      for (const [place, [sent, body]] of Object.entries(h1)) {
+        const about = `${end}, ${place}`
+        const outcome = await exchange(face, isSecure, 'http/1.1', ({ socket, end: finish }, _, count) => {
+          let received = ''
+          socket.on('data', chunk => {
+            received += chunk.toString('latin1')
+            if (!/(\r\ncontent-length: 0\r\n(.*\r\n)*\r\n|pay=1)$/.test(received)) return
+            received = ''
+            count()
+            // Even nothing is written, so that the end comes behind the request.
+            socket.write(sent === '' ? '\r\n' : sent, () => finish(end))
+          })
+        })
+        assertSeen(cells[end][place], body, outcome, about)
+        seen++
+      }
+    }
+    assert.equal(seen, Object.values(cells).reduce((sum, row) => sum + Object.keys(row).length, 0))
+  })
+
+  test(`${face} on HTTP/2 sees what the table says`, async () => {
+    const cells = table('A client on HTTP/2')
+    const rows = Object.entries(ends).map(([end, isSecure]) => [end, isSecure, [Buffer.alloc(0)], end])
+    rows.push(
+      ['RST_STREAM REFUSED_STREAM', false, [frame(RST_STREAM, 0, 1, numbers(REFUSED_STREAM))]],
+      ['RST_STREAM of any other code', false, codes.filter(code => code !== REFUSED_STREAM).map(code => frame(RST_STREAM, 0, 1, numbers(code)))],
+      ['GOAWAY of any code, last stream 1', false, codes.map(code => frame(GOAWAY, 0, 0, numbers(1, code))), 'FIN'],
+      ['GOAWAY of any code, last stream 0', false, codes.map(code => frame(GOAWAY, 0, 0, numbers(0, code))), 'FIN']
+    )
+    assert.deepEqual(rows.map(([name]) => name).sort(), Object.keys(cells).sort())
+    for (const [name, isSecure, endings, end] of rows) {
+      for (const [place, [sent, body]] of Object.entries(h2)) {
+        for (const ending of endings) {
+          const seen = await exchange(face, isSecure, 'h2', ({ socket, end: finish }, number, count) => {
+            serveFrames(socket, stream => {
+              if (count() > 1 || number > 0) {
+                const again = [frame(HEADERS, END_HEADERS, stream, OK), frame(DATA, END_STREAM, stream, Buffer.from(AGAIN))]
+                return socket.write(Buffer.concat(again))
+              }
+              // An acknowledgement of nothing, so that something is written before the end.
+              const first = frame(SETTINGS, 0, 0, Buffer.alloc(0))
+              socket.write(Buffer.concat([first, sent, ending]), () => { if (end !== undefined) finish(end) })
+            })
+          })
+          assertSeen(cells[name][place], body, seen, `${name}, ${place}, ${ending.toString('hex')}`)
+        }
+      }
+    }
+  })
+}
+
+/** Reads frames; `onRequest(stream)` when a request is complete. */
+function serveFrames (socket, onRequest) {
+  let received = Buffer.alloc(0)
+  let isBegun = false
+  socket.on('data', chunk => {
+    received = Buffer.concat([received, chunk])
+    if (!isBegun) {
+      if (received.length < 24) return
+      received = received.subarray(24)
+      isBegun = true
+      socket.write(frame(SETTINGS, 0, 0, Buffer.alloc(0)))
+    }
+    while (received.length >= 9) {
+      const length = received.readUIntBE(0, 3)
+      if (received.length < 9 + length) return
+      const [kind, flags, stream] = [received[3], received[4], received.readUInt32BE(5)]
+      received = received.subarray(9 + length)
+      if (kind === SETTINGS && flags === 0) socket.write(frame(SETTINGS, 1, 0, Buffer.alloc(0)))
+      if ((kind === DATA || kind === HEADERS) && (flags & END_STREAM) !== 0) onRequest(stream)
+    }
+  })
+}

@@ -1,0 +1,242 @@
+// Connections and streams that leave HTTP: what was sent before an end arrives, whatever it comes together with.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http2 from 'node:http2'
+import net from 'node:net'
+import test from 'node:test'
+import { Agent, Client, createSecureServer, createServer, Pool } from 'trunkline'
+import { cert, key } from '../../support/certificates/certificate.mjs'
+
+const SETTINGS = 4
+const HEADERS = 1
+const DATA = 0
+const END = 1
+const END_HEADERS = 4
+
+const h2Frame = (type, flags, stream, payload = Buffer.alloc(0)) => {
+  const head = Buffer.alloc(9)
+  head.writeUIntBE(payload.length, 0, 3)
+  head[3] = type
+  head[4] = flags
+  head.writeUInt32BE(stream, 5)
+  return Buffer.concat([head, payload])
+}
+
+/** A server of HTTP/2 in cleartext that takes extended CONNECT, and answers each stream with `answer(stream)`: one write, or two. */
+async function raw (t, answer) {
+  const server = net.createServer(socket => {
+    t.after(() => { socket.destroy() })
+    socket.setNoDelay(true).on('error', () => {})
+    let held = Buffer.alloc(0)
+    let isPrefaced = false
+    socket.write(h2Frame(SETTINGS, 0, 0, Buffer.from([0, 8, 0, 0, 0, 1])))
+    socket.on('data', chunk => {
+      held = Buffer.concat([held, chunk])
+      if (!isPrefaced && held.length >= 24) {
+        held = held.subarray(24)
+        isPrefaced = true
+      }
+      while (isPrefaced && held.length >= 9 && held.length >= 9 + held.readUIntBE(0, 3)) {
+        const [length, type, flags, stream] = [held.readUIntBE(0, 3), held[3], held[4], held.readUInt32BE(5)]
+        held = held.subarray(9 + length)
+        if (type === SETTINGS && flags === 0) socket.write(h2Frame(SETTINGS, 1, 0))
+        if (type !== HEADERS) continue
+        const [first, second] = answer(stream)
+        socket.write(first, () => { setImmediate(() => { socket.write(second) }) })
+      }
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  return `http://127.0.0.1:${server.address().port}`
+}
+
+const KEY = { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-version': '13' }
+
+/** The bytes that come through a WebSocket's stream until its end. */
+async function received (client) {
+  const { socket, statusCode } = await client.upgrade({ path: '/', protocol: 'websocket', headers: KEY })
+  const pieces = []
+  for await (const piece of socket) pieces.push(piece)
+  return `${statusCode} ${Buffer.concat(pieces)}`
+}
+
+test('bytes that come with the answer to an extended CONNECT and its end are received, split at every byte', { timeout: 120_000 }, async t => {
+  const length = h2Frame(HEADERS, END_HEADERS, 1, Buffer.from([0x88])).length + h2Frame(DATA, END, 1, Buffer.from('all of it')).length
+  let at = 0
+  const url = await raw(t, stream => {
+    const bytes = Buffer.concat([h2Frame(HEADERS, END_HEADERS, stream, Buffer.from([0x88])), h2Frame(DATA, END, stream, Buffer.from('all of it'))])
+    return [bytes.subarray(0, at), bytes.subarray(at)]
+  })
+  const client = new Client(url, { useH2c: true })
+  t.after(() => client.destroy())
+  for (; at <= length; at++) assert.equal(await received(client), '200 all of it', `split at ${at}`)
+})
+
+test('an answer to an extended CONNECT that is an end alone opens a stream that ends', { timeout: 60_000 }, async t => {
+  const url = await raw(t, stream => [h2Frame(HEADERS, END_HEADERS | END, stream, Buffer.from([0x88])), Buffer.alloc(0)])
+  const client = new Client(url, { useH2c: true })
+  t.after(() => client.destroy())
+  assert.equal(await received(client), '200 ')
+})
+
+for (const [name, own, options] of [['h2', {}, {}], ['h3', { http3: true }, { http3: 'only' }]]) {
+  test(`bytes that a listener of upgrade writes together with its end are received over ${name}`, { timeout: 60_000 }, async t => {
+    const server = createSecureServer({ cert, key, settings: { enableConnectProtocol: true }, ...own }, (_, response) => { response.end() })
+    server.on('upgrade', (_, socket) => {
+      socket.on('error', () => {})
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n')
+      socket.end('all of it')
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.after(() => { server.close() })
+    const client = new Client(`https://localhost:${server.address().port}`, { connect: { ca: cert }, ...options })
+    t.after(() => client.destroy())
+    for (let turn = 0; turn < 20; turn++) assert.equal(await received(client), '200 all of it')
+  })
+}
+
+const UPGRADED = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: own\r\n\r\n'
+const SIZES = [1, 1000, 100_000]
+
+test('what a client writes to an upgraded connection before it destroys it arrives, and then an end', { timeout: 60_000 }, async t => {
+  let over
+  const server = net.createServer({ allowHalfOpen: true }, socket => {
+    let text = ''
+    let how = 'closed'
+    socket.on('data', chunk => {
+      const isFirst = !text.includes('\r\n\r\n')
+      text += chunk.toString('latin1')
+      // Bytes that the client never reads.
+      if (isFirst && text.includes('\r\n\r\n')) socket.write(UPGRADED + 'unread')
+    })
+    socket.on('error', error => { how = error.code })
+    socket.on('end', () => {
+      how = 'end'
+      socket.end()
+    })
+    socket.on('close', () => { over([text.length - text.indexOf('\r\n\r\n') - 4, how]) })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  const client = new Client(`http://127.0.0.1:${server.address().port}`)
+  t.after(() => client.destroy())
+  for (const size of SIZES) {
+    const ended = new Promise(resolve => { over = resolve })
+    const { socket } = await client.upgrade({ path: '/', protocol: 'own' })
+    socket.on('error', () => {})
+    socket.write(Buffer.alloc(size))
+    socket.destroy()
+    assert.deepEqual(await ended, [size, 'end'])
+  }
+})
+
+for (const isSecure of [false, true]) {
+  test(`what a server writes to an upgraded connection before it destroys it arrives${isSecure ? ' under TLS' : ''}, and then an end`, { timeout: 60_000 }, async t => {
+    const server = isSecure ? createSecureServer({ cert, key, allowHTTP1: true }) : createServer()
+    let size = 0
+    server.on('upgrade', (_, socket) => {
+      socket.on('error', () => {})
+      socket.write(UPGRADED)
+      // Behind the answer, in a write of its own.
+      socket.once('data', () => {
+        socket.write(Buffer.alloc(size))
+        socket.destroy()
+      })
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.after(() => { server.close() })
+    const client = new Client(`http${isSecure ? 's' : ''}://localhost:${server.address().port}`, { connect: { ca: cert } })
+    t.after(() => client.destroy())
+    for (size of SIZES) {
+      const { socket } = await client.upgrade({ path: '/', protocol: 'own' })
+      socket.write('go')
+      let received = 0
+      for await (const piece of socket) received += piece.length
+      assert.equal(received, size)
+    }
+  })
+}
+
+/** An origin that speaks HTTP/2 alone, and echoes what comes through CONNECTs and WebSockets. */
+async function onlyH2 (t, settings = { enableConnectProtocol: true }) {
+  const seen = []
+  const server = http2.createSecureServer({ cert, key, settings })
+  server.on('stream', (stream, headers) => {
+    seen.push(`${headers[':method']} ${headers[':authority']} ${headers[':path']} ${headers[':protocol']} ${headers['x-own']}`)
+    stream.on('error', () => {})
+    stream.respond({ ':status': 200 })
+    stream.pipe(stream)
+  })
+  server.on('sessionError', () => {})
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  return { port: server.address().port, url: `https://localhost:${server.address().port}`, seen }
+}
+
+async function echoed (socket) {
+  socket.end('there and back')
+  const pieces = []
+  for await (const piece of socket) pieces.push(piece)
+  return Buffer.concat(pieces).toString()
+}
+
+test('connect and upgrade go on streams of an origin that speaks HTTP/2 alone', { timeout: 60_000 }, async t => {
+  const { port, url, seen } = await onlyH2(t)
+  const client = new Pool(url, { connect: { ca: cert } })
+  t.after(() => client.destroy())
+  for (let turn = 0; turn < 2; turn++) {
+    const opened = await client.connect({ path: 'example.com:443', headers: { 'x-own': 'kept', 'proxy-connection': 'keep-alive' } })
+    assert.equal(opened.statusCode, 200)
+    assert.equal(await echoed(opened.socket), 'there and back')
+    for (const headers of [{}, KEY]) {
+      const upgraded = await client.upgrade({ path: '/chat', headers })
+      assert.equal(await echoed(upgraded.socket), 'there and back')
+    }
+  }
+  const once = ['CONNECT example.com:443 undefined undefined kept', `CONNECT localhost:${port} /chat websocket undefined`, `CONNECT localhost:${port} /chat websocket undefined`]
+  assert.deepEqual(seen, [...once, ...once])
+  await assert.rejects(client.upgrade({ path: '/', protocol: 'own' }), { code: 'UND_ERR_INVALID_ARG', message: 'Custom upgrade "own" not supported over HTTP/2' })
+})
+
+for (const line of ['undici6', 'undici7', 'undici8']) {
+  const isTooOld = line === 'undici8' && Number(process.versions.node.split('.')[0]) < 22
+  if (isTooOld) continue
+  test(`the calls of ${line} open tunnels through an origin that speaks HTTP/2 alone`, { timeout: 60_000 }, async t => {
+    const undici = await import(line)
+    const { url } = await onlyH2(t)
+    const dispatcher = new Agent({ connect: { ca: cert } })
+    t.after(() => dispatcher.destroy())
+    const opened = await undici.Dispatcher.prototype.connect.call(dispatcher, { origin: url, path: 'example.com:443' })
+    assert.equal(await echoed(opened.socket), 'there and back')
+    if (line !== 'undici8') return
+    const upgraded = await undici.upgrade(`${url}/chat`, { dispatcher, protocol: 'websocket' })
+    assert.equal(await echoed(upgraded.socket), 'there and back')
+  })
+}
+
+test('a server that speaks HTTP/2 alone and takes no extended CONNECT refuses a WebSocket by the words of undici', { timeout: 60_000 }, async t => {
+  const { url } = await onlyH2(t, {})
+  const client = new Pool(url, { connect: { ca: cert } })
+  t.after(() => client.destroy())
+  await assert.rejects(client.upgrade({ path: '/', protocol: 'websocket' }), { code: 'UND_ERR_INFO', message: 'HTTP/2: Extended CONNECT protocol not supported by server' })
+})
+
+test('a CONNECT goes on a stream where HTTP/2 is spoken in cleartext', { timeout: 60_000 }, async t => {
+  const server = http2.createServer().on('stream', stream => {
+    stream.respond({ ':status': 200 })
+    stream.pipe(stream)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  const client = new Client(`http://127.0.0.1:${server.address().port}`, { useH2c: true })
+  t.after(() => client.destroy())
+  const { socket } = await client.connect({ path: 'example.com:80' })
+  assert.equal(await echoed(socket), 'there and back')
+})

@@ -1,0 +1,197 @@
+// The engine gets copies of what is sent, a large body piece by piece as the connection takes it: what
+// is sent is what was given, whatever becomes of the memory behind it.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
+import test from 'node:test'
+import { Worker } from 'node:worker_threads'
+import { Agent, Client, Pool } from 'trunkline'
+import { cert } from '../../support/certificates/certificate.mjs'
+import { viaNew } from '../../support/clients/dispatch.mjs'
+import { h2 } from '../../support/servers/servers.mjs'
+import { versions } from '../../support/servers/versions.mjs'
+
+const MIB = 2 ** 20
+const gather = async stream => {
+  const chunks = []
+  for await (const chunk of stream) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+/** Every way to take the memory of a body away. */
+const transfers = {
+  'structuredClone' (memory) { structuredClone(memory, { transfer: [memory] }) },
+  async 'a worker, which writes into it and ends' (memory) {
+    const program = "require('node:worker_threads').parentPort.once('message', memory => { new Uint8Array(memory).fill(0) })"
+    const worker = new Worker(program, { eval: true })
+    worker.postMessage(memory, [memory])
+    await once(worker, 'exit')
+  }
+}
+if ('transfer' in ArrayBuffer.prototype) {
+  transfers['ArrayBuffer.prototype.transfer'] = memory => { memory.transfer() }
+  transfers['ArrayBuffer.prototype.transfer to another size'] = memory => { memory.transfer(1) }
+}
+
+const echo = async (request, response) => { response.end(await gather(request)) }
+
+for (const { name, serve, options } of versions) {
+  test(`of a large Buffer that nobody reads over ${name} only the beginning has been copied`, async t => {
+    const server = await serve((request, response) => {
+      if (request.url === '/other') response.end()
+      else request.on('error', () => {})
+    })
+    t.after(() => server.close())
+    // The sockets of the server hold no process.
+    const awake = setInterval(() => {}, 1000)
+    t.after(() => { clearInterval(awake) })
+    const [client, other] = [new Client(server.url, options), new Client(server.url, options)]
+    t.after(() => Promise.all([client.destroy(), other.destroy()]))
+    const memory = new ArrayBuffer(192 * MIB)
+    const asked = once(server.server, 'request')
+    const lost = viaNew(client, { path: '/', method: 'POST', body: Buffer.from(memory) }).then(() => null, error => error)
+    const [request] = await asked
+    // Long enough for what can move to move.
+    for (let round = 0; round < 50; round++) await viaNew(other, { path: '/other', method: 'GET' })
+    // What was copied by now arrives, and nothing else can.
+    structuredClone(memory, { transfer: [memory] })
+    let bytes = 0
+    request.on('data', piece => { bytes += piece.length })
+    const over = new Promise(resolve => { request.on('close', resolve) })
+    assert.match((await lost).message, /transferred away/)
+    await over
+    assert.ok(bytes < 64 * MIB, `${(bytes / MIB).toFixed(0)} MiB of 192 were copied`)
+  })
+
+  test(`a source that writes its next piece over the last one sends each as it was, over ${name}`, async () => {
+    const server = await serve(echo)
+    const agent = new Agent(options)
+    const piece = Buffer.alloc(48 * 1024)
+    const small = Buffer.alloc(100)
+    const pieces = function * () {
+      for (let round = 0; round < 60; round++) {
+        const next = round % 3 === 2 ? small : piece
+        next.fill(round + 33)
+        yield next
+      }
+    }
+    const expected = Buffer.concat(Array.from(pieces(), part => Buffer.from(part)))
+    const later = async function * () { yield * pieces() }
+    for (const body of [pieces(), later()]) {
+      const answer = await viaNew(agent, { origin: server.url, path: '/echo', method: 'POST', body })
+      assert.ok(answer.body.equals(expected))
+    }
+    await agent.close()
+    await server.close()
+  })
+}
+
+for (const { name, serve, options } of versions) {
+  test(`an answer that comes before a large body is over counts, and the next request works, over ${name}`, async t => {
+    const server = await serve((request, response) => {
+      request.on('error', () => {})
+      response.statusCode = request.method === 'POST' ? 413 : 200
+      response.end('answer')
+    })
+    t.after(() => server.close())
+    const agent = new Agent(options)
+    t.after(() => agent.destroy())
+    const asked = { origin: server.url, path: '/', headers: { 'content-type': 'text/plain' } }
+    const early = await viaNew(agent, { ...asked, method: 'POST', body: Buffer.alloc(32 * MIB) })
+    assert.deepEqual([early.status, early.body.toString()], [413, 'answer'])
+    const next = await viaNew(agent, { ...asked, method: 'GET' })
+    assert.deepEqual([next.status, next.body.toString()], [200, 'answer'])
+  })
+}
+
+for (const { name, serve, options } of versions) {
+  test(`a body whose memory is transferred away right behind its request arrives as it was, over ${name}`, async () => {
+    const server = await serve(echo)
+    const client = new Client(server.url, options)
+    for (const take of Object.values(transfers)) {
+      for (const length of [1000, 20_000, 300_000]) {
+        const body = Buffer.from(new ArrayBuffer(length)).fill('kept')
+        const expected = Buffer.from(body)
+        const answered = viaNew(client, { path: '/', method: 'POST', body })
+        await take(body.buffer)
+        assert.equal(body.length, 0)
+        assert.ok((await answered).body.equals(expected))
+      }
+    }
+    await client.close()
+    await server.close()
+  })
+
+  test(`a large body whose memory is transferred away while it goes up is an error, and the next request works, over ${name}`, async () => {
+    let come
+    const server = await serve((request, response) => {
+      if (request.url === '/next') return response.end('next')
+      request.on('error', () => {})
+      come(request)
+    })
+    for (const [way, take] of Object.entries(transfers)) {
+      for (const wrap of [body => body, body => Readable.from([body])]) {
+        const client = new Client(server.url, options)
+        const asked = new Promise(resolve => { come = resolve })
+        const body = Buffer.from(new ArrayBuffer(32 * MIB)).fill('kept')
+        const lost = viaNew(client, { path: '/', method: 'POST', body: wrap(body) }).then(() => null, error => error)
+        const request = await asked
+        await take(body.buffer)
+        request.resume()
+        const error = await lost
+        assert.equal(error?.code, 'UND_ERR_INVALID_ARG', `${way}: ${error?.stack}`)
+        assert.match(error.message, /transferred away/)
+        assert.equal((await viaNew(client, { path: '/next', method: 'GET' })).body.toString(), 'next')
+        await client.close()
+      }
+    }
+    await server.close()
+  })
+}
+
+test('a body that the server refused unseen is whole when it is sent again', async () => {
+  const seen = []
+  const server = await h2(async (request, response) => {
+    if (seen.push(request.url) === 1) return response.stream.close(7)
+    response.end(await gather(request))
+  })
+  const pool = new Pool(server.url, { connect: { ca: cert } })
+  const body = Buffer.alloc(300_000, 'again')
+  const answer = await viaNew(pool, { path: '/', method: 'POST', body })
+  assert.equal(seen.length, 2)
+  assert.ok(answer.body.equals(body))
+  await pool.close()
+  await server.close()
+})
+
+test('requests with bodies that fail, are aborted in line or come too late settle, each with its own error', async () => {
+  const server = await h2((request, response) => { request.resume(); if (request.url === '/cut') response.stream.session.destroy() })
+  const pool = new Pool(server.url, { connect: { ca: cert }, connections: 1, maxConcurrentStreams: 2 })
+  const body = () => Buffer.alloc(64 * 1024)
+  const signal = AbortSignal.timeout(50)
+  const paths = [...Array(10).fill('/hang'), '/cut']
+  const outcomes = await Promise.allSettled(paths.map(path => pool.request({ path, method: 'POST', body: body(), signal })))
+  assert.ok(outcomes.every(({ status }) => status === 'rejected'))
+  const cut = await pool.request({ path: '/cut', method: 'POST', body: body() }).then(() => null, error => error)
+  assert.equal(cut.code, 'UND_ERR_SOCKET')
+  const last = pool.request({ path: '/hang', method: 'POST', body: body() }).catch(error => error)
+  await pool.destroy()
+  assert.equal((await last).code, 'UND_ERR_DESTROYED')
+  await server.close()
+})
+
+test('memory that can shrink or that other threads share arrives', async () => {
+  const server = await h2(echo)
+  const agent = new Agent({ connect: { ca: cert } })
+  const shared = new Uint8Array(new SharedArrayBuffer(20_000)).fill(65)
+  const memories = [Buffer.from(shared.buffer)]
+  if ('resizable' in ArrayBuffer.prototype) {
+    memories.push(Buffer.from(new ArrayBuffer(20_000, { maxByteLength: 40_000 })).fill(66))
+  }
+  for (const body of memories) {
+    const expected = Buffer.from(body)
+    assert.ok((await viaNew(agent, { origin: server.url, path: '/', method: 'POST', body })).body.equals(expected))
+  }
+  await agent.close()
+  await server.close()
+})

@@ -1,0 +1,137 @@
+// undici's diagnostics channels, over our dispatchers.
+import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import test from 'node:test'
+import { request as undiciRequest } from 'undici7'
+import { Agent, installGlobal, request } from 'trunkline'
+import { cert } from '../../support/certificates/certificate.mjs'
+import { viaNew, viaOld } from '../../support/clients/dispatch.mjs'
+import { h1, ways } from '../../support/servers/servers.mjs'
+
+const NAMES = ['request:create', 'client:sendHeaders', 'request:bodySent', 'request:headers', 'request:trailers', 'request:error']
+
+/** Everything that the channels say from now on; `onCreate` sees each new request. */
+function watch (onCreate = () => {}) {
+  const received = []
+  const listeners = NAMES.map(name => [`undici:${name}`, message => {
+    received.push({ name: name.split(':')[1], ...message })
+    if (name === 'request:create') onCreate(message.request)
+  }])
+  for (const [name, listener] of listeners) subscribe(name, listener)
+  const stop = () => { for (const [name, listener] of listeners) unsubscribe(name, listener) }
+  return { received, stop, names: () => received.map(message => message.name) }
+}
+
+const echo = (request, response) => {
+  request.resume().on('end', () => {
+    response.setHeader('x-seen', `${request.method} ${request.url} ${request.headers['x-added']} ${request.headers['x-own']}`)
+    response.end('body')
+  })
+}
+
+const calls = {
+  'the fast lane': async (url, dispatcher, options) => {
+    const answer = await request(url, { dispatcher, ...options })
+    await answer.body.text()
+    return answer.headers['x-seen']
+  },
+  "undici's request": async (url, dispatcher, options) => {
+    const answer = await undiciRequest(url, { dispatcher, ...options })
+    await answer.body.text()
+    return answer.headers['x-seen']
+  },
+  'dispatch with a new handler': async (url, dispatcher, options) => {
+    const { origin, pathname: path } = new URL(url)
+    return (await viaNew(dispatcher, { origin, path, ...options })).headers['x-seen']
+  },
+  'dispatch with an old handler': async (url, dispatcher, options) => {
+    const { origin, pathname: path } = new URL(url)
+    const { rawHeaders } = await viaOld(dispatcher, { origin, path, ...options })
+    const texts = rawHeaders.map(String)
+    return texts[texts.indexOf('x-seen') + 1]
+  },
+  'the global fetch': async (url, dispatcher, options) => {
+    const uninstall = installGlobal(dispatcher)
+    try {
+      const answer = await fetch(url, options)
+      await answer.text()
+      return answer.headers.get('x-seen')
+    } finally {
+      uninstall()
+    }
+  }
+}
+
+for (const { name, serve, options } of ways) {
+  test(`subscribers see a request's whole life, and add a field, over ${name}`, async () => {
+    const server = await serve(echo)
+    const dispatcher = new Agent(options)
+    for (const [how, call] of Object.entries(calls)) {
+      const watched = watch(request => request.addHeader('X-Added', 'by the watcher'))
+      const seen = await call(`${server.url}/path`, dispatcher, { method: 'POST', body: 'x', headers: { 'x-own': 'own' } })
+      watched.stop()
+      assert.equal(seen, 'POST /path by the watcher own', how)
+      assert.deepEqual(watched.names(), ['create', 'sendHeaders', 'bodySent', 'headers', 'trailers'], how)
+      const [create, sent, , head, end] = watched.received
+      assert.ok(watched.received.every(message => message.request === create.request), 'one object all along')
+      const { origin, method, path, protocol, completed, headers } = create.request
+      assert.deepEqual([origin, method, path, protocol, completed],
+        [server.url, 'POST', '/path', new URL(server.url).protocol, true], how)
+      assert.equal(headers[headers.indexOf('X-Added') + 1], 'by the watcher')
+      assert.match(sent.headers, /^POST \/path HTTP\/1\.1\r\n(.+: .+\r\n)*X-Added: by the watcher\r\n$/)
+      assert.equal(typeof sent.socket, 'object', 'what is taken apart is there')
+      assert.equal(head.response.statusCode, 200)
+      const texts = head.response.headers.map(field => { assert.ok(Buffer.isBuffer(field)); return field.toString() })
+      assert.equal(texts[texts.indexOf('x-seen') + 1], seen)
+      assert.deepEqual(end.trailers, [])
+    }
+    const watched = watch()
+    watched.stop()
+    await (await request(server.url, { dispatcher })).body.text()
+    assert.deepEqual(watched.names(), [], 'nobody listens, nothing is said')
+    await dispatcher.close()
+    await server.close()
+  })
+}
+
+test('subscribers hear of failures and aborts once, and of nothing that was refused', async () => {
+  const server = await h1(() => {})
+  const dispatcher = new Agent()
+  const watched = watch()
+  await assert.rejects(request(server.url, { dispatcher, headers: { 'bad name': 'x' } }), { code: 'UND_ERR_INVALID_ARG' })
+  assert.deepEqual(watched.names(), [], 'refused: never a request')
+
+  const error = await request(server.url, { dispatcher, headersTimeout: 50 }).then(() => null, error => error)
+  assert.deepEqual(watched.names(), ['create', 'sendHeaders', 'bodySent', 'error'])
+  assert.equal(watched.received[3].error, error)
+
+  watched.received.length = 0
+  const reason = new Error('enough')
+  await assert.rejects(viaNew({
+    dispatch: (options, handler) => dispatcher.dispatch(options, {
+      ...handler,
+      onRequestStart: controller => { controller.abort(reason) }
+    })
+  }, { origin: server.url, path: '/', method: 'GET' }), reason)
+  assert.deepEqual(watched.names(), ['create', 'error'])
+  assert.equal(watched.received[1].error, reason)
+  watched.stop()
+  await dispatcher.destroy()
+  await server.close()
+})
+
+test('a field that the engine makes or that is malformed cannot be added', async () => {
+  const server = await h1(echo)
+  const dispatcher = new Agent({ connect: { ca: cert } })
+  const refused = []
+  const watched = watch(request => {
+    for (const [name, value] of [['transfer-encoding', 'chunked'], ['a b', 'x'], ['x-line', 'a\r\nb: c']]) {
+      try { request.addHeader(name, value) } catch (error) { refused.push(error.code) }
+    }
+  })
+  await (await request(server.url, { dispatcher })).body.text()
+  watched.stop()
+  assert.deepEqual(refused, Array(3).fill('UND_ERR_INVALID_ARG'))
+  await dispatcher.close()
+  await server.close()
+})

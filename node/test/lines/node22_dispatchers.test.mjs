@@ -1,0 +1,3 @@
+import { dispatchersOnLine } from '../support/lines/on_line.mjs'
+
+dispatchersOnLine('node22')

@@ -1,0 +1,3 @@
+import { parityOnLine } from '../support/lines/on_line.mjs'
+
+parityOnLine('node24')

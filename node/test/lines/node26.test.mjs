@@ -1,0 +1,3 @@
+import { undiciOnLine } from '../support/lines/on_line.mjs'
+
+undiciOnLine('node26')

@@ -1,0 +1,3 @@
+import { serveOnLine } from '../support/lines/on_line.mjs'
+
+serveOnLine('node26')

@@ -1,3 +1,0 @@
-import { serveOnLine } from './support/on_line.mjs'
-
-serveOnLine('node20')

@@ -1,3 +1,0 @@
-import { dispatchersOnLine } from './support/on_line.mjs'
-
-dispatchersOnLine('node22')

@@ -1,3 +1,0 @@
-import { lifeOnLine } from './support/on_line.mjs'
-
-lifeOnLine('node22')

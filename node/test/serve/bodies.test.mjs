@@ -1,0 +1,202 @@
+// Trailers and limits of bodies at `serve`, on every version.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'node:test'
+import { file, Response as Lean, serve } from 'trunkline'
+import { versions } from '../support/clients/clients.mjs'
+import { serveFor } from '../support/servers/serving.mjs'
+
+/** Runs `work` with a client of a server, and ends both whatever happens. */
+async function serving (version, options, work) {
+  const server = serve({ hostname: '127.0.0.1', ...version.options, ...options })
+  const client = version.connect(server.port)
+  try {
+    await work(client, server)
+  } finally {
+    await client.close()
+    await server.close({ deadlineMs: 1000 })
+  }
+}
+
+for (const version of versions) {
+  const { name } = version
+
+  test(`${name}: trailers follow every kind of answer`, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'trunkline-test-'))
+    const path = join(folder, 'file')
+    writeFileSync(path, 'of a file')
+    const late = () => new Promise(resolve => { setImmediate(resolve, [['x-sum', 'late']]) })
+    const answers = {
+      '/text': info => { info.sendTrailers({ 'x-sum': 'a' }); return new Lean('text') },
+      '/none': info => { info.sendTrailers({ 'x-sum': 'b' }); return new Lean(null) },
+      '/built-in': info => { info.sendTrailers(() => ({ 'X-Sum': 'c' })); return new Response('built in') },
+      '/file': info => { info.sendTrailers(late); return new Lean(file(path)) },
+      '/stream': info => {
+        let sum = 0
+        info.sendTrailers(() => ({ 'x-sum': sum }))
+        return new Lean((async function * () {
+          for (const piece of ['1', '2', '3']) {
+            sum += Number(piece)
+            yield piece
+            await new Promise(setImmediate)
+          }
+        })())
+      },
+      '/promise': info => { info.sendTrailers(late()); return new Lean('soon') }
+    }
+    try {
+      await serving(version, { fetch: (request, info) => answers[new URL(request.url).pathname](info) }, async client => {
+        const printed = async path => {
+          const { status, body, trailers } = await client.ask(path)
+          return [status, String(body), trailers['x-sum']]
+        }
+        assert.deepEqual(await printed('/text'), [200, 'text', 'a'])
+        assert.deepEqual(await printed('/none'), [200, '', 'b'])
+        assert.deepEqual(await printed('/built-in'), [200, 'built in', 'c'])
+        assert.deepEqual(await printed('/file'), [200, 'of a file', 'late'])
+        assert.deepEqual(await printed('/stream'), [200, '123', '6'])
+        assert.deepEqual(await printed('/promise'), [200, 'soon', 'late'])
+      })
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  test(`${name}: trailers that fail are not a whole answer`, async () => {
+    const fetch = (request, info) => {
+      if (new URL(request.url).pathname === '/splits') info.sendTrailers({ 'x-a': 'b\r\nx-c: d' })
+      else info.sendTrailers(Promise.reject(new Error('none')))
+      return new Lean('a body')
+    }
+    await serving(version, { fetch }, async client => {
+      await assert.rejects(client.ask('/splits'))
+      await assert.rejects(client.ask('/rejects'))
+    })
+  })
+
+  test(`${name}: a request without trailers has none, and one that nobody reads has no word of them`, async () => {
+    const fetch = async (request, info) => {
+      if (request.method === 'GET') return Lean.json([...await info.trailers])
+      if (new URL(request.url).pathname === '/unread') {
+        info.trailers.catch(error => { unread(error.message) })
+        return new Lean('done')
+      }
+      const body = await request.text()
+      return Lean.json([body, [...await info.trailers]])
+    }
+    let unread
+    const reported = new Promise(resolve => { unread = resolve })
+    await serving(version, { fetch }, async client => {
+      assert.equal(String((await client.ask('/')).body), '[]')
+      assert.equal(String((await client.ask('/', { method: 'POST', body: 'up' })).body), '["up",[]]')
+      // The end must not come before the answer.
+      await client.ask('/unread', { method: 'POST', body: Buffer.alloc(4 << 20) }).catch(() => {})
+      assert.match(await reported, /nobody has read its body/)
+    })
+  })
+
+  test(`${name}: a body that is too long is answered with 413, said or not`, async () => {
+    let called = 0
+    const fetch = async request => {
+      called++
+      return new Lean(String((await request.bytes()).length))
+    }
+    await serving(version, { fetch, maxRequestBodySize: 1000 }, async client => {
+      const post = async (body, headers = {}) => {
+        const answer = await client.ask('/', { method: 'POST', body, headers })
+        return [answer.status, String(answer.body)]
+      }
+      const printed = length => ({ 'content-length': String(length) })
+      assert.deepEqual(await post(Buffer.alloc(1000), printed(1000)), [200, '1000'])
+      assert.equal(called, 1)
+      assert.deepEqual(await post(Buffer.alloc(1001), printed(1001)), [413, ''])
+      assert.equal(called, 1, 'nobody is called for what is known to be too long')
+    })
+    const unsaid = (async function * () { yield Buffer.alloc(600); await new Promise(setImmediate); yield Buffer.alloc(600) })
+    const error = error => new Lean(error.code, { status: 413 })
+    for (const [options, body] of [[{}, ''], [{ error }, 'ERR_BODY_TOO_LARGE']]) {
+      await serving(version, { fetch, maxRequestBodySize: 1000, ...options }, async client => {
+        if (version.name === 'h3') {
+          const answer = await client.ask('/', { method: 'POST', body: unsaid() })
+          return assert.deepEqual([answer.status, String(answer.body)], [413, body])
+        }
+        const request = client.open('/', { method: 'POST' })
+        request.on('error', () => {})
+        const answered = once(request, 'response')
+        for await (const piece of unsaid()) request.write(piece)
+        const [first] = await answered
+        assert.equal(first.statusCode ?? first[':status'], 413)
+        const pieces = []
+        for await (const piece of first.statusCode === undefined ? request : first) pieces.push(piece)
+        assert.equal(Buffer.concat(pieces).toString(), body)
+        request.destroy()
+      })
+    }
+  })
+}
+
+for (const version of versions.filter(({ name }) => name !== 'h3')) {
+  test(`${version.name}: the trailers of a request come when its body has been read`, async () => {
+    const fetch = async (request, info) => {
+      const { trailers } = info
+      const body = await request.text()
+      return Lean.json([body, [...await trailers]])
+    }
+    await serving(version, { fetch }, async client => {
+      if (version.protocol === 'h2') {
+        const stream = client.session.request({ ':method': 'POST', ':path': '/' }, { waitForTrailers: true })
+        stream.on('wantTrailers', () => { stream.sendTrailers({ 'x-sum': 'abc' }) })
+        stream.end('up')
+        return assert.equal(String(Buffer.concat(await stream.toArray())), '["up",[["x-sum","abc"]]]')
+      }
+      const request = client.open('/', { method: 'POST', headers: { 'transfer-encoding': 'chunked', trailer: 'x-sum' } })
+      request.addTrailers({ 'x-sum': 'abc' })
+      request.end('up')
+      const [response] = await once(request, 'response')
+      assert.equal(String(Buffer.concat(await response.toArray())), '["up",[["x-sum","abc"]]]')
+    })
+  })
+}
+
+test('a request that breaks off has no trailers', async t => {
+  let reported
+  const over = new Promise(resolve => { reported = resolve })
+  let came
+  const asked = new Promise(resolve => { came = resolve })
+  const server = serveFor(t, {
+    async fetch (request, info) {
+      info.trailers.catch(error => { reported(error.name) })
+      came()
+      return new Lean(await request.text())
+    }
+  })
+  const socket = connect(server.port, '127.0.0.1')
+  socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\npart')
+  await asked
+  socket.destroy()
+  assert.equal(await over, 'AbortError')
+})
+
+test('a limit that is no number of bytes is refused', () => {
+  for (const maxRequestBodySize of [-1, NaN, '1']) {
+    assert.throws(() => serve({ fetch: () => new Lean(''), maxRequestBodySize }), /maxRequestBodySize is/)
+  }
+})
+
+test('a signal that outlives its server is let go of', async t => {
+  const { signal } = new AbortController()
+  let listeners = 0
+  for (const [name, change] of [['addEventListener', 1], ['removeEventListener', -1]]) {
+    const own = signal[name].bind(signal)
+    signal[name] = (...args) => { listeners += change; return own(...args) }
+  }
+  const server = serveFor(t, { signal, fetch: () => new Lean('') })
+  assert.equal(listeners, 1)
+  await server.close()
+  await new Promise(setImmediate)
+  assert.equal(listeners, 0)
+})

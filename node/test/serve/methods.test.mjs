@@ -1,0 +1,232 @@
+// The methods of a running server of `serve`: its address, its counts, other handlers, times, an
+// end; and the options behind them.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import http from 'node:http'
+import https from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'node:test'
+import { inspect } from 'node:util'
+import { Agent, createServer, request as asked, Response as Lean, serve } from 'trunkline'
+import { cert, key } from '../support/certificates/certificate.mjs'
+import { versions } from '../support/clients/clients.mjs'
+import { serveFor } from '../support/servers/serving.mjs'
+
+const text = async url => await (await fetch(url)).text()
+
+for (const version of versions) {
+  const { name } = version
+
+  test(`${name}: a request has an address, and counts while it is not answered`, async () => {
+    let answer
+    let seen
+    let reported
+    const came = new Promise(resolve => { reported = resolve })
+    const server = serve({
+      hostname: '127.0.0.1',
+      ...version.options,
+      fetch (request, info) {
+        seen = [info.requestIP(request), server.requestIP(request), server.requestIP(new Request('http://a/')), info.url.href === server.url.href, info.port === server.port]
+        reported()
+        return new Promise(resolve => { answer = resolve })
+      }
+    })
+    const client = version.connect(server.port)
+    try {
+      assert.equal(server.pendingRequests, 0)
+      const asking = client.ask('/')
+      await came
+      assert.equal(server.pendingRequests, 1)
+      const [own, other, none, ...same] = seen
+      assert.deepEqual([own.address, own.family, own.port > 0, none, ...same], ['127.0.0.1', 'IPv4', true, null, true, true])
+      assert.deepEqual(own, other)
+      answer(new Lean('there'))
+      assert.equal(String((await asking).body), 'there')
+      // The last message of an exchange may come behind its answer.
+      while (server.pendingRequests > 0) await new Promise(setImmediate)
+    } finally {
+      await client.close()
+      await server.stop(true)
+    }
+  })
+
+  test(`${name}: a request of which nothing moves ends behind its time, and its signal aborts; another one's time is its own`, async () => {
+    const reasons = []
+    let ended = () => {}
+    const both = new Promise(resolve => { ended = resolve })
+    const server = serve({
+      hostname: '127.0.0.1',
+      ...version.options,
+      idleTimeout: 1,
+      // The connections wait for their first request as long as it takes.
+      timeouts: { idle: 60_000 },
+      fetch (request, info) {
+        const { pathname } = new URL(request.url)
+        if (pathname === '/later') {
+          info.timeout(request, 0)
+          return both.then(() => new Lean('later'))
+        }
+        request.signal.addEventListener('abort', () => {
+          reasons.push(request.signal.reason.name)
+          if (reasons.length === 2) ended()
+        })
+        if (pathname === '/own') server.timeout(request, 0.5)
+        return new Promise(() => {})
+      }
+    })
+    const clients = Array.from({ length: 3 }, () => version.connect(server.port))
+    try {
+      const later = clients[2].ask('/later')
+      await Promise.all([assert.rejects(clients[0].ask('/silent')), assert.rejects(clients[1].ask('/own'))])
+      await both
+      assert.deepEqual(reasons, ['AbortError', 'AbortError'])
+      assert.equal(String((await later).body), 'later')
+    } finally {
+      for (const client of clients) await client.close()
+      await server.stop(true)
+    }
+  })
+
+  test(`${name}: reload answers by other handlers, and what is absent stays`, async () => {
+    const server = serve({ hostname: '127.0.0.1', ...version.options, fetch: () => new Lean('first'), error: error => new Lean(error.message) })
+    const client = version.connect(server.port)
+    const reported = async path => String((await client.ask(path)).body)
+    try {
+      assert.equal(await reported('/'), 'first')
+      assert.equal(server.reload({ fetch () { throw new Error('second') } }), server)
+      assert.equal(await reported('/'), 'second')
+      server.reload({ routes: { '/a': new Lean('route') } })
+      assert.deepEqual([await reported('/a'), await reported('/')], ['route', 'second'])
+      server.reload({ error: undefined, fetch: () => { throw new Error('third') } })
+      assert.equal(await reported('/'), 'third')
+      assert.throws(() => server.reload({ fetch: 5 }), /fetch must be a function/)
+      assert.throws(() => server.reload({ rutes: {} }), /no option rutes; is routes meant\?/)
+      assert.equal(await reported('/'), 'third')
+    } finally {
+      await client.close()
+      await server.stop(true)
+    }
+  })
+
+  test(`${name}: stop lets what is open finish, and stop(true) cuts it`, async () => {
+    for (const cuts of [false, true]) {
+      let [answer, reported] = []
+      const came = new Promise(resolve => { reported = resolve })
+      const server = serve({ hostname: '127.0.0.1', ...version.options, fetch: () => new Promise(resolve => { answer = resolve; reported() }) })
+      const client = version.connect(server.port)
+      const asking = client.ask('/')
+      asking.catch(() => {})
+      await came
+      const stopped = server.stop(cuts)
+      if (cuts) await assert.rejects(asking)
+      else {
+        answer(new Lean('the last'))
+        assert.equal(String((await asking).body), 'the last')
+      }
+      await client.close()
+      await stopped
+    }
+  })
+}
+
+test('a server that signs its own certificate is there at once, and shows it for localhost and its address', async t => {
+  for (const http3 of [false, true]) {
+    const server = serveFor(t, { tls: 'self-signed', http3, fetch: (request, info) => new Lean(info.protocol) })
+    assert.equal(server.url.protocol, 'https:')
+    const agent = new Agent({ connect: { rejectUnauthorized: false }, ...(http3 ? { http3: 'only' } : {}) })
+    t.after(() => agent.destroy())
+    const { body } = await asked(`https://localhost:${server.port}/`, { dispatcher: agent })
+    assert.equal(await body.text(), http3 ? 'h3' : 'h2')
+    const socket = https.get({ host: '127.0.0.1', port: server.port, rejectUnauthorized: false, agent: false })
+    const [response] = await once(socket, 'response')
+    const displayed = response.socket.getPeerCertificate().subjectaltname
+    response.resume()
+    for (const name of ['DNS:localhost', 'IP Address:127.0.0.1', 'IP Address:0:0:0:0:0:0:0:1']) assert.ok(displayed.includes(name), displayed)
+    assert.doesNotMatch(inspect(server, { depth: 9, showHidden: true }), /PRIVATE KEY/)
+  }
+  const fetch = () => new Lean('')
+  assert.throws(() => serve({ fetch, tls: 'signed' }), /tls is 'signed'; it must be an object with cert and key, or 'self-signed'/)
+})
+
+test('a failure is answered with its stack where development is on, and never elsewhere', async t => {
+  t.mock.method(console, 'error', () => {})
+  const fetch_ = () => { throw new Error('<script>alert(1)</script>') }
+  const reported = async (server, accept) => {
+    const answer = await fetch(server.url, { headers: { accept } })
+    return [answer.status, answer.headers.get('content-type'), await answer.text()]
+  }
+  const silent = serveFor(t, { fetch: fetch_, development: false })
+  const [status, , body] = await reported(silent, 'text/html')
+  assert.deepEqual([status, body, silent.development], [500, '', false])
+  assert.equal(serveFor(t, { fetch: fetch_ }).development, process.env.NODE_ENV === 'development')
+  const loud = serveFor(t, { fetch: fetch_, development: true })
+  const [, type, page] = await reported(loud, 'text/html')
+  assert.equal(type, 'text/html;charset=utf-8')
+  assert.match(page, /Error: &lt;script&gt;alert\(1\)&lt;\/script&gt;[^]*serve\/methods\.test\.mjs/)
+  assert.doesNotMatch(page, /<script>/)
+  const [, plain, lines] = await reported(loud, '*/*')
+  assert.equal(plain, 'text/plain;charset=utf-8')
+  assert.match(lines, /^Error: <script>[^]*\n\s+at /)
+  loud.reload({ error: () => new Lean('own') })
+  assert.equal((await reported(loud, 'text/html'))[2], 'own')
+  assert.equal(console.error.mock.callCount(), 3)
+})
+
+test('unix and reusePort are other names of path and sharesPort, and two values for one thing are refused', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'trunkline-test-unix-'))
+  t.after(() => { rmSync(folder, { recursive: true }) })
+  const unix = join(folder, 'socket')
+  const server = serve({ unix, fetch: (request, info) => Lean.json([info.requestIP(request), request.url]) })
+  assert.deepEqual([server.path, server.port, server.hostname, server.url.href], [unix, undefined, undefined, 'http://localhost/'])
+  const get = http.get({ socketPath: unix, path: '/', headers: { host: 'localhost' }, agent: false })
+  const [response] = await once(get, 'response')
+  assert.deepEqual(JSON.parse((await response.toArray()).join('')), [null, 'http://localhost/'])
+  await server.stop(true)
+  const first = serveFor(t, { reusePort: true, fetch: () => new Lean('first') })
+  assert.equal(serveFor(t, { reusePort: true, port: `${first.port}`, fetch: () => new Lean('second') }).port, first.port)
+  const fetch = () => new Lean('')
+  assert.throws(() => serve({ fetch, unix: 'a', path: 'b' }), /path is 'b' and unix is 'a'/)
+  assert.throws(() => serve({ fetch, hostname: '127.0.0.1', host: '::1' }), /hostname is '127\.0\.0\.1' and host is '::1'/)
+  assert.throws(() => serve({ fetch, idleTimeout: -1 }), /idleTimeout is -1; it must be a number of seconds/)
+})
+
+test('a name that is nearly an option is named', () => {
+  const fetch = () => new Lean('')
+  for (const [name, near] of Object.entries({ hostName: 'hostname', prot: 'port', fecth: 'fetch', websockets: 'websocket', idleTimeOut: 'idleTimeout', route: 'routes', statics: 'static' })) {
+    assert.throws(() => serve({ fetch, [name]: 1 }), new RegExp(`serve has no option ${name}; is ${near} meant\\?`))
+  }
+  assert.throws(() => serve({ fetch, somethingElse: 1 }), /serve has no option somethingElse; it has fetch, /)
+})
+
+test('a bound that is not known, or out of its range, is refused with what is allowed', () => {
+  const fetch = () => new Response('')
+  for (const [options, message] of [
+    [{ limits: { fieldCountMx: 1 } }, /limits has no fieldCountMx; is fieldCountMax meant\? it has fieldCountMax, /],
+    [{ limits: { toString: 1 } }, /limits has no toString; it has fieldCountMax, /],
+    [{ limits: { fieldCountMax: -1 } }, /limits\.fieldCountMax is -1; it must be an integer of at least 0/],
+    [{ limits: { continuationsMax: 2 ** 32 } }, /limits\.continuationsMax is 4294967296; it must be an integer from 0 to 4294967295/],
+    [{ limits: { resets: 5 } }, /limits\.resets is 5; it must be \{ burst, perSecond \}, both integers of at least 0/],
+    [{ limits: 5 }, /limits is 5; it must be an object/],
+    [{ timeouts: { idle: '5' } }, /timeouts\.idle is '5'; it must be an integer of at least 0/],
+    [{ windows: { auto: 1 } }, /windows\.auto is 1; it must be true or false/]
+  ]) {
+    for (const make of [() => serve({ fetch, ...options }), () => createServer(options)]) {
+      assert.throws(make, { code: 'UND_ERR_INVALID_ARG', message }, inspect(options))
+    }
+  }
+})
+
+test('what is printed of a server has its address and no key', async t => {
+  const server = serveFor(t, { tls: { cert, key }, fetch: () => new Lean('') })
+  assert.match(inspect(server), /^Server \{ hostname: '127\.0\.0\.1', port: \d+, url: 'https:\/\/127\.0\.0\.1:\d+\/' \}$/)
+})
+
+test('await using closes a server, and a server of unref does not hold its process', async () => {
+  const server = serve({ hostname: '127.0.0.1', fetch: () => new Lean('there') })
+  assert.equal(server.unref().ref(), server)
+  assert.equal(await text(server.url), 'there')
+  await server[Symbol.asyncDispose ?? Symbol.for('nodejs.asyncDispose')]()
+  await server.closed
+})

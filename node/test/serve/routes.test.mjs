@@ -1,0 +1,158 @@
+// `routes` of `serve`: which handler a path and a method have, what it gets, and answers that are made once.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Response as Lean, serve } from 'trunkline'
+import { versions } from '../support/clients/clients.mjs'
+import { serveFor } from '../support/servers/serving.mjs'
+
+const displayed = name => request => Lean.json([name, request.params])
+
+const ROUTES = {
+  '/': displayed('root'),
+  '/users': displayed('users'),
+  '/users/me': displayed('me'),
+  '/users/:id': displayed('user'),
+  '/users/:id/posts/:post': displayed('post'),
+  '/users/*': displayed('rest of users'),
+  '/users/:id/files/*': displayed('files'),
+  '/:any/last': displayed('last'),
+  '/api/*': displayed('api'),
+  '/api/v1/:name': displayed('named'),
+  '/über/:ß': displayed('letters'),
+  '/off': false,
+  '/methods': { GET: displayed('read'), POST: displayed('write'), DELETE: false },
+  '/methods/:id': { PUT: displayed('put') },
+  '/:x/:__proto__': displayed('names')
+}
+
+/** Paths beside the name of the route and its parameters; null: none. */
+const FOUND = {
+  '/': ['root', {}],
+  '/?a=b': ['root', {}],
+  '/users': ['users', {}],
+  '/users/': ['rest of users', {}],
+  '/users/me': ['me', {}],
+  '/users/you': ['user', { id: 'you' }],
+  '/users/a%20b%2Fc': ['user', { id: 'a b/c' }],
+  '/users/%ff': ['user', { id: '\ufffd' }],
+  '/users/1/posts/2': ['post', { id: '1', post: '2' }],
+  '/users/me/posts/2': ['post', { id: 'me', post: '2' }],
+  '/users/1/posts': ['rest of users', {}],
+  '/users/1/files/a/b': ['files', { id: '1' }],
+  '/users/1/files': ['rest of users', {}],
+  '/users/1/': ['rest of users', {}],
+  '/users/last': ['user', { id: 'last' }],
+  '/other/last': ['last', { any: 'other' }],
+  '/api/': ['api', {}],
+  '/api/a/b': ['api', {}],
+  '/api/v1/x': ['named', { name: 'x' }],
+  '/api/v1/x/y': ['api', {}],
+  '/api/v1/': ['api', {}],
+  '/a/../users': ['users', {}],
+  '/%C3%BCber/x': ['letters', { ß: 'x' }],
+  '/api': null,
+  '/off': null,
+  '/none': null
+}
+
+for (const version of versions) {
+  test(`${version.name}: exact segments come before parameters, and parameters before the rest`, async () => {
+    const server = serve({ hostname: '127.0.0.1', ...version.options, routes: ROUTES, fetch: request => Lean.json(['fetch', request.params ?? null]) })
+    const client = version.connect(server.port)
+    try {
+      for (const [path, expected] of Object.entries(FOUND)) {
+        const { body } = await client.ask(path)
+        assert.deepEqual(JSON.parse(body), expected ?? ['fetch', null], path)
+      }
+      const methods = { GET: ['read', {}], POST: ['write', {}], DELETE: ['fetch', null], PUT: ['fetch', null] }
+      for (const [method, expected] of Object.entries(methods)) assert.deepEqual(JSON.parse((await client.ask('/methods', { method })).body), expected, method)
+      assert.deepEqual(JSON.parse((await client.ask('/methods/5', { method: 'PUT' })).body), ['put', { id: '5' }])
+      const head = await client.ask('/methods', { method: 'HEAD' })
+      assert.deepEqual([head.status, head.headers['content-length'], head.body.length], [200, '11', 0])
+      assert.equal(String((await client.ask('/x/y')).body), '["names",{"x":"x","__proto__":"y"}]')
+    } finally {
+      await client.close()
+      await server.close({ deadlineMs: 1000 })
+    }
+  })
+}
+
+test('answers that are made once are sent again and again, whatever their body is made of', async t => {
+  const form = new FormData()
+  form.set('a', 'b')
+  const routes = {
+    '/ours': new Lean('ours', { headers: { 'x-a': '1' } }),
+    '/json': Lean.json({ a: 1 }),
+    '/built-in': new Response('built in', { status: 201, headers: [['set-cookie', 'a=1'], ['set-cookie', 'b=2']] }),
+    '/redirect': Response.redirect('http://a.test/', 307),
+    '/empty': new Response(null, { status: 204 }),
+    '/stream': new Lean(new Blob(['streamed']).stream()),
+    '/blob': new Lean(new Blob(['blob'], { type: 'x/y' })),
+    '/form': new Response(form),
+    '/method': { GET: new Response('got'), POST: () => new Response('posted') }
+  }
+  const server = serveFor(t, { routes })
+  for (let round = 0; round < 3; round++) {
+    const asked = async (path, options = {}) => {
+      const answer = await fetch(new URL(path, server.url), { redirect: 'manual', ...options })
+      return [answer.status, await answer.text(), answer.headers]
+    }
+    const reported = async (path, options) => (await asked(path, options)).slice(0, 2)
+    assert.deepEqual(await reported('/ours'), [200, 'ours'])
+    assert.equal((await asked('/ours'))[2].get('x-a'), '1')
+    assert.deepEqual(await reported('/json'), [200, '{"a":1}'])
+    assert.deepEqual(await reported('/built-in'), [201, 'built in'])
+    assert.deepEqual((await asked('/built-in'))[2].getSetCookie(), ['a=1', 'b=2'])
+    const [status, , headers] = await asked('/redirect')
+    assert.deepEqual([status, headers.get('location')], [307, 'http://a.test/'])
+    assert.deepEqual(await reported('/empty'), [204, ''])
+    assert.deepEqual(await Promise.all([reported('/stream'), reported('/stream')]), [[200, 'streamed'], [200, 'streamed']])
+    assert.equal((await asked('/blob'))[2].get('content-type'), 'x/y')
+    assert.match((await asked('/form'))[1], /name="a"\r\n\r\nb/)
+    assert.deepEqual(await reported('/method'), [200, 'got'])
+    assert.deepEqual(await reported('/method', { method: 'POST' }), [200, 'posted'])
+  }
+})
+
+test('without fetch a path without a route is 404, and another method 405 with those that there are', async t => {
+  const server = serveFor(t, { routes: { '/a': { GET: () => new Lean(''), PUT: () => new Lean('') }, '/b': new Lean('') } })
+  const asked = async (path, method) => {
+    const answer = await fetch(new URL(path, server.url), { method })
+    return [answer.status, answer.headers.get('allow')]
+  }
+  assert.deepEqual(await asked('/none', 'GET'), [404, null])
+  assert.deepEqual(await asked('/a', 'POST'), [405, 'GET, PUT'])
+  assert.deepEqual(await asked('/b', 'POST'), [200, null])
+})
+
+test('a route that fails is answered by error, and gets the server as this and beside its request', async t => {
+  let seen
+  const server = serveFor(t, {
+    routes: {
+      '/throws': () => { throw new Error('thrown') },
+      '/rejects': async () => { throw new Error('rejected') },
+      '/seen': function (request, info) {
+        seen = [this === server, info.server === server, request.params, info.protocol]
+        return new Lean('')
+      }
+    },
+    error (error) { return new Lean(`${this === server} ${error.message}`, { status: 503 }) }
+  })
+  assert.equal(await (await fetch(new URL('/throws', server.url))).text(), 'true thrown')
+  assert.equal(await (await fetch(new URL('/rejects', server.url))).text(), 'true rejected')
+  await (await fetch(new URL('/seen', server.url))).text()
+  assert.deepEqual(seen, [true, true, {}, 'http/1.1'])
+})
+
+test('routes that cannot be are refused by their path', () => {
+  const fine = () => new Lean('')
+  const used = new Response('used')
+  void used.text()
+  const cases = [
+    [{ a: fine }, /"a"; it must begin with a slash/], [{ '/a/*/b': fine }, /star must be its whole last segment/], [{ '/a*': fine }, /star must be/], [{ '/:': fine }, /name of its own/],
+    [{ '/:a/:a': fine }, /name of its own/], [{ '/a': 5 }, /routes\["\/a"\] is 5/], [{ '/a': { get: fine } }, /'get'; the methods of a route are GET/], [{ '/a': { GET: 'text' } }, /routes\["\/a"\]\.GET is 'text'/],
+    [{ '/a': used }, /was used already/], [5, /routes is 5/]
+  ]
+  for (const [routes, message] of cases) assert.throws(() => serve({ routes }), message)
+  assert.throws(() => serve({}), /fetch must be a function/)
+})

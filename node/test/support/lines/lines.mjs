@@ -1,0 +1,29 @@
+// The lines of Node that are installed beside the tests, and scripts in processes of their own.
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const folder = fileURLToPath(new URL('../..', import.meta.url))
+
+/** By name, the programs of the lines that tests ask for and that are there, but for the one that runs. */
+export const lines = {}
+for (const line of ['node20', 'node22', 'node24', 'node26']) {
+  const program = `${folder}node_modules/${line}/bin/node`
+  if (!process.version.startsWith(`v${line.slice(4)}.`) && existsSync(program)) lines[line] = program
+}
+
+/** Runs a script of this folder's parent, the program's own `flags` before it; resolves to how it ended. One that outlives its time is
+ * killed, and says so. */
+export function run (program, script, { args = [], flags = [], limit = 60_000, env = {} } = {}) {
+  const own = { ...process.env, ...env }
+  // A file of tests in it must not report to this runner.
+  delete own.NODE_TEST_CONTEXT
+  return new Promise(resolve => {
+    const options = { timeout: limit, killSignal: 'SIGKILL', env: own, maxBuffer: 16 << 20 }
+    execFile(program, [...flags, `${folder}${script}`, ...args], options, (error, stdout, stderr) => {
+      const late = error?.killed ? `${basename(script)} had not ended after ${limit / 1000} s and was killed\n` : ''
+      resolve({ code: error === null ? 0 : error.code, signal: error?.signal ?? null, stdout: stdout.trim(), stderr: late + stderr })
+    })
+  })
+}

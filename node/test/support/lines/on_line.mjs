@@ -1,0 +1,66 @@
+// Tests of this Node, run on the other lines, whose fetch differs. Each line has files of its own,
+// so that none takes long.
+import assert from 'node:assert/strict'
+import test, { describe } from 'node:test'
+import { compareSet, faultsOf, lineOf } from '../../comparisons/compare.mjs'
+import { certFile } from '../certificates/certificate.mjs'
+import { life } from './life.mjs'
+import { lines, run } from './lines.mjs'
+import { serverLife } from './server_life.mjs'
+
+/** The tests whose result depends on the line. */
+const OF_UNDICI = ['client/undici/undici', 'client/undici/parts', 'client/requests/refusals', 'client/undici/channels', 'client/requests/calls', 'client/requests/answers', 'serve/request', 'serve/response']
+const OF_DISPATCHERS = ['client/connections/streams', 'server/streams', 'client/connections/connections', 'client/connections/multiplexing', 'client/requests/dispatch', 'client/requests/uploads', 'client/connections/options', 'client/requests/heads', 'client/connections/certificates', 'server/websocket']
+const OF_SERVE = ['serve/files', 'serve/hono', 'serve/methods', 'serve/routes', 'serve/sockets']
+/** The files whose tests run on every line. Those of parity and of life do too, by other means. */
+export const ON_OTHER_LINES = [...OF_UNDICI, ...OF_DISPATCHERS, ...OF_SERVE]
+/** How long the tests of a file may take, on a busy machine too. */
+const FILE_MS_MAX = 190_000
+/** How long one of them may take: what stands still is named before the time of its file is over. */
+const TRUNKLINE_TEST_MS_MAX = '100000'
+/** As the runner runs a file: a test that stands still is named, and failures are printed briefly. */
+const FLAGS = [`--import=${new URL('../ends.mjs', import.meta.url)}`, `--test-reporter=${new URL('../reporter.mjs', import.meta.url)}`]
+
+/** Why nothing is asked of a line. */
+const absent = line => lines[line] === undefined && 'this Node is of that line, or it is not installed'
+
+/** Everything that uses undici, and the built-in fetch, on one line. */
+export function undiciOnLine (line) {
+  test(`${line}: its own fetch over h2, decompression and abort`, { skip: absent(line) }, async () => {
+    const ended = await run(lines[line], 'support/clients/fetch-global.mjs', { env: { NODE_EXTRA_CA_CERTS: certFile } })
+    assert.deepEqual([ended.code, ended.stdout], [0, 'ok'], ended.stderr)
+  })
+  filesOnLine(line, OF_UNDICI)
+}
+
+/** The tests of dispatchers on one line. */
+export function dispatchersOnLine (line) { filesOnLine(line, OF_DISPATCHERS) }
+
+/** The tests of `serve` on one line. */
+export function serveOnLine (line) { filesOnLine(line, OF_SERVE) }
+
+function filesOnLine (line, names) {
+  for (const name of names) {
+    test(`${line}: every test of ${name}`, { skip: absent(line) }, async () => {
+      const ended = await run(lines[line], `${name}.test.mjs`, { limit: FILE_MS_MAX, flags: FLAGS, env: { TRUNKLINE_TEST_MS_MAX } })
+      // Failing tests first: what is printed of a message is its beginning.
+      const failed = ended.stdout.slice(Math.max(0, ended.stdout.indexOf('FAILED ')))
+      assert.equal(ended.code, 0, `${failed}\n${ended.stderr}`)
+      assert.match(ended.stdout, /: [1-9]\d* passed/)
+    })
+  }
+}
+
+/** The tests of processes on one line. */
+export function lifeOnLine (line) {
+  const skip = absent(line)
+  describe(`${line}, life`, { skip }, () => { life(line, lines[line]) })
+  describe(`${line}, life of servers`, { skip }, () => { serverLife(line, lines[line]) })
+}
+
+/** The comparisons with node:http2 on one line. */
+export function parityOnLine (line) {
+  test(`${line}: every program says the same, but those on the list`, { skip: absent(line) }, () => async () => {
+    assert.deepEqual(faultsOf('server', await compareSet('server', { program: lines[line], line: lineOf(line) })), [])
+  })
+}

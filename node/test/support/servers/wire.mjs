@@ -1,0 +1,73 @@
+// The server's end of connections whose bytes end as a test says, held against docs/ends.md.
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
+
+/** The ends of a connection by their names in the tables; whether they are under TLS. */
+export const ends = {
+  FIN: false,
+  close_notify: true,
+  'FIN without close_notify': true,
+  RST: false,
+  'RST under TLS': true,
+  'a bad record': true
+}
+
+/** The table of docs/ends.md under a heading: its cells by end and place. */
+export function table (heading) {
+  const page = readFileSync(new URL('../../../../docs/ends.md', import.meta.url), 'utf8')
+  const section = page.split('\n## ').find(section => section.startsWith(`${heading}\n`))
+  const rows = section.split('\n').filter(line => line.startsWith('|'))
+    .map(line => line.slice(1, -1).split('|').map(cell => cell.trim()))
+  const [[, ...places], , ...cells] = rows
+  return Object.fromEntries(cells.map(([end, ...row]) => [end, Object.fromEntries(row.map((cell, at) => [places[at], cell]))]))
+}
+
+/** The bytes of `raw` as a stream that TLS runs over, so that nothing but what a test says ends it. */
+function carried (raw) {
+  const over = new Duplex({
+    read () { raw.resume() },
+    write (chunk, _, done) { raw.destroyed ? done() : raw.write(chunk, () => done()) },
+    final (done) { raw.destroyed ? done() : raw.end(done) }
+  })
+  raw.on('data', chunk => { if (!over.push(chunk)) raw.pause() })
+  raw.on('end', () => over.push(null))
+  return over
+}
+
+/** A connection of a client: `socket` to read and write, and `end(how)`. */
+function connection (raw, tls, protocol) {
+  raw.on('error', () => {})
+  // What is written is with the client before a reset, which takes along what still waits to be sent.
+  raw.setNoDelay(true)
+  const socket = tls ? new TLSSocket(carried(raw), { isServer: true, ...tls, ALPNProtocols: [protocol] }) : raw
+  socket.on('error', () => {})
+  const end = how => {
+    if (how === 'a bad record') return raw.write(Buffer.concat([Buffer.from([23, 3, 3, 0, 32]), Buffer.alloc(32, 7)]))
+    if (how === 'RST' || how === 'RST under TLS') return raw.resetAndDestroy()
+    if (how === 'FIN without close_notify') return raw.end()
+    return socket.end()
+  }
+  return { socket, end }
+}
+
+/** A server that hands each connection to `serve({ socket, end }, number)`. */
+export async function listening (tls, protocol, serve) {
+  const sockets = new Set()
+  let number = 0
+  const server = createServer(raw => {
+    sockets.add(raw.on('close', () => sockets.delete(raw)))
+    serve(connection(raw, tls, protocol), number++)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `${tls ? 'https' : 'http'}://localhost:${server.address().port}/`,
+    async close () {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    }
+  }
+}
