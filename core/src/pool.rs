@@ -6,92 +6,44 @@
 //! fails, at once and together, all requests that no other connection or attempt can serve.
 
 mod action;
-mod alt_svc;
-mod bdp;
-mod capacity;
 mod config;
 mod connection;
-mod decide;
-mod gate;
-mod health;
-mod lifetime;
+mod dispatch;
 mod origin;
-mod origin_state;
-mod prewarm;
-mod queue;
-mod race;
 mod retry;
-mod returns;
 mod slab;
-mod socket_waiters;
 mod stats;
-mod suspects;
-mod turn;
-mod upkeep;
 
 #[cfg(test)]
-#[path = "pool/decide_test.rs"]
-mod decide_test;
-#[cfg(test)]
-#[path = "pool/gate_test.rs"]
-mod gate_test;
-#[cfg(test)]
-#[path = "pool/health_test.rs"]
-mod health_test;
-#[cfg(test)]
-#[path = "pool/lifetime_test.rs"]
-mod lifetime_test;
-#[cfg(test)]
-#[path = "pool/pool_random_test.rs"]
 mod pool_random_test;
 #[cfg(test)]
-#[path = "pool/pool_test.rs"]
 mod pool_test;
 #[cfg(test)]
-#[path = "pool/prewarm_test.rs"]
-mod prewarm_test;
-#[cfg(test)]
-#[path = "pool/race_test.rs"]
-mod race_test;
-#[cfg(test)]
-#[path = "pool/retry_test.rs"]
 mod retry_test;
-#[cfg(test)]
-#[path = "pool/returns_test.rs"]
-mod returns_test;
-#[cfg(test)]
-#[path = "pool/socket_waiters_test.rs"]
-mod socket_waiters_test;
-#[cfg(test)]
-#[path = "pool/suspects_test.rs"]
-mod suspects_test;
-#[cfg(test)]
-#[path = "pool/upkeep_test.rs"]
-mod upkeep_test;
 
 pub use action::{Action, Failure};
-pub use alt_svc::{AltSvc, Alternatives, QUIC_HEAD_START};
-pub use capacity::{Capacity, Standing};
 pub use config::{
     CONNECTIONS_MAX, CONNECTIONS_MULTIPLEXED_MAX, ORIGINS_MAX, PoolConfig, SOCKETS_MAX,
     WAITING_MAX, WARM_TIME,
 };
-pub use decide::{Decision, OriginView, WaitReason, decide};
-pub use gate::{Gate, UNSETTLED_EXCHANGES};
-pub use health::{Checkup, Health, HealthTimes, Unanswered};
+pub use connection::capacity::{Capacity, Standing};
+pub use connection::health::{Checkup, Health, HealthTimes, Unanswered};
+pub use dispatch::decide::{Decision, OriginView, WaitReason, decide};
+pub use dispatch::gate::{Gate, UNSETTLED_EXCHANGES};
+pub use dispatch::queue::{PriorityClass, Rank, Ticket};
+pub use origin::alt_svc::{AltSvc, Alternatives, QUIC_HEAD_START};
+pub use origin::race::*;
 pub use origin::{Multiplexing, Origin, Protocols, Scheme};
-pub use queue::{PriorityClass, Rank, Ticket};
-pub use race::*;
+pub use retry::returns::Return;
 pub use retry::{
     Cause, Loss, NoRetry, RETRIES_MAX, RETRY_BURST, RETRY_PAUSE, RETRY_PERCENT, Retry, RetryBudget,
     RetryClass, classify,
 };
-pub use returns::Return;
 pub use stats::{OriginStats, Totals, Wait};
 
 use connection::{Connection, jitter_per_mille};
-use origin_state::{OriginState, PoolBounds};
-use queue::{Entrance, Queue, QueueEnd};
+use dispatch::queue::{Entrance, Queue, QueueEnd};
+use origin::state::{OriginState, PoolBounds};
 use slab::{Key, Slab};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};

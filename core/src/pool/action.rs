@@ -1,6 +1,6 @@
 //! The pool's actions, which its owner carries out.
 
-use super::decide::WaitReason;
+use super::dispatch::decide::WaitReason;
 use super::{AttemptId, ConnectionId, OriginId};
 
 /// An action for the owner.

@@ -1,6 +1,6 @@
 //! The pool's settings and their bounds.
 
-use super::queue::PriorityClass;
+use super::dispatch::queue::PriorityClass;
 use std::time::Duration;
 
 /// Connections to one origin while nothing says that they multiplex.

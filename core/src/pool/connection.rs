@@ -1,6 +1,12 @@
 //! The pool's record of a connection.
 
-use super::gate::Gate;
+pub(super) mod capacity;
+pub(super) mod health;
+pub(super) mod lifetime;
+mod suspects;
+mod upkeep;
+
+use super::dispatch::gate::Gate;
 use super::origin::Multiplexing;
 use super::slab::Key;
 use std::time::{Duration, Instant};
@@ -75,3 +81,12 @@ pub(super) fn jitter_per_mille(seed: u64, number: u64) -> u32 {
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((mixed ^ (mixed >> 31)) % 101) as u32
 }
+
+#[cfg(test)]
+mod health_test;
+#[cfg(test)]
+mod lifetime_test;
+#[cfg(test)]
+mod suspects_test;
+#[cfg(test)]
+mod upkeep_test;

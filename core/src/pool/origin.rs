@@ -1,6 +1,12 @@
 //! The key under which requests may share a connection: all properties that the handshake or the
 //! path depends on. Requests that differ in any of them never share a connection.
 
+pub(super) mod alt_svc;
+mod bdp;
+mod prewarm;
+pub(super) mod race;
+pub(super) mod state;
+
 use std::net::IpAddr;
 
 /// The key of the pool.
@@ -108,3 +114,8 @@ pub enum Multiplexing {
     /// As many as the peer's limit allows: HTTP/2, HTTP/3.
     Yes,
 }
+
+#[cfg(test)]
+mod prewarm_test;
+#[cfg(test)]
+mod race_test;

@@ -1,8 +1,8 @@
 //! Statistics of the pool: every wait with its reason.
 
-use super::decide::WaitReason;
+use super::dispatch::decide::WaitReason;
+use super::dispatch::queue::Rank;
 use super::origin::{Multiplexing, Origin};
-use super::queue::Rank;
 use std::time::Duration;
 
 /// One origin, now.

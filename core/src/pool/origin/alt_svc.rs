@@ -4,7 +4,7 @@
 //! Alternatives on another host are ignored, because nothing proves that the advertiser may direct
 //! traffic to that address.
 
-use super::origin::{Origin, Scheme};
+use super::{Origin, Scheme};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,8 @@
 //! Prewarming: opens connections before the first request, and opens them again when they end,
 //! until the warm time is over.
 
-use super::slab::Key;
-use super::{AttemptId, Due, OriginId, Pool};
+use crate::pool::slab::Key;
+use crate::pool::{AttemptId, Due, OriginId, Pool};
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ const REFILL_PAUSE_MAX: Duration = Duration::from_secs(60);
 
 /// The warm connections of one origin.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Prewarm {
+pub(in crate::pool) struct Prewarm {
     count: u32,
     /// When prewarming ends because the origin has had no request.
     until: Option<Instant>,
@@ -26,7 +26,7 @@ pub(super) struct Prewarm {
 
 impl Prewarm {
     /// Connections to keep, now.
-    pub(super) fn count(&self, now: Instant) -> u32 {
+    pub(in crate::pool) fn count(&self, now: Instant) -> u32 {
         match self.until {
             Some(until) if now < until => self.count,
             _ => 0,
@@ -34,7 +34,7 @@ impl Prewarm {
     }
 
     /// A request came: more may follow, and the peer is worth asking.
-    pub(super) fn note_request(&mut self, now: Instant, warm_time: Duration) {
+    pub(in crate::pool) fn note_request(&mut self, now: Instant, warm_time: Duration) {
         if self.count(now) > 0 {
             self.until = Some(now + warm_time);
             self.refills = 0;
@@ -56,7 +56,7 @@ impl<R> Pool<R> {
     /// Opens connections to an origin until it has `count`, those under way included, as far as
     /// its bound and the client's allow, and keeps that many: they do not end for idleness, and
     /// what dies or gets old is replaced, with a pause that grows while no request comes. That
-    /// lasts for [`warm_time`](super::PoolConfig::warm_time) after this call or the origin's last
+    /// lasts for [`warm_time`](crate::pool::PoolConfig::warm_time) after this call or the origin's last
     /// request; `count` 0 ends it. Returns the attempts that were begun.
     pub fn warm_up(&mut self, now: Instant, id: OriginId, count: u32) -> Vec<AttemptId> {
         let OriginId(key) = id;
@@ -85,7 +85,7 @@ impl<R> Pool<R> {
     }
 
     /// Opens missing warm connections when no request waits.
-    pub(super) fn refill(&mut self, now: Instant, key: Key) {
+    pub(in crate::pool) fn refill(&mut self, now: Instant, key: Key) {
         let Some(state) = self.origins.get_mut(key) else {
             return;
         };

@@ -1,5 +1,5 @@
-use super::pool_test::Scene;
-use super::*;
+use crate::pool::pool_test::Scene;
+use crate::pool::*;
 
 const OTHER: &str = "other.example";
 

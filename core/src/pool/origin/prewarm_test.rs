@@ -1,5 +1,5 @@
-use super::pool_test::Scene;
-use super::*;
+use crate::pool::pool_test::Scene;
+use crate::pool::*;
 
 fn warmed(count: u32, config: PoolConfig) -> Scene {
     let mut scene = Scene::new(config);

@@ -1,11 +1,11 @@
 //! Decides whether to reuse a connection, open one, wait or refuse. Pure: equal views give equal
-//! decisions. [`Pool`](super::Pool) and the engine carry them out.
+//! decisions. [`Pool`](crate::pool::Pool) and the engine carry them out.
 //!
 //! The number of connections grows with demand beyond the limits of the open and opening ones,
 //! never with a queue that our own send window caused (RFC 9113 section 9.1: SHOULD NOT open more
 //! than one connection).
 
-use super::ConnectionId;
+use crate::pool::ConnectionId;
 
 /// One origin as the decision sees it.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! Origins that wait for a socket while others hold all that the client may have. The longest
 //! waiting origin gets the next free one, and an idle connection is closed for it.
 
-use super::connection::Connection;
-use super::{Key, Pool};
+use crate::pool::connection::Connection;
+use crate::pool::{Key, Pool};
 use std::time::Instant;
 
 impl<R> Pool<R> {
@@ -18,7 +18,7 @@ impl<R> Pool<R> {
     }
 
     /// A socket is free: the longest waiting origin gets it.
-    pub(super) fn wake_socket_waiters(&mut self, now: Instant) {
+    pub(in crate::pool) fn wake_socket_waiters(&mut self, now: Instant) {
         for _ in 0..self.socket_waiters.len() {
             if self.sockets() >= self.config.sockets_max {
                 return;
@@ -35,7 +35,7 @@ impl<R> Pool<R> {
 
     /// Where more origins wait for a socket than connections are closing, closes the connection
     /// that has been idle longest and has no waiting request of its own origin.
-    pub(super) fn make_room(&mut self, now: Instant) {
+    pub(in crate::pool) fn make_room(&mut self, now: Instant) {
         let origins = &mut self.origins;
         self.socket_waiters.retain(|&key| {
             let Some(state) = origins.get_mut(key) else {

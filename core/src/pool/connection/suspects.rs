@@ -2,7 +2,7 @@
 //! others doubtful, because they lead to the same peer; one that works while another stays silent
 //! proves the silent one dead.
 
-use super::{Action, ConnectionId, Decision, Key, Pool, Standing, decide};
+use crate::pool::{Action, ConnectionId, Decision, Key, Pool, Standing, decide};
 use std::time::Instant;
 
 impl<R> Pool<R> {
@@ -47,7 +47,7 @@ impl<R> Pool<R> {
     }
 
     /// A connection works at the origin: reports it to those that were to be replaced.
-    pub(super) fn report_outlived(&mut self, origin: Key) {
+    pub(in crate::pool) fn report_outlived(&mut self, origin: Key) {
         let Some(state) = self.origins.get_mut(origin) else {
             return;
         };
@@ -59,7 +59,12 @@ impl<R> Pool<R> {
 
     /// A connection has become suspect: the others that get requests are probed. `even_if_recent`: even
     /// those that were active lately.
-    pub(super) fn doubt_others(&mut self, origin: Key, suspect: Key, even_if_recent: bool) {
+    pub(in crate::pool) fn doubt_others(
+        &mut self,
+        origin: Key,
+        suspect: Key,
+        even_if_recent: bool,
+    ) {
         let others = self.connections.iter().filter(|&(key, connection)| {
             key != suspect
                 && connection.origin == origin

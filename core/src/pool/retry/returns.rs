@@ -1,9 +1,9 @@
 //! Requests returned by a connection: sent again now or after a pause, or failed. Each loss also
 //! updates the connection and its origin.
 
-use super::queue::{Entrance, QueueEnd, Rank};
-use super::retry::{Cause, Loss, NoRetry, Retry, RetryClass, classify};
-use super::{
+use super::{Cause, Loss, NoRetry, Retry, RetryClass, classify};
+use crate::pool::dispatch::queue::{Entrance, QueueEnd, Rank};
+use crate::pool::{
     ConnectionId, Due, Key, Multiplexing, Origin, OriginId, Pool, Protocols, Reverse, Ticket,
 };
 use std::time::Instant;
@@ -117,7 +117,7 @@ impl<R> Pool<R> {
     }
 
     /// The pause of a request is over.
-    pub(super) fn resume(&mut self, now: Instant, ticket: Ticket) {
+    pub(in crate::pool) fn resume(&mut self, now: Instant, ticket: Ticket) {
         let Some(entry) = self.queue.get(ticket).filter(|entry| entry.is_parked) else {
             return;
         };

@@ -1,9 +1,9 @@
 //! Updates the pool after each event: moves queues, starts attempts, fails requests. Carries out
 //! the decisions of `decide.rs`.
 
-use super::lifetime::LIFETIME_DOUBT;
 use super::queue::{Entrance, QueueEnd};
-use super::{
+use crate::pool::connection::lifetime::LIFETIME_DOUBT;
+use crate::pool::{
     Action, Attempt, AttemptId, Capacity, ConnectionId, DEADLINES_STALE_MAX, Decision, Due,
     Failure, Key, OriginId, OriginState, Pool, PoolBounds, Standing, Ticket, WaitReason, decide,
 };
@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::time::Instant;
 
 impl<R> Pool<R> {
-    pub(super) fn enter(&mut self, now: Instant, entrance: Entrance<R>) -> Option<Ticket> {
+    pub(in crate::pool) fn enter(&mut self, now: Instant, entrance: Entrance<R>) -> Option<Ticket> {
         self.totals.submitted += 1;
         let (key, class, end) = (entrance.origin, entrance.rank.class, entrance.end);
         if self.shut_down {
@@ -56,7 +56,7 @@ impl<R> Pool<R> {
     }
 
     /// Serves the line of an origin until it is empty or must wait.
-    pub(super) fn pump(&mut self, now: Instant, key: Key) {
+    pub(in crate::pool) fn pump(&mut self, now: Instant, key: Key) {
         loop {
             let Some(state) = self.origins.get(key) else {
                 return;
@@ -84,7 +84,7 @@ impl<R> Pool<R> {
         }
     }
 
-    pub(super) fn dispatch(&mut self, now: Instant, origin: Key, key: Key, request: R) {
+    pub(in crate::pool) fn dispatch(&mut self, now: Instant, origin: Key, key: Key, request: R) {
         let (Some(connection), Some(state)) =
             (self.connections.get_mut(key), self.origins.get_mut(origin))
         else {
@@ -114,7 +114,12 @@ impl<R> Pool<R> {
         }
     }
 
-    pub(super) fn open(&mut self, now: Instant, origin: Key, count: u32) -> Vec<AttemptId> {
+    pub(in crate::pool) fn open(
+        &mut self,
+        now: Instant,
+        origin: Key,
+        count: u32,
+    ) -> Vec<AttemptId> {
         let mut begun = Vec::new();
         for _ in 0..count {
             let attempt = AttemptId(self.attempts.insert(Attempt { origin, began: now }));
@@ -139,7 +144,7 @@ impl<R> Pool<R> {
     }
 
     /// Files a report; returns the origin whose line may move.
-    pub(super) fn file_report(
+    pub(in crate::pool) fn file_report(
         &mut self,
         now: Instant,
         key: Key,
@@ -206,7 +211,7 @@ impl<R> Pool<R> {
     }
 
     /// Takes a request out of its line, with its origin.
-    pub(super) fn take_waiting(&mut self, ticket: Ticket) -> Option<(Key, R)> {
+    pub(in crate::pool) fn take_waiting(&mut self, ticket: Ticket) -> Option<(Key, R)> {
         let key = self.queue.get(ticket)?.origin;
         let state = self.origins.get_mut(key)?;
         let entry = self.queue.leave(&mut state.origin_queue, ticket)?;
@@ -214,7 +219,7 @@ impl<R> Pool<R> {
         Some((key, entry.request))
     }
 
-    pub(super) fn expire(&mut self, now: Instant, ticket: Ticket) {
+    pub(in crate::pool) fn expire(&mut self, now: Instant, ticket: Ticket) {
         let Some(entry) = self.queue.get(ticket) else {
             return;
         };
@@ -229,7 +234,7 @@ impl<R> Pool<R> {
         }
     }
 
-    pub(super) fn fail_queue(&mut self, origin: Key, why: Failure) {
+    pub(in crate::pool) fn fail_queue(&mut self, origin: Key, why: Failure) {
         let Some(state) = self.origins.get_mut(origin) else {
             return;
         };
@@ -246,7 +251,7 @@ impl<R> Pool<R> {
     }
 
     /// Requests that pause fail, as the pool is shut down.
-    pub(super) fn fail_parked(&mut self) {
+    pub(in crate::pool) fn fail_parked(&mut self) {
         let parked = self.queue.iter().filter(|(_, entry)| entry.is_parked);
         let tickets: Vec<(Ticket, Key)> = parked.map(|(t, entry)| (t, entry.origin)).collect();
         for (ticket, origin) in tickets {
@@ -259,13 +264,13 @@ impl<R> Pool<R> {
         }
     }
 
-    pub(super) fn fail(&mut self, request: R, why: Failure) {
+    pub(in crate::pool) fn fail(&mut self, request: R, why: Failure) {
         self.totals.failed += 1;
         self.actions.push_back(Action::Fail { request, why });
     }
 
     /// Why the request with this ticket waits.
-    pub(super) fn reason_of(&self, now: Instant, ticket: Ticket) -> Option<WaitReason> {
+    pub(in crate::pool) fn reason_of(&self, now: Instant, ticket: Ticket) -> Option<WaitReason> {
         let entry = self.queue.get(ticket)?;
         if entry.is_parked {
             return Some(WaitReason::Pause);
@@ -279,7 +284,7 @@ impl<R> Pool<R> {
         }
     }
 
-    pub(super) fn reason_at(&self, now: Instant, key: Key) -> Option<WaitReason> {
+    pub(in crate::pool) fn reason_at(&self, now: Instant, key: Key) -> Option<WaitReason> {
         self.reason_of(now, self.origins.get(key)?.origin_queue.front()?)
     }
 
@@ -293,7 +298,7 @@ impl<R> Pool<R> {
         }
     }
 
-    pub(super) fn bounds(&self, avoid: Option<Key>, reserved: u32) -> PoolBounds {
+    pub(in crate::pool) fn bounds(&self, avoid: Option<Key>, reserved: u32) -> PoolBounds {
         PoolBounds {
             pipelining: self.config.pipelining,
             waiting_max: self.config.waiting_max,
@@ -306,7 +311,7 @@ impl<R> Pool<R> {
         }
     }
 
-    pub(super) fn push_deadline(&mut self, at: Instant, ticket: Ticket) {
+    pub(in crate::pool) fn push_deadline(&mut self, at: Instant, ticket: Ticket) {
         self.deadlines.push(Reverse((at, Due::Request(ticket))));
         // Most requests leave the line long before their deadline; their entries go in bulk.
         if self.deadlines.len() > 2 * self.queue.len() + DEADLINES_STALE_MAX {
@@ -318,7 +323,7 @@ impl<R> Pool<R> {
         }
     }
 
-    pub(super) fn forget_idle_origins(&mut self) {
+    pub(in crate::pool) fn forget_idle_origins(&mut self) {
         let origins = &mut self.origins;
         self.by_origin.retain(|_, &mut key| {
             let idle = origins.get(key).is_none_or(OriginState::is_idle);

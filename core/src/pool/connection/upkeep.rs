@@ -1,13 +1,13 @@
 //! Closes connections that are idle, too old, worn out, or were never used.
 
-use super::connection::Connection;
-use super::{Action, Capacity, ConnectionId, Due, Failure, Key, OriginState, Pool, Standing};
+use super::Connection;
+use crate::pool::{Action, Capacity, ConnectionId, Due, Failure, Key, OriginState, Pool, Standing};
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
 impl<R> Pool<R> {
     /// A connection's peer waits only so long for the next request: without an exchange it is closed
-    /// after `idle`, in place of [`PoolConfig::idle_timeout`](super::PoolConfig::idle_timeout).
+    /// after `idle`, in place of [`PoolConfig::idle_timeout`](crate::pool::PoolConfig::idle_timeout).
     pub fn handle_peer_patience(&mut self, now: Instant, id: ConnectionId, idle: Duration) {
         if let Some(connection) = self.connections.get_mut(id.0) {
             connection.idle_max = Some(idle);
@@ -18,7 +18,7 @@ impl<R> Pool<R> {
     }
 
     /// It gets nothing new from here on, and its owner closes it when it has nothing open.
-    pub(super) fn retire(&mut self, now: Instant, key: Key) {
+    pub(in crate::pool) fn retire(&mut self, now: Instant, key: Key) {
         let Some(connection) = self.connections.get(key).filter(|c| !c.is_draining) else {
             return;
         };
@@ -34,7 +34,7 @@ impl<R> Pool<R> {
     }
 
     /// Notes since when a connection is idle or of no use, and plans the look at it.
-    pub(super) fn note_use(&mut self, now: Instant, key: Key, report: &Capacity) {
+    pub(in crate::pool) fn note_use(&mut self, now: Instant, key: Key, report: &Capacity) {
         let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
@@ -85,7 +85,7 @@ impl<R> Pool<R> {
     }
 
     /// Closes connections whose time is up, and plans the next look.
-    pub(super) fn keep_up(&mut self, now: Instant) {
+    pub(in crate::pool) fn keep_up(&mut self, now: Instant) {
         let mut expired = Vec::new();
         for (key, connection) in self.connections.iter() {
             if let Some((at, end)) = self.time_up(connection)

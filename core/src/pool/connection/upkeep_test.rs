@@ -1,5 +1,5 @@
-use super::pool_test::Scene;
-use super::*;
+use crate::pool::pool_test::Scene;
+use crate::pool::*;
 
 #[test]
 fn connections_opened_together_do_not_close_together_and_never_late() {

@@ -1,4 +1,4 @@
-use super::{Capacity, Gate, Standing};
+use crate::pool::{Capacity, Gate, Standing};
 
 fn report(free: u32, active: u32, taken: u64) -> Capacity {
     Capacity {

@@ -4,7 +4,7 @@
 //! Invariant: `taken <= dispatched`; their difference is on its way to the connection and holds
 //! room that the connection's report does not include yet.
 
-use super::capacity::{Capacity, Standing};
+use crate::pool::connection::capacity::{Capacity, Standing};
 
 /// Exchanges to start before the peer's limit is known and nothing is remembered of it. More would
 /// be a guess that the peer may refuse (RFC 9113 section 5.1.2 lets it).
@@ -43,7 +43,7 @@ impl Gate {
     }
 
     /// Lets nothing through before the next report.
-    pub(super) fn shut(&mut self) {
+    pub(in crate::pool) fn shut(&mut self) {
         self.is_shut = true;
     }
 
@@ -96,7 +96,7 @@ impl Gate {
     }
 
     /// The last report, as if the connection had said that it drains.
-    pub(super) fn draining_report(&self) -> Capacity {
+    pub(in crate::pool) fn draining_report(&self) -> Capacity {
         Capacity {
             standing: Standing::Draining,
             ..self.report
@@ -113,32 +113,32 @@ impl Gate {
     }
 
     /// Bounds the requests of its whole life; one that has had more already is not bounded.
-    pub(super) fn set_lifetime(&mut self, lifetime: Option<u64>) {
+    pub(in crate::pool) fn set_lifetime(&mut self, lifetime: Option<u64>) {
         self.lifetime = lifetime.filter(|most| self.dispatched <= *most);
     }
 
     /// Allows one request more than it has had, beyond the learned limit.
-    pub(super) fn allow_one_more(&mut self) {
+    pub(in crate::pool) fn allow_one_more(&mut self) {
         self.lifetime = Some(self.dispatched + 1);
     }
 
     /// How many requests went through.
-    pub(super) fn dispatched(&self) -> u64 {
+    pub(in crate::pool) fn dispatched(&self) -> u64 {
         self.dispatched
     }
 
     /// It has got all the requests of its learned limit.
-    pub(super) fn is_spent(&self) -> bool {
+    pub(in crate::pool) fn is_spent(&self) -> bool {
         self.lifetime.is_some_and(|most| self.dispatched >= most)
     }
 
     /// All requests of its learned limit are answered, and it is still open.
-    pub(super) fn is_outlived(&self) -> bool {
+    pub(in crate::pool) fn is_outlived(&self) -> bool {
         self.is_spent() && self.report.standing == Standing::Open && self.active() == 0
     }
 
     /// How many requests its last report says that it has taken.
-    pub(super) fn taken(&self) -> u64 {
+    pub(in crate::pool) fn taken(&self) -> u64 {
         self.report.taken
     }
 

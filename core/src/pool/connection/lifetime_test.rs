@@ -1,5 +1,5 @@
-use super::pool_test::Scene;
-use super::*;
+use crate::pool::pool_test::Scene;
+use crate::pool::*;
 
 /// A connection takes what it was sent, and a GOAWAY gives all but the first `carried` back.
 fn cut(scene: &mut Scene, id: ConnectionId, carried: u32, tries: u32) {

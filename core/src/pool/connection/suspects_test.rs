@@ -1,5 +1,5 @@
-use super::pool_test::Scene;
-use super::*;
+use crate::pool::pool_test::Scene;
+use crate::pool::*;
 
 /// Two connections, each with one exchange.
 fn two(scene: &mut Scene) -> [ConnectionId; 2] {

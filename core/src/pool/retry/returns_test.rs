@@ -1,5 +1,5 @@
-use super::pool_test::Scene;
-use super::*;
+use crate::pool::pool_test::Scene;
+use crate::pool::*;
 
 fn refused(tries: u32) -> Loss {
     Loss {

@@ -11,13 +11,13 @@
 //! while it is closed without a probe, then the next one is probed with one request more. If that
 //! comes back, the number is trusted twice as long; if it is answered, the number is forgotten.
 
-use super::slab::Key;
-use super::{Pool, Standing};
+use crate::pool::slab::Key;
+use crate::pool::{Pool, Standing};
 use std::time::{Duration, Instant};
 
 /// How long a spent connection may carry a long exchange before it is probed with one request more:
 /// servers send GOAWAY when they read the last request, not when they answer it.
-pub(super) const LIFETIME_DOUBT: Duration = Duration::from_secs(1);
+pub(in crate::pool) const LIFETIME_DOUBT: Duration = Duration::from_secs(1);
 /// How long a learned number is trusted without a probe; doubles each time a probe confirms it.
 /// While it is wrong, every connection's worth of requests costs one extra handshake.
 const TRUST: Duration = Duration::from_secs(5);
@@ -26,7 +26,7 @@ const TRUST_MAX: Duration = Duration::from_secs(600);
 
 /// The learned number of one origin.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Lifetime {
+pub(in crate::pool) struct Lifetime {
     believed: Option<Believed>,
     /// The request count at which the last connection was cut off.
     cut_at: Option<u64>,
@@ -43,12 +43,12 @@ struct Believed {
 
 impl Lifetime {
     /// Requests of a connection's whole life, if its peer counts them.
-    pub(super) fn believed(&self) -> Option<u64> {
+    pub(in crate::pool) fn believed(&self) -> Option<u64> {
         self.believed.map(|believed| believed.most)
     }
 
     /// The capacity of a new connection, where it is known.
-    pub(super) fn bound(&self, per_connection: Option<u32>) -> Option<u32> {
+    pub(in crate::pool) fn bound(&self, per_connection: Option<u32>) -> Option<u32> {
         let most = self.believed().unwrap_or(u64::MAX);
         per_connection.map(|limit| limit.min(most.try_into().unwrap_or(u32::MAX)))
     }
@@ -75,7 +75,7 @@ impl Lifetime {
 
 impl<R> Pool<R> {
     /// A GOAWAY gave requests of this connection back.
-    pub(super) fn learn_lifetime(&mut self, now: Instant, origin: Key, key: Key) {
+    pub(in crate::pool) fn learn_lifetime(&mut self, now: Instant, origin: Key, key: Key) {
         let (Some(connection), Some(state)) =
             (self.connections.get(key), self.origins.get_mut(origin))
         else {
@@ -91,7 +91,7 @@ impl<R> Pool<R> {
     }
 
     /// All requests of a connection's learned limit are answered, and it is still open.
-    pub(super) fn outlive(&mut self, now: Instant, origin: Key, key: Key) {
+    pub(in crate::pool) fn outlive(&mut self, now: Instant, origin: Key, key: Key) {
         let believed = self.origins.get(origin).and_then(|it| it.lifetime.believed);
         let Some(believed) = believed else {
             return;
@@ -106,7 +106,7 @@ impl<R> Pool<R> {
     }
 
     /// The time has passed in which a spent connection ends.
-    pub(super) fn doubt_lifetime(&mut self, now: Instant, key: Key) {
+    pub(in crate::pool) fn doubt_lifetime(&mut self, now: Instant, key: Key) {
         let Some(connection) = self.connections.get(key) else {
             return;
         };

@@ -1,6 +1,6 @@
 //! Measurements of the paths to origins, made by their connections.
 
-use super::{Origin, Pool};
+use crate::pool::{Origin, Pool};
 use std::time::{Duration, Instant};
 
 impl<R> Pool<R> {

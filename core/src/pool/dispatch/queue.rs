@@ -6,7 +6,7 @@
 //! arrival. A group with a thousand waiting requests delays another group's single request by one
 //! turn.
 
-use super::slab::{Key, Slab};
+use crate::pool::slab::{Key, Slab};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
@@ -42,41 +42,41 @@ pub struct Rank {
 
 /// A request in line.
 #[derive(Debug)]
-pub(super) struct Waiting<R> {
-    pub(super) request: R,
-    pub(super) origin: Key,
-    pub(super) rank: Rank,
-    pub(super) since: Instant,
-    pub(super) deadline: Option<Instant>,
+pub(in crate::pool) struct Waiting<R> {
+    pub(in crate::pool) request: R,
+    pub(in crate::pool) origin: Key,
+    pub(in crate::pool) rank: Rank,
+    pub(in crate::pool) since: Instant,
+    pub(in crate::pool) deadline: Option<Instant>,
     /// The connection that has just given the request back unprocessed: another one is better.
-    pub(super) avoid: Option<Key>,
+    pub(in crate::pool) avoid: Option<Key>,
     /// It is not pipelined behind requests that are not answered yet.
-    pub(super) alone: bool,
-    pub(super) end: QueueEnd,
+    pub(in crate::pool) alone: bool,
+    pub(in crate::pool) end: QueueEnd,
     /// It pauses before it joins the line.
-    pub(super) is_parked: bool,
+    pub(in crate::pool) is_parked: bool,
     before: Option<Key>,
     behind: Option<Key>,
 }
 
 /// Which end of its class a request joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum QueueEnd {
+pub(in crate::pool) enum QueueEnd {
     Front,
     Back,
 }
 
 /// A request on its way into the line.
 #[derive(Debug)]
-pub(super) struct Entrance<R> {
-    pub(super) request: R,
-    pub(super) origin: Key,
-    pub(super) rank: Rank,
-    pub(super) since: Instant,
-    pub(super) deadline: Option<Instant>,
-    pub(super) avoid: Option<Key>,
-    pub(super) alone: bool,
-    pub(super) end: QueueEnd,
+pub(in crate::pool) struct Entrance<R> {
+    pub(in crate::pool) request: R,
+    pub(in crate::pool) origin: Key,
+    pub(in crate::pool) rank: Rank,
+    pub(in crate::pool) since: Instant,
+    pub(in crate::pool) deadline: Option<Instant>,
+    pub(in crate::pool) avoid: Option<Key>,
+    pub(in crate::pool) alone: bool,
+    pub(in crate::pool) end: QueueEnd,
 }
 
 /// First come, first served.
@@ -126,16 +126,16 @@ impl ClassQueue {
 
 /// One origin's line.
 #[derive(Debug, Default)]
-pub(super) struct OriginQueue {
+pub(in crate::pool) struct OriginQueue {
     class_queues: [ClassQueue; PriorityClass::ALL.len()],
     len: u32,
 }
 
 impl OriginQueue {
-    pub(super) fn len(&self) -> u32 {
+    pub(in crate::pool) fn len(&self) -> u32 {
         self.len
     }
-    pub(super) fn front(&self) -> Option<Ticket> {
+    pub(in crate::pool) fn front(&self) -> Option<Ticket> {
         self.class_queues
             .iter()
             .find_map(ClassQueue::front)
@@ -151,7 +151,7 @@ impl OriginQueue {
 
 /// All lines' entries.
 #[derive(Debug)]
-pub(super) struct Queue<R> {
+pub(in crate::pool) struct Queue<R> {
     entries: Slab<Waiting<R>>,
 }
 
@@ -165,7 +165,7 @@ impl<R> Default for Queue<R> {
 
 impl<R> Queue<R> {
     /// Keeps a request without a place in any line.
-    pub(super) fn park(&mut self, entrance: Entrance<R>) -> Ticket {
+    pub(in crate::pool) fn park(&mut self, entrance: Entrance<R>) -> Ticket {
         Ticket(self.entries.insert(Waiting {
             request: entrance.request,
             origin: entrance.origin,
@@ -182,7 +182,7 @@ impl<R> Queue<R> {
     }
 
     /// Gives a parked request its place.
-    pub(super) fn unpark(&mut self, origin_queue: &mut OriginQueue, ticket: Ticket) {
+    pub(in crate::pool) fn unpark(&mut self, origin_queue: &mut OriginQueue, ticket: Ticket) {
         let key = ticket.0;
         let Some(entry) = self.entries.get_mut(key).filter(|entry| entry.is_parked) else {
             return;
@@ -204,12 +204,12 @@ impl<R> Queue<R> {
         }
     }
 
-    pub(super) fn get(&self, ticket: Ticket) -> Option<&Waiting<R>> {
+    pub(in crate::pool) fn get(&self, ticket: Ticket) -> Option<&Waiting<R>> {
         self.entries.get(ticket.0)
     }
 
     /// Takes a request out of `origin_queue`, which must be the line it stands in if it stands in one.
-    pub(super) fn leave(
+    pub(in crate::pool) fn leave(
         &mut self,
         origin_queue: &mut OriginQueue,
         ticket: Ticket,
@@ -235,7 +235,7 @@ impl<R> Queue<R> {
     }
 
     /// Takes the request at the front out to be started: the next turn is another group's.
-    pub(super) fn serve(
+    pub(in crate::pool) fn serve(
         &mut self,
         origin_queue: &mut OriginQueue,
         ticket: Ticket,
@@ -250,11 +250,11 @@ impl<R> Queue<R> {
         self.leave(origin_queue, ticket)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::pool) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Ticket, &Waiting<R>)> {
+    pub(in crate::pool) fn iter(&self) -> impl Iterator<Item = (Ticket, &Waiting<R>)> {
         self.entries.iter().map(|(key, entry)| (Ticket(key), entry))
     }
 }

@@ -1,23 +1,23 @@
 //! The pool's state of one origin: its queue, its connections, and what it remembers.
 
-use super::ConnectionId;
-use super::capacity::Standing;
-use super::connection::Connection;
-use super::decide::OriginView;
-use super::lifetime::Lifetime;
-use super::origin::{Multiplexing, Origin};
 use super::prewarm::Prewarm;
-use super::queue::OriginQueue;
-use super::retry::RetryBudget;
-use super::slab::{Key, Slab};
+use super::{Multiplexing, Origin};
+use crate::pool::ConnectionId;
+use crate::pool::connection::Connection;
+use crate::pool::connection::capacity::Standing;
+use crate::pool::connection::lifetime::Lifetime;
+use crate::pool::dispatch::decide::OriginView;
+use crate::pool::dispatch::queue::OriginQueue;
+use crate::pool::retry::RetryBudget;
+use crate::pool::slab::{Key, Slab};
 use std::time::{Duration, Instant};
 
 /// Facts learned about an origin, kept while the pool lives, so that later bursts need no probe.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Memory {
-    pub(super) multiplexing: Multiplexing,
+pub(in crate::pool) struct Memory {
+    pub(in crate::pool) multiplexing: Multiplexing,
     /// The peer's limit on concurrent exchanges when we last knew it.
-    pub(super) limit: Option<u32>,
+    pub(in crate::pool) limit: Option<u32>,
     round_trip: Option<Duration>,
     need: PathNeed,
     learned_at: Instant,
@@ -31,32 +31,32 @@ struct PathNeed {
 }
 
 #[derive(Debug)]
-pub(super) struct OriginState {
-    pub(super) origin: Origin,
-    pub(super) origin_queue: OriginQueue,
+pub(in crate::pool) struct OriginState {
+    pub(in crate::pool) origin: Origin,
+    pub(in crate::pool) origin_queue: OriginQueue,
     /// Connections with room; the one that became ready last stands last.
-    pub(super) ready: Vec<Key>,
+    pub(in crate::pool) ready: Vec<Key>,
     /// Connections whose limit is not known yet.
     unsettled: Vec<Key>,
     /// Connections that are open or suspect.
-    pub(super) connections: u32,
+    pub(in crate::pool) connections: u32,
     /// Those of `connections` that get no new request until their peer answers.
-    pub(super) suspect: u32,
+    pub(in crate::pool) suspect: u32,
     /// Connections that stay silent and for which another was asked, until it works.
-    pub(super) silent: Vec<Key>,
+    pub(in crate::pool) silent: Vec<Key>,
     /// Connections that only finish what they have.
-    pub(super) draining: u32,
-    pub(super) attempts: u32,
+    pub(in crate::pool) draining: u32,
+    pub(in crate::pool) attempts: u32,
     /// Sums over connections that are open: exchanges that may start, and those that did.
-    pub(super) room: u32,
-    pub(super) active: u32,
+    pub(in crate::pool) room: u32,
+    pub(in crate::pool) active: u32,
     /// Requests that pause before they join the line.
-    pub(super) parked: u32,
-    pub(super) retries: RetryBudget,
-    pub(super) lifetime: Lifetime,
-    pub(super) prewarm: Prewarm,
+    pub(in crate::pool) parked: u32,
+    pub(in crate::pool) retries: RetryBudget,
+    pub(in crate::pool) lifetime: Lifetime,
+    pub(in crate::pool) prewarm: Prewarm,
     /// When the attempt began that asks for the version.
-    pub(super) probe_began: Option<Instant>,
+    pub(in crate::pool) probe_began: Option<Instant>,
     pinned_h1_at: Option<Instant>,
     memory: Option<Memory>,
     /// Rounds of attempts that failed in a row.
@@ -64,11 +64,11 @@ pub(super) struct OriginState {
     failed_at: Option<Instant>,
     pub(super) not_before: Option<Instant>,
     /// It stands in the pool's list of origins that wait for a socket.
-    pub(super) waits_for_socket: bool,
+    pub(in crate::pool) waits_for_socket: bool,
 }
 
 impl OriginState {
-    pub(super) fn new(origin: Origin) -> Self {
+    pub(in crate::pool) fn new(origin: Origin) -> Self {
         Self {
             origin,
             origin_queue: OriginQueue::default(),
@@ -96,12 +96,12 @@ impl OriginState {
     }
 
     /// Nothing is open, coming or waiting: it may be forgotten.
-    pub(super) fn is_idle(&self) -> bool {
+    pub(in crate::pool) fn is_idle(&self) -> bool {
         self.origin_queue.len() + self.parked + self.connections + self.draining + self.attempts
             == 0
     }
 
-    pub(super) fn view(
+    pub(in crate::pool) fn view(
         &self,
         now: Instant,
         connections: &Slab<Connection>,
@@ -150,7 +150,7 @@ impl OriginState {
     }
 
     /// When the attempt that asks for the version has taken so long that a second one begins.
-    pub(super) fn probe_due(&self, now: Instant, bounds: &PoolBounds) -> Option<Instant> {
+    pub(in crate::pool) fn probe_due(&self, now: Instant, bounds: &PoolBounds) -> Option<Instant> {
         let asks = self.attempts == 1 && self.connections == 0 && self.multiplexing(now).is_none();
         let began = self.probe_began.filter(|_| asks)?;
         let known = self.memory.and_then(|memory| memory.round_trip);
@@ -160,7 +160,7 @@ impl OriginState {
 
     /// The least loaded of the connections that became ready last. An idle one is taken at once:
     /// nothing is less loaded, and the most recently used is the least likely to be dead.
-    pub(super) fn roomiest(
+    pub(in crate::pool) fn roomiest(
         &self,
         connections: &Slab<Connection>,
         avoid: Option<Key>,
@@ -207,7 +207,7 @@ impl OriginState {
     }
 
     /// Files `connection` where its gate says it belongs now.
-    pub(super) fn refile(&mut self, key: Key, connection: &mut Connection) {
+    pub(in crate::pool) fn refile(&mut self, key: Key, connection: &mut Connection) {
         let has_room = connection.gate.room() > 0;
         if has_room != connection.is_ready {
             connection.is_ready = has_room;
@@ -236,7 +236,7 @@ impl OriginState {
     }
 
     /// Takes a connection that is gone out of every list.
-    pub(super) fn forget(&mut self, key: Key, connection: &Connection) {
+    pub(in crate::pool) fn forget(&mut self, key: Key, connection: &Connection) {
         if connection.is_ready {
             remove_last(&mut self.ready, key);
         }
@@ -255,16 +255,16 @@ impl OriginState {
     }
 
     /// The origin wants HTTP/1.1, whatever its ALPN says.
-    pub(super) fn pin_h1(&mut self, now: Instant) {
+    pub(in crate::pool) fn pin_h1(&mut self, now: Instant) {
         self.pinned_h1_at = Some(now);
     }
 
-    pub(super) fn is_pinned_h1(&self, now: Instant) -> bool {
+    pub(in crate::pool) fn is_pinned_h1(&self, now: Instant) -> bool {
         self.pinned_h1_at
             .is_some_and(|at| now.saturating_duration_since(at) < MEMORY_AGE_MAX)
     }
 
-    pub(super) fn multiplexing(&self, now: Instant) -> Option<Multiplexing> {
+    pub(in crate::pool) fn multiplexing(&self, now: Instant) -> Option<Multiplexing> {
         if self.is_pinned_h1(now) {
             return Some(Multiplexing::No);
         }
@@ -273,7 +273,7 @@ impl OriginState {
             .or_else(|| self.memory(now).map(|memory| memory.multiplexing))
     }
 
-    pub(super) fn limit_hint(&self, now: Instant) -> Option<u32> {
+    pub(in crate::pool) fn limit_hint(&self, now: Instant) -> Option<u32> {
         self.memory(now)?.limit
     }
 
@@ -282,7 +282,7 @@ impl OriginState {
             .filter(|memory| now.saturating_duration_since(memory.learned_at) < MEMORY_AGE_MAX)
     }
 
-    pub(super) fn learn(&mut self, now: Instant, multiplexing: Multiplexing) {
+    pub(in crate::pool) fn learn(&mut self, now: Instant, multiplexing: Multiplexing) {
         self.failures = 0;
         self.not_before = None;
         let limit = self
@@ -304,25 +304,25 @@ impl OriginState {
         });
     }
 
-    pub(super) fn learn_limit(&mut self, limit: u32) {
+    pub(in crate::pool) fn learn_limit(&mut self, limit: u32) {
         if let Some(memory) = &mut self.memory {
             memory.limit = Some(limit);
         }
     }
 
     /// A connection measured a round trip.
-    pub(super) fn learn_round_trip(&mut self, round_trip: Duration) {
+    pub(in crate::pool) fn learn_round_trip(&mut self, round_trip: Duration) {
         if let Some(memory) = &mut self.memory {
             memory.round_trip = Some(round_trip);
         }
     }
 
-    pub(super) fn round_trip(&self, now: Instant) -> Option<Duration> {
+    pub(in crate::pool) fn round_trip(&self, now: Instant) -> Option<Duration> {
         self.memory(now)?.round_trip
     }
 
     /// The path is another one now.
-    pub(super) fn forget_round_trip(&mut self) {
+    pub(in crate::pool) fn forget_round_trip(&mut self) {
         if let Some(memory) = &mut self.memory {
             memory.round_trip = None;
         }
@@ -330,7 +330,7 @@ impl OriginState {
 
     /// A connection has seen how large a window the path needs. Small bodies need little and say
     /// nothing: the largest of late counts.
-    pub(super) fn learn_path_need(&mut self, now: Instant, bytes: u32) {
+    pub(in crate::pool) fn learn_path_need(&mut self, now: Instant, bytes: u32) {
         if bytes > 0
             && bytes >= self.bdp_bytes(now)
             && let Some(memory) = &mut self.memory
@@ -343,7 +343,7 @@ impl OriginState {
         }
     }
 
-    pub(super) fn bdp_bytes(&self, now: Instant) -> u32 {
+    pub(in crate::pool) fn bdp_bytes(&self, now: Instant) -> u32 {
         self.memory(now)
             .map(|memory| memory.need)
             .filter(|need| now.saturating_duration_since(need.confirmed_at) < PATH_NEED_AGE_MAX)
@@ -351,14 +351,14 @@ impl OriginState {
     }
 
     /// Forgets earlier failures.
-    pub(super) fn forgive(&mut self) {
+    pub(in crate::pool) fn forgive(&mut self) {
         self.failures = 0;
         self.not_before = None;
     }
 
     /// An attempt failed: the first costs nothing, then 100 ms, doubling to [`BACK_OFF_MAX`].
     /// Attempts that were under way together count once. Returns when to try again, if later.
-    pub(super) fn back_off(&mut self, now: Instant, began: Instant) -> Option<Instant> {
+    pub(in crate::pool) fn back_off(&mut self, now: Instant, began: Instant) -> Option<Instant> {
         if self.failed_at.is_some_and(|at| began < at) {
             return None;
         }
@@ -375,24 +375,24 @@ impl OriginState {
 
 /// The pool's bounds for [`OriginState::view`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PoolBounds {
-    pub(super) pipelining: u32,
-    pub(super) waiting_max: u32,
-    pub(super) connections_max: Option<u32>,
-    pub(super) sockets_left: u32,
-    pub(super) avoid: Option<Key>,
+pub(in crate::pool) struct PoolBounds {
+    pub(in crate::pool) pipelining: u32,
+    pub(in crate::pool) waiting_max: u32,
+    pub(in crate::pool) connections_max: Option<u32>,
+    pub(in crate::pool) sockets_left: u32,
+    pub(in crate::pool) avoid: Option<Key>,
     /// The request in question is not pipelined behind others.
-    pub(super) alone: bool,
+    pub(in crate::pool) alone: bool,
     /// Slots that the request in question must leave free.
-    pub(super) reserved: u32,
-    pub(super) probe_patience: Option<Duration>,
+    pub(in crate::pool) reserved: u32,
+    pub(in crate::pool) probe_patience: Option<Duration>,
 }
 
 impl PoolBounds {
-    pub(super) fn connections_max(&self, multiplexing: Option<Multiplexing>) -> u32 {
+    pub(in crate::pool) fn connections_max(&self, multiplexing: Option<Multiplexing>) -> u32 {
         self.connections_max.unwrap_or(match multiplexing {
-            Some(Multiplexing::Yes) => super::CONNECTIONS_MULTIPLEXED_MAX,
-            Some(Multiplexing::No) | None => super::CONNECTIONS_MAX,
+            Some(Multiplexing::Yes) => crate::pool::CONNECTIONS_MULTIPLEXED_MAX,
+            Some(Multiplexing::No) | None => crate::pool::CONNECTIONS_MAX,
         })
     }
 }

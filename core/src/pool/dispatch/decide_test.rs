@@ -1,4 +1,4 @@
-use super::{Decision, OriginView, WaitReason, decide};
+use crate::pool::{Decision, OriginView, WaitReason, decide};
 
 const COLD: OriginView = OriginView {
     waiting: 1,
