@@ -24,8 +24,8 @@ const CORE_TESTS: [&str; 6] = [
     "wire::type_length",
     "compress::text",
     "http::field",
-    "http::body_slab",
-    "http::free_list",
+    "http::body::slab",
+    "http::head::free_list",
 ];
 
 /// Orders of the threads that Miri tries.

@@ -6,10 +6,10 @@
 use crate::abuse::Abuse;
 use crate::credit::{BdpHistory, BudgetShare};
 use crate::error::Violation;
-use crate::http::body_slab::BodySlab;
-use crate::http::free_list::FreeList;
+use crate::http::body::slab::BodySlab;
+use crate::http::head::free_list::FreeList;
 use crate::http::head::last_head::LastHead;
-use crate::http::schedule::Schedule;
+use crate::http::priority::schedule::Schedule;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId, Version};
 use crate::limits::{Config, REFUSED_NOTES_MAX};
 use crate::min_rate::Scarcity;

@@ -34,7 +34,7 @@ use super::parse::HeadScan;
 use super::reuse::CloseReason;
 use crate::credit::BudgetShare;
 use crate::error::{Closed, TransportEnd};
-use crate::http::free_list::FreeList;
+use crate::http::head::free_list::FreeList;
 use crate::http::head::last_head::LastHead;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, SEND_FREE_BYTES, UNREAD_BODY_BYTES_MAX};

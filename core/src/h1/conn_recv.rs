@@ -6,7 +6,7 @@ use super::exchange::{Exchange, MethodKind, Sending};
 use super::parse::{self, HeadScan};
 use super::reuse::{CloseReason, persistence};
 use crate::error::Violation;
-use crate::http::body_length::BodyLength;
+use crate::http::body::length::BodyLength;
 use crate::http::{Event, ResponseHead, Side, StreamId, Version};
 use crate::limits::UNREAD_BODY_BYTES_MAX;
 use bytes::{Bytes, BytesMut};

@@ -7,7 +7,7 @@ use super::exchange::{Exchange, MethodKind, Sending};
 use super::parse::{self, HeadScan};
 use super::reuse::{CloseReason, has_option, persistence};
 use crate::error::Violation;
-use crate::http::body_length::BodyLength;
+use crate::http::body::length::BodyLength;
 use crate::http::{Event, RequestHead, StreamId, Token, Version};
 use crate::limits::{Config, PIPELINED_REQUESTS_MAX};
 

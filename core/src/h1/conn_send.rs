@@ -7,7 +7,7 @@ use super::framing;
 use super::parse::HeadScan;
 use super::reuse::{CloseReason, has_option, persistence};
 use crate::error::{Misuse, Violation};
-use crate::http::body_length::Expected;
+use crate::http::body::length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::{Field, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
 use crate::wire::Outbox;

@@ -6,7 +6,8 @@
 
 use super::conn::Proxy;
 use crate::error::Violation;
-use crate::http::{Field, Fields, RequestHead, ResponseHead, Token, reason};
+use crate::http::head::reason;
+use crate::http::{Field, Fields, RequestHead, ResponseHead, Token};
 use std::io::Write;
 use std::num::NonZeroU64;
 

@@ -3,7 +3,8 @@
 //! validator checks the meaning of a head (`http/head.rs`).
 
 use crate::error::Violation;
-use crate::http::{FieldName, Fields, RequestHead, ResponseHead, Side, Token, Version, reason};
+use crate::http::head::reason;
+use crate::http::{FieldName, Fields, RequestHead, ResponseHead, Side, Token, Version};
 use crate::limits::Limits;
 use httparse::Header;
 use std::mem::MaybeUninit;

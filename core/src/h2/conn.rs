@@ -22,7 +22,7 @@ use crate::credit::{BudgetShare, Credit, Quota};
 use crate::error::{Closed, H2Code, TransportEnd, Violation};
 use crate::exchange::{Framing, Session};
 use crate::hpack::{Decoder, Encoder};
-use crate::http::body_length::Expected;
+use crate::http::body::length::Expected;
 use crate::http::priority::Priority;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, HPACK_TABLE_BYTES_MAX};

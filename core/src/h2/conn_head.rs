@@ -10,7 +10,7 @@ use crate::error::Violation;
 use crate::exchange::Framing;
 use crate::hpack::Decoder;
 use crate::hpack::decode::DecodedBlock;
-use crate::http::body_length::Expected;
+use crate::http::body::length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
 use crate::limits::HEADER_BLOCK_READ_BYTES_MAX;

@@ -11,7 +11,7 @@ use super::stream::{Awaits, H2Method, H2SendQueue, H2Sends};
 use super::stream_state::StreamInput;
 use crate::error::{Misuse, Violation};
 use crate::exchange::Framing;
-use crate::http::body_length::Expected;
+use crate::http::body::length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::priority::Priority;
 use crate::http::{Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};

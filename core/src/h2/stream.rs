@@ -9,7 +9,7 @@ use crate::credit::{Credit, Quota};
 use crate::error::Violation;
 use crate::exchange::{Pressure, SendClock, Timed};
 use crate::http::Fields;
-use crate::http::body_length::Expected;
+use crate::http::body::length::Expected;
 use crate::http::priority::Priority;
 use crate::limits::Timeouts;
 use crate::min_rate::MinRate;

@@ -6,7 +6,7 @@ use super::request_stream::RequestState;
 use super::stream::{BlockedInput, H3Method, H3Sends};
 use crate::error::Violation;
 use crate::exchange::Framing;
-use crate::http::body_length::Expected;
+use crate::http::body::length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::priority::Priority;
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};

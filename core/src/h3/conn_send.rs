@@ -6,7 +6,7 @@ use super::TransportAction;
 use super::conn::{Conn, Timer};
 use super::stream::{H3Method, H3Sends, Stream};
 use crate::error::{Misuse, Violation};
-use crate::http::body_length::Expected;
+use crate::http::body::length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::{Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
 use bytes::Bytes;

@@ -5,7 +5,7 @@ use super::request_stream::RequestState;
 use crate::error::Violation;
 use crate::exchange::{Pressure, SendClock, Timed};
 use crate::http::RequestHead;
-use crate::http::body_length::Expected;
+use crate::http::body::length::Expected;
 use crate::http::priority::Priority;
 use crate::limits::Timeouts;
 use crate::min_rate::MinRate;

@@ -1,7 +1,10 @@
 //! A header block as an arena: one byte buffer, and per field a token or a range for the name
 //! and a range for the value. Decoding a block allocates nothing once the arena has grown.
 
-use super::spellings::Spellings;
+pub(super) mod spellings;
+pub(super) mod structured;
+
+use spellings::Spellings;
 use std::fmt;
 
 macro_rules! tokens {

@@ -5,27 +5,28 @@
 //! It is on the hot path: one pass over the fields, no allocation.
 
 use super::field::{Field, Fields, Token};
-use super::reason;
-use super::rules::{Rule, rule_of};
-use super::syntax::{self, Port};
+
 use crate::error::Violation;
 use marks::{
     ABSENT, Marks, PSEUDO_HTTP1, PSEUDO_REQUEST, PSEUDO_RESPONSE, bit, check_name_and_value,
 };
+use rules::{Rule, rule_of};
 use std::borrow::Cow;
 use std::num::{NonZeroU32, NonZeroU64};
+use syntax::Port;
 
 /// Three digits hold no more.
 const STATUS_MAX: u16 = 999;
 
-#[path = "admission.rs"]
 mod admission;
-#[path = "last_head.rs"]
+mod authority;
+pub(crate) mod free_list;
 pub(crate) mod last_head;
-#[path = "last_response.rs"]
 pub(crate) mod last_response;
-#[path = "head_marks.rs"]
 mod marks;
+pub(crate) mod reason;
+mod rules;
+pub(super) mod syntax;
 
 pub(crate) use marks::is_sound;
 

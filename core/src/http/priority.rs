@@ -1,7 +1,9 @@
 //! Priorities (RFC 9218): parses the priority field and the PRIORITY_UPDATE frame, which share a
 //! syntax. The priority tree of RFC 7540 is not implemented.
 
-use super::structured::{self, Value};
+pub mod schedule;
+
+use super::field::structured::{self, Value};
 
 /// RFC 9218 section 4. The order of the type is the order of sending: lower urgency first, and
 /// within an urgency those that need to be whole before those that are used as they come.

@@ -8,7 +8,7 @@
 //!
 //! Invariant: a bit of `waiting` is set exactly if the list of its urgency has a stream.
 
-use super::priority::{Priority, URGENCY_MAX};
+use super::{Priority, URGENCY_MAX};
 
 #[cfg(test)]
 #[path = "schedule_test.rs"]

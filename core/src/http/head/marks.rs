@@ -2,10 +2,10 @@
 //! later code reads.
 
 use super::Version;
+use super::rules::{Rule, rule_of};
+use super::syntax;
 use crate::error::Violation;
 use crate::http::field::{Field, FieldName, Fields, Token};
-use crate::http::rules::{Rule, rule_of};
-use crate::http::syntax;
 
 /// The result of one pass over a section.
 #[derive(Clone, Copy, Debug)]

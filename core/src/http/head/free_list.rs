@@ -1,8 +1,8 @@
 //! The free list of head and trailer memory. A request head keeps its content until it is reused,
 //! so that an equal head need not be written again
-//! ([`KnownHead::again`](super::head::last_head::KnownHead::again)).
+//! ([`KnownHead::again`](super::last_head::KnownHead::again)).
 
-use super::{Fields, RequestHead};
+use crate::http::{Fields, RequestHead};
 
 /// As many as its connection says, and none of another connection.
 #[derive(Debug, Default)]

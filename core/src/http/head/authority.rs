@@ -1,6 +1,6 @@
 //! The authority of a request: host and port.
 
-use super::head::RequestHead;
+use super::RequestHead;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 impl RequestHead {

@@ -6,7 +6,7 @@ pub struct Spellings<'a>(&'a [u8]);
 
 impl<'a> Spellings<'a> {
     /// `bytes`: a zero behind each.
-    pub(super) fn of(bytes: &'a [u8]) -> Self {
+    pub(in crate::http) fn of(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 }

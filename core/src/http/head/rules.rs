@@ -1,10 +1,10 @@
 //! Fields with a meaning for the framing or the connection, by name.
 
-use super::field::Token;
+use crate::http::field::Token;
 
 /// A field's rule beyond its syntax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(in crate::http) enum Rule {
     /// Any value, in heads and in trailers.
     Plain,
     /// Forbidden in HTTP/2 and HTTP/3 (RFC 9113 section 8.2.2).

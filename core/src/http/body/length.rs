@@ -1,8 +1,8 @@
 //! The length of a message's body: one decision for requests, one for responses (RFC 9112 section
 //! 6.3), and the check of DATA against content-length (RFC 9113 section 8.1.1).
 
-use super::{Field, RequestHead, ResponseHead, Token};
 use crate::error::Violation;
+use crate::http::{Field, RequestHead, ResponseHead, Token};
 
 /// The body behind a head on an HTTP/1.1 connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,5 +144,5 @@ impl Expected {
 }
 
 #[cfg(test)]
-#[path = "body_length_test.rs"]
-mod body_length_test;
+#[path = "length_test.rs"]
+mod length_test;

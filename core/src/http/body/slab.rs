@@ -2,7 +2,7 @@
 //! (RUSTSEC-2026-0258) and the read buffer is never pinned. Pieces of one stream from one read
 //! become one event.
 
-use super::{Event, StreamId};
+use crate::http::{Event, StreamId};
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 
@@ -66,5 +66,5 @@ fn received(stream: StreamId, data: Bytes, end: bool) -> Event {
 }
 
 #[cfg(test)]
-#[path = "body_slab_test.rs"]
-mod body_slab_test;
+#[path = "slab_test.rs"]
+mod slab_test;
