@@ -28,6 +28,14 @@
 //! The rate of a client's response is its owner's business (`Timeouts::body_idle` guards only
 //! request bodies): an event stream may be silent for hours.
 
+mod advance;
+mod end;
+mod flow;
+mod recv;
+mod refuse;
+mod request;
+mod send;
+
 use super::encode::LastAnswer;
 use super::exchange::Exchange;
 use super::parse::HeadScan;
@@ -441,3 +449,28 @@ impl Conn {
         self.outbox_len = len;
     }
 }
+
+#[cfg(test)]
+mod client_test;
+#[cfg(test)]
+mod end_test;
+#[cfg(test)]
+mod half_closed_test;
+#[cfg(test)]
+mod hostile_test;
+#[cfg(test)]
+mod pair_test;
+#[cfg(test)]
+mod refused_test;
+#[cfg(test)]
+mod script_test;
+#[cfg(test)]
+mod server_answer_test;
+#[cfg(test)]
+mod server_end_test;
+#[cfg(test)]
+mod server_patience_test;
+#[cfg(test)]
+mod server_switch_test;
+#[cfg(test)]
+mod server_test;

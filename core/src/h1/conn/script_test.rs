@@ -2,8 +2,8 @@
 //! its output. [`at_every_split`] runs a script with its input whole, split once at every position,
 //! and byte by byte, and asserts equal results.
 
-use super::Conn;
 use crate::error::TransportEnd;
+use crate::h1::Conn;
 use crate::http::{
     Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version, event::ResetBy,
 };
@@ -14,15 +14,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The owner's reaction to an event.
-pub(super) type React = fn(&mut Script, &Event);
+pub(in crate::h1) type React = fn(&mut Script, &Event);
 
-pub(super) struct Script {
-    pub(super) conn: Conn,
+pub(in crate::h1) struct Script {
+    pub(in crate::h1) conn: Conn,
     pub(super) now: Instant,
     /// Facts in words, body pieces of one exchange merged.
     pub(super) facts: Vec<String>,
     /// Bytes that went out.
-    pub(super) written: Vec<u8>,
+    pub(in crate::h1) written: Vec<u8>,
     react: React,
     /// How the peer's bytes are cut.
     cut: Cut,
@@ -36,17 +36,17 @@ enum Cut {
 }
 
 impl Script {
-    pub(super) fn server() -> Self {
+    pub(in crate::h1) fn server() -> Self {
         Self::new(Side::Server, Config::default())
     }
-    pub(super) fn client() -> Self {
+    pub(in crate::h1) fn client() -> Self {
         Self::new(Side::Client, Config::default())
     }
     #[allow(
         clippy::disallowed_methods,
         reason = "any instant will do as the start of virtual time"
     )]
-    pub(super) fn new(side: Side, config: Config) -> Self {
+    pub(in crate::h1) fn new(side: Side, config: Config) -> Self {
         let now = Instant::now();
         Self {
             conn: Conn::new(side, Arc::new(config), now),
@@ -87,11 +87,11 @@ impl Script {
         self.ends_as(TransportEnd::Failed);
     }
     /// The peer ends its side in order.
-    pub(super) fn ends(&mut self) {
+    pub(in crate::h1) fn ends(&mut self) {
         self.ends_as(TransportEnd::InOrder);
     }
     /// Time passes; deadlines are carried out when they come.
-    pub(super) fn waits(&mut self, time: Duration) {
+    pub(in crate::h1) fn waits(&mut self, time: Duration) {
         let until = self.now + time;
         while let Some(at) = self.conn.next_deadline().filter(|&at| at <= until) {
             self.now = self.now.max(at);
@@ -122,7 +122,7 @@ impl Script {
         }
     }
     /// The transport takes up to `max` bytes.
-    pub(super) fn write(&mut self, max: usize) -> usize {
+    pub(in crate::h1) fn write(&mut self, max: usize) -> usize {
         let outbox = self.conn.poll_write(self.now);
         let mut slices = [IoSlice::new(&[]); 8];
         let filled = outbox.slices(&mut slices, usize::MAX);
@@ -151,7 +151,7 @@ impl Script {
         self.facts.push(fact);
     }
     /// The facts since the last call.
-    pub(super) fn received(&mut self) -> Vec<String> {
+    pub(in crate::h1) fn received(&mut self) -> Vec<String> {
         std::mem::take(&mut self.facts)
     }
     /// The bytes since the last call, as text.
@@ -164,14 +164,14 @@ impl Script {
             .expect("the exchange waits for a response");
         self.listen();
     }
-    pub(super) fn send(&mut self, stream: u64, data: &'static str, end: bool) {
+    pub(in crate::h1) fn send(&mut self, stream: u64, data: &'static str, end: bool) {
         let data = Bytes::from_static(data.as_bytes());
         self.conn
             .send_body(self.now, StreamId(stream), data, end)
             .expect("the exchange sends a body");
         self.listen();
     }
-    pub(super) fn open(&mut self, head: &RequestHead, end: bool) -> u64 {
+    pub(in crate::h1) fn open(&mut self, head: &RequestHead, end: bool) -> u64 {
         let stream = self
             .conn
             .open(self.now, head, end)
@@ -253,11 +253,11 @@ pub(super) fn take_body(script: &mut Script, event: &Event) {
     }
 }
 
-pub(super) fn response(status: u16, fields: &[(&str, &str)]) -> ResponseHead {
+pub(in crate::h1) fn response(status: u16, fields: &[(&str, &str)]) -> ResponseHead {
     ResponseHead::new(status, section(&[], fields), Version::Http11).expect("a valid head")
 }
 
-pub(super) fn request(method: &str, path: &str, fields: &[(&str, &str)]) -> RequestHead {
+pub(in crate::h1) fn request(method: &str, path: &str, fields: &[(&str, &str)]) -> RequestHead {
     let pseudo = [
         (Token::METHOD, method),
         (Token::SCHEME, "http"),
@@ -268,7 +268,7 @@ pub(super) fn request(method: &str, path: &str, fields: &[(&str, &str)]) -> Requ
     RequestHead::from_fields(section(&pseudo, &fields), Version::Http11).expect("a valid head")
 }
 
-pub(super) fn section(pseudo: &[(Token, &str)], fields: &[(&str, &str)]) -> Fields {
+pub(in crate::h1) fn section(pseudo: &[(Token, &str)], fields: &[(&str, &str)]) -> Fields {
     let mut section = Fields::new();
     for (token, value) in pseudo {
         section.push(*token, value.as_bytes());

@@ -1,12 +1,12 @@
 //! The writing half of [`Conn`]: turns the owner's commands into bytes.
 
-use super::conn::{Conn, Receiving};
-use super::encode::{self, Announce, Form, Persist, Target};
-use super::exchange::{Exchange, MethodKind, SendLength, Sending};
-use super::framing;
-use super::parse::HeadScan;
-use super::reuse::{CloseReason, has_option, persistence};
+use super::{Conn, Receiving};
 use crate::error::{Misuse, Violation};
+use crate::h1::encode::{self, Announce, Form, Persist, Target};
+use crate::h1::exchange::{Exchange, MethodKind, SendLength, Sending};
+use crate::h1::framing;
+use crate::h1::parse::HeadScan;
+use crate::h1::reuse::{CloseReason, has_option, persistence};
 use crate::http::body::length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::{Field, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};

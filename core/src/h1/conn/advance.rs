@@ -2,11 +2,11 @@
 //! connection, the running deadlines, and the events for the owner. Every call into the machine
 //! ends in [`Conn::advance`], or leaves it to the [`Conn::poll_write`] that follows.
 
-use super::conn::{Conn, PeerInput, Receiving, Timer};
-use super::encode;
-use super::exchange::Sending;
-use super::reuse::CloseReason;
+use super::{Conn, PeerInput, Receiving, Timer};
 use crate::error::{Closed, TransportEnd, Violation};
+use crate::h1::encode;
+use crate::h1::exchange::Sending;
+use crate::h1::reuse::CloseReason;
 use crate::http::{Event, Side};
 use crate::limits::PIPELINED_REQUESTS_MAX;
 use crate::time::Moment;

@@ -62,7 +62,7 @@ fn the_four_forms_of_a_target_become_pseudo_fields() {
         let head = format!("{method} {target} HTTP/1.1\r\nhost: h\r\n\r\n");
         let limits = crate::limits::Limits::default();
         let (head, _) =
-            super::parse::request(head.as_bytes(), None, Default::default(), &limits, false)
+            crate::h1::parse::request(head.as_bytes(), None, Default::default(), &limits, false)
                 .unwrap_or_else(|violation| panic!("{target}: {violation}"));
         assert_eq!(head.path(), path.map(str::as_bytes), "{target}");
         assert_eq!(head.authority(), Some(authority.as_bytes()), "{target}");

@@ -2,10 +2,10 @@
 //! the transport. Invariant: every open exchange that its owner has not dropped gets one
 //! `StreamReset` before `Closed`.
 
-use super::conn::{Conn, PeerInput, Receiving};
-use super::exchange::{Exchange, MethodKind, Sending};
-use super::reuse::CloseReason;
+use super::{Conn, PeerInput, Receiving};
 use crate::error::{Closed, H2Code, TransportEnd, Violation};
+use crate::h1::exchange::{Exchange, MethodKind, Sending};
+use crate::h1::reuse::CloseReason;
 use crate::http::event::ResetBy;
 use crate::http::{Event, Reset, Side, StreamId, Version};
 use crate::wire::Outbox;
@@ -207,7 +207,7 @@ impl Conn {
     }
 
     /// The connection changes hands; the machine is done.
-    pub(super) fn switch(&mut self, stream: StreamId, rest: Bytes) {
+    pub(in crate::h1) fn switch(&mut self, stream: StreamId, rest: Bytes) {
         self.switched = true;
         self.receiving = Receiving::Nothing;
         self.tail.clear();

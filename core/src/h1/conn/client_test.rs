@@ -1,8 +1,8 @@
 //! The client's side: requests out, responses in.
 
 use super::script_test::*;
-use super::{CloseReason, Proxy, parse, peer_patience};
 use crate::error::{H2Code, Misuse, TransportEnd, Violation};
+use crate::h1::{CloseReason, Proxy, parse, peer_patience};
 use crate::http::{Fields, RequestHead, Side, StreamId, Token, Version};
 use crate::limits::{Config, INTERIM_RESPONSES_MAX, Limits};
 use bytes::Bytes;

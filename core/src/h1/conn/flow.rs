@@ -1,7 +1,7 @@
 //! The read-ahead limit: how many unread body bytes a connection keeps before it stops reading and
 //! TCP's window fills. One bound per connection, whose bodies arrive one after the other.
 
-use super::conn::Conn;
+use super::Conn;
 use crate::credit::{Readback, only_grows};
 use crate::error::Misuse;
 use crate::http::StreamId;

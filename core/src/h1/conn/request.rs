@@ -1,12 +1,12 @@
 //! Request heads of a server. A head equal to the last one, or equal but for its path, is not
 //! parsed again.
 
-use super::conn::{Conn, Receiving, Timer};
-use super::conn_recv::ReadStep;
-use super::exchange::{Exchange, MethodKind, Sending};
-use super::parse::{self, HeadScan};
-use super::reuse::{CloseReason, has_option, persistence};
+use super::recv::ReadStep;
+use super::{Conn, Receiving, Timer};
 use crate::error::Violation;
+use crate::h1::exchange::{Exchange, MethodKind, Sending};
+use crate::h1::parse::{self, HeadScan};
+use crate::h1::reuse::{CloseReason, has_option, persistence};
 use crate::http::body::length::BodyLength;
 use crate::http::{Event, RequestHead, StreamId, Token, Version};
 use crate::limits::{Config, PIPELINED_REQUESTS_MAX};

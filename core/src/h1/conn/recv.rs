@@ -1,11 +1,11 @@
 //! The reading half of [`Conn`]: parses bytes into heads, bodies and trailers.
 
-use super::chunked::{ChunkDecoder, Chunked};
-use super::conn::{Conn, Receiving, Timer};
-use super::exchange::{Exchange, MethodKind, Sending};
-use super::parse::{self, HeadScan};
-use super::reuse::{CloseReason, persistence};
+use super::{Conn, Receiving, Timer};
 use crate::error::Violation;
+use crate::h1::chunked::{ChunkDecoder, Chunked};
+use crate::h1::exchange::{Exchange, MethodKind, Sending};
+use crate::h1::parse::{self, HeadScan};
+use crate::h1::reuse::{CloseReason, persistence};
 use crate::http::body::length::BodyLength;
 use crate::http::{Event, ResponseHead, Side, StreamId, Version};
 use crate::limits::UNREAD_BODY_BYTES_MAX;
@@ -16,7 +16,7 @@ use std::time::Instant;
 const SLAB_BYTES: usize = 16 * 1024;
 
 /// The outcome of one step of reading.
-pub(super) enum ReadStep {
+pub(in crate::h1) enum ReadStep {
     /// Consumed this many bytes; there may be more to do.
     Took(usize),
     /// Needs more bytes.
@@ -390,7 +390,7 @@ impl Conn {
     }
 
     /// The exchange whose message is being received: a server's last, a client's first.
-    pub(super) fn receiver(&mut self) -> Option<&mut Exchange> {
+    pub(in crate::h1) fn receiver(&mut self) -> Option<&mut Exchange> {
         match self.side {
             Side::Server => self.exchanges.back_mut().filter(|open| !open.received),
             Side::Client => self.exchanges.front_mut().filter(|open| !open.received),

@@ -1,8 +1,8 @@
 //! Hands a request that breaks a rule to an owner that answers such requests itself, in bytes.
 
-use super::conn::{Conn, Receiving};
-use super::exchange::Sending;
+use super::{Conn, Receiving};
 use crate::error::Violation;
+use crate::h1::exchange::Sending;
 use crate::http::{Event, Refused, Side};
 use bytes::Bytes;
 
