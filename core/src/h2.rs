@@ -2,18 +2,6 @@
 
 mod accounts;
 pub mod conn;
-mod conn_announce;
-mod conn_close;
-mod conn_flow;
-mod conn_goaway;
-mod conn_head;
-mod conn_ping;
-mod conn_priority;
-mod conn_recv;
-mod conn_room;
-mod conn_send;
-mod conn_settings;
-mod conn_timers;
 pub mod frame;
 mod reset_slots;
 pub mod settings;

@@ -9,9 +9,19 @@
 //! Invariants: a closed stream is not in `streams`; a stream is in the scheduler exactly while it
 //! has bytes to send and its own window allows one; no event follows [`Event::Closed`].
 
-use super::conn_goaway::H2Drain;
-use super::conn_recv::{PREFACE, Reader};
-use super::conn_settings::Unacknowledged;
+mod announce;
+mod close;
+mod flow;
+mod goaway;
+mod head;
+mod ping;
+mod priority;
+mod recv;
+mod room;
+mod send;
+mod settings;
+mod timers;
+
 use super::reset_slots::ResetSlots;
 use super::settings::{Settings, initial_window};
 use super::stream::{Awaits, FreeBodies, H2Method, H2Sends, Incoming, Stream};
@@ -29,6 +39,9 @@ use crate::limits::{Config, HPACK_TABLE_BYTES_MAX};
 use crate::min_rate::{MinRate, Scarcity};
 use crate::time::{TimerTable, timer_kinds};
 use crate::wire::Outbox;
+use goaway::H2Drain;
+use recv::{PREFACE, Reader};
+use settings::Unacknowledged;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,9 +1,9 @@
 //! A server's announcements beside its responses: alternative services of an origin (ALTSVC, RFC
 //! 7838 section 4), and further origins that it serves (ORIGIN, RFC 8336).
 
-use super::conn::{Conn, Life};
-use super::frame::{AltSvcFrame, FRAME_BYTES_DEFAULT, origin};
+use super::{Conn, Life};
 use crate::error::Misuse;
+use crate::h2::frame::{AltSvcFrame, FRAME_BYTES_DEFAULT, origin};
 use crate::http::Side;
 
 /// The largest announcement, bytes: one that fits a frame of the default size, which every peer

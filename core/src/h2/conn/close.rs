@@ -1,14 +1,14 @@
 //! Ends of one side of a stream, of streams before their time, and of the connection. Every open
 //! stream gets exactly one end, and the connection exactly one.
 
-use super::conn::{Conn, Life, Timer};
-use super::conn_goaway::H2Drain;
-use super::conn_ping::RESET_PING;
-use super::frame::{FrameHeader, Goaway, RstStream};
-use super::stream::{H2Method, H2Sends};
-use super::stream_state::{ClosedHow, StreamInput, StreamState, step};
+use super::goaway::H2Drain;
+use super::ping::RESET_PING;
+use super::{Conn, Life, Timer};
 use crate::error::{Closed, H2Code, Scope, Violation};
 use crate::exchange::Framing;
+use crate::h2::frame::{FrameHeader, Goaway, RstStream};
+use crate::h2::stream::{H2Method, H2Sends};
+use crate::h2::stream_state::{ClosedHow, StreamInput, StreamState, step};
 use crate::http::event::ResetBy;
 use crate::http::{Event, Fields, Reset, ResponseHead, Side, StreamId, Token, Version};
 use std::time::Instant;
@@ -285,7 +285,7 @@ impl Conn {
     }
 
     /// Ends every open stream, then the connection.
-    pub(super) fn close(&mut self, now: Instant, closed: Closed) {
+    pub(in crate::h2) fn close(&mut self, now: Instant, closed: Closed) {
         if self.life == Life::Closed {
             return;
         }

@@ -1,13 +1,13 @@
 //! Received header blocks: requests, responses and trailers. Every block goes through the decoder,
 //! even for a closed stream, because the table belongs to the connection (RFC 9113 section 4.3).
 
-use super::conn::{Conn, Timer};
-use super::conn_recv::HeaderBlock;
-use super::frame::{Continuation, FrameHeader, Headers};
-use super::stream::{Awaits, H2Method};
-use super::stream_state::{StreamInput, step};
+use super::recv::HeaderBlock;
+use super::{Conn, Timer};
 use crate::error::Violation;
 use crate::exchange::Framing;
+use crate::h2::frame::{Continuation, FrameHeader, Headers};
+use crate::h2::stream::{Awaits, H2Method};
+use crate::h2::stream_state::{StreamInput, step};
 use crate::hpack::Decoder;
 use crate::hpack::decode::DecodedBlock;
 use crate::http::body::length::Expected;

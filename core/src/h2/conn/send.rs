@@ -4,13 +4,13 @@
 //!
 //! Invariant: END_STREAM rides on the last DATA or HEADERS frame, where the end was known in time.
 
-use super::conn::{Conn, Life, Timer};
-use super::frame::headers::HeaderBlockStart;
-use super::frame::{STREAM_ID_MAX, WindowUpdate, data};
-use super::stream::{Awaits, H2Method, H2SendQueue, H2Sends};
-use super::stream_state::StreamInput;
+use super::{Conn, Life, Timer};
 use crate::error::{Misuse, Violation};
 use crate::exchange::Framing;
+use crate::h2::frame::headers::HeaderBlockStart;
+use crate::h2::frame::{STREAM_ID_MAX, WindowUpdate, data};
+use crate::h2::stream::{Awaits, H2Method, H2SendQueue, H2Sends};
+use crate::h2::stream_state::StreamInput;
 use crate::http::body::length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::priority::Priority;

@@ -1,22 +1,24 @@
 //! Cuts the input into frames, in place. Only an incomplete frame is copied, and DATA never is: its
 //! payload is passed on as it arrives (RFC 9113 section 4.1).
 
-use super::conn::{Conn, Life, Timer};
-use super::frame::{DataLayout, FRAME_BYTES_DEFAULT, FRAME_HEADER_BYTES, FrameHeader, flag, kind};
+use super::{Conn, Life, Timer};
 use crate::error::Violation;
 use crate::exchange::Framing;
+use crate::h2::frame::{
+    DataLayout, FRAME_BYTES_DEFAULT, FRAME_HEADER_BYTES, FrameHeader, flag, kind,
+};
 use std::time::Instant;
 
 /// The client's connection preface (RFC 9113 section 3.4).
 pub(super) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Our SETTINGS_MAX_FRAME_SIZE. We never raise it: a bigger frame only delays its siblings.
-pub(super) const FRAME_BYTES_MAX: u32 = FRAME_BYTES_DEFAULT;
+pub(in crate::h2) const FRAME_BYTES_MAX: u32 = FRAME_BYTES_DEFAULT;
 /// Points of the glitch budget for an unknown frame.
 const UNKNOWN_FRAME_POINTS: u32 = 1;
 
 /// Where in the byte stream the reader stands.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(in crate::h2) struct Reader {
     /// Bytes of the preface that matched.
     preface: u8,
     /// An incomplete frame, its header included; at most 9 + 16,384 bytes.
@@ -24,7 +26,7 @@ pub(super) struct Reader {
     /// A DATA frame whose header was handled and whose payload is still coming.
     data: Option<DataFrame>,
     /// A header block without END_HEADERS so far.
-    pub(super) block: Option<Box<HeaderBlock>>,
+    pub(in crate::h2) block: Option<Box<HeaderBlock>>,
     /// Incomplete frames and blocks so far: identifies the one that waits.
     pub(super) begun: u64,
     watched: Option<u64>,
@@ -42,21 +44,21 @@ struct DataFrame {
 
 /// HEADERS and the CONTINUATION frames so far.
 #[derive(Debug)]
-pub(super) struct HeaderBlock {
-    pub(super) stream: u32,
+pub(in crate::h2) struct HeaderBlock {
+    pub(in crate::h2) stream: u32,
     /// END_STREAM was on HEADERS.
-    pub(super) end: bool,
+    pub(in crate::h2) end: bool,
     /// The HEADERS frame broke a rule of its stream; the block is still due to the decoder.
-    pub(super) flaw: Option<Violation>,
-    pub(super) bytes: Vec<u8>,
-    pub(super) continuations: u32,
+    pub(in crate::h2) flaw: Option<Violation>,
+    pub(in crate::h2) bytes: Vec<u8>,
+    pub(in crate::h2) continuations: u32,
     /// Its number among the incomplete ones.
     pub(super) serial: u64,
 }
 
 impl Reader {
     /// Gives the memory of finished frames back.
-    pub(super) fn release(&mut self) {
+    pub(in crate::h2) fn release(&mut self) {
         if self.partial.is_empty() {
             self.partial = Vec::new();
         }
@@ -65,7 +67,7 @@ impl Reader {
 
 impl Conn {
     /// Handles all of `bytes`.
-    pub(super) fn read(&mut self, now: Instant, mut bytes: &[u8]) {
+    pub(in crate::h2) fn read(&mut self, now: Instant, mut bytes: &[u8]) {
         if self.life == Life::Preface {
             bytes = self.read_preface(now, bytes);
         }

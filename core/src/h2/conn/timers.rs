@@ -1,8 +1,8 @@
 //! Deadlines. Those of the connection are in the timer table; those of streams share one entry, the
 //! earliest. Open streams are scanned when it is due, and never for an event.
 
-use super::conn::{Conn, Timer};
-use super::conn_goaway::H2Drain;
+use super::goaway::H2Drain;
+use super::{Conn, Timer};
 use crate::error::{Closed, H2Code, Violation};
 use crate::exchange::Framing;
 use crate::http::Side;

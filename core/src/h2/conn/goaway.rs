@@ -2,12 +2,12 @@
 //! first one are still served: GOAWAY with the highest id and a PING; at its answer, or after
 //! [`DRAIN_WAIT`], GOAWAY with the id of the last accepted request.
 
-use super::conn::{Conn, Life, Timer};
-use super::conn_ping::DRAIN_PING;
-use super::frame::{FRAME_BYTES_DEFAULT, FrameHeader, Goaway, STREAM_ID_MAX};
-use super::stream_state::ClosedHow;
+use super::ping::DRAIN_PING;
+use super::{Conn, Life, Timer};
 use crate::error::{H2Code, Violation};
 use crate::exchange::Framing;
+use crate::h2::frame::{FRAME_BYTES_DEFAULT, FrameHeader, Goaway, STREAM_ID_MAX};
+use crate::h2::stream_state::ClosedHow;
 use crate::http::event::ResetBy;
 use crate::http::{Event, Side, StreamId};
 use crate::limits::GOAWAY_POINTS;
@@ -21,7 +21,7 @@ const DEBUG_BYTES_MAX: usize = FRAME_BYTES_DEFAULT as usize - 8;
 
 /// How far we are with our own drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum H2Drain {
+pub(in crate::h2) enum H2Drain {
     /// New streams are welcome.
     No,
     /// Server: the user has said GOAWAY, and the connection goes on; streams above `last` are
@@ -35,7 +35,7 @@ pub(super) enum H2Drain {
 
 impl H2Drain {
     /// Whether a stream that the peer opens now is ignored: it knows that it may send it again.
-    pub(super) fn ignores(self, id: u32) -> bool {
+    pub(in crate::h2) fn ignores(self, id: u32) -> bool {
         matches!(self, Self::Final { last } | Self::Sent { last } if id > last)
     }
     pub(super) fn is_announced(self) -> bool {

@@ -3,9 +3,9 @@
 //!
 //! Invariant: the owner of a stream that found no room gets `SendReady` when there is some.
 
-use super::conn::Conn;
-use super::stream::H2Sends;
+use super::Conn;
 use crate::credit::Quota;
+use crate::h2::stream::H2Sends;
 use crate::http::{Event, Side, StreamId};
 use crate::limits::SEND_SHUT_BYTES;
 

@@ -1,9 +1,9 @@
 //! Priorities: those of RFC 9218 feed the scheduler; those of RFC 7540 are checked and ignored.
 
-use super::conn::Conn;
-use super::frame::{self, FrameHeader, PriorityUpdate};
+use super::Conn;
 use crate::error::Violation;
 use crate::exchange::Framing;
+use crate::h2::frame::{self, FrameHeader, PriorityUpdate};
 use crate::http::Side;
 use crate::http::priority::Priority;
 use std::time::Instant;

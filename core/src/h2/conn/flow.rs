@@ -1,13 +1,13 @@
 //! Windows: DATA uses them, consumption refunds them, and the peer's WINDOW_UPDATE raises ours.
 //! [`Credit`](crate::credit::Credit) and [`Quota`](crate::credit::Quota) keep all sums.
 
-use super::conn::{Conn, Life, Timer, WINDOW_INITIAL};
-use super::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
-use super::stream::{Awaits, Incoming, Stream};
-use super::stream_state::{StreamInput, StreamState, step};
+use super::{Conn, Life, Timer, WINDOW_INITIAL};
 use crate::credit::{Credit, Readback, WINDOW_MAX};
 use crate::error::{H2Code, Misuse, Violation};
 use crate::exchange::Framing;
+use crate::h2::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
+use crate::h2::stream::{Awaits, Incoming, Stream};
+use crate::h2::stream_state::{StreamInput, StreamState, step};
 use crate::http::StreamId;
 use crate::limits::Windows;
 use std::time::{Duration, Instant};
@@ -151,7 +151,7 @@ impl Conn {
     }
 
     /// Returns body bytes that were not passed on to the connection's window.
-    pub(super) fn free(&mut self, bytes: u64) {
+    pub(in crate::h2) fn free(&mut self, bytes: u64) {
         self.refund(bytes as u32);
         self.session.abuse_mut().data_consumed(bytes);
     }

@@ -2,11 +2,11 @@
 //! later change binds us once the peer has acknowledged it, because the peer sent all earlier
 //! frames under the old values.
 
-use super::conn::{Conn, Life, Timer, WINDOW_INITIAL};
-use super::frame::{FrameHeader, Setting, SettingsFrame, WindowUpdate, settings};
-use super::settings::{Settings, initial_window, write_ours};
+use super::{Conn, Life, Timer, WINDOW_INITIAL};
 use crate::error::Violation;
 use crate::exchange::Framing;
+use crate::h2::frame::{FrameHeader, Setting, SettingsFrame, WindowUpdate, settings};
+use crate::h2::settings::{Settings, initial_window, write_ours};
 use crate::http::{Event, Side};
 use crate::limits::HPACK_TABLE_BYTES_MAX;
 use std::collections::VecDeque;
@@ -14,8 +14,8 @@ use std::time::Instant;
 
 /// The user's unanswered PINGs and SETTINGS, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Unacknowledged {
-    pub(super) pings: VecDeque<([u8; 8], Instant)>,
+pub(in crate::h2) struct Unacknowledged {
+    pub(in crate::h2) pings: VecDeque<([u8; 8], Instant)>,
     /// Behind the preface's; its time stands in `started_at`.
     settings: VecDeque<(Vec<Setting>, Instant)>,
 }

@@ -1,10 +1,10 @@
 //! PING (RFC 9113 section 6.7). Answers go into the outbox, which stops reading while it is full,
 //! and are charged to a budget (CVE-2019-9512).
 
-use super::conn::{Conn, Life};
-use super::frame::{FrameHeader, Ping};
+use super::{Conn, Life};
 use crate::error::Violation;
 use crate::exchange::Framing;
+use crate::h2::frame::{FrameHeader, Ping};
 use crate::http::Event;
 use std::time::{Duration, Instant};
 
