@@ -10,14 +10,23 @@
 //! exactly while it has bytes to send and the transport takes them; only actions follow
 //! [`Event::Closed`].
 
-use super::conn_goaway::H3Drain;
-use super::conn_slow::SlowReaders;
-use super::conn_uni::{OurUni, PeerUni, Seen};
-use super::send_window::SendWindow;
+mod close;
+mod datagram;
+mod early;
+mod flow;
+mod goaway;
+mod head;
+mod recv;
+mod send;
+mod timers;
+mod transport;
+mod uni;
+mod write;
+
 use super::settings::Settings;
 use super::stream::{H3SendQueue, Stream};
-use super::stream_credit::StreamCredit;
 use super::streams::H3Streams;
+use super::streams::credit::StreamCredit;
 use super::{TransportAction, UniKind};
 use crate::abuse::Abuse;
 use crate::credit::{BudgetShare, Credit, Quota};
@@ -30,9 +39,13 @@ use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX, Wi
 use crate::qpack::{Decoder, Encoder};
 use crate::time::{TimerTable, timer_kinds};
 use bytes::{Bytes, BytesMut};
+use flow::send_window::SendWindow;
+use flow::slow::SlowReaders;
+use goaway::H3Drain;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use uni::{OurUni, PeerUni, Seen};
 
 timer_kinds! {
     /// The deadlines of a connection.

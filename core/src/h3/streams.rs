@@ -9,12 +9,10 @@
 //! Invariants: every live stream is in the ring or in `old`, never in both; the ring's front is a
 //! live stream; a key stays the same as long as its stream.
 
+pub mod credit;
+
 use crate::http::StreamId;
 use std::collections::{BTreeMap, VecDeque};
-
-#[cfg(test)]
-#[path = "streams_test.rs"]
-mod streams_test;
 
 /// Numbers that the ring spans at most: 8 KiB of slots.
 const SPAN_MAX: usize = 2048;
@@ -208,3 +206,7 @@ impl<T> H3Streams<T> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "streams_test.rs"]
+mod streams_test;

@@ -2,7 +2,7 @@
 //! earliest. Open streams are scanned when it is due, and never for an event. The transport keeps
 //! its own, QUIC's idle timeout among them.
 
-use super::conn::{Conn, Timer};
+use super::{Conn, Timer};
 use crate::error::{Closed, Violation};
 use crate::exchange::Framing;
 use std::time::{Duration, Instant};

@@ -1,11 +1,11 @@
 //! Received field sections: requests, responses and trailers.
 
-use super::TransportAction;
-use super::conn::Conn;
-use super::request_stream::RequestState;
-use super::stream::{BlockedInput, H3Method, H3Sends};
+use super::Conn;
 use crate::error::Violation;
 use crate::exchange::Framing;
+use crate::h3::TransportAction;
+use crate::h3::request_stream::RequestState;
+use crate::h3::stream::{BlockedInput, H3Method, H3Sends};
 use crate::http::body::length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::priority::Priority;

@@ -5,11 +5,15 @@
 //! reader waits for the peer. [`read_room`](Conn::read_room) and the transport's stream window
 //! bound a stream's unread bytes.
 
-use super::TransportAction;
-use super::conn::{Conn, Timer};
-use super::request_stream::RequestState;
+mod room;
+pub(super) mod send_window;
+pub(super) mod slow;
+
+use super::{Conn, Timer};
 use crate::credit::{BudgetShare, Readback, only_grows};
 use crate::error::Misuse;
+use crate::h3::TransportAction;
+use crate::h3::request_stream::RequestState;
 use crate::http::{Side, StreamId};
 use crate::min_rate::Scarcity;
 use std::time::Instant;
@@ -86,7 +90,7 @@ impl Conn {
     }
 
     /// Lets the window grow or lapse, and sets it in the transport.
-    pub(super) fn grant(&mut self, now: Instant) {
+    pub(in crate::h3) fn grant(&mut self, now: Instant) {
         if self.session.config().windows.auto {
             let is_client = self.session.side() == Side::Client;
             if is_client && self.slow.is_slow(now) {

@@ -1,11 +1,11 @@
 //! Input from the QUIC transport, sorted by stream.
 
-use super::TransportAction;
-use super::conn::{Conn, Timer};
-use super::stream::{H3Method, H3Sends, Stream};
-use super::stream_kind::StreamOrigin;
+use super::{Conn, Timer};
 use crate::error::{Closed, H3Code, TransportEnd, Violation};
 use crate::exchange::Framing;
+use crate::h3::TransportAction;
+use crate::h3::stream::{H3Method, H3Sends, Stream};
+use crate::h3::stream_kind::StreamOrigin;
 use crate::http::{Side, StreamId};
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,10 @@
 //! A client's early data (RFC 8446 section 2.3): requests sent with the handshake under remembered
 //! SETTINGS, and sent again when the server rejects early data.
 
-use super::TransportAction;
-use super::conn::Conn;
-use super::settings::Settings;
+use super::Conn;
 use crate::exchange::Framing;
+use crate::h3::TransportAction;
+use crate::h3::settings::Settings;
 use crate::http::Side;
 use crate::http::event::ResetBy;
 use std::time::Instant;

@@ -4,16 +4,16 @@
 //! exchange on this connection. A single slow reader gets no larger window, because it would not
 //! read sooner.
 
-use super::conn::Conn;
-use super::request_stream::RequestState;
 use crate::credit::WINDOW_MAX;
 use crate::exchange::Framing;
+use crate::h3::conn::Conn;
+use crate::h3::request_stream::RequestState;
 use crate::http::Side;
 use std::time::{Duration, Instant};
 
 /// How it stands with the slow readers of a connection.
 #[derive(Debug, Default)]
-pub(super) struct SlowReaders {
+pub(in crate::h3) struct SlowReaders {
     /// Streams of which the user holds a window full.
     full: u32,
     /// They hold the peer up, and the window cannot be raised further.
@@ -30,28 +30,28 @@ pub(super) struct SlowReaders {
 
 impl SlowReaders {
     /// A stream is full now.
-    pub(super) fn note_full(&mut self) {
+    pub(in crate::h3) fn note_full(&mut self) {
         self.full += 1;
     }
     /// A stream left, or its user has read; `was_full`: before.
-    pub(super) fn note_left(&mut self, was_full: bool) {
+    pub(in crate::h3) fn note_left(&mut self, was_full: bool) {
         self.full -= u32::from(was_full);
         if self.full == 0 {
             self.exhausted = false;
         }
     }
     /// A stream is full whose reader had caught up before.
-    pub(super) fn note_behind(&mut self, now: Instant) {
+    pub(in crate::h3) fn note_behind(&mut self, now: Instant) {
         self.behind += 1;
         self.slow_since.get_or_insert(now);
     }
     /// A stream left those that are behind.
-    pub(super) fn note_caught_up(&mut self) {
+    pub(in crate::h3) fn note_caught_up(&mut self) {
         self.behind -= 1;
         self.slow_since = self.slow_since.filter(|_| self.behind > 0);
     }
     /// A reader has everything that came.
-    pub(super) fn note_drained(&mut self) {
+    pub(in crate::h3) fn note_drained(&mut self) {
         self.drained = true;
         self.slow_since = None;
     }
@@ -73,7 +73,7 @@ impl SlowReaders {
         self.slow_since.is_some_and(|at| since(at) >= SLOW)
     }
     /// Whether no exchange should join them.
-    pub(super) fn is_exhausted(&self) -> bool {
+    pub(in crate::h3) fn is_exhausted(&self) -> bool {
         self.exhausted
     }
 }
@@ -115,7 +115,7 @@ impl Conn {
     /// A stream waits for the peer now, and did not before. A transport says once for each limit that
     /// it holds the peer up: what it said when no stream could have used more counts now, while bodies
     /// of others lie unread. Without them all was read, and the peer has that much again.
-    pub(super) fn retry_blocked(&mut self, now: Instant) {
+    pub(in crate::h3) fn retry_blocked(&mut self, now: Instant) {
         let was_blocked = std::mem::take(&mut self.slow.blocked);
         if was_blocked && self.slow.behind > 0 && !self.closed {
             self.widen(now);

@@ -3,13 +3,13 @@
 //!
 //! Invariant: the owner of a stream that found no room gets `SendReady` when there is some.
 
-use super::conn::Conn;
-use super::stream::H3Sends;
+use crate::h3::conn::Conn;
+use crate::h3::stream::H3Sends;
 use crate::http::{Event, Side, StreamId};
 
 impl Conn {
     /// Bytes that may wait on a stream before its body is paused.
-    pub(super) fn queue_max(&self) -> usize {
+    pub(in crate::h3) fn queue_max(&self) -> usize {
         let max = self.session.config().limits.send_buffer_bytes_max;
         match self.session.side() {
             Side::Server => self.session.send_account().queue_max(max),
@@ -18,7 +18,7 @@ impl Conn {
     }
 
     /// Follows what waits for the client; where there is room again, bodies go on.
-    pub(super) fn account_for_waiting(&mut self) {
+    pub(in crate::h3) fn account_for_waiting(&mut self) {
         if self.session.account_for_waiting(self.queued_bytes) {
             self.report_room_again();
         }
@@ -41,7 +41,7 @@ impl Conn {
 
     /// The transport took a write: nothing may wait any more, and there may be room for the user
     /// again.
-    pub(super) fn note_send_room(&mut self, id: StreamId) {
+    pub(in crate::h3) fn note_send_room(&mut self, id: StreamId) {
         let half = self.queue_max() / 2;
         let Some(open) = self.streams.get_mut(id) else {
             return;

@@ -20,10 +20,6 @@ use crate::credit::{BudgetShare, Credit};
 use crate::error::Violation;
 use std::time::Instant;
 
-#[cfg(test)]
-#[path = "stream_credit_test.rs"]
-mod stream_credit_test;
-
 /// The books.
 #[derive(Debug)]
 pub struct StreamCredit {
@@ -72,3 +68,7 @@ impl StreamCredit {
         self.credit.unread()
     }
 }
+
+#[cfg(test)]
+#[path = "credit_test.rs"]
+mod credit_test;

@@ -5,12 +5,12 @@
 //! write that came back is the first of what its stream sends next; the end rides on the last
 //! write, where it was known in time.
 
-use super::TransportAction;
-use super::conn::Conn;
-use super::frame::{kind, put_header};
-use super::stream::{H3SendQueue, H3Sends};
-use super::stream_kind::StreamOrigin;
+use super::Conn;
 use crate::exchange::Framing;
+use crate::h3::TransportAction;
+use crate::h3::frame::{kind, put_header};
+use crate::h3::stream::{H3SendQueue, H3Sends};
+use crate::h3::stream_kind::StreamOrigin;
 use crate::http::StreamId;
 use crate::http::priority::Priority;
 use bytes::{Bytes, BytesMut};
@@ -309,7 +309,7 @@ impl Conn {
     }
 
     fn encoder_has_output(&mut self) -> bool {
-        let waiting = &mut self.ours[super::UniKind::QpackEncoder as usize].waiting;
+        let waiting = &mut self.ours[crate::h3::UniKind::QpackEncoder as usize].waiting;
         self.encoder.encoder_stream_bytes(waiting);
         !waiting.is_empty()
     }

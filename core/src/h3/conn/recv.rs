@@ -1,11 +1,11 @@
 //! Reads request streams: frames are cut in place, DATA is passed on as it arrives, and a section
 //! is copied only when it arrives in pieces (RFC 9114 section 4.1).
 
-use super::conn::Conn;
-use super::frame::{FrameKind, Piece};
-use super::request_stream::{RequestInput, RequestState, Takes, input_of, step};
+use super::Conn;
 use crate::error::{H3Code, Violation};
 use crate::exchange::Framing;
+use crate::h3::frame::{FrameKind, Piece};
+use crate::h3::request_stream::{RequestInput, RequestState, Takes, input_of, step};
 use crate::http::StreamId;
 use std::time::Instant;
 

@@ -1,13 +1,13 @@
 //! Unidirectional streams: our control and QPACK streams, and those of the peer (RFC 9114
 //! section 6.2, RFC 9204 section 4.2).
 
-use super::conn::{Conn, Timer};
-use super::control_stream::{self, ControlFrame};
-use super::frame::{FrameKind, FrameReader, Piece, kind, put_frame};
-use super::stream_kind::{self, StreamOrigin};
-use super::{TransportAction, UniKind, settings};
+use super::{Conn, Timer};
 use crate::error::{H3Code, Violation};
 use crate::exchange::Framing;
+use crate::h3::control_stream::{self, ControlFrame};
+use crate::h3::frame::{FrameKind, FrameReader, Piece, kind, put_frame};
+use crate::h3::stream_kind::{self, StreamOrigin};
+use crate::h3::{TransportAction, UniKind, settings};
 use crate::http::priority::Priority;
 use crate::http::{Event, Side, StreamId};
 use crate::limits::{CONTROL_FRAME_BYTES_MAX, CRITICAL_STREAM_BYTES_MAX, QUIC_UNI_STREAMS_MAX};
@@ -25,7 +25,7 @@ const PADDING_BYTES: usize = 1120;
 /// A unidirectional stream of ours. It is opened with its first bytes: a peer that lets us use no
 /// table sees no encoder stream.
 #[derive(Debug)]
-pub(super) struct OurUni {
+pub(in crate::h3) struct OurUni {
     kind: UniKind,
     id: Option<StreamId>,
     /// Bytes to write.
@@ -35,7 +35,7 @@ pub(super) struct OurUni {
 }
 
 impl OurUni {
-    pub(super) fn new(kind: UniKind) -> Self {
+    pub(in crate::h3) fn new(kind: UniKind) -> Self {
         Self {
             kind,
             id: None,
@@ -47,7 +47,7 @@ impl OurUni {
 
 /// A unidirectional stream of the peer's.
 #[derive(Debug)]
-pub(super) struct PeerUni {
+pub(in crate::h3) struct PeerUni {
     id: StreamId,
     kind: Option<UniKind>,
     /// The start of its type.
@@ -73,7 +73,7 @@ impl PeerUni {
 
 /// The unidirectional streams that the peer has opened.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(in crate::h3) struct Seen {
     /// Unidirectional streams of any kind.
     count: u64,
     /// The kinds that may come once.

@@ -3,11 +3,11 @@
 //! rejected request. It closes another round trip later, and only once the responses are
 //! acknowledged, because closing a QUIC connection discards data in flight.
 
-use super::conn::{Conn, Timer};
-use super::frame::{kind, put_frame};
-use super::stream_kind::StreamOrigin;
+use super::{Conn, Timer};
 use crate::error::{Closed, H3Code, Violation};
 use crate::exchange::Framing;
+use crate::h3::frame::{kind, put_frame};
+use crate::h3::stream_kind::StreamOrigin;
 use crate::http::event::ResetBy;
 use crate::http::{Event, Side, StreamId};
 use crate::wire::varint;
@@ -23,7 +23,7 @@ const STREAM_ID_MAX: u64 = varint::MAX - 3;
 
 /// How far we are with our own drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum H3Drain {
+pub(in crate::h3) enum H3Drain {
     /// New streams are welcome.
     No,
     /// Server: the first GOAWAY is out; requests that crossed it are served.
@@ -35,7 +35,7 @@ pub(super) enum H3Drain {
 
 impl H3Drain {
     /// Whether a stream that the peer opens now is rejected.
-    pub(super) fn ignores(self, id: StreamId) -> bool {
+    pub(in crate::h3) fn ignores(self, id: StreamId) -> bool {
         matches!(self, Self::Final { first, .. } if id >= first)
     }
 }
@@ -116,7 +116,7 @@ impl Conn {
     }
 
     /// One stream less waits for the acknowledgement of its end.
-    pub(super) fn acknowledged(&mut self, now: Instant) {
+    pub(in crate::h3) fn acknowledged(&mut self, now: Instant) {
         self.unacknowledged = self.unacknowledged.saturating_sub(1);
         if self.unacknowledged == 0 && matches!(self.draining, H3Drain::Final { .. }) {
             self.finish_drain(now);

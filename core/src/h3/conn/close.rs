@@ -3,12 +3,12 @@
 //! finished or reset, and read to its end or stopped, because otherwise its stream credit does not
 //! return.
 
-use super::TransportAction;
-use super::conn::{Conn, Timer};
-use super::request_stream::RequestState;
-use super::stream::H3Sends;
+use super::{Conn, Timer};
 use crate::error::{Closed, H2Code, H3Code, Scope, Violation};
 use crate::exchange::Framing;
+use crate::h3::TransportAction;
+use crate::h3::request_stream::RequestState;
+use crate::h3::stream::H3Sends;
 use crate::http::event::ResetBy;
 use crate::http::{Event, Fields, Reset, ResponseHead, Side, StreamId, Token, Version};
 use std::time::Instant;
@@ -25,7 +25,7 @@ impl Conn {
     }
 
     /// The transport took the write that it was given.
-    pub(super) fn taken(&mut self, now: Instant, id: StreamId, fin: bool) {
+    pub(in crate::h3) fn taken(&mut self, now: Instant, id: StreamId, fin: bool) {
         self.note_send_room(id);
         if fin {
             self.unacknowledged += 1;

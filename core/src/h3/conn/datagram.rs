@@ -1,11 +1,11 @@
 //! HTTP datagrams (RFC 9297), each for the request stream whose id is four times its prefix. They
 //! are unreliable, so a datagram without a receiver is dropped.
 
-use super::TransportAction;
-use super::conn::Conn;
-use super::request_stream::RequestState;
-use super::stream::H3Method;
+use super::Conn;
 use crate::error::{Misuse, Violation};
+use crate::h3::TransportAction;
+use crate::h3::request_stream::RequestState;
+use crate::h3::stream::H3Method;
 use crate::http::{Side, StreamId};
 use crate::limits::DATAGRAMS_PER_TURN_MAX;
 use crate::wire::varint;

@@ -12,12 +12,12 @@ const STEP_BYTES: u64 = 1024 * 1024;
 ///
 /// Invariant: what it is beyond [`QUIC_SEND_WINDOW_BYTES`] is borrowed.
 #[derive(Debug)]
-pub(super) struct SendWindow {
+pub(in crate::h3) struct SendWindow {
     bytes: u64,
 }
 
 impl SendWindow {
-    pub(super) fn new() -> Self {
+    pub(in crate::h3) fn new() -> Self {
         Self {
             bytes: QUIC_SEND_WINDOW_BYTES,
         }
@@ -25,7 +25,7 @@ impl SendWindow {
 
     /// Follows the path's congestion window; the new size, if it is another. It borrows no more than
     /// a quarter of what is left, so that the last to come finds something too.
-    pub(super) fn follow(
+    pub(in crate::h3) fn follow(
         &mut self,
         congestion_window: u64,
         budget_share: &mut BudgetShare,

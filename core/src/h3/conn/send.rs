@@ -2,10 +2,10 @@
 //! leaves as one contiguous write; when the transport is busy, or much waits, bodies queue on their
 //! stream and go out in the order of RFC 9218.
 
-use super::TransportAction;
-use super::conn::{Conn, Timer};
-use super::stream::{H3Method, H3Sends, Stream};
+use super::{Conn, Timer};
 use crate::error::{Misuse, Violation};
+use crate::h3::TransportAction;
+use crate::h3::stream::{H3Method, H3Sends, Stream};
 use crate::http::body::length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::{Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
