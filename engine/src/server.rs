@@ -1,86 +1,49 @@
 //! The server: any tower service on HTTP/1.1, HTTP/2 and HTTP/3 on one port, in cleartext and under
 //! TLS; the first two on a Unix socket too.
 
-mod accept;
-mod access;
-mod callback_exchange;
-mod callback_exchanges;
-mod callback_held;
-mod callback_refused;
-mod callback_serve;
-mod callback_tunnel;
+mod bind;
 mod callbacks;
 mod connection;
-mod connection_context;
-mod control;
-mod date;
-mod detached;
-mod early;
-mod exchange;
-mod first_bytes;
-mod handshake_failure;
-mod handshake_log;
-mod heads;
-mod interim;
-mod last_answer;
-mod listening;
-mod metrics;
-mod number;
-mod on_runtime;
-mod open;
-mod port;
-mod quic;
-mod quic_connection;
-mod request;
-mod respond;
-mod running;
-mod scratch;
-mod secure;
-mod serve;
-mod service;
-mod service_fn;
-mod serving;
-mod start;
-mod targets;
-#[cfg(unix)]
-mod unix;
+mod observe;
+mod response;
+mod tower;
 mod worker;
 
-pub use access::Access;
+pub use bind::detached::Detached;
+pub use bind::listening::{BoundServer, ServerHandle};
+pub use bind::port::Port;
+pub use bind::running::{Drained, Running};
+pub use bind::start::{IntoListener, ServeBuilder, serve};
+#[cfg(unix)]
+pub use bind::unix::UnixSocket;
+pub use callbacks::control::{ControlCommand, PeerEvent};
 pub use callbacks::{
     Answer, Callbacks, ConnectionHandle, Ended, Pause, ResponseBody, StreamHandle,
 };
-pub use control::{ControlCommand, PeerEvent};
-pub use detached::Detached;
-pub use early::EarlyData;
-pub use handshake_failure::HandshakeFailure;
-pub use handshake_log::FailedHandshake;
-pub use interim::InterimSender;
-pub use listening::{BoundServer, ServerHandle};
-pub use metrics::Metrics;
-pub use on_runtime::{OnRuntime, RuntimeBody, RuntimeCall, on_runtime};
-pub use port::Port;
-pub use running::{Drained, Running};
-pub use service::HttpService;
-pub use service_fn::{ServiceFn, service_fn};
-pub use start::{IntoListener, ServeBuilder, serve};
-#[cfg(unix)]
-pub use unix::UnixSocket;
+pub use observe::access::Access;
+pub use observe::handshake_failure::HandshakeFailure;
+pub use observe::handshake_log::FailedHandshake;
+pub use observe::metrics::Metrics;
+pub use tower::early::EarlyData;
+pub use tower::interim::InterimSender;
+pub use tower::on_runtime::{OnRuntime, RuntimeBody, RuntimeCall, on_runtime};
+pub use tower::service::HttpService;
+pub use tower::service_fn::{ServiceFn, service_fn};
 
 use crate::config::ServerConfig;
 use crate::error::Error;
 use crate::net::listener::Listener;
 use crate::tls::Tls;
-use accept::{Cleartext, InfoPolicy};
-use access::AccessLog;
-use handshake_log::HandshakeLog;
-use open::Allowed;
-use quic::Quic;
-use respond::AnswerOptions;
+use connection::accept::{Cleartext, InfoPolicy};
+use connection::targets::Targets;
+use observe::access::AccessLog;
+use observe::handshake_log::HandshakeLog;
+use response::AnswerOptions;
 use std::sync::Arc;
 use std::thread;
-use targets::Targets;
 use trunkline_core::credit::BudgetShare;
+use worker::open::Allowed;
+use worker::quic::Quic;
 
 /// A server to be: where it listens, and settings.
 ///

@@ -2,13 +2,22 @@
 //! addon. Events arrive on the worker thread with parsed heads; responses are queued as commands.
 //! No future, waker or `HeaderMap` per request.
 
-use super::control::{ControlCommand, PeerEvent};
-use super::handshake_failure::HandshakeFailure;
-use super::heads::{HeadSpec, Heads, trailers};
-use super::respond::{RequestFacts, length_of};
+pub(super) mod control;
+mod exchange;
+mod exchanges;
+mod heads;
+mod held;
+mod refused;
+pub(super) mod serve;
+mod tunnel;
+
+use super::observe::handshake_failure::HandshakeFailure;
+use super::response::{RequestFacts, length_of};
 use crate::connection_info::ConnectionInfo;
 use crate::driver::signals::{Signals, Stop};
 use bytes::Bytes;
+use control::{ControlCommand, PeerEvent};
+use heads::{HeadSpec, Heads, trailers};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::net::SocketAddr;

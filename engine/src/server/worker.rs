@@ -1,16 +1,19 @@
 //! One worker: a thread with its own runtime, its own listener and its own connections. Workers
 //! share no state on the path of a request.
 
-use super::accept::{Served, TransportFacts, WorkerContext, start};
+pub(super) mod open;
+pub(super) mod quic;
+
 use super::callbacks::Pause;
-use super::metrics::add;
-use super::open::{Activity, Allowed, OpenConnections};
-use super::quic::{QuicListener, QuicSetup};
-use super::serve::Serve;
+use super::connection::accept::{Served, TransportFacts, WorkerContext, start};
+use super::connection::serve::Serve;
+use super::observe::metrics::add;
 use crate::byte_stream::ByteStream;
 use crate::connection_info::Addresses;
 use crate::driver::signals::{Signals, Stop};
 use crate::net::listener::{Accepted, Acceptor, Listener};
+use open::{Activity, Allowed, OpenConnections};
+use quic::{QuicListener, QuicSetup};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;

@@ -1,11 +1,11 @@
-use super::super::accept::{Cleartext, InfoPolicy};
-use super::super::callback_serve::CallbackServer;
 use super::super::callbacks::{Callbacks, ConnectionHandle, Ended, StreamHandle};
-use super::super::respond::AnswerOptions;
-use super::super::targets::Targets;
 use super::*;
 use crate::config::ServerConfig;
 use crate::connection_info::ConnectionInfo;
+use crate::server::callbacks::serve::CallbackServer;
+use crate::server::connection::accept::{Cleartext, InfoPolicy};
+use crate::server::connection::targets::Targets;
+use crate::server::response::AnswerOptions;
 use bytes::Bytes;
 use std::fs::File;
 use std::net::TcpListener;

@@ -92,7 +92,7 @@ const UV_WRITABLE = 2
 
 /** Versions of a connection. */
 const [SILENT, HTTP10, HTTP1] = [1, 10, 11]
-/** Age of a silent connection when `onConnection` gets it, in ms (`engine/src/server/first_bytes.rs`). */
+/** Age of a silent connection when `onConnection` gets it, in ms (`engine/src/server/connection/first_bytes.rs`). */
 const SILENT_MS = 200
 
 /** RFC 9113 section 6.9.2, as node:http2 has it. */

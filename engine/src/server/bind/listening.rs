@@ -1,0 +1,223 @@
+//! A server whose sockets are open, and the two ways to serve on it: worker threads for a tower
+//! service, or the caller's thread for the callback API.
+
+use super::running::{Running, WorkerHandle};
+use crate::byte_stream::ByteStream;
+use crate::config::ServerConfig;
+use crate::error::Error;
+use crate::net::listener::Listener;
+use crate::server::callbacks::Callbacks;
+use crate::server::callbacks::serve::CallbackServer;
+use crate::server::connection::accept::{Cleartext, InfoPolicy, WorkerContext};
+use crate::server::connection::serve::Serve;
+use crate::server::no_worker;
+use crate::server::observe::metrics::{self, Counters, Metrics};
+use crate::server::response::AnswerOptions;
+use crate::server::worker::open::Allowed;
+use crate::server::worker::quic::QuicSetup;
+use crate::server::worker::{self, WorkerCommand, WorkerConfig};
+use crate::tls::Tls;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc as std_mpsc;
+use std::thread;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use trunkline_core::credit::BudgetShare;
+use trunkline_core::limits::Config;
+use trunkline_core::min_rate::Scarcity;
+
+/// Open sockets that accept no connection yet. Move it to the thread that is to serve.
+pub struct BoundServer<A = SocketAddr> {
+    pub(in crate::server) local_addr: A,
+    pub(in crate::server) listeners: Vec<Listener>,
+    pub(in crate::server) setups: Vec<QuicSetup>,
+    pub(in crate::server) tls: Option<Tls>,
+    pub(in crate::server) config: Arc<Config>,
+    pub(in crate::server) http1_config: Arc<Config>,
+    pub(in crate::server) allowed: Allowed,
+    pub(in crate::server) info_policy: InfoPolicy,
+    pub(in crate::server) cleartext: Cleartext,
+    pub(in crate::server) extra: Arc<AnswerOptions>,
+    pub(in crate::server) budget_share: Arc<BudgetShare>,
+    pub(in crate::server) send_budget_share: Arc<BudgetShare>,
+}
+
+impl<A> BoundServer<A> {
+    /// The listening address, with the chosen port.
+    pub fn local_addr(&self) -> A
+    where
+        A: Clone,
+    {
+        self.local_addr.clone()
+    }
+    /// Serves on the calling thread: the future is to be run in a [`tokio::task::LocalSet`], whose
+    /// thread `callbacks` is called on. It ends when [`ServerHandle`] is dropped or has drained, and
+    /// with an error if the runtime cannot use a socket.
+    ///
+    /// # Errors
+    /// With an access log ([`Server::access_log`](crate::server::Server::access_log)): the callbacks
+    /// receive every exchange already.
+    pub fn serve_callbacks<T: Callbacks>(
+        mut self,
+        callbacks: T,
+    ) -> Result<
+        (
+            ServerHandle,
+            impl Future<Output = Result<(), Error>> + use<A, T>,
+        ),
+        Error,
+    > {
+        if self.info_policy.log.is_some() {
+            return Err(Error::config(
+                "access_log is set, and an attendant serves: it hears of every exchange itself, \
+                 and no log is written; leave access_log out",
+            ));
+        }
+        let (commands, receiver) = mpsc::unbounded_channel();
+        let service = CallbackServer::new(callbacks, &self.extra);
+        let (listener, setup) = (
+            self.listeners.pop().ok_or_else(no_worker)?,
+            self.setups.pop(),
+        );
+        let worker_config = self.worker_config(listener, setup, service);
+        let server_handle = ServerHandle {
+            commands,
+            counters: Arc::clone(&worker_config.shared.counters),
+        };
+        let serving = async move {
+            let served = worker::serve_here(worker_config, receiver).await;
+            served.map_err(unusable)
+        };
+        Ok((server_handle, serving))
+    }
+    /// Starts a thread for each listener.
+    pub(in crate::server) fn serve<S: Serve + Send>(
+        mut self,
+        service: S,
+    ) -> Result<Running<A>, Error>
+    where
+        A: Clone,
+    {
+        let listeners = std::mem::take(&mut self.listeners);
+        let mut setups = std::mem::take(&mut self.setups).into_iter();
+        let mut running = Running {
+            local_addr: self.local_addr.clone(),
+            workers: Vec::with_capacity(listeners.len()),
+            counters: Vec::with_capacity(listeners.len()),
+        };
+        let mut begins = Vec::with_capacity(listeners.len());
+        for (number, listener) in listeners.into_iter().enumerate() {
+            let worker_config = self.worker_config(listener, setups.next(), service.clone());
+            running
+                .counters
+                .push(Arc::clone(&worker_config.shared.counters));
+            let (commands, receiver) = mpsc::unbounded_channel();
+            let (begun, begins_here) = std_mpsc::channel();
+            let (end, ended) = oneshot::channel();
+            begins.push(begins_here);
+            let thread = thread::Builder::new()
+                .name(format!("trunkline-{number}"))
+                .spawn(move || {
+                    let _end = end;
+                    worker::run(worker_config, receiver, &begun);
+                })
+                .map_err(|error| Error::config("no thread can be started").with_source(error))?;
+            running.workers.push(WorkerHandle {
+                commands: Some(commands),
+                thread: Some(thread),
+                ended,
+            });
+        }
+        for begun in begins {
+            // A worker reports before it serves, unless it panics; the panic is reported by the
+            // join.
+            begun.recv().unwrap_or(Ok(())).map_err(unusable)?;
+        }
+        Ok(running)
+    }
+    fn worker_config<S>(
+        &self,
+        listener: Listener,
+        setup: Option<QuicSetup>,
+        service: S,
+    ) -> WorkerConfig<S> {
+        WorkerConfig {
+            listener,
+            setup,
+            shared: self.shared(service),
+            allowed: self.allowed,
+        }
+    }
+    fn shared<S>(&self, service: S) -> WorkerContext<S> {
+        WorkerContext {
+            service,
+            tls: self.tls.clone(),
+            config: Arc::clone(&self.config),
+            http1_config: Arc::clone(&self.http1_config),
+            counters: Arc::new(Counters::default()),
+            budget_share: Arc::clone(&self.budget_share),
+            send_budget_share: Arc::clone(&self.send_budget_share),
+            scarcity: Scarcity::shared(),
+            info_policy: self.info_policy.clone(),
+            cleartext: self.cleartext,
+            extra: Arc::clone(&self.extra),
+        }
+    }
+}
+
+fn unusable(error: io::Error) -> Error {
+    Error::config("the runtime of a worker cannot use its sockets").with_source(error)
+}
+
+impl<A: fmt::Debug> fmt::Debug for BoundServer<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listening")
+            .field("local_addr", &self.local_addr)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A server with callbacks. Dropping it stops it at once.
+#[derive(Debug)]
+pub struct ServerHandle {
+    commands: mpsc::UnboundedSender<WorkerCommand>,
+    counters: Arc<Counters>,
+}
+
+impl ServerHandle {
+    /// Stops accepting, sends every peer a GOAWAY (twice) or `connection: close`, lets open
+    /// exchanges finish until `deadline`, then cuts the others. The server's future ends then. Of
+    /// several deadlines that are set the earliest counts.
+    pub fn drain(&self, deadline: Duration) {
+        let (cut, _) = oneshot::channel();
+        // A server that has ended has nothing to drain.
+        let _ = self.commands.send(WorkerCommand::Drain { deadline, cut });
+    }
+    /// Connections over TCP that are accepted from now on have these limits, timeouts, windows and
+    /// settings; the other members of `config`, and HTTP/3, stay as they are.
+    ///
+    /// # Errors
+    /// When a setting is out of its range.
+    pub fn configure(&self, config: &ServerConfig) -> Result<(), Error> {
+        // A server that has ended accepts no connection.
+        let (http1, others) = config.freeze_both()?;
+        let _ = self
+            .commands
+            .send(WorkerCommand::Configure { http1, others });
+        Ok(())
+    }
+    /// Serves a stream as a connection that was accepted: its first bytes, or the TLS handshake, say what
+    /// it speaks; one that is secured already ([`ByteStream::secured`]) speaks what ALPN has chosen, and
+    /// HTTP/1.1 or HTTP/2 by its first bytes where it has chosen nothing. A server that drains or has
+    /// ended drops it.
+    pub fn serve_stream(&self, stream: ByteStream) {
+        let _ = self.commands.send(WorkerCommand::Serve(Box::new(stream)));
+    }
+    /// The counts so far.
+    pub fn metrics(&self) -> Metrics {
+        metrics::sum(std::slice::from_ref(&self.counters))
+    }
+}

@@ -1,0 +1,105 @@
+//! A running server: metrics, shutdown and join.
+
+use crate::server::observe::metrics::{self, Counters, Metrics};
+use crate::server::worker::WorkerCommand;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+
+/// A server that serves. Dropping it stops it at once, as [`shutdown`](Self::shutdown) does.
+#[derive(Debug)]
+pub struct Running<A = SocketAddr> {
+    pub(in crate::server) local_addr: A,
+    pub(in crate::server) workers: Vec<WorkerHandle>,
+    pub(in crate::server) counters: Vec<Arc<Counters>>,
+}
+
+/// The connections that a drain had to cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drained {
+    /// Exchanges that had not finished at the deadline.
+    pub cut: u64,
+}
+
+#[derive(Debug)]
+pub(in crate::server) struct WorkerHandle {
+    pub(in crate::server) commands: Option<mpsc::UnboundedSender<WorkerCommand>>,
+    pub(in crate::server) thread: Option<thread::JoinHandle<()>>,
+    /// Closed when the thread ends.
+    pub(in crate::server) ended: oneshot::Receiver<()>,
+}
+
+impl<A> Running<A> {
+    /// The listening address, with the chosen port.
+    pub fn local_addr(&self) -> A
+    where
+        A: Clone,
+    {
+        self.local_addr.clone()
+    }
+    /// The counts so far.
+    pub fn metrics(&self) -> Metrics {
+        metrics::sum(&self.counters)
+    }
+    /// Stops accepting, sends every peer a GOAWAY (twice) or `connection: close`, lets open
+    /// exchanges finish until `deadline`, then cuts the others.
+    pub async fn drain(mut self, deadline: Duration) -> Drained {
+        let mut answers = Vec::with_capacity(self.workers.len());
+        for worker in &self.workers {
+            if let Some(commands) = &worker.commands {
+                let (cut, answer) = oneshot::channel();
+                // A worker that is gone has nothing to cut.
+                if commands
+                    .send(WorkerCommand::Drain { deadline, cut })
+                    .is_ok()
+                {
+                    answers.push(answer);
+                }
+            }
+        }
+        let mut cut = 0;
+        for answer in answers {
+            cut += answer.await.unwrap_or(0);
+        }
+        self.stop();
+        Drained { cut }
+    }
+    /// Stops at once: every connection is closed as it is.
+    pub fn shutdown(mut self) {
+        self.stop();
+    }
+    /// Waits until the server stops, which only a failure makes it do.
+    pub async fn stopped(&mut self) {
+        for worker in &mut self.workers {
+            // Nothing is ever sent.
+            let _ = (&mut worker.ended).await;
+        }
+    }
+    /// Blocks this thread until the server stops, which only a failure makes it do.
+    pub fn join(mut self) {
+        for worker in &mut self.workers {
+            if let Some(thread) = worker.thread.take() {
+                // A worker that panicked said so itself.
+                let _ = thread.join();
+            }
+        }
+    }
+    fn stop(&mut self) {
+        for worker in &mut self.workers {
+            worker.commands = None;
+        }
+        for worker in &mut self.workers {
+            if let Some(thread) = worker.thread.take() {
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+impl<A> Drop for Running<A> {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

@@ -1,0 +1,148 @@
+//! Serving from inside a tokio runtime, as axum's users write it: handlers run on that runtime,
+//! connections on threads of the server.
+
+use crate::body::Body;
+use crate::config::ServerConfig;
+use crate::error::Error;
+use crate::server::tower::on_runtime::on_runtime;
+use crate::server::{Access, Server};
+use crate::tls::Tls;
+use http::{Request, Response};
+use std::future::{IntoFuture, pending};
+use std::io;
+use std::net::TcpListener;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tower_service::Service;
+
+/// Serves `service` on `listener` until the process ends, or the signal of
+/// [`with_graceful_shutdown`](ServeBuilder::with_graceful_shutdown) comes.
+///
+/// Handlers are tasks of the tokio runtime that the future is awaited on: what they spawn lives on
+/// when the server has ended, and a handler that blocks delays no connection.
+/// [`Server`] serves without a runtime around it, with handlers on the connections' threads.
+///
+/// ```no_run
+/// use axum::{Router, routing::get};
+/// use tokio::net::TcpListener;
+///
+/// #[tokio::main]
+/// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let router = Router::new().route("/", get(async || "hello"));
+///     let listener = TcpListener::bind("127.0.0.1:8080").await?;
+///     trunkline::serve(listener, router).await?;
+///     Ok(())
+/// }
+/// ```
+pub fn serve<S>(listener: impl IntoListener, service: S) -> ServeBuilder<S> {
+    ServeBuilder {
+        server: Server::on(listener).workers(0),
+        service,
+        signal: None,
+        drain_timeout: DRAIN_TIMEOUT,
+    }
+}
+
+/// Long enough for what is open to finish, and short enough for a clock.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// A TCP socket that listens, of the standard library or of tokio.
+pub trait IntoListener {
+    /// The socket.
+    ///
+    /// # Errors
+    /// When it cannot be taken from its runtime.
+    fn into_listener(self) -> io::Result<TcpListener>;
+}
+
+impl IntoListener for TcpListener {
+    fn into_listener(self) -> io::Result<TcpListener> {
+        Ok(self)
+    }
+}
+
+impl IntoListener for tokio::net::TcpListener {
+    fn into_listener(self) -> io::Result<TcpListener> {
+        self.into_std()
+    }
+}
+
+/// A server to be; see [`serve`]. It serves when it is awaited.
+#[must_use = "a server does nothing until it is awaited"]
+pub struct ServeBuilder<S> {
+    server: Server,
+    service: S,
+    signal: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    drain_timeout: Duration,
+}
+
+impl<S> ServeBuilder<S> {
+    /// Serves under TLS. Default: cleartext.
+    pub fn tls(mut self, tls: Tls) -> Self {
+        self.server = self.server.tls(tls);
+        self
+    }
+    /// Whether HTTP/3 is served too, over UDP on the same port; see [`Server::http3`]. Default:
+    /// false.
+    pub fn http3(mut self, http3: bool) -> Self {
+        self.server = self.server.http3(http3);
+        self
+    }
+    /// Threads that connections run on; handlers run on the caller's runtime. Default 0: one per
+    /// processor.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.server = self.server.workers(workers);
+        self
+    }
+    /// Takes other settings than the default.
+    pub fn config(mut self, config: ServerConfig) -> Self {
+        self.server = self.server.config(config);
+        self
+    }
+    /// As [`Server::access_log`].
+    pub fn access_log(mut self, log: impl Fn(&Access<'_>) + Send + Sync + 'static) -> Self {
+        self.server = self.server.access_log(log);
+        self
+    }
+    /// When `signal` is over, no connection is accepted, every peer gets a GOAWAY or `connection:
+    /// close`, and open exchanges finish.
+    pub fn with_graceful_shutdown<F>(mut self, signal: F) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.signal = Some(Box::pin(signal));
+        self
+    }
+    /// How long exchanges that are open when the signal comes may take; then they are cut. Default: as long
+    /// as they need.
+    pub fn drain_timeout(mut self, timeout: Duration) -> Self {
+        self.drain_timeout = timeout.min(DRAIN_TIMEOUT);
+        self
+    }
+}
+
+impl<S, B> IntoFuture for ServeBuilder<S>
+where
+    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
+    S::Future: Send,
+    S::Error: Send + 'static,
+    B: http_body::Body + Send + 'static,
+{
+    /// An error: the sockets cannot be used, or a setting is out of its range.
+    type Output = Result<(), Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let service = on_runtime(Handle::current(), self.service);
+            let mut running = self.server.serve(service)?;
+            let signal = self.signal.unwrap_or_else(|| Box::pin(pending()));
+            tokio::select! {
+                () = signal => { running.drain(self.drain_timeout).await; }
+                () = running.stopped() => {}
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! Servers on a Unix socket: HTTP/1.1 and HTTP/2, in cleartext and under TLS. HTTP/3 needs UDP, so
+//! it is neither served nor advertised.
+
+use crate::error::Error;
+use crate::net::listener::Listener;
+use crate::net::unix::UnixListener;
+use crate::server::tower::Tower;
+use crate::server::{BoundServer, HttpService, Running, Server};
+use std::os::unix::net::{SocketAddr, UnixListener as StdUnixListener};
+use std::path::{Path, PathBuf};
+
+/// Where a server listens that has a Unix socket.
+#[derive(Debug)]
+pub struct UnixSocket(BindTarget);
+
+#[derive(Debug)]
+enum BindTarget {
+    Path {
+        path: PathBuf,
+        mode: Option<u32>,
+    },
+    /// A socket that another process has opened.
+    Open(StdUnixListener),
+}
+
+/// Servers that have a Unix socket.
+impl Server<UnixSocket> {
+    /// A server for a Unix socket at `path`, which must not exist yet and is removed when the server
+    /// accepts no more. On Linux a path that begins with a zero byte is a name without a file.
+    /// Cleartext, one worker, default settings. What is wrong with the path is the error of
+    /// [`serve`](Self::serve).
+    pub fn bind_unix(path: impl AsRef<Path>) -> Self {
+        let path = path.as_ref().to_owned();
+        Self::at(UnixSocket(BindTarget::Path { path, mode: None }))
+    }
+    /// A server on a socket that listens already, such as one inherited from the parent process;
+    /// its workers share it and its path stays. Otherwise as [`bind_unix`](Self::bind_unix).
+    pub fn on_unix(listener: StdUnixListener) -> Self {
+        Self::at(UnixSocket(BindTarget::Open(listener)))
+    }
+    /// The permissions of the socket's file, for example `0o660`; who may write to it may connect.
+    /// Default: what the process's umask leaves. Nothing for a socket that listens already.
+    #[must_use]
+    pub fn mode(mut self, mode: u32) -> Self {
+        if let BindTarget::Path { mode: asked, .. } = &mut self.target.0 {
+            *asked = Some(mode);
+        }
+        self
+    }
+    /// Starts the workers. Each gets a clone of `service`.
+    ///
+    /// # Errors
+    /// When the path cannot be listened on or a setting is out of its range.
+    pub fn serve<S: HttpService>(self, service: S) -> Result<Running<SocketAddr>, Error> {
+        let workers = self.workers;
+        self.open(workers)?.serve(Tower(service))
+    }
+    /// Opens the socket without accepting connections, for [`BoundServer::serve_callbacks`].
+    ///
+    /// # Errors
+    /// When the path cannot be listened on or a setting is out of its range.
+    pub fn listen(self) -> Result<BoundServer<SocketAddr>, Error> {
+        self.open(1)
+    }
+    fn open(self, workers: usize) -> Result<BoundServer<SocketAddr>, Error> {
+        let (UnixSocket(target), server) = self.parted();
+        let unix = match target {
+            BindTarget::Path { path, mode } => {
+                UnixListener::bind(&path, mode, server.config.backlog)?
+            }
+            BindTarget::Open(listener) => UnixListener::of(listener),
+        };
+        let address = unix
+            .address()
+            .map_err(|error| Error::config("the socket has no address").with_source(error))?;
+        let listeners = Listener::Unix(unix).for_workers(workers)?;
+        server.ready(address, listeners, None)
+    }
+}

@@ -1,0 +1,425 @@
+//! The exchanges of one connection that a callback API answers. Passes the machine's events to the
+//! callbacks and applies queued commands in batches, with one note per batch.
+//!
+//! Invariant: each entry causes one `ended` callback and one `handler_done` of the machine, unless
+//! the machine ended first: closed, or left HTTP.
+
+use super::control::PeerEvent;
+use super::exchange::CallbackExchange;
+use super::tunnel::CallbackTunnel;
+use super::{Callbacks, Command, ConnectionHandle, Ended, Pause, StreamHandle};
+use crate::connection_info::ConnectionInfo;
+use crate::driver::machine::Machine;
+use crate::driver::signals::Signals;
+use crate::server::connection::accept::InfoPolicy;
+use crate::server::connection::scratch::Scratch;
+use crate::server::connection::serve::{Exchanging, RawConnection};
+use crate::server::response::{AnswerOptions, RequestFacts};
+use bytes::Bytes;
+use http::StatusCode;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::Notify;
+use trunkline_core::error::{Closed, H2Code, Misuse};
+use trunkline_core::http::{Fields, Refused, RequestHead, Reset, ResetBy, StreamId, Version};
+
+/// The exchanges of one connection.
+pub(in crate::server) struct CallbackExchanges<A: Callbacks> {
+    pub(in crate::server) callbacks: A,
+    /// `None`: not reported yet, closed, or it left HTTP.
+    pub(in crate::server) connection: Option<A::Connection>,
+    pub(in crate::server) commands: ConnectionHandle,
+    signals: Arc<Signals>,
+    extra: Arc<AnswerOptions>,
+    /// The peer's broken rule was reported.
+    pub(super) is_broken: bool,
+    /// The handshake is not done: requests that come now are early data.
+    early: bool,
+    /// Empty between two turns; its memory is used again.
+    pending: Vec<Command>,
+    /// Indexed by slot; no stream when the slot is free.
+    streams: Vec<StreamId>,
+    pub(in crate::server) entries: Vec<Option<CallbackExchange<A>>>,
+    free: Vec<u32>,
+    /// Signalled when bytes of a request were taken.
+    pub(in crate::server) taken: Rc<Notify>,
+}
+
+/// No stream has this number: HTTP/2 and HTTP/3 end far below, HTTP/1.1 never gets there.
+const NOBODYS: StreamId = StreamId(u64::MAX);
+
+impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
+    fn len(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+    fn set_early(&mut self, early: bool) {
+        self.early = early;
+    }
+    fn pause(&self) -> Option<Pause> {
+        self.callbacks.pause().or_else(|| self.held_back())
+    }
+    fn meet(&mut self, info: Option<&ConnectionInfo>, info_policy: &InfoPolicy) {
+        self.commands.0.is_starting.set(true);
+        let info = info.filter(|_| info_policy.info);
+        self.connection = self.callbacks.accepted(self.commands.clone(), info);
+    }
+    fn show(&mut self, info: Option<ConnectionInfo>, version: Version, info_policy: &InfoPolicy) {
+        self.commands.0.version.set(version);
+        self.commands.0.is_starting.set(false);
+        if let Some(connection) = &self.connection {
+            return self.callbacks.identified(connection, version);
+        }
+        let info = info.as_ref().filter(|_| info_policy.info);
+        let connection = self
+            .callbacks
+            .connected(self.commands.clone(), version, info);
+        self.connection = Some(connection);
+    }
+    fn start(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        head: RequestHead,
+        end: bool,
+    ) {
+        let slot = self.slot();
+        let Some(connection) = &self.connection else {
+            self.give_back(slot);
+            debug_assert!(false, "a request comes between the connection's two ends");
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            return self.turn_away(scratch, machine, now, stream, head, status);
+        };
+        let facts = RequestFacts {
+            stream,
+            head: head.method() == b"HEAD",
+            connect: head.method() == b"CONNECT",
+        };
+        let handle = StreamHandle {
+            slot,
+            facts,
+            early: self.early,
+            http10: machine.is_http10(stream),
+        };
+        let exchange = self.callbacks.requested(connection, handle, &head, end);
+        machine.recycle_head(head);
+        self.put(CallbackExchange::new(handle, exchange, end));
+    }
+    fn extra(&self) -> &AnswerOptions {
+        &self.extra
+    }
+    fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, _: u32) {
+        let mut pending = std::mem::take(&mut self.pending);
+        std::mem::swap(&mut pending, &mut self.commands.0.list.borrow_mut());
+        for cmd in pending.drain(..) {
+            self.run(scratch, machine, now, cmd);
+        }
+        self.pending = pending;
+    }
+    fn resume_stream(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+    ) {
+        if let Some(slot) = self.of(stream) {
+            self.update(scratch, machine, now, slot, |entry, machine| {
+                entry.pump(machine, now)
+            });
+        }
+    }
+    fn receive(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        data: Bytes,
+        end: bool,
+    ) {
+        let Some(slot) = self.of(stream) else {
+            if !data.is_empty() {
+                machine.consume(now, stream, data.len());
+            }
+            return;
+        };
+        if let Some(Some(entry)) = self.entries.get_mut(slot) {
+            entry.unread += data.len();
+            entry.received |= end;
+            self.callbacks.body(&entry.exchange, data, end);
+        }
+        self.close_exchange(machine, now, slot);
+    }
+    fn receive_trailers(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        trailers: &Fields,
+    ) {
+        let Some(slot) = self.of(stream) else {
+            return;
+        };
+        if let Some(Some(entry)) = self.entries.get_mut(slot) {
+            entry.received = true;
+            self.callbacks.trailers(&entry.exchange, trailers);
+        }
+        self.close_exchange(machine, now, slot);
+    }
+    fn cancel(&mut self, machine: &mut Machine, now: Instant, stream: StreamId, reset: Reset) {
+        if let ResetBy::Connection(Closed::ByUs(violation)) = reset.by {
+            self.report_broken(violation);
+        }
+        if let Some(slot) = self.of(stream) {
+            let (code, by_peer) = match reset.by {
+                ResetBy::Us(violation) => (violation.h2_code(), false),
+                ResetBy::Peer(code) => (code, true),
+                ResetBy::Connection(_) | ResetBy::EarlyDataRejected => (H2Code::CANCEL, true),
+            };
+            self.end(machine, now, slot, Ended::Reset { code, by_peer });
+        }
+    }
+    fn half_close(&mut self) {
+        for entry in self.entries.iter().flatten() {
+            self.callbacks.half_closed(&entry.exchange);
+        }
+    }
+    fn take_control(&mut self, received: PeerEvent) {
+        if let Some(connection) = &self.connection {
+            self.callbacks.received(connection, received);
+        }
+    }
+    fn close(&mut self, closed: Closed, _: Instant) {
+        if let Closed::ByUs(violation) = closed {
+            self.report_broken(violation);
+        }
+        self.cut_all();
+    }
+    fn refuse(&mut self, stream: StreamId, refused: Refused) {
+        self.hand_over(stream, &refused);
+    }
+    fn leave(&mut self, left: RawConnection) {
+        let Some(slot) = self.of(left.stream) else {
+            return;
+        };
+        if let Some(entry) = self.entries[slot].take() {
+            self.streams[slot] = NOBODYS;
+            self.free.push(slot as u32);
+            let (callbacks, commands) = (self.callbacks.clone(), self.commands.clone());
+            let (connection, signals) = (self.connection.take(), Arc::clone(&self.signals));
+            let tunnel = CallbackTunnel::new(callbacks, connection, entry, left, commands, signals);
+            tokio::task::spawn_local(tunnel);
+        }
+    }
+    fn release(&mut self) {
+        if self.len() == 0 {
+            (self.pending, self.streams) = (Vec::new(), Vec::new());
+            (self.entries, self.free) = (Vec::new(), Vec::new());
+        }
+    }
+}
+
+impl<A: Callbacks> CallbackExchanges<A> {
+    pub(in crate::server) fn new(
+        callbacks: A,
+        commands: ConnectionHandle,
+        signals: &Arc<Signals>,
+        extra: &Arc<AnswerOptions>,
+    ) -> Self {
+        Self {
+            callbacks,
+            connection: None,
+            commands,
+            signals: Arc::clone(signals),
+            extra: Arc::clone(extra),
+            is_broken: false,
+            early: false,
+            pending: Vec::new(),
+            streams: Vec::new(),
+            entries: Vec::new(),
+            free: Vec::new(),
+            taken: Rc::default(),
+        }
+    }
+    /// Ends all exchanges of the connection.
+    fn cut_all(&mut self) {
+        for slot in 0..self.entries.len() {
+            self.cut(slot);
+        }
+        if let Some(connection) = self.connection.take() {
+            self.commands.close();
+            self.callbacks.disconnected(connection);
+        }
+    }
+    fn of(&self, stream: StreamId) -> Option<usize> {
+        self.streams.iter().position(|&at| at == stream)
+    }
+    /// A slot that is free.
+    pub(in crate::server) fn slot(&mut self) -> u32 {
+        self.free.pop().unwrap_or(self.entries.len() as u32)
+    }
+    /// Gives back what `slot` gave.
+    pub(in crate::server) fn give_back(&mut self, slot: u32) {
+        if (slot as usize) < self.entries.len() {
+            self.free.push(slot);
+        }
+    }
+    /// Puts an entry where its place says.
+    pub(super) fn put(&mut self, entry: CallbackExchange<A>) {
+        let (slot, stream) = (entry.handle.slot as usize, entry.handle.stream());
+        if slot == self.entries.len() {
+            self.entries.push(Some(entry));
+            self.streams.push(stream);
+        } else {
+            self.entries[slot] = Some(entry);
+            self.streams[slot] = stream;
+        }
+    }
+    /// The slot of a place whose exchange is still open.
+    fn open(&self, handle: StreamHandle) -> Option<usize> {
+        let slot = handle.slot as usize;
+        (self.streams.get(slot) == Some(&handle.stream())).then_some(slot)
+    }
+
+    fn run(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, cmd: Command) {
+        if let Command::Snapshot(callback) = cmd {
+            if let Some(conn) = machine.h2() {
+                callback(conn.accounts());
+            }
+            return;
+        }
+        let handle = match &cmd {
+            Command::ShutDown => return machine.shut_down(now),
+            Command::Abort(code) => return machine.abort(now, *code),
+            Command::Snapshot(_) => return,
+            Command::Control(control) => return control.carry_out(machine, now),
+            Command::Answer { handle, .. }
+            | Command::Informational(handle, _)
+            | Command::Send(handle, ..)
+            | Command::Finish(handle, _)
+            | Command::Reset(handle, _)
+            | Command::Take(handle, _)
+            | Command::Decline(handle) => *handle,
+        };
+        let Some(slot) = self.open(handle) else {
+            return;
+        };
+        if let Command::Reset(_, code) = cmd {
+            machine.reset(now, handle.stream(), code);
+            let by_peer = false;
+            return self.end(machine, now, slot, Ended::Reset { code, by_peer });
+        }
+        let taken = Rc::clone(&self.taken);
+        self.update(scratch, machine, now, slot, |entry, machine| match cmd {
+            Command::Answer {
+                head, body, quiet, ..
+            } => {
+                let head = head.map_err(Misuse::Invalid)?;
+                entry.quiet = quiet;
+                entry.answer(machine, now, &head, body)
+            }
+            Command::Informational(_, head) => {
+                // One that comes too late, or to HTTP/1.0, is not sent; the answer counts.
+                let _ = machine.send_interim(now, handle.stream(), &head);
+                Ok(0)
+            }
+            Command::Send(_, data, end) => entry.send(machine, now, data, end),
+            Command::Finish(_, trailers) => entry.finish(machine, now, trailers),
+            Command::Take(_, bytes) => {
+                entry.unread = entry.unread.saturating_sub(bytes);
+                machine.consume(now, handle.stream(), bytes);
+                taken.notify_waiters();
+                Ok(0)
+            }
+            Command::Decline(_) => {
+                entry.declined = true;
+                Ok(0)
+            }
+            Command::Reset(..)
+            | Command::ShutDown
+            | Command::Abort(_)
+            | Command::Control(_)
+            | Command::Snapshot(_) => Ok(0),
+        });
+    }
+    /// Does something to an entry, and what follows from it. `work` says how many bytes the machine
+    /// took that were sent piece by piece.
+    fn update(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        slot: usize,
+        work: impl FnOnce(&mut CallbackExchange<A>, &mut Machine) -> Result<usize, Misuse>,
+    ) {
+        let Some(Some(entry)) = self.entries.get_mut(slot) else {
+            return;
+        };
+        match work(entry, machine) {
+            Ok(taken) => {
+                if taken > 0 {
+                    self.callbacks.room(&entry.exchange, taken);
+                }
+                self.close_exchange(machine, now, slot);
+            }
+            Err(misuse) => {
+                let responses = &mut scratch.responses;
+                if entry.fail(machine, now, responses, &self.extra, misuse) {
+                    let (code, by_peer) = (H2Code::INTERNAL_ERROR, false);
+                    self.end(machine, now, slot, Ended::Reset { code, by_peer });
+                }
+            }
+        }
+    }
+    /// Ends an exchange that both sides have ended.
+    fn close_exchange(&mut self, machine: &mut Machine, now: Instant, slot: usize) {
+        let Some(Some(entry)) = self.entries.get(slot) else {
+            return;
+        };
+        if entry.is_over() {
+            let how = if entry.quiet {
+                Ended::Quiet
+            } else {
+                Ended::Whole
+            };
+            self.end(machine, now, slot, how);
+        }
+    }
+    fn end(&mut self, machine: &mut Machine, now: Instant, slot: usize, how: Ended) {
+        let Some(entry) = self.entries.get_mut(slot).and_then(Option::take) else {
+            return;
+        };
+        self.streams[slot] = NOBODYS;
+        self.free.push(slot as u32);
+        let stream = entry.handle.stream();
+        if entry.unread > 0 {
+            // Returns the unread bytes to the connection's window, because the body has no reader
+            // any more.
+            machine.consume(now, stream, entry.unread);
+        }
+        machine.handler_done(now, stream);
+        self.callbacks.ended(entry.exchange, how);
+    }
+    /// The machine is gone or has ended everything, so exchanges without an end event end here. A
+    /// whole exchange stays whole: its reader has all received bytes.
+    fn cut(&mut self, slot: usize) {
+        if let Some(entry) = self.entries.get_mut(slot).and_then(Option::take) {
+            self.streams[slot] = NOBODYS;
+            self.free.push(slot as u32);
+            let (code, by_peer) = (H2Code::CANCEL, true);
+            let how = match entry.is_whole() {
+                true => Ended::Whole,
+                false => Ended::Reset { code, by_peer },
+            };
+            self.callbacks.ended(entry.exchange, how);
+        }
+    }
+}
+
+impl<A: Callbacks> Drop for CallbackExchanges<A> {
+    fn drop(&mut self) {
+        self.cut_all();
+    }
+}

@@ -1,0 +1,77 @@
+//! The callback API as the source of a server's exchanges: it answers requests, receives failed
+//! handshakes, and may take clients that do not use HTTP.
+
+use super::exchange::CallbackExchange;
+use super::exchanges::CallbackExchanges;
+use super::heads::Heads;
+use super::tunnel::CallbackTunnel;
+use super::{Callbacks, ConnectionHandle, Pause, StreamHandle};
+use crate::connection_info::{Addresses, ConnectionInfo};
+use crate::driver::signals::Signals;
+use crate::server::connection::serve::{RawConnection, Serve};
+use crate::server::observe::handshake_failure::HandshakeFailure;
+use crate::server::response::{AnswerOptions, RequestFacts};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The source of the exchanges of a server with callbacks.
+#[derive(Clone)]
+pub(in crate::server) struct CallbackServer<A> {
+    callbacks: A,
+    heads: Rc<Heads>,
+}
+
+impl<A> CallbackServer<A> {
+    pub(in crate::server) fn new(callbacks: A, extra: &Arc<AnswerOptions>) -> Self {
+        let heads = Rc::new(Heads::new(extra));
+        Self { callbacks, heads }
+    }
+}
+
+impl<A: Callbacks> Serve for CallbackServer<A> {
+    type Exchanges = CallbackExchanges<A>;
+
+    fn exchanges(
+        &self,
+        signals: &Arc<Signals>,
+        _: bool,
+        extra: &Arc<AnswerOptions>,
+    ) -> CallbackExchanges<A> {
+        let commands = ConnectionHandle::new(signals, &self.heads);
+        CallbackExchanges::new(self.callbacks.clone(), commands, signals, extra)
+    }
+    fn pause(&self) -> Option<Pause> {
+        self.callbacks.pause()
+    }
+    fn handshake_failed(&self, addresses: Option<Addresses>, failure: &HandshakeFailure) {
+        self.callbacks.handshake_failed(addresses, failure);
+    }
+    fn take_upgraded(
+        &self,
+        left: RawConnection,
+        info: Option<ConnectionInfo>,
+        signals: &Arc<Signals>,
+    ) {
+        let commands = ConnectionHandle::new(signals, &self.heads);
+        let facts = RequestFacts {
+            stream: left.stream,
+            head: false,
+            connect: false,
+        };
+        let handle = StreamHandle {
+            slot: 0,
+            facts,
+            early: false,
+            http10: false,
+        };
+        let callbacks = &self.callbacks;
+        let taken = callbacks.unnegotiated(commands.clone(), handle, info.as_ref());
+        if let Some((connection, exchange)) = taken {
+            let (callbacks, signals) = (callbacks.clone(), Arc::clone(signals));
+            let entry = CallbackExchange::new(handle, exchange, false);
+            let tunnel =
+                CallbackTunnel::new(callbacks, Some(connection), entry, left, commands, signals);
+            tokio::task::spawn_local(tunnel);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! A connection that has left HTTP, for the callback API: the exchange continues, and its bodies
+//! are the connection's bytes.
+
+use super::exchange::CallbackExchange;
+use super::{Callbacks, Command, ConnectionHandle, Ended, StreamHandle};
+use crate::driver::signals::{Notes, Signals, Stop};
+use crate::server::connection::serve::RawConnection;
+use crate::server::worker::open::OpenEntry;
+use crate::upgrade::Upgraded;
+use bytes::{Buf, Bytes};
+use std::collections::VecDeque;
+use std::io;
+use std::mem;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
+use trunkline_core::error::H2Code;
+use trunkline_core::limits::UNREAD_BODY_BYTES_MAX;
+
+/// Bytes of one write. A peer makes progress when it has taken them: the more, the faster it must
+/// be.
+const WRITE_BYTES_MAX: usize = 16 * 1024;
+/// Bytes of one read.
+const READ_BYTES_MAX: usize = 32 * 1024;
+/// Reads of one turn, before others on the thread get theirs.
+const READS_PER_TURN_MAX: u32 = 8;
+/// How long bytes that were written before a reset by the owner of the callbacks may wait for a peer that takes
+/// none: as the client's tunnels have it.
+const LEAVING: Duration = Duration::from_secs(1);
+
+/// The task of a connection that left HTTP, to its end.
+pub(in crate::server) struct CallbackTunnel<A: Callbacks> {
+    callbacks: A,
+    /// `None`, as the exchange: their end was reported.
+    connection: Option<A::Connection>,
+    exchange: Option<A::Exchange>,
+    handle: StreamHandle,
+    commands: ConnectionHandle,
+    signals: Arc<Signals>,
+    bytes: Upgraded,
+    notes: Option<Box<Notes>>,
+    /// Bytes that were reported and not taken, those of the request's body among them.
+    unread: usize,
+    waiting: VecDeque<Bytes>,
+    /// Our side ends when nothing waits.
+    finishing: bool,
+    read_ended: bool,
+    write_ended: bool,
+    /// The transport takes nothing more; what came before is read, then the tunnel is reset.
+    write_failed: bool,
+    /// The owner of the callbacks has reset it with this code: it is over when what was written before is with the
+    /// system, or at the end of this time.
+    leaving: Option<(H2Code, Pin<Box<Sleep>>)>,
+    write_stall: Option<Duration>,
+    /// The peer takes nothing of what waits: it is given up then.
+    stalled: Option<Pin<Box<Sleep>>>,
+    /// The server counts it as open, and stops it.
+    _entry: OpenEntry,
+}
+
+/// It is over, and why.
+type Over = Result<(), (H2Code, bool)>;
+
+impl<A: Callbacks> CallbackTunnel<A> {
+    /// The exchange `entry` goes on as bytes.
+    pub(in crate::server) fn new(
+        callbacks: A,
+        connection: Option<A::Connection>,
+        mut entry: CallbackExchange<A>,
+        left: RawConnection,
+        commands: ConnectionHandle,
+        signals: Arc<Signals>,
+    ) -> Self {
+        let (waiting, finishing) = entry.take_waiting();
+        Self {
+            callbacks,
+            connection,
+            handle: entry.handle,
+            unread: entry.unread,
+            exchange: Some(entry.exchange),
+            commands,
+            signals,
+            bytes: left.bytes,
+            notes: None,
+            waiting,
+            finishing,
+            read_ended: false,
+            write_ended: false,
+            write_failed: false,
+            leaving: None,
+            write_stall: left.write_stall,
+            stalled: None,
+            _entry: left.entry,
+        }
+    }
+    /// Handles the notes; true: the server cuts open connections. A draining server waits for the
+    /// tunnel as for any exchange.
+    fn apply_notes(&mut self) -> bool {
+        self.signals.begin_turn(&mut self.notes);
+        let Some(notes) = &mut self.notes else {
+            return false;
+        };
+        let stop = notes.stop;
+        notes.clear();
+        stop == Some(Stop::Abort)
+    }
+    fn run(&mut self) -> Over {
+        let pending = mem::take(&mut *self.commands.0.list.borrow_mut());
+        for cmd in pending {
+            match cmd {
+                Command::Send(handle, data, end) if handle == self.handle => {
+                    self.waiting.push_back(data);
+                    self.finishing |= end;
+                }
+                Command::Finish(handle, _) if handle == self.handle => self.finishing = true,
+                Command::Take(handle, bytes) if handle == self.handle => {
+                    self.unread = self.unread.saturating_sub(bytes);
+                }
+                Command::Reset(handle, code) if handle == self.handle => {
+                    // Bytes behind its own reset are not of this exchange.
+                    let until = Box::pin(tokio::time::sleep(LEAVING));
+                    self.leaving.get_or_insert((code, until));
+                    self.finishing = true;
+                }
+                Command::Abort(code) => return Err((code, false)),
+                // Of exchanges that are over; a tunnel has no pings; and a connection that is to end
+                // when its exchanges have waits for its tunnel.
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+    /// Reads what is there; true when there may be more.
+    fn read(&mut self, cx: &mut Context<'_>) -> Result<bool, (H2Code, bool)> {
+        let Some(exchange) = &self.exchange else {
+            return Ok(false);
+        };
+        let mut buffer = Vec::with_capacity(READ_BYTES_MAX);
+        for _ in 0..READS_PER_TURN_MAX {
+            if self.read_ended || self.unread >= UNREAD_BODY_BYTES_MAX {
+                return Ok(false);
+            }
+            let mut unfilled = ReadBuf::uninit(buffer.spare_capacity_mut());
+            let length = match Pin::new(&mut self.bytes).poll_read(cx, &mut unfilled) {
+                Poll::Pending if self.write_failed => return Err((H2Code::CANCEL, true)),
+                Poll::Pending => return Ok(false),
+                Poll::Ready(Err(_)) => return Err((H2Code::CANCEL, true)),
+                Poll::Ready(Ok(())) => unfilled.filled().len(),
+            };
+            let data = Bytes::copy_from_slice(unfilled.filled());
+            if length == 0 && self.write_failed {
+                return Err((H2Code::CANCEL, true));
+            }
+            self.read_ended = length == 0;
+            self.unread += length;
+            self.callbacks.body(exchange, data, self.read_ended);
+            buffer.clear();
+        }
+        Ok(true)
+    }
+    /// Writes what waits; `Pending`: the peer does not take it now.
+    fn write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut bytes = Pin::new(&mut self.bytes);
+        while let Some(data) = self.waiting.front_mut() {
+            if data.is_empty() {
+                self.waiting.pop_front();
+                continue;
+            }
+            let piece = &data[..data.len().min(WRITE_BYTES_MAX)];
+            let length = ready!(bytes.as_mut().poll_write(cx, piece))?;
+            data.advance(length);
+            self.stalled = None;
+            if let Some(exchange) = &self.exchange {
+                self.callbacks.room(exchange, length);
+            }
+        }
+        ready!(bytes.as_mut().poll_flush(cx))?;
+        if self.finishing && !self.write_ended {
+            // A peer that is gone has ended too.
+            let _ = ready!(bytes.poll_shutdown(cx));
+            self.write_ended = true;
+        }
+        Poll::Ready(Ok(()))
+    }
+    /// Sends what was written before the reset, and then the end of the stream. Bytes of the peer that
+    /// are never read would have the system send a reset in place of that end: those that are there are
+    /// read and dropped, as many as a turn reads.
+    fn leave(&mut self, cx: &mut Context<'_>) -> Result<bool, (H2Code, bool)> {
+        let is_written = self.write_failed || self.write(cx).is_ready();
+        let Some((code, until)) = &mut self.leaving else {
+            return Ok(false);
+        };
+        if !is_written && until.as_mut().poll(cx).is_pending() {
+            return Ok(false);
+        }
+        let mut dropped = [0; WRITE_BYTES_MAX];
+        for _ in 0..READS_PER_TURN_MAX {
+            let mut buffer = ReadBuf::new(&mut dropped);
+            match Pin::new(&mut self.bytes).poll_read(cx, &mut buffer) {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {}
+                _ => break,
+            }
+        }
+        Err((*code, false))
+    }
+    fn turn(&mut self, cx: &mut Context<'_>) -> Result<bool, (H2Code, bool)> {
+        self.run()?;
+        if self.leaving.is_some() {
+            return self.leave(cx);
+        }
+        let more = self.read(cx)?;
+        if self.write_failed {
+            return Ok(more);
+        }
+        match self.write(cx) {
+            Poll::Ready(Ok(())) => self.stalled = None,
+            Poll::Ready(Err(_)) if self.read_ended => return Err((H2Code::CANCEL, true)),
+            Poll::Ready(Err(_)) => {
+                // Bytes that the peer sent before are still read.
+                self.write_failed = true;
+                self.waiting.clear();
+                return Ok(true);
+            }
+            Poll::Pending => {
+                let sleep = |limit| Box::pin(tokio::time::sleep(limit));
+                if self.stalled.is_none() {
+                    self.stalled = self.write_stall.map(sleep);
+                }
+                let stalled = self.stalled.as_mut();
+                if stalled.is_some_and(|stalled| stalled.as_mut().poll(cx).is_ready()) {
+                    return Err((H2Code::CANCEL, true));
+                }
+            }
+        }
+        Ok(more)
+    }
+    fn end(&mut self, how: Ended) {
+        self.commands.close();
+        if let Some(exchange) = self.exchange.take() {
+            self.callbacks.ended(exchange, how);
+        }
+        if let Some(connection) = self.connection.take() {
+            self.callbacks.disconnected(connection);
+        }
+    }
+}
+
+impl<A: Callbacks> Future for CallbackTunnel<A> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        loop {
+            let turned = match this.apply_notes() {
+                true => Err((H2Code::CANCEL, false)),
+                false => this.turn(cx),
+            };
+            match turned {
+                Err((code, by_peer)) => this.end(Ended::Reset { code, by_peer }),
+                Ok(_) if this.read_ended && this.write_ended => this.end(Ended::Whole),
+                Ok(true) => {
+                    cx.waker().wake_by_ref();
+                    let _ = this.signals.end_turn(cx.waker());
+                    return Poll::Pending;
+                }
+                Ok(false) => {
+                    if this.signals.end_turn(cx.waker()) {
+                        return Poll::Pending;
+                    }
+                    continue;
+                }
+            }
+            return Poll::Ready(());
+        }
+    }
+}
+
+impl<A: Callbacks> Unpin for CallbackTunnel<A> {}
+
+impl<A: Callbacks> Drop for CallbackTunnel<A> {
+    fn drop(&mut self) {
+        let (code, by_peer) = (H2Code::CANCEL, true);
+        self.end(Ended::Reset { code, by_peer });
+    }
+}

@@ -1,0 +1,105 @@
+//! The context of a connection for the handlers and logs of its exchanges.
+
+use super::accept::InfoPolicy;
+use crate::body::Body;
+use crate::connection_info::ConnectionInfo;
+use crate::error::Error;
+use crate::server::observe::access::{AccessLog, Record};
+use crate::server::tower::request::{Requests, version_of};
+use http::{Request, StatusCode};
+use std::time::Instant;
+use trunkline_core::error::{Closed, Violation};
+use trunkline_core::http::{RequestHead, Reset, ResetBy, Version};
+
+/// Connection facts for handlers and the access log.
+pub(in crate::server) struct ConnectionContext {
+    info: ConnectionInfo,
+    /// Requests carry it.
+    attach: bool,
+    log: Option<AccessLog>,
+    version: Version,
+    /// An exchange ended because the peer broke a rule, and has reported it.
+    broken_reported: bool,
+}
+
+impl ConnectionContext {
+    pub(in crate::server) fn new(
+        info: ConnectionInfo,
+        version: Version,
+        info_policy: &InfoPolicy,
+    ) -> Self {
+        Self {
+            info,
+            attach: info_policy.info,
+            log: info_policy.log.clone(),
+            version,
+            broken_reported: false,
+        }
+    }
+    /// Adds the connection's facts to the request, and begins its line in the access log.
+    pub(in crate::server) fn introduce(
+        &self,
+        request: &mut Request<Body>,
+        now: Instant,
+    ) -> Option<Box<Record>> {
+        if self.attach {
+            request.extensions_mut().insert(self.info.clone());
+        }
+        self.log.as_ref().map(|_| Record::of(request, now))
+    }
+    /// A request was answered with `status`, and no handler saw it.
+    pub(super) fn report_turned_away(
+        &self,
+        requests: &mut Requests,
+        head: &RequestHead,
+        status: StatusCode,
+        now: Instant,
+    ) {
+        if self.log.is_some() {
+            let secure = self.info.tls().is_some();
+            let line = requests.line(head, self.version, secure);
+            let version = version_of(self.version);
+            let record = Record::turned_away(version, line, Some(status), now);
+            self.report(&record, now);
+        }
+    }
+    /// The exchange of `record` ended early.
+    pub(in crate::server) fn note_reset(&mut self, record: &mut Record, reset: Reset) {
+        record.error = Some(Error::reset(reset));
+        match reset.by {
+            ResetBy::Us(violation) => {
+                self.broken_reported = true;
+                // The machine answers for the handler, if that has not.
+                record.status = record.status.or(self.refusal(violation));
+            }
+            ResetBy::Connection(Closed::ByUs(_)) => self.broken_reported = true,
+            _ => {}
+        }
+    }
+    /// The connection is over. What the machine refused to take for a request has its line too.
+    pub(in crate::server) fn report_closed(&self, closed: Closed, now: Instant) {
+        if let Closed::ByUs(violation) = closed
+            && !self.broken_reported
+            && let Some(status) = self.refusal(violation)
+        {
+            let version = version_of(self.version);
+            let mut record = Record::turned_away(version, (None, None), Some(status), now);
+            record.error = Some(Error::violation(violation));
+            self.report(&record, now);
+        }
+    }
+    /// The status that an HTTP/1.1 machine answers a broken rule with by itself.
+    fn refusal(&self, violation: Violation) -> Option<StatusCode> {
+        let status = match self.version {
+            Version::Http10 | Version::Http11 => violation.h1_status(),
+            Version::Http2 | Version::Http3 => 0,
+        };
+        StatusCode::from_u16(status).ok()
+    }
+    /// The exchange is over.
+    pub(in crate::server) fn report(&self, record: &Record, now: Instant) {
+        if let Some(log) = &self.log {
+            record.report(log, &self.info, now);
+        }
+    }
+}

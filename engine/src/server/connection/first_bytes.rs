@@ -1,0 +1,60 @@
+//! The first bytes of a cleartext connection, which say its version.
+
+use crate::driver::read_buffer::with_read_buffer;
+use crate::driver::transport::Transport;
+use std::future::poll_fn;
+use std::io;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// RFC 9113 section 3.4.
+pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// How long a cleartext connection may be silent before callbacks get it without a version. Ordinary clients begin at once,
+/// and cost one event.
+const SILENT_AFTER: Duration = Duration::from_millis(200);
+
+/// Reads until it is clear whether the bytes start with the HTTP/2 preface. `silent` is called once, if they
+/// have not come after [`SILENT_AFTER`].
+pub(in crate::server) async fn first_bytes<T: AsyncRead + AsyncWrite + Unpin>(
+    transport: &mut Transport<T>,
+    mut silent: Option<impl FnOnce()>,
+) -> io::Result<Vec<u8>> {
+    let mut first = Vec::new();
+    let mut silence = None;
+    while first.len() < PREFACE.len() && PREFACE.starts_with(&first) {
+        let end = poll_fn(|cx| {
+            let read = with_read_buffer(|buffer| {
+                transport.poll_read(cx, buffer, &mut |bytes| first.extend_from_slice(bytes))
+            });
+            if read.is_pending() && silent.is_some() {
+                let silence =
+                    silence.get_or_insert_with(|| Box::pin(tokio::time::sleep(SILENT_AFTER)));
+                if silence.as_mut().poll(cx).is_ready()
+                    && let Some(silent) = silent.take()
+                {
+                    silent();
+                }
+            }
+            read
+        })
+        .await?;
+        if end.is_some() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    Ok(first)
+}
+
+/// Runs `work` with a deadline after `limit`.
+pub(in crate::server) async fn within<R, E: From<io::Error>>(
+    limit: Option<Duration>,
+    work: impl Future<Output = Result<R, E>>,
+) -> Result<R, E> {
+    match limit {
+        None => work.await,
+        Some(limit) => tokio::time::timeout(limit, work)
+            .await
+            .unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut).into())),
+    }
+}

@@ -1,0 +1,25 @@
+//! Reusable buffers that convert heads into requests and responses into heads: one per thread,
+//! borrowed for one batch, so that idle connections own none.
+
+use crate::server::response::Responses;
+use crate::server::tower::request::Requests;
+use std::cell::Cell;
+
+/// Memory that is used again from exchange to exchange.
+#[derive(Default)]
+pub(in crate::server) struct Scratch {
+    pub(in crate::server) requests: Requests,
+    pub(in crate::server) responses: Responses,
+}
+
+thread_local! {
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
+/// Lends this thread's scratch. A nested borrow gets a fresh one.
+pub(super) fn with_scratch<R>(work: impl FnOnce(&mut Scratch) -> R) -> R {
+    let mut scratch = SCRATCH.take().unwrap_or_default();
+    let result = work(&mut scratch);
+    SCRATCH.set(Some(scratch));
+    result
+}

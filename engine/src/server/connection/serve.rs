@@ -1,0 +1,175 @@
+//! The interface between a connection and its source of responses: a tower service
+//! ([`exchange`](crate::server::tower)) or the callback API ([`callback`](crate::server::callback)).
+
+use super::accept::InfoPolicy;
+use super::context::ConnectionContext;
+use super::scratch::Scratch;
+use crate::connection_info::{Addresses, ConnectionInfo};
+use crate::driver::machine::Machine;
+use crate::driver::signals::Signals;
+use crate::server::callbacks::Pause;
+use crate::server::callbacks::control::PeerEvent;
+use crate::server::observe::handshake_failure::HandshakeFailure;
+use crate::server::response::AnswerOptions;
+use crate::server::worker::open::OpenEntry;
+use crate::upgrade::Upgraded;
+use bytes::Bytes;
+use http::StatusCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use trunkline_core::error::Closed;
+use trunkline_core::http::{Fields, Refused, RequestHead, Reset, StreamId, Version};
+
+/// The source of exchanges for a worker's connections.
+pub(in crate::server) trait Serve: Clone + 'static {
+    type Exchanges: Exchanging;
+    /// The exchanges of a new connection; `secure`: it is under TLS. `extra`: what every answer
+    /// carries beside the handler's fields.
+    fn exchanges(
+        &self,
+        signals: &Arc<Signals>,
+        secure: bool,
+        extra: &Arc<AnswerOptions>,
+    ) -> Self::Exchanges;
+    /// `Some`: no connection is accepted until it completes.
+    fn pause(&self) -> Option<Pause> {
+        None
+    }
+    /// A TLS handshake failed. Only the callback API uses it.
+    fn handshake_failed(&self, addresses: Option<Addresses>, failure: &HandshakeFailure) {
+        let _ = (addresses, failure);
+    }
+    /// A client under TLS said nothing of what it speaks, and HTTP/1.1 is not served: callbacks may
+    /// take its bytes, others close the connection.
+    fn take_upgraded(
+        &self,
+        left: RawConnection,
+        info: Option<ConnectionInfo>,
+        signals: &Arc<Signals>,
+    ) {
+        let _ = (left, info, signals);
+    }
+}
+
+/// A connection that left HTTP.
+pub(in crate::server) struct RawConnection {
+    /// Of the exchange that it left with.
+    pub(in crate::server) stream: StreamId,
+    pub(in crate::server) bytes: Upgraded,
+    /// Its place among the open connections, for as long as the server is to count and stop it.
+    pub(in crate::server) entry: OpenEntry,
+    /// How long the peer may take nothing of what waits for it.
+    pub(in crate::server) write_stall: Option<Duration>,
+}
+
+/// The exchanges of one connection: takes the machine's events, and answers.
+pub(in crate::server) trait Exchanging: 'static {
+    /// How many are open.
+    fn len(&self) -> usize;
+    /// `Some`: nothing is to be read until it is over.
+    fn pause(&self) -> Option<Pause> {
+        None
+    }
+    /// Whether requests that come from now on are early data.
+    fn set_early(&mut self, early: bool);
+    /// The connection was accepted, and its version is not known yet; [`show`](Self::show) follows, unless it ends
+    /// before. Callbacks alone receive it.
+    fn meet(&mut self, info: Option<&ConnectionInfo>, info_policy: &InfoPolicy) {
+        let _ = (info, info_policy);
+    }
+    /// The connection's handshake is done; called once, before its first request. `info` is present
+    /// if any reader needs it ([`InfoPolicy::is_nothing`]).
+    fn show(&mut self, info: Option<ConnectionInfo>, version: Version, info_policy: &InfoPolicy);
+    /// A request came.
+    fn start(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        head: RequestHead,
+        end: bool,
+    );
+    /// Fields that every response of this server carries.
+    fn extra(&self) -> &AnswerOptions;
+    /// The connection's context for handlers and logs; the callback API has its own.
+    fn connection_context(&self) -> Option<&ConnectionContext> {
+        None
+    }
+    /// Answers a request with `status`; no handler sees it.
+    fn turn_away(
+        &self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        head: RequestHead,
+        status: StatusCode,
+    ) {
+        if let Some(connection_context) = self.connection_context() {
+            connection_context.report_turned_away(&mut scratch.requests, &head, status, now);
+        }
+        machine.recycle_head(head);
+        let responses = &mut scratch.responses;
+        responses.status(machine, now, stream, self.extra(), status);
+        machine.handler_done(now, stream);
+    }
+    /// A note to `slot`: something can go on.
+    fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, slot: u32);
+    /// The machine has room for the body of `stream` again.
+    fn resume_stream(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+    );
+    /// Body bytes came.
+    fn receive(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        data: Bytes,
+        end: bool,
+    );
+    /// The request's trailers came.
+    fn receive_trailers(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        trailers: &Fields,
+    );
+    /// A datagram came. Attendants are given none.
+    fn receive_datagram(&mut self, stream: StreamId, datagram: Bytes) {
+        let _ = (stream, datagram);
+    }
+    /// The handler of `stream` has datagrams to send.
+    fn send_datagrams(&mut self, machine: &mut Machine, stream: StreamId) {
+        let _ = (machine, stream);
+    }
+    /// From now on a packet holds a datagram of `size_max` bytes; `None`: none is taken.
+    fn resize_datagrams(&mut self, size_max: Option<usize>) {
+        let _ = size_max;
+    }
+    /// The exchange ended early.
+    fn cancel(&mut self, machine: &mut Machine, now: Instant, stream: StreamId, reset: Reset);
+    /// The client has closed its side and waits for responses, or is gone. Only the callback API
+    /// uses it: a handler is cancelled by dropping its response.
+    fn half_close(&mut self) {}
+    /// A control message of the peer. Only the callback API uses it.
+    fn take_control(&mut self, received: PeerEvent) {
+        let _ = received;
+    }
+    /// The machine is done; every exchange has ended before.
+    fn close(&mut self, closed: Closed, now: Instant);
+    /// A request broke HTTP/1.1, and its connection leaves HTTP with it.
+    fn refuse(&mut self, stream: StreamId, refused: Refused) {
+        let _ = (stream, refused);
+    }
+    /// The connection left HTTP: what is left of it is for who answered that exchange.
+    fn leave(&mut self, left: RawConnection);
+    /// Gives memory back while the connection idles.
+    fn release(&mut self);
+}

@@ -1,0 +1,278 @@
+//! The transport-independent part of a server connection: notes of other tasks, events of the
+//! machine, and the handlers that answer them. TCP and QUIC connections have one each.
+
+use super::scratch::{Scratch, with_scratch};
+use super::serve::{Exchanging, Serve};
+use crate::driver::machine::Machine;
+use crate::driver::signals::{Notes, Signals, Stop};
+use crate::server::callbacks::Pause;
+use crate::server::callbacks::control::PeerEvent;
+use crate::server::observe::metrics::{Counters, add};
+use crate::server::worker::open::Activity;
+use bytes::Bytes;
+use http::StatusCode;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+use std::time::Instant;
+use trunkline_core::error::H2Code;
+use trunkline_core::h3;
+use trunkline_core::http::idempotence::may_be_early;
+use trunkline_core::http::{Event, HostRule, RequestHead, SchemeRule, StreamId, TargetRule};
+
+/// The exchanges of one connection and those who may leave it notes.
+pub(in crate::server) struct Serving<S: Serve> {
+    pub(in crate::server) exchanges: S::Exchanges,
+    signals: Arc<Signals>,
+    notes: Option<Box<Notes>>,
+    counters: Arc<Counters>,
+    /// For the drain, and for the choice of connections to close.
+    pub(in crate::server) activity: Rc<Activity>,
+    /// The connection left HTTP with this exchange; the bytes came behind it.
+    pub(in crate::server) left: Option<Box<(StreamId, Bytes)>>,
+    pub(in crate::server) draining: bool,
+    /// The handshake is not done: requests that come now are early data.
+    early: bool,
+    /// Nothing is read until it is over, and since when.
+    paused: Option<Box<(Pause, Instant)>>,
+    /// The largest datagram, bytes, as last reported to the exchanges.
+    datagram_size: Option<usize>,
+    /// Which requests are answered here; known before the first.
+    targets: TargetRule,
+}
+
+impl<S: Serve> Serving<S> {
+    /// `signals` are those of `exchanges`.
+    pub(in crate::server) fn new(
+        exchanges: S::Exchanges,
+        signals: Arc<Signals>,
+        counters: Arc<Counters>,
+        activity: Rc<Activity>,
+    ) -> Self {
+        activity.is_serving.set(true);
+        Self {
+            exchanges,
+            signals,
+            notes: None,
+            counters,
+            activity,
+            left: None,
+            draining: false,
+            early: false,
+            paused: None,
+            datagram_size: None,
+            targets: TargetRule::new(SchemeRule::Https, HostRule::Any),
+        }
+    }
+    /// The connection is known: which requests it carries.
+    pub(super) fn set_targets(&mut self, targets: TargetRule) {
+        self.targets = targets;
+    }
+    /// Whether nothing may be read now, because the service asked for a pause; the owner is woken
+    /// when it ends. The peer's deadlines do not run meanwhile.
+    pub(super) fn is_paused(
+        &mut self,
+        machine: &mut Machine,
+        cx: &mut Context<'_>,
+        now: Instant,
+    ) -> bool {
+        loop {
+            match &mut self.paused {
+                None => match self.exchanges.pause() {
+                    None => return false,
+                    Some(pause) => self.paused = Some(Box::new((pause, now))),
+                },
+                Some(paused) => {
+                    let (pause, since) = &mut **paused;
+                    if pause.as_mut().poll(cx).is_pending() {
+                        return true;
+                    }
+                    machine.postpone(now.saturating_duration_since(*since));
+                    self.paused = None;
+                }
+            }
+        }
+    }
+    /// Carries out what others noted.
+    pub(in crate::server) fn take_notes(&mut self, machine: &mut Machine, now: Instant) {
+        while let Some(violation) = machine.poll_refused() {
+            self.counters.broken(violation);
+        }
+        self.signals.begin_turn(&mut self.notes);
+        let Some(mut notes) = self.notes.take() else {
+            return;
+        };
+        for ask in notes.windows.drain(..) {
+            ask.carry_out(machine, now);
+        }
+        for (stream, bytes) in notes.taken.drain(..) {
+            machine.consume(now, stream, bytes);
+        }
+        for stream in notes.datagrams.drain(..) {
+            self.exchanges.send_datagrams(machine, stream);
+        }
+        let stop = notes.stop.take();
+        match stop {
+            None => {}
+            Some(Stop::Drain) => machine.shut_down(now),
+            Some(Stop::Abort) => machine.abort(now, H2Code::CANCEL),
+        }
+        self.draining |= stop.is_some();
+        if !notes.ready.is_empty() {
+            with_scratch(|scratch| {
+                for slot in notes.ready.drain(..) {
+                    self.exchanges.resume(scratch, machine, now, slot);
+                }
+            });
+        }
+        notes.clear();
+        self.notes = Some(notes);
+    }
+    /// Whether requests that come from now on are early data.
+    pub(in crate::server) fn set_early(&mut self, early: bool) {
+        self.early = early;
+        self.exchanges.set_early(early);
+    }
+    /// Hands datagrams to their exchanges, whose requests were answered before.
+    pub(super) fn hand_over_datagrams(&mut self, h3: &mut h3::Conn, size_max: Option<usize>) {
+        if self.datagram_size != size_max {
+            self.datagram_size = size_max;
+            self.exchanges.resize_datagrams(size_max);
+        }
+        while let Some((stream, datagram)) = h3.poll_datagram() {
+            self.exchanges.receive_datagram(stream, datagram);
+        }
+    }
+    /// Answers the machine's events, until `bytes` more wait to be written; true when there were
+    /// any.
+    pub(super) fn handle_events(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        bytes: usize,
+    ) -> bool {
+        let Some(first) = machine.poll_event() else {
+            return false;
+        };
+        let enough = machine.written().len().saturating_add(bytes);
+        with_scratch(|scratch| self.answer(scratch, machine, now, first, enough));
+        true
+    }
+    /// A function of its own, because the check before it runs three times a turn and usually finds
+    /// no event.
+    #[inline(never)]
+    fn answer(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        first: Event,
+        enough: usize,
+    ) {
+        let mut requests = 0;
+        let exchanges = &mut self.exchanges;
+        let mut next = Some(first);
+        while let Some(event) = next {
+            match event {
+                Event::RequestReceived { stream, head, end } => {
+                    requests += 1;
+                    let refusal = refusal(&head, self.early, &self.targets, &self.counters);
+                    match refusal {
+                        Some(status) => {
+                            exchanges.turn_away(scratch, machine, now, stream, head, status);
+                        }
+                        None => exchanges.start(scratch, machine, now, stream, head, end),
+                    }
+                }
+                Event::BodyReceived { stream, data, end } => {
+                    exchanges.receive(machine, now, stream, data, end);
+                }
+                Event::TrailersReceived { stream, trailers } => {
+                    exchanges.receive_trailers(machine, now, stream, &trailers);
+                    machine.recycle(trailers);
+                }
+                Event::SendReady { stream } => {
+                    exchanges.resume_stream(scratch, machine, now, stream)
+                }
+                Event::StreamReset { stream, reset } => {
+                    self.counters.reset(machine.version(), reset);
+                    exchanges.cancel(machine, now, stream, reset);
+                }
+                Event::InputEnded => exchanges.half_close(),
+                Event::RequestRefused { stream, refused } => exchanges.refuse(stream, *refused),
+                Event::Upgraded { stream, rest } => self.left = Some(Box::new((stream, rest))),
+                Event::Closed(closed) => {
+                    self.counters.closed(closed);
+                    exchanges.close(closed, now);
+                }
+                // A client's facts.
+                Event::InterimReceived { .. }
+                | Event::ResponseReceived { .. }
+                | Event::CapacityChanged => {}
+                of_connection @ (Event::PongReceived { .. }
+                | Event::PingReceived { .. }
+                | Event::SettingsReceived
+                | Event::SettingsAcknowledged { .. }
+                | Event::GoingAway { .. }) => {
+                    if let Some(received) = PeerEvent::of(of_connection, machine) {
+                        exchanges.take_control(received);
+                    }
+                }
+            }
+            let goes_on = machine.written().len() < enough;
+            next = if goes_on { machine.poll_event() } else { None };
+        }
+        self.activity.moved_at.set(now);
+        self.count(machine, requests);
+    }
+    fn count(&self, machine: &mut Machine, requests: u64) {
+        if requests > 0 {
+            let counter = match machine {
+                Machine::H1(_) => &self.counters.requests_h1,
+                Machine::H2(_) => &self.counters.requests_h2,
+                Machine::H3(_) => &self.counters.requests_h3,
+            };
+            add(counter, requests);
+        }
+        while let Some(violation) = machine.poll_refused() {
+            self.counters.broken(violation);
+        }
+        self.activity.exchanges.set(self.exchanges.len() as u64);
+    }
+    /// Before the owner sleeps. `release`: give memory back too.
+    pub(in crate::server) fn rest(&mut self, release: bool) {
+        self.activity.exchanges.set(self.exchanges.len() as u64);
+        if release {
+            self.exchanges.release();
+            self.signals.release();
+            self.notes = None;
+        }
+    }
+    /// Whether the owner may sleep: no note was left meanwhile.
+    pub(in crate::server) fn end_turn(&self, waker: &Waker) -> bool {
+        self.signals.end_turn(waker)
+    }
+}
+
+/// The status of a request that no handler may see on this connection, counted; `None`: it may.
+fn refusal(
+    head: &RequestHead,
+    early: bool,
+    targets: &TargetRule,
+    counters: &Counters,
+) -> Option<StatusCode> {
+    if early && !may_be_early(head.method()) {
+        // RFC 8470 section 5.2: it comes again after the handshake.
+        add(&counters.too_early, 1);
+        return Some(StatusCode::TOO_EARLY);
+    }
+    if !targets.admits(head) {
+        // RFC 9110 section 15.5.20: it may be sent again on another connection.
+        add(&counters.misdirected, 1);
+        return Some(StatusCode::MISDIRECTED_REQUEST);
+    }
+    if early {
+        add(&counters.requests_early, 1);
+    }
+    None
+}

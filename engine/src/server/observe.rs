@@ -1,0 +1,11 @@
+//! The reports of a server: metrics, the access log and failed handshakes.
+
+pub(super) mod access;
+pub(super) mod handshake_failure;
+pub(super) mod handshake_log;
+pub(super) mod metrics;
+
+pub(super) use access::AccessLog;
+pub(super) use handshake_failure::HandshakeFailure;
+pub(super) use handshake_log::HandshakeLog;
+pub(super) use metrics::Counters;

@@ -1,0 +1,113 @@
+//! The access log: one record per finished exchange, passed to the user's function.
+
+use crate::connection_info::ConnectionInfo;
+use crate::error::Error;
+use http::{Method, StatusCode, Uri, Version};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// One exchange, when it is over: what an access log says about it.
+#[derive(Debug)]
+pub struct Access<'a> {
+    /// The connection that it was on.
+    pub connection: &'a ConnectionInfo,
+    /// The version of HTTP.
+    pub version: Version,
+    /// The method; `None`: what came is not a request.
+    pub method: Option<&'a Method>,
+    /// The target, with the authority where the version carries one; `None`: what came is not a
+    /// request, or has a target that [`Uri`] cannot carry.
+    pub target: Option<&'a Uri>,
+    /// The final status; `None`: the exchange ended without an answer.
+    pub status: Option<StatusCode>,
+    /// Bytes of the response's body that were handed on to be sent.
+    pub body_bytes: u64,
+    /// From the request's head to the last byte of the answer that was handed on.
+    pub time: Duration,
+    /// Why the exchange ended before its response did; `None`: it did not. A client that was too
+    /// slow, or broke another rule, is an [`ErrorKind::Violation`](crate::ErrorKind::Violation) that
+    /// names the rule.
+    pub error: Option<&'a Error>,
+}
+
+/// The user's function, called with every finished exchange.
+#[derive(Clone)]
+pub(in crate::server) struct AccessLog(Arc<dyn Fn(&Access<'_>) + Send + Sync>);
+
+impl AccessLog {
+    pub(in crate::server) fn new(log: impl Fn(&Access<'_>) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(log))
+    }
+}
+
+impl fmt::Debug for AccessLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AccessLog").finish_non_exhaustive()
+    }
+}
+
+/// The part of an exchange that the access log reports.
+#[derive(Debug)]
+pub(in crate::server) struct Record {
+    version: Version,
+    method: Option<Method>,
+    target: Option<Uri>,
+    began: Instant,
+    pub(in crate::server) status: Option<StatusCode>,
+    pub(in crate::server) body_bytes: u64,
+    pub(in crate::server) error: Option<Error>,
+}
+
+impl Record {
+    pub(in crate::server) fn of<B>(request: &http::Request<B>, began: Instant) -> Box<Self> {
+        Box::new(Self {
+            version: request.version(),
+            method: Some(request.method().clone()),
+            target: Some(request.uri().clone()),
+            began,
+            status: None,
+            body_bytes: 0,
+            error: None,
+        })
+    }
+    /// A request that no handler saw, answered at once.
+    pub(in crate::server) fn turned_away(
+        version: Version,
+        line: (Option<Method>, Option<Uri>),
+        status: Option<StatusCode>,
+        began: Instant,
+    ) -> Self {
+        let (method, target) = line;
+        Self {
+            version,
+            method,
+            target,
+            began,
+            status,
+            body_bytes: 0,
+            error: None,
+        }
+    }
+    /// The exchange is over.
+    pub(in crate::server) fn report(
+        &self,
+        log: &AccessLog,
+        connection: &ConnectionInfo,
+        now: Instant,
+    ) {
+        let access = Access {
+            connection,
+            version: self.version,
+            method: self.method.as_ref(),
+            target: self.target.as_ref(),
+            status: self.status,
+            body_bytes: self.body_bytes,
+            time: now.saturating_duration_since(self.began),
+            error: self.error.as_ref(),
+        };
+        // The panic hook has reported it; the exchange is over in any case.
+        let _ = catch_unwind(AssertUnwindSafe(|| (log.0)(&access)));
+    }
+}

@@ -1,0 +1,140 @@
+//! Why a TLS handshake failed, in kinds that metrics and logs can use.
+
+use crate::tls::{TlsRefusal, alert_of};
+use quinn_proto::ConnectionError;
+use rustls::{AlertDescription, Error, InvalidMessage, PeerIncompatible};
+use std::fmt;
+use std::io;
+
+/// A TLS handshake that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HandshakeFailure {
+    /// It took longer than [`Timeouts::handshake`](crate::Timeouts::handshake).
+    Timeout,
+    /// The client left, or its connection broke.
+    Gone,
+    /// The bytes are not TLS: usually HTTP in cleartext.
+    NotTls,
+    /// No version of TLS that both sides know.
+    Version,
+    /// No cipher suite that both sides know.
+    Cipher,
+    /// The client speaks nothing that is offered by ALPN.
+    Protocol,
+    /// The client sent no certificate, or none that is trusted
+    /// ([`Tls::client_certificates`](crate::Tls::client_certificates)): why.
+    Certificate(String),
+    /// The user's callback has refused the client ([`Tls::choose`](crate::Tls::choose)).
+    Refused(TlsRefusal),
+    /// The client refused, with this alert (RFC 8446 section 6).
+    Alert(u8),
+    /// Anything else.
+    Other(String),
+}
+
+/// The names of the kinds in
+/// [`Metrics::handshakes_failed_by`](crate::server::Metrics::handshakes_failed_by).
+pub(in crate::server) const NAMES: [&str; 10] = [
+    "timeout",
+    "gone",
+    "not_tls",
+    "version",
+    "cipher",
+    "protocol",
+    "certificate",
+    "refused",
+    "alert",
+    "other",
+];
+
+impl HandshakeFailure {
+    /// Which of [`NAMES`] it has.
+    pub(in crate::server) fn index(&self) -> usize {
+        match self {
+            Self::Timeout => 0,
+            Self::Gone => 1,
+            Self::NotTls => 2,
+            Self::Version => 3,
+            Self::Cipher => 4,
+            Self::Protocol => 5,
+            Self::Certificate(_) => 6,
+            Self::Refused(_) => 7,
+            Self::Alert(_) => 8,
+            Self::Other(_) => 9,
+        }
+    }
+    /// Of a QUIC connection whose handshake was never done; `lost`: why it ended, unless we closed it.
+    pub(in crate::server) fn of_quic(lost: Option<&ConnectionError>) -> Self {
+        let Some(lost) = lost else {
+            return Self::Other("we closed the connection".to_owned());
+        };
+        match (lost, alert_of(lost)) {
+            (ConnectionError::TransportError(error), Some(alert)) => match alert {
+                // RFC 8446 section 6.2: the alerts that a server ends the handshake with.
+                42..=46 | 48 | 51 | 116 => Self::Certificate(error.reason.clone()),
+                70 => Self::Version,
+                120 => Self::Protocol,
+                _ => Self::Other(error.to_string()),
+            },
+            (ConnectionError::ConnectionClosed(_), Some(alert)) => Self::Alert(alert),
+            (ConnectionError::TransportError(error), None) => Self::Other(error.to_string()),
+            (ConnectionError::VersionMismatch, _) => Self::Version,
+            _ => Self::Gone,
+        }
+    }
+    pub(in crate::server) fn of(error: &io::Error) -> Self {
+        let source = error.get_ref();
+        if let Some(refusal) = source.and_then(|source| source.downcast_ref::<TlsRefusal>()) {
+            return Self::Refused(refusal.clone());
+        }
+        let tls = source.and_then(|source| source.downcast_ref::<Error>());
+        match tls {
+            Some(Error::InvalidMessage(InvalidMessage::InvalidContentType)) => Self::NotTls,
+            Some(Error::PeerIncompatible(
+                PeerIncompatible::Tls12NotOffered
+                | PeerIncompatible::Tls13RequiredForQuic
+                | PeerIncompatible::SupportedVersionsExtensionRequired
+                | PeerIncompatible::Tls12NotOfferedOrEnabled,
+            )) => Self::Version,
+            Some(Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon)) => Self::Cipher,
+            Some(Error::NoApplicationProtocol) => Self::Protocol,
+            Some(error @ (Error::NoCertificatesPresented | Error::InvalidCertificate(_))) => {
+                Self::Certificate(error.to_string())
+            }
+            Some(Error::AlertReceived(alert)) => Self::Alert(number(*alert)),
+            Some(other) => Self::Other(other.to_string()),
+            None => match error.kind() {
+                io::ErrorKind::TimedOut => Self::Timeout,
+                io::ErrorKind::UnexpectedEof
+                | io::ErrorKind::ConnectionReset
+                | io::ErrorKind::BrokenPipe
+                | io::ErrorKind::ConnectionAborted => Self::Gone,
+                _ => Self::Other(error.to_string()),
+            },
+        }
+    }
+}
+
+fn number(alert: AlertDescription) -> u8 {
+    alert.into()
+}
+
+impl fmt::Display for HandshakeFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Timeout => f.write_str("the TLS handshake took too long"),
+            Self::Gone => f.write_str("the client left during the TLS handshake"),
+            Self::NotTls => f.write_str("the client does not speak TLS"),
+            Self::Version => f.write_str("the client knows no version of TLS that is served"),
+            Self::Cipher => f.write_str("the client knows no cipher suite that is served"),
+            Self::Protocol => f.write_str("the client speaks no protocol that is offered by ALPN"),
+            Self::Certificate(why) => write!(f, "the client is not admitted: {why}"),
+            Self::Refused(refusal) => refusal.fmt(f),
+            Self::Alert(number) => {
+                write!(f, "the client ended the TLS handshake with alert {number}")
+            }
+            Self::Other(why) => write!(f, "the TLS handshake failed: {why}"),
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! The exchanges of one connection under a tower service. Each handler is polled inline where its
+//! request was read, and takes a slot only when it is pending. No task, lock or allocation per
+//! exchange: a slot's box and waker are reused.
+//!
+//! Invariant: `handler_done` is called once per slot taken, when it is freed.
+
+use super::connection::accept::InfoPolicy;
+use super::connection::context::ConnectionContext;
+use super::connection::scratch::Scratch;
+use super::connection::serve::{Exchanging, RawConnection, Serve};
+use super::observe::access::Record;
+use super::response::{AnswerOptions, RequestFacts};
+use crate::body::{Body, Inlet};
+use crate::connection_info::ConnectionInfo;
+use crate::driver::machine::Machine;
+use crate::driver::signals::{Signals, SlotWaker};
+use crate::upgrade::{Offer, Upgraded};
+use bytes::Bytes;
+use early::EarlyData;
+use http::{Request, StatusCode};
+use request::{Prepared, trailer_map};
+use service::HttpService;
+use slot::{Slot, SlotStage, Step};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+use tokio::sync::oneshot;
+use trunkline_core::error::Closed;
+use trunkline_core::http::{Fields, RequestHead, Reset, StreamId, Token, Version};
+
+pub(super) mod early;
+mod extensions;
+pub(super) mod interim;
+pub(super) mod on_runtime;
+pub(super) mod request;
+pub(super) mod service;
+pub(super) mod service_fn;
+mod slot;
+
+/// The exchanges of one connection.
+pub(super) struct TowerExchanges<S: HttpService> {
+    service: S,
+    /// The connection is under TLS.
+    secure: bool,
+    /// Fields that every response carries beside the handler's.
+    extra: Arc<AnswerOptions>,
+    /// The handshake is not done: requests that come now are early data.
+    early: bool,
+    /// The largest datagram that a packet holds; `None`: the peer has not said that it takes any.
+    datagram_size: Option<usize>,
+    /// The connection's context for handlers and logs, if any of them reads it.
+    connection_context: Option<Box<ConnectionContext>>,
+    signals: Arc<Signals>,
+    /// Nothing while the connection idles.
+    slots: Option<Box<Slots<S>>>,
+    /// HTTP/1.1 requests that may leave HTTP: only the last one on a connection can.
+    upgrade: Option<Box<Leave>>,
+}
+
+/// An exchange that may take the connection out of HTTP, and who waits for that.
+struct Leave {
+    stream: StreamId,
+    taker: oneshot::Sender<Upgraded>,
+}
+
+/// Where exchanges run. A slot's index is its place here, and stays.
+struct Slots<S: HttpService> {
+    all: Vec<Slot<S>>,
+    /// One per slot, made with it.
+    wakers: Vec<Waker>,
+    free: Vec<u32>,
+    /// The slots in use, by stream. Handlers that are ready at once never enter it.
+    waiting: Vec<(StreamId, u32)>,
+    /// The last request that came again.
+    prepared: Option<Prepared>,
+}
+
+/// A tower service, cloned for each connection.
+#[derive(Clone)]
+pub(super) struct Tower<S>(pub(super) S);
+
+impl<S: HttpService> Serve for Tower<S> {
+    type Exchanges = TowerExchanges<S>;
+
+    fn exchanges(
+        &self,
+        signals: &Arc<Signals>,
+        secure: bool,
+        extra: &Arc<AnswerOptions>,
+    ) -> Self::Exchanges {
+        TowerExchanges {
+            service: self.0.clone(),
+            secure,
+            extra: Arc::clone(extra),
+            early: false,
+            datagram_size: None,
+            connection_context: None,
+            signals: Arc::clone(signals),
+            slots: None,
+            upgrade: None,
+        }
+    }
+}
+
+impl<S: HttpService> Exchanging for TowerExchanges<S> {
+    fn len(&self) -> usize {
+        self.slots.as_ref().map_or(0, |slots| slots.waiting.len())
+    }
+    fn start(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        head: RequestHead,
+        end: bool,
+    ) {
+        let facts = RequestFacts {
+            stream,
+            head: head.method() == b"HEAD",
+            connect: head.method() == b"CONNECT",
+        };
+        let invite = !end
+            && head
+                .get(Token::EXPECT)
+                .is_some_and(|value| value.eq_ignore_ascii_case(b"100-continue"));
+        let (inlet, body) = if end {
+            (None, Body::empty())
+        } else {
+            let (inlet, body) = Body::incoming(&self.signals, stream, head.content_length());
+            (Some(inlet), body)
+        };
+        let (version, secure) = (machine.version(), self.secure);
+        let slots = self.slots.get_or_insert_default();
+        let last = &mut slots.prepared;
+        let mut request = Some(Request::new(body));
+        let requests = &mut scratch.requests;
+        let made = request.as_mut();
+        let made = made.and_then(|made| requests.fill(made, &head, version, secure, last));
+        let Some(made) = made else {
+            let status = StatusCode::BAD_REQUEST;
+            return self.turn_away(scratch, machine, now, stream, head, status);
+        };
+        let offers = matches!(machine, Machine::H1(_))
+            && (facts.connect || head.has_hop_fields() && head.get(Token::UPGRADE).is_some());
+        machine.recycle_head(head);
+        if offers {
+            let (taker, offer) = Offer::new();
+            made.extensions_mut().insert(offer);
+            self.upgrade = Some(Box::new(Leave { stream, taker }));
+        }
+        let connection_context = self.connection_context.as_ref();
+        let record = connection_context
+            .and_then(|connection_context| connection_context.introduce(made, now));
+        let slot = slots.take(&self.signals, facts, inlet, record);
+        if self.early {
+            made.extensions_mut().insert(EarlyData);
+        }
+        slots.add_extensions(&self.extra, &self.signals, self.datagram_size, slot, made);
+        if slots.call(&mut self.service, slot, &mut request, invite) {
+            self.advance(scratch, machine, now, slot);
+        } else {
+            self.fail(scratch, machine, now, slot);
+        }
+        if let Some(slots) = &mut self.slots
+            && !slots.is_free(slot)
+        {
+            slots.waiting.push((stream, slot));
+        }
+    }
+    fn set_early(&mut self, early: bool) {
+        self.early = early;
+    }
+    fn show(&mut self, info: Option<ConnectionInfo>, version: Version, info_policy: &InfoPolicy) {
+        self.connection_context =
+            info.map(|info| Box::new(ConnectionContext::new(info, version, info_policy)));
+    }
+    fn extra(&self) -> &AnswerOptions {
+        &self.extra
+    }
+    fn connection_context(&self) -> Option<&ConnectionContext> {
+        self.connection_context.as_deref()
+    }
+    fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, slot: u32) {
+        // A late wake of an exchange that ended finds the slot free or gone, or another exchange
+        // in it that is polled once for nothing.
+        let Some(stream) = self.slots.as_ref().and_then(|slots| slots.stream_in(slot)) else {
+            return;
+        };
+        self.advance(scratch, machine, now, slot);
+        if let Some(slots) = &mut self.slots
+            && slots.is_free(slot)
+        {
+            slots.forget(stream);
+        }
+    }
+    fn resume_stream(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+    ) {
+        if let Some(slot) = self.slots.as_ref().and_then(|slots| slots.of(stream)) {
+            self.resume(scratch, machine, now, slot);
+        }
+    }
+    fn receive(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        data: Bytes,
+        end: bool,
+    ) {
+        let length = data.len();
+        let read = self
+            .inlet_of(stream)
+            .is_some_and(|inlet| inlet.push(data, end));
+        if !read && length > 0 {
+            machine.consume(now, stream, length);
+        }
+    }
+    fn receive_trailers(
+        &mut self,
+        _: &mut Machine,
+        _: Instant,
+        stream: StreamId,
+        trailers: &Fields,
+    ) {
+        if let Some(inlet) = self.inlet_of(stream) {
+            inlet.end(Some(trailer_map(trailers)));
+        }
+    }
+    fn receive_datagram(&mut self, stream: StreamId, datagram: Bytes) {
+        self.push_datagram(stream, datagram);
+    }
+    fn send_datagrams(&mut self, machine: &mut Machine, stream: StreamId) {
+        self.pop_datagrams(machine, stream);
+    }
+    fn resize_datagrams(&mut self, size_max: Option<usize>) {
+        self.report_datagram_size(size_max);
+    }
+    fn cancel(&mut self, machine: &mut Machine, now: Instant, stream: StreamId, reset: Reset) {
+        if let Some(slots) = &mut self.slots
+            && let Some(slot) = slots.of(stream)
+        {
+            let ended = &mut slots.all[slot as usize];
+            ended.fail_request(reset, &slots.wakers[slot as usize]);
+            if let (Some(connection_context), Some(record)) =
+                (&mut self.connection_context, &mut ended.record)
+            {
+                connection_context.note_reset(record, reset);
+            }
+            slots.give_back(machine, now, slot, self.connection_context.as_deref());
+            slots.forget(stream);
+        }
+    }
+    fn leave(&mut self, left: RawConnection) {
+        let leave = self.upgrade.take_if(|leave| leave.stream == left.stream);
+        if let Some(leave) = leave {
+            // A handler that did not wait for it lets the connection close.
+            let _ = leave.taker.send(left.bytes);
+        }
+    }
+    fn release(&mut self) {
+        self.slots.take_if(|slots| slots.waiting.is_empty());
+    }
+    fn close(&mut self, closed: Closed, now: Instant) {
+        if let Some(connection_context) = &self.connection_context {
+            connection_context.report_closed(closed, now);
+        }
+    }
+}
+
+impl<S: HttpService> TowerExchanges<S> {
+    /// Runs the exchange as far as it goes; gives the slot back when it is over.
+    fn advance(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, index: u32) {
+        let Some(slots) = &mut self.slots else {
+            return;
+        };
+        let slot = &mut slots.all[index as usize];
+        let mut cx = Context::from_waker(&slots.wakers[index as usize]);
+        loop {
+            let step = match &mut slot.stage {
+                SlotStage::Free => return,
+                SlotStage::Queued { .. } => slot.leave_queue(&mut cx),
+                SlotStage::Handling { .. } => {
+                    slot.run(machine, now, &mut scratch.responses, &self.extra, &mut cx)
+                }
+                SlotStage::Sending => slot.send(machine, now, None, &mut cx),
+            };
+            match step {
+                Step::Again => {}
+                Step::Wait => return,
+                Step::Over => {
+                    break slots.give_back(machine, now, index, self.connection_context.as_deref());
+                }
+                Step::Failed => break self.fail(scratch, machine, now, index),
+            }
+        }
+    }
+    /// The handler failed or panicked before it gave a head.
+    fn fail(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, slot: u32) {
+        let Some(slots) = &mut self.slots else {
+            return;
+        };
+        let stream = slots.all[slot as usize].facts.stream;
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        let responses = &mut scratch.responses;
+        responses.status(machine, now, stream, &self.extra, status);
+        if let Some(record) = &mut slots.all[slot as usize].record {
+            record.status = Some(status);
+        }
+        slots.give_back(machine, now, slot, self.connection_context.as_deref());
+    }
+}
+
+impl<S: HttpService> Default for Slots<S> {
+    fn default() -> Self {
+        Self {
+            all: Vec::new(),
+            wakers: Vec::new(),
+            free: Vec::new(),
+            waiting: Vec::new(),
+            prepared: None,
+        }
+    }
+}
+
+impl<S: HttpService> Slots<S> {
+    fn take(
+        &mut self,
+        signals: &Arc<Signals>,
+        facts: RequestFacts,
+        inlet: Option<Inlet>,
+        record: Option<Box<Record>>,
+    ) -> u32 {
+        if let Some(index) = self.free.pop() {
+            let slot = &mut self.all[index as usize];
+            slot.facts = facts;
+            slot.inlet = inlet;
+            slot.record = record;
+            return index;
+        }
+        let index = self.all.len() as u32;
+        self.all.push(Slot {
+            facts,
+            stage: SlotStage::Free,
+            handler: Box::pin(None),
+            body: Box::pin(None),
+            inlet,
+            interim: None,
+            datagrams: None,
+            record,
+        });
+        self.wakers.push(SlotWaker::waker(signals, index));
+        index
+    }
+    /// Hands the request to the service, or queues it; false when the service failed.
+    ///
+    /// It is large, so it is taken out where it is used and not handed from one to the next.
+    fn call(
+        &mut self,
+        service: &mut S,
+        slot: u32,
+        request: &mut Option<Request<Body>>,
+        invite: bool,
+    ) -> bool {
+        let mut cx = Context::from_waker(&self.wakers[slot as usize]);
+        let slot = &mut self.all[slot as usize];
+        let ready = catch_unwind(AssertUnwindSafe(|| {
+            let ready = service.poll_ready(&mut cx).map(|ready| ready.is_ok());
+            if ready == Poll::Ready(true)
+                && let Some(request) = request.take()
+            {
+                slot.handler.set(Some(service.call(request)));
+            }
+            ready
+        }));
+        match (ready, request.take()) {
+            (Ok(Poll::Ready(true)), _) => slot.stage = SlotStage::Handling { invite },
+            (Ok(Poll::Pending), Some(request)) => {
+                let call = Box::new((service.clone(), request));
+                slot.stage = SlotStage::Queued { call, invite };
+            }
+            _ => return false,
+        }
+        true
+    }
+    fn give_back(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        index: u32,
+        connection_context: Option<&ConnectionContext>,
+    ) {
+        let slot = &mut self.all[index as usize];
+        slot.stage = SlotStage::Free;
+        slot.handler.set(None);
+        slot.body.set(None);
+        slot.inlet = None;
+        slot.datagrams = None;
+        if let Some(interim) = slot.interim.take() {
+            drop(interim.take(true));
+        }
+        if let Some(record) = slot.record.take()
+            && let Some(connection_context) = connection_context
+        {
+            connection_context.report(&record, now);
+        }
+        machine.handler_done(now, slot.facts.stream);
+        self.free.push(index);
+    }
+    fn is_free(&self, index: u32) -> bool {
+        self.stream_in(index).is_none()
+    }
+    /// The stream of the exchange in a slot, if there is one.
+    fn stream_in(&self, index: u32) -> Option<StreamId> {
+        let slot = self.all.get(index as usize)?;
+        (!matches!(slot.stage, SlotStage::Free)).then_some(slot.facts.stream)
+    }
+    /// The slot of a stream that waits.
+    fn of(&self, stream: StreamId) -> Option<u32> {
+        self.waiting
+            .iter()
+            .find(|(waiting, _)| *waiting == stream)
+            .map(|(_, slot)| *slot)
+    }
+    fn forget(&mut self, stream: StreamId) {
+        if let Some(at) = self
+            .waiting
+            .iter()
+            .position(|(waiting, _)| *waiting == stream)
+        {
+            self.waiting.swap_remove(at);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The extensions that a handler gets for the time of its exchange: the sender of interim
+//! responses, and the datagrams of a tunnel.
+
+use super::interim::InterimSender;
+use super::service::HttpService;
+use super::{Slots, TowerExchanges};
+use crate::body::{Body, Inlet};
+use crate::datagrams::DatagramInlet;
+use crate::driver::machine::Machine;
+use crate::driver::signals::Signals;
+use crate::server::response::AnswerOptions;
+use crate::upgrade::Protocol;
+use bytes::Bytes;
+use http::{Request, Version};
+use std::sync::Arc;
+use trunkline_core::http::StreamId;
+
+impl<S: HttpService> Slots<S> {
+    /// Puts it among the request's extensions. `datagram_size`: what a packet holds.
+    pub(super) fn add_extensions(
+        &mut self,
+        extra: &AnswerOptions,
+        signals: &Arc<Signals>,
+        datagram_size: Option<usize>,
+        slot: u32,
+        request: &mut Request<Body>,
+    ) {
+        let index = slot as usize;
+        if extra.interim {
+            let interim = InterimSender::new(self.wakers[index].clone());
+            request.extensions_mut().insert(interim.clone());
+            self.all[index].interim = Some(interim);
+        }
+        // RFC 9297 section 2: only an extended CONNECT gives datagrams a meaning.
+        if extra.datagrams
+            && request.version() == Version::HTTP_3
+            && request.extensions().get::<Protocol>().is_some()
+        {
+            let stream = self.all[index].facts.stream;
+            let (inlet, datagrams) = DatagramInlet::new(signals, stream, datagram_size);
+            self.all[index].datagrams = Some(inlet);
+            request.extensions_mut().insert(datagrams);
+        }
+    }
+}
+
+impl<S: HttpService> TowerExchanges<S> {
+    /// A datagram came.
+    pub(super) fn push_datagram(&self, stream: StreamId, datagram: Bytes) {
+        if let Some(inlet) = self.datagrams_of(stream) {
+            inlet.push(datagram);
+        }
+    }
+    /// The handler of `stream` has datagrams to send.
+    pub(super) fn pop_datagrams(&self, machine: &mut Machine, stream: StreamId) {
+        if let Some(inlet) = self.datagrams_of(stream)
+            && let Some(h3) = machine.h3()
+        {
+            for datagram in inlet.take() {
+                // Our side of the stream may be closed by now: then it is lost.
+                let _ = h3.send_datagram(stream, &datagram);
+            }
+        }
+    }
+    /// A packet holds so much from now on.
+    pub(super) fn report_datagram_size(&mut self, size_max: Option<usize>) {
+        self.datagram_size = size_max;
+        let slots = self.slots.iter().flat_map(|slots| &slots.all);
+        for inlet in slots.filter_map(|slot| slot.datagrams.as_ref()) {
+            inlet.resize(size_max);
+        }
+    }
+    /// The pipe of a request's body.
+    pub(super) fn inlet_of(&self, stream: StreamId) -> Option<&Inlet> {
+        let slots = self.slots.as_ref()?;
+        slots.all[slots.of(stream)? as usize].inlet.as_ref()
+    }
+    fn datagrams_of(&self, stream: StreamId) -> Option<&DatagramInlet> {
+        let slots = self.slots.as_ref()?;
+        slots.all[slots.of(stream)? as usize].datagrams.as_ref()
+    }
+}

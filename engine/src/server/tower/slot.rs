@@ -1,0 +1,253 @@
+//! One exchange: its handler, then its response's body, each polled until pending.
+
+use super::interim::InterimSender;
+use super::service::HttpService;
+use crate::body::{Body, Inlet};
+use crate::datagrams::DatagramInlet;
+use crate::driver::machine::Machine;
+use crate::error::Error;
+use crate::server::observe::access::Record;
+use crate::server::response::{
+    AnswerOptions, BodyPlan, Polled, RequestFacts, Responses, Sending, invite_body, pump,
+};
+use bytes::{Buf, Bytes};
+use http::{Request, Response, StatusCode};
+use http_body::Body as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+use trunkline_core::http::Reset;
+
+/// A place for one exchange.
+pub(super) struct Slot<S: HttpService> {
+    pub(super) facts: RequestFacts,
+    pub(super) stage: SlotStage<S>,
+    /// The handler's future. Set anew for every exchange; the box is reused.
+    pub(super) handler: Pin<Box<Option<S::Future>>>,
+    /// The response's body, likewise.
+    pub(super) body: Pin<Box<Option<S::ResponseBody>>>,
+    pub(super) inlet: Option<Inlet>,
+    /// The handler's interim responses, if it may send any.
+    pub(super) interim: Option<InterimSender>,
+    /// The connection's side of its datagrams, if it may have any.
+    pub(super) datagrams: Option<DatagramInlet>,
+    /// Its line in the access log, if there is one.
+    pub(super) record: Option<Box<Record>>,
+}
+
+/// The stage of an exchange.
+pub(super) enum SlotStage<S> {
+    Free,
+    /// The service was not ready; its own clone is polled again. `invite`: as below.
+    Queued {
+        call: Box<(S, Request<Body>)>,
+        invite: bool,
+    },
+    /// The handler runs; `invite`: it still owes the peer a 100.
+    Handling {
+        invite: bool,
+    },
+    /// The head is sent, the body follows.
+    Sending,
+}
+
+/// The next step of an exchange.
+pub(super) enum Step {
+    Again,
+    Wait,
+    Over,
+    Failed,
+}
+
+/// The part of a body that is ready together with its head.
+enum Begun<B: http_body::Body> {
+    Whole(Bytes),
+    Part(Poll<Polled<B>>),
+}
+
+impl<S: HttpService> Slot<S> {
+    pub(super) fn leave_queue(&mut self, cx: &mut Context<'_>) -> Step {
+        let SlotStage::Queued { call, invite } = &mut self.stage else {
+            return Step::Wait;
+        };
+        let invite = *invite;
+        match catch_unwind(AssertUnwindSafe(|| call.0.poll_ready(cx))) {
+            Ok(Poll::Pending) => return Step::Wait,
+            Ok(Poll::Ready(Ok(()))) => {}
+            Ok(Poll::Ready(Err(_))) | Err(_) => return Step::Failed,
+        }
+        let SlotStage::Queued { call, .. } = std::mem::replace(&mut self.stage, SlotStage::Free)
+        else {
+            return Step::Failed;
+        };
+        let (mut service, request) = *call;
+        match catch_unwind(AssertUnwindSafe(|| service.call(request))) {
+            Ok(future) => {
+                self.handler.set(Some(future));
+                self.stage = SlotStage::Handling { invite };
+                Step::Again
+            }
+            Err(_) => Step::Failed,
+        }
+    }
+    pub(super) fn run(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        responses: &mut Responses,
+        extra: &AnswerOptions,
+        cx: &mut Context<'_>,
+    ) -> Step {
+        let Some(handler) = self.handler.as_mut().as_pin_mut() else {
+            return Step::Failed;
+        };
+        // A panic must cost one exchange, not the connection's others. The handler is dropped and
+        // never polled again, so the state that the panic left is not observed.
+        let polled = catch_unwind(AssertUnwindSafe(|| handler.poll(cx)));
+        self.send_interim(
+            machine,
+            now,
+            responses,
+            !matches!(polled, Ok(Poll::Pending)),
+        );
+        match polled {
+            Ok(Poll::Ready(Ok(response))) => {
+                self.answer(machine, now, responses, extra, response, cx)
+            }
+            Ok(Poll::Ready(Err(_))) | Err(_) => Step::Failed,
+            Ok(Poll::Pending) => {
+                if let SlotStage::Handling { invite } = &mut self.stage
+                    && std::mem::take(invite)
+                {
+                    invite_body(machine, now, self.facts.stream);
+                }
+                Step::Wait
+            }
+        }
+    }
+    /// The exchange is over. A handler that waits for its request's body is run once more, to learn
+    /// why; what it answers goes nowhere.
+    pub(super) fn fail_request(&mut self, reset: Reset, waker: &Waker) {
+        let Some(inlet) = &self.inlet else {
+            return;
+        };
+        let is_awaited = inlet.is_awaited();
+        inlet.fail(Error::reset(reset));
+        let mut cx = Context::from_waker(waker);
+        if is_awaited
+            && matches!(self.stage, SlotStage::Handling { .. })
+            && let Some(handler) = self.handler.as_mut().as_pin_mut()
+        {
+            // The panic hook has already reported it, and no exchange is left to fail.
+            let _ = catch_unwind(AssertUnwindSafe(|| handler.poll(&mut cx).is_ready()));
+        }
+    }
+    /// Sends what the handler has said so far. `over`: its answer follows.
+    fn send_interim(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        responses: &mut Responses,
+        over: bool,
+    ) {
+        let Some(interim) = &self.interim else {
+            return;
+        };
+        for response in interim.take(over) {
+            if response.status() == StatusCode::CONTINUE {
+                self.stage = SlotStage::Handling { invite: false };
+            }
+            responses.interim(machine, now, self.facts.stream, &response);
+        }
+    }
+    fn answer(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        responses: &mut Responses,
+        extra: &AnswerOptions,
+        response: Response<S::ResponseBody>,
+        cx: &mut Context<'_>,
+    ) -> Step {
+        self.handler.set(None);
+        if let Some(record) = &mut self.record {
+            record.status = Some(response.status());
+        }
+        let (facts, body_plan) = (self.facts, BodyPlan::of(&response, self.facts));
+        let (head, body) = response.into_parts();
+        self.body.set(Some(body));
+        if body_plan.nothing {
+            responses.head(machine, now, facts, extra, &head, body_plan, None);
+            return Step::Over;
+        }
+        // A body is not polled while the connection's share of waiting bytes is used up.
+        let has_room = machine.send_room(facts.stream) > 0;
+        let begun = match has_room {
+            true => catch_unwind(AssertUnwindSafe(|| self.poll_body(cx))),
+            false => Ok(Begun::Part(Poll::Pending)),
+        };
+        let Ok(begun) = begun else {
+            return Step::Failed;
+        };
+        let first = match begun {
+            Begun::Whole(body) => {
+                if let Some(record) = &mut self.record {
+                    record.body_bytes += body.len() as u64;
+                }
+                responses.head(machine, now, facts, extra, &head, body_plan, Some(body));
+                return Step::Over;
+            }
+            Begun::Part(first) => first,
+        };
+        if responses.head(machine, now, facts, extra, &head, body_plan, None) == Sending::Done {
+            return Step::Over;
+        }
+        self.stage = SlotStage::Sending;
+        match first {
+            Poll::Ready(first) => self.send(machine, now, Some(first), cx),
+            Poll::Pending => Step::Wait,
+        }
+    }
+    fn poll_body(&mut self, cx: &mut Context<'_>) -> Begun<S::ResponseBody> {
+        let Some(mut body) = self.body.as_mut().as_pin_mut() else {
+            return Begun::Part(Poll::Ready(None));
+        };
+        match body.as_mut().poll_frame(cx) {
+            // Mostly all of it is there, and goes out with the head.
+            Poll::Ready(Some(Ok(frame))) if body.is_end_stream() => match frame.into_data() {
+                Ok(mut data) => Begun::Whole(data.copy_to_bytes(data.remaining())),
+                Err(frame) => Begun::Part(Poll::Ready(Some(Ok(frame)))),
+            },
+            part => Begun::Part(part),
+        }
+    }
+    /// Sends what the body has ready, behind `first`, which it gave already.
+    pub(super) fn send(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        first: Option<Polled<S::ResponseBody>>,
+        cx: &mut Context<'_>,
+    ) -> Step {
+        let Some(body) = self.body.as_mut().as_pin_mut() else {
+            return Step::Over;
+        };
+        let stream = self.facts.stream;
+        let mut sent = 0;
+        let pumped = catch_unwind(AssertUnwindSafe(|| {
+            pump(machine, now, stream, body, first, cx, &mut sent)
+        }));
+        if let Some(record) = &mut self.record {
+            record.body_bytes += sent;
+        }
+        match pumped {
+            Ok(Sending::Open) => Step::Wait,
+            Ok(Sending::Done) => Step::Over,
+            Err(_) => {
+                machine.reset(now, stream, trunkline_core::error::H2Code::INTERNAL_ERROR);
+                Step::Over
+            }
+        }
+    }
+}

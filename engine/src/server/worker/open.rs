@@ -1,0 +1,279 @@
+//! The open connections of a worker: counts them in total and per client address, and chooses which
+//! to close when the bound is reached.
+
+use super::{LAST_WORDS, WorkerCommand, after};
+use crate::driver::signals::{Signals, Stop};
+use crate::server::observe::metrics::{Counters, add};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::Instant;
+use trunkline_core::min_rate::Scarcity;
+
+/// How many connections a worker may hold.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::server) struct Allowed {
+    /// Of all peers.
+    pub(in crate::server) connections: usize,
+    /// Of one address; `None`: a quarter of those of all, while connections are scarce.
+    pub(in crate::server) per_address: Option<usize>,
+}
+
+impl Allowed {
+    /// The number of connections from which they are scarce: three quarters of the bound.
+    fn scarce_from(self) -> usize {
+        self.connections - self.connections / 4
+    }
+    /// How many idle connections are closed at once: closing takes a moment, and a client that
+    /// waits for a free place is seldom alone.
+    fn displaced_at_once(self) -> usize {
+        (self.connections / 64).max(1)
+    }
+}
+
+/// The connections of a worker.
+pub(in crate::server) struct OpenConnections {
+    by_number: RefCell<HashMap<u64, OpenConnection>>,
+    by_address: RefCell<HashMap<Address, usize>>,
+    next: Cell<u64>,
+    allowed: Allowed,
+    scarcity: Scarcity,
+    pub(in crate::server) closed: Notify,
+    counters: Arc<Counters>,
+}
+
+struct OpenConnection {
+    signals: Arc<Signals>,
+    activity: Rc<Activity>,
+    /// The client's address; `None`: of a Unix socket.
+    address: Option<Address>,
+    /// It was asked to close for a new connection.
+    leaves: Cell<bool>,
+}
+
+/// A connection's activity, as its owner last reported it.
+#[derive(Debug)]
+pub(in crate::server) struct Activity {
+    /// Exchanges that are open.
+    pub(in crate::server) exchanges: Cell<u64>,
+    /// When the last event of an exchange was.
+    pub(in crate::server) moved_at: Cell<std::time::Instant>,
+    /// Its handshake is done.
+    pub(in crate::server) is_serving: Cell<bool>,
+}
+
+impl Activity {
+    /// Of a connection that was accepted now.
+    pub(in crate::server) fn new() -> Rc<Self> {
+        Rc::new(Self {
+            exchanges: Cell::new(0),
+            moved_at: Cell::new(std::time::Instant::now()),
+            is_serving: Cell::new(false),
+        })
+    }
+}
+
+/// The key by which connections are counted: an IPv4 address, or an IPv6 network of 64 bits, the
+/// least that one customer has (RFC 6177).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::server) enum Address {
+    V4([u8; 4]),
+    V6([u8; 8]),
+}
+
+impl Address {
+    fn of(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(v4) => Self::V4(v4.octets()),
+            IpAddr::V6(v6) => {
+                let [a, b, c, d, e, f, g, h, ..] = v6.octets();
+                Self::V6([a, b, c, d, e, f, g, h])
+            }
+        }
+    }
+}
+
+impl OpenConnections {
+    pub(in crate::server) fn new(
+        allowed: Allowed,
+        scarcity: &Scarcity,
+        counters: &Arc<Counters>,
+    ) -> Rc<Self> {
+        Rc::new(Self {
+            by_number: RefCell::default(),
+            by_address: RefCell::default(),
+            next: Cell::new(0),
+            allowed,
+            scarcity: scarcity.clone(),
+            closed: Notify::new(),
+            counters: Arc::clone(counters),
+        })
+    }
+    /// Lets open exchanges finish until the earliest deadline that is set; counts the exchanges cut
+    /// then. The senders in `reported` get the count.
+    pub(in crate::server) async fn drain(
+        &self,
+        mut until: Instant,
+        reported: &mut Vec<oneshot::Sender<u64>>,
+        commands: &mut mpsc::UnboundedReceiver<WorkerCommand>,
+    ) -> u64 {
+        loop {
+            tokio::select! {
+                is_empty = self.wait_until_empty(until) => match is_empty {
+                    true => return 0,
+                    false => break,
+                },
+                command = commands.recv() => match command {
+                    Some(WorkerCommand::Drain { deadline, cut }) => {
+                        until = after(deadline).min(until);
+                        reported.push(cut);
+                    }
+                    // No connection begins any more; a stream that is given is closed.
+                    Some(WorkerCommand::Configure { .. } | WorkerCommand::Serve(_)) => {}
+                    // The waiting side is gone.
+                    None => return self.exchanges(),
+                },
+            }
+        }
+        let cut = self.exchanges();
+        self.stop(Stop::Abort);
+        self.wait_until_empty(after(LAST_WORDS)).await;
+        cut
+    }
+    pub(in crate::server) fn len(&self) -> usize {
+        self.by_number.borrow().len()
+    }
+    /// Whether no further connection is taken before one has ended.
+    pub(super) fn is_full(&self) -> bool {
+        self.len() >= self.allowed.connections
+    }
+    /// Whether `peer` is taken now. Where it is not because all places are taken, others give way:
+    /// over QUIC a client that is refused tries again.
+    pub(super) fn has_room_for(&self, peer: IpAddr) -> bool {
+        if self.is_full() {
+            self.make_room();
+            return false;
+        }
+        self.admits(peer)
+    }
+    /// Whether `peer` may have one more; counts it if not. A quarter of all is more than a gateway
+    /// in front leaves the others only where connections are scarce; and what comes over loopback
+    /// is a gateway's, unless the limit was asked for.
+    pub(in crate::server) fn admits(&self, peer: IpAddr) -> bool {
+        let most = match self.allowed.per_address {
+            Some(most) => most,
+            None if self.scarcity.is_set() && !peer.to_canonical().is_loopback() => {
+                (self.allowed.connections / 4).max(1)
+            }
+            None => return true,
+        };
+        let counts = self.by_address.borrow();
+        let admits = counts.get(&Address::of(peer)).is_none_or(|&has| has < most);
+        if !admits {
+            add(&self.counters.connections_refused, 1);
+        }
+        admits
+    }
+    /// A connection of `peer` was accepted; `None`: of a Unix socket.
+    pub(in crate::server) fn enter(
+        this: &Rc<Self>,
+        signals: &Arc<Signals>,
+        activity: &Rc<Activity>,
+        peer: Option<SocketAddr>,
+    ) -> OpenEntry {
+        let number = this.next.get();
+        this.next.set(number + 1);
+        let connection = OpenConnection {
+            signals: Arc::clone(signals),
+            activity: Rc::clone(activity),
+            address: peer.map(|peer| Address::of(peer.ip())),
+            leaves: Cell::new(false),
+        };
+        if let Some(address) = connection.address {
+            *this.by_address.borrow_mut().entry(address).or_default() += 1;
+        }
+        this.by_number.borrow_mut().insert(number, connection);
+        this.note_len();
+        OpenEntry {
+            open: Rc::clone(this),
+            number,
+        }
+    }
+    fn note_len(&self) {
+        self.scarcity.set(self.len() >= self.allowed.scarce_from());
+    }
+    /// A peer waits for a place, and none is free: the connections that have been without an
+    /// exchange for longest give theirs up, each as its version lets it.
+    pub(super) fn make_room(&self) {
+        let open = self.by_number.borrow();
+        let leaving = open.values().filter(|open| open.leaves.get()).count();
+        let wanted = self.allowed.displaced_at_once().saturating_sub(leaving);
+        let is_idle =
+            |open: &&OpenConnection| !open.leaves.get() && open.activity.exchanges.get() == 0;
+        let mut idle: Vec<_> = open.values().filter(is_idle).collect();
+        if wanted == 0 || idle.is_empty() {
+            return;
+        }
+        let last = wanted.min(idle.len()) - 1;
+        idle.select_nth_unstable_by_key(last, |open| open.activity.moved_at.get());
+        for open in &idle[..=last] {
+            open.leaves.set(true);
+            open.signals.stop(match open.activity.is_serving.get() {
+                true => Stop::Drain,
+                // A handshake handles no other command.
+                false => Stop::Abort,
+            });
+            add(&self.counters.connections_displaced, 1);
+        }
+    }
+    pub(in crate::server) fn stop(&self, how: Stop) {
+        for connection in self.by_number.borrow().values() {
+            connection.signals.stop(how);
+        }
+    }
+    fn exchanges(&self) -> u64 {
+        let open = self.by_number.borrow();
+        let exchanges = open.values().map(|open| open.activity.exchanges.get());
+        exchanges.sum()
+    }
+    pub(super) async fn wait_until_empty(&self, until: Instant) -> bool {
+        while self.len() > 0 {
+            let closed = tokio::time::timeout_at(until, self.closed.notified());
+            if closed.await.is_err() {
+                return self.len() == 0;
+            }
+        }
+        true
+    }
+}
+
+/// A connection's place among the open ones; leaves it on drop.
+pub(in crate::server) struct OpenEntry {
+    open: Rc<OpenConnections>,
+    number: u64,
+}
+
+impl Drop for OpenEntry {
+    fn drop(&mut self) {
+        let left = self.open.by_number.borrow_mut().remove(&self.number);
+        if let Some(address) = left.and_then(|left| left.address) {
+            let mut counts = self.open.by_address.borrow_mut();
+            if let Some(count) = counts.get_mut(&address) {
+                *count -= 1;
+                if *count == 0 {
+                    counts.remove(&address);
+                }
+            }
+        }
+        self.open.note_len();
+        add(&self.open.counters.connections_closed, 1);
+        self.open.closed.notify_one();
+    }
+}
+
+#[cfg(test)]
+#[path = "open_test.rs"]
+mod open_test;

@@ -1,0 +1,451 @@
+//! HTTP/3 on one worker: one UDP socket and one QUIC endpoint for all of its connections, on one
+//! task. A turn receives a batch, runs the connections that it touched, and sends once for each:
+//! never one send per datagram or per stream.
+
+use super::open::OpenConnections;
+use crate::driver::quic::batch::Batch;
+use crate::driver::quic::cid::Steering;
+use crate::driver::quic::config::{self, QuicSettings};
+use crate::driver::quic::secret::Secret;
+use crate::driver::quic::socket::{QuicSocket, ReceivedDatagram};
+use crate::driver::quic::timers::Timers;
+use crate::driver::signals::{Notes, Signals};
+use crate::error::Error;
+use crate::server::connection::accept::WorkerContext;
+use crate::server::connection::quic::QuicConnection;
+use crate::server::connection::serve::Serve;
+use crate::server::observe::handshake_failure::HandshakeFailure;
+use crate::server::observe::metrics::add;
+use crate::tls::Tls;
+use quinn_proto::{DatagramEvent, Endpoint, EndpointConfig, Incoming, ServerConfig, Transmit};
+use std::net::{SocketAddr, UdpSocket};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+use tokio::sync::mpsc;
+use tokio::time::Sleep;
+use trunkline_core::budget::Budget;
+use trunkline_core::limits::{Config, QUIC_ANSWERS, QUIC_HALF_OPEN_MAX, QUIC_RESET_INTERVAL_MIN};
+
+/// Batches received in one poll, before others on the thread get their turn.
+const BATCHES_PER_POLL_MAX: usize = 8;
+/// Packets that wait for their own worker; further ones are lost, as packets may be.
+const PASSED_PACKETS_MAX: usize = 1024;
+/// Transmits of one connection in one turn, before the others send.
+const TRANSMITS_PER_TURN_MAX: usize = 8;
+
+/// The parts of one worker's QUIC endpoint.
+pub(in crate::server) struct QuicSetup {
+    socket: UdpSocket,
+    worker: u16,
+    endpoint: EndpointConfig,
+    server: Arc<ServerConfig>,
+    steering: Steering,
+    /// The way to every worker, by number.
+    workers: Arc<[mpsc::Sender<ReceivedDatagram>]>,
+    /// Packets passed on by other workers.
+    passed: mpsc::Receiver<ReceivedDatagram>,
+}
+
+/// HTTP/3 to be.
+pub(in crate::server) struct Quic {
+    /// The address at which it is served.
+    pub(in crate::server) address: SocketAddr,
+    /// One for each worker.
+    pub(in crate::server) sockets: Vec<UdpSocket>,
+    /// `None`: derived from the private key of the certificate, or random where that is not known.
+    pub(in crate::server) secret: Option<Secret>,
+    pub(in crate::server) settings: QuicSettings,
+}
+
+impl Quic {
+    /// The endpoint settings of all workers, which share their keys: each understands the others' tokens, ids
+    /// and resets.
+    pub(in crate::server) fn setups(
+        self,
+        tls: &Tls,
+        config: &Config,
+    ) -> Result<Vec<QuicSetup>, Error> {
+        let secret = match (self.secret, tls.seed()) {
+            (Some(given), _) => given,
+            (None, Some(seed)) => Secret::new(seed.bytes())?,
+            (None, None) => Secret::random()?,
+        };
+        let tls = tls.quic_config(self.settings.early_data);
+        let server = Arc::new(config::server(tls, config, &secret, &self.settings)?);
+        let endpoint = EndpointConfig::new(secret.reset_key()?);
+        let sockets = self.sockets;
+        let steering = Steering::new(&secret.steering_key()?, sockets.len());
+        let (senders, receivers): (Vec<_>, Vec<_>) = sockets
+            .iter()
+            .map(|_| mpsc::channel(PASSED_PACKETS_MAX))
+            .unzip();
+        let workers: Arc<[_]> = senders.into();
+        let setups = sockets.into_iter().zip(receivers).enumerate();
+        Ok(setups
+            .map(|(number, (socket, passed))| QuicSetup {
+                socket,
+                worker: number as u16,
+                endpoint: endpoint.clone(),
+                server: Arc::clone(&server),
+                steering: steering.clone(),
+                workers: Arc::clone(&workers),
+                passed,
+            })
+            .collect())
+    }
+}
+
+/// The endpoint of one worker.
+pub(in crate::server) struct QuicListener<S: Serve> {
+    shared: WorkerContext<S>,
+    open: Rc<OpenConnections>,
+    socket: QuicSocket,
+    endpoint: Endpoint,
+    worker: u16,
+    steering: Steering,
+    workers: Arc<[mpsc::Sender<ReceivedDatagram>]>,
+    passed: mpsc::Receiver<ReceivedDatagram>,
+    /// By quinn-proto's handle.
+    connections: Vec<Option<Box<QuicConnection<S>>>>,
+    /// Connections whose handshake is not done.
+    half_open: usize,
+    /// Those whose turn it is: something came, or a handler can go on.
+    dirty: Vec<u32>,
+    /// Those that may have something to send.
+    sending: Vec<u32>,
+    timers: Timers,
+    alarm: Option<Pin<Box<Sleep>>>,
+    /// Each connection's waker leaves its handle here.
+    signals: Arc<Signals>,
+    notes: Option<Box<Notes>>,
+    arrivals: Vec<ReceivedDatagram>,
+    /// Datagrams that leave together.
+    batch: Batch,
+    /// Budget for answers to packets of unknown connections.
+    answers: Budget,
+    /// No new connections.
+    draining: bool,
+}
+
+impl<S: Serve> QuicListener<S> {
+    /// Within the worker's runtime. `signals`: drains it.
+    pub(in crate::server) fn new(
+        setup: QuicSetup,
+        shared: WorkerContext<S>,
+        open: Rc<OpenConnections>,
+        signals: Arc<Signals>,
+    ) -> std::io::Result<Self> {
+        let socket = QuicSocket::new(setup.socket)?;
+        let mut config = setup.endpoint;
+        let (steering, worker) = (setup.steering.clone(), setup.worker);
+        config.cid_generator(move || Box::new(steering.ids_of(worker)));
+        config.min_reset_interval(QUIC_RESET_INTERVAL_MIN);
+        let probe = !socket.may_fragment();
+        let endpoint = Endpoint::new(Arc::new(config), Some(setup.server), probe, None);
+        Ok(Self {
+            shared,
+            open,
+            socket,
+            endpoint,
+            worker: setup.worker,
+            steering: setup.steering,
+            workers: setup.workers,
+            passed: setup.passed,
+            connections: Vec::new(),
+            half_open: 0,
+            dirty: Vec::new(),
+            sending: Vec::new(),
+            timers: Timers::default(),
+            alarm: None,
+            signals,
+            notes: None,
+            arrivals: Vec::new(),
+            batch: Batch::default(),
+            answers: Budget::new(QUIC_ANSWERS, Instant::now()),
+            draining: false,
+        })
+    }
+    fn take_notes(&mut self) {
+        self.signals.begin_turn(&mut self.notes);
+        let Some(mut notes) = self.notes.take() else {
+            return;
+        };
+        self.draining |= notes.stop.is_some();
+        for &key in &notes.ready {
+            self.mark_dirty(key);
+        }
+        notes.clear();
+        self.notes = Some(notes);
+    }
+    fn mark_dirty(&mut self, key: u32) {
+        if let Some(Some(connection)) = self.connections.get_mut(key as usize)
+            && !std::mem::replace(&mut connection.is_dirty, true)
+        {
+            self.dirty.push(key);
+        }
+    }
+    fn mark_sending(&mut self, key: u32) {
+        if let Some(Some(connection)) = self.connections.get_mut(key as usize)
+            && !std::mem::replace(&mut connection.is_sending, true)
+        {
+            self.sending.push(key);
+        }
+    }
+    /// Receives a batch; true when there may be more.
+    fn receive(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        let received = self
+            .socket
+            .poll_receive(cx, &mut |arrival| arrivals.push(arrival));
+        for arrival in arrivals.drain(..) {
+            match self.steering.worker_of(&arrival.bytes) {
+                Some(worker) if worker != self.worker => self.pass_on(worker, arrival),
+                _ => self.take(now, arrival),
+            }
+        }
+        while let Poll::Ready(Some(arrival)) = self.passed.poll_recv(cx) {
+            self.take(now, arrival);
+        }
+        self.arrivals = arrivals;
+        received.is_ready()
+    }
+    fn pass_on(&self, worker: u16, arrival: ReceivedDatagram) {
+        add(&self.shared.counters.quic_packets_forwarded, 1);
+        if let Some(way) = self.workers.get(usize::from(worker)) {
+            // A worker that does not keep up loses packets, as a full socket does.
+            let _ = way.try_send(arrival);
+        }
+    }
+    fn take(&mut self, now: Instant, arrival: ReceivedDatagram) {
+        let mut answer = Vec::new();
+        let event = self.endpoint.handle(
+            now,
+            arrival.from,
+            arrival.to,
+            arrival.ecn,
+            arrival.bytes,
+            &mut answer,
+        );
+        match event {
+            None => {}
+            Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                if let Some(Some(connection)) = self.connections.get_mut(handle.0) {
+                    connection.handle_packet(now, event);
+                    self.mark_dirty(handle.0 as u32);
+                }
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => self.accept(now, incoming),
+            Some(DatagramEvent::Response(reply)) => self.answer_unknown(now, &reply, &answer),
+        }
+    }
+    /// Answers a packet of no known connection, limited by a rate, because its source address may
+    /// be forged.
+    fn answer_unknown(&mut self, now: Instant, transmit: &Transmit, contents: &[u8]) {
+        if !self.answers.charge(1, now) {
+            return add(&self.shared.counters.quic_answers_withheld, 1);
+        }
+        add(&self.shared.counters.quic_answers, 1);
+        self.answer(transmit, contents);
+    }
+    /// Best effort: who asked asks again.
+    fn answer(&self, transmit: &Transmit, contents: &[u8]) {
+        let _ = self.socket.try_send(transmit, contents);
+    }
+    fn accept(&mut self, now: Instant, incoming: Incoming) {
+        let mut answer = Vec::new();
+        let counters = Arc::clone(&self.shared.counters);
+        if self.draining || !self.open.has_room_for(incoming.remote_address().ip()) {
+            let transmit = self.endpoint.refuse(incoming, &mut answer);
+            return self.answer(&transmit, &answer);
+        }
+        let crowded = self.half_open >= QUIC_HALF_OPEN_MAX;
+        if crowded && !incoming.remote_address_validated() && incoming.may_retry() {
+            add(&counters.quic_retries, 1);
+            if let Ok(transmit) = self.endpoint.retry(incoming, &mut answer) {
+                self.answer(&transmit, &answer);
+            }
+            return;
+        }
+        match self.endpoint.accept(incoming, now, &mut answer, None) {
+            Ok((handle, quic)) => {
+                add(&counters.connections_accepted, 1);
+                add(&counters.quic_connections, 1);
+                let key = handle.0 as u32;
+                let connection =
+                    QuicConnection::new(quic, handle, &self.shared, &self.open, &self.signals, now);
+                if self.connections.len() <= handle.0 {
+                    self.connections.resize_with(handle.0 + 1, || None);
+                }
+                self.connections[handle.0] = Some(Box::new(connection));
+                self.half_open += 1;
+                self.mark_dirty(key);
+            }
+            Err(error) => {
+                let failure = HandshakeFailure::of_quic(Some(&error.cause));
+                self.shared.handshake_failed(None, true, &failure);
+                if let Some(transmit) = error.response {
+                    self.answer(&transmit, &answer);
+                }
+            }
+        }
+    }
+    /// Wakes the connections whose time has come; true when there was one.
+    fn expire(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        while let Some(key) = self.timers.pop_due(now) {
+            any = true;
+            if let Some(Some(connection)) = self.connections.get_mut(key as usize) {
+                connection.expire(now);
+                self.mark_dirty(key);
+            }
+        }
+        any
+    }
+    /// The turns of all connections that are due.
+    fn run_dirty(&mut self, now: Instant) {
+        let mut dirty = std::mem::take(&mut self.dirty);
+        for key in dirty.drain(..) {
+            let Some(Some(connection)) = self.connections.get_mut(key as usize) else {
+                continue;
+            };
+            connection.is_dirty = false;
+            let rests = connection.turn(now);
+            if connection.take_connected() {
+                self.half_open -= 1;
+            }
+            if !rests {
+                self.mark_dirty(key);
+            }
+            self.mark_sending(key);
+        }
+        // What was marked meanwhile comes after the others have sent.
+        dirty.append(&mut self.dirty);
+        self.dirty = dirty;
+    }
+    /// Sends for every connection that may have something; `Pending`: the socket is full.
+    fn send(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
+        let segments = self.socket.segments_max();
+        let mut at = 0;
+        let mut transmits = 0;
+        loop {
+            if self.batch.is_full() && self.batch.poll_send(cx, &self.socket).is_pending() {
+                self.sending.drain(..at);
+                return Poll::Pending;
+            }
+            let Some(&key) = self.sending.get(at) else {
+                self.sending.clear();
+                return self.batch.poll_send(cx, &self.socket);
+            };
+            let Some(Some(connection)) = self.connections.get_mut(key as usize) else {
+                at += 1;
+                continue;
+            };
+            let quic = &mut connection.session.quic;
+            let sends = self
+                .batch
+                .gather(|packet| quic.poll_transmit(now, segments, packet));
+            transmits += 1;
+            if !sends {
+                connection.is_sending = false;
+                connection.count();
+                (at, transmits) = (at + 1, 0);
+                self.update(key);
+            } else if transmits == TRANSMITS_PER_TURN_MAX {
+                // The others first; this one stands at the end of the line now.
+                (at, transmits) = (at + 1, 0);
+                self.sending.push(key);
+            }
+        }
+    }
+    /// After a connection has sent: its identifiers, its deadline, or its end.
+    fn update(&mut self, key: u32) {
+        let Some(Some(connection)) = self.connections.get_mut(key as usize) else {
+            return;
+        };
+        let handle = connection.handle;
+        while let Some(event) = connection.session.quic.poll_endpoint_events() {
+            if let Some(event) = self.endpoint.handle_event(handle, event) {
+                connection.session.quic.handle_event(event);
+            }
+        }
+        connection.report_closed();
+        if !connection.session.quic.is_drained() {
+            let deadline = connection.next_deadline();
+            return self.timers.set(key, deadline);
+        }
+        self.timers.set(key, None);
+        if !connection.was_connected() {
+            self.half_open -= 1;
+            let (addresses, failure) = connection.handshake_failure();
+            self.shared.handshake_failed(addresses, true, &failure);
+        }
+        let stats = connection.session.quic.stats();
+        add(
+            &self.shared.counters.quic_packets_lost,
+            stats.path.lost_packets,
+        );
+        self.connections[key as usize] = None;
+    }
+    /// Sets the alarm for the next deadline; true if it is due already.
+    fn arm(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
+        let Some(deadline) = self.timers.next() else {
+            return false;
+        };
+        if deadline <= now {
+            return true;
+        }
+        let deadline = tokio::time::Instant::from_std(deadline);
+        match &mut self.alarm {
+            // Set before, and its time has not come.
+            Some(alarm) if alarm.deadline() == deadline => return false,
+            Some(alarm) => alarm.as_mut().reset(deadline),
+            none => *none = Some(Box::pin(tokio::time::sleep_until(deadline))),
+        }
+        let alarm = self.alarm.as_mut();
+        alarm.is_some_and(|alarm| alarm.as_mut().poll(cx).is_ready())
+    }
+}
+
+impl<S: Serve> Future for QuicListener<S> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        for _ in 0..BATCHES_PER_POLL_MAX {
+            let now = Instant::now();
+            this.take_notes();
+            let received = this.receive(cx, now);
+            let expired = this.expire(now);
+            this.run_dirty(now);
+            // A full socket wakes us when it takes more.
+            let _ = this.send(cx, now);
+            if received || expired || !this.dirty.is_empty() || this.arm(cx, now) {
+                continue;
+            }
+            if this.signals.end_turn(cx.waker()) {
+                return Poll::Pending;
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl<S: Serve> Unpin for QuicListener<S> {}
+
+impl<S: Serve> Drop for QuicListener<S> {
+    fn drop(&mut self) {
+        let now = Instant::now();
+        let mut packet = Vec::new();
+        for connection in self.connections.iter_mut().flatten() {
+            // One close packet each, not repeated.
+            packet.clear();
+            if let Some(transmit) = connection.goodbye(now, &mut packet) {
+                let _ = self.socket.try_send(&transmit, &packet);
+            }
+        }
+    }
+}
