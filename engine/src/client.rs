@@ -15,41 +15,27 @@
 //! # }
 //! ```
 
-mod attempt;
 mod builder;
-mod builder_route;
-mod compose;
+mod connect;
 mod connection;
-mod connection_listener;
-mod connection_use;
-mod connector;
-mod deadlines;
 mod direct;
 mod dispatch;
-mod early_counts;
 mod exchange;
 mod listener;
-mod proxy;
-mod quic;
-mod quic_race;
-mod race;
 mod request;
-mod resolve;
-mod route;
 mod service;
-mod socket;
 
 pub use crate::tls::ClientTls;
 pub use builder::{ClientBuilder, ClientTimeouts};
-pub use connection_listener::ConnectionListener;
-pub use connection_use::ConnectionUse;
-pub use connector::{Connecting, Connector};
+pub use connect::connector::{Connecting, Connector};
+pub use connect::resolve::{HttpsRecord, Resolver, Resolving, ResolvingRecord};
+pub use connection::connection_use::ConnectionUse;
 pub use direct::{Direct, Next, Turn};
-pub use early_counts::EarlyDataCounts;
+pub use dispatch::early_counts::EarlyDataCounts;
 pub use exchange::ResponseFuture;
+pub use listener::connection::ConnectionListener;
 pub use listener::{BodyArrival, ExchangeListener, Submission, SubmittedExchange};
 pub use request::RequestBuilder;
-pub use resolve::{HttpsRecord, Resolver, Resolving, ResolvingRecord};
 pub use trunkline_core::pool::{
     HealthTimes, OriginStats, PriorityClass, Protocols, Rank, Totals, Wait, WaitReason,
 };

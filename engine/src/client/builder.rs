@@ -1,9 +1,11 @@
 //! Settings of a client; `build` checks their ranges.
 
+mod route;
+
 use super::Client;
-use super::connection_listener::ConnectionListener;
+use super::connect::route::Route;
 use super::dispatch::{self, Dispatch, Settings};
-use super::route::Route;
+use super::listener::connection::ConnectionListener;
 use crate::config::{ClientConfig, Congestion};
 use crate::driver::quic::config::QuicSettings;
 use crate::driver::quic::early::EarlyMemory;

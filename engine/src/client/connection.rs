@@ -5,16 +5,16 @@
 //! the requests that the pool assigns, and writes once. Only this task touches the machine; other
 //! tasks leave notes.
 
-use super::connection_listener::Farewell;
-use super::connection_use::ConnectionUse;
-use super::deadlines::Deadlines;
+use super::connect::socket::AskSystem;
 use super::dispatch::{Dispatch, INBOX, Settings, TaskHandle};
 use super::exchange::{Early, Outgoing};
-use super::socket::AskSystem;
+use super::listener::connection::Farewell;
 use crate::driver::connection_io::ConnectionIo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Notes, SlotWaker, Stop};
 use crate::error::{Error, ErrorKind, Fault, Retry};
+use connection_use::ConnectionUse;
+use deadlines::Deadlines;
 use entry::{EntrySlots, Upload};
 use health::HEALTH;
 use start::{SETTINGS_WAIT, Unsettled};
@@ -30,25 +30,17 @@ use trunkline_core::http::StreamId;
 use trunkline_core::pool::{Capacity, ConnectionId, Health, Origin, Standing};
 use tunnel::ClientTunnel;
 
-#[path = "connection_datagrams.rs"]
+pub(super) mod connection_use;
 mod datagrams;
-#[path = "connection_early.rs"]
+mod deadlines;
 mod early;
-#[path = "connection_end.rs"]
 mod end;
-#[path = "connection_entry.rs"]
 mod entry;
-#[path = "connection_health.rs"]
 mod health;
-#[path = "connection_recv.rs"]
 mod recv;
-#[path = "connection_repeat.rs"]
 mod repeat;
-#[path = "connection_send.rs"]
 mod send;
-#[path = "connection_start.rs"]
 mod start;
-#[path = "connection_tunnel.rs"]
 mod tunnel;
 
 /// Reads of one turn: a fast peer must not keep the task from writing.

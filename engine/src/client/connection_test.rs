@@ -1,11 +1,11 @@
 //! A connection's task over a pipe in memory.
 
 use super::super::Client;
-use super::super::compose;
 use super::super::exchange::{Exchange, Patience, ResponseFuture};
 use super::super::request::origin_of_url;
 use super::*;
 use crate::body::Body;
+use crate::client::request::compose;
 use crate::driver::transport::Transport;
 use crate::window::Wanted;
 use http::Request;

@@ -1,12 +1,12 @@
 //! Carries out the pool's decisions. Decisions are made under one lock; their effects (tasks to
 //! start, tasks and users to wake) run after it is released. No I/O happens under the lock.
 
-use super::attempt;
 use super::builder::{ClientTimeouts, KeepAlive};
-use super::connection_listener::ConnectionListener;
+use super::connect::attempt;
+use super::connect::route::Route;
 use super::exchange::Outgoing;
+use super::listener::connection::ConnectionListener;
 use super::request::RecentOrigins;
-use super::route::Route;
 use crate::config::ClientConfig;
 use crate::driver::quic::config::QuicSettings;
 use crate::driver::quic::early::EarlyMemory;
@@ -58,13 +58,10 @@ impl Settings {
     }
 }
 
-#[path = "dispatch_back.rs"]
 mod back;
-#[path = "dispatch_machine.rs"]
+pub(super) mod early_counts;
 mod machine;
-#[path = "dispatch_prewarm.rs"]
 mod prewarm;
-#[path = "dispatch_stats.rs"]
 mod stats;
 
 pub(super) use back::random;

@@ -1,12 +1,14 @@
 //! The callback API of the client, for embedders that drive many exchanges from one place. Events
 //! arrive on the connection's task with parsed heads: no future, waker or `HeaderMap` per request.
 
+pub(super) mod connection;
+
 use super::Client;
 use super::dispatch::Dispatch;
 use super::exchange::{Early, Exchange, Outgoing, Patience};
 use super::request;
+use super::request::compose;
 use crate::body::{Body, Inlet};
-use crate::client::compose;
 use crate::error::Error;
 use crate::window::Wanted;
 use bytes::Bytes;

@@ -1,7 +1,8 @@
 //! The request builder. It rejects invalid requests before they queue, with the wrong value and the
 //! allowed ones.
 
-use super::compose;
+pub(super) mod compose;
+
 use super::dispatch::{Dispatch, Settings};
 use super::exchange::{Early, Exchange, OnInterim, Outgoing, Patience, ResponseFuture};
 use crate::body::Body;

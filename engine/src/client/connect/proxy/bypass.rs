@@ -19,7 +19,7 @@ use std::net::IpAddr;
 
 /// A parsed list.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in super::super) struct Bypass {
+pub(in crate::client) struct Bypass {
     entries: Vec<BypassEntry>,
 }
 
@@ -41,7 +41,7 @@ enum Hosts {
 
 impl Bypass {
     /// Parses a list; `option` names where it comes from.
-    pub(in super::super) fn parse(option: &str, list: &str) -> Result<Self, Error> {
+    pub(in crate::client) fn parse(option: &str, list: &str) -> Result<Self, Error> {
         let entries = list
             .split(|character: char| character == ',' || character.is_ascii_whitespace())
             .filter(|entry| !entry.is_empty())

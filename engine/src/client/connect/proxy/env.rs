@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 /// Reads the variables through `variable`.
-pub(in super::super) fn proxies(
+pub(in crate::client) fn proxies(
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Proxies, Error> {
     let first = |names: &[&'static str]| -> Result<Option<(&'static str, String)>, Error> {

@@ -17,7 +17,7 @@ use trunkline_core::error::Misuse;
 use trunkline_core::http::{Field, FieldName, Fields, RequestHead, ResponseHead, Token, Version};
 
 /// The head of a request.
-pub(super) fn request_head(parts: &Parts, body: &Body) -> Result<RequestHead, Error> {
+pub(in crate::client) fn request_head(parts: &Parts, body: &Body) -> Result<RequestHead, Error> {
     let uri = &parts.uri;
     if parts.method == Method::TRACE && !body.is_end_stream() {
         return Err(Error::config(
@@ -70,7 +70,7 @@ pub(super) fn request_head(parts: &Parts, body: &Body) -> Result<RequestHead, Er
 }
 
 /// A copy of the head without its `expect` field (RFC 9110 section 10.1.1); `None`: it has none.
-pub(super) fn without_expectation(head: &RequestHead) -> Option<RequestHead> {
+pub(in crate::client) fn without_expectation(head: &RequestHead) -> Option<RequestHead> {
     head.get(Token::EXPECT)?;
     let section = head.section();
     let mut fields = Fields::with_capacity(section.len(), section.size());
@@ -115,7 +115,11 @@ fn push_length(fields: &mut Fields, method: &Method, body: &Body) {
 }
 
 /// A response with the body that belongs to it. Gives the head's memory back.
-pub(super) fn response<B>(head: ResponseHead, version: Version, body: B) -> (Response<B>, Fields) {
+pub(in crate::client) fn response<B>(
+    head: ResponseHead,
+    version: Version,
+    body: B,
+) -> (Response<B>, Fields) {
     let mut response = Response::new(body);
     // The head is valid: its status is from 100 to 999, its names and values are fields.
     *response.status_mut() =
@@ -131,14 +135,14 @@ pub(super) fn response<B>(head: ResponseHead, version: Version, body: B) -> (Res
 }
 
 /// A trailer section for the user.
-pub(super) fn trailers(fields: &Fields) -> HeaderMap {
+pub(in crate::client) fn trailers(fields: &Fields) -> HeaderMap {
     let mut map = HeaderMap::new();
     append_all(&mut map, fields.iter());
     map
 }
 
 /// A trailer section for the wire.
-pub(super) fn trailer_fields(map: &HeaderMap) -> Fields {
+pub(in crate::client) fn trailer_fields(map: &HeaderMap) -> Fields {
     let mut fields = Fields::new();
     for (name, value) in map {
         fields.push_named(name.as_str().as_bytes(), value.as_bytes());

@@ -16,20 +16,20 @@ use trunkline_core::pool::{Race, RaceStep};
 
 /// How sockets are made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SocketOptions {
+pub(in crate::client) struct SocketOptions {
     /// The address to connect from.
-    pub(super) local_address: Option<IpAddr>,
+    pub(in crate::client) local_address: Option<IpAddr>,
     /// The silence after which the kernel asks whether the peer is there.
-    pub(super) keepalive: Option<Duration>,
+    pub(in crate::client) keepalive: Option<Duration>,
 }
 
 type Attempt = Pin<Box<dyn Future<Output = io::Result<Connected>> + Send>>;
 
 /// A socket, and how long its address took to answer.
-pub(super) type Connected = (TcpStream, Duration);
+pub(in crate::client) type Connected = (TcpStream, Duration);
 
 /// Connects to whichever of `addresses` answers first. `target` names them in the error.
-pub(super) async fn connect(
+pub(in crate::client) async fn connect(
     target: &str,
     addresses: &[SocketAddr],
     delay: Duration,

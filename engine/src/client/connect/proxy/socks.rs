@@ -21,7 +21,7 @@ const PASSWORD_VERSION: u8 = 1;
 
 /// The destination that the proxy is to connect to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Destination<'a> {
+pub(in crate::client) enum Destination<'a> {
     Address(SocketAddr),
     /// The proxy resolves it; at most 255 bytes.
     Name(&'a str, u16),
@@ -197,7 +197,7 @@ fn push_counted(request: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Asks the proxy at the other end of `socket` for a connection to `destination`.
-pub(in super::super) async fn open_connection(
+pub(in crate::client) async fn open_connection(
     socket: &mut (impl AsyncRead + AsyncWrite + Unpin),
     proxy: &Proxy,
     destination: Destination<'_>,

@@ -1,8 +1,8 @@
 //! Opens an HTTP/3 connection: resolves the name, then tries the QUIC handshake with one address
 //! after the other.
 
-use super::dispatch::Settings;
 use super::route::displayed;
+use crate::client::dispatch::Settings;
 use crate::driver::quic::config;
 use crate::driver::quic::transport::{HandshakeError, QuicTransport};
 use crate::error::{Error, ErrorKind, Fault, Retry};
@@ -14,7 +14,7 @@ use trunkline_core::pool::{Origin, QUIC_HEAD_START};
 /// Whether requests may go out with a connection's handshake: then it may be given back before that
 /// is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ahead {
+pub(in crate::client) enum Ahead {
     /// Nothing goes out before.
     Nothing,
     /// Early data is allowed where a session is remembered. The handshake has the time limit of

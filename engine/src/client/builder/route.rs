@@ -1,10 +1,10 @@
 //! Settings of the route to an origin: proxies, resolver, overrides, Unix sockets, local address.
 
-use super::builder::ClientBuilder;
-use super::connector::Connector;
-use super::proxy::bypass::Bypass;
-use super::proxy::{Proxies, Proxy, env};
-use super::resolve::Resolver;
+use super::ClientBuilder;
+use crate::client::connect::connector::Connector;
+use crate::client::connect::proxy::bypass::Bypass;
+use crate::client::connect::proxy::{Proxies, Proxy, env};
+use crate::client::connect::resolve::Resolver;
 use crate::error::Error;
 use crate::tls::ClientTls;
 use http::{HeaderName, HeaderValue};
@@ -34,7 +34,7 @@ impl ClientBuilder {
     }
     /// Makes the connections in place of the engine. Resolver, addresses, certificates and HTTP/3 are not
     /// used then; a Unix socket, a proxy or a local address beside it is an error of `build`, and so is
-    /// [`Protocols::H3Only`](super::Protocols::H3Only) of the first request.
+    /// [`Protocols::H3Only`](crate::client::Protocols::H3Only) of the first request.
     #[must_use]
     pub fn connector(mut self, connector: impl Connector) -> Self {
         self.route.connector = Some(Arc::new(connector));

@@ -9,7 +9,7 @@ use tokio::time::Sleep;
 use trunkline_core::pool::{QuicRace, QuicRaceStep};
 
 /// The attempt that completed first.
-pub(super) enum Winner<Q, T> {
+pub(in crate::client) enum Winner<Q, T> {
     Quic(Q),
     Tcp(T),
 }

@@ -131,7 +131,7 @@ impl Connect {
 
 /// Asks the proxy at the other end of `socket` for a tunnel to `authority`. Returns the bytes of
 /// the origin that came with the answer.
-pub(in super::super) async fn open_tunnel(
+pub(in crate::client) async fn open_tunnel(
     socket: &mut (impl AsyncRead + AsyncWrite + Unpin),
     proxy: &Proxy,
     authority: &str,

@@ -47,7 +47,7 @@ pub trait Resolver: Send + Sync + 'static {
     /// section 4); an empty list is an error.
     fn resolve(&self, host: &str, port: u16) -> Resolving;
     /// Looks up the HTTPS record of `host` for `port`; called only where HTTP/3 is allowed beside
-    /// the others ([`Protocols::All`](super::Protocols::All)) and not known otherwise. An answer
+    /// the others ([`Protocols::All`](crate::client::Protocols::All)) and not known otherwise. An answer
     /// after 50 ms is ignored. Default: none, because the operating systems' resolvers do not
     /// return it.
     fn https_record(&self, host: &str, port: u16) -> ResolvingRecord {
@@ -57,7 +57,7 @@ pub trait Resolver: Send + Sync + 'static {
 }
 
 /// The operating system's resolver.
-pub(super) struct SystemResolver;
+pub(in crate::client) struct SystemResolver;
 
 impl Resolver for SystemResolver {
     fn resolve(&self, host: &str, port: u16) -> Resolving {
@@ -121,7 +121,11 @@ impl Route {
     }
     /// The addresses of `host`: an override, the host itself where it is one, or what the
     /// resolver says; only those that the local address can reach.
-    pub(super) async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Error> {
+    pub(in crate::client) async fn addresses(
+        &self,
+        host: &str,
+        port: u16,
+    ) -> Result<Vec<SocketAddr>, Error> {
         let unknown = |retry: Retry, text: String| {
             Error::new(ErrorKind::Resolve, Fault::Network, retry).with_text(text)
         };

@@ -14,7 +14,7 @@ const STALE_MAX: usize = 1024;
 
 /// Entries by the time they are due, and one sleep for the earliest.
 #[derive(Default)]
-pub(super) struct Deadlines {
+pub(in crate::client) struct Deadlines {
     entries: BinaryHeap<Reverse<(Instant, u32, u64)>>,
     sleep: Option<Pin<Box<Sleep>>>,
     /// The sleep ends then; never later than the earliest entry.
@@ -23,7 +23,7 @@ pub(super) struct Deadlines {
 
 impl Deadlines {
     /// The exchange with this serial number in `slot` is to be looked at then.
-    pub(super) fn push(&mut self, at: Instant, slot: u32, serial: u64) {
+    pub(in crate::client) fn push(&mut self, at: Instant, slot: u32, serial: u64) {
         self.entries.push(Reverse((at, slot, serial)));
     }
     /// Drops the entries that `is_live` does not know, when there are too many.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 /// The connection that a request went out on and what it had done before: among the extensions of
 /// a response if
-/// [`ClientBuilder::connection_info`](super::ClientBuilder::connection_info) is set.
+/// [`ClientBuilder::connection_info`](crate::client::ClientBuilder::connection_info) is set.
 #[derive(Clone, Debug)]
 pub struct ConnectionUse {
     info: Option<ConnectionInfo>,
@@ -15,7 +15,7 @@ pub struct ConnectionUse {
 }
 
 impl ConnectionUse {
-    pub(super) fn new(info: Option<ConnectionInfo>, number: u64) -> Self {
+    pub(in crate::client) fn new(info: Option<ConnectionInfo>, number: u64) -> Self {
         Self {
             info,
             number,
@@ -24,7 +24,7 @@ impl ConnectionUse {
         }
     }
     /// A copy for a request that was sent behind `earlier` others.
-    pub(super) fn after(&self, earlier: u64) -> Self {
+    pub(in crate::client) fn after(&self, earlier: u64) -> Self {
         Self {
             earlier,
             ..self.clone()

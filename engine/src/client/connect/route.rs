@@ -23,21 +23,21 @@ use trunkline_core::pool::{
 
 /// The settings of the way.
 #[derive(Debug)]
-pub(super) struct Route {
+pub(in crate::client) struct Route {
     /// Addresses by host, instead of the resolver's.
-    pub(super) overrides: BTreeMap<Box<str>, Vec<SocketAddr>>,
-    pub(super) resolver: Arc<dyn Resolver>,
+    pub(in crate::client) overrides: BTreeMap<Box<str>, Vec<SocketAddr>>,
+    pub(in crate::client) resolver: Arc<dyn Resolver>,
     /// Makes the connections, in place of all the rest.
-    pub(super) connector: Option<Arc<dyn Connector>>,
-    pub(super) local_address: Option<IpAddr>,
-    pub(super) unix_socket: Option<PathBuf>,
-    pub(super) unix_sockets: BTreeMap<Box<str>, PathBuf>,
-    pub(super) keepalive: Option<Duration>,
-    pub(super) attempt_delay: Duration,
-    pub(super) proxies: Proxies,
+    pub(in crate::client) connector: Option<Arc<dyn Connector>>,
+    pub(in crate::client) local_address: Option<IpAddr>,
+    pub(in crate::client) unix_socket: Option<PathBuf>,
+    pub(in crate::client) unix_sockets: BTreeMap<Box<str>, PathBuf>,
+    pub(in crate::client) keepalive: Option<Duration>,
+    pub(in crate::client) attempt_delay: Duration,
+    pub(in crate::client) proxies: Proxies,
     /// The one given by `proxy`, not by the environment.
-    pub(super) proxy_given: bool,
-    pub(super) proxy_tls: ClientTls,
+    pub(in crate::client) proxy_given: bool,
+    pub(in crate::client) proxy_tls: ClientTls,
     /// The first setting that could not be used.
     refused: Option<Error>,
 }
@@ -62,14 +62,14 @@ impl Default for Route {
 }
 
 /// How the bytes of an origin's connection begin.
-pub(super) struct Reached {
-    pub(super) socket: Socket,
+pub(in crate::client) struct Reached {
+    pub(in crate::client) socket: Socket,
     /// Bytes of the origin that came with a proxy's answer.
-    pub(super) early: Bytes,
+    pub(in crate::client) early: Bytes,
     /// The other end is a proxy that forwards requests.
     pub(super) forwards: Option<h1::Proxy>,
     /// How long the origin's network took to connect, where no proxy stands before it.
-    pub(super) round_trip: Option<Duration>,
+    pub(in crate::client) round_trip: Option<Duration>,
 }
 
 impl Reached {
@@ -85,7 +85,7 @@ impl Reached {
 
 impl Route {
     /// Completes an origin by what of the way two requests must share.
-    pub(super) fn complete(&self, origin: &mut Origin) {
+    pub(in crate::client) fn complete(&self, origin: &mut Origin) {
         origin.custom = self.connector.is_some();
         origin.local_address = self.local_address;
         origin.proxy = self.proxy_for(origin).map(|proxy| proxy.displayed.clone());
@@ -260,7 +260,7 @@ impl Route {
     }
 
     /// Rejects settings that are invalid alone or together.
-    pub(super) fn check(&mut self) -> Result<(), Error> {
+    pub(in crate::client) fn check(&mut self) -> Result<(), Error> {
         if let Some(error) = self.refused.take() {
             return Err(error);
         }
@@ -325,7 +325,7 @@ impl Route {
     }
 
     /// Keeps the first error for `build`.
-    pub(super) fn accept<T>(&mut self, outcome: Result<T, Error>) -> Option<T> {
+    pub(in crate::client) fn accept<T>(&mut self, outcome: Result<T, Error>) -> Option<T> {
         match outcome {
             Ok(value) => Some(value),
             Err(error) => {

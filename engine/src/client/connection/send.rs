@@ -1,8 +1,8 @@
 //! Moves request bodies into the machine, as fast as it has room for them.
 
-use super::super::compose;
 use super::entry::Upload;
 use super::*;
+use crate::client::request::compose;
 use bytes::Bytes;
 use http_body::Body as _;
 use std::task::Waker;

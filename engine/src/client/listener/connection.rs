@@ -1,6 +1,6 @@
 //! Callbacks for the life of a client's connections: opened, failed, closed.
 
-use super::connection_use::ConnectionUse;
+use crate::client::connection::connection_use::ConnectionUse;
 use crate::error::Error;
 use std::fmt;
 use std::sync::Arc;
@@ -39,14 +39,14 @@ impl fmt::Debug for dyn ConnectionListener {
 
 /// The listener of an open connection and the description to pass it. Reports the end exactly once.
 #[derive(Debug)]
-pub(super) struct Farewell {
-    pub(super) listener: Arc<dyn ConnectionListener>,
-    pub(super) origin: Origin,
-    pub(super) used: ConnectionUse,
+pub(in crate::client) struct Farewell {
+    pub(in crate::client) listener: Arc<dyn ConnectionListener>,
+    pub(in crate::client) origin: Origin,
+    pub(in crate::client) used: ConnectionUse,
 }
 
 impl Farewell {
-    pub(super) fn report(self, why: &Error) {
+    pub(in crate::client) fn report(self, why: &Error) {
         self.listener.closed(&self.origin, &self.used, why);
     }
 }

@@ -1,9 +1,9 @@
 //! Responses that concern how a request was sent, not what it asks for (417, 421, 425). The request
 //! is sent once more and the response is not delivered.
 
-use super::super::compose;
 use super::entry::ExchangeEntry;
 use super::*;
+use crate::client::request::compose;
 use trunkline_core::http::RequestHead;
 use trunkline_core::pool::Cause;
 

@@ -1,16 +1,16 @@
 //! One attempt to open a connection: socket or proxy tunnel, TLS, and the version that ALPN
 //! selects. The task that opens a connection also runs it.
 
-use super::connection::ConnectionTask;
-use super::connection_listener::Farewell;
-use super::connection_use::ConnectionUse;
 use super::connector;
-use super::dispatch::{Dispatch, Settings, TaskHandle};
 use super::quic::{self, Ahead};
 use super::quic_race::{Winner, first_of};
 use super::route::{Reached, displayed};
 use super::socket::Socket;
 use crate::byte_stream::ByteStream;
+use crate::client::connection::ConnectionTask;
+use crate::client::connection::connection_use::ConnectionUse;
+use crate::client::dispatch::{Dispatch, Settings, TaskHandle};
+use crate::client::listener::connection::Farewell;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::connection_io::ConnectionIo;
 use crate::driver::quic::transport::QuicTransport;
@@ -30,7 +30,7 @@ use trunkline_core::pool::{AttemptId, Capacity, Multiplexing, Origin, Protocols,
 
 /// Opens a connection and runs it to its end. Holds the client only while it reports to it, so that
 /// a dropped client keeps no connection open.
-pub(super) fn run(
+pub(in crate::client) fn run(
     dispatch: &Arc<Dispatch>,
     origin: Origin,
     attempt: AttemptId,
@@ -62,11 +62,11 @@ pub(super) fn run(
 
 /// How a connection begins where it is QUIC.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Start {
+pub(in crate::client) struct Start {
     /// It may be given back before its handshake is done, if requests can go out with it.
-    pub(super) early: bool,
+    pub(in crate::client) early: bool,
     /// Bytes that the peer may send on each stream beyond those read.
-    pub(super) stream_window: u32,
+    pub(in crate::client) stream_window: u32,
 }
 
 /// Reports the end of an attempt to the pool and the connection listener, exactly once, even when
@@ -148,7 +148,7 @@ impl Drop for AttemptReport {
 }
 
 /// A connection whose version is known, before its machine.
-pub(super) enum NegotiatedConnection {
+pub(in crate::client) enum NegotiatedConnection {
     /// TCP and whatever else carries bytes in order, perhaps under TLS.
     Bytes(Box<OpenedBytes>),
     /// QUIC.
@@ -156,7 +156,7 @@ pub(super) enum NegotiatedConnection {
 }
 
 /// A way for bytes.
-pub(super) struct OpenedBytes {
+pub(in crate::client) struct OpenedBytes {
     transport: Transport<Socket>,
     multiplexing: Multiplexing,
     /// Bytes of the origin that came with a proxy's answer.
@@ -209,7 +209,7 @@ impl NegotiatedConnection {
         }
     }
     /// Joins it with the machine of a new connection to `origin`.
-    pub(super) fn into_link(
+    pub(in crate::client) fn into_link(
         self,
         dispatch: &Dispatch,
         origin: &Origin,
@@ -240,7 +240,7 @@ impl OpenedBytes {
 }
 
 /// The way there, TLS and ALPN, within the connect timeout.
-pub(super) async fn establish_in_time(
+pub(in crate::client) async fn establish_in_time(
     settings: &Settings,
     origin: &Origin,
     start: Start,

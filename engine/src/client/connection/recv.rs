@@ -1,11 +1,11 @@
 //! Delivers the machine's response events to the exchanges that wait for them.
 
 use super::super::builder::KeepAlive;
-use super::super::compose;
 use super::super::listener::{BodyArrival, Receiver};
 use super::entry::{ExchangeEntry, Incoming, Upload};
 use super::*;
 use crate::body::Body;
+use crate::client::request::compose;
 use bytes::Bytes;
 use trunkline_core::h1;
 use trunkline_core::http::{Event, Fields, Reset, ResponseHead, Token, Version};

@@ -6,25 +6,20 @@
 //! | `http://`, `https://` | CONNECT (RFC 9110 section 9.3.6) | absolute form (RFC 9112 section 3.2.2); CONNECT for HTTP/2 with prior knowledge |
 //! | `socks5://`, `socks5h://` | SOCKS5 (RFC 1928) | SOCKS5 |
 
-pub(super) mod bypass;
-pub(super) mod connect;
-pub(super) mod env;
+pub(in crate::client) mod bypass;
+pub(in crate::client) mod connect;
+pub(in crate::client) mod env;
 pub(super) mod socks;
 
 #[cfg(test)]
-#[path = "proxy/bypass_test.rs"]
 mod bypass_test;
 #[cfg(test)]
-#[path = "proxy/connect_test.rs"]
 mod connect_test;
 #[cfg(test)]
-#[path = "proxy/env_test.rs"]
 mod env_test;
 #[cfg(test)]
-#[path = "proxy/proxy_test.rs"]
 mod proxy_test;
 #[cfg(test)]
-#[path = "proxy/socks_test.rs"]
 mod socks_test;
 
 use crate::error::{Error, ErrorKind, Fault, Retry};
@@ -39,7 +34,7 @@ use trunkline_core::pool::Scheme;
 
 /// Protocol between client and proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ProxyKind {
+pub(in crate::client) enum ProxyKind {
     Http,
     /// HTTP under TLS.
     Https,
@@ -51,21 +46,21 @@ pub(super) enum ProxyKind {
 
 /// A proxy by its URL.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Proxy {
-    pub(super) kind: ProxyKind,
+pub(in crate::client) struct Proxy {
+    pub(in crate::client) kind: ProxyKind,
     /// A name or an address, an IPv6 address without brackets.
-    pub(super) host: Box<str>,
-    pub(super) port: u16,
-    pub(super) credentials: Option<Credentials>,
+    pub(in crate::client) host: Box<str>,
+    pub(in crate::client) port: u16,
+    pub(in crate::client) credentials: Option<Credentials>,
     /// Its URL without credentials, for people and as the pool's key.
     pub(super) displayed: Box<str>,
 }
 
 /// User and password of the URL, percent-decoded.
 #[derive(PartialEq, Eq)]
-pub(super) struct Credentials {
-    pub(super) user: Box<[u8]>,
-    pub(super) password: Box<[u8]>,
+pub(in crate::client) struct Credentials {
+    pub(in crate::client) user: Box<[u8]>,
+    pub(in crate::client) password: Box<[u8]>,
 }
 
 impl fmt::Debug for Credentials {
@@ -119,7 +114,7 @@ impl ProxyKind {
 
 impl Proxy {
     /// Parses a proxy's URL; without a scheme it is `http`. `option` names where it comes from.
-    pub(super) fn parse(option: &str, url: &str) -> Result<Self, Error> {
+    pub(in crate::client) fn parse(option: &str, url: &str) -> Result<Self, Error> {
         let refuse = |why: &str| {
             // The credentials are not repeated.
             let displayed = match url.rsplit_once('@') {
@@ -172,7 +167,7 @@ impl Proxy {
     }
 
     /// A failure that the proxy answers for.
-    pub(super) fn error(&self, fault: Fault, retry: Retry, text: &str) -> Error {
+    pub(in crate::client) fn error(&self, fault: Fault, retry: Retry, text: &str) -> Error {
         let text = format!("the proxy {} {text}", self.displayed);
         Error::new(ErrorKind::Proxy, fault, retry).with_text(text)
     }
@@ -239,22 +234,27 @@ fn parse_credentials(kind: ProxyKind, userinfo: &str) -> Result<Credentials, Str
 
 /// Which proxy an origin is reached through.
 #[derive(Debug, Default)]
-pub(super) struct Proxies {
-    pub(super) for_http: Option<Arc<Proxy>>,
-    pub(super) for_https: Option<Arc<Proxy>>,
-    pub(super) bypass: Bypass,
+pub(in crate::client) struct Proxies {
+    pub(in crate::client) for_http: Option<Arc<Proxy>>,
+    pub(in crate::client) for_https: Option<Arc<Proxy>>,
+    pub(in crate::client) bypass: Bypass,
     /// Takes the place of the credentials in the URLs of HTTP proxies.
-    pub(super) authorization: Option<Box<[u8]>>,
+    pub(in crate::client) authorization: Option<Box<[u8]>>,
     /// Further fields for HTTP proxies.
-    pub(super) fields: Vec<ProxyField>,
+    pub(in crate::client) fields: Vec<ProxyField>,
     /// CONNECT for `http` origins too.
-    pub(super) always_tunnel: bool,
+    pub(in crate::client) always_tunnel: bool,
     /// The name that an `https` proxy's certificate must have, when it is not its host.
-    pub(super) server_name: Option<Box<str>>,
+    pub(in crate::client) server_name: Option<Box<str>>,
 }
 
 impl Proxies {
-    pub(super) fn choose(&self, scheme: Scheme, host: &str, port: u16) -> Option<&Arc<Proxy>> {
+    pub(in crate::client) fn choose(
+        &self,
+        scheme: Scheme,
+        host: &str,
+        port: u16,
+    ) -> Option<&Arc<Proxy>> {
         let proxy = match scheme {
             Scheme::Http => &self.for_http,
             Scheme::Https => &self.for_https,
@@ -262,7 +262,7 @@ impl Proxies {
         proxy.as_ref().filter(|_| !self.bypass.matches(host, port))
     }
     /// The `proxy-authorization` for an HTTP proxy.
-    pub(super) fn authorization(&self, proxy: &Proxy) -> Option<Box<[u8]>> {
+    pub(in crate::client) fn authorization(&self, proxy: &Proxy) -> Option<Box<[u8]>> {
         let of_url = || proxy.credentials.as_ref().map(Credentials::basic);
         self.authorization.clone().or_else(of_url)
     }

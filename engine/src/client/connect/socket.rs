@@ -16,7 +16,7 @@ use tokio_rustls::client::TlsStream;
 use trunkline_core::pool::Unanswered;
 
 /// A connected socket.
-pub(super) enum Socket {
+pub(in crate::client) enum Socket {
     Tcp(TcpStream),
     #[cfg(unix)]
     Unix(UnixStream),
@@ -42,7 +42,7 @@ macro_rules! on {
 impl Socket {
     /// The peer's address and ours: those of the way to a proxy, if there is one. A Unix socket has
     /// none.
-    pub(super) fn addresses(&self) -> Option<Addresses> {
+    pub(in crate::client) fn addresses(&self) -> Option<Addresses> {
         let socket = match self {
             Self::Tcp(socket) => socket,
             #[cfg(unix)]
@@ -57,12 +57,12 @@ impl Socket {
 
 /// Reads the kernel's acknowledgement state of a socket; `None`: not available, or all sent data is
 /// acknowledged.
-pub(super) type AskSystem<S> = fn(&S, Instant) -> Option<Unanswered>;
+pub(in crate::client) type AskSystem<S> = fn(&S, Instant) -> Option<Unanswered>;
 
 impl Socket {
     /// Sent data that the peer's kernel has not acknowledged (Linux only). A peer that does not
     /// read is not reported: its kernel acknowledges what it has room for, and window probes.
-    pub(super) fn unanswered(&self, now: Instant) -> Option<Unanswered> {
+    pub(in crate::client) fn unanswered(&self, now: Instant) -> Option<Unanswered> {
         let socket = match self {
             Self::Tcp(socket) => socket,
             #[cfg(unix)]
@@ -152,14 +152,14 @@ impl AsyncWrite for Socket {
 /// TLS to a proxy. The user of a [`Socket`] never flushes, so a write completes when its records
 /// are with the kernel; until then it is pending, and the caller must retry with the same bytes in
 /// front.
-pub(super) struct ProxyTls {
+pub(in crate::client) struct ProxyTls {
     stream: TlsStream<TcpStream>,
     /// Bytes of the writer's that are sealed, and not yet all with the kernel.
     sealed: usize,
 }
 
 impl ProxyTls {
-    pub(super) fn new(stream: TlsStream<TcpStream>) -> Self {
+    pub(in crate::client) fn new(stream: TlsStream<TcpStream>) -> Self {
         Self { stream, sealed: 0 }
     }
     fn socket(&self) -> &TcpStream {

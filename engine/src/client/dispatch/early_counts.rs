@@ -19,7 +19,7 @@ pub struct EarlyDataCounts {
 }
 
 impl EarlyDataCounts {
-    pub(super) fn of(counts: &EarlyCounts) -> Self {
+    pub(in crate::client) fn of(counts: &EarlyCounts) -> Self {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Self {
             sent: read(&counts.sent),
