@@ -8,7 +8,7 @@ use super::dispatch::{self, Dispatch, Settings};
 use super::listener::connection::ConnectionListener;
 use crate::config::{ClientConfig, Congestion};
 use crate::driver::quic::config::QuicSettings;
-use crate::driver::quic::early::EarlyMemory;
+use crate::driver::quic::transport::early::EarlyMemory;
 use crate::error::Error;
 use crate::tls::ClientTls;
 use std::sync::{Arc, Mutex};
@@ -311,7 +311,9 @@ impl ClientBuilder {
     /// Names the file that cannot be written.
     #[cfg(feature = "qlog")]
     pub fn qlog(mut self, path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
-        self.quic.qlog = Some(crate::driver::quic::qlog::Qlog::create(path.as_ref())?);
+        self.quic.qlog = Some(crate::driver::quic::config::qlog::Qlog::create(
+            path.as_ref(),
+        )?);
         Ok(self)
     }
     /// Makes the client.

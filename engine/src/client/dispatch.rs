@@ -9,7 +9,7 @@ use super::listener::connection::ConnectionListener;
 use super::request::RecentOrigins;
 use crate::config::ClientConfig;
 use crate::driver::quic::config::QuicSettings;
-use crate::driver::quic::early::EarlyMemory;
+use crate::driver::quic::transport::early::EarlyMemory;
 use crate::driver::signals::{Signals, Stop};
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use crate::tls::ClientTls;

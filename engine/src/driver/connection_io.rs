@@ -1,11 +1,11 @@
 //! One connection for its owner: transport, machine and timer, with three steps to poll. In a turn
 //! the owner polls the read, handles the events, and polls one write.
 
-use super::drain::{CallSocket, Drain, SocketCall};
 use super::machine::Machine;
 use super::quic::transport::QuicTransport;
 use super::read_buffer::with_read_buffer;
 use super::transport::Transport;
+use super::transport::drain::{CallSocket, Drain, SocketCall};
 use std::error::Error;
 use std::future::Future;
 use std::io;
@@ -20,7 +20,6 @@ use trunkline_core::http::Side;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::Unanswered;
 
-#[path = "link_stall.rs"]
 mod stall;
 
 /// The transport under the machine's exchanges.

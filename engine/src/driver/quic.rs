@@ -2,19 +2,10 @@
 //! quinn-udp most system calls; this module moves bytes, time and stream events between them and
 //! the machine. No other module uses either library.
 
-pub(crate) mod batch;
-pub(crate) mod cid;
 pub(crate) mod config;
-mod congestion;
-pub(crate) mod early;
-#[cfg(target_os = "linux")]
-mod many;
 mod numbers;
-#[cfg(feature = "qlog")]
-pub(crate) mod qlog;
 mod receive_window;
 pub(crate) mod rules;
-pub(crate) mod secret;
 pub(crate) mod session;
 pub(crate) mod socket;
 pub(crate) mod timers;

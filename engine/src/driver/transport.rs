@@ -6,19 +6,26 @@
 //! into full records across streams, then go out in one `write_tls` (a writev). rustls's own
 //! buffer limit is off; the bound is that a batch is sealed only when the last one is written.
 
-use super::last_alert::last_alert;
+pub(crate) mod client_hello;
+pub(crate) mod drain;
+mod last_alert;
+mod pieces;
+mod socket;
+mod tls;
+
 use super::read_buffer::with_read_buffer;
-use super::socket::poll_socket_read;
-use super::transport_tls::{COLD_BYTES, TlsState};
 use crate::connection_info::TlsInfo;
 use crate::traffic::Traffic;
+use last_alert::last_alert;
 use rustls::pki_types::CertificateDer;
 use rustls::{AlertDescription, Connection, ProtocolVersion};
+use socket::poll_socket_read;
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
+use tls::{COLD_BYTES, TlsState};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use trunkline_core::error::TransportEnd;
 use trunkline_core::wire::Outbox;

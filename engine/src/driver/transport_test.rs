@@ -1,6 +1,6 @@
 //! A transport of each side joined by a pipe in memory.
 
-use super::super::transport_tls::{COLD_AFTER, SMALL_RECORD_BYTES};
+use super::tls::{COLD_AFTER, SMALL_RECORD_BYTES};
 use super::*;
 use crate::tls::Tls as TlsSettings;
 use rustls::pki_types::ServerName;

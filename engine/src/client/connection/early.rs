@@ -2,7 +2,7 @@
 
 use super::entry::ExchangeEntry;
 use super::*;
-use crate::driver::quic::early::EarlyCounts;
+use crate::driver::quic::transport::early::EarlyCounts;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trunkline_core::http::Reset;
 use trunkline_core::http::event::ResetBy;

@@ -1,14 +1,20 @@
 //! The configuration of quinn-proto: every budget is set, none keeps its unlimited default.
 
-use super::congestion::UntilClosedFactory;
-use super::secret::Secret;
+pub(crate) mod cid;
+pub(super) mod congestion;
+#[cfg(feature = "qlog")]
+pub(crate) mod qlog;
+pub(crate) mod secret;
+
 use crate::config::Congestion;
 use crate::error::Error;
+use congestion::UntilClosedFactory;
 use quinn_proto::congestion::{BbrConfig, CubicConfig};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::{ClientConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt};
 use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
 use rustls::quic::{Suite, Version};
+use secret::Secret;
 use std::sync::Arc;
 use trunkline_core::limits::{
     Config, QUIC_DATAGRAM_BYTES_MAX, QUIC_INCOMING_BYTES_MAX, QUIC_INCOMING_BYTES_TOTAL_MAX,
@@ -32,7 +38,7 @@ pub(crate) struct QuicSettings {
     pub(crate) early_data: bool,
     /// Where packets are written about, if anywhere.
     #[cfg(feature = "qlog")]
-    pub(crate) qlog: Option<super::qlog::Qlog>,
+    pub(crate) qlog: Option<qlog::Qlog>,
 }
 
 /// A server's: who may come, and what each may make us hold.

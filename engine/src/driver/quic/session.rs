@@ -5,7 +5,7 @@
 //! credit. Stream credit is quinn-proto's: it returns when both halves of a request stream are
 //! done, so the machine always finishes or stops the request half.
 
-use super::congestion::open_for_close;
+use super::config::congestion::open_for_close;
 use super::numbers::{QUARTER_ID_BYTES_MAX, quinn_id, varint};
 use super::receive_window::QuicReceiveWindow;
 use super::rules;

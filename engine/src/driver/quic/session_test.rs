@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 use super::*;
-use crate::driver::quic::cid::Steering;
+use crate::driver::quic::config::cid::Steering;
+use crate::driver::quic::config::secret::Secret;
 use crate::driver::quic::config::{self, QuicSettings};
-use crate::driver::quic::secret::Secret;
 use crate::driver::quic::unanswered::Answers;
 use bytes::BytesMut;
 use quinn_proto::{ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig, Transmit};
@@ -556,17 +556,13 @@ fn what_a_connection_has_learned_makes_the_next_ones_window() {
     assert_eq!(next.window().window, need);
 }
 
-#[path = "session_silence_test.rs"]
-mod silence;
-
-#[path = "session_path_test.rs"]
-mod paths;
-
-#[path = "session_attack_test.rs"]
+#[path = "session/attack_test.rs"]
 mod attacks;
-
-#[path = "session_close_test.rs"]
+#[path = "session/close_test.rs"]
 mod closes;
-
-#[path = "session_progress_test.rs"]
+#[path = "session/path_test.rs"]
+mod paths;
+#[path = "session/progress_test.rs"]
 mod progress;
+#[path = "session/silence_test.rs"]
+mod silence;

@@ -2,12 +2,14 @@
 //! [`ConnectionIo`](super::super::io). Connections are separate tasks, which would contend for a shared
 //! socket.
 
-use super::early::{EarlySlot, Remembered};
+pub(crate) mod early;
+
 use super::session::Session;
 use super::socket::QuicSocket;
 use super::unanswered::Answers;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
+use early::{EarlySlot, Remembered};
 use quinn_proto::{
     ClientConfig, ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig,
     Transmit,

@@ -2,7 +2,7 @@
 
 use crate::config::Congestion;
 use crate::driver::quic::config::QuicSettings;
-use crate::driver::quic::secret::Secret;
+use crate::driver::quic::config::secret::Secret;
 use crate::error::Error;
 use crate::net::listen::{listeners, udp_sockets};
 use crate::net::listener::Listener;
@@ -163,7 +163,9 @@ impl Server<Port> {
     /// Names the file that cannot be written.
     #[cfg(feature = "qlog")]
     pub fn qlog(mut self, path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
-        self.target.quic.qlog = Some(crate::driver::quic::qlog::Qlog::create(path.as_ref())?);
+        self.target.quic.qlog = Some(crate::driver::quic::config::qlog::Qlog::create(
+            path.as_ref(),
+        )?);
         Ok(self)
     }
     /// Whether other processes and other servers of this one may listen on the same port, each with

@@ -2,8 +2,8 @@
 
 use super::LINGER;
 use crate::connection_info::{Addresses, TlsInfo};
-use crate::driver::client_hello::{PeekedHello, Refused};
 use crate::driver::transport::Transport;
+use crate::driver::transport::client_hello::{PeekedHello, Refused};
 use crate::tls::{Chooser, ClientHello, Tls};
 use rustls::{AlertDescription, ServerConnection};
 use std::future::poll_fn;

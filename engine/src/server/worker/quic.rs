@@ -3,10 +3,10 @@
 //! never one send per datagram or per stream.
 
 use super::open::OpenConnections;
-use crate::driver::quic::batch::Batch;
-use crate::driver::quic::cid::Steering;
+use crate::driver::quic::config::cid::Steering;
+use crate::driver::quic::config::secret::Secret;
 use crate::driver::quic::config::{self, QuicSettings};
-use crate::driver::quic::secret::Secret;
+use crate::driver::quic::socket::batch::Batch;
 use crate::driver::quic::socket::{QuicSocket, ReceivedDatagram};
 use crate::driver::quic::timers::Timers;
 use crate::driver::signals::{Notes, Signals};

@@ -20,7 +20,7 @@ struct UntilClosed {
 }
 
 /// Makes them around those of another factory.
-pub(super) struct UntilClosedFactory<F>(pub(super) Arc<F>);
+pub(in crate::driver::quic) struct UntilClosedFactory<F>(pub(in crate::driver::quic) Arc<F>);
 
 impl<F: ControllerFactory> ControllerFactory for UntilClosedFactory<F> {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
@@ -33,7 +33,7 @@ impl<F: ControllerFactory> ControllerFactory for UntilClosedFactory<F> {
 
 /// Opens the window of a connection's controller for its last packet. Does nothing to a controller
 /// that this file did not make.
-pub(super) fn open_for_close(controller: &dyn Controller) {
+pub(in crate::driver::quic) fn open_for_close(controller: &dyn Controller) {
     if let Ok(found) = controller.clone_box().into_any().downcast::<UntilClosed>() {
         // Relaxed: the connection is closed and polled under one exclusive borrow.
         found.is_closed.store(true, Ordering::Relaxed);

@@ -6,9 +6,9 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// `io::Write` over a socket to be polled: `WouldBlock` means that the task is registered.
-pub(super) struct PollWriter<'a, 'b, S> {
-    pub(super) socket: &'a mut S,
-    pub(super) cx: &'a mut Context<'b>,
+pub(in crate::driver) struct PollWriter<'a, 'b, S> {
+    pub(in crate::driver) socket: &'a mut S,
+    pub(in crate::driver) cx: &'a mut Context<'b>,
 }
 
 impl<S: AsyncWrite + Unpin> Write for PollWriter<'_, '_, S> {

@@ -2,7 +2,7 @@
 
 use super::pieces::write_pieces;
 use super::socket::PollWriter;
-use super::transport::{BATCH_BYTES_MAX, RECORD_BYTES, SLICES_MAX, batch_bytes_max, count_written};
+use super::{BATCH_BYTES_MAX, RECORD_BYTES, SLICES_MAX, batch_bytes_max, count_written};
 use crate::traffic::Traffic;
 use rustls::Connection;
 use std::io::{self, BufRead, IoSlice};
@@ -22,21 +22,21 @@ pub(super) const COLD_BYTES: usize = 64 * 1024;
 /// A connection that wrote nothing for this long is cold again: its congestion window decays.
 pub(super) const COLD_AFTER: Duration = Duration::from_secs(1);
 
-pub(super) struct TlsState {
-    pub(super) connection: Connection,
+pub(in crate::driver) struct TlsState {
+    pub(in crate::driver) connection: Connection,
     /// Records read with the last of the handshake, not yet processed; before it, what came first.
-    pub(super) early: Vec<u8>,
+    pub(in crate::driver) early: Vec<u8>,
     /// `early`, and plaintext that rustls itself holds since the handshake, are still to be read.
     pub(super) has_early: bool,
     /// rustls refused the peer's bytes: only its alert still goes out.
-    pub(super) failed: bool,
+    pub(in crate::driver) failed: bool,
     /// The peer said close_notify.
-    pub(super) ended: bool,
+    pub(in crate::driver) ended: bool,
     /// Bytes still to go out in small records.
     pub(super) cold_left: usize,
     pub(super) wrote_at: Option<Instant>,
     /// Plaintext in the records that wait.
-    pub(super) sealed: usize,
+    pub(in crate::driver) sealed: usize,
     pub(super) close_sent: bool,
 }
 
@@ -56,7 +56,7 @@ impl TlsState {
         Ok(())
     }
     /// Decrypts `records` and hands the plaintext on in place, that before a bad record too.
-    pub(super) fn open(
+    pub(in crate::driver) fn open(
         &mut self,
         mut records: &[u8],
         sink: &mut impl FnMut(&[u8]),
@@ -86,13 +86,13 @@ impl TlsState {
             }
         }
     }
-    pub(super) fn process(&mut self) -> io::Result<rustls::IoState> {
+    pub(in crate::driver) fn process(&mut self) -> io::Result<rustls::IoState> {
         self.connection.process_new_packets().map_err(|error| {
             self.failed = true;
             io::Error::new(io::ErrorKind::InvalidData, error)
         })
     }
-    pub(super) fn seal_records(
+    pub(in crate::driver) fn seal_records(
         &mut self,
         outbox: &mut Outbox,
         now: Instant,
@@ -126,7 +126,7 @@ impl TlsState {
     }
     /// Seals `outbox` into records until a batch is full: a large body is sealed as it is written,
     /// or a second one of its size would wait for the socket.
-    pub(super) fn seal(
+    pub(in crate::driver) fn seal(
         &mut self,
         outbox: &mut Outbox,
         now: Instant,

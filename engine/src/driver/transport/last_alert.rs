@@ -14,7 +14,10 @@ const FATAL: u8 = 2;
 
 /// The record, which must follow all that `connection` has written; `None`: its keys are not to be had
 /// ([`rustls::ServerConfig::enable_secret_extraction`]).
-pub(super) fn last_alert(connection: Connection, alert: AlertDescription) -> Option<Vec<u8>> {
+pub(in crate::driver) fn last_alert(
+    connection: Connection,
+    alert: AlertDescription,
+) -> Option<Vec<u8>> {
     let suite = connection.negotiated_cipher_suite()?;
     let (sequence, secrets) = connection.dangerous_extract_secrets().ok()?.tx;
     let mut sealer = sealer(suite, secrets)?;

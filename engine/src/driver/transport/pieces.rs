@@ -1,6 +1,6 @@
 //! Splits plaintext for rustls into pieces that are cheap to copy.
 
-use super::transport::{BATCH_BYTES_MAX, SLICES_MAX};
+use super::{BATCH_BYTES_MAX, SLICES_MAX};
 use std::io::{self, IoSlice, Write};
 use std::ops::Deref;
 

@@ -2,9 +2,9 @@
 //! destination take one system call (sendmmsg). quinn-udp batches per connection only, so a server
 //! of many clients with one small request each would make one call per response.
 
+use super::QuicSocket;
 #[cfg(target_os = "linux")]
 use super::many::Many;
-use super::socket::QuicSocket;
 use quinn_proto::Transmit;
 use std::collections::VecDeque;
 use std::io;
@@ -25,8 +25,8 @@ pub(crate) struct Batch {
 }
 
 /// One transmit and its bytes.
-pub(super) struct Packet {
-    pub(super) transmit: Transmit,
+pub(in crate::driver::quic) struct Packet {
+    pub(in crate::driver::quic) transmit: Transmit,
     pub(super) contents: Vec<u8>,
 }
 

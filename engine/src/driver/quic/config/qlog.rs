@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// An open log. Clones write to the same file.
 #[derive(Clone)]
-pub(crate) struct Qlog(pub(super) QlogStream);
+pub(crate) struct Qlog(pub(in crate::driver::quic) QlogStream);
 
 impl Qlog {
     /// Makes the file, or empties it.

@@ -1,8 +1,8 @@
 //! Sends several datagrams in one system call (sendmmsg, Linux). All share a source address and an
 //! ECN mark, and so their control messages.
 
+use super::QuicSocket;
 use super::batch::{Packet, TRANSMITS_MAX};
-use super::socket::QuicSocket;
 use quinn_proto::{EcnCodepoint, Transmit};
 use socket2::SockAddr;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ const MANY_MIN: usize = 2;
 
 /// Memory of calls.
 #[derive(Default)]
-pub(super) struct Many {
+pub(in crate::driver::quic) struct Many {
     to: Vec<SockAddr>,
 }
 
@@ -40,7 +40,7 @@ struct Control<Info> {
 
 impl Many {
     /// Sends the first datagrams that are alike; how many went. `None`: too few are.
-    pub(super) fn send(
+    pub(in crate::driver::quic) fn send(
         &mut self,
         socket: &QuicSocket,
         waiting: &VecDeque<Packet>,

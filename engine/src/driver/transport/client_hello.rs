@@ -1,9 +1,9 @@
 //! A socket whose TLS ClientHello has been read and not answered, so that the TLS settings can
 //! still be chosen.
 
-use super::read_buffer::with_read_buffer;
+use super::Transport;
 use super::socket::poll_socket_read;
-use super::transport::Transport;
+use crate::driver::read_buffer::with_read_buffer;
 use rustls::ServerConfig;
 use rustls::server::{Accepted, AcceptedAlert, Acceptor, ClientHello};
 use std::future::poll_fn;
