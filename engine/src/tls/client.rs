@@ -2,11 +2,14 @@
 //! of offered versions, built at the first https connection: reading the platform's roots takes
 //! milliseconds.
 
+pub(super) mod failure;
+pub(super) mod openssl;
+
 use super::key_log::KeyLogFile;
-use super::openssl::{OpensslRules, signature};
 use super::server::certificates;
 use super::server::read_pem_files;
 use crate::error::Error;
+use openssl::{OpensslRules, signature};
 use rustls::ClientConfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier};

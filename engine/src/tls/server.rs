@@ -1,18 +1,24 @@
 //! A server's TLS settings: certificates, ALPN, client certificates.
 
-use super::choose::{Chooser, ClientHello, TlsRefusal};
-use super::clients::{ClientCertificates, Judge};
-use super::identities::Identities;
+pub(super) mod choose;
+pub(super) mod clients;
+mod identities;
+pub(super) mod policy;
+mod seed;
+
 use super::key_log::{KeyListener, KeyLogFile};
-use super::policy::{TlsPolicy, versions};
-use super::seed::Seed;
 use crate::connection_info::Addresses;
 use crate::error::Error;
+use choose::{Chooser, ClientHello, TlsRefusal};
+use clients::{ClientCertificates, Judge};
+use identities::Identities;
+use policy::{TlsPolicy, versions};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
+use seed::Seed;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;

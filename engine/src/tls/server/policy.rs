@@ -40,7 +40,7 @@ impl TlsPolicy {
     ///
     /// # Errors
     /// Nothing is left with which a handshake could end.
-    pub(super) fn provider(&self, whole: &CryptoProvider) -> Result<CryptoProvider, Error> {
+    pub(in crate::tls) fn provider(&self, whole: &CryptoProvider) -> Result<CryptoProvider, Error> {
         let mut provider = whole.clone();
         if let Some(suites) = &self.suites {
             provider.cipher_suites = chosen(suites, |number| {
@@ -93,7 +93,9 @@ fn chosen<T: Copy>(numbers: &[u16], find: impl Fn(u16) -> Option<T>) -> Vec<T> {
 
 /// The versions that `provider` has a suite for, which are all that a server must offer: one without
 /// would be agreed on and then end for want of a suite.
-pub(super) fn versions(provider: &CryptoProvider) -> Vec<&'static SupportedProtocolVersion> {
+pub(in crate::tls) fn versions(
+    provider: &CryptoProvider,
+) -> Vec<&'static SupportedProtocolVersion> {
     let has = |version: ProtocolVersion| {
         let mut suites = provider.cipher_suites.iter();
         suites.any(|suite| suite.version().version == version)

@@ -18,7 +18,7 @@ impl Seed {
     ///
     /// # Errors
     /// When the cryptography refuses, which it does for longer outputs only.
-    pub(super) fn of(key: &PrivateKeyDer<'_>) -> Result<Self, Error> {
+    pub(in crate::tls) fn of(key: &PrivateKeyDer<'_>) -> Result<Self, Error> {
         let mut seed = [0; SEED_BYTES];
         // The salt keeps these bytes apart from whatever else is derived from the key.
         Salt::new(HKDF_SHA256, b"trunkline private key")

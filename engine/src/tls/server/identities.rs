@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// The default certificate, if there is one, and those of names.
 #[derive(Debug)]
-pub(super) struct Identities {
+pub(in crate::tls) struct Identities {
     provider: Arc<CryptoProvider>,
     /// Locked for a look-up per handshake only.
     current: RwLock<CurrentIdentities>,
@@ -30,7 +30,7 @@ struct CurrentIdentities {
 
 impl Identities {
     /// Without any certificate yet.
-    pub(super) fn new(provider: Arc<CryptoProvider>) -> Self {
+    pub(in crate::tls) fn new(provider: Arc<CryptoProvider>) -> Self {
         let current = CurrentIdentities {
             otherwise: None,
             of_names: HashMap::new(),
@@ -42,11 +42,11 @@ impl Identities {
         }
     }
     /// The provider that parses keys and signs with them.
-    pub(super) fn provider(&self) -> &Arc<CryptoProvider> {
+    pub(in crate::tls) fn provider(&self) -> &Arc<CryptoProvider> {
         &self.provider
     }
     /// Adds or replaces the default one.
-    pub(super) fn set(
+    pub(in crate::tls) fn set(
         &self,
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
@@ -82,7 +82,7 @@ impl Identities {
     }
     /// The seed of the default certificate's private key, or else of the first name in order: equal
     /// after a restart with the same certificates.
-    pub(super) fn seed(&self) -> Option<Seed> {
+    pub(in crate::tls) fn seed(&self) -> Option<Seed> {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         current.seeds.values().next().cloned()
     }

@@ -1,6 +1,6 @@
 //! Chooses the TLS settings of a handshake after its ClientHello has been read.
 
-use super::server::Tls;
+use super::Tls;
 use std::error::Error as StdError;
 use std::fmt;
 use std::net::SocketAddr;
@@ -101,7 +101,7 @@ type Choose = dyn Fn(ClientHello) -> Choosing + Send + Sync;
 pub(crate) struct Chooser(Arc<Choose>);
 
 impl Chooser {
-    pub(super) fn new<F>(choose: impl Fn(ClientHello) -> F + Send + Sync + 'static) -> Self
+    pub(in crate::tls) fn new<F>(choose: impl Fn(ClientHello) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Chosen> + Send + 'static,
     {

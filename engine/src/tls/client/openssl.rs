@@ -7,7 +7,7 @@ mod certificate;
 mod chain;
 mod names;
 mod refusal;
-pub(super) mod signature;
+pub(in crate::tls) mod signature;
 
 pub use refusal::CertificateRefusal;
 
@@ -22,7 +22,7 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, Sign
 use std::sync::Arc;
 
 #[derive(Debug)]
-pub(super) struct OpensslRules {
+pub(in crate::tls) struct OpensslRules {
     /// Judges by the platform's roots, if they count.
     platform: Option<Arc<dyn ServerCertVerifier>>,
     /// Trusted beside them.
@@ -32,7 +32,7 @@ pub(super) struct OpensslRules {
 }
 
 impl OpensslRules {
-    pub(super) fn new(
+    pub(in crate::tls) fn new(
         platform: Option<Arc<dyn ServerCertVerifier>>,
         given: Vec<CertificateDer<'static>>,
         provider: Arc<CryptoProvider>,
