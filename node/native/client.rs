@@ -1,12 +1,19 @@
 //! The cold calls: create clients, register origins, read statistics. One native function takes a
 //! verb and a JSON text and answers with a JSON text; none of it runs per request.
 
-use crate::connections::displayed;
+mod connections;
+pub(crate) mod dial;
+pub(crate) mod exchange;
+pub(crate) mod head;
+pub(crate) mod lookup;
+mod settings;
+
 use crate::environment::Shared;
 use crate::failure;
-use crate::settings::{Settings, protocols};
+use connections::displayed;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use settings::{Settings, protocols};
 use std::collections::HashMap;
 use std::sync::Arc;
 use trunkline::client::{Client, OriginStats};

@@ -2,27 +2,27 @@
 //! Created by `open`, ended by a cleanup hook: the thread is joined before any of its memory is
 //! freed.
 
-use crate::bodies::Bodies;
-use crate::callback::Callback;
-use crate::choices::Choice;
-use crate::client::{Clients, read};
-use crate::codes::{BY_REFERENCE_BYTES_MIN, completion_flag};
-use crate::dial::{self, Dialed};
-use crate::failure;
-use crate::intake::Intake;
-use crate::lookup::{Found, LookedUp};
-use crate::napi::{Env, Outcome, Refused, Value, call};
-use crate::outbound::Outbound;
-use crate::questions::Questions;
-use crate::reply::Reply;
-use crate::ring::{
+use crate::channel::bodies::Bodies;
+use crate::channel::codes::{BY_REFERENCE_BYTES_MIN, completion_flag};
+use crate::channel::intake::Intake;
+use crate::channel::outbound::Outbound;
+use crate::channel::questions::Questions;
+use crate::channel::reply::Reply;
+use crate::channel::ring::{
     ARENA_BYTES, CONTROL_WORDS, ENTRIES, Entry, LENGTH, Memory, POSITION, TEXT_BYTES_MAX,
 };
-use crate::servers::{Servers, Task};
-use crate::snapshot::{self, SnapshotRequests};
+use crate::client::dial::{self, Dialed};
+use crate::client::lookup::{Found, LookedUp};
+use crate::client::{Clients, read};
+use crate::failure;
+use crate::platform::callback::Callback;
+use crate::platform::napi::{Env, Outcome, Refused, Value, call};
+use crate::platform::uv::{self, Bell};
+use crate::server::calls::{Servers, Task};
+use crate::server::choices::Choice;
+use crate::server::snapshot::{self, SnapshotRequests};
+use crate::server::traffic::{self, Traffics};
 use crate::streams::Streams;
-use crate::traffic::{self, Traffics};
-use crate::uv::{self, Bell};
 use bytes::Bytes;
 use serde::Deserialize;
 use std::ffi::c_void;
@@ -427,7 +427,7 @@ impl Environment {
         }
         self.shared.bell.close(closed);
     }
-    /// JavaScript answers a question of [`crate::codes::completion::lookup`].
+    /// JavaScript answers a question of [`crate::channel::codes::completion::lookup`].
     fn looked_up(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {
         let LookedUp { ticket, addresses } = read(text)?;
         self.shared.lookups.answer(ticket, addresses);

@@ -1,8 +1,8 @@
 //! An engine's error for JavaScript: a JSON text, from which `node/src/errors.ts` builds undici's
 //! class and code.
 
-use crate::dial::DialFailed;
-use crate::lookup::LookupFailed;
+use crate::client::dial::DialFailed;
+use crate::client::lookup::LookupFailed;
 use crate::streams::StreamFailed;
 use rustls::CertificateError;
 use serde_json::{Value, json};

@@ -4,43 +4,15 @@
 //! All state is in an `Environment`, one per Node.js environment (the main thread and each worker);
 //! there is no process-wide state.
 
-mod area;
-mod bodies;
-mod bound;
-mod broken;
-mod callback;
-mod choices;
+mod channel;
 mod client;
-mod codes;
-mod connections;
-mod control;
-mod described;
-mod dial;
 mod environment;
-mod exchange;
 mod failure;
-mod files;
-mod head;
-mod intake;
-mod listen;
-mod lookup;
-mod napi;
-mod outbound;
-mod questions;
-mod reply;
-mod ring;
-mod secured;
-mod server_bridge;
-mod server_callbacks;
-mod servers;
-mod settings;
-mod snapshot;
+mod platform;
+mod server;
 mod streams;
-mod sync;
-mod traffic;
-mod uv;
 
-use napi::{Env, Value};
+use platform::napi::{Env, Value};
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]

@@ -5,9 +5,9 @@
 //! memory: JavaScript stops reading its `Duplex` at [`STREAM_UNREAD_BYTES_MAX`], and the engine writes nothing
 //! more at [`OUTBOUND_BYTES_MAX`] until the `Duplex` has called back.
 
-use crate::codes::{BY_REFERENCE_BYTES_MIN, STREAM_UNREAD_BYTES_MAX, completion};
+use crate::channel::codes::{BY_REFERENCE_BYTES_MIN, STREAM_UNREAD_BYTES_MAX, completion};
+use crate::channel::ring::Entry;
 use crate::environment::{Shared, lock};
-use crate::ring::Entry;
 use bytes::{Buf, Bytes};
 use serde::Deserialize;
 use std::collections::{HashMap, VecDeque};

@@ -5,23 +5,23 @@
 #![allow(dead_code, reason = "the addon and the engine use the rest")]
 
 #[cfg(not(loom))]
-#[path = "../../node/native/area.rs"]
+#[path = "../../node/native/channel/area.rs"]
 mod area;
 #[cfg(loom)]
 #[path = "loom_area.rs"]
 mod area;
 #[cfg(loom)]
 mod loom_atomic;
-#[path = "../../node/native/codes.rs"]
+#[path = "../../node/native/channel/codes.rs"]
 mod codes;
-#[path = "../../node/native/outbound.rs"]
+#[path = "../../node/native/channel/outbound.rs"]
 mod outbound;
-#[path = "../../node/native/ring.rs"]
+#[path = "../../node/native/channel/ring.rs"]
 mod ring;
 #[path = "../../engine/src/driver/signals.rs"]
 mod signals;
 
-/// In place of `node/native/sync.rs` and `engine/src/driver/lock.rs`.
+/// In place of `node/native/channel/sync.rs` and `engine/src/driver/lock.rs`.
 mod sync {
     #[cfg(loom)]
     pub(crate) use crate::loom_atomic::AtomicU32;

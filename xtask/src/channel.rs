@@ -11,7 +11,7 @@ use toml::{Table, Value};
 /// The table that both ends are made from.
 pub(crate) const TABLE: &str = "node/channel.toml";
 /// The engine's end.
-pub(crate) const RUST: &str = "node/native/codes.rs";
+pub(crate) const RUST: &str = "node/native/channel/codes.rs";
 /// JavaScript's end.
 pub(crate) const SCRIPT: &str = "node/src/channel/codes.ts";
 

@@ -1,5 +1,5 @@
 // The channel between JavaScript and the engine: two rings in memory that the addon owns. Requests
-// and their bodies go in, events come out, in batches. `node/native/ring.rs` and `exchange.rs` are
+// and their bodies go in, events come out, in batches. `node/native/channel/ring.rs` and `exchange.rs` are
 // the other end; `codes.ts` has the numbers.
 
 import { STATUS_CODES } from 'node:http'

@@ -1,5 +1,5 @@
 // Options by undici's names (and a few of ours), checked by undici's rules and converted into the
-// settings of the engine's client (node/native/settings.rs).
+// settings of the engine's client (node/native/client/settings.rs).
 
 import { lookup as lookUp } from 'node:dns'
 import { isIP } from 'node:net'

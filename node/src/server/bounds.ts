@@ -1,4 +1,4 @@
-// The engine's bounds as options of servers: names, units and defaults. `node/native/listen.rs` reads them, and
+// The engine's bounds as options of servers: names, units and defaults. `node/native/server/listen.rs` reads them, and
 // its test compares every name and default here with the engine's.
 
 import { inspect } from 'node:util'

@@ -1,6 +1,6 @@
 //! A JavaScript function that native code calls outside of a call from JavaScript.
 
-use crate::napi::{Env, Outcome, Refused, Value};
+use super::napi::{Env, Outcome, Refused, Value};
 use std::ptr::null_mut;
 
 /// The function, kept until this is dropped. On the thread of its environment, which lives.

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 /// The documentation of the options in TypeScript: the stated default by the option's name.
 fn documented(interface: &str) -> BTreeMap<String, String> {
-    let source = include_str!("../src/server/bounds.ts");
+    let source = include_str!("../../src/server/bounds.ts");
     let start = source.find(&format!("export interface {interface} {{"));
     let body = &source[start.expect("the interface is there")..];
     let body = &body[..body.find("\n}").expect("it ends")];

@@ -1,9 +1,9 @@
 //! Names resolved by a JavaScript function: a question goes out as a completion, and its answer
 //! comes back as a cold call.
 
-use crate::codes::completion;
+use crate::channel::codes::completion;
+use crate::channel::questions::Question;
 use crate::environment::Shared;
-use crate::questions::Question;
 use serde::Deserialize;
 use serde_json::json;
 use std::net::{IpAddr, SocketAddr};

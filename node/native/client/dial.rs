@@ -1,10 +1,10 @@
 //! Connections of a client opened by a JavaScript function: a question goes out as a completion,
 //! and its answer comes back as a cold call.
 
+use crate::channel::codes::completion;
+use crate::channel::questions::Question;
 use crate::client::read;
-use crate::codes::completion;
 use crate::environment::Shared;
-use crate::questions::Question;
 use crate::streams::StreamAsk;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ impl Connector for ScriptConnector {
         let ticket = question.ticket;
         let entry = completion::dial(ticket, self.client);
         let text = json!({
-            "origin": crate::connections::displayed(origin),
+            "origin": super::connections::displayed(origin),
             "serverName": origin.server_name,
             "isHttp1": origin.protocols == Protocols::H1Only,
         });

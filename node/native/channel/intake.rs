@@ -1,16 +1,17 @@
 //! Reads submissions on the engine's thread and carries them out.
 
+use super::codes::{LENGTH, NUMBER, body, submission, submission_flag};
+use super::ring::{Entry, Submissions, body_of, code_of, text_of};
 use crate::client::Clients;
-use crate::codes::{LENGTH, NUMBER, body, submission, submission_flag};
+use crate::client::exchange::{ExchangeCallbacks, Upload, UploadBody};
+use crate::client::head::{Heads, absolute_head, leaving_head};
 use crate::environment::Shared;
-use crate::exchange::{ExchangeCallbacks, Upload, UploadBody};
 use crate::failure;
-use crate::head::{Heads, absolute_head, leaving_head};
-use crate::ring::{Entry, Submissions, body_of, code_of, text_of};
-use crate::server_bridge::{self, ServerBridge};
-use crate::servers::Serving;
+use crate::server::bridge;
+use crate::server::bridge::ServerBridge;
+use crate::server::calls::Serving;
+use crate::server::traffic;
 use crate::streams::End;
-use crate::traffic;
 use bytes::Bytes;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -88,7 +89,7 @@ fn range(entry: &Entry) -> Option<(u32, u32)> {
         }
         (submission::REQUEST, _) => Some((position, length)),
         (submission::PIECE | submission::STREAM_PIECE, body::INLINE) => Some((position, length)),
-        _ => server_bridge::range(entry),
+        _ => bridge::range(entry),
     }
 }
 

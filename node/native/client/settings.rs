@@ -1,9 +1,9 @@
 //! A client's settings from JavaScript: types are checked there, ranges here by the engine.
 
-use crate::connections::ConnectionEvents;
-use crate::dial::ScriptConnector;
+use super::connections::ConnectionEvents;
+use super::dial::ScriptConnector;
+use super::lookup::ScriptResolver;
 use crate::environment::Shared;
-use crate::lookup::ScriptResolver;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde::Deserialize;

@@ -1,8 +1,8 @@
 //! Encodes the facts of connections and requests for JavaScript; `node/src/server/bridge.ts` splits
 //! them again.
 
-use crate::choices::ChoiceRefused;
-use crate::codes::handshake_failure::*;
+use super::choices::ChoiceRefused;
+use crate::channel::codes::handshake_failure::*;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::net::SocketAddr;
 use trunkline::core::http::{RequestHead, Version};

@@ -1,15 +1,15 @@
 //! The cold calls of servers: sockets are opened on JavaScript's thread, where an error can be
 //! thrown, and served on the engine's.
 
-use crate::bound::BoundSockets;
+use super::bound::BoundSockets;
+use super::bridge::ServerBridge;
+use super::callbacks;
+use super::listen::ListenAsk;
+use super::secured::Secured;
+use crate::channel::codes::completion;
 use crate::client::read;
-use crate::codes::completion;
 use crate::environment::Shared;
 use crate::failure;
-use crate::listen::ListenAsk;
-use crate::secured::Secured;
-use crate::server_bridge::ServerBridge;
-use crate::server_callbacks;
 use crate::streams::StreamAsk;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -177,7 +177,7 @@ impl Serving {
     fn serve(&mut self, number: u32, opened: BoundSockets) {
         let server_bridge = Rc::clone(&self.server_bridge);
         let shared = Arc::clone(&self.shared);
-        let Ok((server_handles, serving)) = opened.serve_callbacks(server_callbacks::Server {
+        let Ok((server_handles, serving)) = opened.serve_callbacks(callbacks::Server {
             server_bridge,
             number,
         }) else {

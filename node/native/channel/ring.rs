@@ -7,11 +7,11 @@
 //! and only then is it woken. A full ring is back-pressure: entries without room wait at the
 //! writer.
 
-use crate::area::Area;
-pub(crate) use crate::area::{ARENA_BYTES, ENTRIES};
-use crate::codes::control::*;
-pub(crate) use crate::codes::{ENTRY_WORDS, Entry, LENGTH, POSITION};
-use crate::sync::{Arc, AtomicU32, Ordering};
+use super::area::Area;
+pub(crate) use super::area::{ARENA_BYTES, ENTRIES};
+use super::codes::control::*;
+pub(crate) use super::codes::{ENTRY_WORDS, Entry, LENGTH, POSITION};
+use super::sync::{Arc, AtomicU32, Ordering};
 
 /// Bytes of a completion above which they cross by reference: a quarter of the arena, so that what
 /// goes through it never waits for all of it to be read.

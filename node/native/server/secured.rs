@@ -1,9 +1,9 @@
 //! The TLS settings of servers, kept on JavaScript's thread.
 
-use crate::choices::{Asks, Choice, choosing};
+use super::choices::{Asks, Choice, choosing};
+use super::described::places;
+use crate::channel::codes::completion;
 use crate::client::read;
-use crate::codes::completion;
-use crate::described::places;
 use crate::environment::Shared;
 use crate::failure;
 use serde::Deserialize;

@@ -1,10 +1,10 @@
 //! The listen options of a server as JavaScript sends them.
 
-use crate::bound::BoundSockets;
+use super::bound::BoundSockets;
 #[cfg(unix)]
-use crate::bound::inherited::{self, InheritedSocket};
+use super::bound::inherited::{self, InheritedSocket};
+use super::secured::TlsAsk;
 use crate::failure;
-use crate::secured::TlsAsk;
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! Encodes connection-level control messages (settings, pings, GOAWAY) for the channel.
 
-use crate::codes::submission::control as word;
-use crate::codes::{completion, control_frame};
+use crate::channel::codes::submission::control as word;
+use crate::channel::codes::{completion, control_frame};
+use crate::channel::ring::Entry;
 use crate::environment::Shared;
-use crate::ring::Entry;
 use bytes::Bytes;
 use std::time::Duration;
 use trunkline::core::error::H2Code;

@@ -1,13 +1,13 @@
 //! Callbacks of the engine about the servers of this environment: connections, requests and their
 //! ends become completions.
 
-use crate::broken;
-use crate::codes::{completion, completion_flag};
-use crate::control;
-use crate::described::{described, digits, kind_of, lengths, places, write_head};
+use super::bridge::ServerBridge;
+use super::broken;
+use super::control;
+use super::described::{described, digits, kind_of, lengths, places, write_head};
+use crate::channel::codes::{completion, completion_flag};
+use crate::client::exchange::with_text;
 use crate::environment::Shared;
-use crate::exchange::with_text;
-use crate::server_bridge::ServerBridge;
 use bytes::Bytes;
 use std::net::SocketAddr;
 use std::rc::Rc;

@@ -1,10 +1,10 @@
 //! One exchange between the rings and the engine: the engine's events become completions, and the
 //! request body comes from submissions.
 
-use crate::codes::{BY_REFERENCE_BYTES_MIN, completion, completion_flag};
+use crate::channel::codes::{BY_REFERENCE_BYTES_MIN, completion, completion_flag};
+use crate::channel::ring::Entry;
 use crate::environment::Shared;
 use crate::failure;
-use crate::ring::Entry;
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use std::collections::VecDeque;

@@ -3,8 +3,8 @@
 //! overflow after each time that it makes room ([`Completions::set_overflows`]), and the engine
 //! checks for room before each sleep.
 
-use crate::ring::{Completions, Entry, Memory};
-use crate::sync::Arc;
+use super::ring::{Completions, Entry, Memory};
+use super::sync::Arc;
 use std::collections::VecDeque;
 
 pub(crate) struct Outbound {

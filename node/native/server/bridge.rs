@@ -4,13 +4,13 @@
 //! An exchange has a reused number, and a serial that distinguishes the exchanges of one number: a
 //! submission for a finished exchange has another serial and is dropped.
 
-use crate::codes::submission::*;
-use crate::codes::{LENGTH, NUMBER, SERIAL, body, completion, response_flag};
-use crate::control;
+use super::control;
+use super::files::{self, FileAnswer, FileRequest, SendRoom};
+use crate::channel::codes::submission::*;
+use crate::channel::codes::{LENGTH, NUMBER, SERIAL, body, completion, response_flag};
+use crate::channel::ring::{Entry, body_of, code_of, text_of};
 use crate::environment::Shared;
 use crate::failure;
-use crate::files::{self, FileAnswer, FileRequest, SendRoom};
-use crate::ring::{Entry, body_of, code_of, text_of};
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

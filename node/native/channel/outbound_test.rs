@@ -1,6 +1,6 @@
 use super::*;
-use crate::ring::ENTRIES;
-use crate::ring::ring_test::Reader;
+use crate::channel::ring::ENTRIES;
+use crate::channel::ring::ring_test::Reader;
 
 fn pair() -> (Outbound, Reader) {
     let memory = Memory::new();

@@ -1,0 +1,11 @@
+//! The channel between JavaScript and the engine: its rings, codes and queues.
+
+mod area;
+pub(crate) mod bodies;
+pub(crate) mod codes;
+pub(crate) mod intake;
+pub(crate) mod outbound;
+pub(crate) mod questions;
+pub(crate) mod reply;
+pub(crate) mod ring;
+mod sync;
