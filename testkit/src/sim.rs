@@ -6,32 +6,22 @@
 //! [`ledger`](mod@ledger), in `client` that every request settles once, in `server` that none is
 //! delivered twice.
 
-pub mod agenda;
 mod client;
-mod client_back;
-mod client_recv;
-mod client_turn;
-pub mod dice;
 pub mod download;
 pub mod ledger;
 mod link;
 pub mod machine;
 mod pair;
 pub mod path;
-pub mod plan;
-mod referee;
-pub mod seen;
 mod server;
 pub mod upload;
 pub mod windows;
-pub mod windows_plot;
 pub mod world;
-mod world_turn;
 
-pub use plan::Plan;
+pub use world::plan::Plan;
 pub use world::{Ended, Outcome, Summary, World};
 
-use dice::Dice;
+use world::dice::Dice;
 
 /// Runs the world of `seed`; every third one is calm. A property that does not hold panics, and
 /// the seed is printed.

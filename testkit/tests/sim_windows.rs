@@ -4,8 +4,8 @@
 use std::time::Duration;
 use trunkline_core::limits::Windows;
 use trunkline_testkit::sim::download::Download;
+use trunkline_testkit::sim::download::seen::Seen;
 use trunkline_testkit::sim::path::PathPlan;
-use trunkline_testkit::sim::seen::Seen;
 use trunkline_testkit::sim::upload::Upload;
 use trunkline_testkit::sim::windows::Policy;
 

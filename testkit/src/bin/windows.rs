@@ -3,8 +3,8 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use trunkline_testkit::sim::windows::plot::svg;
 use trunkline_testkit::sim::windows::{Cell, HEAD, csv, findings, line, measure};
-use trunkline_testkit::sim::windows_plot::svg;
 
 fn main() -> ExitCode {
     let for_docs = match std::env::args().nth(1).as_deref() {

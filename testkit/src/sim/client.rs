@@ -2,10 +2,14 @@
 //!
 //! Invariant: every request ends once. The pool decides whether it is sent again.
 
+mod back;
+mod recv;
+mod turn;
+
 use super::ledger::Ledger;
 use super::link::{Link, LinkEnd};
 use super::machine::Machine;
-use super::referee::Entering;
+use super::world::referee::Entering;
 use super::world::{Notice, Outcome, SILENCE_MAX, World, WorldEvent, speaks_h2};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,11 +1,13 @@
 //! One connection with one or more long downloads: the world in which windows are measured. The
 //! server has more to send than the reader takes; its machine and the client's are ours.
 
+pub mod seen;
+
 use super::machine::request_head;
 use super::pair::{Conduct, Pair};
 use super::path::PathPlan;
-use super::seen::Seen;
 use bytes::Bytes;
+use seen::Seen;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

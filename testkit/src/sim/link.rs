@@ -1,10 +1,10 @@
 //! One connection: two ends, each with its machine, its outgoing path and its received bytes.
 
-use super::dice::Dice;
 use super::ledger::Ledger;
 use super::machine::Machine;
 use super::path::{Burst, Pipe, Wire};
-use super::plan::Fault;
+use super::world::dice::Dice;
+use super::world::plan::Fault;
 use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 
 use super::link::{Handler, Link};
 use super::machine::Machine;
-use super::plan::Fault;
+use super::world::plan::Fault;
 use super::world::{World, WorldEvent};
 use std::sync::Arc;
 use trunkline_core::error::{H2Code, Misuse, TransportEnd};

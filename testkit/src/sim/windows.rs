@@ -1,8 +1,10 @@
 //! The table of windows: the throughput that a receive window costs on a path, by the simulator.
 
+pub mod plot;
+
 use super::download::Download;
+use super::download::seen::Seen;
 use super::path::PathPlan;
-use super::seen::Seen;
 use std::fmt::Write as _;
 use std::time::Duration;
 use trunkline_core::limits::Windows;

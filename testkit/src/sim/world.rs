@@ -1,12 +1,18 @@
 //! The world: its state, its clock and its events.
 
-use super::agenda::Agenda;
-use super::dice::Dice;
+pub mod agenda;
+pub mod dice;
+pub mod plan;
+pub(super) mod referee;
+mod turn;
+
 use super::link::Link;
 use super::path::Wire;
-use super::plan::{OriginPlan, Plan};
-use super::referee::Referee;
+use agenda::Agenda;
 use bytes::Bytes;
+use dice::Dice;
+use plan::{OriginPlan, Plan};
+use referee::Referee;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use trunkline_core::http::Side;

@@ -56,7 +56,7 @@ struct Account {
 
 /// The watcher of one world's pool.
 #[derive(Debug)]
-pub(super) struct Referee {
+pub(in crate::sim) struct Referee {
     config: PoolConfig,
     /// Whether warm connections were requested.
     warmed: bool,
@@ -69,15 +69,15 @@ pub(super) struct Referee {
 
 /// A request that goes into the pool.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entering {
-    pub(super) request: u32,
-    pub(super) origin: usize,
-    pub(super) rank: Rank,
-    pub(super) deadline: Option<Instant>,
+pub(in crate::sim) struct Entering {
+    pub(in crate::sim) request: u32,
+    pub(in crate::sim) origin: usize,
+    pub(in crate::sim) rank: Rank,
+    pub(in crate::sim) deadline: Option<Instant>,
 }
 
 impl Referee {
-    pub(super) fn new(config: PoolConfig, warmed: bool) -> Self {
+    pub(in crate::sim) fn new(config: PoolConfig, warmed: bool) -> Self {
         Self {
             config,
             warmed,
@@ -91,7 +91,7 @@ impl Referee {
 
     // A request was submitted to the pool.
 
-    pub(super) fn submitted(&mut self, now: Instant, entering: Entering) {
+    pub(in crate::sim) fn submitted(&mut self, now: Instant, entering: Entering) {
         let Entering {
             request,
             origin,
@@ -109,7 +109,7 @@ impl Referee {
     }
 
     /// It was lost on a connection in this way, for the `tries`th time, and waits again.
-    pub(super) fn given_back(
+    pub(in crate::sim) fn given_back(
         &mut self,
         now: Instant,
         entering: Entering,
@@ -157,7 +157,7 @@ impl Referee {
     }
 
     /// A request is out of the pool, to wherever.
-    pub(super) fn left(&mut self, request: u32) {
+    pub(in crate::sim) fn left(&mut self, request: u32) {
         self.take(request);
     }
 
@@ -177,7 +177,7 @@ impl Referee {
         place
     }
 
-    pub(super) fn connected(&mut self, now: Instant, origin: usize, report: Capacity) {
+    pub(in crate::sim) fn connected(&mut self, now: Instant, origin: usize, report: Capacity) {
         self.links.push(Some(Watched {
             origin,
             born: now,
@@ -188,7 +188,7 @@ impl Referee {
         }));
     }
 
-    pub(super) fn reported(&mut self, now: Instant, link: usize, report: Capacity) {
+    pub(in crate::sim) fn reported(&mut self, now: Instant, link: usize, report: Capacity) {
         if let Some(watched) = &mut self.links[link] {
             watched.report = report;
             match watched.active() {
@@ -198,19 +198,19 @@ impl Referee {
         }
     }
 
-    pub(super) fn closed(&mut self, link: usize) {
+    pub(in crate::sim) fn closed(&mut self, link: usize) {
         self.links[link] = None;
     }
 
     // What the pool decides.
 
-    pub(super) fn reported_to_close(&mut self, link: usize) {
+    pub(in crate::sim) fn reported_to_close(&mut self, link: usize) {
         if let Some(watched) = &mut self.links[link] {
             watched.reported = true;
         }
     }
 
-    pub(super) fn failed(&mut self, now: Instant, request: u32, why: Failure) {
+    pub(in crate::sim) fn failed(&mut self, now: Instant, request: u32, why: Failure) {
         let place = self.take(request);
         if let Failure::QueueTimeout(reason) = why {
             let deadline = place.deadline.expect("a deadline that passed");
@@ -222,7 +222,7 @@ impl Referee {
         }
     }
 
-    pub(super) fn dispatched(
+    pub(in crate::sim) fn dispatched(
         &mut self,
         now: Instant,
         request: u32,

@@ -1,8 +1,8 @@
 //! The response events of the client's machines, and their readers.
 
-use super::client::READ_EVERY;
-use super::link::Link;
-use super::world::{Outcome, World, WorldEvent};
+use super::READ_EVERY;
+use crate::sim::link::Link;
+use crate::sim::world::{Outcome, World, WorldEvent};
 use trunkline_core::http::{Event, Side, StreamId};
 
 impl World {
@@ -77,7 +77,7 @@ impl World {
     }
 
     /// A slow reader takes its share.
-    pub(super) fn read_some(&mut self, link: usize, stream: u64) {
+    pub(in crate::sim) fn read_some(&mut self, link: usize, stream: u64) {
         let Some(mut own) = self.links[link].take() else {
             return;
         };

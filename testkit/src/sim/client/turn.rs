@@ -1,9 +1,9 @@
 //! A turn of the client's end: reads, reports to the pool, starts dispatched requests, writes.
 
-use super::client::PATIENCE;
-use super::link::{Exchange, Link};
-use super::machine::request_head;
-use super::world::{World, WorldEvent};
+use super::PATIENCE;
+use crate::sim::link::{Exchange, Link};
+use crate::sim::machine::request_head;
+use crate::sim::world::{World, WorldEvent};
 use trunkline_core::error::Misuse;
 use trunkline_core::http::{Side, StreamId};
 use trunkline_core::pool::{Capacity, Standing};
@@ -14,7 +14,7 @@ const PIECE_BYTES: u64 = 20_000;
 const OUTBOX_SLACK_BYTES: usize = 96 * 1024;
 
 impl World {
-    pub(super) fn client_turn(&mut self, link: usize, own: &mut Link) {
+    pub(in crate::sim) fn client_turn(&mut self, link: usize, own: &mut Link) {
         self.read_end(link, own, Side::Client, Self::take_client_events);
         self.apply_others(link, own);
         self.judge_silence(link, own);
@@ -137,7 +137,7 @@ impl World {
         self.upload(own, stream);
     }
 
-    pub(super) fn upload(&mut self, own: &mut Link, stream: u64) {
+    pub(in crate::sim) fn upload(&mut self, own: &mut Link, stream: u64) {
         let Some(open) = own.exchanges.get_mut(&stream) else {
             return;
         };

@@ -1,6 +1,6 @@
 //! The table as a picture: share of the path over the round trip, one panel per rate.
 
-use super::windows::{Cell, POLICIES, RATES_MBIT, ROUND_TRIPS_MS};
+use super::{Cell, POLICIES, RATES_MBIT, ROUND_TRIPS_MS};
 use std::fmt::Write as _;
 
 const PANEL_WIDTH: f64 = 260.0;

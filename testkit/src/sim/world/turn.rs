@@ -1,12 +1,12 @@
 //! A turn of one end: reads the received bytes, acts on them, and writes as much as the path takes.
 
-use super::link::Link;
-use super::world::{World, WorldEvent, other};
+use super::{World, WorldEvent, other};
+use crate::sim::link::Link;
 use trunkline_core::http::Side;
 
 impl World {
     /// Lets one end do what it can.
-    pub(super) fn turn(&mut self, link: usize, side: Side) {
+    pub(in crate::sim) fn turn(&mut self, link: usize, side: Side) {
         let Some(mut own) = self.links[link].take() else {
             return;
         };
@@ -23,7 +23,7 @@ impl World {
     }
 
     /// Reads what has arrived, as far as the machine wants it; `take` takes the events.
-    pub(super) fn read_end(
+    pub(in crate::sim) fn read_end(
         &mut self,
         link: usize,
         own: &mut Link,
@@ -64,7 +64,7 @@ impl World {
     }
 
     /// Writes what the socket takes, and sends what the path takes.
-    pub(super) fn write_end(&mut self, link: usize, own: &mut Link, side: Side) {
+    pub(in crate::sim) fn write_end(&mut self, link: usize, own: &mut Link, side: Side) {
         let now = self.now;
         let is_mute = side == Side::Server && own.mute_until.is_some_and(|until| until > now);
         loop {

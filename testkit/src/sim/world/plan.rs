@@ -2,7 +2,7 @@
 //! requests.
 
 use super::dice::Dice;
-use super::path::PathPlan;
+use crate::sim::path::PathPlan;
 use std::time::Duration;
 use trunkline_core::error::TransportEnd;
 use trunkline_core::limits::Config;

@@ -1,8 +1,8 @@
 //! Requests given back by a connection, and the client's view of its peer's health.
 
-use super::client::{PATIENCE, is_lateness};
-use super::link::Link;
-use super::world::{Notice, Outcome, World, WorldEvent};
+use super::{PATIENCE, is_lateness};
+use crate::sim::link::Link;
+use crate::sim::world::{Notice, Outcome, World, WorldEvent};
 use trunkline_core::error::{H2Code, TransportEnd};
 use trunkline_core::http::{Reset, ResetBy, Side, StreamId};
 use trunkline_core::pool::{Cause, Checkup, Loss, NoRetry, RetryClass, Return, classify};
@@ -157,7 +157,7 @@ impl World {
     }
 
     /// The network changed: HTTP/2 asks, HTTP/1.1 ends what idles.
-    pub(super) fn change_network(&mut self) {
+    pub(in crate::sim) fn change_network(&mut self) {
         let now = self.now;
         for link in 0..self.links.len() {
             let Some(mut own) = self.links[link].take() else {
@@ -205,7 +205,7 @@ impl World {
     // Time.
 
     /// Gives an exchange up that has not moved for too long.
-    pub(super) fn check_progress(&mut self, link: usize, stream: u64) {
+    pub(in crate::sim) fn check_progress(&mut self, link: usize, stream: u64) {
         let now = self.now;
         let Some(own) = &mut self.links[link] else {
             return;
