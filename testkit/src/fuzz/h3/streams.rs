@@ -2,7 +2,7 @@
 //! far as the machine takes them, carries out the machine's actions, and checks both against the
 //! rules of streams (RFC 9000 sections 2 and 3).
 
-use super::h3_sent::SentSettings;
+use super::sent::SentSettings;
 use bytes::{Buf, Bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -15,7 +15,7 @@ use trunkline_core::limits::QUIC_SEND_WINDOW_BYTES;
 
 /// A peer's limits for its QPACK decoder.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Terms {
+pub(in crate::fuzz) struct Terms {
     pub(super) table_bytes_max: u64,
     pub(super) blocked_streams_max: u64,
 }
@@ -45,7 +45,7 @@ struct WireStream {
 }
 
 /// All streams of one connection.
-pub(super) struct WireStreams {
+pub(in crate::fuzz) struct WireStreams {
     side: Side,
     wire_streams: BTreeMap<StreamId, WireStream>,
     next_uni: u64,
@@ -55,11 +55,11 @@ pub(super) struct WireStreams {
     /// Streams whose end waits for the peer's acknowledgement.
     unacknowledged: Vec<StreamId>,
     reads: BTreeSet<StreamId>,
-    pub(super) closed: bool,
+    pub(in crate::fuzz) closed: bool,
 }
 
 impl WireStreams {
-    pub(super) fn new(side: Side, terms: Option<Terms>) -> Self {
+    pub(in crate::fuzz) fn new(side: Side, terms: Option<Terms>) -> Self {
         Self {
             side,
             wire_streams: BTreeMap::new(),
@@ -159,7 +159,7 @@ impl WireStreams {
         self.obey(conn, now);
     }
     /// Everything that was finished is acknowledged.
-    pub(super) fn acknowledges(&mut self, conn: &mut Conn, now: Instant) {
+    pub(in crate::fuzz) fn acknowledges(&mut self, conn: &mut Conn, now: Instant) {
         for stream in std::mem::take(&mut self.unacknowledged) {
             conn.handle_finished(now, stream);
         }
@@ -186,7 +186,7 @@ impl WireStreams {
     // The machine.
 
     /// Hands over what came, in pieces of at most `most` bytes, and carries out what is ordered.
-    pub(super) fn run(&mut self, conn: &mut Conn, now: Instant, most: usize) {
+    pub(in crate::fuzz) fn run(&mut self, conn: &mut Conn, now: Instant, most: usize) {
         self.obey(conn, now);
         while let Some(stream) = self.reads.pop_first() {
             self.deliver(conn, now, stream, most);

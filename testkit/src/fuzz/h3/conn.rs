@@ -2,9 +2,9 @@
 //! all remaining bytes), and that many bytes. The control bytes cut streams and drive the
 //! application.
 
-use super::Input;
-use super::application::{Application, OPENED_MAX};
-use super::h3_streams::{Terms, WireStreams};
+use super::streams::{Terms, WireStreams};
+use crate::fuzz::Input;
+use crate::fuzz::application::{Application, OPENED_MAX};
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

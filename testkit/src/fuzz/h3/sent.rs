@@ -1,7 +1,7 @@
 //! Reads an HTTP/3 machine's output and checks rules that hold for every input: streams of whole
 //! frames of the allowed types, and sections that decode.
 
-use super::h3_streams::Terms;
+use super::streams::Terms;
 use std::collections::BTreeMap;
 use trunkline_core::error::Violation;
 use trunkline_core::h3::UniKind;
@@ -12,7 +12,7 @@ use trunkline_core::limits::Limits;
 use trunkline_core::qpack::{DecodedSection, Decoder};
 
 /// The machine's output so far.
-pub(super) struct SentSettings {
+pub(in crate::fuzz) struct SentSettings {
     streams: BTreeMap<StreamId, Stream>,
     /// The peer's decoder; `None`: the peer never said its settings in a way that we know.
     decoder: Option<Decoder>,
@@ -33,7 +33,7 @@ struct Stream {
 }
 
 impl SentSettings {
-    pub(super) fn new(terms: Option<Terms>) -> Self {
+    pub(in crate::fuzz) fn new(terms: Option<Terms>) -> Self {
         let decoder = |terms: Terms| {
             Decoder::new(
                 terms.table_bytes_max as usize,
@@ -48,7 +48,7 @@ impl SentSettings {
             settings: false,
         }
     }
-    pub(super) fn opened(&mut self, stream: StreamId, uni: Option<UniKind>) {
+    pub(in crate::fuzz) fn opened(&mut self, stream: StreamId, uni: Option<UniKind>) {
         let fresh = Stream {
             uni,
             ..Stream::default()
@@ -57,7 +57,7 @@ impl SentSettings {
         assert!(before.is_none(), "{stream:?} was opened twice");
     }
     /// Bytes that the transport took.
-    pub(super) fn take(&mut self, stream: StreamId, mut bytes: &[u8], fin: bool) {
+    pub(in crate::fuzz) fn take(&mut self, stream: StreamId, mut bytes: &[u8], fin: bool) {
         let wire_stream = self.streams.entry(stream).or_default();
         if let Some(kind) = wire_stream.uni {
             assert!(!fin, "{kind:?} is critical and never ends");
@@ -159,7 +159,7 @@ impl SentSettings {
         }
     }
     /// The machine reset a stream: what the peer has of it is worth nothing.
-    pub(super) fn reset(&mut self, stream: StreamId) {
+    pub(in crate::fuzz) fn reset(&mut self, stream: StreamId) {
         if let Some(decoder) = &mut self.decoder {
             decoder.cancel(stream);
         }

@@ -1,7 +1,7 @@
 //! HTTP/3 frames: a stream of them reads equally at every split, and a parsed frame is written
 //! again and parses equally.
 
-use super::Input;
+use crate::fuzz::Input;
 use bytes::BytesMut;
 use trunkline_core::h3::control_stream::{ControlFrame, admit};
 use trunkline_core::h3::frame::{FrameKind, FrameReader, Piece, kind, put_frame, put_header};
