@@ -1,20 +1,12 @@
 //! The commands behind the Makefile. Each installs the tools that it needs (`tools.rs`) or reports
 //! in one sentence what is missing and how to get it.
 
-mod apps;
-mod attacks;
 mod bench;
-mod channel;
-mod conform;
+mod check;
 mod demo;
-mod flake;
-mod fuzz;
-mod generated;
-mod mutants;
 mod node;
-mod promises;
 mod ready;
-mod sanitize;
+mod render;
 mod suite;
 mod tidy;
 mod tools;
@@ -62,21 +54,21 @@ fn main() -> ExitCode {
         "test" => suite::test(),
         "ready" => ready::ready(),
         "tidy" => tidy::run(&root()),
-        "conform" => conform::conform(rest),
+        "conform" => check::conform::conform(rest),
         "bench" => bench::bench(rest),
-        "attacks" => attacks::attacks(rest),
-        "apps" => apps::apps(rest),
+        "attacks" => check::attacks::attacks(rest),
+        "apps" => check::apps::apps(rest),
         "node" => node::build("release"),
         "node-test" => node::test(),
         "node-pack" => node::pack(),
         "node-soak" => node::soak(rest),
         "node-lines" => node::script("dev", "lines/all.mjs", rest),
         "comparisons" => node::script("dev", "comparisons/all.mjs", rest),
-        "generate" => generated::generate(),
-        "flake" => flake::flake(rest),
-        "fuzz" => fuzz::fuzz(rest),
-        "sanitize" => sanitize::sanitize(rest),
-        "mutants" => mutants::mutants(rest),
+        "generate" => render::generated::generate(),
+        "flake" => check::flake::flake(rest),
+        "fuzz" => check::fuzz::fuzz(rest),
+        "sanitize" => check::sanitize::sanitize(rest),
+        "mutants" => check::mutants::mutants(rest),
         "docs" => ready::docs(),
         "" | "help" | "--help" | "-h" => {
             println!("{USAGE}");

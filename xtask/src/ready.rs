@@ -1,7 +1,8 @@
 //! `docs` and `ready`: everything that CI runs, in the order in which failures are cheap.
 
+use crate::check::conform;
 use crate::tools::{self, cargo, run};
-use crate::{Outcome, conform, node, root, suite, tidy};
+use crate::{Outcome, node, root, suite, tidy};
 use std::process::Command;
 
 /// The tests that are too long for every run.

@@ -3,7 +3,7 @@
 
 use super::Finding;
 use super::tree::Tree;
-use crate::promises;
+use crate::render::promises;
 
 /// The ids of the product's promises; docs/promises.toml has an entry for each.
 const PROMISES: &[(char, usize)] = &[('C', 14), ('W', 6), ('S', 7), ('Q', 3), ('P', 4), ('R', 6)];

@@ -2,7 +2,7 @@
 
 use super::Finding;
 use super::tree::Tree;
-use crate::generated::TABLES;
+use crate::render::generated::TABLES;
 
 /// Files that were changed by hand, or not rendered after their table changed.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {

@@ -2,7 +2,7 @@
 
 use super::Finding;
 use super::tree::Tree;
-use crate::mutants::{LIST, Mutant};
+use crate::check::mutants::{LIST, Mutant};
 
 /// Finds mutants that would change nothing, or that match more than once.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {

@@ -1,7 +1,8 @@
 //! Files that are rendered from a table and committed: `generate` writes them, `tidy` renders them
 //! again and compares.
 
-use crate::{Outcome, channel, promises, root};
+use super::{channel, promises};
+use crate::{Outcome, root};
 
 /// A file's path from the root, and its text.
 pub(crate) type File = (&'static str, String);

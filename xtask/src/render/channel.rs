@@ -5,7 +5,7 @@
 mod rust;
 mod script;
 
-use crate::generated::File;
+use super::generated::File;
 use toml::{Table, Value};
 
 /// The table that both ends are made from.
