@@ -1,7 +1,7 @@
 //! Sends 1,000 requests at once on a cold client to servers with scripted faults, and counts at the
 //! servers what arrived.
 
-use crate::figures::{Figures, Metric};
+use crate::page::figures::{Figures, Metric};
 use crate::server::write_files;
 use crate::subject::{build, install};
 use crate::windows_real::{go_program, node_folder};
@@ -13,7 +13,6 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use trunkline_interop::{Certificate, Workplace, free_port};
 
-#[path = "bursts_page.rs"]
 mod page;
 
 /// Requests of a burst.

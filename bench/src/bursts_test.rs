@@ -1,6 +1,6 @@
 use super::page::verdict;
 use super::{note, outcome};
-use crate::figures::Figures;
+use crate::page::figures::Figures;
 
 #[test]
 fn an_outcome_is_three_numbers_and_a_reason() {

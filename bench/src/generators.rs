@@ -1,12 +1,13 @@
 //! Measures load generators: h2load and `trunkline bench` against our own server, in turn.
 
-use crate::figures::{Figures, Metric};
 use crate::load::{Generator, Round, round, round_by};
-use crate::report::{spread, table};
+use crate::machine;
+use crate::page::docs;
+use crate::page::figures::{Figures, Metric};
+use crate::page::report::{spread, table};
 use crate::scenario::{Placement, Scenario};
 use crate::server::write_files;
 use crate::subject::{Subject, SubjectContext, build};
-use crate::{docs, machine};
 use std::fmt::Write;
 use trunkline_interop::{Certificate, Cores, Workplace};
 

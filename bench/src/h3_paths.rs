@@ -1,10 +1,11 @@
 //! Compares our HTTP/3 with our HTTP/2 over equal paths: loss, reordering and distance through
 //! netlab, and a path that drops UDP.
 
-use crate::figures::{Figures, Metric};
+use crate::machine;
+use crate::page::figures::{Figures, Metric};
+use crate::page::{docs, plot, report};
 use crate::server::write_files;
 use crate::subject::build;
-use crate::{docs, machine, plot, report};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

@@ -1,9 +1,11 @@
 //! Memory per idle connection: opens many, sends one GET on each, lets them rest, and measures the
 //! server's growth.
 
-use crate::idle_h2::get_once;
+mod h2;
+
 use crate::load::Target;
 use crate::usage::resident_kib;
+use h2::get_once;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};

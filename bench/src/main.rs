@@ -2,21 +2,13 @@
 
 #[cfg(target_os = "linux")]
 mod bursts;
-mod docs;
-mod figures;
 mod generators;
 #[cfg(target_os = "linux")]
 mod h3_paths;
 mod idle;
-mod idle_h2;
 mod load;
 mod machine;
-mod node_page;
-mod node_server;
-mod node_subject;
-mod plot;
-mod readme;
-mod report;
+mod page;
 mod scenario;
 mod server;
 mod subject;
@@ -41,7 +33,7 @@ enum Command {
     /// Servers: CPU and write calls per request, memory per idle connection.
     Server(server::ServerOptions),
     /// Servers in JavaScript: ours beside Node's own, Fastify, Express and Bun.
-    NodeServer(node_server::NodeServerOptions),
+    NodeServer(server::node::NodeServerOptions),
     /// Load generators: `trunkline bench` beside h2load, against our server.
     Generators(generators::GeneratorsOptions),
     /// Clients on long paths: 64 MiB in one stream at 20 and 100 ms, over real sockets.
@@ -58,7 +50,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Server(options) => server::run(&options),
-        Command::NodeServer(options) => node_server::run(&options),
+        Command::NodeServer(options) => server::node::run(&options),
         Command::Generators(options) => generators::run(&options),
         #[cfg(target_os = "linux")]
         Command::WindowsReal(options) => windows_real::run(&options),

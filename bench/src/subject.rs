@@ -1,5 +1,7 @@
 //! The measured servers, and how each is started.
 
+pub(crate) mod node;
+
 use crate::load::Target;
 use crate::scenario::{Scenario, VARIED_TARGETS};
 use std::fs;

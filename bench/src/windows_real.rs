@@ -4,10 +4,11 @@
 //! the second both warmed up. Every client gets a fresh process and connection in every round;
 //! rounds go round all clients in turn.
 
-use crate::figures::{Figures, Metric};
+use crate::machine;
+use crate::page::figures::{Figures, Metric};
+use crate::page::{docs, plot, report};
 use crate::server::write_files;
 use crate::subject::{build, install, root};
-use crate::{docs, machine, plot, report};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

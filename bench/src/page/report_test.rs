@@ -1,5 +1,5 @@
 use super::tables;
-use crate::figures::{Figures, Metric};
+use crate::page::figures::{Figures, Metric};
 use crate::server::Run;
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
 //! The short table in README.md, written only by the run that measured it.
 
-use crate::figures::Metric;
+use super::figures::Metric;
+use super::report::{subjects, table};
 use crate::machine;
-use crate::report::{subjects, table};
 use crate::server::Run;
 
 /// The table stands between these lines.

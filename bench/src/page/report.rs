@@ -1,6 +1,6 @@
 //! Renders the tables as Markdown, readable in a terminal too.
 
-use crate::figures::{Figures, Metric, Spread};
+use super::figures::{Figures, Metric, Spread};
 use crate::machine;
 use crate::scenario::{Placement, Scenario};
 use crate::server::{Run, idle_scenarios};

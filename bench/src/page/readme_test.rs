@@ -1,5 +1,5 @@
 use super::*;
-use crate::figures::Figures;
+use crate::page::figures::Figures;
 use std::collections::BTreeSet;
 
 fn run() -> Run {

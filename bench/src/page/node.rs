@@ -1,10 +1,10 @@
 //! Renders the tables of the servers in JavaScript, and the goals.
 
-use crate::figures::{Figures, Metric, Spread};
+use super::figures::{Figures, Metric, Spread};
+use super::report::{spread, subjects, table};
 use crate::machine;
-use crate::node_server::{NodePlacement, NodeRun, SCENARIOS};
-use crate::node_subject::{NodeSubjectContext, version};
-use crate::report::{spread, subjects, table};
+use crate::server::node::{NodePlacement, NodeRun, SCENARIOS};
+use crate::subject::node::{NodeSubjectContext, version};
 use crate::subject::version_of;
 use std::fmt::Write;
 
@@ -177,5 +177,5 @@ pub(crate) fn page(
 }
 
 #[cfg(test)]
-#[path = "node_page_test.rs"]
-mod node_page_test;
+#[path = "node_test.rs"]
+mod node_test;

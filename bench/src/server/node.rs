@@ -1,15 +1,16 @@
 //! Measures servers in JavaScript, on one Node.js. Each round visits all subjects in turn; every
 //! round takes about the same time, so expensive subjects get fewer requests.
 
-use crate::figures::{Figures, Metric};
 use crate::load::{Round, round};
-use crate::node_page;
-use crate::node_subject::{NodeSubject, NodeSubjectContext, RunningNodeSubject};
+use crate::machine;
+use crate::page::docs;
+use crate::page::figures::{Figures, Metric};
+use crate::page::node;
 use crate::scenario::Scenario;
 use crate::server::write_files;
+use crate::subject::node::{NodeSubject, NodeSubjectContext, RunningNodeSubject};
 use crate::subject::{build, install};
 use crate::usage::{first_thread_ns, resident_kib};
-use crate::{docs, machine};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
@@ -113,8 +114,8 @@ pub(crate) fn run(options: &NodeServerOptions) -> Result<(), String> {
     for scenario in scenarios {
         run.measure(options, &context, scenario)?;
     }
-    let tables = node_page::tables(&run.figures);
-    let page = node_page::page(&run, &context, &load_before, &tables);
+    let tables = node::tables(&run.figures);
+    let page = node::page(&run, &context, &load_before, &tables);
     let files = [
         ("bench-node-server.csv", run.figures.csv()),
         ("bench-node-server.md", page),

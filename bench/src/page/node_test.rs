@@ -1,5 +1,5 @@
 use super::tables;
-use crate::figures::{Figures, Metric};
+use crate::page::figures::{Figures, Metric};
 
 fn tables_with(ours: f64) -> String {
     let mut figures = Figures::default();

@@ -1,8 +1,9 @@
 //! Renders the outcome of the bursts as tables, as a page, as a picture, and into `docs/pool.md`.
 
 use super::{CONNECT_MAX, REQUESTS, SCENARIOS, SETTLED_MAX};
-use crate::figures::{Figures, Metric};
-use crate::{docs, machine, plot, report};
+use crate::machine;
+use crate::page::figures::{Figures, Metric};
+use crate::page::{docs, plot, report};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
 use super::{headline, server_cpu};
-use crate::figures::{Figures, Metric};
+use crate::page::figures::{Figures, Metric};
 
 #[test]
 fn every_subject_has_a_bar_and_ours_stands_out() {

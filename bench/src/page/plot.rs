@@ -1,6 +1,6 @@
 //! Figures as horizontal bars, one group per scenario, as SVG.
 
-use crate::figures::{Figure, Figures, Metric};
+use super::figures::{Figure, Figures, Metric};
 use crate::scenario::{Placement, Scenario};
 use std::fmt::Write;
 
