@@ -13,8 +13,7 @@ use crate::connection_info::{Addresses, ConnectionInfo, TlsInfo};
 use crate::driver::connection_io::ConnectionIo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
-use crate::driver::transport::Transport;
-use crate::driver::transport::drain::call_socket;
+use crate::driver::transport::{Transport, drain::call_socket};
 use crate::server::observe::{AccessLog, Counters, HandshakeFailure, HandshakeLog, handshake_log};
 use crate::server::response::AnswerOptions;
 use crate::server::worker::open::{Activity, OpenEntry};
@@ -42,7 +41,7 @@ use trunkline_core::{h1, h2};
 pub(in crate::server) struct InfoPolicy {
     /// Requests carry it.
     pub(in crate::server) info: bool,
-    /// Attendants get cleartext connections before their version is known.
+    /// Callbacks get cleartext connections before their version is known.
     pub(in crate::server) accepts: bool,
     pub(in crate::server) targets: Targets,
     pub(in crate::server) log: Option<AccessLog>,
