@@ -72,7 +72,7 @@ impl<A> BoundServer<A> {
     > {
         if self.info_policy.log.is_some() {
             return Err(Error::config(
-                "access_log is set, and an attendant serves: it hears of every exchange itself, \
+                "access_log is set, and callbacks serve: they get every exchange themselves, \
                  and no log is written; leave access_log out",
             ));
         }

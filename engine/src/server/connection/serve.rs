@@ -141,7 +141,7 @@ pub(in crate::server) trait Exchanging: 'static {
         stream: StreamId,
         trailers: &Fields,
     );
-    /// A datagram came. Attendants are given none.
+    /// A datagram came. Callbacks get none.
     fn receive_datagram(&mut self, stream: StreamId, datagram: Bytes) {
         let _ = (stream, datagram);
     }
