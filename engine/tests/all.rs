@@ -20,6 +20,7 @@ mod client_hopeless;
 mod client_net;
 mod client_pool;
 mod client_proxy;
+mod client_request;
 mod client_retry;
 mod client_stress;
 mod client_unused;

@@ -56,4 +56,28 @@ impl Body {
             Err(bytes) => String::from_utf8_lossy(bytes.as_bytes()).into_owned(),
         })
     }
+    /// The body as JSON, of at most `max` bytes. `content-type` is not read.
+    ///
+    /// # Errors
+    /// As [`bytes_within`](Self::bytes_within), and [`ErrorKind::Body`] where the bytes are not the JSON of
+    /// a `T`: serde's error, with line and column, is the source.
+    #[cfg(feature = "json")]
+    pub async fn json_within<T: serde::de::DeserializeOwned>(self, max: usize) -> Result<T, Error> {
+        let bytes = self.bytes_within(max).await?;
+        serde_json::from_slice(&bytes).map_err(|error| {
+            Error::new(ErrorKind::Body, Fault::Peer, Retry::Never)
+                .with_text(format!(
+                    "the body is not the JSON that was expected: {error}"
+                ))
+                .with_source(error)
+        })
+    }
+    /// As [`json_within`](Self::json_within) without a bound: the memory is the peer's choice.
+    ///
+    /// # Errors
+    /// As `json_within`.
+    #[cfg(feature = "json")]
+    pub async fn json<T: serde::de::DeserializeOwned>(self) -> Result<T, Error> {
+        self.json_within(usize::MAX).await
+    }
 }

@@ -2,6 +2,8 @@
 //! allowed ones.
 
 pub(super) mod compose;
+mod fields;
+mod url;
 
 use super::dispatch::{Dispatch, Settings};
 use super::exchange::{Early, Exchange, OnInterim, Outgoing, Patience, ResponseFuture};
@@ -12,7 +14,7 @@ use crate::window::Wanted;
 use http::header::{HeaderName, HeaderValue, PROXY_AUTHORIZATION};
 use http::request::Parts;
 use http::uri::{Authority, Scheme as SchemeText};
-use http::{Method, Request, Response, Uri};
+use http::{Method, Request, Response};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,20 +36,12 @@ pub struct RequestBuilder {
 
 impl RequestBuilder {
     pub(super) fn new(dispatch: Arc<Dispatch>, method: Method, url: &str) -> Self {
-        let parts = url
-            .parse::<Uri>()
-            .map_err(|error| {
-                Error::config(format!(
-                    "the URL {url:?} cannot be parsed; it must be like https://host:port/path"
-                ))
-                .with_source(error)
-            })
-            .map(|uri| {
-                let (mut parts, ()) = Request::new(()).into_parts();
-                parts.method = method;
-                parts.uri = uri;
-                parts
-            });
+        let parts = url::uri_of(url).map(|uri| {
+            let (mut parts, ()) = Request::new(()).into_parts();
+            parts.method = method;
+            parts.uri = uri;
+            parts
+        });
         Self {
             dispatch,
             parts,
@@ -285,12 +279,7 @@ const RECENT_ORIGINS_MAX: usize = 8;
 /// The origin of a URL that nothing is requested from yet.
 pub(super) fn origin_of_url(dispatch: &Dispatch, url: &str) -> Result<Origin, Error> {
     let (mut parts, ()) = Request::new(()).into_parts();
-    parts.uri = url.parse().map_err(|error| {
-        Error::config(format!(
-            "the URL {url:?} cannot be parsed; it must be like https://host:port/path"
-        ))
-        .with_source(error)
-    })?;
+    parts.uri = url::uri_of(url)?;
     origin_of(&parts, &dispatch.settings)
 }
 

@@ -1,0 +1,42 @@
+use super::uri_of;
+
+#[test]
+fn a_url_becomes_what_browsers_send() {
+    for (url, sent) in [
+        (
+            "https://example.org/a?b=c%20d",
+            "https://example.org/a?b=c%20d",
+        ),
+        ("https://bücher.example/", "https://xn--bcher-kva.example/"),
+        ("https://example.org/ä b", "https://example.org/%C3%A4%20b"),
+        ("https://example.org/a/../b/./c", "https://example.org/b/c"),
+        ("https://example.org/a/%2E%2e/b", "https://example.org/b"),
+        (
+            "https://example.org/?q=ü&r=a b",
+            "https://example.org/?q=%C3%BC&r=a%20b",
+        ),
+        ("https://example.org/a#part", "https://example.org/a"),
+        ("  https://example.org/a\n", "https://example.org/a"),
+        ("https://example.org\\a", "https://example.org/a"),
+        ("https://[::1]:8443/{a}", "https://[::1]:8443/%7Ba%7D"),
+        ("https://example.org/a|b^c", "https://example.org/a|b^c"),
+        ("http://example.org:80/é", "http://example.org/%C3%A9"),
+    ] {
+        let uri = uri_of(url).unwrap_or_else(|error| panic!("{url}: {error}"));
+        assert_eq!(uri.to_string(), sent, "{url}");
+    }
+}
+
+#[test]
+fn what_is_no_url_is_named() {
+    for url in [
+        "",
+        "https://",
+        "ä",
+        "https://exa mple.org/",
+        "https://a:99999/ä",
+    ] {
+        let error = uri_of(url).expect_err(url).to_string();
+        assert!(error.contains(&format!("{url:?}")), "{url}: {error}");
+    }
+}
