@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-const program = fileURLToPath(new URL('./support/cluster.mjs', import.meta.url))
+const program = fileURLToPath(new URL('../../support/servers/cluster.mjs', import.meta.url))
 /** A cluster of one program, on a busy machine too. */
 const CLUSTER_MS_MAX = 120_000
 

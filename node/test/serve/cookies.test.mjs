@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Response as Lean, serve } from 'trunkline'
-import { versions } from './support/clients.mjs'
+import { versions } from '../support/clients/clients.mjs'
 
 const CAME = 'a=1; b="q%20r"; =x; c; a=2; d = e ; e%20f=g%20h;__proto__=3'
 const LEFT = [['d', 'e'], ['e%20f', 'g h'], ['__proto__', '3']]
