@@ -434,7 +434,7 @@ impl Windows {
             ..Self::default()
         }
     }
-    /// What a stream may send once its head has come, bytes.
+    /// The bytes that a stream may send once its head has come.
     pub fn stream_first(&self) -> u32 {
         match self.stream_initial {
             0 => WINDOW_BEHIND_HEAD_BYTES,

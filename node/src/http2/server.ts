@@ -221,7 +221,7 @@ function closeWithWorker (server: net.Server): void {
   server.once('close', () => { worker.removeListener('disconnect', close) })
 }
 
-/** What a worker of a cluster gets of a path: a handle of libuv's (`SCHED_NONE`), or one without a descriptor, which
+/** The handle that a worker of a cluster gets of a path: a handle of libuv's (`SCHED_NONE`), or one without a descriptor, which
  * gets the connections that the primary has accepted (`SCHED_RR`). */
 interface ClusterHandle extends NodeHandle {
   onconnection?: (status: number, connection: unknown) => void

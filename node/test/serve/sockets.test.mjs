@@ -55,7 +55,7 @@ const RECEIVED = [
   ['close', 4000, 'enough']
 ]
 
-/** The same frame, said to be compressed (RFC 7692 section 6). */
+/** Marks a frame as compressed (RFC 7692 section 6). */
 function compressed (bytes) {
   bytes[0] |= 64
   return bytes

@@ -144,7 +144,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     return this.sent
   }
   set sentHeaders (sent: Headers | (() => Headers) | undefined) { this.sent = sent }
-  /** The headers, where somebody has them. */
+  /** The headers, once they were made. */
   get madeHeaders (): Headers | undefined { return this.headersObject }
   get headers (): Headers { return (this.headersObject ??= objectOf(this.rawHeaders, this.exchange.sensitive)) }
   get rawHeaders (): string[] { return (this.rawList ??= rawOf(this.exchange)) }

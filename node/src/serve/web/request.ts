@@ -36,7 +36,7 @@ export function pathOf (exchange: Exchange): string {
 }
 
 let stateOf: (request: object) => Incoming | undefined
-/** What a handler has put into `cookies`: the values of `set-cookie`. */
+/** The values of `set-cookie` by a handler's changes of `cookies`. */
 export let setCookiesOf: (request: Request) => string[]
 
 /** A request of a server as `fetch` handlers get it: an instance of the built-in class for `instanceof`. Where the built-in

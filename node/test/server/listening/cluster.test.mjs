@@ -13,7 +13,7 @@ const program = fileURLToPath(new URL('../../support/servers/cluster.mjs', impor
 /** A cluster of one program, on a busy machine too. */
 const CLUSTER_MS_MAX = 120_000
 
-/** What the primary of a cluster says. */
+/** Reads what the primary of a cluster prints. */
 async function said (t, ...given) {
   const child = spawn(process.execPath, [program, ...given], { stdio: ['ignore', 'pipe', 'inherit'], timeout: CLUSTER_MS_MAX, killSignal: 'SIGKILL' })
   t.after(() => child.kill('SIGKILL'))
