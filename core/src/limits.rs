@@ -228,6 +228,10 @@ pub const CAPSULE_BYTES_MAX: usize = 64 * 1024;
 /// HTTP datagrams of a connection between two turns of its owner, who hands them to their exchanges.
 pub const DATAGRAMS_PER_TURN_MAX: usize = 1024;
 
+/// Bytes that a stream is granted with its head where SETTINGS_INITIAL_WINDOW_SIZE is 0: no byte of a body comes
+/// before its head was accepted, and none waits for ever for a window that nothing opens. One frame.
+pub const WINDOW_BEHIND_HEAD_BYTES: u32 = 16 * 1024;
+
 /// The user's limits. Defaults are the constants above.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -386,7 +390,8 @@ impl Default for Timeouts {
 /// Receive windows and buffers (notes on each: docs/windows.md).
 #[derive(Clone, Debug)]
 pub struct Windows {
-    /// SETTINGS_INITIAL_WINDOW_SIZE: what a stream may send before we have seen its reader.
+    /// SETTINGS_INITIAL_WINDOW_SIZE: what a stream may send before we have seen its reader. 0: nothing before
+    /// its head has come, and [`WINDOW_BEHIND_HEAD_BYTES`] then.
     pub stream_initial: u32,
     /// How far a stream window may grow by itself.
     pub stream_max: u32,
@@ -429,13 +434,20 @@ impl Windows {
             ..Self::default()
         }
     }
+    /// The bytes that a stream may send once its head has come.
+    pub fn stream_first(&self) -> u32 {
+        match self.stream_initial {
+            0 => WINDOW_BEHIND_HEAD_BYTES,
+            bytes => bytes,
+        }
+    }
     /// Receive window of one QUIC stream on an unmeasured path, bytes. One size for all streams of
     /// a connection, announced once: the connection's window and the users' reading bound the
     /// total.
     pub fn quic_stream(&self) -> u32 {
         let most = match self.auto {
-            true => self.stream_max.max(self.stream_initial),
-            false => self.stream_initial,
+            true => self.stream_max.max(self.stream_first()),
+            false => self.stream_first(),
         };
         most.min(self.connection)
     }
@@ -444,7 +456,7 @@ impl Windows {
     pub fn quic_upload(&self) -> u32 {
         match self.auto {
             true => QUIC_UPLOAD_WINDOW_BYTES
-                .max(self.stream_initial)
+                .max(self.stream_first())
                 .min(self.quic_stream()),
             false => self.quic_stream(),
         }
@@ -466,7 +478,7 @@ impl Windows {
     pub fn quic_connection(&self) -> u32 {
         match self.auto {
             true => QUIC_RECEIVE_WINDOW_BYTES
-                .max(self.stream_initial)
+                .max(self.stream_first())
                 .min(self.connection),
             false => self.connection,
         }

@@ -9,7 +9,7 @@ use trunkline_core::error::{H2Code, Violation};
 use trunkline_core::h2::frame::{Setting, flag, kind};
 use trunkline_core::http::event::ResetBy;
 use trunkline_core::http::{Event, Side, StreamId};
-use trunkline_core::limits::{Config, SEND_SHUT_BYTES};
+use trunkline_core::limits::{Config, SEND_SHUT_BYTES, WINDOW_BEHIND_HEAD_BYTES};
 
 /// DATA frames as (stream, bytes, end).
 fn data_frames(rig: &mut Rig) -> Vec<(u32, usize, bool)> {
@@ -427,6 +427,33 @@ fn a_peer_that_has_not_acknowledged_may_use_the_default_window_and_no_more() {
             rig.expects_reset(1, H2Code::FLOW_CONTROL_ERROR, "one more");
         }
     }
+}
+
+#[test]
+fn an_initial_window_of_zero_opens_behind_each_head_so_that_no_body_waits_for_ever() {
+    however_it_is_cut(|cut| {
+        let mut config = Config::default();
+        config.windows.stream_initial = 0;
+        let mut rig = Rig::fresh(Side::Server, config, cut);
+        rig.sends(&[PREFACE, &settings_frame(&[]), &settings_ack()].concat());
+        rig.frames();
+        rig.sends(&headers(1, GET, true));
+        rig.is_quiet("no body, no window");
+        for stream in [3, 5] {
+            rig.sends(&headers(stream, POST, false));
+            let update = rig.expects(kind::WINDOW_UPDATE, stream, "behind the head");
+            assert_eq!(update.number(), WINDOW_BEHIND_HEAD_BYTES);
+        }
+        rig.events();
+        rig.sends(&body(3, &[0; WINDOW_BEHIND_HEAD_BYTES as usize], false));
+        rig.conn
+            .consume(rig.now, StreamId(3), WINDOW_BEHIND_HEAD_BYTES as usize);
+        let update = rig.expects(kind::WINDOW_UPDATE, 3, "what was read is granted again");
+        assert!(update.number() >= WINDOW_BEHIND_HEAD_BYTES);
+        rig.sends(&body(5, &[0; WINDOW_BEHIND_HEAD_BYTES as usize], false));
+        rig.sends(&body(5, &[0], true));
+        rig.expects_reset(5, H2Code::FLOW_CONTROL_ERROR, "nothing of it was read");
+    });
 }
 
 #[test]

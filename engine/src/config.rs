@@ -236,14 +236,14 @@ impl ClientConfig {
 fn check(limits: &Limits, windows: &Windows) -> Result<(), Error> {
     /// RFC 9113 section 6.9.1.
     const WINDOW_MAX: u32 = (1 << 31) - 1;
-    for (name, window) in [
-        ("stream_initial", windows.stream_initial),
-        ("stream_max", windows.stream_max),
-        ("connection", windows.connection),
+    for (name, window, least) in [
+        ("stream_initial", windows.stream_initial, 0),
+        ("stream_max", windows.stream_max, 1),
+        ("connection", windows.connection, 1),
     ] {
-        if window == 0 || window > WINDOW_MAX {
+        if window < least || window > WINDOW_MAX {
             return Err(Error::config(format!(
-                "windows.{name} is {window}; it must be from 1 to {WINDOW_MAX}"
+                "windows.{name} is {window}; it must be from {least} to {WINDOW_MAX}"
             )));
         }
     }

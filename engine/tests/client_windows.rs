@@ -287,7 +287,7 @@ fn window_settings_out_of_range_are_refused_by_name() {
         ..Windows::fixed_64k()
     };
     for (windows, name) in [
-        (Windows::fixed(0, MIB), "windows.stream_initial is 0"),
+        (Windows::fixed(0, MIB), "windows.stream_max is 0"),
         (
             Windows::fixed(MIB, 1 << 31),
             "windows.connection is 2147483648",

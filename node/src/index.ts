@@ -9,6 +9,7 @@ export { createSecureServer, createServer, http2, Http2SecureServer, Http2Server
 export { createSecureContext } from './server/tls/context'
 export type { Limits, Rate, Timeouts, Windows } from './server/bounds'
 export { serve } from './serve/serve'
+export type { CookieDeletion, CookieInit, CookieMap, CookieOptions } from './serve/web/cookies'
 export { file, Response } from './serve/web/response'
 export type { FileBody, FileOptions } from './serve/web/response'
 export type { StaticFolder, StaticOptions } from './serve/files/folders'

@@ -275,7 +275,7 @@ pub(crate) mod completion {
     }
     /// A 1xx head; the text is as of a response.
     /// - `status`: The status code.
-    /// - `reason`: As of a response.
+    /// - `reason`: As of a response; 0: there is none.
     pub(crate) fn interim(number: u32, status: u32, reason: u32) -> Entry {
         [2, number, status, 0, 0, 0, 0, reason]
     }

@@ -67,8 +67,10 @@ impl ExchangeListener for ExchangeCallbacks {
             self.shared.complete(entry, &[], &[]);
         }
     }
-    fn interim(&mut self, head: &ResponseHead) {
-        let reason = head.reason();
+    fn interim(&mut self, head: &ResponseHead, version: Version) {
+        // Only HTTP/1.1 has one.
+        let has_reason = matches!(version, Version::Http10 | Version::Http11);
+        let reason = has_reason.then(|| head.phrase());
         let reason_length = reason.map_or(0, words_len);
         let entry = completion::interim(self.number, u32::from(head.status), reason_length);
         let fields = spelled(head.section(), head.fields());

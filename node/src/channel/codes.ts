@@ -275,7 +275,7 @@ export const enum ResponseWord {
 export const enum InterimWord {
   /** The status code. */
   Status = 2,
-  /** As of a response. */
+  /** As of a response; 0: there is none. */
   Reason = 7,
 }
 

@@ -2,7 +2,6 @@
 // and their bodies go in, events come out, in batches. `node/native/channel/ring.rs` and `exchange.rs` are
 // the other end; `codes.ts` has the numbers.
 
-import { STATUS_CODES } from 'node:http'
 import { markAsUntransferable } from 'node:worker_threads'
 import { load, type Native } from './addon'
 import {
@@ -481,7 +480,8 @@ export class Bridge {
     const text = this.text(position, length)
     const status = this.completions[at + InterimWord.Status]!
     const own = this.completions[at + InterimWord.Reason]!
-    if (own === 0) callbacks.onInterim(status, text, STATUS_CODES[status] ?? '')
+    // 0: its version has no reason phrase.
+    if (own === 0) callbacks.onInterim(status, text, '')
     else callbacks.onInterim(status, text.slice(own - 1), text.slice(0, own - 1))
   }
 

@@ -3,6 +3,7 @@
 
 import type { EventEmitter } from 'node:events'
 import { Http2ServerRequest as NodeRequest, Http2ServerResponse as NodeResponse, type Settings } from 'node:http2'
+import type net from 'node:net'
 import type { ClientOptions } from '../server/tls/clients'
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
@@ -145,6 +146,9 @@ export class CompatServer {
     this.listener = listener
     return this.handleOf(listener, place, borrowed)
   }
+
+  /** Serves a connection that another has accepted. */
+  take (stream: net.Socket): void { this.given.take(stream, false) }
 
   /** A listener that listens nowhere, and does not hold the process. */
   private detached (): Listener {

@@ -23,6 +23,16 @@ import type { ServerHttp2Stream } from './stream/stream'
 /** Of a request: the pseudo-headers alone are as many. */
 const HEADER_PAIRS_MIN = 4
 
+/** The default of `limits.fieldCountMax` (`core/src/limits.rs`). */
+const HEAD_FIELDS_MAX = 128
+/** The default of `limits.fieldSectionBytesMax` (`core/src/limits.rs`). */
+const SECTION_BYTES_DEFAULT = 65_536
+/** Bytes that a field counts for beside its name and value (RFC 9113 section 6.5.2). */
+const FIELD_OVERHEAD_BYTES = 32
+/** Bytes of a head of HTTP/1.1 beside its target, names and values: a method and a version, and a colon, a space and a
+ * line end for each field. */
+const HEAD_BYTES_BESIDE = 64 + HEAD_FIELDS_MAX * 4
+
 /** The default of node:http2. */
 const UNKNOWN_PROTOCOL_MS = 10_000
 /** Pings, and changes of settings, that a session may have under way: the default of node:http2. */
@@ -125,6 +135,13 @@ function limitsOf ({ maxHeaderListPairs: pairs, streamResetBurst: burst, streamR
   return limits
 }
 
+/** The limits of a head of HTTP/1.1. `bytes`: of its target, names and values, as node:http counts them. */
+function headLimits (bytes: number): Limits {
+  const section = bytes + HEAD_FIELDS_MAX * FIELD_OVERHEAD_BYTES
+  // Sections of every version have one limit: it only gives way to a higher one.
+  return { headBytesMax: bytes + HEAD_BYTES_BESIDE, targetBytesMax: bytes, ...(section > SECTION_BYTES_DEFAULT ? { fieldSectionBytesMax: section } : {}) }
+}
+
 /** Options of node:http2 that its types lack. */
 interface Untyped { streamResetBurst?: number; streamResetRate?: number; maxOutstandingSettings?: number }
 
@@ -136,7 +153,7 @@ function compatServerOptions (options: Options & Untyped & Http1Options & Partia
     sharesPort: options.sharesPort,
     schemeFromGateway: options.schemeFromGateway,
     requests: options.requests,
-    limits: { ...limitsOf(options), ...(own.maxHeaderSize === undefined ? {} : { fieldSectionBytesMax: own.maxHeaderSize }), ...options.limits },
+    limits: { ...limitsOf(options), ...headLimits(own.maxHeaderSize || http.maxHeaderSize), ...options.limits },
     timeouts: { ...(options.handshakeTimeout === undefined ? {} : { handshake: options.handshakeTimeout }), ...options.timeouts },
     unknownProtocolTimeout: options.unknownProtocolTimeout ?? UNKNOWN_PROTOCOL_MS,
     session: {
@@ -193,9 +210,27 @@ function timesOf (own: OwnHttp1): OwnHttp1 {
 
 
 /** A handle of libuv's, of node's own. */
-interface NodeHandle { fd?: number; close: () => void }
+interface NodeHandle { fd?: number; close: (done?: () => void) => void }
 
-/** `listen` with every form of its arguments; in a cluster every worker listens itself. */
+/** As node does it: a worker that is disconnected closes its servers, and ends when they have. */
+function closeWithWorker (server: net.Server): void {
+  const { worker } = cluster
+  if (!cluster.isWorker || worker === undefined) return
+  const close = (): void => { server.close() }
+  worker.once('disconnect', close)
+  server.once('close', () => { worker.removeListener('disconnect', close) })
+}
+
+/** The handle that a worker of a cluster gets of a path: a handle of libuv's (`SCHED_NONE`), or one without a descriptor, which
+ * gets the connections that the primary has accepted (`SCHED_RR`). */
+interface ClusterHandle extends NodeHandle {
+  onconnection?: (status: number, connection: unknown) => void
+  ref?: () => void
+  unref?: () => void
+}
+
+/** `listen` with every form of its arguments; in a cluster every worker listens itself, but at a path, which is the
+ * primary's. */
 function ownListen (listen: Listener, server: net.Server, args: unknown[]): net.Server {
   const { _normalizeArgs: normalize } = net as unknown as { _normalizeArgs: (args: unknown[]) => [Record<string, unknown>, unknown] }
   const [options, callback] = normalize(args)
@@ -206,7 +241,8 @@ function ownListen (listen: Listener, server: net.Server, args: unknown[]): net.
   bare.http1Owner = undefined
   bare.isShared = options.reusePort === true || (cluster.isWorker && options.exclusive !== true)
   if (typeof given.fd !== 'number') {
-    const own = Object.assign(Object.create(options) as object, isNothing ? { port: 0 } : {}, { exclusive: true })
+    const isOfPrimary = cluster.isWorker && typeof options.path === 'string' && options.exclusive !== true
+    const own = Object.assign(Object.create(options) as object, isNothing ? { port: 0 } : {}, isOfPrimary ? {} : { exclusive: true })
     try {
       return listen.call(server, own, ...rest) as unknown as net.Server
     } catch (error) {
@@ -245,18 +281,45 @@ function serving<B extends Made<net.Server>> (Base: B) {
       const { http1Owner } = server
       // Node has put one here that it knows for one of TCP. It may accept already, and its connections are
       // the engine's from here on; one of a path is kept, because its file goes with it.
-      const taken = server._handle as NodeHandle | null
+      const taken = server._handle as ClusterHandle | null
       server.http1Owner = undefined
       server._handle = null
+      if (cluster.isWorker && taken !== null && port === NO_PORT && http1Owner === undefined) return this.listenBehindPrimary(taken, backlog)
       try {
         const place = http1Owner === undefined ? placeOf(address, port, fd) : { fd: http1Owner.fd!, fdIsBorrowed: true }
         server._handle = this.compatServer.listen(place, backlog, taken === null ? http1Owner : undefined, server.isShared)
         taken?.close()
+        closeWithWorker(this)
       } catch (failure) {
         const error = listenError(failure as { message: string; system?: string }, address, taken === null ? port : null, true)
         process.nextTick(() => { server.emit('error', error) })
         return
       }
+      process.nextTick(() => { if (server._handle !== null) server.emit('listening') })
+    }
+
+    /** Serves what comes at a path of the cluster's primary. */
+    listenBehindPrimary (handle: ClusterHandle, backlog: number): void {
+      const server = this as unknown as Bare
+      if (typeof handle.fd === 'number') server._handle = this.compatServer.listen({ fd: handle.fd, fdIsBorrowed: true }, backlog, handle)
+      else {
+        handle.onconnection = (status, connection) => {
+          if (status !== 0) return
+          const socket = new net.Socket({ handle: connection, allowHalfOpen: true } as net.SocketConstructorOpts)
+          const counted = this as unknown as { _connections: number; _emitCloseIfDrained: () => void }
+          counted._connections++
+          socket.once('close', () => {
+            counted._connections--
+            counted._emitCloseIfDrained()
+          })
+          this.compatServer.take(socket)
+        }
+        const release = handle.close.bind(handle)
+        server._handle = { close: release, ref: () => handle.ref?.(), unref: () => handle.unref?.() }
+        // A worker that is disconnected closes what it has of the primary, and waits for that.
+        handle.close = done => { this.close(done) }
+      }
+      closeWithWorker(this)
       process.nextTick(() => { if (server._handle !== null) server.emit('listening') })
     }
 

@@ -9,7 +9,7 @@ import { errorPage } from './error_page'
 import { filePlanOf } from './files/file_plan'
 import { BodyTooLargeError, type Incoming } from './incoming'
 import type { TrailersInit } from './info'
-import type { Request } from './web/request'
+import { setCookiesOf, type Request } from './web/request'
 import { encode, streamOfFile, type Encoded, type Response } from './web/response'
 
 /** Bytes of an answer's body that may wait for the connection before its source does. */
@@ -52,7 +52,7 @@ export class Answering {
   answer (incoming: Incoming, request: Request, answer: unknown, isHooks = false): void {
     if (incoming.isLeft) return
     const { exchange } = incoming
-    const encoded = encode(answer)
+    const encoded = withCookies(encode(answer), setCookiesOf(request))
     const { status, fields, body, source, file } = encoded
     if (file !== null) return void this.sendFile(incoming, request, encoded, isHooks)
     if (incoming.trailersToSend !== null) return void this.stream(incoming, request, encoded, source ?? piecesOfWhole(body), isHooks)
@@ -120,6 +120,13 @@ export class Answering {
     }
     leave()
   }
+}
+
+/** An answer that sets these cookies too. */
+function withCookies (encoded: Encoded, cookies: string[]): Encoded {
+  if (cookies.length === 0) return encoded
+  const fields = cookies.map(cookie => `set-cookie\0${cookie}`).join('\0')
+  return { ...encoded, fields: encoded.fields === '' ? fields : `${encoded.fields}\0${fields}` }
 }
 
 /** Sends the pieces; true: all of them. */

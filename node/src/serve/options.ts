@@ -1,5 +1,6 @@
 // The options of `serve`: their names, their checks, and their conversion into listen options.
 
+import type { CookieMap } from './web/cookies'
 import cluster from 'node:cluster'
 import { inspect } from 'node:util'
 import { InvalidArgumentError } from '../errors'
@@ -19,7 +20,11 @@ import type { WebSocketHandler } from './websocket'
 export type Fetch<Data = undefined> = (this: Server<Data>, request: globalThis.Request, server: RequestInfo<Data>) => Answered | undefined | void | Promise<Answered | undefined | void>
 
 /** A request of a route; `params` are what the path of the route names, decoded. */
-export interface RouteRequest<Path extends string = string> extends globalThis.Request { readonly params: ParamsOf<Path> }
+export interface RouteRequest<Path extends string = string> extends globalThis.Request {
+  readonly params: ParamsOf<Path>
+  /** The cookies that came; what is set or deleted here, the answer says in `set-cookie`. */
+  readonly cookies: CookieMap
+}
 
 /** A handler of a route. */
 export type RouteHandler<Path extends string, Data> =

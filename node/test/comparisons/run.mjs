@@ -4,8 +4,6 @@
 import { readFileSync } from 'node:fs'
 import { SETS, programsOf } from './sets.mjs'
 
-/** One that differs because something is not there yet shows it sooner. */
-const NOT_YET_MS_MAX = 500
 /** How long the ends of a program of undici's API have to part. */
 const PARTING_MS_MAX = 2000
 /** How many generated programs are run at once. */
@@ -14,8 +12,7 @@ const CONCURRENT_MAX = 32
 const [name, subject] = process.argv.slice(2)
 const set = SETS[name]
 if (set.isSecure === true) process.env.COMPARISONS_SECURE = 'yes'
-/** How long a program may take, on a busy machine too; each of them ends with the original. With servers of this package
- * one that is listed waits for a refusal that does not come. */
+/** How long a program may take, on a busy machine too; each of them ends with the original. */
 const PROGRAM_MS_MAX = set.original === 'undici' ? 60_000 : 20_000
 const isOurs = subject === 'ours'
 const load = {
@@ -24,8 +21,6 @@ const load = {
 }
 const module = await load[set.original]()
 const { Stage, displayed } = await import(set.original === 'undici' ? './client/stage.mjs' : './server/stage.mjs')
-const { reasonsOf } = await import('./reasons.mjs')
-const reasons = reasonsOf(name)
 
 /** Events of the process belong to the programs that run. */
 const running = new Set()
@@ -45,11 +40,11 @@ process.on('warning', warning => {
   if (set.original === 'undici') report('warning', warning.name, warning.code ?? '')
 })
 
-async function play (program, limit = PROGRAM_MS_MAX) {
+async function play (program) {
   const stage = new Stage()
   running.add(stage)
   let timer
-  const late = new Promise(resolve => { timer = setTimeout(resolve, limit, 'late') })
+  const late = new Promise(resolve => { timer = setTimeout(resolve, PROGRAM_MS_MAX, 'late') })
   try {
     if (await Promise.race([program(module, stage), late]) === 'late') stage.log('stage')('the program did not end')
   } catch (error) {
@@ -68,10 +63,7 @@ const programs = await programsOf(name)
 const text = readFileSync(0, 'utf8').trim()
 const names = text === '' ? [...programs.keys()] : JSON.parse(text)
 const printLines = (name, lines) => { console.log(JSON.stringify({ name, lines })) }
-const playOne = async name => {
-  const limit = isOurs && reasons.find(name)?.startsWith('not yet') ? NOT_YET_MS_MAX : PROGRAM_MS_MAX
-  return await play(programs.get(name), limit)
-}
+const playOne = async name => await play(programs.get(name))
 
 const queue = [...names]
 const disturbed = new Set()

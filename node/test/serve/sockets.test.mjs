@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import test from 'node:test'
+import { deflateRawSync } from 'node:zlib'
 import { Agent, Response as Lean, serve } from 'trunkline'
 import { WebSocket as WsClient } from 'ws'
 import { cert } from '../support/certificates/certificate.mjs'
@@ -54,6 +55,12 @@ const RECEIVED = [
   ['close', 4000, 'enough']
 ]
 
+/** Marks a frame as compressed (RFC 7692 section 6). */
+function compressed (bytes) {
+  bytes[0] |= 64
+  return bytes
+}
+
 const framed = versions.filter(({ protocol }) => protocol !== 'h3')
 
 for (const version of framed) {
@@ -73,7 +80,7 @@ for (const version of framed) {
     const whole = async pieces => {
       current = logged()
       const client = await open(t, version, server.port)
-      assert.equal(client.status, version.protocol === 'h2' ? 200 : 101)
+      assert.equal(client.status, version.protocol === 'http/1.1' ? 101 : 200)
       for (const piece of pieces) await client.write(piece)
       assert.deepEqual(await current.until(log => log.some(([what]) => what === 'close')), RECEIVED)
       const answers = []
@@ -84,6 +91,32 @@ for (const version of framed) {
     await whole(Array.from(bytes, byte => Buffer.from([byte])))
     for (let at = 1; at < 80; at++) await whole([bytes.subarray(0, at), bytes.subarray(at)])
     assert.equal(server.pendingWebSockets, 0)
+  })
+
+  test(`${name}: messages without end are refused at maxPayloadLength, however they are cut, and other clients are served`, async t => {
+    const codes = logged()
+    const server = served(t, version, { maxPayloadLength: 10_000, perMessageDeflate: true, message: (ws, message) => { ws.send(message) }, close: (ws, code) => { codes.add(code) } })
+    const other = await open(t, version, server.port)
+    const deflated = { 'sec-websocket-extensions': 'permessage-deflate' }
+    const [piece, empty] = [frame(0, 'x'.repeat(1000), { more: true }), frame(0, '', { more: true })]
+    const bomb = deflateRawSync(Buffer.alloc(16 << 20)).subarray(0, 60_000)
+    const hostile = {
+      'a length of eight bytes': [{}, [Buffer.from([130, 255, 0, 0, 1, 0, 0, 0, 0, 0, 1, 2, 3, 4])]],
+      'fragments': [{}, [frame(TEXT, 'x', { more: true }), ...Array(10).fill(piece)]],
+      'empty fragments and one of text': [{}, [frame(TEXT, '', { more: true }), ...Array(1000).fill(empty), ...Array(11).fill(piece)]],
+      'a compressed bomb': [deflated, [compressed(frame(BINARY, bomb))]],
+      'a compressed bomb in fragments': [deflated, [compressed(frame(BINARY, bomb.subarray(0, 30_000), { more: true })), frame(0, bomb.subarray(30_000))]]
+    }
+    for (const [kind, [fields, pieces]] of Object.entries(hostile)) {
+      const client = await open(t, version, server.port, fields)
+      if (fields === deflated) assert.match(client.headers['sec-websocket-extensions'], /permessage-deflate/)
+      await client.write(Buffer.concat(pieces))
+      const next = await client.next()
+      assert.deepEqual([next[0], next[1].readUInt16BE(0)], [CLOSE, 1009], kind)
+      await other.write(frame(TEXT, kind))
+      assert.deepEqual(String((await other.next())[1]), kind)
+    }
+    assert.equal(server.pendingWebSockets, 1)
   })
 
   test(`${name}: what a client sends right behind its request is not lost`, async t => {

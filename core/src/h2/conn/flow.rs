@@ -6,10 +6,11 @@ use crate::credit::{Credit, Readback, WINDOW_MAX};
 use crate::error::{H2Code, Misuse, Violation};
 use crate::exchange::Framing;
 use crate::h2::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
+use crate::h2::settings::initial_window;
 use crate::h2::stream::{Awaits, Incoming, Stream};
 use crate::h2::stream_state::{StreamInput, StreamState, step};
 use crate::http::StreamId;
-use crate::limits::Windows;
+use crate::limits::{WINDOW_BEHIND_HEAD_BYTES, Windows};
 use std::time::{Duration, Instant};
 
 impl Conn {
@@ -240,16 +241,30 @@ impl Conn {
         }
     }
 
+    /// Opens the window of a stream that begins where the initial one is 0; returns what to announce behind the head.
+    pub(super) fn open_window(&self, now: Instant, incoming: &mut Incoming) -> Option<u32> {
+        if initial_window(self.session.config()) > 0 {
+            return None;
+        }
+        // Only a window that shrinks is refused.
+        let _ = incoming.credit.set_window(WINDOW_BEHIND_HEAD_BYTES);
+        incoming.credit.announce(now)
+    }
+
     /// Raises the window of a stream that begins to what the path has shown to need, shared with
     /// the streams that are open; returns what to announce behind the head, in the same write. A
     /// client's: it waits for the answer. A server's window is raised when its handler begins to read.
     pub(super) fn raise_fresh(&mut self, now: Instant, incoming: &mut Incoming) -> Option<u32> {
         self.expect_length(incoming);
-        let window = self.share_of_need(now, self.streams.len() + 1)?;
+        let opened = self.open_window(now, incoming);
+        let Some(window) = self.share_of_need(now, self.streams.len() + 1) else {
+            return opened;
+        };
         incoming
             .credit
             .raise_to(window, self.session.receive_budget());
-        incoming.credit.announce(now)
+        let raised = incoming.credit.announce(now);
+        opened.map_or(raised, |first| Some(first + raised.unwrap_or(0)))
     }
 
     /// Server: a handler has read of a body for the first time. Its first flight came with the head,

@@ -5,7 +5,7 @@ use super::recv::HeaderBlock;
 use super::{Conn, Timer};
 use crate::error::Violation;
 use crate::exchange::Framing;
-use crate::h2::frame::{Continuation, FrameHeader, Headers};
+use crate::h2::frame::{Continuation, FrameHeader, Headers, WindowUpdate};
 use crate::h2::stream::{Awaits, H2Method};
 use crate::h2::stream_state::{StreamInput, step};
 use crate::hpack::Decoder;
@@ -169,15 +169,21 @@ impl Conn {
             return self.refuse(now, id, end, violation);
         }
         let mut stream = self.fresh_stream(H2Method::of(head.method()));
+        let mut opened = None;
         if !end {
             let length = Expected::of_request(&head);
             let mut incoming = self.fresh_incoming(length, now);
             self.expect_length(&mut incoming);
+            opened = self.open_window(now, &mut incoming);
             stream.incoming = Some(incoming);
         }
         stream.priority = self.priority_of(id, head.priority());
         stream.advance(StreamInput::RecvHeaders { end });
         self.streams.insert(id, stream);
+        if let Some(increment) = opened {
+            let stream = id;
+            self.send_window_update(WindowUpdate { stream, increment });
+        }
         let is_last = self.session.accepted();
         self.timers.stop(Timer::Idle);
         if !end {

@@ -178,7 +178,7 @@ impl Conn {
     /// Body bytes of a stream that the user may hold, unless more was asked for; behind them the
     /// transport's own window fills.
     pub(super) fn read_window(&self) -> u64 {
-        u64::from(self.session.config().windows.stream_initial.max(1))
+        u64::from(self.session.config().windows.stream_first())
     }
 
     /// Opens what the peer has opened up to `stream`.

@@ -23,8 +23,6 @@ export class Http2ServerRequest {
   private isReadable = false
   private isOver = false
   private proxy: Socket | undefined
-  private ownMethod: string | undefined
-  private ownUrl: string | undefined
 
   constructor (readonly stream: ServerHttp2Stream) {}
 
@@ -44,14 +42,21 @@ export class Http2ServerRequest {
     return this.stream.exchange.authority || this.headers.host as string | undefined
   }
 
-  get method (): string { return this.ownMethod ?? this.stream.exchange.method }
+  // As with node:http2, what programs put into the headers counts.
+  get method (): string {
+    const { exchange, madeHeaders } = this.stream
+    return madeHeaders === undefined ? exchange.method : madeHeaders[':method'] as string
+  }
   set method (method: string) {
     checkText(method, 'method')
     if (method.trim() === '') throw invalidValue('method', method)
-    this.headers[':method'] = this.ownMethod = method
+    this.headers[':method'] = method
   }
-  get url (): string { return this.ownUrl ?? (this.stream.exchange.path || this.headers[':path'] as string) }
-  set url (url: string) { this.headers[':path'] = this.ownUrl = url }
+  get url (): string {
+    const { exchange, madeHeaders } = this.stream
+    return madeHeaders === undefined && exchange.path !== '' ? exchange.path : this.headers[':path'] as string
+  }
+  set url (url: string) { this.headers[':path'] = url }
 
   get socket (): Socket {
     return (this.proxy ??= streamSocket(this.stream, () => (this as unknown as Readable).readable))

@@ -12,7 +12,7 @@ import type { Headers } from '../fields'
 import type { Http2ServerRequest } from './request'
 import { trailerText } from '../stream/respond'
 import type { Socket } from '../connection/socket'
-import type { Face, ServerHttp2Stream } from '../stream/stream'
+import { isBody, type Face, type ServerHttp2Stream } from '../stream/stream'
 
 const OF_REQUESTS = new Set([':status', ':method', ':path', ':authority', ':scheme'])
 /** RFC 8288: `<target>` and its parameters. */
@@ -241,7 +241,7 @@ export class Http2ServerResponse implements Face {
     }
     // What has not gone yet goes in one message with the rest.
     // A piece that is none is refused by write, before anything has ended.
-    const isPiece = chunk == null || typeof chunk === 'string' || chunk instanceof Uint8Array
+    const isPiece = chunk == null || isBody(chunk, encoding)
     const isRest = !stream.isMade && isPiece
     if (!isRest && chunk != null) this.write(chunk, encoding)
     else if (chunk != null && !stream.headersSent) this.writeHead(this.status)

@@ -23,6 +23,13 @@ const OF_UPGRADES = new Set(['connection', 'upgrade', 'sec-websocket-accept'])
 const REASON_AT = 'HTTP/1.1 200 '.length
 const END_OF_HEAD = '\r\n\r\n'
 
+/** The socket of an exchange was destroyed: as on one of the system what was written leaves, and an end follows it. */
+function leave (exchange: Exchange): void {
+  if (exchange.version < 20 || !exchange.headSent || exchange.done || exchange.closed) return exchange.reset(CANCEL)
+  exchange.end()
+  exchange.decline()
+}
+
 export class UpgradeSocket extends Socket implements ServerExchangeCallbacks {
   private readonly intake: Intake
   /** The part of the head written so far; `null`: it was sent. */
@@ -33,7 +40,7 @@ export class UpgradeSocket extends Socket implements ServerExchangeCallbacks {
 
   /** `isBare`: no head stands before the bytes; `answers`: what is written is an answer, whatever its status. */
   constructor (private readonly exchange: Exchange, isBare = false, private readonly answers = exchange.version >= 20) {
-    super(exchange.connection, () => { exchange.reset(CANCEL) })
+    super(exchange.connection, () => { leave(exchange) })
     if (isBare) {
       this.head = null
       exchange.headSent = true

@@ -5,7 +5,7 @@ import { EventEmitter } from 'node:events'
 import { getPackedSettings, type Settings as NodeSettings } from 'node:http2'
 import { Open } from '../../open'
 import { ControlFrame } from '../../channel/codes'
-import type { Connection, ConnectionCallbacks } from '../../server/connection'
+import type { Accounts, Connection, ConnectionCallbacks } from '../../server/connection'
 import {
   checkBytes, checkCall, checkInteger, checkNumber, checkObject, checkText, invalidCharacter, invalidType, outOfRange, plain, sessionError
 } from '../codes'
@@ -79,6 +79,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   private isOver = false
   private isReported = false
   private error: Error | undefined
+  /** The window that was set last, and the one before it. */
+  private setWindow: { size: number; before: number } | undefined
   private timer: Timer | undefined
   /** The 'session' event is still to come. */
   private isFresh = true
@@ -126,9 +128,22 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   get localSettings (): Settings { return this.isDestroyed ? {} : this.local }
   get remoteSettings (): Settings { return this.isDestroyed ? {} : this.remote }
 
+  /** Until the connection has applied the window that was set last, the accounts say the one before. */
+  private accounts (): Accounts {
+    const accounts = this.connection.accounts()
+    const { setWindow } = this
+    if (setWindow === undefined) return accounts
+    if (accounts.receiveWindow !== setWindow.before) {
+      this.setWindow = undefined
+      return accounts
+    }
+    const grown = Math.max(setWindow.size - setWindow.before, 0)
+    return { ...accounts, receiveWindow: setWindow.size, receivable: accounts.receivable + grown }
+  }
+
   get state (): object {
     if (this.isDestroyed) return {}
-    const accounts = this.connection.accounts()
+    const accounts = this.accounts()
     return {
       effectiveLocalWindowSize: accounts.receiveWindow,
       effectiveRecvDataLength: accounts.unread,
@@ -242,7 +257,9 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   setLocalWindowSize (size: number): void {
     this.check()
     checkInteger(size, 'windowSize', 0, 2 ** 31 - 1)
-    this.connection.control(ControlFrame.Window, undefined, Math.max(size, 1))
+    const before = this.connection.accounts().receiveWindow
+    const asked = Math.max(size, 1)
+    if (this.connection.control(ControlFrame.Window, undefined, asked)) this.setWindow = before === asked ? undefined : { size: asked, before }
   }
 
   setNextStreamID (id: number): void {

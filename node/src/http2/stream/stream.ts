@@ -144,6 +144,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     return this.sent
   }
   set sentHeaders (sent: Headers | (() => Headers) | undefined) { this.sent = sent }
+  /** The headers, once they were made. */
+  get madeHeaders (): Headers | undefined { return this.headersObject }
   get headers (): Headers { return (this.headersObject ??= objectOf(this.rawHeaders, this.exchange.sensitive)) }
   get rawHeaders (): string[] { return (this.rawList ??= rawOf(this.exchange)) }
 
@@ -185,7 +187,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   _write (chunk: Buffer | string, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
     if (this.destroyed) return
     if (!this.headersSent) this.respond()
-    this.send(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk, done)
+    // Some lines of Node.js let a text through as 'buffer', and take it for UTF-8.
+    this.send(typeof chunk === 'string' ? Buffer.from(chunk, encoding as string === 'buffer' ? 'utf8' : encoding) : chunk, done)
   }
 
   /** Sends a piece; `done` when the connection has room for the next. */
@@ -527,9 +530,15 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   }
 }
 
+/** Whether a piece may be written, in this encoding. */
+export function isBody (chunk: unknown, encoding: unknown): boolean {
+  return (typeof chunk === 'string' || chunk instanceof Uint8Array) && (!encoding || encoding === 'utf8' || Buffer.isEncoding(encoding as string))
+}
+
 /** The bytes or text of an answer; undefined: the long way says what is wrong with it. */
 function asBody (chunk: unknown, encoding: BufferEncoding | undefined): Buffer | string | undefined {
-  if (typeof chunk === 'string') return encoding === undefined || encoding === 'utf8' ? chunk : Buffer.from(chunk, encoding)
+  if (!isBody(chunk, encoding)) return undefined
+  if (typeof chunk === 'string') return !encoding === undefined || encoding === 'utf8' ? chunk : Buffer.from(chunk, encoding)
   if (Buffer.isBuffer(chunk)) return chunk
   if (chunk instanceof Uint8Array) return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
   return undefined

@@ -2,6 +2,7 @@
 
 import { inspect, type InspectOptions } from 'node:util'
 import { builtIn } from './built_in'
+import { CookieMap } from './cookies'
 import type { Exchange } from '../../server/exchange'
 import { RequestHeaders } from './headers'
 import type { Incoming } from '../incoming'
@@ -35,6 +36,8 @@ export function pathOf (exchange: Exchange): string {
 }
 
 let stateOf: (request: object) => Incoming | undefined
+/** The values of `set-cookie` by a handler's changes of `cookies`. */
+export let setCookiesOf: (request: Request) => string[]
 
 /** A request of a server as `fetch` handlers get it: an instance of the built-in class for `instanceof`. Where the built-in
  * class must have one of its own, [`builtInOf`] makes it. */
@@ -43,9 +46,11 @@ export class Request {
   readonly #params: Record<string, string> | undefined
   #url: string | null = null
   #headers: RequestHeaders | null = null
+  #cookies: CookieMap | null = null
 
   static {
     stateOf = request => #incoming in request ? request.#incoming : undefined
+    setCookiesOf = request => request.#cookies?.toSetCookieHeaders() ?? []
   }
 
   constructor (incoming: Incoming, params?: Record<string, string>) {
@@ -56,6 +61,9 @@ export class Request {
 
   /** The route's parameters in the path, decoded; undefined: no route matched the request. */
   get params (): Record<string, string> | undefined { return this.#params }
+
+  /** The cookies that came; what is set or deleted here, the answer says in `set-cookie`. */
+  get cookies (): CookieMap { return (this.#cookies ??= new CookieMap(this.#incoming.exchange.field('cookie') ?? '')) }
 
   get method (): string { return this.#incoming.exchange.method }
   get url (): string { return (this.#url ??= urlOf(this.#incoming.exchange)) }

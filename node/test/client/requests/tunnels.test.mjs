@@ -162,6 +162,33 @@ for (const isSecure of [false, true]) {
   })
 }
 
+for (const [name, own, options] of [['h2', {}, {}], ['h3', { http3: true }, { http3: 'only' }]]) {
+  test(`what a server writes to an upgraded stream before it destroys it arrives over ${name}, and then an end`, { timeout: 60_000 }, async t => {
+    const server = createSecureServer({ cert, key, settings: { enableConnectProtocol: true }, ...own }, (_, response) => { response.end() })
+    let size = 0
+    server.on('upgrade', (_, socket) => {
+      socket.on('error', () => {})
+      socket.write(UPGRADED)
+      socket.once('data', () => {
+        socket.write(Buffer.alloc(size))
+        socket.destroy()
+      })
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.after(() => { server.close() })
+    const client = new Client(`https://localhost:${server.address().port}`, { connect: { ca: cert }, ...options })
+    t.after(() => client.destroy())
+    for (size of SIZES) {
+      const { socket } = await client.upgrade({ path: '/', protocol: 'websocket' })
+      socket.write('go')
+      let received = 0
+      for await (const piece of socket) received += piece.length
+      assert.equal(received, size)
+    }
+  })
+}
+
 /** An origin that speaks HTTP/2 alone, and echoes what comes through CONNECTs and WebSockets. */
 async function onlyH2 (t, settings = { enableConnectProtocol: true }) {
   const seen = []

@@ -262,3 +262,28 @@ test('an upload that came whole and is reset while its reader pauses fails the p
   const { bytes, end } = await read
   assert.ok(end === 'error' || bytes === 200, `${end} behind ${bytes} bytes`)
 })
+
+for (const [name, make, agent] of [
+  ['h2', options => createServer(options), { useH2c: true }],
+  ['h2 over TLS', options => createSecureServer({ cert, key, ...options }), { connect: { ca: cert } }],
+  ['h3', options => createSecureServer({ cert, key, http3: true, ...options }), { connect: { ca: cert }, http3: 'only' }]
+]) {
+  test(`${name}: uploads to a server whose first window is zero come whole, also behind its settings`, async t => {
+    const server = make({ settings: { initialWindowSize: 0 } })
+    server.on('request', async (request, response) => {
+      let bytes = 0
+      for await (const piece of request) bytes += piece.length
+      response.end(String(bytes))
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.after(() => new Promise(resolve => { server.close(resolve) }))
+    const client = new Agent(agent)
+    t.after(() => client.close())
+    const origin = `${name === 'h2' ? 'http' : 'https'}://localhost:${server.address().port}`
+    for (const bytes of [0, 5, 16_384, 16_385, 2_000_000]) {
+      const answer = await client.request({ origin, path: '/', method: 'POST', body: Buffer.alloc(bytes) })
+      assert.equal(await answer.body.text(), String(bytes))
+    }
+  })
+}

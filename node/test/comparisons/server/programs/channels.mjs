@@ -1,6 +1,7 @@
 // The diagnostics channels of servers: what is published, in which order, with what.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
+import { PerformanceObserver } from 'node:perf_hooks'
 import { cert, closing, key } from '../stage.mjs'
 
 const OF_HTTP1 = ['http.server.request.start', 'http.server.response.finish']
@@ -37,7 +38,32 @@ const asked = request => async (server, t) => {
 }
 const h2 = (serve, request, event) => published(OF_HTTP2, serve, asked(request), event)
 
+/** The entries that node:perf_hooks gives of requests to a server of HTTP/1.1. */
+const measured = request => async (http2, t) => {
+  const log = t.log('entry')
+  const entries = []
+  const observer = new PerformanceObserver(list => { entries.push(...list.getEntries()) })
+  observer.observe({ entryTypes: ['http'] })
+  const server = http2.createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
+    response.statusCode = 201
+    response.setHeader('x-a', 'b')
+    response.end('ok')
+  })
+  await t.listen(server)
+  try {
+    await t.ask(server, request)
+    const own = () => entries.find(({ name }) => name === 'HttpRequest')
+    while (own() === undefined) await new Promise(resolve => { setImmediate(resolve) })
+    const { entryType, duration, detail: { req, res } } = own()
+    log(entryType, duration > 0, req.method, req.url, req.headers['x-of'], res.statusCode, res.statusMessage, res.headers['x-a'])
+  } finally {
+    observer.disconnect()
+  }
+}
+
 export default {
+  'perf_hooks: a GET': measured({ path: '/a?b', headers: { 'x-of': 'get' } }),
+  'perf_hooks: a POST': measured({ path: '/a', method: 'POST', body: 'hello', headers: { 'x-of': 'post' } }),
   'a request of HTTP/1.1': published(OF_HTTP1, (request, response) => { response.end('ok') }, (server, t) => t.ask(server, { path: '/a' })),
   'a request of HTTP/1.1 with a body': published(OF_HTTP1, (request, response) => { request.pipe(response) }, (server, t) => t.ask(server, { path: '/a', method: 'POST', body: 'text' })),
   'a status of HTTP/1.1': published(OF_HTTP1, (request, response) => { response.statusCode = 404; response.end() }, (server, t) => t.ask(server, { path: '/none' })),

@@ -142,6 +142,13 @@ export default {
       socket.on('data', piece => { socket.end(String(piece).toUpperCase()) })
     })
   }, get('/a', 'connection: upgrade\r\nupgrade: tea\r\n'), { act: async (socket, { sent }) => { await sent(); socket.write('hello') } }),
+  'an upgrade that nobody reads': raw((server, { log }) => {
+    server.on('upgrade', (request, socket) => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: tea\r\n\r\n')
+      for (const event of ['end', 'finish', 'close']) socket.on(event, () => { log(event) })
+      socket.on('end', () => { socket.end() })
+    })
+  }, get('/a', 'connection: upgrade\r\nupgrade: tea\r\n'), { act: async (socket, { sent }) => { await sent(); socket.end() } }),
   'an upgrade with bytes behind it': raw((server, { log }) => {
     server.on('upgrade', (request, socket, head) => {
       log(request.url, head)

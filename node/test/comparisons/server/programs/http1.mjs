@@ -107,6 +107,10 @@ export default {
   }),
   'a head longer than maxHeaderSize': http1((request, response) => { response.end() }, { headers: { 'x-long': 'a'.repeat(4000) } }, { options: twice({ maxHeaderSize: 2000 }) }),
   'a head shorter than maxHeaderSize': http1((request, response) => { response.end() }, { headers: { 'x-long': 'a'.repeat(12_000) } }, { options: twice({ maxHeaderSize: 13_000 }) }),
+  'a head of 80 kB below maxHeaderSize': http1((request, response) => { response.end(String(request.headers['x-long'].length)) }, { headers: { 'x-long': 'a'.repeat(80_000) } }, { options: twice({ maxHeaderSize: 100_000 }) }),
+  'a target of 40 kB below maxHeaderSize': http1((request, response) => { response.end(String(request.url.length)) }, { path: `/${'a'.repeat(40_000)}` }, { options: twice({ maxHeaderSize: 100_000 }) }),
+  'a head just below 16 KiB': http1((request, response) => { response.end(String(request.headers['x-long'].length)) }, { headers: { 'x-long': 'a'.repeat(16_200) } }),
+  'a head just above 16 KiB': http1((request, response) => { response.end(String(request.headers['x-long'].length)) }, { headers: { 'x-long': 'a'.repeat(17_000) } }),
   'an answer that ends its connection says so': async (http2, t) => {
     const server = http2.createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
       if (request.url === '/field') response.setHeader('Connection', 'close')

@@ -6,6 +6,18 @@ import { fields } from '../stage.mjs'
 const POST = { headers: { ':method': 'POST' }, body: 'hello there' }
 
 export default {
+  'headers that a program changes are those of the request': compat((request, response, { log }) => {
+    log(request.url, request.method)
+    request.headers[':path'] = '/other'
+    request.headers[':method'] = 'PUT'
+    log(request.url, request.method)
+    request.url = undefined
+    log(request.url, request.headers[':path'])
+    request.url = '/third'
+    request.method = 'PATCH'
+    log(request.url, request.method, request.headers[':path'], request.headers[':method'], request.stream.sentHeaders)
+    response.end()
+  }),
   'a request says what was asked': compat((request, response, { log }) => {
     log(request.method, request.url, request.scheme, request.authority === request.headers[':authority'], request.httpVersion, request.httpVersionMajor, request.httpVersionMinor)
     response.end()

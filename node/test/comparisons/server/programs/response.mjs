@@ -7,6 +7,16 @@ const MEBIBYTE = Buffer.alloc(1 << 20, 'x')
 const POST = { headers: { ':method': 'POST' }, body: 'hello' }
 
 export default {
+  'pieces in an encoding that is none': compat((request, response, { log, t }) => {
+    response.on('error', error => { log('error', error) })
+    for (const encoding of ['latin1', 'HEX', 'buffer', 'none', '', null, 5]) {
+      t.attempt(log, `write ${encoding}`, () => response.write('c3a4', encoding))
+      t.attempt(log, `write bytes ${encoding}`, () => response.write(Buffer.from('b'), encoding))
+    }
+    t.attempt(log, 'end', () => response.end('c3a4', 'none'))
+    log(response.writableEnded)
+    t.attempt(log, 'end', () => response.end('c3a4', 'hex'))
+  }),
   'a response is a stream and no writable': compat((request, response, { log }) => {
     log(response instanceof Stream, response instanceof Writable, response.writable)
     response.end()

@@ -6,6 +6,12 @@ import { closing } from '../stage.mjs'
 const ended = async client => { if (!client.destroyed) await closing(client) }
 
 export default {
+  'state right behind setLocalWindowSize': session((own, { log }) => {
+    for (const size of [1_000_000, 2_000_000, 500_000, 70_000]) {
+      own.setLocalWindowSize(size)
+      log(size, own.state.effectiveLocalWindowSize)
+    }
+  }),
   'a session says what it is': session((own, { log }) => {
     log(own.constructor.name, own.type, own.encrypted, own.alpnProtocol, own.connecting, own.closed, own.destroyed)
   }),
