@@ -1,4 +1,4 @@
-//! What a request builder makes of serde's values, credentials and URLs, and a body of its JSON.
+//! Requests of serde's values, credentials and URLs as people write them, and a body read as JSON.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 #[path = "support/origin.rs"]
