@@ -34,7 +34,7 @@ export function trimmed (given: string): string {
 /** As `trimmed`; throws where it is no value. */
 export function valueOf (given: string, name: string): string {
   const value = trimmed(given)
-  if (BREAKS.test(value)) throw new TypeError(`${JSON.stringify(given)} is an invalid value of the header ${name}: it must have no line end and no zero`)
+  if (BREAKS.test(value)) throw new TypeError(`the header ${name} has a character that a value cannot have: ${JSON.stringify(given)}`)
   return value
 }
 

@@ -75,7 +75,8 @@ export class Request {
   clone (): Request {
     const parts = this.#parts
     if (parts.body?.isUnusable) throw new TypeError('unusable: the body was used already')
-    return requestOver(parts.clone())
+    const made = parts.clone()
+    return 'list' in made ? requestOver(made) : made as unknown as Request
   }
 
   toJSON (): object { return {} }

@@ -38,7 +38,8 @@ export interface RequestParts extends Readable {
   readonly signal: AbortSignal
   /** The signal that it follows; null: none that a program could abort. */
   readonly followed: AbortSignal | null
-  clone: () => RequestParts
+  /** A request of the same, whose body is shared: its state, or an instance of the global class. */
+  clone: () => RequestParts | globalThis.Request
   /** The fields that go along when it is fetched. */
   sendable: () => HeaderList
 }

@@ -4,8 +4,7 @@
 import { Body, type ByteSource } from '../fetch/body'
 import { HeaderList, TextList } from '../fetch/header_list'
 import { headersOver, type Headers } from '../fetch/headers'
-import { MadeParts, USUAL, type RequestParts } from '../fetch/request_parts'
-import { parseUrl } from '../fetch/url'
+import { USUAL, type RequestParts } from '../fetch/request_parts'
 import type { Exchange, ServerExchangeCallbacks } from '../server/exchange'
 import type { TrailersInit } from './info'
 import { ServedList, sendableOf } from './web/served_list'
@@ -79,16 +78,11 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   contentType (): string | null { return this.list.get('content-type') }
   sendable (): HeaderList { return sendableOf(this.list) }
 
-  /** A request that shares the body with this one. */
-  clone (): RequestParts {
-    const target = parseUrl(this.url)
-    if (target === null) throw new TypeError(`the URL of the request, ${this.url}, is none`)
-    const made = new MadeParts(target)
-    made.method = this.method
-    made.list = this.list.copy()
-    made.followed = this.signal
-    made.body = this.body?.fork() ?? null
-    return made
+  /** A request of the global class that shares the body with this one: a `fetch` that a program has kept takes it, too. */
+  clone (): globalThis.Request {
+    const { url, method, signal } = this
+    const body = this.body?.fork().web ?? null
+    return new globalThis.Request(url, { method, headers: this.sendable().sorted(), body, duplex: 'half', signal })
   }
 
   /** Whether the body is being read, or will be. */
