@@ -102,7 +102,8 @@ export class Body {
     if (whole !== null && this.stream === null) return new Body(whole)
     const [one, other] = this.web.tee()
     this.stream = one
-    return new Body(other)
+    // Pieces of a caller's stream are the caller's; those of ours are bytes, which `tee` copies itself.
+    return new Body(this.content instanceof ReadableStream ? clonedStream(other) : other)
   }
 
   /** A body of what is here, which is used from now on (the standard's proxy of step 41 of `new Request`). */
@@ -123,6 +124,19 @@ export class Body {
       if (!this.stream.locked) this.stream.cancel(reason).catch(() => {})
     } else if (isSource(this.content as object)) (this.content as ByteSource).cancel(reason)
   }
+}
+
+/** A stream of clones of the pieces (the Streams standard's "tee" with cloneForBranch2), each made when it is read. */
+function clonedStream (stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = stream.getReader()
+  return new ReadableStream<Uint8Array>({
+    async pull (controller) {
+      const { done, value } = await reader.read()
+      if (done) controller.close()
+      else controller.enqueue(structuredClone(value))
+    },
+    cancel: async reason => { await reader.cancel(reason) }
+  }, { highWaterMark: 0 })
 }
 
 /** The pieces of a source, which is cancelled where its reader stops. */
