@@ -1,7 +1,7 @@
 # Every target is one line and installs what it needs itself, or says what is missing.
 XTASK = cargo run -q -p xtask --
 
-.PHONY: demo test ready tidy conform bench attacks bench-client bench-server bench-node-server windows-real bursts h3-paths node node-test node-pack node-soak node-lines comparisons apps flake fuzz sanitize mutants docs sim windows
+.PHONY: demo test ready tidy conform bench attacks bench-client bench-server bench-node-server windows-real bursts h3-paths node node-test node-pack node-soak node-lines comparisons wpt apps flake fuzz sanitize mutants docs sim windows
 demo: ; @$(XTASK) demo
 test: ; @$(XTASK) test
 ready: ; @$(XTASK) ready
@@ -21,6 +21,7 @@ node-pack: ; @$(XTASK) node-pack
 node-soak: ; @$(XTASK) node-soak
 node-lines: ; @$(XTASK) node-lines
 comparisons: ; @$(XTASK) comparisons
+wpt: ; @$(XTASK) wpt
 apps: ; @$(XTASK) apps $(NAME)
 flake: ; @$(XTASK) flake $(N) $(FILE)
 fuzz: ; @$(XTASK) fuzz

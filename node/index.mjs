@@ -1,7 +1,7 @@
 // One copy of the package, however it is loaded.
 import trunkline from './dist/index.js'
 export const {
-  Agent, Client, Dispatcher, EnvHttpProxyAgent, Http2SecureServer, Http2Server, Pool, ProxyAgent, Response,
-  buildConnector, createSecureContext, createSecureServer, createServer, errors, fetchOver, file, http2, installGlobal, request, serve
+  Agent, Client, Dispatcher, EnvHttpProxyAgent, FormData, Headers, Http2SecureServer, Http2Server, Pool, ProxyAgent, Request, Response,
+  buildConnector, createSecureContext, createSecureServer, createServer, errors, fetch, fetchOver, file, http2, installGlobal, request, serve
 } = trunkline
 export default trunkline

@@ -33,6 +33,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
                  (--seconds N, --seed N)
   node-lines [LINE..]   every test file on every installed line of Node.js (node20, node24 ..)
   comparisons [LINE..]   every comparison with undici and node:http2 on every installed line of Node.js
+  wpt [PART] [--corpus FOLDER]   web-platform-tests' fetch tests with Node's own fetch and ours, side by side
   flake N FILE   the tests of one file, N times
   fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
   sanitize [PART..]   Miri, loom, AddressSanitizer (miri-core, miri, loom, address)
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         "node-soak" => node::soak(rest),
         "node-lines" => node::script("dev", "lines/all.mjs", rest),
         "comparisons" => node::script("dev", "comparisons/all.mjs", rest),
+        "wpt" => node::script("dev", "wpt/run.mjs", rest),
         "generate" => render::generated::generate(),
         "flake" => check::flake::flake(rest),
         "fuzz" => check::fuzz::fuzz(rest),

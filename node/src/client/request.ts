@@ -28,6 +28,8 @@ function partsOf (url: string | URL): { origin: string; path: string } {
 }
 
 let agent: Agent | undefined
+/** The dispatcher of calls that name none. */
+export function defaultAgent (): Agent { return (agent ??= new Agent()) }
 
 /** A response, its body to be read. A POST where there is a body and no method. */
 export function request (url: string | URL, options?: UrlOptions): Promise<Answer>
@@ -41,7 +43,7 @@ export function request (url: string | URL, options: UrlOptions = {}, callback?:
     queueMicrotask(() => { callback(error as Error, { opaque: options?.opaque } as never) })
     return undefined
   }
-  const { dispatcher = (agent ??= new Agent()), ...rest } = options
+  const { dispatcher = defaultAgent(), ...rest } = options
   const asked = { ...rest, origin: parts.origin, path: parts.path, method: options.method ?? (options.body == null ? 'GET' : 'POST') }
   return requestOn(dispatcher as Dispatching, asked, callback)
 }

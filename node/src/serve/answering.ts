@@ -4,13 +4,14 @@
 import { ResponseFlag } from '../channel/codes'
 import { INTERNAL_ERROR } from '../server/bridge'
 import type { Exchange } from '../server/exchange'
-import { textOf } from './web/fields'
+import { textOf } from '../fetch/fields'
 import { errorPage } from './error_page'
 import { filePlanOf } from './files/file_plan'
 import { BodyTooLargeError, type Incoming } from './incoming'
 import type { TrailersInit } from './info'
-import { setCookiesOf, type Request } from './web/request'
-import { encode, streamOfFile, type Encoded, type Response } from './web/response'
+import type { Request } from '../fetch/request'
+import type { Response } from '../fetch/faces'
+import { encode, streamOfFile, type Encoded } from './web/response'
 
 /** Bytes of an answer's body that may wait for the connection before its source does. */
 const PENDING_BYTES_MAX = 256 * 1024
@@ -52,14 +53,14 @@ export class Answering {
   answer (incoming: Incoming, request: Request, answer: unknown, isHooks = false): void {
     if (incoming.isLeft) return
     const { exchange } = incoming
-    const encoded = withCookies(encode(answer), setCookiesOf(request))
-    const { status, fields, body, source, file } = encoded
+    const encoded = withCookies(encode(answer), incoming.setCookies())
+    const { status, reason, fields, body, source, file } = encoded
     if (file !== null) return void this.sendFile(incoming, request, encoded, isHooks)
     if (incoming.trailersToSend !== null) return void this.stream(incoming, request, encoded, source ?? piecesOfWhole(body), isHooks)
     if (source !== null) return void this.stream(incoming, request, encoded, source, isHooks)
     const length = contentLengthOf(exchange, encoded)
     if (length !== null) checkContentLength(length, body === null ? 0 : Buffer.byteLength(body))
-    exchange.answer(status, fields, body, incoming.giveUp() ? ResponseFlag.Quiet : 0)
+    exchange.answer(status, fields, body, incoming.giveUp() ? ResponseFlag.Quiet : 0, reason)
   }
 
   /** The handler failed, or the answer of `error` did. */
@@ -133,7 +134,7 @@ function withCookies (encoded: Encoded, cookies: string[]): Encoded {
 async function pump (incoming: Incoming, encoded: Encoded, pieces: AsyncIterator<Uint8Array>): Promise<boolean> {
   const { exchange } = incoming
   if (exchange.closed) return false
-  const { status, fields } = encoded
+  const { status, reason, fields } = encoded
   const length = contentLengthOf(exchange, encoded)
   let sent = 0
   let next = pieces.next()
@@ -148,13 +149,13 @@ async function pump (incoming: Incoming, encoded: Encoded, pieces: AsyncIterator
     }
     if (piece?.done === true) {
       if (length !== null) checkContentLength(length, first?.length ?? 0)
-      exchange.answer(status, fields, first, incoming.giveUp() ? ResponseFlag.Quiet : 0)
+      exchange.answer(status, fields, first, incoming.giveUp() ? ResponseFlag.Quiet : 0, reason)
       return true
     }
   }
   // A rejection without a waiter now is reported to the later waiter, if any.
   if (piece === null) Promise.resolve(next).catch(() => {})
-  exchange.respond(status, fields)
+  exchange.respond(status, fields, 0, reason)
   if (first !== null) {
     sent += first.length
     exchange.write(first)

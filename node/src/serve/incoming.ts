@@ -1,21 +1,15 @@
 // The state of a request behind the handlers' web `Request`: its body, signal and trailers, each
 // created on first access.
 
-import { Readable } from 'node:stream'
+import { Body, type ByteSource } from '../fetch/body'
+import { HeaderList, TextList } from '../fetch/header_list'
+import { headersOver, type Headers } from '../fetch/headers'
+import { USUAL, type RequestParts } from '../fetch/request_parts'
 import type { Exchange, ServerExchangeCallbacks } from '../server/exchange'
-import { pairsOf } from './web/fields'
 import type { TrailersInit } from './info'
-
-const NO_BYTES = Buffer.alloc(0)
-
-function isDisturbed (stream: ReadableStream): boolean { return Readable.isDisturbed(stream as unknown as NodeJS.ReadableStream) }
-
-/** The stream of a body that was read as a whole. */
-function endedStream (): ReadableStream<Uint8Array> {
-  const stream = new ReadableStream<Uint8Array>({ start (controller) { controller.close() } })
-  void stream.getReader().read()
-  return stream
-}
+import { CookieMap } from './web/cookies'
+import { ServedList, sendableOf } from './web/served_list'
+import { urlOf } from './web/request'
 
 /** A request's body is longer than the server's `maxRequestBodySize`. */
 export class BodyTooLargeError extends RangeError {
@@ -27,11 +21,12 @@ export class BodyTooLargeError extends RangeError {
 interface Awaited { promise: Promise<Headers>; resolve: (trailers: Headers) => void; reject: (error: Error) => void }
 
 /** The received part of a request, and the callbacks that wait for the rest. */
-export class Incoming implements ServerExchangeCallbacks {
+export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSource {
   private controller: AbortController | null = null
-  /** The body was asked for as a whole. */
-  private used = false
-  private stream: ReadableStream<Uint8Array> | null = null
+  private made: Body | null = null
+  private fields: HeaderList | null = null
+  private jar: CookieMap | null = null
+  private href: string | null = null
   /** Bytes received and not read. */
   private chunks: Buffer[] | null = null
   private isWhole: boolean
@@ -73,35 +68,37 @@ export class Incoming implements ServerExchangeCallbacks {
     return this.controller.signal
   }
 
-  get bodyUsed (): boolean { return this.used || (this.stream !== null && isDisturbed(this.stream)) }
-  /** Whether the body is being read, or will be. */
-  get isReading (): boolean { return this.failure === null && (this.used ? !this.isWhole : this.stream !== null) }
+  // What a `Request` needs of it.
 
-  get body (): ReadableStream<Uint8Array> | null {
-    if (!this.exchange.hasBody) return null
-    return (this.stream ??= this.used ? endedStream() : this.makeStream())
+  get method (): string { return this.exchange.method }
+  get url (): string { return (this.href ??= urlOf(this.exchange)) }
+  get list (): HeaderList { return (this.fields ??= new ServedList(this.exchange)) }
+  get settings (): RequestParts['settings'] { return USUAL }
+  get dispatcher (): null { return null }
+  /** The cookies that came; what is set or deleted here, the answer has in `set-cookie`. */
+  get cookies (): CookieMap { return (this.jar ??= new CookieMap(this.exchange.field('cookie') ?? '')) }
+  /** The values of `set-cookie` by a handler's changes of `cookies`. */
+  setCookies (): string[] { return this.jar?.toSetCookieHeaders() ?? [] }
+  get followed (): AbortSignal { return this.signal }
+  get body (): Body | null { return this.exchange.hasBody ? (this.made ??= new Body(this)) : null }
+  contentType (): string | null { return this.list.get('content-type') }
+  sendable (): HeaderList { return sendableOf(this.list) }
+
+  /** A request of the global class that shares the body with this one: a `fetch` that a program has kept takes it, too. */
+  clone (): globalThis.Request {
+    const { url, method, signal } = this
+    const body = this.body?.fork().web ?? null
+    return new globalThis.Request(url, { method, headers: this.sendable().sorted(), body, duplex: 'half', signal })
   }
 
-  private makeStream (): ReadableStream<Uint8Array> {
-    // Node.js's types know byte streams by another name than the web's.
-    const source = {
-      type: 'bytes',
-      pull: async (controller: ReadableByteStreamController): Promise<void> => {
-        const chunk = await this.next()
-        if (chunk !== null) controller.enqueue(new Uint8Array(chunk))
-        else {
-          controller.close()
-          const { byobRequest } = controller as { byobRequest?: { respond: (bytes: number) => void } | null }
-          byobRequest?.respond(0)
-        }
-      },
-      cancel: () => { this.discard() }
-    }
-    return new ReadableStream(source as never, { highWaterMark: 0 })
+  /** Whether the body is being read, or will be. */
+  get isReading (): boolean {
+    const { made } = this
+    return this.failure === null && made !== null && (made.isBeingTaken ? !this.isWhole : made.hasStream)
   }
 
   /** The next piece, with the room it took given back; `null`: the end. */
-  private async next (): Promise<Buffer | null> {
+  async next (): Promise<Buffer | null> {
     if (!this.isWhole && this.chunks === null) this.invite()
     for (;;) {
       const chunk = this.chunks?.shift()
@@ -122,7 +119,7 @@ export class Incoming implements ServerExchangeCallbacks {
   }
 
   /** Discards the rest of the body. */
-  private discard (): void {
+  cancel (): void {
     this.isWhole = true
     for (const chunk of this.chunks?.splice(0) ?? []) this.exchange.take(chunk.length)
   }
@@ -142,7 +139,7 @@ export class Incoming implements ServerExchangeCallbacks {
   private reportTrailers (): void {
     const { awaited, behind } = this
     if (awaited === null) return
-    if (behind !== null || !this.exchange.hasBody) awaited.resolve(new Headers(pairsOf(behind ?? '')))
+    if (behind !== null || !this.exchange.hasBody) awaited.resolve(headersOver(new TextList(behind ?? '', false), 'none'))
     else if (this.failure !== null) awaited.reject(this.failure)
   }
 
@@ -160,28 +157,10 @@ export class Incoming implements ServerExchangeCallbacks {
   }
 
   async all (): Promise<Buffer> {
-    if (!this.exchange.hasBody) return NO_BYTES
-    const { stream } = this
-    if (this.bodyUsed || stream?.locked === true) throw new TypeError('the body was used already')
-    this.used = true
-    const pieces: Uint8Array[] = []
-    if (stream !== null) {
-      for await (const piece of stream as unknown as AsyncIterable<Uint8Array>) pieces.push(piece)
-      return Buffer.concat(pieces)
-    }
     if (this.isWhole && this.chunks?.length === 1) return (await this.next())!
+    const pieces: Buffer[] = []
     for (let piece = await this.next(); piece !== null; piece = await this.next()) pieces.push(piece)
     return Buffer.concat(pieces)
-  }
-
-  /** Splits the body in two: one half stays, the other is returned; null: there is no body. */
-  tee (): ReadableStream<Uint8Array> | null {
-    const { body } = this
-    if (body === null) return null
-    if (this.bodyUsed || body.locked) throw new TypeError('the body was used already')
-    const [one, other] = body.tee()
-    this.stream = one
-    return other
   }
 
   // The events of the exchange.

@@ -3,7 +3,8 @@
 
 import querystring from 'node:querystring'
 import { inspect } from 'node:util'
-import { isKept, Response } from './web/response'
+import { Response } from '../fetch/faces'
+import { isKept } from './web/response'
 
 /** The parameters in a route's path: `ParamsOf<'/users/:id'>` is `{ id: string }`. */
 export type ParamsOf<Path extends string> =

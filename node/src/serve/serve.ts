@@ -5,7 +5,7 @@ import { errorOf } from '../errors'
 import { Answering } from './answering'
 import { ResponseFlag } from '../channel/codes'
 import type { Exchange } from '../server/exchange'
-import type { FieldsInit } from './web/fields'
+import type { FieldsInit } from '../fetch/fields'
 import { overrideGlobals } from './web/global'
 import { identityGiven, type IdentityOptions } from '../server/tls/identity'
 import { IdleRequests, secondsOf } from './idle'
@@ -14,8 +14,9 @@ import { RequestInfo, upgradedTo, wantsWebSocket } from './info'
 import { listenError, NO_PORT } from '../server/listen_error'
 import { Listener, type Address, type Failure, type ListenOptions } from '../server/listener'
 import { checkNames, listenOptionsOf, settingsOf, type ReloadOptions, type ServeOptions, type Settings } from './options'
-import { incomingOf, pathOf, Request } from './web/request'
-import { Response } from './web/response'
+import { requestOver, type Request } from '../fetch/request'
+import { incomingOf, pathOf } from './web/request'
+import { Response } from '../fetch/faces'
 import { Fixed } from './routes'
 import { WebSockets, type SendStatus } from './websocket'
 
@@ -199,15 +200,15 @@ export class Server<Data = undefined> {
     }
     const incoming = new Incoming(exchange, bodyMax)
     if (idleSeconds > 0) this.idle.watch(incoming, idleSeconds)
-    if (router === null && folders === null) return this.call(incoming, new Request(incoming), settings.fetch!)
+    if (router === null && folders === null) return this.call(incoming, requestOver(incoming), settings.fetch!)
     const path = pathOf(exchange)
     const found = router?.find(exchange.method, path)
     if (found !== undefined && 'value' in found) {
       const { value, params } = found
-      const request = new Request(incoming, params)
+      const request = requestOver(incoming, params)
       return value instanceof Fixed ? this.call(incoming, request, () => value.get()) : this.call(incoming, request, value)
     }
-    const request = new Request(incoming)
+    const request = requestOver(incoming)
     const others = settings.fetch ?? (() => refusal(found?.methods))
     if (folders === null || !folders.concerns(exchange.method, path)) return this.call(incoming, request, others)
     this.call(incoming, request, async (...args) => {

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { nearest } from '../near'
-import { pairsOf, textOf, type FieldsInit } from './web/fields'
+import { pairsOf, textOf, type FieldsInit } from '../fetch/fields'
 import { secondsOf } from './idle'
 
 /**

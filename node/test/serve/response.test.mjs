@@ -119,9 +119,9 @@ const looks = {
 
 async function agree (make, name) {
   for (const [looked, look] of Object.entries(looks)) {
-    // Its boundary differs each time, and newer lines of Node.js cannot cancel one without an
-    // uncaught error.
-    if (name === 'a form' && ['bytes', 'a body that was cancelled'].includes(looked)) continue
+    // Its boundary differs each time, and is of another length than that of the built-in class; newer lines of Node.js cannot cancel
+    // one without an uncaught error.
+    if (name === 'a form' && ['bytes', 'blob', 'pieces', 'a body that was cancelled'].includes(looked)) continue
     const [ours, theirs] = [await outcome(() => look(make(Lean))), await outcome(() => look(make(Response)))]
     // What the built-in class refuses when it is made, ours may refuse when its headers are asked for.
     if (theirs === 'TypeError' && ours !== theirs) await assert.rejects(async () => [...make(Lean).headers], TypeError, `${name}: ${looked}`)

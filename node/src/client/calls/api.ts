@@ -40,6 +40,8 @@ export interface Dispatching {
 /** The `dispatch` that dispatchers of ours are born with. */
 let own: Dispatch | undefined
 export function setOwnDispatch (dispatch: Dispatch): void { own = dispatch }
+/** Whether a dispatcher is one of this package, with nothing in front of it. */
+export function isOwn (dispatcher: AnyDispatcher): boolean { return dispatcher.dispatch === own }
 
 function checkExtras (options: unknown): asserts options is RequestOptions {
   if (options === null || typeof options !== 'object') throw new InvalidArgumentError('invalid opts')

@@ -12,6 +12,7 @@ import { ClientDestroyedError, errorOf, InformationalError, InvalidArgumentError
 import { checkHandler, Exchange, isNew, type Handler, type NewHandler, type OldHandler } from '../calls/exchange'
 import { forInterceptors } from '../calls/handler'
 import { DirectRequest, type RequestExtras, type AnswerCallback } from '../calls/direct_request'
+import { kFetch, type DirectHop } from '../../fetch/hop'
 import { check, type Options, type Way } from '../options'
 import { onStream, prepare, type DispatchOptions, type Made } from '../prepare/prepare'
 import { SubmissionFlag } from '../../channel/codes'
@@ -26,7 +27,7 @@ export type Interceptor = (dispatch: Dispatch, origin?: string | null) => Dispat
 export type AnyInterceptor = (dispatch: any, origin?: any) => (options: any, handler: any) => boolean
 type Callback = (error: Error | null, data: null) => void
 
-function submit (state: State, exchange: Exchange | DirectRequest, made: Made): void {
+function submit (state: State, exchange: Exchange | DirectRequest | DirectHop, made: Made): void {
   const { target, head, body, headersTimeout, bodyTimeout, flags } = made
   exchange.isForwarded = target.isForwarded
   state.bridge.submit(exchange, target.number, head, body, headersTimeout, bodyTimeout, flags)
@@ -200,6 +201,30 @@ export abstract class Dispatcher extends EventEmitter {
     } catch (error) {
       if (isStream(options?.body)) endStream(options.body, error as Error)
       queueMicrotask(() => { reported(error as Error, { opaque: options.opaque || null } as never) })
+    }
+    return true
+  }
+
+  /** An exchange of `fetch` without a handler between; false: it goes by `dispatch`. */
+  [kFetch] (options: DispatchOptions, hop: DirectHop): boolean {
+    const state = this[kState]
+    if (state.mocks !== null || state.delegate !== null) return false
+    try {
+      const { refusal } = state
+      if (refusal !== null) throw refusal
+      const origin = this.originOf(options)
+      const made = prepare(state, origin, options, null)
+      hop.attach(state.bridge, state)
+      hop.bodyBytesMax = state.checked.maxResponseSize
+      if (isWatched()) hop.trace = traced(origin, options, made)
+      const { load } = made.target
+      state.start(hop, load)
+      if (isStream(options.body)) watch(options.body, hop)
+      submit(state, hop, made)
+      state.isFull(load)
+    } catch (error) {
+      if (isStream(options.body)) endStream(options.body, error as Error)
+      hop.refuse(error)
     }
     return true
   }
@@ -408,7 +433,7 @@ function refuse (handler: Handler, error: Error): boolean {
 }
 
 /** A source that fails before it is read fails the exchange. */
-function watch (body: Readable, exchange: Exchange | DirectRequest): void {
+function watch (body: Readable, exchange: Exchange | DirectRequest | DirectHop): void {
   body.once('error', error => { exchange.abort(error) })
 }
 

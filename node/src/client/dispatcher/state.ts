@@ -6,6 +6,7 @@ import { ClientClosedError, ClientDestroyedError, errorOf, MaxOriginsReachedErro
 import type { Exchange } from '../calls/exchange'
 import type { Delegate } from './factory'
 import type { DirectRequest } from '../calls/direct_request'
+import type { DirectHop } from '../../fetch/hop'
 import { Load } from './load'
 import { Open } from '../../open'
 import { originOf, type Checked } from '../options'
@@ -42,7 +43,7 @@ export class State {
   private lastOrigin = ''
   /** The one origin of a Client or a Pool, cached because a URL builds this text at each access. */
   ownOrigin: string | null = null
-  readonly exchanges = new Open<Exchange | DirectRequest>()
+  readonly exchanges = new Open<Exchange | DirectRequest | DirectHop>()
   readonly connections: Connections
   /** The dispatchers that undici's MockAgent puts in front of origins, if any. */
   mocks: Mocks | null = null
@@ -86,7 +87,7 @@ export class State {
   }
 
   /** Counts a request that starts. */
-  start (exchange: Exchange | DirectRequest, load: Load): void {
+  start (exchange: Exchange | DirectRequest | DirectHop, load: Load): void {
     this.exchanges.add(exchange)
     exchange.load = load
     load.count++
@@ -139,7 +140,7 @@ export class State {
     return target
   }
 
-  onOver (exchange: Exchange | DirectRequest): void {
+  onOver (exchange: Exchange | DirectRequest | DirectHop): void {
     this.exchanges.delete(exchange)
     const { load } = exchange
     if (load !== null) {

@@ -1,10 +1,10 @@
 // Request bodies of every kind. Bytes in memory are sent whole, everything else piece by piece, as
 // fast as the connection takes it.
 
-import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { isAnyArrayBuffer } from 'node:util/types'
 import { InvalidArgumentError, RequestAbortedError, RequestContentLengthMismatchError } from '../../errors'
+import { isForm, Multipart } from '../../fetch/multipart'
 import { isFieldValue } from './head'
 import type { Bridge } from '../../channel/ring'
 
@@ -52,11 +52,6 @@ export function endStream (stream: Readable, error?: Error | null): void {
   if (typeof stream.destroy === 'function') stream.destroy(error ?? undefined)
 }
 
-function isFormData (body: object): body is FormData {
-  const form = body as Partial<FormData> & { [Symbol.toStringTag]?: string }
-  return form[Symbol.toStringTag] === 'FormData' && typeof form.append === 'function' && typeof form.entries === 'function'
-}
-
 function isBlob (body: object): body is Blob {
   const blob = body as Partial<Blob> & { [Symbol.toStringTag]?: string }
   return (blob[Symbol.toStringTag] === 'Blob' || blob[Symbol.toStringTag] === 'File') && typeof blob.arrayBuffer === 'function' && typeof blob.stream === 'function'
@@ -76,7 +71,7 @@ export function bodyOf (body: unknown): RequestBody {
     const length = lengthOf(body)
     return length === 0 ? null : { pieces: body, length, type: null }
   }
-  if (isFormData(body)) return formSource(body)
+  if (isForm(body)) return formSource(body)
   if (isBlob(body)) return { pieces: body.stream() as unknown as AsyncIterable<Uint8Array>, length: body.size, type: typeOf(body) || null }
   if (Symbol.asyncIterator in body || Symbol.iterator in body) {
     return { pieces: body as AsyncIterable<unknown>, length: null, type: null }
@@ -113,41 +108,10 @@ function typeOf (blob: Blob): string {
   throw new InvalidArgumentError(`the type of a Blob is ${JSON.stringify(type)}; it must be a text without control characters and without characters above U+00FF`)
 }
 
-/** Bytes of randomness in a boundary: 128 bits, which is more than can be searched. */
-const BOUNDARY_RANDOM_BYTES = 16
-
-/** RFC 7578: each entry a part; names and file names are escaped as browsers do. The boundary comes from a
- * cryptographic generator: of Math.random the next output follows from earlier ones, so that a server that
- * has received one form could write the boundary of a later form into a value that it controls
- * (CVE-2025-22150, CVE-2025-7783). */
+/** A form is encoded here, its types checked. */
 function formSource (form: FormData): Source {
-  const boundary = `----trunkline-${randomBytes(BOUNDARY_RANDOM_BYTES).toString('hex')}`
-  const escape = (text: string): string => text.replace(/\n/g, '%0A').replace(/\r/g, '%0D').replace(/"/g, '%22')
-  const parts: (Buffer | Blob)[] = []
-  let length = 0
-  const add = (part: Buffer | Blob): void => {
-    parts.push(part)
-    length += Buffer.isBuffer(part) ? part.length : part.size
-  }
-  for (const [name, value] of form.entries() as Iterable<[string, string | File]>) {
-    const start = `--${boundary}\r\ncontent-disposition: form-data; name="${escape(name)}"`
-    if (typeof value === 'string') {
-      add(Buffer.from(`${start}\r\n\r\n${value.replace(/\r?\n|\r/g, '\r\n')}\r\n`))
-      continue
-    }
-    const file = value.name ? `; filename="${escape(value.name)}"` : ''
-    add(Buffer.from(`${start}${file}\r\ncontent-type: ${typeOf(value) || 'application/octet-stream'}\r\n\r\n`))
-    add(value)
-    add(Buffer.from('\r\n'))
-  }
-  add(Buffer.from(`--${boundary}--\r\n`))
-  async function * pieces (): AsyncGenerator<Uint8Array> {
-    for (const part of parts) {
-      if (Buffer.isBuffer(part)) yield part
-      else yield * part.stream() as unknown as AsyncIterable<Uint8Array>
-    }
-  }
-  return { pieces: pieces(), length, type: `multipart/form-data; boundary=${boundary}` }
+  const made = new Multipart(form as never, typeOf)
+  return { pieces: made.pieces(), length: made.length, type: made.type }
 }
 
 /** The exchange that sends a body. */

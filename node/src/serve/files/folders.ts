@@ -4,8 +4,9 @@ import { realpath, stat } from 'node:fs/promises'
 import { join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
-import type { FieldsInit } from '../web/fields'
-import { file, Response } from '../web/response'
+import type { FieldsInit } from '../../fetch/fields'
+import { Response } from '../../fetch/faces'
+import { file } from '../web/response'
 
 export interface StaticFolder {
   /**

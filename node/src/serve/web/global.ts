@@ -2,26 +2,26 @@
 // built-in classes recognise their instances by private members, so they get a built-in request
 // made at that moment.
 
-import { builtInOf, incomingOf, type Request } from './request'
+import { fetch as ownFetch } from '../../fetch/fetch'
+import { Request, requestPartsOf } from '../../fetch/request'
+import { builtInOf } from './request'
 
-type Converted = (args: unknown[]) => unknown[]
-
-/** Puts a built-in request in the place of a server's, as the first argument (the request) and the second (its changes). */
-const converted: Converted = args => {
+/** Puts a built-in request in the place of one of ours, as the first argument (the request) and the second (its changes). */
+function converted (args: unknown[], BuiltIn: typeof globalThis.Request): unknown[] {
   const [input, init] = args
-  const [isInput, isInit] = [incomingOf(input) !== undefined, incomingOf(init) !== undefined]
+  const [isInput, isInit] = [requestPartsOf(input) !== undefined, requestPartsOf(init) !== undefined]
   if (!isInput && !isInit) return args
   // The Fetch standard (Request constructor, step 36): a body in `init` takes the place of the input's, which is left.
   const hasOther = typeof init === 'object' && init !== null && (init as RequestInit).body != null
-  const first = isInput ? builtInOf(input as Request, !hasOther) : input
-  return [first, isInit ? builtInOf(init as Request, true) : init, ...args.slice(2)]
+  const first = isInput ? builtInOf(input as Request, !hasOther, BuiltIn) : input
+  return [first, isInit ? builtInOf(init as Request, true, BuiltIn) : init, ...args.slice(2)]
 }
 
-/** As `found`, with requests of servers among its arguments converted. */
-function wrapped<T extends object> (found: T): T {
+/** As `found`, with requests of ours among its arguments converted. */
+function wrapped<T extends object> (found: T, builtIn: () => typeof globalThis.Request): T {
   const own: T = new Proxy(found, {
-    apply: (target, receiver, args) => Reflect.apply(target as never, receiver, converted(args)) as unknown,
-    construct: (target, args, newTarget) => Reflect.construct(target as never, converted(args), newTarget === own ? target as never : newTarget) as object
+    apply: (target, receiver, args) => Reflect.apply(target as never, receiver, converted(args, builtIn())) as unknown,
+    construct: (target, args, newTarget) => Reflect.construct(target as never, converted(args, builtIn()), newTarget === own ? target as never : newTarget) as object
   })
   return own
 }
@@ -29,11 +29,11 @@ function wrapped<T extends object> (found: T): T {
 /** Wraps the class when it is first looked at: looking makes Node.js load all of its fetch. */
 function wrapRequest (): void {
   const found = Object.getOwnPropertyDescriptor(globalThis, 'Request')
-  if (found?.configurable !== true) return
+  if (found?.configurable !== true || found.value === Request) return
   const set = (value: unknown): void => { Object.defineProperty(globalThis, 'Request', { value, writable: true, configurable: true, enumerable: false }) }
   const get = (): unknown => {
     const original = (found.get === undefined ? found.value : found.get.call(globalThis)) as typeof globalThis.Request
-    const own = wrapped(original)
+    const own = wrapped(original, () => original)
     // `request.constructor` is what programs know as `Request`.
     Object.defineProperty(original.prototype, 'constructor', { value: own, writable: true, configurable: true, enumerable: false })
     set(own)
@@ -49,5 +49,6 @@ export function overrideGlobals (): void {
   if (isDone) return
   isDone = true
   wrapRequest()
-  if (typeof globalThis.fetch === 'function') globalThis.fetch = wrapped(globalThis.fetch)
+  const { fetch } = globalThis
+  if (typeof fetch === 'function' && fetch !== ownFetch as unknown) globalThis.fetch = wrapped(fetch, () => globalThis.Request)
 }

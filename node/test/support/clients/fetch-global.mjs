@@ -17,7 +17,7 @@ const server = await h2(async (request, response) => {
   response.end(Buffer.concat(chunks))
 })
 const agent = new Agent()
-installGlobal(agent)
+installGlobal(agent, { fetch: false })
 assert.equal(await (await fetch(`${server.url}/gzip`)).text(), 'squeezed')
 const posted = await fetch(server.url, { method: 'POST', body: 'posted' })
 assert.equal(posted.headers.get('x-length'), '6')

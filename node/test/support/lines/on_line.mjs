@@ -11,9 +11,10 @@ import { serverLife } from './server_life.mjs'
 /** The tests whose result depends on the line. */
 const OF_UNDICI = ['client/undici/undici', 'client/undici/parts', 'client/requests/refusals', 'client/undici/channels', 'client/requests/calls', 'client/requests/answers', 'serve/request', 'serve/response']
 const OF_DISPATCHERS = ['client/connections/streams', 'server/streams', 'client/connections/connections', 'client/connections/multiplexing', 'client/requests/dispatch', 'client/requests/uploads', 'client/connections/options', 'client/requests/heads', 'client/connections/certificates', 'server/websocket']
+const OF_FETCH = ['fetch/own', 'fetch/global']
 const OF_SERVE = ['serve/files', 'serve/hono', 'serve/methods', 'serve/routes', 'serve/sockets']
 /** The files whose tests run on every line. Those of parity and of life do too, by other means. */
-export const ON_OTHER_LINES = [...OF_UNDICI, ...OF_DISPATCHERS, ...OF_SERVE]
+export const ON_OTHER_LINES = [...OF_UNDICI, ...OF_FETCH, ...OF_DISPATCHERS, ...OF_SERVE]
 /** How long the tests of a file may take, on a busy machine too. */
 const FILE_MS_MAX = 190_000
 /** How long one of them may take: what stands still is named before the time of its file is over. */
@@ -35,6 +36,9 @@ export function undiciOnLine (line) {
 
 /** The tests of dispatchers on one line. */
 export function dispatchersOnLine (line) { filesOnLine(line, OF_DISPATCHERS) }
+
+/** The tests of this package's fetch on one line. */
+export function fetchOnLine (line) { filesOnLine(line, OF_FETCH) }
 
 /** The tests of `serve` on one line. */
 export function serveOnLine (line) { filesOnLine(line, OF_SERVE) }

@@ -1,7 +1,8 @@
 // Fields of responses, checked once and encoded for the channel. A value that could split a message
 // is refused before anything is sent.
 
-import { BAD_VALUE, remembering, TOKEN } from '../../names'
+import { BAD_VALUE, remembering, TOKEN } from '../names'
+import { trimmed } from './header_list'
 
 export type FieldsInit = Headers | Record<string, string | number | readonly string[]> | Iterable<readonly [string, string]>
 
@@ -23,7 +24,7 @@ function add (fields: string, key: string, value: string): string {
   const name = nameOf(key)
   let text = value
   if (name.good !== value) {
-    text = value.trim()
+    text = trimmed(value)
     if (BAD_VALUE.test(text)) {
       throw new TypeError(`the header ${name.lower} has a character that a value cannot have: ${JSON.stringify(value)}`)
     }

@@ -1,0 +1,134 @@
+// Decodes `content-encoding` (RFC 9110 section 8.4). A decoder is made when the body is read, and not before.
+
+import { pipeline, Readable, Transform, type TransformCallback } from 'node:stream'
+import zlib from 'node:zlib'
+import type { ByteSource } from './body'
+
+/** Codings that are undone; a response with more is refused, because each multiplies what few bytes can become. */
+export const CODINGS_MAX = 5
+
+/** Bytes that came are flushed, also where the end is missing, as browsers do. */
+const TOLERANT = { flush: zlib.constants.Z_SYNC_FLUSH, finishFlush: zlib.constants.Z_SYNC_FLUSH }
+const TOLERANT_BROTLI = { flush: zlib.constants.BROTLI_OPERATION_FLUSH, finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH }
+
+type Zstd = { createZstdDecompress?: (options?: object) => Transform }
+
+/** `deflate` is zlib's format (RFC 9110 section 8.4.1.2), but some servers send it without zlib's head. */
+class Inflated extends Transform {
+  private inner: zlib.Inflate | zlib.InflateRaw | null = null
+
+  override _transform (chunk: Buffer, encoding: BufferEncoding, done: TransformCallback): void {
+    if (this.inner === null) {
+      if (chunk.length === 0) return done()
+      // CM of RFC 1950 section 2.2 is 8.
+      const inner = (chunk[0]! & 0x0f) === 8 ? zlib.createInflate(TOLERANT) : zlib.createInflateRaw(TOLERANT)
+      inner.on('data', (piece: Buffer) => { if (!this.push(piece)) inner.pause() })
+      inner.on('end', () => { this.push(null) })
+      inner.on('error', error => { this.destroy(error) })
+      this.inner = inner
+    }
+    this.inner.write(chunk, encoding, done)
+  }
+
+  override _read (size: number): void {
+    this.inner?.resume()
+    super._read(size)
+  }
+
+  override _final (done: () => void): void {
+    if (this.inner === null) {
+      this.push(null)
+      return done()
+    }
+    this.inner.end()
+    done()
+  }
+}
+
+const DECODERS: Record<string, (() => Transform) | undefined> = {
+  gzip: () => zlib.createGunzip(TOLERANT),
+  'x-gzip': () => zlib.createGunzip(TOLERANT),
+  deflate: () => new Inflated(),
+  br: () => zlib.createBrotliDecompress(TOLERANT_BROTLI)
+}
+const { createZstdDecompress } = zlib as Zstd
+// Node.js 22.15 and later have it.
+if (createZstdDecompress !== undefined) DECODERS['zstd'] = () => createZstdDecompress({ flush: ZSTD_FLUSH, finishFlush: ZSTD_FLUSH })
+/** zlib's ZSTD_e_continue: the frame may go on. */
+const ZSTD_FLUSH = (zlib.constants as Record<string, number>)['ZSTD_e_flush'] ?? 1
+
+/** The codings of a body, as they were applied; empty: it is as it was, or has one that is unknown here. */
+export function codingsOf (value: string | null): string[] {
+  if (value === null) return []
+  const codings = value.toLowerCase().split(',').map(coding => coding.trim())
+  if (codings.length > CODINGS_MAX) throw new Error(`too many content-encodings in response: ${codings.length}, maximum allowed is ${CODINGS_MAX}`)
+  return codings.every(coding => Object.hasOwn(DECODERS, coding)) ? codings : []
+}
+
+/** The pieces of a source. */
+async function * piecesOf (next: () => Promise<Buffer | null>): AsyncGenerator<Buffer, void, undefined> {
+  for (let piece = await next(); piece !== null; piece = await next()) yield piece
+}
+
+/** A body whose codings are undone as it is read. */
+export class Decoded implements ByteSource {
+  private iterator: AsyncIterator<Buffer> | null = null
+  /** The source failed, and with what: its error is the reader's. */
+  private failure: { reason: unknown } | null = null
+
+  constructor (private readonly source: ByteSource, private readonly codings: readonly string[]) {}
+
+  async next (): Promise<Buffer | null> {
+    try {
+      const { done, value } = await (this.iterator ??= this.open()).next() as IteratorResult<Buffer, undefined>
+      return done === true ? null : value
+    } catch (error) {
+      throw this.failed(error)
+    }
+  }
+
+  async all (): Promise<Buffer> {
+    const pieces: Buffer[] = []
+    for (let piece = await this.next(); piece !== null; piece = await this.next()) pieces.push(piece)
+    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+  }
+
+  cancel (reason?: unknown): void {
+    this.source.cancel(reason)
+    void this.iterator?.return?.()
+  }
+
+  private open (): AsyncIterator<Buffer> {
+    const { source } = this
+    const next = async (): Promise<Buffer | null> => {
+      try {
+        return await source.next()
+      } catch (reason) {
+        this.failure = { reason }
+        throw reason instanceof Error ? reason : new Error('the source of the body failed')
+      }
+    }
+    const stages = this.codings.toReversed().map(coding => DECODERS[coding]!())
+    const input = Readable.from(piecesOf(next), { objectMode: false })
+    pipeline([input, ...stages] as never, () => {})
+    return stages.at(-1)![Symbol.asyncIterator]() as AsyncIterator<Buffer>
+  }
+
+  private failed (error: unknown): unknown {
+    if (this.failure !== null) return this.failure.reason
+    this.source.cancel(error)
+    return new TypeError('terminated', { cause: error })
+  }
+}
+
+/** Bytes that are here already, as a source. */
+export class Bytes implements ByteSource {
+  constructor (private bytes: Buffer | null) {}
+  async next (): Promise<Buffer | null> {
+    const { bytes } = this
+    this.bytes = null
+    return bytes
+  }
+  async all (): Promise<Buffer> { return await this.next() ?? Buffer.alloc(0) }
+  cancel (): void { this.bytes = null }
+}

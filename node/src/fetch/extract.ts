@@ -1,0 +1,70 @@
+// Bodies as callers give them: those of the standard (https://fetch.spec.whatwg.org/#concept-bodyinit-extract), and beside them
+// Node.js streams, iterables, and the classes of other packages.
+
+import { PassThrough, type Readable } from 'node:stream'
+import { isAnyArrayBuffer } from 'node:util/types'
+import { isStream } from '../client/prepare/body'
+import { Body, isDisturbed, type Repeatable } from './body'
+import { scalarString } from './convert'
+import { isBlob } from './form_data'
+import { isForm, Multipart } from './multipart'
+
+export interface Extracted {
+  body: Body
+  /** The content type that belongs to it. */
+  type: string | null
+}
+
+/** A Blob as a body. */
+class BlobContent implements Repeatable {
+  constructor (private readonly blob: Blob) {}
+  get length (): number { return this.blob.size }
+  pieces (): AsyncIterable<Uint8Array> { return this.blob.stream() as unknown as AsyncIterable<Uint8Array> }
+}
+
+const TEXT = 'text/plain;charset=UTF-8'
+const SEARCH = 'application/x-www-form-urlencoded;charset=UTF-8'
+
+/** `keepalive`: the request outlives its page, which no stream can. */
+export function extract (given: unknown, keepalive = false): Extracted {
+  if (typeof given === 'string') return { body: new Body(given), type: TEXT }
+  if (typeof given !== 'object' || given === null) return { body: new Body(scalarString(given)), type: TEXT }
+  if (given instanceof URLSearchParams) return { body: new Body(given.toString()), type: SEARCH }
+  if (ArrayBuffer.isView(given)) return { body: new Body(new Uint8Array(Buffer.from(given.buffer, given.byteOffset, given.byteLength))), type: null }
+  if (isAnyArrayBuffer(given)) return { body: new Body(new Uint8Array(Buffer.from(given))), type: null }
+  if (given instanceof ReadableStream) {
+    if (keepalive) throw new TypeError('keepalive: a stream cannot be the body of a request that is kept alive')
+    if (isDisturbed(given) || given.locked) throw new TypeError('Response body object should not be disturbed or locked')
+    return { body: new Body(given as ReadableStream<Uint8Array>), type: null }
+  }
+  if (isBlob(given)) return { body: new Body(new BlobContent(given)), type: given.type || null }
+  if (isForm(given)) {
+    const form = new Multipart(given as never)
+    return { body: new Body(form), type: form.type }
+  }
+  return extractForeign(given, keepalive)
+}
+
+function extractForeign (given: object, keepalive: boolean): Extracted {
+  if ((given as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] === 'URLSearchParams') return { body: new Body(`${given as unknown as string}`), type: SEARCH }
+  // A file of `serve`.
+  if ('pieces' in given && 'path' in given) return { body: new Body(given as unknown as Repeatable), type: (given as { type?: string }).type ?? null }
+  const iterable = isStream(given) ? iterableOf(given) : Symbol.asyncIterator in given ? given as AsyncIterable<Uint8Array> : null
+  if (iterable === null) return { body: new Body(scalarString(given)), type: TEXT }
+  if (keepalive) throw new TypeError('keepalive: a stream cannot be the body of a request that is kept alive')
+  return { body: new Body(iterable), type: typeOfStream(given) }
+}
+
+/** A stream of the oldest kind, as the package form-data has, cannot be iterated. */
+function iterableOf (stream: Readable): AsyncIterable<Uint8Array> {
+  if (Symbol.asyncIterator in stream) return stream
+  const passed = new PassThrough()
+  ;(stream as Readable).on('error', error => { passed.destroy(error) }).pipe(passed)
+  return passed
+}
+
+/** The streams of the package form-data say their type themselves. */
+function typeOfStream (given: object): string | null {
+  const { getHeaders } = given as { getHeaders?: () => Record<string, string> }
+  return typeof getHeaders === 'function' ? getHeaders.call(given)['content-type'] ?? null : null
+}

@@ -1,0 +1,280 @@
+// One call of `fetch`: https://fetch.spec.whatwg.org/#concept-main-fetch, without what protects the user of a browser (CORS, mixed
+// content, policies), as in Node.js.
+
+import type { AnyDispatcher } from '../client/calls/api'
+import { Body, type ByteSource } from './body'
+import { Bytes, codingsOf, Decoded } from './decode'
+import type { HeaderList } from './header_list'
+import { startHop, type Hop, type Receiver } from './hop'
+import { matches } from './integrity'
+import { localResponse } from './local'
+import type { ByteQueue } from './queue'
+import { originFor, policyOf, referrerFor } from './referrer'
+import type { MadeParts } from './request_parts'
+import { BODILESS, REDIRECTS, ResponseParts, responseOver, type Response } from './response'
+import { baseUrl, hasBadPort, isHttp, partsOfUrl, type ParsedUrl } from './url'
+import { bodyFor, headersFor, type Upload } from './wire'
+
+/** https://fetch.spec.whatwg.org/#concept-http-redirect-fetch, step 8. */
+export const REDIRECTS_MAX = 20
+
+/** Fields that speak of a body (https://fetch.spec.whatwg.org/#request-body-header-name). */
+const OF_BODY = ['content-encoding', 'content-language', 'content-location', 'content-type', 'content-length']
+/** Fields that another origin must not get. */
+const OF_ORIGIN = ['authorization', 'proxy-authorization', 'cookie', 'host']
+
+/** The standard's network error. */
+function networkError (cause: unknown): TypeError { return new TypeError('fetch failed', { cause }) }
+
+/** Bodies that are dropped unread: their connection is freed. */
+const unread = new FinalizationRegistry<{ hop: Hop; queue: ByteQueue }>(({ hop, queue }) => {
+  if (!queue.isOver && !queue.isRead) hop.abort(new Error('the body of the response was dropped unread'))
+})
+
+/** Bodies that were dropped unread: their signal is followed no more. */
+const unfollowed = new FinalizationRegistry<() => void>(unfollow => { unfollow() })
+
+/** The ways of a call that are the process's: its dispatcher, and which dispatchers go directly. */
+export interface Ways {
+  dispatcher: () => AnyDispatcher
+  isOwn: (dispatcher: AnyDispatcher) => boolean
+}
+
+export class Fetching implements Receiver {
+  private url: ParsedUrl
+  private method: string
+  private list: HeaderList
+  private body: Body | null
+  private redirects = 0
+  private isCrossOrigin = false
+  private policy: string
+  /** The URL that `referer` is made of; determined anew from what the last hop had. */
+  private referrer: string
+  private hop: Hop | null = null
+  /** The bytes of the response, where they do not come whole or a signal may take them. */
+  private queue: ByteQueue | null = null
+  private upload: Upload | null = null
+  private hasSettled = false
+  private unfollow: (() => void) | null = null
+
+  constructor (
+    private readonly request: MadeParts,
+    private readonly ways: Ways,
+    private readonly resolve: (response: Response) => void,
+    private readonly reject: (reason: unknown) => void
+  ) {
+    this.url = request.target
+    this.method = request.method
+    this.list = request.list
+    this.body = request.body
+    this.policy = request.settings.referrerPolicy
+    this.referrer = request.settings.referrer
+  }
+
+  start (): void {
+    const { followed } = this.request
+    if (followed !== null) {
+      if (followed.aborted) return this.abort(followed.reason)
+      const listener = (): void => { this.abort(followed.reason) }
+      followed.addEventListener('abort', listener, { once: true })
+      this.unfollow = () => { followed.removeEventListener('abort', listener) }
+    }
+    this.go()
+  }
+
+  /** The signal aborted (https://fetch.spec.whatwg.org/#abort-fetch). */
+  private abort (reason: unknown): void {
+    this.unfollow?.()
+    const { hop, hasSettled } = this
+    this.hasSettled = true
+    if (this.upload !== null) this.upload.cancel(reason)
+    else if (!hasSettled) this.body?.cancel(reason)
+    if (!hasSettled) this.reject(reason)
+    hop?.abort(reason)
+  }
+
+  private fail (cause: unknown): void {
+    this.unfollow?.()
+    if (this.hasSettled) return
+    this.hasSettled = true
+    this.reject(networkError(cause))
+  }
+
+  /** https://fetch.spec.whatwg.org/#scheme-fetch */
+  private go (): void {
+    const { url, request } = this
+    if (hasBadPort(url)) return this.fail(new Error('bad port'))
+    if (isHttp(url)) return this.send()
+    try {
+      const parts = localResponse(url, this.method, this.list.get('range'))
+      parts.type = 'basic'
+      if (this.method === 'HEAD') parts.body = null
+      this.give(parts, request.settings.integrity)
+    } catch (cause) {
+      this.fail(cause)
+    }
+  }
+
+  private send (): void {
+    const { url, method, list, request, policy } = this
+    const { settings } = request
+    const { body, length, upload } = bodyFor(this.body)
+    this.upload = upload
+    const referrer = referrerFor(this.referrer, policy, url)
+    this.referrer = referrer ?? 'no-referrer'
+    const origin = originFor(method, settings.mode, policy, this.isCrossOrigin, url)
+    const headers = headersFor({ url, method, list, settings, referrer, origin }, length)
+    const dispatcher = request.dispatcher ?? this.ways.dispatcher()
+    const options = { path: url.path, origin: url.origin, method, body, headers }
+    startHop(dispatcher, this.ways.isOwn, options as never, this, hop => { this.hop = hop })
+  }
+
+  // Calls of the exchange.
+
+  onHead (hop: Hop, status: number, reason: string, list: HeaderList, whole: Buffer | null | undefined): void {
+    if (hop !== this.hop) return
+    const { redirect, integrity } = this.request.settings
+    const location = REDIRECTS.has(status) ? list.get('location') : null
+    if (REDIRECTS.has(status) && redirect === 'error') {
+      this.fail(new Error('unexpected redirect'))
+      return hop.abort(new Error('unexpected redirect'))
+    }
+    if (location !== null && redirect === 'follow') {
+      hop.discard()
+      return this.follow(status, location, list)
+    }
+    try {
+      this.give(this.partsOf(hop, status, reason, list, whole), integrity)
+    } catch (cause) {
+      this.fail(cause)
+      hop.abort(cause)
+    }
+  }
+
+  onFailed (hop: Hop, error: unknown): void { if (hop === this.hop) this.fail(error) }
+
+  onOver (hop: Hop): void { if (hop === this.hop && this.hasSettled) this.loosen() }
+
+  /** All of the response is here. A signal that aborts still takes from its reader what was not read; the signal may live as long as
+   * the process, and must not hold bodies without a reader. */
+  private loosen (): void {
+    this.unfollow?.()
+    this.unfollow = null
+    const { followed } = this.request
+    const { queue } = this
+    if (followed === null || queue === null || queue.isDone) return
+    const unread = new WeakRef(queue)
+    const listener = (): void => { unread.deref()?.fail(followed.reason) }
+    const unfollow = (): void => { followed.removeEventListener('abort', listener) }
+    followed.addEventListener('abort', listener, { once: true })
+    queue.onDone = unfollow
+    unfollowed.register(queue, unfollow)
+  }
+
+  private partsOf (hop: Hop, status: number, reason: string, list: HeaderList, whole: Buffer | null | undefined): ResponseParts {
+    const isBodiless = this.method === 'HEAD' || BODILESS.has(status)
+    const codings = isBodiless ? [] : codingsOf(list.get('content-encoding'))
+    const body = isBodiless ? null : this.bodyOf(hop, whole, codings)
+    // A response that has no body may still have bytes on the wire.
+    if (isBodiless && whole === undefined) hop.discard()
+    const parts = new ResponseParts(status, reason, list, body)
+    parts.type = this.isCrossOrigin ? 'cors' : 'basic'
+    parts.isDecoded = codings.length > 0
+    if (whole === undefined) parts.trailers = () => hop.trailers()
+    return parts
+  }
+
+  private bodyOf (hop: Hop, whole: Buffer | null | undefined, codings: string[]): Body {
+    if (whole !== undefined && this.request.followed === null) {
+      const bytes = whole ?? NO_BYTES
+      return new Body(codings.length === 0 ? bytes : new Decoded(new Bytes(bytes), codings))
+    }
+    const { queue } = hop
+    this.queue = queue
+    if (whole != null) queue.push(whole, false)
+    const source: ByteSource = codings.length === 0 ? queue : new Decoded(queue, codings)
+    const body = new Body(source)
+    unread.register(body, { hop, queue })
+    return body
+  }
+
+  /** Settles with the response, once its bytes are known to be the ones that were asked for. */
+  private give (parts: ResponseParts, integrity: string): void {
+    parts.guard = 'immutable'
+    parts.url = this.url.bare
+    parts.redirected = this.redirects > 0
+    if (integrity === '') this.settle(parts)
+    else void this.verify(parts, integrity)
+  }
+
+  private async verify (parts: ResponseParts, integrity: string): Promise<void> {
+    try {
+      const bytes = parts.body === null ? NO_BYTES : await parts.body.bytes()
+      if (!matches(bytes, integrity)) return this.fail(new Error('integrity mismatch'))
+      parts.body = parts.body === null ? null : new Body(bytes)
+    } catch (cause) {
+      return this.fail(cause)
+    }
+    this.settle(parts)
+  }
+
+  private settle (parts: ResponseParts): void {
+    if (this.hasSettled) return
+    this.hasSettled = true
+    const { hop } = this
+    if (hop === null || hop.hasEnded) this.loosen()
+    if (this.isCrossOrigin && this.request.settings.mode === 'no-cors') return this.resolve(responseOver(opaque(parts)))
+    this.resolve(responseOver(parts))
+  }
+
+  /** https://fetch.spec.whatwg.org/#concept-http-redirect-fetch */
+  private follow (status: number, location: string, list: HeaderList): void {
+    const { url, request } = this
+    const { mode } = request.settings
+    // The value is bytes, which are UTF-8 where they are no ASCII.
+    const text = /[\x80-\xff]/.test(location) ? Buffer.from(location, 'latin1').toString('utf8') : location
+    if (!URL.canParse(text, url.href)) return this.fail(new Error(`invalid location of a redirect: ${JSON.stringify(text)}`))
+    const target = new URL(text, url.href)
+    if (target.hash === '') target.hash = url.href.slice(url.bare.length)
+    const next = partsOfUrl(target)
+    if (!isHttp(next)) return this.fail(new Error('URL scheme must be a HTTP(S) scheme'))
+    if (this.redirects === REDIRECTS_MAX) return this.fail(new Error('redirect count exceeded'))
+    this.redirects++
+    const leaves = next.origin !== url.origin
+    // A program without an origin of its own has no URL of the same origin.
+    const isOfOurs = !leaves && !this.isCrossOrigin && baseUrl()?.origin === next.origin
+    if (next.hasCredentials && mode === 'cors' && !isOfOurs) return this.fail(new Error('cross origin not allowed for request mode "cors"'))
+    if (leaves && mode === 'same-origin') return this.fail(new Error('request mode cannot be "same-origin"'))
+    if (status !== 303 && this.body !== null && this.body.whole === null) return this.fail(new Error('a body that was sent cannot be sent again: it is a stream'))
+    if (((status === 301 || status === 302) && this.method === 'POST') || (status === 303 && this.method !== 'GET' && this.method !== 'HEAD')) {
+      this.method = 'GET'
+      this.body = null
+      this.without(OF_BODY)
+    }
+    if (leaves) this.without(OF_ORIGIN)
+    // The own origin is the one of the first URL, as in Node.js.
+    if (next.origin !== request.target.origin) this.isCrossOrigin = true
+    this.policy = policyOf(list) || this.policy
+    this.url = next
+    this.go()
+  }
+
+  private without (names: readonly string[]): void {
+    if (!names.some(name => this.list.has(name))) return
+    this.list = this.list.copy()
+    for (const name of names) this.list.delete(name)
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0)
+
+/** https://fetch.spec.whatwg.org/#concept-filtered-response-opaque */
+function opaque (parts: ResponseParts): ResponseParts {
+  parts.body?.cancel()
+  const made = new ResponseParts(0, '', parts.list.copy(), null)
+  for (const { lower } of [...made.list.fields]) made.list.delete(lower)
+  made.type = 'opaque'
+  made.guard = 'immutable'
+  return made
+}
+

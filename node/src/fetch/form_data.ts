@@ -1,0 +1,111 @@
+// The class `FormData` (https://xhr.spec.whatwg.org/#interface-formdata).
+
+import { File } from 'node:buffer'
+import { inspect, type InspectOptions } from 'node:util'
+import { linked } from './built_in'
+import { needs, scalarString } from './convert'
+import { asInterface, iteratorsOf } from './iterator'
+
+const link = linked('FormData', () => FormData)
+export type Entry = string | File
+const iterators = iteratorsOf<Entry>('FormData')
+
+/** Whether a value is a Blob, of any package. */
+export function isBlob (value: unknown): value is Blob {
+  if (typeof value !== 'object' || value === null) return false
+  const { [Symbol.toStringTag]: tag, arrayBuffer, stream } = value as Partial<Blob> & { [Symbol.toStringTag]?: string }
+  return (tag === 'Blob' || tag === 'File') && typeof arrayBuffer === 'function' && typeof stream === 'function'
+}
+
+/** Entries of a form. */
+export class FormData {
+  #entries: [string, Entry][] = []
+
+  constructor (form: unknown = undefined) {
+    link()
+    if (form !== undefined) throw new TypeError('FormData takes no form: there are no form elements in Node.js')
+  }
+
+  append (name: string, value: unknown, filename?: string): void {
+    needs(arguments.length, 2, 'FormData.append')
+    this.#entries.push(entryOf(name, value, filename, arguments.length))
+  }
+
+  delete (name: string): void {
+    needs(arguments.length, 1, 'FormData.delete')
+    const key = scalarString(name)
+    this.#entries = this.#entries.filter(([one]) => one !== key)
+  }
+
+  get (name: string): Entry | null {
+    needs(arguments.length, 1, 'FormData.get')
+    const key = scalarString(name)
+    return this.#entries.find(([one]) => one === key)?.[1] ?? null
+  }
+
+  getAll (name: string): Entry[] {
+    needs(arguments.length, 1, 'FormData.getAll')
+    const key = scalarString(name)
+    return this.#entries.filter(([one]) => one === key).map(([, value]) => value)
+  }
+
+  has (name: string): boolean {
+    needs(arguments.length, 1, 'FormData.has')
+    const key = scalarString(name)
+    return this.#entries.some(([one]) => one === key)
+  }
+
+  set (name: string, value: unknown, filename?: string): void {
+    needs(arguments.length, 2, 'FormData.set')
+    const entry = entryOf(name, value, filename, arguments.length)
+    const at = this.#entries.findIndex(([one]) => one === entry[0])
+    if (at === -1) return void this.#entries.push(entry)
+    this.#entries = this.#entries.filter(([one], index) => index < at || one !== entry[0])
+    this.#entries.splice(at, 0, entry)
+  }
+
+  forEach (call: (value: Entry, name: string, parent: FormData) => void, receiver?: unknown): void {
+    needs(arguments.length, 1, 'FormData.forEach')
+    if (typeof call !== 'function') throw new TypeError(`the callback of FormData.forEach is of the type ${typeof call}; it must be a function`)
+    for (const [name, value] of this.entries()) call.call(receiver, value, name, this)
+  }
+
+  keys (): IterableIterator<string> { return iterators(this.#pairs(), 'key') as IterableIterator<string> }
+  values (): IterableIterator<Entry> { return iterators(this.#pairs(), 'value') as IterableIterator<Entry> }
+  entries (): IterableIterator<[string, Entry]> { return iterators(this.#pairs(), 'key+value') as IterableIterator<[string, Entry]> }
+  declare [Symbol.iterator]: () => IterableIterator<[string, Entry]>
+
+  #pairs (): () => [string, Entry][] {
+    void this.#entries
+    return () => this.#entries
+  }
+
+  [inspect.custom] (_: number, options: InspectOptions): string {
+    const shown: Record<string, unknown> = {}
+    for (const name of this.keys()) {
+      const all = this.getAll(name)
+      shown[name] = all.length === 1 ? all[0] : all
+    }
+    return `FormData ${inspect(shown, options)}`
+  }
+}
+
+asInterface(FormData)
+Object.defineProperty(FormData.prototype, Symbol.iterator, { value: FormData.prototype.entries, writable: true, configurable: true })
+for (const key of ['append', 'set']) Object.defineProperty(FormData.prototype[key as 'set'], 'length', { value: 2 })
+
+/** The standard's "create an entry". */
+function entryOf (name: unknown, value: unknown, filename: string | undefined, count: number): [string, Entry] {
+  const key = scalarString(name)
+  if (!isBlob(value)) {
+    if (count > 2 && filename !== undefined) throw new TypeError('the value of an entry with a file name must be a Blob')
+    return [key, scalarString(value)]
+  }
+  if (value instanceof File && filename === undefined) return [key, value]
+  const { name: own, lastModified } = value as Partial<File>
+  const title = filename === undefined ? own ?? 'blob' : scalarString(filename)
+  const options = { type: value.type, ...(typeof lastModified === 'number' && { lastModified }) }
+  if (value instanceof Blob) return [key, new File([value as never], title, options)]
+  // One of another package cannot be a part of Node.js's own.
+  return [key, value as unknown as File]
+}

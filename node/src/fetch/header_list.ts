@@ -1,0 +1,142 @@
+// The header list of the Fetch standard (https://fetch.spec.whatwg.org/#concept-header-list): fields in the order in which
+// they were added, each name with the spelling of its first one.
+
+import { remembering, TOKEN } from '../names'
+
+export interface Field {
+  /** As it is spelled. */
+  name: string
+  lower: string
+  value: string
+}
+
+const lowerOf = remembering((name: string): string => name.toLowerCase())
+
+/** A name that is checked, in lower case. */
+const checkedName = remembering((name: string): string => {
+  if (!TOKEN.test(name)) throw new TypeError(`${JSON.stringify(name)} is an invalid header name: it must be a token (RFC 9110 section 5.6.2)`)
+  return name.toLowerCase()
+})
+export function nameOf (name: string): string { return checkedName(name) }
+
+/** The standard's "HTTP whitespace bytes" around a value. */
+const PADDING = /^[\t\n\r ]+|[\t\n\r ]+$/g
+const isSpace = (code: number): boolean => code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d
+/** The standard's "header value" has none of them. */
+// eslint-disable-next-line no-control-regex
+const BREAKS = /[\0\r\n]/
+
+/** A value without spaces around it (the standard's "normalize"). */
+export function trimmed (given: string): string {
+  return isSpace(given.charCodeAt(0)) || isSpace(given.charCodeAt(given.length - 1)) ? given.replace(PADDING, '') : given
+}
+
+/** As `trimmed`; throws where it is no value. */
+export function valueOf (given: string, name: string): string {
+  const value = trimmed(given)
+  if (BREAKS.test(value)) throw new TypeError(`the header ${name} has a character that a value cannot have: ${JSON.stringify(given)}`)
+  return value
+}
+
+const SET_COOKIE = 'set-cookie'
+
+/** Fields of a message. */
+export class HeaderList {
+  private made: Field[] | null = null
+  /** The pairs that an iterator goes over, made by its first step and dropped by each change. */
+  private sortedPairs: [string, string][] | null = null
+
+  constructor (fields?: Field[]) { if (fields !== undefined) this.made = fields }
+
+  /** Fields that come from elsewhere, when they are looked at first. */
+  protected load (): Field[] { return [] }
+
+  get fields (): Field[] { return (this.made ??= this.load()) }
+  /** Whether every value is one that a message may carry (RFC 9110 section 5.5), which is less than what the standard lets into `Headers`. */
+  get isChecked (): boolean { return false }
+  /** Whether the fields are here, or are still where they came from. */
+  protected get isMade (): boolean { return this.made !== null }
+
+  get (lower: string): string | null {
+    let found: string | null = null
+    for (const field of this.fields) if (field.lower === lower) found = found === null ? field.value : `${found}, ${field.value}`
+    return found
+  }
+
+  has (lower: string): boolean {
+    for (const field of this.fields) if (field.lower === lower) return true
+    return false
+  }
+
+  append (name: string, lower: string, value: string): void {
+    const { fields } = this
+    this.sortedPairs = null
+    const first = fields.find(field => field.lower === lower)
+    fields.push({ name: first?.name ?? name, lower, value })
+  }
+
+  set (name: string, lower: string, value: string): void {
+    const { fields } = this
+    this.sortedPairs = null
+    const at = fields.findIndex(field => field.lower === lower)
+    if (at === -1) return void fields.push({ name, lower, value })
+    fields[at]!.value = value
+    this.made = fields.filter((field, index) => index <= at || field.lower !== lower)
+  }
+
+  delete (lower: string): void {
+    this.sortedPairs = null
+    this.made = this.fields.filter(field => field.lower !== lower)
+  }
+
+  cookies (): string[] { return this.fields.filter(field => field.lower === SET_COOKIE).map(field => field.value) }
+
+  /** The standard's "sort and combine": names in lower case, values of one name joined, but those of `set-cookie`. */
+  sorted (): [string, string][] {
+    if (this.sortedPairs !== null) return this.sortedPairs
+    const joined = new Map<string, string>()
+    for (const { lower, value } of this.fields) {
+      const before = joined.get(lower)
+      joined.set(lower, before === undefined ? value : `${before}, ${value}`)
+    }
+    const pairs: [string, string][] = []
+    for (const name of [...joined.keys()].sort()) {
+      if (name === SET_COOKIE) for (const value of this.cookies()) pairs.push([name, value])
+      else pairs.push([name, joined.get(name)!])
+    }
+    this.sortedPairs = pairs
+    return pairs
+  }
+
+  copy (): HeaderList { return new HeaderList(this.fields.map(field => ({ ...field }))) }
+
+  /** As fields cross the channel: names in lower case, names and values by turns, a zero between two. */
+  text (): string {
+    let text = ''
+    for (const { lower, value } of this.fields) text += text === '' ? `${lower}\0${value}` : `\0${lower}\0${value}`
+    return text
+  }
+}
+
+/** Fields as they crossed the channel, divided when one of them is looked at. */
+export class TextList extends HeaderList {
+  /** `isLower`: all names are in lower case. */
+  constructor (private readonly crossed: string, private readonly isLower = true) { super() }
+
+  protected override load (): Field[] { return fieldsOf(this.crossed === '' ? [] : this.crossed.split('\0')) }
+
+  override get isChecked (): boolean { return this.isLower && !this.isMade }
+  override text (): string { return this.isChecked ? this.crossed : super.text() }
+}
+
+/** Of names and values in turn. */
+export function fieldsOf (flat: readonly (string | Buffer)[]): Field[] {
+  const fields: Field[] = []
+  for (let at = 0; at + 1 < flat.length; at += 2) {
+    const name = latin1(flat[at]!)
+    fields.push({ name, lower: lowerOf(name), value: latin1(flat[at + 1]!) })
+  }
+  return fields
+}
+
+function latin1 (text: string | Buffer): string { return typeof text === 'string' ? text : text.toString('latin1') }

@@ -1,0 +1,171 @@
+// The class `Headers` (https://fetch.spec.whatwg.org/#headers-class).
+
+import { inspect, types, type InspectOptions } from 'node:util'
+import { linked } from './built_in'
+import { byteString, needs } from './convert'
+import { HeaderList, nameOf, valueOf } from './header_list'
+import { asInterface, iteratorsOf } from './iterator'
+
+/** Of the standard's guards those that Node.js has: forbidden names are a browser's protection of its user. */
+export type Guard = 'none' | 'immutable'
+
+const link = linked('Headers', () => Headers)
+const iterators = iteratorsOf<string>('Headers')
+/** The first argument by which this package makes one over a list. */
+const OVER = Symbol('over a list')
+
+let listOfHeaders: (headers: Headers) => HeaderList
+let hasList: (value: object) => value is Headers
+
+/** Fields of a request or a response. */
+export class Headers {
+  readonly #list: HeaderList
+  readonly #guard: Guard
+
+  static {
+    listOfHeaders = headers => headers.#list
+    hasList = (value): value is Headers => #list in value
+  }
+
+  constructor (init: unknown = undefined, list?: HeaderList, guard: Guard = 'none') {
+    link()
+    if (init === OVER) {
+      this.#list = list!
+      this.#guard = guard
+      return
+    }
+    this.#list = new HeaderList()
+    this.#guard = 'none'
+    if (init !== undefined) fill(this.#list, init)
+  }
+
+  append (name: string, value: string): void {
+    needs(arguments.length, 2, 'Headers.append')
+    const key = byteString(name, 'the name')
+    const text = byteString(value, 'the value')
+    const lower = nameOf(key)
+    const normal = valueOf(text, key)
+    this.#mustBeMutable()
+    this.#list.append(key, lower, normal)
+  }
+
+  delete (name: string): void {
+    needs(arguments.length, 1, 'Headers.delete')
+    const lower = nameOf(byteString(name, 'the name'))
+    this.#mustBeMutable()
+    if (this.#list.has(lower)) this.#list.delete(lower)
+  }
+
+  get (name: string): string | null {
+    needs(arguments.length, 1, 'Headers.get')
+    return this.#list.get(nameOf(byteString(name, 'the name')))
+  }
+
+  has (name: string): boolean {
+    needs(arguments.length, 1, 'Headers.has')
+    return this.#list.has(nameOf(byteString(name, 'the name')))
+  }
+
+  set (name: string, value: string): void {
+    needs(arguments.length, 2, 'Headers.set')
+    const key = byteString(name, 'the name')
+    const text = byteString(value, 'the value')
+    const lower = nameOf(key)
+    const normal = valueOf(text, key)
+    this.#mustBeMutable()
+    this.#list.set(key, lower, normal)
+  }
+
+  getSetCookie (): string[] { return this.#list.cookies() }
+
+  forEach (call: (value: string, name: string, parent: Headers) => void, receiver?: unknown): void {
+    needs(arguments.length, 1, 'Headers.forEach')
+    if (typeof call !== 'function') throw new TypeError(`the callback of Headers.forEach is of the type ${typeof call}; it must be a function`)
+    for (const [name, value] of this.entries()) call.call(receiver, value, name, this)
+  }
+
+  keys (): IterableIterator<string> { return iterators(this.#pairs(), 'key') as IterableIterator<string> }
+  values (): IterableIterator<string> { return iterators(this.#pairs(), 'value') as IterableIterator<string> }
+  entries (): IterableIterator<[string, string]> { return iterators(this.#pairs(), 'key+value') as IterableIterator<[string, string]> }
+  declare [Symbol.iterator]: () => IterableIterator<[string, string]>
+
+  #pairs (): () => [string, string][] {
+    const list = this.#list
+    return () => list.sorted()
+  }
+
+  #mustBeMutable (): void {
+    if (this.#guard === 'immutable') throw new TypeError('immutable: the headers of a response that was received cannot be changed')
+  }
+
+  [inspect.custom] (_: number, options: InspectOptions): string {
+    return `Headers ${inspect(Object.fromEntries(this.#list.sorted()), options)}`
+  }
+}
+
+asInterface(Headers)
+Object.defineProperty(Headers.prototype, Symbol.iterator, { value: Headers.prototype.entries, writable: true, configurable: true })
+for (const key of ['append', 'set']) Object.defineProperty(Headers.prototype[key as 'set'], 'length', { value: 2 })
+
+/** `Headers` over a list that is shared with its message. */
+export function headersOver (list: HeaderList, guard: Guard): Headers { return new (Headers as new (...args: unknown[]) => Headers)(OVER, list, guard) }
+
+/** The list of one of ours; undefined: it is not one. */
+export function listOf (value: unknown): HeaderList | undefined {
+  return typeof value === 'object' && value !== null && hasList(value) ? listOfHeaders(value) : undefined
+}
+
+/** Adds what a caller gave (the standard's "fill"). `isLoose`: a value that is an array is one field for each of its
+ * values, as a response of `serve` takes it. */
+export function fill (list: HeaderList, init: unknown, isLoose = false): void {
+  if (init === null || (typeof init !== 'object' && typeof init !== 'function')) {
+    throw new TypeError(`headers are of the type ${init === null ? 'null' : typeof init}; they must be an object, pairs or Headers`)
+  }
+  const method = (init as Partial<Iterable<unknown>>)[Symbol.iterator]
+  const known = method === Headers.prototype.entries ? listOf(init) : undefined
+  if (known !== undefined) {
+    for (const [name, value] of known.sorted()) list.append(name, name, value)
+    return
+  }
+  if (method != null) return fillPairs(list, init as Iterable<unknown>)
+  fillRecord(list, init as Record<string, unknown>, isLoose)
+}
+
+function add (list: HeaderList, key: unknown, value: unknown): void {
+  const name = byteString(key, 'the name of a header')
+  const text = byteString(value, `the value of the header ${name}`)
+  list.append(name, nameOf(name), valueOf(text, name))
+}
+
+/** Pairs are converted before the first is added (Web IDL, sequence). */
+function fillPairs (list: HeaderList, init: Iterable<unknown>): void {
+  const pairs: [string, string][] = []
+  for (const pair of init) {
+    const isPair = typeof pair === 'object' && pair !== null && typeof (pair as Partial<Iterable<unknown>>)[Symbol.iterator] === 'function'
+    const both = isPair ? [...pair as Iterable<unknown>].map(one => byteString(one, 'a name or a value of a header')) : []
+    if (both.length !== 2) throw new TypeError(`a header is ${inspect(pair)}; it must be a name and a value`)
+    pairs.push(both as [string, string])
+  }
+  for (const [name, value] of pairs) add(list, name, value)
+}
+
+/** Web IDL, record: own enumerable properties, each of them looked at before it is read. */
+function fillRecord (list: HeaderList, init: Record<string, unknown>, isLoose: boolean): void {
+  if (!types.isProxy(init)) {
+    for (const name of Object.keys(init)) {
+      const value = init[name]
+      if (isLoose && Array.isArray(value)) for (const one of value) add(list, name, one)
+      else add(list, name, value)
+    }
+    for (const key of Object.getOwnPropertySymbols(init)) if (Object.prototype.propertyIsEnumerable.call(init, key)) throw new TypeError('the name of a header is a symbol; it must be text')
+    return
+  }
+  const converted: [string, string][] = []
+  for (const key of Reflect.ownKeys(init)) {
+    if (Reflect.getOwnPropertyDescriptor(init, key)?.enumerable !== true) continue
+    if (typeof key === 'symbol') throw new TypeError('the name of a header is a symbol; it must be text')
+    const name = byteString(key, 'the name of a header')
+    converted.push([name, byteString(init[key], `the value of the header ${name}`)])
+  }
+  for (const [name, value] of converted) add(list, name, value)
+}

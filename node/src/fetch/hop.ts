@@ -1,0 +1,280 @@
+// One HTTP exchange of a fetch, of which redirects make several: over a dispatcher of this package directly, over any other by
+// its `dispatch`.
+
+import type { AnyDispatcher } from '../client/calls/api'
+import type { Upload } from '../client/prepare/body'
+import type { Trace } from '../client/calls/channels'
+import type { Connection } from '../client/connect/connections'
+import type { DispatchOptions } from '../client/dispatcher/dispatcher'
+import { errorOf, InvalidArgumentError, PROXY_WANTS_CREDENTIALS, ResponseExceededMaxSizeError } from '../errors'
+import type { NewHandler } from '../client/calls/exchange'
+import { both } from '../client/calls/handler'
+import type { Load } from '../client/dispatcher/load'
+import type { Tracked } from '../open'
+import type { Bridge, ExchangeCallbacks, Failure } from '../channel/ring'
+import { fieldsOf as fieldsOfFlat, HeaderList, TextList } from './header_list'
+import { ByteQueue, type Feed } from './queue'
+
+/** The fetch that an exchange is a part of. */
+export interface Receiver {
+  /** The head of the response. `whole`: all of its body; undefined: its bytes come through the queue that `hop.queue` makes. */
+  onHead: (hop: Hop, status: number, reason: string, list: HeaderList, whole: Buffer | null | undefined) => void
+  /** It failed before its head came. */
+  onFailed: (hop: Hop, error: unknown) => void
+  /** It is over, well or not. */
+  onOver: (hop: Hop) => void
+}
+
+/** The dispatcher that counts open exchanges. */
+interface Owner {
+  onOver: (exchange: DirectHop) => void
+  connection: (number: number) => Connection
+}
+
+/** The direct path of this package's dispatchers; a symbol, so that a Proxy of `compose` has it too. */
+export const kFetch = Symbol('trunkline fetch')
+
+/** Bytes of the body of a redirect that are read so that its connection can be used again. */
+const DISCARDED_BYTES_MAX = 128 * 1024
+
+/** The base of both ways. */
+export abstract class Hop implements Feed {
+  private bytes: ByteQueue | null = null
+  private trailing: HeaderList | null = null
+  private ended: { resolve: (list: HeaderList) => void; reject: (reason: unknown) => void } | null = null
+  private failure: { reason: unknown } | null = null
+  /** Bytes that were read of a body without a reader; null: it has one. */
+  private discarded: number | null = null
+  protected isOver = false
+
+  constructor (protected readonly receiver: Receiver) {}
+
+  abstract take (bytes: number): void
+  /** Ends the exchange from here. */
+  abstract abort (reason: unknown): void
+
+  get hasEnded (): boolean { return this.isOver }
+  get queue (): ByteQueue { return (this.bytes ??= new ByteQueue(this)) }
+
+  /** Lets the body go, so that its connection can be used again. */
+  discard (): void { this.discarded = 0 }
+
+  /** The trailers behind the body. */
+  trailers (): Promise<HeaderList> {
+    if (this.trailing !== null) return Promise.resolve(this.trailing)
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+    if (this.failure !== null) return Promise.reject(this.failure.reason)
+    return new Promise((resolve, reject) => { this.ended = { resolve, reject } })
+  }
+
+  protected pushed (chunk: Buffer, credit: boolean): void {
+    if (this.discarded === null) return this.queue.push(chunk, credit)
+    if (credit) this.take(chunk.length)
+    this.discarded += chunk.length
+    if (this.discarded > DISCARDED_BYTES_MAX) this.abort(new Error('the body of a redirect is long'))
+  }
+
+  protected endedWith (trailers: HeaderList): void {
+    this.trailing = trailers
+    this.bytes?.end()
+    this.ended?.resolve(trailers)
+  }
+
+  protected failedWith (reason: unknown): void {
+    this.failure = { reason }
+    this.bytes?.fail(reason)
+    this.ended?.reject(reason)
+  }
+}
+
+/** The error of a body that is cut, as undici has it. */
+function terminated (cause: unknown): TypeError { return new TypeError('terminated', { cause }) }
+
+/** An exchange on the channel, without a handler between. */
+export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
+  number = 0
+  index = 0
+  /** The origin's requests, of which it is one while it is under way. */
+  load: Load | null = null
+  upload: Upload | null = null
+  trace: Trace | null = null
+  bodyBytesMax = 0
+  isForwarded = false
+  private bridge: Bridge | null = null
+  private owner: Owner | null = null
+  private hasHead = false
+  private received = 0
+
+  /** A dispatcher takes it. */
+  attach (bridge: Bridge, owner: Owner): void {
+    this.bridge = bridge
+    this.owner = owner
+  }
+
+  /** It was refused before anything was sent. */
+  refuse (error: unknown): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.receiver.onFailed(this, error)
+  }
+
+  onInterim (status: number, fields: string, reason: string): void { this.trace?.onHead(status, fields, reason) }
+
+  onResponse (status: number, fields: string, reason: string): void { this.head(status, fields, reason, undefined) }
+
+  onWhole (status: number, fields: string, reason: string, body: Buffer | undefined): void {
+    if (this.isOver) return
+    if (body !== undefined && this.bodyBytesMax > 0 && body.length > this.bodyBytesMax) return this.abortWith(new ResponseExceededMaxSizeError())
+    this.head(status, fields, reason, body ?? null)
+    if (this.isOver) return
+    if (body !== undefined) this.trace?.onReceived(body)
+    this.onEnd('')
+  }
+
+  private head (status: number, fields: string, reason: string, whole: Buffer | null | undefined): void {
+    if (this.isOver) return
+    if (status === 407 && this.isForwarded) return this.abortWith(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
+    this.hasHead = true
+    this.trace?.onHead(status, fields, reason)
+    this.receiver.onHead(this, status, reason, new TextList(fields, false), whole)
+  }
+
+  onData (chunk: Buffer, credit: boolean): void {
+    if (this.isOver) return
+    if (this.bodyBytesMax > 0 && (this.received += chunk.length) > this.bodyBytesMax) return this.abortWith(new ResponseExceededMaxSizeError())
+    this.trace?.onReceived(chunk)
+    this.pushed(chunk, credit)
+  }
+
+  onEnd (trailers: string): void {
+    if (this.isOver) return
+    this.trace?.onEnd(trailers)
+    this.over()
+    this.endedWith(new TextList(trailers, false))
+  }
+
+  onFailed (failure: Failure): void {
+    if (!this.isOver) this.fail(errorOf(failure, this.hasHead, number => this.owner!.connection(number)))
+  }
+
+  onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }
+  onRoom (bytes: number): void { this.upload?.onRoom(bytes) }
+  onStarted (connection: number): void {
+    this.trace?.onStarted(this.owner!.connection(connection))
+    void this.upload?.run()
+  }
+  onSent (chunk: Buffer): void { this.trace?.onSent(chunk) }
+  onAllSent (): void { this.trace?.onAllSent() }
+  onSourceFailed (error: Error): void { this.abortWith(error) }
+
+  override take (bytes: number): void { if (this.number !== 0) this.bridge!.take(this.number, bytes) }
+
+  override abort (reason: unknown): void {
+    if (this.isOver) return
+    if (this.number !== 0) this.bridge!.cancel(this.number)
+    this.trace?.onError(reason as Error)
+    this.over(reason as Error)
+    this.failedWith(reason)
+  }
+
+  /** As of a failure, and not of the caller's wish. */
+  private abortWith (error: Error): void {
+    if (this.isOver) return
+    if (this.number !== 0) this.bridge!.cancel(this.number)
+    this.fail(error)
+  }
+
+  private fail (error: Error): void {
+    this.trace?.onError(error)
+    this.over(error)
+    if (this.hasHead) this.failedWith(terminated(error))
+    else this.receiver.onFailed(this, error)
+  }
+
+  private over (error?: Error): void {
+    this.isOver = true
+    this.upload?.stop(error)
+    this.owner?.onOver(this)
+    this.receiver.onOver(this)
+  }
+}
+
+/** The controller of undici's handlers: the part that is used. */
+interface Controller { abort: (reason: Error) => void; pause: () => void; resume: () => void; rawHeaders?: (string | Buffer)[] | null; rawTrailers?: (string | Buffer)[] | null }
+
+/** Bytes that wait here before a dispatcher of another package is paused. */
+const AHEAD_BYTES_MAX = 64 * 1024
+
+/** An exchange over a dispatcher of another package, or behind interceptors. */
+class DispatchedHop extends Hop {
+  private controller: Controller | null = null
+  private aborted: { reason: unknown } | null = null
+  private hasHead = false
+  private untaken = 0
+
+  readonly handler = {
+    onRequestStart: (controller: Controller): void => {
+      this.controller = controller
+      if (this.aborted !== null) controller.abort(this.aborted.reason as Error)
+    },
+    onResponseStart: (controller: Controller, status: number, headers: Record<string, string | string[]>, statusText?: string): void => {
+      if (this.isOver || status < 200) return
+      this.hasHead = true
+      const flat = controller.rawHeaders ?? Object.entries(headers).flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).flatMap(one => [name, one]))
+      this.receiver.onHead(this, status, statusText ?? '', new HeaderList(fieldsOfFlat(flat)), undefined)
+    },
+    onResponseData: (controller: Controller, chunk: Buffer): void => {
+      if (this.isOver) return
+      this.untaken += chunk.length
+      this.pushed(Buffer.from(chunk), true)
+      if (this.untaken > AHEAD_BYTES_MAX) controller.pause()
+    },
+    onResponseEnd: (controller: Controller): void => {
+      if (this.isOver) return
+      this.isOver = true
+      this.receiver.onOver(this)
+      this.endedWith(new HeaderList(fieldsOfFlat(controller.rawTrailers ?? [])))
+    },
+    onResponseError: (_: unknown, error: Error): void => {
+      if (this.isOver) return
+      this.isOver = true
+      this.receiver.onOver(this)
+      if (this.hasHead) this.failedWith(terminated(error))
+      else this.receiver.onFailed(this, error)
+    }
+  }
+
+  override take (bytes: number): void {
+    const before = this.untaken
+    this.untaken -= bytes
+    if (before > AHEAD_BYTES_MAX && this.untaken <= AHEAD_BYTES_MAX) this.controller?.resume()
+  }
+
+  override abort (reason: unknown): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.aborted = { reason }
+    this.controller?.abort(reason as Error)
+    this.receiver.onOver(this)
+    this.failedWith(reason)
+  }
+}
+
+/** A dispatcher of this package, or one that is composed over it. */
+interface Direct { [kFetch]?: (options: DispatchOptions, hop: DirectHop) => boolean }
+
+/** Starts an exchange. `isOwn`: whether `dispatch` of the dispatcher is the one of this package. */
+export function startHop (dispatcher: AnyDispatcher, isOwn: (dispatcher: AnyDispatcher) => boolean, options: DispatchOptions, receiver: Receiver, started: (hop: Hop) => void): void {
+  if (isOwn(dispatcher)) {
+    const hop = new DirectHop(receiver)
+    started(hop)
+    if ((dispatcher as Direct)[kFetch]?.(options, hop) === true) return
+  }
+  const hop = new DispatchedHop(receiver)
+  started(hop)
+  try {
+    dispatcher.dispatch(options, both(hop.handler as unknown as NewHandler))
+  } catch (error) {
+    hop.handler.onResponseError(null, error as Error)
+  }
+}

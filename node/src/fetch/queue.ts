@@ -1,0 +1,117 @@
+// The body of a response on its way: pieces wait here until they are read, and the peer may send more as they are taken.
+
+import type { ByteSource } from './body'
+
+/** The exchange that the bytes come from. */
+export interface Feed {
+  /** Bytes were taken: the peer may send as many more. */
+  take: (bytes: number) => void
+  /** The rest has no reader. */
+  abort: (reason: unknown) => void
+}
+
+interface Waiting<T> { resolve: (value: T) => void; reject: (reason: unknown) => void }
+
+export class ByteQueue implements ByteSource {
+  private held: { chunk: Buffer; credit: boolean }[] = []
+  private isEnded = false
+  private isFailed = false
+  private failure: unknown = undefined
+  private waiting: Waiting<Buffer | null> | null = null
+  private collected: Buffer[] | null = null
+  private collector: Waiting<Buffer> | null = null
+  /** Its reader has all of it, or wants no more. */
+  isDone = false
+  /** Called when its reader has all of it. */
+  onDone: (() => void) | null = null
+
+  constructor (private readonly feed: Feed) {}
+
+  /** Whether all has come, or nothing more will. */
+  get isOver (): boolean { return this.isEnded || this.isFailed }
+  /** Whether a reader waits for it. */
+  get isRead (): boolean { return this.waiting !== null || this.collector !== null }
+
+  next (): Promise<Buffer | null> {
+    const first = this.held.shift()
+    if (first !== undefined) {
+      if (first.credit) this.feed.take(first.chunk.length)
+      return Promise.resolve(first.chunk)
+    }
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+    if (this.isFailed) return Promise.reject(this.failure)
+    if (this.isEnded) {
+      this.done()
+      return Promise.resolve(null)
+    }
+    return new Promise((resolve, reject) => { this.waiting = { resolve, reject } })
+  }
+
+  all (): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = []
+      for (const { chunk, credit } of this.held.splice(0)) {
+        chunks.push(chunk)
+        if (credit) this.feed.take(chunk.length)
+      }
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+      if (this.isFailed) return void reject(this.failure)
+      if (this.isEnded) {
+        this.done()
+        return void resolve(joined(chunks))
+      }
+      this.collected = chunks
+      this.collector = { resolve, reject }
+    })
+  }
+
+  private done (): void {
+    this.isDone = true
+    this.onDone?.()
+  }
+
+  cancel (reason?: unknown): void {
+    this.done()
+    if (this.isOver) return
+    this.isEnded = true
+    this.held = []
+    this.feed.abort(reason)
+  }
+
+  // Calls of the exchange.
+
+  push (chunk: Buffer, credit: boolean): void {
+    if (this.isOver) return
+    const { waiting } = this
+    if (this.collected !== null) this.collected.push(chunk)
+    else if (waiting === null) return void this.held.push({ chunk, credit })
+    if (credit) this.feed.take(chunk.length)
+    if (waiting === null) return
+    this.waiting = null
+    waiting.resolve(chunk)
+  }
+
+  end (): void {
+    if (this.isOver) return
+    this.isEnded = true
+    const { waiting, collector, collected } = this
+    this.waiting = this.collector = this.collected = null
+    if (waiting !== null || collector !== null) this.done()
+    waiting?.resolve(null)
+    collector?.resolve(joined(collected!))
+  }
+
+  /** Bytes that were not read are dropped: an aborted body gives its reader nothing more, whether all of it has come or not. */
+  fail (reason: unknown): void {
+    if (this.isFailed || this.isDone) return
+    this.isFailed = true
+    this.failure = reason
+    this.held = []
+    const { waiting, collector } = this
+    this.waiting = this.collector = this.collected = null
+    waiting?.reject(reason)
+    collector?.reject(reason)
+  }
+}
+
+function joined (chunks: Buffer[]): Buffer { return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) }

@@ -1,0 +1,118 @@
+// The class `Request` (https://fetch.spec.whatwg.org/#request-class), of a client and of `serve`.
+
+import { inspect, type InspectOptions } from 'node:util'
+import { linked } from './built_in'
+import { needs } from './convert'
+import { headersOver, type Headers } from './headers'
+import { asInterface } from './iterator'
+import { mixBody, type BodyMethods } from './mixin'
+import { MadeParts, requestPartsFrom, type RequestParts } from './request_parts'
+
+const link = linked('Request', () => Request)
+/** The first argument by which this package makes one over its state. */
+const OVER = Symbol('over its parts')
+
+let partsIn: (request: object) => RequestParts | undefined
+
+/** A request. */
+export class Request {
+  readonly #parts: RequestParts
+  #headers: Headers | null = null
+  /** The route's parameters in the path, decoded; undefined: no route of a server matched it. */
+  readonly #params: Record<string, string> | undefined
+
+  static {
+    partsIn = request => #parts in request ? request.#parts : undefined
+  }
+
+  constructor (input: unknown, init: unknown = undefined, params?: Record<string, string>) {
+    link()
+    if (input === OVER) {
+      this.#parts = init as RequestParts
+      this.#params = params
+      return
+    }
+    needs(arguments.length, 1, 'new Request')
+    this.#parts = requestPartsFrom(input, init, requestPartsOf)
+    this.#params = undefined
+  }
+
+  /** The route's parameters in the path, decoded; undefined: no route matched the request. */
+  get params (): Record<string, string> | undefined { return this.#params }
+
+  /** The cookies of a request of `serve`; undefined: of a caller's. */
+  get cookies (): object | undefined { return this.#parts.cookies }
+
+  get method (): string { return this.#parts.method }
+  get url (): string { return this.#parts.url }
+  get headers (): Headers { return (this.#headers ??= headersOver(this.#parts.list, 'none')) }
+  get signal (): AbortSignal { return this.#parts.signal }
+  get destination (): string {
+    void this.#parts
+    return ''
+  }
+  get referrer (): string {
+    const { referrer } = this.#parts.settings
+    return referrer === 'no-referrer' ? '' : referrer === 'client' ? 'about:client' : referrer
+  }
+  get referrerPolicy (): string { return this.#parts.settings.referrerPolicy }
+  get mode (): string { return this.#parts.settings.mode }
+  get credentials (): string { return this.#parts.settings.credentials }
+  get cache (): string { return this.#parts.settings.cache }
+  get redirect (): string { return this.#parts.settings.redirect }
+  get integrity (): string { return this.#parts.settings.integrity }
+  get keepalive (): boolean { return this.#parts.settings.keepalive }
+  get duplex (): string {
+    void this.#parts
+    return 'half'
+  }
+  get isReloadNavigation (): boolean {
+    void this.#parts
+    return false
+  }
+  get isHistoryNavigation (): boolean {
+    void this.#parts
+    return false
+  }
+
+  clone (): Request {
+    const parts = this.#parts
+    if (parts.body?.isUnusable) throw new TypeError('unusable: the body was used already')
+    const made = parts.clone()
+    return 'list' in made ? requestOver(made) : made as unknown as Request
+  }
+
+  toJSON (): object { return {} }
+
+  [inspect.custom] (_: number, options: InspectOptions): string {
+    const { method, url, headers, bodyUsed } = this
+    return `Request ${inspect({ method, url, headers, bodyUsed }, options)}`
+  }
+}
+
+export interface Request extends BodyMethods {}
+
+mixBody(Request.prototype, request => {
+  const parts = partsIn(request)
+  if (parts === undefined) throw new TypeError('Illegal invocation: the receiver is not a Request')
+  return parts
+})
+asInterface(Request)
+// Programs for other servers compare `request.constructor` with the global class, which is what a request of `serve` has; one of a
+// caller has the class that made it.
+Object.defineProperty(Request.prototype, 'constructor', {
+  configurable: true,
+  get (this: object) {
+    const parts = partsIn(this)
+    return parts === undefined || parts instanceof MadeParts ? Request : globalThis.Request
+  }
+})
+
+export function requestOver (parts: RequestParts, params?: Record<string, string>): Request {
+  return new (Request as new (...args: unknown[]) => Request)(OVER, parts, params)
+}
+
+/** The state of one of ours; undefined: it is not one. */
+export function requestPartsOf (value: unknown): RequestParts | undefined {
+  return typeof value === 'object' && value !== null ? partsIn(value) : undefined
+}

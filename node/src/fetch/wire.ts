@@ -1,0 +1,100 @@
+// A request as a dispatcher takes it: the fields that the standard and Node.js's own fetch add
+// (https://fetch.spec.whatwg.org/#concept-http-network-or-cache-fetch), and its body.
+
+import type { DispatchOptions } from '../client/dispatcher/dispatcher'
+import { bufferOf, type Body } from './body'
+import type { HeaderList } from './header_list'
+import type { Settings } from './request_parts'
+import type { ParsedUrl } from './url'
+
+const ENCODINGS = 'gzip, deflate'
+/** Over TLS alone: intermediaries in cleartext are known to break what they do not know. */
+const ENCODINGS_TLS = 'br, gzip, deflate'
+
+/** The fields of a request without any of its own, which most requests share. */
+const PLAIN: Readonly<Record<string, string>> = Object.freeze(usual(ENCODINGS))
+const PLAIN_TLS: Readonly<Record<string, string>> = Object.freeze(usual(ENCODINGS_TLS))
+
+function usual (encodings: string): Record<string, string> {
+  return { accept: '*/*', 'accept-language': '*', 'sec-fetch-mode': 'cors', 'user-agent': 'node', 'accept-encoding': encodings }
+}
+
+/** Fields by which a program does its own caching. */
+const CONDITIONAL = ['if-modified-since', 'if-none-match', 'if-unmodified-since', 'if-match', 'if-range']
+
+export interface Asked {
+  url: ParsedUrl
+  method: string
+  list: HeaderList
+  settings: Readonly<Settings>
+  referrer: string | null
+  origin: string | null
+}
+
+/** Names and values, as `dispatch` takes them. */
+export function headersFor ({ url, list, settings, referrer, origin }: Asked, length: number | null): Record<string, string> | string[] {
+  const isTls = url.protocol === 'https:'
+  if (list.fields.length === 0 && referrer === null && origin === null && length === null && settings.cache === 'default' && settings.mode === 'cors') return isTls ? PLAIN_TLS : PLAIN
+  const fields = referrer === null ? list.fields : list.fields.filter(field => field.lower !== 'referer')
+  const flat = fields.flatMap(({ name, value }) => [name, value])
+  const names = new Set(fields.map(field => field.lower))
+  const add = (name: string, value: string): void => { if (!names.has(name)) flat.push(name, value) }
+  if (length !== null) add('content-length', String(length))
+  if (referrer !== null) add('referer', referrer)
+  if (origin !== null) add('origin', origin)
+  add('accept', '*/*')
+  add('accept-language', '*')
+  add('sec-fetch-mode', settings.mode)
+  add('user-agent', 'node')
+  const { cache } = settings
+  const isConditional = CONDITIONAL.some(name => names.has(name))
+  if (cache === 'no-cache' && !isConditional) add('cache-control', 'max-age=0')
+  if (cache === 'no-store' || cache === 'reload') {
+    add('pragma', 'no-cache')
+    add('cache-control', 'no-cache')
+  }
+  // Bytes of a coding cannot be put together with others.
+  add('accept-encoding', names.has('range') ? 'identity' : isTls ? ENCODINGS_TLS : ENCODINGS)
+  return flat
+}
+
+/** A stream on its way, whose pieces must be bytes. */
+export class Upload implements AsyncIterableIterator<Uint8Array> {
+  private readonly reader: ReadableStreamDefaultReader<unknown>
+
+  constructor (stream: ReadableStream) { this.reader = stream.getReader() }
+
+  async next (): Promise<IteratorResult<Uint8Array>> {
+    const { done, value } = await this.reader.read()
+    if (done) return { done: true, value: undefined }
+    if (value instanceof Uint8Array) return { done: false, value }
+    const error = new TypeError(`Expected Uint8Array chunk, received a value of the type ${value === null ? 'null' : typeof value}`)
+    this.cancel(error)
+    throw error
+  }
+
+  /** At once, also while a piece is waited for. */
+  cancel (reason?: unknown): void { this.reader.cancel(reason).catch(() => {}) }
+
+  return (): Promise<IteratorResult<Uint8Array>> {
+    this.cancel()
+    return Promise.resolve({ done: true, value: undefined })
+  }
+
+  [Symbol.asyncIterator] (): this { return this }
+}
+
+/** A body as `dispatch` takes it, and its length where that has to be said. */
+export function bodyFor (body: Body | null): { body: DispatchOptions['body']; length: number | null; upload: Upload | null } {
+  if (body === null) return NOTHING
+  const { whole } = body
+  if (typeof whole === 'string') return { body: whole, length: null, upload: null }
+  if (whole instanceof Uint8Array) return { body: bufferOf(whole), length: null, upload: null }
+  if (whole !== null) return { body: whole.pieces(), length: whole.length, upload: null }
+  const pieces = body.pieces()
+  if (!(pieces instanceof ReadableStream)) return { body: pieces, length: null, upload: null }
+  const upload = new Upload(pieces)
+  return { body: upload, length: null, upload }
+}
+
+const NOTHING = Object.freeze({ body: null, length: null, upload: null })

@@ -1,0 +1,341 @@
+// `fetch` of this package over every version of HTTP: redirects, codings, integrity, aborts, streams and errors, as the Fetch standard
+// has them. web-platform-tests say the rest (`make wpt`).
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import test from 'node:test'
+import zlib from 'node:zlib'
+import { Agent, fetch, FormData, Headers, Request, Response } from 'trunkline'
+import { versions } from '../support/servers/versions.mjs'
+
+const TEXT = 'a small answer '.repeat(50)
+
+const codings = {
+  gzip: text => zlib.gzipSync(text),
+  'x-gzip': text => zlib.gzipSync(text),
+  deflate: text => zlib.deflateSync(text),
+  br: text => zlib.brotliCompressSync(text),
+  'gzip, br': text => zlib.brotliCompressSync(zlib.gzipSync(text)),
+  'deflate, gzip': text => zlib.gzipSync(zlib.deflateSync(text)),
+  ...(zlib.zstdCompressSync && { zstd: text => zlib.zstdCompressSync(text) })
+}
+
+/** Answers by the path. */
+async function answered (request, response) {
+  const url = new URL(request.url, 'http://localhost')
+  const chunks = []
+  for await (const chunk of request) chunks.push(chunk)
+  const body = Buffer.concat(chunks).toString('latin1')
+  switch (url.pathname) {
+    case '/redirect':
+      response.writeHead(Number(url.searchParams.get('status')), { location: url.searchParams.get('to') })
+      return response.end('elsewhere')
+    case '/loop':
+      response.writeHead(302, { location: '/loop' })
+      return response.end()
+    case '/coded': {
+      const coding = url.searchParams.get('coding')
+      response.writeHead(200, { 'content-encoding': coding })
+      return response.end(url.searchParams.has('raw') ? zlib.deflateRawSync(TEXT) : codings[coding](TEXT))
+    }
+    case '/broken':
+      response.writeHead(200, { 'content-encoding': url.searchParams.get('coding') })
+      return response.end('not encoded at all')
+    case '/text': return response.end(TEXT)
+    case '/bytes': return response.end(Buffer.alloc(300_000, 'x'))
+    case '/status':
+      response.writeHead(Number(url.searchParams.get('code')))
+      return response.end()
+    case '/head':
+      response.writeHead(200, { 'x-a': 'b' })
+      return response.write('first')
+    case '/never': return
+    default:
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ method: request.method, url: request.url, headers: request.headers, body }))
+  }
+}
+
+/** A server and what `fetch` needs for it, until the test is over. */
+async function pair (t, { serve, options }) {
+  const server = await serve((request, response) => { answered(request, response).catch(() => {}) })
+  const dispatcher = new Agent(options)
+  t.after(async () => { await dispatcher.destroy(); await server.close() })
+  return { server, ask: (path, init) => fetch(`${server.url}${path}`, { dispatcher, ...init }), dispatcher }
+}
+
+const failed = cause => ({ name: 'TypeError', message: 'fetch failed', ...(cause && { cause }) })
+
+for (const version of versions) {
+  const { name } = version
+
+  test(`${name}: every way to read a body reads all of it, once`, async t => {
+    const { ask } = await pair(t, version)
+    for (const path of ['/text', '/bytes']) {
+      const text = path === '/text' ? TEXT : 'x'.repeat(300_000)
+      const reads = {
+        text: r => r.text(),
+        bytes: async r => Buffer.from(await r.bytes()).toString(),
+        arrayBuffer: async r => Buffer.from(await r.arrayBuffer()).toString(),
+        blob: async r => await (await r.blob()).text(),
+        body: async r => {
+          const chunks = []
+          for await (const chunk of r.body) chunks.push(chunk)
+          return Buffer.concat(chunks).toString()
+        },
+        byob: async r => {
+          const reader = r.body.getReader({ mode: 'byob' })
+          let [read, view] = ['', new Uint8Array(1000)]
+          for (;;) {
+            const { done, value } = await reader.read(view)
+            if (done) return read
+            read += Buffer.from(value).toString()
+            view = new Uint8Array(value.buffer)
+          }
+        },
+        clone: async r => {
+          const clone = r.clone()
+          const both = await Promise.all([r.text(), clone.text()])
+          assert.equal(both[0], both[1])
+          return both[1]
+        }
+      }
+      for (const [way, read] of Object.entries(reads)) {
+        const response = await ask(path)
+        assert.equal(response.bodyUsed, false, way)
+        assert.equal(await read(response), text, way)
+        assert.equal(response.bodyUsed, true, way)
+        await assert.rejects(response.text(), TypeError, way)
+        assert.throws(() => response.clone(), TypeError, way)
+      }
+    }
+    await assert.rejects((await ask('/text')).json(), SyntaxError)
+    for (const code of [204, 304]) assert.equal((await ask(`/status?code=${code}`)).body, null)
+    assert.equal(await (await ask('/text', { method: 'HEAD' })).text(), '')
+  })
+
+  test(`${name}: redirects are followed, with the method and the fields that the standard leaves`, async t => {
+    const [one, other] = [await pair(t, version), await pair(t, version)]
+    const headers = { authorization: 'secret', cookie: 'a=b', 'x-own': 'kept', 'content-language': 'de' }
+    for (const status of [301, 302, 303, 307, 308]) {
+      for (const method of ['GET', 'POST', 'PUT']) {
+        for (const to of [one.server.url, other.server.url]) {
+          const url = `/redirect?status=${status}&to=${encodeURIComponent(`${to}/end`)}`
+          const response = await one.ask(url, { method, headers, ...(method !== 'GET' && { body: 'sent' }) })
+          const seen = await response.json()
+          const becomesGet = (method === 'POST' && status < 303) || (method !== 'GET' && status === 303)
+          const about = `${status} ${method} to ${to === one.server.url ? 'the same' : 'another'} origin`
+          assert.equal(seen.method, becomesGet ? 'GET' : method, about)
+          assert.equal(seen.body, becomesGet || method === 'GET' ? '' : 'sent', about)
+          assert.equal(seen.headers['content-language'], becomesGet ? undefined : 'de', about)
+          assert.equal(seen.headers['x-own'], 'kept', about)
+          const isSame = to === one.server.url
+          assert.equal(seen.headers.authorization, isSame ? 'secret' : undefined, about)
+          assert.equal(seen.headers.cookie, isSame ? 'a=b' : undefined, about)
+          assert.deepEqual([response.redirected, response.url, response.type], [true, `${to}/end`, isSame ? 'basic' : 'cors'], about)
+        }
+      }
+    }
+    const manual = await one.ask('/redirect?status=302&to=/end', { redirect: 'manual' })
+    assert.deepEqual([manual.status, manual.headers.get('location'), manual.redirected], [302, '/end', false])
+    await assert.rejects(one.ask('/redirect?status=302&to=/end', { redirect: 'error' }), failed())
+    await assert.rejects(one.ask('/loop'), error => error.message === 'fetch failed' && error.cause.message === 'redirect count exceeded')
+    await assert.rejects(one.ask('/redirect?status=302&to=data:,x'), failed())
+    const stream = new Blob(['x']).stream()
+    await assert.rejects(one.ask('/redirect?status=307&to=/end', { method: 'POST', body: stream, duplex: 'half' }), failed())
+    assert.equal((await (await one.ask('/redirect?status=303&to=/end', { method: 'POST', body: new Blob(['x']).stream(), duplex: 'half' })).json()).method, 'GET')
+  })
+
+  test(`${name}: codings are undone, and what is not encoded fails as the standard says`, async t => {
+    const { ask } = await pair(t, version)
+    for (const coding of Object.keys(codings)) {
+      const path = `/coded?coding=${encodeURIComponent(coding)}`
+      assert.equal(await (await ask(path)).text(), TEXT, coding)
+      let text = ''
+      for await (const chunk of (await ask(path)).body) text += Buffer.from(chunk).toString()
+      assert.equal(text, TEXT, coding)
+      const response = await ask(path)
+      assert.deepEqual(await Promise.all([response.clone().text(), response.text()]), [TEXT, TEXT], coding)
+      if (!coding.includes(',')) await assert.rejects((await ask(`/broken?coding=${coding}`)).text(), { name: 'TypeError', message: 'terminated' }, coding)
+    }
+    assert.equal(await (await ask('/coded?coding=deflate&raw')).text(), TEXT)
+    assert.equal(await (await ask('/broken?coding=unknown')).text(), 'not encoded at all')
+    await assert.rejects(ask(`/broken?coding=${'gzip,'.repeat(5)}gzip`), failed())
+  })
+
+  test(`${name}: integrity is checked before the response is given`, async t => {
+    const { ask } = await pair(t, version)
+    const hash = (algorithm, text) => `${algorithm}-${createHash(algorithm).update(text).digest('base64')}`
+    for (const integrity of [hash('sha256', TEXT), `${hash('sha256', 'other')} ${hash('sha512', TEXT)}`, 'unknown-abc', '']) {
+      assert.equal(await (await ask('/text', { integrity })).text(), TEXT, integrity)
+    }
+    for (const integrity of [hash('sha256', 'other'), `${hash('sha256', TEXT)} ${hash('sha512', 'other')}`]) {
+      await assert.rejects(ask('/text', { integrity }), failed(), integrity)
+    }
+  })
+
+  test(`${name}: a signal ends a fetch with its reason, before its head and behind it`, async t => {
+    const { ask, server } = await pair(t, version)
+    await assert.rejects(ask('/text', { signal: AbortSignal.abort() }), { name: 'AbortError' })
+    assert.equal(server.counts.requests, 0)
+    for (const reason of [undefined, new Error('own'), 'text']) {
+      const expected = reason ?? { name: 'AbortError' }
+      const before = new AbortController()
+      const waiting = ask('/never', { signal: before.signal })
+      before.abort(reason)
+      await assert.rejects(waiting, error => error === reason || error.name === expected.name)
+      for (const read of [r => r.text(), r => r.body.getReader().read().then(() => r.clone()), r => r.clone().text()]) {
+        const behind = new AbortController()
+        const response = await ask('/head', { signal: AbortSignal.any([behind.signal]) })
+        assert.equal(response.headers.get('x-a'), 'b')
+        behind.abort(reason)
+        if (read.toString().includes('getReader')) await assert.rejects(response.body.getReader().read(), error => error === reason || error.name === expected.name)
+        else await assert.rejects(read(response), error => error === reason || error.name === expected.name)
+      }
+    }
+  })
+
+  test(`${name}: bodies of every kind are sent, with their type`, async t => {
+    const { ask } = await pair(t, version)
+    const form = new FormData()
+    form.append('a', 'b')
+    const kinds = [
+      ['text', 'text/plain;charset=UTF-8', 'text'],
+      [new URLSearchParams({ a: 'b c' }), 'application/x-www-form-urlencoded;charset=UTF-8', 'a=b+c'],
+      [new Blob(['text'], { type: 'x/y' }), 'x/y', 'text'],
+      [Buffer.from('text'), undefined, 'text'],
+      [new Blob(['text']).stream(), undefined, 'text'],
+      [(async function * () { yield 'te'; yield Buffer.from('xt') })(), undefined, 'text'],
+      ['', 'text/plain;charset=UTF-8', '']
+    ]
+    for (const [body, type, text] of kinds) {
+      const seen = await (await ask('/', { method: 'POST', body, duplex: 'half' })).json()
+      assert.deepEqual([seen.headers['content-type'], seen.body], [type, text])
+    }
+    const seen = await (await ask('/', { method: 'POST', body: form })).json()
+    const parsed = await new Response(seen.body, { headers: { 'content-type': seen.headers['content-type'] } }).formData()
+    assert.deepEqual([...parsed], [['a', 'b']])
+    await assert.rejects(ask('/', { method: 'POST', body: new Blob(['x']).stream() }), { name: 'TypeError', message: /duplex/ })
+    await assert.rejects(ask('/', { body: 'x' }), { name: 'TypeError', message: /GET\/HEAD/ })
+    const words = new ReadableStream({ start (controller) { controller.enqueue('text') } })
+    await assert.rejects(ask('/', { method: 'POST', body: words, duplex: 'half' }), { name: 'TypeError' })
+  })
+
+  test(`${name}: a Request is fetched once, and its clone once more`, async t => {
+    const { dispatcher, server } = await pair(t, version)
+    const request = new Request(`${server.url}/path#part`, { method: 'PUT', body: new Blob(['text']).stream(), duplex: 'half', headers: [['x-a', '1'], ['X-A', '2']] })
+    const clone = request.clone()
+    for (const one of [request, clone]) {
+      const seen = await (await fetch(one, { dispatcher })).json()
+      assert.deepEqual([seen.method, seen.url, seen.body, seen.headers['x-a']], ['PUT', '/path', 'text', '1, 2'])
+      assert.equal(one.bodyUsed, true)
+      await assert.rejects(fetch(one, { dispatcher }), TypeError)
+    }
+  })
+
+  test(`${name}: a body that is cut ends in a TypeError with the error of the connection as its cause`, async t => {
+    const { ask, server } = await pair(t, version)
+    const response = await ask('/head')
+    const rejected = assert.rejects(response.text(), error => error.name === 'TypeError' && error.message === 'terminated' && error.cause.code !== undefined)
+    await server.close()
+    await rejected
+  })
+}
+
+test('a small answer makes no stream, no Headers and no AbortController before a program asks for one', async t => {
+  const { ask } = await pair(t, versions[0])
+  await (await ask('/text')).text()
+  const made = []
+  const own = Object.fromEntries(['ReadableStream', 'AbortController', 'Map'].map(name => [name, globalThis[name]]))
+  const watch = name => { globalThis[name] = new Proxy(own[name], { construct (target, args, newTarget) { made.push(name); return Reflect.construct(target, args, newTarget) } }) }
+  t.after(() => { Object.assign(globalThis, own) })
+  for (const name of Object.keys(own)) watch(name)
+  for (const read of ['text', 'arrayBuffer', 'bytes']) await (await ask('/text'))[read]()
+  await (await ask('/')).json()
+  assert.deepEqual(made, [])
+  const response = await ask('/text')
+  void response.body
+  assert.deepEqual(made, ['ReadableStream'])
+})
+
+test('data: and blob: URLs are fetched without a network, and schemes that are unknown are not', async () => {
+  const data = await fetch('data:text/plain;base64,aGVsbG8=')
+  assert.deepEqual([data.status, data.headers.get('content-type'), await data.text()], [200, 'text/plain', 'hello'])
+  const url = URL.createObjectURL(new Blob(['0123456789'], { type: 'x/y' }))
+  assert.equal(await (await fetch(url)).text(), '0123456789')
+  const part = await fetch(url, { headers: { range: 'bytes=2-4' } })
+  assert.deepEqual([part.status, part.headers.get('content-range'), await part.text()], [206, 'bytes 2-4/10', '234'])
+  URL.revokeObjectURL(url)
+  for (const one of [url, 'about:blank', 'file:///etc/hosts', 'unknown:x', 'data:no comma', 'http://localhost:1/', 'http://localhost:25/']) {
+    await assert.rejects(fetch(one), failed(), one)
+  }
+  await assert.rejects(fetch('no url'), { name: 'TypeError', message: 'Failed to parse URL from no url' })
+  await assert.rejects(fetch('http://a:b@localhost/'), { name: 'TypeError', message: /credentials/ })
+})
+
+test('a connection that cannot be made ends in a TypeError with the code of the connection in its cause', async () => {
+  const server = await versions[0].serve(() => {})
+  await server.close()
+  await assert.rejects(fetch(server.url), error => error.message === 'fetch failed' && error.cause.code === 'ECONNREFUSED')
+})
+
+test('headers are sorted and joined, cookies are not, and those of a response that was received cannot be changed', async t => {
+  const { ask } = await pair(t, versions[0])
+  const headers = new Headers([['b', '1'], ['Set-Cookie', 'x'], ['a', ' 2 '], ['set-cookie', 'y'], ['B', '3']])
+  assert.deepEqual([...headers], [['a', '2'], ['b', '1, 3'], ['set-cookie', 'x'], ['set-cookie', 'y']])
+  assert.deepEqual(headers.getSetCookie(), ['x', 'y'])
+  const response = await ask('/text')
+  assert.throws(() => { response.headers.set('a', 'b') }, TypeError)
+  assert.throws(() => { headers.append('a b', 'c') }, TypeError)
+  assert.throws(() => { headers.append('a', 'b\r\nc') }, TypeError)
+})
+
+test('an answer whose trailers follow gives them when its body has been read', async t => {
+  const server = await versions[2].serve((_, response) => {
+    response.addTrailers({ 'x-sum': '5' })
+    response.end('x'.repeat(100_000))
+  })
+  const dispatcher = new Agent(versions[2].options)
+  t.after(async () => { await dispatcher.destroy(); await server.close() })
+  const response = await fetch(server.url, { dispatcher })
+  assert.equal((await response.text()).length, 100_000)
+  assert.equal((await response.trailers).get('x-sum'), '5')
+})
+
+test('a signal that aborts behind a whole answer takes from its reader what was not read', async t => {
+  const { ask } = await pair(t, versions[0])
+  for (const read of [r => r.text(), r => r.json(), r => r.body.getReader().read()]) {
+    const controller = new AbortController()
+    const response = await ask('/text', { signal: controller.signal })
+    controller.abort()
+    await assert.rejects(read(response), { name: 'AbortError' })
+  }
+  const controller = new AbortController()
+  const response = await ask('/text', { signal: controller.signal })
+  assert.equal(await response.text(), TEXT)
+  controller.abort()
+})
+
+test('an upload whose stream fails rejects the fetch with the error of the stream as its cause', async t => {
+  const { ask } = await pair(t, versions[0])
+  const cause = new Error('broken')
+  const body = new ReadableStream({ pull (controller) { controller.error(cause) } })
+  await assert.rejects(ask('/', { method: 'POST', body, duplex: 'half' }), error => error.message === 'fetch failed' && error.cause === cause)
+})
+
+test('the stream of a request that is aborted is cancelled with the reason', async t => {
+  const { ask, server } = await pair(t, versions[0])
+  const controller = new AbortController()
+  let cancelled
+  const done = new Promise(resolve => { cancelled = resolve })
+  const body = new ReadableStream({
+    pull (stream) { stream.enqueue(Buffer.from('x')); return new Promise(() => {}) },
+    cancel: cancelled
+  }, { highWaterMark: 0 })
+  const arrived = once(server.server, 'request')
+  const sent = ask('/', { method: 'POST', body, duplex: 'half', signal: controller.signal })
+  await arrived
+  controller.abort()
+  await assert.rejects(sent, { name: 'AbortError' })
+  await done
+})

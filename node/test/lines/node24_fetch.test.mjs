@@ -1,0 +1,3 @@
+import { fetchOnLine } from '../support/lines/on_line.mjs'
+
+fetchOnLine('node24')
