@@ -27,7 +27,7 @@ pub trait ExchangeListener: Send + 'static {
         let _ = connection;
     }
     /// A 1xx response.
-    fn interim(&mut self, head: &ResponseHead);
+    fn interim(&mut self, head: &ResponseHead, version: Version);
     /// The final response. After [`BodyArrival::Streaming`] come `data` and then `end` or `fail`.
     fn response(&mut self, head: &ResponseHead, version: Version, body: BodyArrival);
     /// Bytes of the body. They count as unread until [`SubmittedExchange::take`] says otherwise, and
@@ -119,6 +119,7 @@ impl Client {
             ends_connection: submission.ends_connection,
             idempotent: submission.idempotent,
             blocks: submission.blocks,
+            traffic: None,
             absolute_form: submission.absolute_form,
             early: Early::default(),
             rank: Rank::default(),

@@ -276,6 +276,8 @@ export const enum InterimWord {
   /** The status code. */
   Status = 2,
   /** As of a response. */
+  Version = 6,
+  /** As of a response. */
   Reason = 7,
 }
 

@@ -147,7 +147,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             entry.progress_at = now;
             entry.interim_seen = true;
             if let Some(listener) = &mut entry.request.listener {
-                listener.interim(&head);
+                listener.interim(&head, version);
             } else if let Some(call) = &entry.request.on_interim {
                 let (response, fields) = compose::response(head, version, ());
                 call(response);
