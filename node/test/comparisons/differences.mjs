@@ -91,16 +91,18 @@ export const differences = {
     'calls: connect: a tunnel': METHOD,
     'dispatchers: Client: the event disconnect': ORDER
   },
+  'client throws': {
+    'throws: a listener of drain, *': { reason: 'a listener that throws does not stop the dispatcher', of: ['again: '], programs: 8 },
+    'throws: a listener of connect, h2, *': { reason: 'a listener that throws does not stop the dispatcher', of: ['client: failed'], programs: 1 },
+    'throws: a listener of data, h2, *': { reason: LATER, of: ['client: failed', 'process: uncaughtException'], programs: 2 },
+    'throws: the handler of pipeline behind its reader, h2, *': { reason: LATER, of: ['client: failed', 'process: uncaughtException'], programs: 2 }
+  },
   'client generated': {
     'exchanges: *, h2*: headersTimeout': { reason: TIMEOUTS, of: ['client: failed'], programs: 24 },
     'exchanges: *, h2*: bodyTimeout': { reason: TIMEOUTS, of: ['client: failed'], programs: 24 },
     'exchanges: *, h3*: headersTimeout': { reason: TIMEOUTS, of: ['client: failed'], programs: 8 },
     'exchanges: *, h3*: bodyTimeout': { reason: TIMEOUTS, of: ['client: failed'], programs: 8 },
     'exchanges: pipeline, h2*: CANCEL before the head': { reason: 'a stream that is reset by CANCEL is named so in every call', of: ['client: failed'], programs: 8 },
-    'throws: a listener of drain, *': { reason: 'a listener that throws does not stop the dispatcher', of: ['again: '], programs: 8 },
-    'throws: a listener of connect, h2, *': { reason: 'a listener that throws does not stop the dispatcher', of: ['client: failed'], programs: 1 },
-    'throws: a listener of data, h2, *': { reason: LATER, of: ['client: failed', 'process: uncaughtException'], programs: 2 },
-    'throws: the handler of pipeline behind its reader, h2, *': { reason: LATER, of: ['client: failed', 'process: uncaughtException'], programs: 2 },
     'exchanges: *: CANCEL in the body': { reason: RESET_BODY, of: ['client: body', 'client: failed'], programs: 48 },
     'exchanges: *: NO_ERROR in the body': { reason: RESET_BODY, of: ['client: body', 'client: failed'], programs: 48 },
     'exchanges: *: the connection ends in a body of known length': { reason: 'the end of the connection is what is named, and not what it leaves of a length', of: ['client: failed'], programs: 48 },

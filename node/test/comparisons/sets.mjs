@@ -6,6 +6,8 @@ import { readdirSync } from 'node:fs'
 export const SETS = {
   client: { folder: 'client/programs/', original: 'undici', isGenerated: false },
   'client documented': { folder: 'client/documented/', original: 'undici', isGenerated: false },
+  // One after another: an exception that nothing catches is of the program that runs.
+  'client throws': { folder: 'client/throws/', original: 'undici', isGenerated: false },
   'client generated': { folder: 'client/generated/', original: 'undici', isGenerated: true },
   server: { folder: 'server/programs/', original: 'node:http2', isGenerated: false },
   'server over TLS': { folder: 'server/programs/', original: 'node:http2', isGenerated: false, isSecure: true },
