@@ -2,6 +2,7 @@
 import trunkline from './dist/index.js'
 export const {
   Agent, Client, Dispatcher, EnvHttpProxyAgent, FormData, Headers, Http2SecureServer, Http2Server, Pool, ProxyAgent, Request, Response,
-  buildConnector, createSecureContext, createSecureServer, createServer, errors, fetch, fetchOver, file, http2, installGlobal, request, serve
+  buildConnector, connect, createSecureContext, createSecureServer, createServer, errors, fetch, fetchOver, file, http2, installGlobal,
+  pipeline, request, serve, stream, upgrade
 } = trunkline
 export default trunkline

@@ -30,6 +30,10 @@ pub struct Attempted {
     pub connection: u64,
     /// How it ended there.
     pub ended: ErrorKind,
+    /// Bytes that the connection had read by then, as of [`Traffic`](crate::Traffic); 0 over QUIC.
+    pub bytes_read: u64,
+    /// Bytes that the connection had written by then; 0 over QUIC.
+    pub bytes_written: u64,
 }
 
 /// The kind of failure.

@@ -15,7 +15,12 @@ pub(crate) fn describe(error: &Error) -> Value {
     let ended: Vec<Value> = error
         .attempts()
         .iter()
-        .map(|attempt| json!({ "connection": attempt.connection, "ended": word(attempt.ended) }))
+        .map(|attempt| {
+            json!({
+                "connection": attempt.connection, "ended": word(attempt.ended),
+                "bytesRead": attempt.bytes_read, "bytesWritten": attempt.bytes_written,
+            })
+        })
         .collect();
     json!({
         "kind": word(error.kind()),

@@ -1,13 +1,14 @@
 // undici's error classes: `instanceof undici.errors.X` tests a symbol, which ours carry, so that
 // neither package needs the other.
 
+import { constants as http2 } from 'node:http2'
 import { constants } from 'node:os'
 import type { Failure } from './channel/ring'
 
 /** Fields of every error beside its code. */
 export interface FailureFacts {
   /** Each connection that the request was on, and how it ended there. */
-  attempts?: { connection: number; ended: string }[] | undefined
+  attempts?: { connection: number; ended: string; bytesRead: number; bytesWritten: number }[] | undefined
   /** Whether the request, or a part of it, was on a connection when it failed. */
   wasSent?: boolean | undefined
   /** Why the request was waiting when it failed in its queue. */
@@ -21,6 +22,10 @@ export interface SocketInfo {
   remoteAddress?: string | undefined
   remotePort?: number | undefined
   remoteFamily?: string | undefined
+  timeout?: number | undefined
+  /** Bytes of HTTP that the connection had sent and received; 0 over QUIC. */
+  bytesWritten?: number | undefined
+  bytesRead?: number | undefined
 }
 
 export class TrunklineError extends Error implements FailureFacts {
@@ -123,7 +128,9 @@ function socketOf ({ attempts }: Failure, connection: ((number: number) => Socke
   const last = attempts?.at(-1)
   if (last === undefined || connection === undefined) return null
   const { localAddress, localPort, remoteAddress, remotePort, remoteFamily } = connection(last.connection)
-  return { localAddress, localPort, remoteAddress, remotePort, remoteFamily }
+  const { bytesWritten, bytesRead } = last
+  // No timeout of Node.js is set on it.
+  return { localAddress, localPort, remoteAddress, remotePort, remoteFamily, timeout: undefined, bytesWritten, bytesRead }
 }
 
 function pick (failure: Failure, text: string, answered: boolean): Error {
@@ -151,8 +158,8 @@ function pick (failure: Failure, text: string, answered: boolean): Error {
       return proxyError(failure.proxy ?? '', text)
     case 'timeout':
       if (failure.waitReason) return new QueueTimeoutError(text)
-      if (answered) return new BodyTimeoutError(text)
-      return new HeadersTimeoutError(text)
+      // In undici's words, which programs match; the engine's say which bound it was.
+      return answered ? new BodyTimeoutError(undefined, { cause: new Error(text) }) : new HeadersTimeoutError(undefined, { cause: new Error(text) })
     case 'violation':
       return violation(failure, text)
     case 'ended':
@@ -238,16 +245,36 @@ const ALTNAME_INVALID = 'ERR_TLS_CERT_ALTNAME_INVALID'
 const ENOTFOUND_ERRNO = -3008
 /** undici's words for a peer that is gone, which programs look for. */
 const OTHER_SIDE_CLOSED = 'other side closed'
-/** NO_ERROR and CANCEL: a stream that was ended and did not fail. */
-const CALM_CODES = new Set([0, 8])
+/** undici's words for NO_ERROR and CANCEL: a stream that was ended and did not fail. */
+const CALM_WORDS: Record<number, string> = {
+  [http2.NGHTTP2_NO_ERROR]: 'HTTP/2: stream half-closed (remote)',
+  [http2.NGHTTP2_CANCEL]: 'HTTP/2: stream closed before the response was complete'
+}
+
+/** The name of node:http2 for a code, else its number. */
+function nameOfCode (code: number): string {
+  const found = Object.entries(http2).find(([name, value]) => value === code && CODE_NAMES.has(name))
+  return found === undefined ? String(code) : found[0]
+}
+/** The names of the codes of RFC 9113 section 7, which begin as those of states and flags do. */
+const CODE_NAMES = new Set(['NO_ERROR', 'PROTOCOL_ERROR', 'INTERNAL_ERROR', 'FLOW_CONTROL_ERROR', 'SETTINGS_TIMEOUT', 'STREAM_CLOSED', 'FRAME_SIZE_ERROR',
+  'REFUSED_STREAM', 'CANCEL', 'COMPRESSION_ERROR', 'CONNECT_ERROR', 'ENHANCE_YOUR_CALM', 'INADEQUATE_SECURITY', 'HTTP_1_1_REQUIRED'].map(name => `NGHTTP2_${name}`))
+
+/** As Node.js fails for a port that nothing can listen on. */
+export function refusedAt (address: string): Error {
+  return Object.assign(system('ECONNREFUSED', `connect ECONNREFUSED ${address}`), { errno: errnoOf('ECONNREFUSED'), syscall: 'connect', address })
+}
 
 /** The end of a stream or of a connection, as Node.js and undici name it. */
 function ended (failure: Failure, text: string): Error {
   const { kind, detail, system: code } = failure
   if (kind === 'reset') {
     const http2ErrorCode = Number(detail)
-    if (CALM_CODES.has(http2ErrorCode)) return new InformationalError(text)
-    return Object.assign(system('ERR_HTTP2_STREAM_ERROR', text), { http2ErrorCode })
+    const cause = new Error(text)
+    const calm = CALM_WORDS[http2ErrorCode]
+    if (calm !== undefined) return new InformationalError(calm, { cause })
+    const words = `Stream closed with error code ${nameOfCode(http2ErrorCode)}`
+    return Object.assign(system('ERR_HTTP2_STREAM_ERROR', words), { http2ErrorCode, cause })
   }
   if (kind === 'closed' && detail === '0') return new SocketError(OTHER_SIDE_CLOSED, { cause: new Error(text) })
   if (kind === 'transport' && code) return Object.assign(system(code, `read ${code}`), { errno: errnoOf(code), syscall: 'read', cause: new Error(text) })
@@ -264,7 +291,7 @@ function errnoOf (code: string): number | undefined {
  * there; the cause says what it was. */
 function proxyError (why: string, text: string): Error {
   const own = new ProxyConnectionError(text)
-  if (why.startsWith('status ')) return new RequestAbortedError(text, { cause: own })
+  if (why.startsWith('status ')) return new RequestAbortedError(`Proxy response (${why.slice(7)}) !== 200 when HTTP Tunneling`, { cause: own })
   if (!why.startsWith('UND_ERR_SOCKS5')) return own
   const error = new TrunklineError(text, why)
   error.name = 'Socks5ProxyError'
@@ -273,8 +300,8 @@ function proxyError (why: string, text: string): Error {
 
 function violation (failure: Failure, text: string): Error {
   const rule = failure.detail ?? ''
-  if (/^FieldSectionTooLarge|^HeadTooLarge/.test(rule)) return new HeadersOverflowError(text)
-  if (/^BodyLength|^ContentLength(?!Invalid)/.test(rule)) return new ResponseContentLengthMismatchError(text)
+  if (/^FieldSectionTooLarge|^HeadTooLarge/.test(rule)) return new HeadersOverflowError(undefined, { cause: new Error(text) })
+  if (/^BodyLength|^ContentLength(?!Invalid)/.test(rule)) return new ResponseContentLengthMismatchError(undefined, { cause: new Error(text) })
   // Its retries go by this: what breaks off may come whole another time.
   if (rule === 'BodyTruncated') return new SocketError(OTHER_SIDE_CLOSED, { cause: new Error(text) })
   return new HTTPParserError(text)

@@ -134,22 +134,25 @@ pub(super) fn request_head(
     {
         proxy_lines(out, head, proxy);
     }
-    let (mut cookies, mut has_te) = (0, false);
+    // In front of the fields of the head, where undici has it.
+    persist_line(out, persist, head.get(Token::CONNECTION).is_some());
+    let is_cookie = |field: &Field<'_>| field.token == Some(Token::COOKIE);
+    let joins = head.fields().filter(is_cookie).count() > 1;
+    let mut has_te = false;
     let mut spellings = head.section().spellings();
     let rest = head
         .fields()
         .map(|field| (spellings.next().unwrap_or(field.name), field));
     let rest = rest.filter(|(_, field)| {
-        cookies += usize::from(field.token == Some(Token::COOKIE));
         has_te |= field.token == Some(Token::TE);
-        field.token != Some(Token::HOST) && field.token != Some(Token::COOKIE)
+        field.token != Some(Token::HOST) && !(joins && is_cookie(field))
     });
     field_lines(out, rest, announce, persist);
     if has_te {
         // RFC 9110 section 10.1.4: it is for this hop. Said twice it means the same.
         out.extend_from_slice(b"connection: te\r\n");
     }
-    if cookies > 0 {
+    if joins {
         cookie_line(out, head.fields());
     }
     out.extend_from_slice(b"\r\n");
@@ -182,6 +185,8 @@ pub(super) fn response_head(
         .fields()
         .map(|field| (spellings.next().unwrap_or(field.name), field));
     field_lines(out, lines, announce, persist);
+    let sends_connection = persist == Persist::KeepAlive && head.get(Token::CONNECTION).is_some();
+    persist_line(out, persist, sends_connection);
     out.extend_from_slice(b"\r\n");
 }
 
@@ -214,13 +219,11 @@ fn field_lines<'a>(
     announce: Announce,
     persist: Persist,
 ) {
-    let mut sends_connection = false;
     for (name, field) in fields {
         match field.token {
             Some(Token::TRANSFER_ENCODING) => continue,
             Some(Token::CONTENT_LENGTH) if announce != Announce::AsGiven => continue,
             Some(Token::CONNECTION) if persist == Persist::Close => continue,
-            Some(Token::CONNECTION) => sends_connection = true,
             _ => {}
         }
         line(out, name, field.value);
@@ -230,6 +233,11 @@ fn field_lines<'a>(
         Announce::Empty => out.extend_from_slice(b"content-length: 0\r\n"),
         Announce::Chunked => out.extend_from_slice(b"transfer-encoding: chunked\r\n"),
     }
+}
+
+/// The line of a head about its connection; `sends_connection`: it has such a field of its own, which counts unless the
+/// connection closes.
+fn persist_line(out: &mut Vec<u8>, persist: Persist, sends_connection: bool) {
     match persist {
         Persist::Close => out.extend_from_slice(b"connection: close\r\n"),
         Persist::KeepAlive if !sends_connection => {

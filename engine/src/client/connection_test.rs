@@ -41,6 +41,7 @@ fn a_get(origin: &Origin, url: &str) -> Box<Outgoing> {
         ends_connection: false,
         idempotent: None,
         blocks: false,
+        traffic: None,
         absolute_form: false,
         early: Early::default(),
         patience: Patience {

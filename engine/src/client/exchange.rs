@@ -6,6 +6,7 @@ use super::listener::ExchangeListener;
 use crate::body::Body;
 use crate::driver::signals::Signals;
 use crate::error::{Attempted, Error, ErrorKind};
+use crate::traffic::Traffic;
 use crate::window::Wanted;
 use http::Response;
 use http_body::Body as _;
@@ -39,6 +40,8 @@ pub(super) struct Outgoing {
     pub(super) tries: u32,
     /// Connections that ended before they answered anything and before it was written to them.
     pub(super) unused: u32,
+    /// The bytes of the connection that it was put on last.
+    pub(super) traffic: Option<Traffic>,
     /// How it ended there.
     pub(super) attempts: Vec<Attempted>,
     /// A peer may have processed it: it was lost with a connection and is sent again (class B).
@@ -103,9 +106,12 @@ impl Outgoing {
     }
     /// It ended on `connection` with `ended`.
     pub(super) fn note_end(&mut self, connection: ConnectionId, ended: ErrorKind) {
+        let traffic = self.traffic.as_ref();
         self.attempts.push(Attempted {
             connection: connection.number(),
             ended,
+            bytes_read: traffic.map_or(0, Traffic::bytes_read),
+            bytes_written: traffic.map_or(0, Traffic::bytes_written),
         });
     }
 }

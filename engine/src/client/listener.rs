@@ -119,6 +119,7 @@ impl Client {
             ends_connection: submission.ends_connection,
             idempotent: submission.idempotent,
             blocks: submission.blocks,
+            traffic: None,
             absolute_form: submission.absolute_form,
             early: Early::default(),
             rank: Rank::default(),

@@ -215,6 +215,7 @@ pub(super) fn send(
         ends_connection: false,
         idempotent: None,
         blocks: false,
+        traffic: None,
         absolute_form: false,
         early: Early::default(),
         patience: Patience {

@@ -6,6 +6,7 @@ use super::quic::transport::QuicTransport;
 use super::read_buffer::with_read_buffer;
 use super::transport::Transport;
 use super::transport::drain::{CallSocket, Drain, SocketCall};
+use crate::traffic::Traffic;
 use std::error::Error;
 use std::future::Future;
 use std::io;
@@ -75,6 +76,13 @@ impl<S> ConnectionIo<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
+    /// The bytes of HTTP so far, where they are counted: over QUIC they are not.
+    pub(crate) fn traffic(&self) -> Option<&Traffic> {
+        match &self.carrier {
+            IoKind::Bytes(transport) => transport.traffic(),
+            IoKind::Quic(_) => None,
+        }
+    }
     /// Joins a transport whose handshake is done with a fresh machine.
     pub(crate) fn new(transport: Transport<S>, machine: Machine) -> Self {
         Self::over(IoKind::Bytes(transport), machine)

@@ -87,6 +87,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
     pub(crate) fn count(&mut self, traffic: Option<Traffic>) {
         self.traffic = traffic;
     }
+    /// The bytes counted so far, where they are.
+    pub(crate) fn traffic(&self) -> Option<&Traffic> {
+        self.traffic.as_ref()
+    }
     /// As [`new`](Self::new), where the peer has already sent `bytes`.
     pub(crate) fn with_first(mut self, bytes: Vec<u8>) -> Self {
         if let Some(tls) = &mut self.tls {

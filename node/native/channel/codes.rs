@@ -275,9 +275,10 @@ pub(crate) mod completion {
     }
     /// A 1xx head; the text is as of a response.
     /// - `status`: The status code.
-    /// - `reason`: As of a response; 0: there is none.
-    pub(crate) fn interim(number: u32, status: u32, reason: u32) -> Entry {
-        [2, number, status, 0, 0, 0, 0, reason]
+    /// - `version`: As of a response.
+    /// - `reason`: As of a response.
+    pub(crate) fn interim(number: u32, status: u32, version: u32, reason: u32) -> Entry {
+        [2, number, status, 0, 0, 0, version, reason]
     }
     /// A piece of a response's body: the text, or outside of the arena.
     /// - `body`: Where it lies outside of the arena.

@@ -68,23 +68,17 @@ impl ExchangeListener for ExchangeCallbacks {
         }
     }
     fn interim(&mut self, head: &ResponseHead, version: Version) {
-        // Only HTTP/1.1 has one.
-        let has_reason = matches!(version, Version::Http10 | Version::Http11);
-        let reason = has_reason.then(|| head.phrase());
+        let reason = head.reason();
         let reason_length = reason.map_or(0, words_len);
-        let entry = completion::interim(self.number, u32::from(head.status), reason_length);
+        let (status, version) = (u32::from(head.status), number_of(version));
+        let entry = completion::interim(self.number, status, version, reason_length);
         let fields = spelled(head.section(), head.fields());
         with_text_behind(reason.unwrap_or_default(), fields, |text| {
             self.shared.complete(entry, text, &[]);
         });
     }
     fn response(&mut self, head: &ResponseHead, version: Version, body: BodyArrival) {
-        let version = match version {
-            Version::Http10 => 10,
-            Version::Http11 => 11,
-            Version::Http2 => 20,
-            Version::Http3 => 30,
-        };
+        let version = number_of(version);
         let (mut behind, mut word, mut flags) = (Bytes::new(), 0, 0);
         if let BodyArrival::Whole(body) = body {
             self.over();
@@ -178,6 +172,16 @@ fn with_text_behind<'a, R>(
         text.extend_from_slice(field.value);
     }
     give(&text)
+}
+
+/// The version of HTTP in the word of a head.
+fn number_of(version: Version) -> u32 {
+    match version {
+        Version::Http10 => 10,
+        Version::Http11 => 11,
+        Version::Http2 => 20,
+        Version::Http3 => 30,
+    }
 }
 
 /// Word 7 of a head: one more than the bytes of the reason phrase in front of its fields, or 0: it is

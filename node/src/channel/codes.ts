@@ -275,7 +275,9 @@ export const enum ResponseWord {
 export const enum InterimWord {
   /** The status code. */
   Status = 2,
-  /** As of a response; 0: there is none. */
+  /** As of a response. */
+  Version = 6,
+  /** As of a response. */
   Reason = 7,
 }
 

@@ -2,6 +2,7 @@
 // and their bodies go in, events come out, in batches. `node/native/channel/ring.rs` and `exchange.rs` are
 // the other end; `codes.ts` has the numbers.
 
+import { STATUS_CODES } from 'node:http'
 import { markAsUntransferable } from 'node:worker_threads'
 import { load, type Native } from './addon'
 import {
@@ -29,7 +30,7 @@ export interface Failure {
   /** Why a handshake failed: the code of Node.js and its words, or the number of the peer's alert. */
   tls?: { code?: string; text?: string; alert?: number } | null
   detail?: string | null
-  attempts?: { connection: number; ended: string }[]
+  attempts?: { connection: number; ended: string; bytesRead: number; bytesWritten: number }[]
   wasSent?: boolean
   waitReason?: string | null
   /** Why a proxy gave no connection. */
@@ -54,7 +55,7 @@ export interface ExchangeCallbacks {
   onResponse: (status: number, fields: string, reason: string, version: number) => void
   /** The final head and all that follows it: a body, or none. */
   onWhole: (status: number, fields: string, reason: string, body: Buffer | undefined, version: number) => void
-  onInterim: (status: number, fields: string, reason: string) => void
+  onInterim: (status: number, fields: string, reason: string, version: number) => void
   /** A piece of the body. `credit`: its bytes are to be taken (`Bridge.take`). */
   onData: (chunk: Buffer, credit: boolean) => void
   onEnd: (trailers: string) => void
@@ -479,10 +480,11 @@ export class Bridge {
   private completeInterim (callbacks: ExchangeCallbacks, at: number, position: number, length: number): void {
     const text = this.text(position, length)
     const status = this.completions[at + InterimWord.Status]!
+    const version = this.completions[at + InterimWord.Version]!
     const own = this.completions[at + InterimWord.Reason]!
-    // 0: its version has no reason phrase.
-    if (own === 0) callbacks.onInterim(status, text, '')
-    else callbacks.onInterim(status, text.slice(own - 1), text.slice(0, own - 1))
+    // HTTP/2 and HTTP/3 have no reason phrase (RFC 9113 section 8.3.2).
+    if (own === 0) callbacks.onInterim(status, text, version < 20 ? STATUS_CODES[status] ?? '' : '', version)
+    else callbacks.onInterim(status, text.slice(own - 1), text.slice(0, own - 1), version)
   }
 
   /** One string for a whole head. */

@@ -300,16 +300,22 @@ function written (parts: UrlParts): string {
   return `${start.replace(/\/$/, '')}${rest === '' || rest.startsWith('/') ? rest : `/${rest}`}`
 }
 
-/** undici's checks of an origin. */
-export function originOf (origin: string | URL | UrlParts): URL {
-  if (origin === null || (typeof origin !== 'string' && typeof origin !== 'object')) {
+/** undici's checks of a URL. */
+export function urlOf (given: string | URL | UrlParts): URL {
+  if (given === null || (typeof given !== 'string' && typeof given !== 'object')) {
     throw new InvalidArgumentError('Invalid URL: The URL argument must be a non-null object.')
   }
   // What is no URL at all is Node.js's own error, ERR_INVALID_URL, as with undici.
-  const url = new URL(typeof origin === 'string' || origin instanceof URL ? origin : written(origin))
+  const url = new URL(typeof given === 'string' || given instanceof URL ? given : written(given))
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new InvalidArgumentError('Invalid URL protocol: the URL must start with `http:` or `https:`.')
   }
+  return url
+}
+
+/** undici's checks of an origin. */
+export function originOf (origin: string | URL | UrlParts): URL {
+  const url = urlOf(origin)
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '') throw new InvalidArgumentError('invalid url')
   return url
 }

@@ -1,49 +1,104 @@
-// `request(url, options)`: the direct path for callers with a URL.
+// undici's calls for callers with a URL and no dispatcher.
 
+import type { Duplex } from 'node:stream'
 import type { Answer } from './calls/answer'
-import { request as requestOn, type AnyDispatcher, type Dispatching, type RequestOptions } from './calls/api'
+import {
+  connect as connectOn, pipeline as pipelineOn, request as requestOn, stream as streamOn, upgrade as upgradeOn,
+  type AnyDispatcher, type Dispatching, type Opened, type PipelineCall, type RequestOptions, type StreamAnswer, type StreamFactory
+} from './calls/api'
 import { Agent } from './client'
+import { Dispatcher } from './dispatcher/dispatcher'
 import { InvalidArgumentError } from '../errors'
 import type { AnswerCallback } from './calls/direct_request'
+import { urlOf, type UrlParts } from './options'
 
-export type UrlOptions = Omit<RequestOptions, 'path' | 'origin'> & { dispatcher?: AnyDispatcher | undefined }
+type Url = string | URL | UrlParts
+/** `protocol`: of an upgrade. */
+export type UrlOptions = Omit<RequestOptions, 'path' | 'origin'> & { protocol?: string | undefined; path?: string | undefined; dispatcher?: AnyDispatcher | undefined }
 
 /** The parts of URLs that were asked for lately: nearly every URL comes again, and parsing is dear. */
 const RECENT_MAX = 512
 const recent = new Map<string, { origin: string; path: string }>()
 
-function partsOf (url: string | URL): { origin: string; path: string } {
-  const text = typeof url === 'string' ? url : String(url)
-  const known = recent.get(text)
+function partsOf (url: string | URL | UrlParts): { origin: string; path: string } {
+  const text = typeof url === 'object' && !(url instanceof URL) ? null : String(url)
+  const known = text === null ? undefined : recent.get(text)
   if (known !== undefined) return known
-  // What is no URL at all is Node.js's own error, ERR_INVALID_URL, as with undici.
-  const parsed = new URL(text)
-  if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
-    throw new InvalidArgumentError('Invalid URL protocol: the URL must start with `http:` or `https:`.')
-  }
+  const parsed = urlOf(url)
   const parts = { origin: parsed.origin, path: parsed.pathname + parsed.search }
+  if (text === null) return parts
   if (recent.size >= RECENT_MAX) recent.clear()
   recent.set(text, parts)
   return parts
 }
 
-let agent: Agent | undefined
-/** The dispatcher of calls that name none. */
-export function defaultAgent (): Agent { return (agent ??= new Agent()) }
+/** The parts of a URL whose path is given apart. */
+function withPath (url: string | URL | UrlParts, path: unknown): { origin: string; path: string } {
+  if (typeof path !== 'string') throw new InvalidArgumentError('invalid opts.path')
+  return partsOf(new URL(urlOf(url).origin + (path.startsWith('/') ? path : `/${path}`)))
+}
 
-/** A response, its body to be read. A POST where there is a body and no method. */
-export function request (url: string | URL, options?: UrlOptions): Promise<Answer>
-export function request (url: string | URL, options: UrlOptions, callback: AnswerCallback): void
-export function request (url: string | URL, options: UrlOptions = {}, callback?: AnswerCallback): Promise<Answer> | undefined {
-  let parts: { origin: string; path: string }
-  try {
-    parts = partsOf(url)
-  } catch (error) {
-    if (callback === undefined) return Promise.reject(error as Error)
-    queueMicrotask(() => { callback(error as Error, { opaque: options?.opaque } as never) })
-    return undefined
+let agent: Agent | undefined
+/** The dispatcher of calls that name none, where no program has set a global one. */
+export function defaultAgent (): Agent { return (agent ??= new Agent()) }
+/** Where undici 8, and undici 6 and 7, have their global dispatcher. */
+const GLOBALS = [Symbol.for('undici.globalDispatcher.2'), Symbol.for('undici.globalDispatcher.1')]
+/** Classes of the dispatchers that undici and Node.js put there by themselves. */
+const OF_UNDICI = new Set(['Agent', 'Dispatcher1Wrapper'])
+
+/** The global dispatcher where a program has set one (ours, a MockAgent, a ProxyAgent and so on), else an Agent: undici sets
+ * an Agent of its own when it is loaded, which no program has chosen. */
+function usual (): Dispatching {
+  for (const symbol of GLOBALS) {
+    const set = (globalThis as Record<symbol, unknown>)[symbol] as Dispatching | undefined
+    if (typeof set?.dispatch === 'function' && (set instanceof Dispatcher || !OF_UNDICI.has(set.constructor.name))) return set
   }
-  const { dispatcher = defaultAgent(), ...rest } = options
-  const asked = { ...rest, origin: parts.origin, path: parts.path, method: options.method ?? (options.body == null ? 'GET' : 'POST') }
-  return requestOn(dispatcher as Dispatching, asked, callback)
+  return defaultAgent()
+}
+
+/** A call of undici's at the top level: a URL, options, and what the call of a dispatcher takes behind its options. */
+function callOf<T> (url: Url, given: UrlOptions | T | null | undefined, called: T | undefined): { on: Dispatching; options: RequestOptions; behind: T | undefined } {
+  const [stated, behind] = typeof given === 'function' ? [null, given as T] : [given as UrlOptions | null | undefined, called]
+  if (!url || (typeof url !== 'string' && typeof url !== 'object')) throw new InvalidArgumentError('invalid url')
+  if (stated != null && typeof stated !== 'object') throw new InvalidArgumentError('invalid opts')
+  const options = stated ?? (typeof url === 'object' && !(url instanceof URL) ? url as UrlOptions : {})
+  const parts = stated?.path == null ? partsOf(url) : withPath(url, stated.path)
+  const { agent: unsupported, dispatcher = usual(), ...rest } = options as UrlOptions & { agent?: unknown }
+  if (unsupported) throw new InvalidArgumentError('unsupported opts.agent. Did you mean opts.client?')
+  const asked = { ...rest, origin: parts.origin, path: parts.path, method: options.method || (options.body ? 'PUT' : 'GET') }
+  return { on: dispatcher as Dispatching, options: asked, behind }
+}
+
+/** A response, its body to be read. A PUT where there is a body and no method, as with undici. What is wrong with the URL
+ * is thrown. */
+export function request (url: Url, options?: UrlOptions | null): Promise<Answer>
+export function request (url: Url, callback: AnswerCallback): void
+export function request (url: Url, options: UrlOptions | null, callback: AnswerCallback): void
+export function request (url: Url, given?: UrlOptions | AnswerCallback | null, called?: AnswerCallback): Promise<Answer> | undefined {
+  const { on, options, behind } = callOf(url, given, called)
+  return requestOn(on, options, behind)
+}
+
+/** As `stream` of a dispatcher. */
+export function stream (url: Url, options: UrlOptions | null, factory: StreamFactory): Promise<StreamAnswer> {
+  const call = callOf(url, options, factory)
+  return streamOn(call.on, call.options, call.behind!)!
+}
+
+/** As `pipeline` of a dispatcher. */
+export function pipeline (url: Url, options: UrlOptions | null, handler: PipelineCall): Duplex {
+  const call = callOf(url, options, handler)
+  return pipelineOn(call.on, call.options, call.behind!)
+}
+
+/** As `connect` of a dispatcher: `path` is the host and the port of the tunnel, by default those of the URL. */
+export function connect (url: Url, options?: UrlOptions | null): Promise<Opened> {
+  const call = callOf<never>(url, options, undefined)
+  return connectOn(call.on, call.options)!
+}
+
+/** As `upgrade` of a dispatcher. */
+export function upgrade (url: Url, options?: UrlOptions | null): Promise<Opened> {
+  const call = callOf<never>(url, options, undefined)
+  return upgradeOn(call.on, call.options)!
 }

@@ -49,12 +49,19 @@ export async function compareSet (set, { program = process.execPath, line = line
   const [theirs, ours] = await Promise.all(subjects.map(subject => logged(set, subject, runner, names)))
   const equals = name => isDeepStrictEqual(ours.programs.get(name), theirs.programs.get(name))
   const all = () => [...theirs.programs.keys()]
-  /** The programs that differ without a reason, or do not though the reason is theirs alone. */
-  const unexpected = () => all().filter(name => equals(name) ? reasons.isExact(name) : reasons.find(name) === undefined)
+  const both = name => [theirs.programs.get(name), ours.programs.get(name) ?? []]
+  /** The programs that differ without a reason, or in lines that it does not cover, or do not though the reason is theirs
+   * alone. */
+  const unexpected = () => all().filter(name => equals(name) ? reasons.isExact(name) : !reasons.covers(name, ...both(name)))
   const errors = () => [theirs.error, ours.error].filter(error => error !== null)
   if (errors().length === 0) await again([theirs, ours], unexpected, (index, some) => logged(set, subjects[index], runner, some))
   const differing = all().filter(name => !equals(name))
   const missing = (names ?? all()).filter(name => !theirs.programs.has(name) || !ours.programs.has(name))
+  const counts = new Map()
+  for (const name of differing) {
+    const key = reasons.keyOf(name, ...both(name))
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
   const silent = all().filter(name => theirs.programs.get(name).length === 0)
   return {
     theirs: theirs.programs,
@@ -66,7 +73,9 @@ export async function compareSet (set, { program = process.execPath, line = line
     differing,
     unexpected: unexpected(),
     /** Reasons that no program needs; of a part of a set nothing can be said. */
-    unused: names === undefined ? reasons.keys().filter(key => !differing.some(name => reasons.keyOf(name) === key)) : [],
+    unused: names === undefined ? reasons.keys().filter(key => !counts.has(key)) : [],
+    /** Reasons that are of more programs than they say. */
+    overfull: reasons.keys().filter(key => (counts.get(key) ?? 0) > reasons.boundOf(key)).map(key => `${key}: is of ${counts.get(key)} programs, and says ${reasons.boundOf(key)}`),
     /** Programs that did not run, or that say nothing. */
     missing: [...missing, ...silent]
   }
@@ -74,12 +83,13 @@ export async function compareSet (set, { program = process.execPath, line = line
 
 /** The faults of a comparison, in words; none: an empty list. */
 export function faultsOf (set, compared) {
-  const { errors, stderr, unexpected, unused, missing, reasons, theirs, ours } = compared
+  const { errors, stderr, unexpected, unused, overfull, missing, reasons, theirs, ours } = compared
   const both = name => `  original ${JSON.stringify(theirs.get(name))}\n  ours     ${JSON.stringify(ours.get(name))}`
   return [
     ...errors.map(error => `${set}: a process ended with ${error}: ${stderr.slice(-2000)}`),
     ...missing.map(name => `${set}: ${name}: did not run`),
-    ...unexpected.map(name => reasons.isExact(name) ? `${set}: ${name}: is equal, take it off the list` : `${set}: ${name}: differs without a reason\n${both(name)}`),
+    ...unexpected.map(name => reasons.isExact(name) ? `${set}: ${name}: is equal, take it off the list` : `${set}: ${name}: differs ${reasons.find(name) === undefined ? 'without a reason' : 'in lines that its reason does not cover'}\n${both(name)}`),
+    ...overfull.map(text => `${set}: ${text}`),
     ...unused.map(key => `${set}: ${key}: a reason that no program needs`)
   ]
 }

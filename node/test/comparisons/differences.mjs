@@ -1,8 +1,9 @@
 // The accepted differences: every program that logs something else with this package than with the original, and why.
-// A key with `*` is of all programs that it fits, of which at least one differs. Behind a reason in a list stand the
-// lines of Node.js on which it is so; none: all. The tables of docs/guide/node-differences.md are made of this.
+// A key with `*` is of all programs that it fits, of which at least one differs: `of` are the beginnings of the lines that
+// it covers, so that it hides no difference in another line, and `programs` is how many programs it may be of. Behind a reason in
+// a list stand the lines of Node.js on which it is so; none: all. The tables of docs/guide/node-differences.md are made of this.
 
-const SIGNAL = 'the reason of a signal counts, also where it had aborted before'
+const SIGNAL = 'a signal that has aborted fails its request at once, and not when there is a connection'
 const LISTENED = 'a stream of a pipeline without listeners does not end the process'
 const METHOD = 'CONNECT is for a host and a port (RFC 9110 section 9.3.6)'
 const CODE = 'a connection that ends has no code of a stream'
@@ -35,6 +36,11 @@ const ONE = 'an answer that has gone in one message cannot be broken any more'
 const IDENTITY = 'what is given as a certificate or key has to be one'
 const CALLBACK = 'a callback is a function'
 const JOINED = 'values of a field stay apart, as on HTTP/1.1'
+const TIMEOUTS = 'the words of a timeout are the same on every version'
+const LATER = 'a small answer is there as a whole before its reader listens, as over HTTP/1.1'
+const ORDER = 'a connection is known to be closed behind the end of its requests'
+const ENDING = 'a connection that is not used again says so'
+const CUT = 'a body that was cut at its length leaves its connection in order'
 const RESET_BODY = 'a body that was reset is not whole'
 
 /** By set. */
@@ -52,7 +58,6 @@ export const differences = {
     'errors: a session whose socket is destroyed': CODE,
     'errors: what is no HTTP': 'the error has a code',
     'heads: a query beside a query': 'the error has the class and the code of other refusals',
-    'heads: names in capitals': 'crumbs of cookies become one line, whose name is in lower case',
     'body: text while the web stream is read': 'the refusal says why',
     'callbacks: connect: a signal that has aborted': SIGNAL,
     'callbacks: request: a signal that has aborted': SIGNAL,
@@ -65,34 +70,56 @@ export const differences = {
     'pipeline: a handler whose stream is destroyed': LISTENED,
     'pipeline: a signal that has aborted': SIGNAL,
     'tunnel: a 101 that was not asked for': 'it breaks a rule of HTTP (RFC 9110 section 15.2.2), and has the code of that',
-    'tunnel: a CONNECT of a path': METHOD,
     'tunnel: connect: an answer that opens nothing': 'only a 2xx opens a tunnel (RFC 9110 section 9.3.6)',
     'tunnel: upgrade: what is opened': 'the status is said too',
     'tunnel: what a server sends for an upgrade': 'a CONNECT that becomes a tunnel does not ask for the end of its connection',
+    'wire: an absolute path': 'the host field is that of the URL (RFC 9112 section 3.2.2)',
+    'wire: connect': 'the host field is the target (RFC 9112 section 3.2.3), and a CONNECT that becomes a tunnel does not ask for the end of its connection',
+    'wire: connect to a slash': METHOD,
+    'wire: connection with other options': 'an option of the connection goes with its field (RFC 9110 section 10.1.4)',
+    'wire: expectContinue': 'it is heeded on every version',
+    'wire: an empty host': 'an http URL has a host (RFC 9110 section 4.2.1)',
+    'wire: HEAD, *': { reason: 'the answer to HEAD has no body (RFC 9110 section 9.3.2): its connection is used again', of: ['wire: HEAD'], programs: 2 },
+    'wire: GET, a*': { reason: ENDING, of: ['wire: GET'], programs: 3 },
+    'wire: DELETE, a*': { reason: ENDING, of: ['wire: DELETE'], programs: 3 },
+    'wire: OPTIONS, a*': { reason: ENDING, of: ['wire: OPTIONS'], programs: 3 },
+    'limits: POST, *content-length 5, not strict': { reason: CUT, of: ['client: connections'], programs: 3 },
+    'limits: the body of a request': 'a head goes out before its body is read',
     'uploads: an iterable of nothing': 'a head goes out before its body is read'
   },
+  'client documented': {
+    'calls: connect: a tunnel': METHOD,
+    'dispatchers: Client: the event disconnect': ORDER
+  },
+  'client throws': {
+    'throws: a listener of drain, *': { reason: 'a listener that throws does not stop the dispatcher', of: ['again: '], programs: 8 },
+    'throws: a listener of connect, h2, *': { reason: 'a listener that throws does not stop the dispatcher', of: ['client: failed'], programs: 1 },
+    'throws: a listener of data, h2, *': { reason: LATER, of: ['client: failed', 'process: uncaughtException'], programs: 2 },
+    'throws: the handler of pipeline behind its reader, h2, *': { reason: LATER, of: ['client: failed', 'process: uncaughtException'], programs: 2 }
+  },
   'client generated': {
-    'exchanges: *: CANCEL in the body': RESET_BODY,
-    'exchanges: *: NO_ERROR in the body': RESET_BODY,
-    'exchanges: *: the connection ends in a body of known length': 'the end of the connection is what is named, and not what it leaves of a length',
-    'exchanges: *: fields of several values': JOINED,
-    'exchanges: *: aborts * before': SIGNAL,
-    'tunnels: connect, *: 404': 'only a 2xx opens a tunnel (RFC 9110 section 9.3.6)',
-    'tunnels: connect, *: 500 without a body': 'only a 2xx opens a tunnel (RFC 9110 section 9.3.6)',
-    'tunnels: *: aborts * before': SIGNAL,
-    'tunnels: *: aborts before': SIGNAL,
+    'exchanges: *, h2*: headersTimeout': { reason: TIMEOUTS, of: ['client: failed'], programs: 24 },
+    'exchanges: *, h2*: bodyTimeout': { reason: TIMEOUTS, of: ['client: failed'], programs: 24 },
+    'exchanges: *, h3*: headersTimeout': { reason: TIMEOUTS, of: ['client: failed'], programs: 8 },
+    'exchanges: *, h3*: bodyTimeout': { reason: TIMEOUTS, of: ['client: failed'], programs: 8 },
+    'exchanges: pipeline, h2*: CANCEL before the head': { reason: 'a stream that is reset by CANCEL is named so in every call', of: ['client: failed'], programs: 8 },
+    'exchanges: *: CANCEL in the body': { reason: RESET_BODY, of: ['client: body', 'client: failed'], programs: 48 },
+    'exchanges: *: NO_ERROR in the body': { reason: RESET_BODY, of: ['client: body', 'client: failed'], programs: 48 },
+    'exchanges: *: the connection ends in a body of known length': { reason: 'the end of the connection is what is named, and not what it leaves of a length', of: ['client: failed'], programs: 48 },
+    'exchanges: *: fields of several values': { reason: JOINED, of: ['client: head'], programs: 38 },
+    'tunnels: connect, *: 404': { reason: 'only a 2xx opens a tunnel (RFC 9110 section 9.3.6)', of: ['client: end', 'client: failed', 'client: got', 'client: opened'], programs: 6 },
+    'tunnels: connect, *: 500 without a body': { reason: 'only a 2xx opens a tunnel (RFC 9110 section 9.3.6)', of: ['client: end', 'client: failed', 'client: got', 'client: opened'], programs: 6 },
 
-    'options: Client, options: *': CHECKED,
-    'options: Client, interceptors: *': 'undici 8 passes over what undici 7 had: the refusal says to use compose',
-    'options: Client, pipelining: *': CHECKED,
+    'options: Client, options: *': { reason: CHECKED, of: ['new: refused', 'new: taken'], programs: 12 },
+    'options: Client, interceptors: *': { reason: 'undici 8 passes over what undici 7 had: the refusal says to use compose', of: ['new: refused', 'new: taken'], programs: 13 },
+    'options: Client, pipelining: *': { reason: CHECKED, of: ['new: refused', 'new: taken'], programs: 9 },
     'options: Client, maxConcurrentStreams: 1.5': CHECKED,
     'options: Client, maxConcurrentStreams: NaN': CHECKED,
     'options: Client, maxConcurrentStreams: Infinity': CHECKED,
-    "options: Client, socketPath: '*'": CHECKED,
-    'options: Pool, pipelining: *': CHECKED,
+    'options: Pool, pipelining: *': { reason: CHECKED, of: ['new: refused', 'new: taken'], programs: 9 },
     'options: Pool, connections: 1.5': CHECKED,
-    'options: Pool, clientTtl: *': CHECKED,
-    'options: Agent, connections: *': CHECKED,
+    'options: Pool, clientTtl: *': { reason: CHECKED, of: ['new: refused', 'new: taken'], programs: 10 },
+    'options: Agent, connections: *': { reason: CHECKED, of: ['new: refused', 'new: taken'], programs: 11 },
 
     'requests: throwOnError: false': 'undici 6 and 7 send false, and a program may use both',
     'requests: body: []': 'a head goes out before its body is read',
@@ -102,26 +129,26 @@ export const differences = {
     'requests: headers, a function': 'a function is no value of a field',
     'requests: headers, host empty': 'an http URL has a host (RFC 9110 section 4.2.1)',
     'requests: headers, proxy-connection': 'a field of a connection (RFC 9110 section 7.6.1), which HTTP/2 does not carry',
-    'requests: path "/a#b", *': FRAGMENT,
-    'requests: path "/a?b=c#d", *': FRAGMENT,
+    'requests: path "/a#b", *': { reason: FRAGMENT, of: ['server: GET', 'server: OPTIONS'], programs: 2 },
+    'requests: path "/a?b=c#d", *': { reason: FRAGMENT, of: ['server: GET', 'server: OPTIONS'], programs: 2 },
     'requests: path an asterisk, OPTIONS': 'OPTIONS for the server as a whole (RFC 9112 section 3.2.4)',
-    'requests: path "https://other.test", *': ABSOLUTE,
-    'requests: query behind *': CLASS,
+    'requests: path "https://other.test", *': { reason: ABSOLUTE, of: ['server: GET', 'server: OPTIONS'], programs: 2 },
+    'requests: query behind *': { reason: CLASS, of: ['client: failed'], programs: 2 },
 
-    'answers: *length twice*': 'a list of equal lengths is no number (RFC 9110 section 8.6 lets a client refuse it)',
-    'answers: *length asd*': CODED,
-    'answers: *chunks and a length*': FRAMING,
+    'answers: *length twice*': { reason: 'a list of equal lengths is no number (RFC 9110 section 8.6 lets a client refuse it)', of: ['client: failed'], programs: 17 },
+    'answers: *length asd*': { reason: CODED, of: ['client: failed'], programs: 17 },
+    'answers: *chunks and a length*': { reason: FRAMING, of: ['client: failed'], programs: 17 },
     'answers: 1.0, length 5, fewer, FIN': 'the end of the peer is what is named, which RetryAgent repeats',
-    'answers: 1.0, chunks*': HTTP_1_0,
-    'answers: 200, chunks of a bad length, *': CODED,
-    'answers: 205, chunks of a bad length, *': CODED,
-    'answers: 299 without words, chunks of a bad length, *': CODED,
-    'answers: 500 with words, chunks of a bad length, *': CODED,
-    'answers: 103 first, chunks of a bad length, *': CODED,
+    'answers: 1.0, chunks*': { reason: HTTP_1_0, of: ['client: 200', 'client: body', 'client: failed'], programs: 10 },
+    'answers: 200, chunks of a bad length, *': { reason: CODED, of: ['client: body'], programs: 2 },
+    'answers: 205, chunks of a bad length, *': { reason: CODED, of: ['client: body'], programs: 2 },
+    'answers: 299 without words, chunks of a bad length, *': { reason: CODED, of: ['client: body'], programs: 2 },
+    'answers: 500 with words, chunks of a bad length, *': { reason: CODED, of: ['client: body'], programs: 2 },
+    'answers: 103 first, chunks of a bad length, *': { reason: CODED, of: ['client: body'], programs: 2 },
     'answers: an answer with no HTTP': CODED,
     'answers: an answer with another version': 'HTTP/2.0 is not written so',
     'answers: an answer with a bad status': CODED,
-    'answers: an answer with status *': CODED,
+    'answers: an answer with status *': { reason: CODED, of: ['client: failed'], programs: 2 },
     'answers: an answer with a name with a space': CODED,
     'answers: an answer with no colon': CODED,
     'answers: an answer with an empty name': CODED,

@@ -16,7 +16,14 @@ if (set.isSecure === true) process.env.COMPARISONS_SECURE = 'yes'
 const PROGRAM_MS_MAX = set.original === 'undici' ? 60_000 : 20_000
 const isOurs = subject === 'ours'
 const load = {
-  async undici () { return await import(isOurs ? 'trunkline' : 'undici8') },
+  async undici () {
+    const undici = await import('undici8')
+    if (!isOurs) return undici
+    // As in a program that takes its dispatchers from this package, and the rest of undici's API from undici. `Response`
+    // is of servers.
+    const { Response: _, ...ours } = await import('trunkline')
+    return { ...undici, ...ours, errors: { ...undici.errors, ...ours.errors } }
+  },
   async 'node:http2' () { return isOurs ? (await import('trunkline')).http2 : (await import('node:http2')).default }
 }
 const module = await load[set.original]()

@@ -5,6 +5,9 @@ import { readdirSync } from 'node:fs'
  * are written one by one and run one after another. `original` is the module that ours is compared with. */
 export const SETS = {
   client: { folder: 'client/programs/', original: 'undici', isGenerated: false },
+  'client documented': { folder: 'client/documented/', original: 'undici', isGenerated: false },
+  // One after another: an exception that nothing catches is of the program that runs.
+  'client throws': { folder: 'client/throws/', original: 'undici', isGenerated: false },
   'client generated': { folder: 'client/generated/', original: 'undici', isGenerated: true },
   server: { folder: 'server/programs/', original: 'node:http2', isGenerated: false },
   'server over TLS': { folder: 'server/programs/', original: 'node:http2', isGenerated: false, isSecure: true },

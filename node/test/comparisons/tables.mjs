@@ -2,16 +2,17 @@
 //   node tables.mjs    writes them
 import { readFileSync, writeFileSync } from 'node:fs'
 import { differences } from './differences.mjs'
+import { entryOf } from './reasons.mjs'
 
 export const page = new URL('../../../docs/guide/node-differences.md', import.meta.url)
-const OF = { client: ['client', 'client generated'], server: ['server', 'server generated'] }
+const OF = { client: ['client', 'client documented', 'client throws', 'client generated'], server: ['server', 'server generated'] }
 
 /** One row for a reason, with the programs that it is of. */
 function table (sets) {
   const rows = new Map()
   for (const set of sets) {
     for (const [key, value] of Object.entries(differences[set])) {
-      const [reason, ...lines] = [value].flat()
+      const { reason, lines } = entryOf(value)
       const label = lines.length === 0 ? key : `${key} (Node ${lines.join(', ')})`
       rows.set(reason, [...rows.get(reason) ?? [], label])
     }

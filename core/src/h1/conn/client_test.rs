@@ -248,6 +248,32 @@ fn a_post_without_a_body_says_so_and_a_get_does_not() {
 }
 
 #[test]
+fn what_a_request_says_of_its_connection_stands_in_front_of_its_fields() {
+    let mut config = Config::default();
+    config.sends_keep_alive = true;
+    let mut script = Script::new(Side::Client, config);
+    script.open(
+        &request(
+            "GET",
+            "/x",
+            &[("x-one", "1"), ("cookie", "a=1"), ("x-two", "2")],
+        ),
+        true,
+    );
+    assert_eq!(
+        script.wrote(),
+        "GET /x HTTP/1.1\r\nhost: a.test\r\nconnection: keep-alive\r\nx-one: 1\r\ncookie: a=1\r\nx-two: 2\r\n\r\n"
+    );
+    let mut script = Script::client();
+    script.conn.ask_close();
+    script.open(&request("GET", "/x", &[("x-one", "1")]), true);
+    assert_eq!(
+        script.wrote(),
+        "GET /x HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\nx-one: 1\r\n\r\n"
+    );
+}
+
+#[test]
 fn cookie_crumbs_become_one_line() {
     let mut script = Script::client();
     let crumbs = [("cookie", "a=1"), ("x", "y"), ("cookie", "b=2")];

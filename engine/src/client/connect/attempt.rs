@@ -17,6 +17,7 @@ use crate::driver::quic::transport::QuicTransport;
 use crate::driver::transport::Transport;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use crate::tls::retry_after;
+use crate::traffic::Traffic;
 use bytes::Bytes;
 use rustls::ClientConnection;
 use rustls::pki_types::ServerName;
@@ -227,7 +228,15 @@ impl NegotiatedConnection {
 }
 
 impl OpenedBytes {
-    fn into_link(self, dispatch: &Dispatch, origin: &Origin, now: Instant) -> ConnectionIo<Socket> {
+    fn into_link(
+        mut self,
+        dispatch: &Dispatch,
+        origin: &Origin,
+        now: Instant,
+    ) -> ConnectionIo<Socket> {
+        let traffic = Traffic::default();
+        traffic.add_read(self.early.len());
+        self.transport.count(Some(traffic));
         let mut machine = dispatch.machine(origin, self.multiplexing, now);
         if let Some(proxy) = self.forwards {
             machine = machine.through(proxy);

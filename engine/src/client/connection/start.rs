@@ -122,6 +122,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             Err(misuse) => return request.fail(Error::misuse(misuse)),
         };
         request.tries += 1;
+        request.traffic = self.io.traffic().cloned();
         if self.io.is_early() {
             request.early = Early::Sent;
             self.count(|counts| &counts.sent);

@@ -1,7 +1,8 @@
-// The response of `request`: fields parsed on first access, and a body that is a Readable with
+// The response of `request`: its fields, and a body that is a Readable with
 // shortcuts for reading all of it. Bytes wait at the exchange until they are read.
 
 import { Readable } from 'node:stream'
+import { inspect } from 'node:util'
 import { AbortError, InvalidArgumentError, RequestAbortedError } from '../../errors'
 import { addFields, fieldsObject, fieldsOf, rawFields, type Fields } from '../prepare/head'
 
@@ -35,6 +36,8 @@ function decoded (bytes: Buffer, encoding: BufferEncoding | null): string {
  * them without the stream, unless the stream has listeners.
  */
 export class Body extends Readable {
+  /** Not a property: all that the engine has is behind it. */
+  readonly #bodySource: BodySource
   private held: { chunk: Buffer; credit: boolean }[] = []
   private isEnded = false
   private failure: Error | null = null
@@ -51,8 +54,9 @@ export class Body extends Readable {
   private isTapped = false
 
   /** `length`: what content-length says of it, where that is how long it is. */
-  constructor (private readonly bodySource: BodySource, private readonly type: () => string | undefined, private readonly length: () => number | null, highWaterMark = 64 * 1024) {
+  constructor (bodySource: BodySource, private readonly type: () => string | undefined, private readonly length: () => number | null, highWaterMark = 64 * 1024) {
     super({ highWaterMark })
+    this.#bodySource = bodySource
   }
 
   /** The body as a stream of the web; typed so that it is a body by undici's types, which know of none here. */
@@ -70,6 +74,12 @@ export class Body extends Readable {
   /** Whether it was read, or is being read. */
   get bodyUsed (): boolean { return this.isCollected || this.readableDidRead || this.readableAborted }
 
+  /** console.log prints the state of the stream, and nothing of the engine. */
+  [inspect.custom] (): object {
+    const { bodyUsed, closed, destroyed, errored, readableEnded, readableFlowing, readableHighWaterMark, readableLength } = this
+    return { [Symbol.toStringTag]: 'Body', bodyUsed, closed, destroyed, errored, readableEnded, readableFlowing, readableHighWaterMark, readableLength }
+  }
+
   // What the exchange says.
 
   arrive (chunk: Buffer, credit: boolean): void {
@@ -80,7 +90,7 @@ export class Body extends Readable {
       if (this.isWanted) this.pour()
       return
     }
-    if (credit) this.bodySource.take(chunk.length)
+    if (credit) this.#bodySource.take(chunk.length)
     this.collected.push(chunk)
     if (this.isTapped) this.push(chunk)
   }
@@ -112,7 +122,7 @@ export class Body extends Readable {
   private pour (): void {
     while (this.held.length > 0) {
       const { chunk, credit } = this.held.shift()!
-      if (credit) this.bodySource.take(chunk.length)
+      if (credit) this.#bodySource.take(chunk.length)
       if (!this.push(chunk)) {
         this.isWanted = false
         return
@@ -128,7 +138,7 @@ export class Body extends Readable {
     if (!this.isEnded) {
       // Nothing of what the exchange says of its end is news.
       this.isEnded = true
-      this.bodySource.abort(why ?? new RequestAbortedError())
+      this.#bodySource.abort(why ?? new RequestAbortedError())
     }
     this.held = []
     const { settle } = this
@@ -193,7 +203,7 @@ export class Body extends Readable {
     for (const { chunk, credit } of this.held) {
       chunks.push(chunk)
       if (this.isTapped) this.push(chunk)
-      if (credit) this.bodySource.take(chunk.length)
+      if (credit) this.#bodySource.take(chunk.length)
     }
     this.held = []
     return chunks
@@ -239,7 +249,9 @@ export class Body extends Readable {
 
   /** Reads what is left and throws it away; more than `limit` bytes cost the exchange, at once where
    * content-length says so. */
-  async dump ({ limit = DUMPED_BYTES_MAX, signal }: { limit?: number; signal?: AbortSignal } = {}): Promise<void> {
+  async dump (options?: { limit?: number; signal?: AbortSignal } | null): Promise<void> {
+    const { limit: given, signal } = options ?? {}
+    const limit = given && Number.isFinite(given) ? given : DUMPED_BYTES_MAX
     if (signal != null && !('aborted' in Object(signal))) throw new InvalidArgumentError('signal must be an AbortSignal')
     if (signal?.aborted) throw signal.reason ?? new AbortError()
     const nothing = null as unknown as void
@@ -250,7 +262,8 @@ export class Body extends Readable {
       signal?.addEventListener('abort', stop)
       this.on('close', () => {
         signal?.removeEventListener('abort', stop)
-        if (signal?.aborted) reject(signal.reason as Error)
+        if (signal == null) resolve()
+        else if (signal.aborted) reject(signal.reason as Error)
         else resolve(nothing)
       }).on('error', noop).on('data', () => {
         if (this.seen > limit) this.destroy()
@@ -265,42 +278,42 @@ export class Body extends Readable {
  */
 const NOTHING = null as unknown as object
 
-/** A response. */
+/** A response: what undici's calls give, as properties of its own, so that it can be spread and printed. */
 export class Answer {
-  private fields: Fields | null = null
-  private tail: Record<string, string> = {}
-  private stream: Body | null = null
+  /** Fields by lower-case name; a name that came more than once has an array. */
+  headers: Fields
+  /** Filled when the body has ended. */
+  readonly trailers: Record<string, string> = {}
+  readonly opaque: any
+  readonly body: Body
+  readonly #text: string
+  readonly #version: number
 
   constructor (
     readonly statusCode: number,
     readonly statusText: string,
-    /** 11, 20 or 30: the version that it came over. */
-    readonly version: number,
-    private text: string,
-    private readonly bodySource: BodySource,
-    private readonly extras: { opaque?: unknown; highWaterMark?: number; method?: string },
+    version: number,
+    text: string,
+    bodySource: BodySource,
+    extras: { opaque?: unknown; highWaterMark?: number; method?: string },
     /** The interceptors' context of the exchange. */
     readonly context: object = NOTHING
-  ) {}
-
-  /** Fields by lower-case name; a name that came more than once has an array. */
-  get headers (): Fields {
-    if (this.fields === null) {
-      this.fields = fieldsOf(this.text)
-    }
-    return this.fields
+  ) {
+    this.#text = text
+    this.#version = version
+    this.headers = fieldsOf(text)
+    this.opaque = extras.opaque || null
+    this.body = new Body(bodySource, () => this.field('content-type'), () => this.contentLength(extras.method), extras.highWaterMark)
   }
-  set headers (fields: Fields) { this.fields = fields }
-  /** Names and values in turn, as received. */
-  get rawHeaders (): string[] { return rawFields(this.text) }
-  /** Filled when the body has ended. */
-  get trailers (): Record<string, string> { return this.tail }
-  get opaque (): any { return this.extras.opaque || null }
-  get body (): Body { return (this.stream ??= new Body(this.bodySource, () => this.field('content-type'), () => this.contentLength(), this.extras.highWaterMark)) }
 
-  private contentLength (): number | null {
+  /** 11, 20 or 30: the version that it came over. */
+  get version (): number { return this.#version }
+  /** Names and values in turn, as received. */
+  get rawHeaders (): string[] { return rawFields(this.#text) }
+
+  private contentLength (method: string | undefined): number | null {
     const length = Number(this.field('content-length') ?? NaN)
-    return this.extras.method === 'HEAD' || Number.isNaN(length) ? null : length
+    return method === 'HEAD' || Number.isNaN(length) ? null : length
   }
 
   private field (name: string): string | undefined {
@@ -309,8 +322,7 @@ export class Answer {
     return typeof value === 'string' ? value : undefined
   }
 
-
   end (trailers: string): void {
-    if (trailers !== '') addFields(this.tail, fieldsObject(rawFields(trailers)))
+    if (trailers !== '') addFields(this.trailers, fieldsObject(rawFields(trailers)))
   }
 }

@@ -124,9 +124,14 @@ class Following {
   private readonly unfollow: (() => void) | null = null
   private reason: Error | null = null
 
-  constructor (protected readonly options: RequestExtras & { body?: unknown }) {
+  /** `hasReason`: the reason of a signal that has aborted before is the error. As with undici it is that of `request` alone. */
+  constructor (protected readonly options: RequestExtras & { body?: unknown }, hasReason = false) {
     const { signal } = options
     if (!signal) return
+    if (!hasReason && (signal as AbortSignal).aborted) {
+      this.reason = new RequestAbortedError()
+      return
+    }
     this.unfollow = follow(signal as Signal, reason => {
       this.reason = reason
       this.controller?.abort(reason)
@@ -164,7 +169,7 @@ class RequestHandler extends Following implements NewHandler, BodySource {
   private answer: Answer | null = null
   private untaken = 0
 
-  constructor (options: RequestExtras, private reported: AnswerCallback | null) { super(options) }
+  constructor (options: RequestExtras, private reported: AnswerCallback | null) { super(options, true) }
 
   onResponseStart (controller: Exchange, status: number, headers: Fields, statusText: string): void {
     if (status < 200) return this.reportInfo(status, this.headers(controller, headers))

@@ -1,6 +1,7 @@
 // undici's diagnostics channels: subscribers receive every request in undici's form, and may add
 // fields before it is sent. Without subscribers a request costs a test of eight flags.
 
+import { SubmissionFlag } from '../../channel/codes'
 import { channel } from 'node:diagnostics_channel'
 import { Head, rawFields, textOf, type HeaderValue } from '../prepare/head'
 
@@ -21,7 +22,7 @@ export function isWatched (): boolean {
 
 /** A request that is checked and not sent; its head is `method\0path\0authority` and `\0name\0value`
  * per field. */
-export interface Unsent { head: string; length: number | null }
+export interface Unsent { head: string; length: number | null; flags: number }
 
 interface RequestFacts {
   origin?: string | URL
@@ -80,11 +81,13 @@ export class PublishedRequest {
 /** Publishes the events of one request. */
 export class Trace {
   private readonly request: PublishedRequest
+  private readonly endsConnection: boolean
   /** Events that wait until the request is on a connection. */
   private held: (() => void)[] | null = []
 
   /** Shows the request, whose head gets what subscribers add. */
   constructor (origin: string, asked: RequestFacts, unsent: Unsent) {
+    this.endsConnection = (unsent.flags & SubmissionFlag.EndsConnection) !== 0
     this.request = new PublishedRequest(origin, asked, unsent)
     created.publish({ request: this.request })
     const { method, path, host, headers } = this.request
@@ -94,9 +97,13 @@ export class Trace {
   /** It starts on a connection; again when it is sent again. */
   onStarted (socket: object): void {
     if (headSent.hasSubscribers) {
-      const { method, path, host, headers } = this.request
+      const { method, path, host, headers, upgrade } = this.request
       let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`
-      for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
+      if (!upgrade) text += `connection: ${this.endsConnection || method === 'CONNECT' ? 'close' : 'keep-alive'}\r\n`
+      // As with undici, whose text has not yet what says the length of the body.
+      for (let at = 0; at < headers.length; at += 2) {
+        if (headers[at] !== 'content-length') text += `${headers[at]}: ${headers[at + 1]}\r\n`
+      }
       headSent.publish({ request: this.request, headers: text, socket })
     }
     const { held } = this

@@ -90,6 +90,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
     if (status === 407 && this.isForwarded) return this.abort(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
     const { reported } = this
     this.reported = null
+    this.upload?.onHead()
     this.trace?.onHead(status, fields, reason)
     this.answer = new Answer(status, reason, version, fields, this, this.extras)
     if (this.extras.responseHeaders === 'raw') this.answer.headers = this.answer.rawHeaders as never
@@ -114,7 +115,12 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
       return this.abort(new ResponseExceededMaxSizeError())
     }
     this.trace?.onReceived(chunk)
-    this.answer!.body.arrive(chunk, credit)
+    try {
+      this.answer!.body.arrive(chunk, credit)
+    } catch (error) {
+      // Of a listener of 'data', which the stream has called from here: as with undici it ends the exchange.
+      this.abort(error)
+    }
   }
 
   onEnd (trailers: string): void {

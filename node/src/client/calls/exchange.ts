@@ -93,6 +93,8 @@ export interface Owner {
   onOver: (exchange: Exchange) => void
   /** Its socket is the user's alone from now on. */
   onLeft: (exchange: Exchange) => void
+  /** An exception of the handler at the error of its request. */
+  onFault: (error: unknown) => void
   /** A connection as channels show it. */
   connection: (number: number) => Connection
 }
@@ -200,12 +202,18 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     void this.upload?.run()
   }
 
-  onInterim (status: number, fields: string, reason: string): void {
+  onInterim (status: number, fields: string, reason: string, version: number): void {
     if (this.isOver) return
     this.trace?.onHead(status, fields, reason)
     this.headText = fields
     this.headFields = null
-    this.guard(this.giveHead, status, reason)
+    this.guard(this.giveInterim, status, reason, version)
+  }
+
+  private giveInterim (status: number, reason: string, version: number): void {
+    // As with undici, where each message of HTTP/1.1 starts, and a stream of HTTP/2 once.
+    if (version < 20) this.handler.onResponseStarted?.()
+    this.giveHead(status, reason)
   }
 
   onResponse (status: number, fields: string, reason: string): void { this.guard(this.answer, status, fields, reason) }
@@ -216,6 +224,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     if (this.leavesHttp && this.opens(status)) return this.openTunnel(status, fields)
     if (status === 407 && this.isForwarded) return this.giveUp(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
     this.hasResponse = true
+    this.upload?.onHead()
     this.headText = fields
     this.headFields = null
     if (this.handler.onResponseStarted !== undefined) this.handler.onResponseStarted()
@@ -248,7 +257,8 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     this.headText = fields
     const tunnel = this.isOnStream ? new StreamTunnel(this.bridge, this) : new Tunnel(this.bridge, this)
     this.tunnel = tunnel
-    if (this.isOnStream && this.handler.constructor?.name === 'UpgradeHandler') markForUndici(tunnel)
+    const isUpgrade = this.isOnStream && this.handler.constructor?.name === 'UpgradeHandler'
+    if (isUpgrade && this.isNew) markForUndici(tunnel)
     if (this.isOnStream) this.proveKey()
     // The trace ends here, as with undici.
     this.trace?.onEnd('')
@@ -258,7 +268,8 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     if (this.isNew) {
       (this.handler as NewHandler).onRequestUpgrade?.(this, status, fieldsObject(this.rawHeaders as string[]), tunnel)
     } else {
-      (this.handler as OldHandler).onUpgrade?.(status, this.oldFields(this.rawHeaders), tunnel)
+      // `upgrade()` of undici 6 knows no other status, and that of undici 7 takes it.
+      (this.handler as OldHandler).onUpgrade?.(isUpgrade ? 101 : status, this.oldFields(this.rawHeaders), tunnel)
     }
   }
 
@@ -418,8 +429,15 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     this.trace?.onError(error)
     this.settle(error)
     // The caller that aborts needs no error: undici's fetch has no listener then.
-    if (this.tunnel !== null) this.tunnel.break(this.isAborted ? null : error)
-    else this.run(this.reportError, error)
+    if (this.tunnel !== null) {
+      this.tunnel.break(this.isAborted ? null : error)
+    } else {
+      try {
+        this.run(this.reportError, error)
+      } catch (thrown) {
+        this.owner.onFault(thrown)
+      }
+    }
     this.leave()
   }
 
@@ -461,7 +479,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
 
 /** undici's checks of a handler, with its words. */
 export function checkHandler (handler: unknown, upgrades: boolean): asserts handler is Handler {
-  if (isNew(handler as Handler)) checkNew(handler as NewHandler, upgrades)
+  if (isNew(handler as Handler) || typeof (handler as OldHandler).onConnect !== 'function') checkNew(handler as NewHandler, upgrades)
   else checkOld(handler as OldHandler, upgrades)
 }
 

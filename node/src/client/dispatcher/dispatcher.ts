@@ -37,7 +37,7 @@ function submit (state: State, exchange: Exchange | DirectRequest | DirectHop, m
     return exchange.onAllSent()
   }
   // It runs when the request starts on a connection (`onStarted`).
-  exchange.upload = new Upload(state.bridge, exchange, made.upload, made.length, state.checked.strictContentLength)
+  exchange.upload = new Upload(state.bridge, exchange, made.upload, made.length, state.checked.strictContentLength, made.headersTimeout)
 }
 
 /**

@@ -34,12 +34,13 @@ export class Load {
    * request, because its protocol is not known yet; where that may be HTTP/2, undici opens no second one beside it.
    */
   get ceiling (): number {
-    const { connections, maxConcurrentStreams, pipelining } = this.checked
+    const { connections, maxConcurrentStreams } = this.checked
     if (this.open === 0 && this.version !== 'h1' && this.takesHttp2) return 1
     if (!connections) return Infinity
     if (this.open > 0 && this.version !== 'h1') return connections * maxConcurrentStreams
-    const open = Math.min(this.open, connections)
-    return connections - open + open * Math.max(pipelining, 1)
+    // Pipelined requests change nothing: a connection is busy until the head of its last answer has come, unless its
+    // requests are not `blocking`, and with those until one turn after it was idle.
+    return connections
   }
 
   get isFull (): boolean { return this.count >= this.ceiling }

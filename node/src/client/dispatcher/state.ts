@@ -2,7 +2,7 @@
 
 import { Connections, type Connection, type Owner } from '../connect/connections'
 import { Dialer } from '../connect/dial'
-import { ClientClosedError, ClientDestroyedError, errorOf, MaxOriginsReachedError } from '../../errors'
+import { ClientClosedError, ClientDestroyedError, errorOf, MaxOriginsReachedError, refusedAt } from '../../errors'
 import type { Exchange } from '../calls/exchange'
 import type { Delegate } from './factory'
 import type { DirectRequest } from '../calls/direct_request'
@@ -86,6 +86,9 @@ export class State {
     return made
   }
 
+  /** Whether a request to the origin, as callers write it, would not wait behind others for a connection. */
+  hasRoom (origin: string): boolean { return this.loads.get(origin)?.isFull !== true }
+
   /** Counts a request that starts. */
   start (exchange: Exchange | DirectRequest | DirectHop, load: Load): void {
     this.exchanges.add(exchange)
@@ -100,6 +103,15 @@ export class State {
   }
 
   onLeft (exchange: Exchange): void { this.onOver(exchange) }
+
+  /** An 'error' of a Client, which is uncaught without a listener, as with undici; of other dispatchers uncaught. */
+  onFault (error: unknown): void {
+    const { dispatcher } = this
+    queueMicrotask(() => {
+      if (!this.checked.isClient || dispatcher.listenerCount('error') === 0) throw error
+      dispatcher.emit('error', error)
+    })
+  }
 
   connection (number: number): Connection { return this.connections.get(number) }
 
@@ -128,6 +140,7 @@ export class State {
     if (this.origins.size >= this.checked.maxOrigins && !this.origins.has(origin)) throw new MaxOriginsReachedError()
     const url = originOf(origin)
     const { host, protocol } = url
+    if (url.port === '0') throw refusedAt(url.hostname.replace(/^\[(.*)\]$/, '$1'))
     if (protocol === 'https:' && this.checked.isInsecureByEnvironment) warnOfEnvironment()
     const serverName = servername === null ? undefined : servername
     const protocols = isH1 ? 'h1' : undefined

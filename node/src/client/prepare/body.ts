@@ -3,7 +3,7 @@
 
 import { Readable } from 'node:stream'
 import { isAnyArrayBuffer } from 'node:util/types'
-import { InvalidArgumentError, RequestAbortedError, RequestContentLengthMismatchError } from '../../errors'
+import { HeadersTimeoutError, InvalidArgumentError, RequestAbortedError, RequestContentLengthMismatchError } from '../../errors'
 import { isForm, Multipart } from '../../fetch/multipart'
 import { isFieldValue } from './head'
 import type { Bridge } from '../../channel/ring'
@@ -35,10 +35,11 @@ export function isStream (body: unknown): body is Readable {
   return typeof stream === 'object' && stream !== null && typeof stream.pipe === 'function' && typeof stream.on === 'function'
 }
 
-/** Bytes that remain in a stream whose source has ended; null: unknown. */
-function lengthOf (stream: Readable): number | null {
+/** Bytes that remain in a stream whose source has ended; null: unknown. `isNext`: its request does not wait for a
+ * connection behind others, until when nothing of its source is read. */
+function lengthOf (stream: Readable, isNext: boolean): number | null {
   // It may have to be asked for more to learn that there is none.
-  if (typeof stream.read === 'function') stream.read(0)
+  if (isNext && typeof stream.read === 'function') stream.read(0)
   const state = (stream as { _readableState?: { objectMode?: boolean; ended?: boolean; length?: number } })._readableState
   if (state == null || state.objectMode !== false || state.ended !== true || stream.destroyed) return null
   return state.length ?? null
@@ -57,8 +58,8 @@ function isBlob (body: object): body is Blob {
   return (blob[Symbol.toStringTag] === 'Blob' || blob[Symbol.toStringTag] === 'File') && typeof blob.arrayBuffer === 'function' && typeof blob.stream === 'function'
 }
 
-/** Converts a caller's body. */
-export function bodyOf (body: unknown): RequestBody {
+/** Converts a caller's body; `isNext` as of `lengthOf`. */
+export function bodyOf (body: unknown, isNext = true): RequestBody {
   if (body == null) return null
   if (typeof body === 'string') return body.length > 0 ? bytesOf(Buffer.from(body)) : null
   if (ArrayBuffer.isView(body)) {
@@ -68,11 +69,11 @@ export function bodyOf (body: unknown): RequestBody {
   if (isAnyArrayBuffer(body)) return body.byteLength > 0 ? bytesOf(Buffer.from(body)) : null
   if (typeof body !== 'object') throw unusable()
   if (isStream(body)) {
-    const length = lengthOf(body)
+    const length = lengthOf(body, isNext)
     return length === 0 ? null : { pieces: body, length, type: null }
   }
   if (isForm(body)) return formSource(body)
-  if (isBlob(body)) return { pieces: body.stream() as unknown as AsyncIterable<Uint8Array>, length: body.size, type: typeOf(body) || null }
+  if (isBlob(body)) return { pieces: piecesOf(body), length: body.size, type: typeOf(body) || null }
   if (Symbol.asyncIterator in body || Symbol.iterator in body) {
     return { pieces: body as AsyncIterable<unknown>, length: null, type: null }
   }
@@ -97,6 +98,12 @@ function mustHave (bytes: Buffer, length: number): void {
 
 function unusable (): Error {
   return new InvalidArgumentError('body must be a string, a Buffer, a Readable stream, an iterable, or an async iterable')
+}
+
+/** The bytes of a Blob, which is read when its request starts. */
+function piecesOf (blob: Blob): AsyncIterable<Uint8Array> {
+  const stream = (): AsyncIterable<Uint8Array> => blob.stream() as unknown as AsyncIterable<Uint8Array>
+  return { [Symbol.asyncIterator]: () => stream()[Symbol.asyncIterator]() }
 }
 
 /** The content type of a Blob. A built-in class checks it; an object of another package may have any text there,
@@ -136,13 +143,15 @@ export class Upload {
   private iterator: AsyncIterator<unknown> | Iterator<unknown> | null = null
   private timer: NodeJS.Timeout | null = null
 
-  /** `isStrict`: more bytes than `length` are an error; else they are left out, with a warning. */
+  /** `isStrict`: another number of bytes than `length` is an error, else a warning: bytes beyond it are left out. An answer
+   * to fewer has `headersTimeout` ms, 0: any time. */
   constructor (
     private readonly bridge: Bridge,
     private readonly sender: Sender,
     private readonly source: Source,
     private readonly length: number | null,
-    private readonly isStrict: boolean
+    private readonly isStrict: boolean,
+    private readonly headersTimeout: number
   ) {}
 
   /** Sends all of it, when its request starts on a connection: before, nothing of the source is read. Never
@@ -171,7 +180,7 @@ export class Upload {
       }
       if (this.timer !== null) clearTimeout(this.timer)
       if (this.stopped) return
-      if (this.length !== null && sent < this.length) throw new RequestContentLengthMismatchError()
+      if (this.length !== null && sent < this.length) return this.endShort()
       this.end()
     } catch (error) {
       if (this.stopped) return
@@ -185,6 +194,19 @@ export class Upload {
     if (this.isStrict) throw new RequestContentLengthMismatchError()
     process.emitWarning(new RequestContentLengthMismatchError())
   }
+
+  /** It is shorter than content-length says, and the peer waits for the rest: its answer counts, and the connection is not
+   * used again, because the body has not come to its end. */
+  private endShort (): void {
+    if (this.isStrict) throw new RequestContentLengthMismatchError()
+    process.emitWarning(new RequestContentLengthMismatchError())
+    this.sender.onAllSent()
+    // The engine's own clock stands still while a body has not come to its end.
+    if (this.headersTimeout > 0) this.timer = setTimeout(() => { this.sender.onSourceFailed(new HeadersTimeoutError()) }, this.headersTimeout)
+  }
+
+  /** The head of the answer has come. */
+  onHead (): void { if (this.timer !== null) clearTimeout(this.timer) }
 
   /** A stream that was destroyed without an error has aborted the request. */
   private failureOf (error: Error): Error {
@@ -226,6 +248,7 @@ export class Upload {
   stop (error?: Error): void {
     if (this.stopped) return
     this.stopped = true
+    this.onHead()
     this.rouse()
     if (this.isWhole && error === undefined) this.timer = setTimeout(() => { this.endSource() }, SOURCE_END_MS_MAX).unref()
     else this.endSource(error)

@@ -37,7 +37,7 @@ export interface DispatchOptions {
   idempotent?: boolean | undefined
   /**
    * Whether the response may take long, so that no request is pipelined behind this one before it
-   * arrives. Default: false.
+   * arrives. Default: true, but for HEAD.
    */
   blocking?: boolean | undefined
   /** The protocol to upgrade to (`websocket`). Such a request has no body. Default: none. */
@@ -104,7 +104,7 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
   const path = checkPath(options.path, method)
   checkMethod(method)
   checkOptions(options)
-  const given = bodyOf(options.body)
+  const given = bodyOf(options.body, state.hasRoom(origin))
   const head = headOf(options.headers)
   // Clients of proxies say it in CONNECT, which goes to the proxy itself.
   if (head.hasProxyConnection && method !== 'CONNECT') throw new InvalidArgumentError('invalid proxy-connection header')
@@ -120,35 +120,43 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
     fields += `\0${name}\0${value}`
     count++
   }
-  if (length !== null) add('content-length', String(length))
+  // In undici's order: those of the connection first, those of the body last.
   if (leavesHttp) {
     if (given !== null) throw new InvalidArgumentError('a request that asks for an upgrade or a tunnel has no body')
     if (options.upgrade) {
-      add('connection', 'upgrade')
-      add('upgrade', options.upgrade as string)
+      fields = `\0connection\0upgrade\0upgrade\0${options.upgrade as string}${fields}`
+      count += 2
     }
   }
   const upload = given !== null && 'pieces' in given ? given : null
   if (upload !== null && upload.type !== null && !head.hasContentType) add('content-type', upload.type)
+  if (length !== null) add('content-length', String(length))
   if (options.expectContinue === true && given !== null) add('expect', '100-continue')
   // As with undici: a server may not expect the body of a GET, and read its bytes as the next request.
   const isOdd = given !== null && !expectsBody(method)
   const ends = options.reset ?? (head.reset || isOdd || checked.pipelining === 0)
   return {
     target,
-    head: textOf(method, withQuery(path, options.query), head.host ?? target.authority, fields, count),
+    head: textOf(method, method === 'CONNECT' ? tunnelTo(path, target.authority) : withQuery(path, options.query), head.host ?? target.authority, fields, count),
     // Of no bytes the end is there with the head: an answer may come before the source has said it.
     body: leavesHttp ? 'tunnel' : upload === null ? given as Buffer | null : length === 0 ? null : 'streaming',
     upload,
     length,
     headersTimeout: time('headersTimeout', options.headersTimeout) ?? checked.headersTimeout,
     bodyTimeout: time('bodyTimeout', options.bodyTimeout) ?? checked.bodyTimeout,
-    flags: (ends ? SubmissionFlag.EndsConnection : 0) | (upload === null && !leavesHttp ? 0 : SubmissionFlag.Watched) | (options.blocking === true ? SubmissionFlag.Blocks : 0) | (path[0] === 'h' && !leavesHttp ? SubmissionFlag.AbsoluteForm : 0) | repeats(options.idempotent),
+    flags: (ends ? SubmissionFlag.EndsConnection : 0) | (upload === null && !leavesHttp ? 0 : SubmissionFlag.Watched) | ((options.blocking ?? method !== 'HEAD') ? SubmissionFlag.Blocks : 0) | (path[0] === 'h' && !leavesHttp ? SubmissionFlag.AbsoluteForm : 0) | repeats(options.idempotent),
     elsewhere: onStream && hasH1(checked) ? overH1(state, origin, servername) : null,
     onStream,
     overStreams,
     webSocketKey: head.webSocketKey
   }
+}
+
+/** The target of a CONNECT, a host and a port: undici's `connect(url)` puts a slash in front of the path of its options, or
+ * has that alone. */
+function tunnelTo (path: string, authority: string): string {
+  if (!path.startsWith('/')) return path
+  return path.length > 1 ? path.slice(1) : authority
 }
 
 /** Where a request goes. What leaves HTTP goes on HTTP/1.1, and on a stream where it is a WebSocket that may, or
@@ -173,7 +181,7 @@ function wayOut (
 
 /** Whether HTTP/2 has a way for it: a CONNECT, and a WebSocket whose handler takes a stream for it. */
 function isStreamable ({ method, upgrade }: DispatchOptions, handler: Handler | null): boolean {
-  return method === 'CONNECT' || (method === 'GET' && isForWebSocket(upgrade) && handler !== null && isNew(handler))
+  return method === 'CONNECT' || (method === 'GET' && isForWebSocket(upgrade) && handler !== null && (isNew(handler) || isUpgradeOfUndici(handler)))
 }
 
 function isForWebSocket (upgrade: DispatchOptions['upgrade']): boolean {
@@ -187,8 +195,11 @@ const overH1 = (state: State, origin: string, servername: string | null) => () =
  * does so by a symbol that is private to it.
  */
 function takesStreams (handler: Handler | null): boolean {
-  return handler !== null && isNew(handler) && handler.constructor?.name !== 'UpgradeHandler'
+  return handler !== null && isNew(handler) && !isUpgradeOfUndici(handler)
 }
+
+/** `upgrade()` of undici, whose handler knows a stream of HTTP/2 in every line since undici 6. */
+function isUpgradeOfUndici (handler: Handler): boolean { return handler.constructor?.name === 'UpgradeHandler' }
 
 function repeats (idempotent: boolean | undefined): number {
   if (idempotent == null) return 0

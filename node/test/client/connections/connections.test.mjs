@@ -285,7 +285,7 @@ test('nothing is pipelined behind a blocking request before it is answered', asy
     const server = await h1((request, response) => { open.push(response) })
     const client = new Client(server.url, { pipelining: 3 })
     const first = get(client, undefined, { blocking })
-    const others = [get(client), get(client)]
+    const others = [get(client, undefined, { blocking }), get(client, undefined, { blocking })]
     while (open.length < 1) await after(1)
     assert.equal(client.stats.origins[0].waiting, blocking ? 2 : 0)
     open[0].end('answer')

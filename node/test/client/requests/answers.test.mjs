@@ -144,6 +144,28 @@ for (const [line, lib] of Object.entries(lines)) {
   })
 }
 
+test('an answer can be spread, listed and printed, and shows nothing of the engine', async t => {
+  const { inspect } = await import('node:util')
+  const server = await h1((request, response) => { response.setHeader('x-a', 'b').end('text') })
+  t.after(() => server.close())
+  const agent = new ours.Agent()
+  t.after(() => agent.destroy())
+  for (const dispatcher of [agent, agent.compose(dispatch => (options, handler) => dispatch(options, handler))]) {
+    const answer = await dispatcher.request({ origin: server.url, path: '/', method: 'GET', opaque: 'mine' })
+    assert.deepEqual(Object.keys(answer).sort(), ['body', 'context', 'headers', 'opaque', 'statusCode', 'statusText', 'trailers'])
+    const { body, ...rest } = answer
+    assert.equal(rest.statusCode, 200)
+    assert.equal(rest.headers['x-a'], 'b')
+    assert.equal(rest.opaque, 'mine')
+    const text = inspect(answer, { depth: Infinity, showHidden: false })
+    assert.match(text, /statusCode: 200/)
+    assert.match(text, /'x-a': 'b'/)
+    assert.doesNotMatch(text, /Bridge|State|submissions/)
+    assert.doesNotMatch(JSON.stringify(answer), /bridge|submissions/)
+    assert.equal(await body.text(), 'text')
+  }
+})
+
 test('highWaterMark is the one of the body\'s Readable', async t => {
   const { url } = await reporting(t, 'HTTP/1.1 200 OK\r\n')
   const agent = new ours.Agent()

@@ -5,9 +5,10 @@ import { Writable } from 'node:stream'
 const USUAL = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding'])
 const fieldsOf = headers => JSON.stringify(Object.entries(headers).filter(([name]) => !USUAL.has(name) && !name.startsWith(':')).sort())
 const short = text => text.length > 64 ? `<${text.length}>` : text
-/** An error with a code is known by it: what a peer or a network did is put in each package's own words. One without is
- * the program's own, or known by its message. */
-const known = error => error?.code === undefined ? `${error?.name} ${error?.message}` : `${error.name} ${error.code}`
+/** The number of a port is chance. */
+const withoutPorts = text => text?.replace(/\d{5}/g, 'PORT')
+/** The name, the code and the words of an error: programs look for each of them. */
+const known = error => [error?.name, error?.code ?? 'without a code', withoutPorts(error?.message)].join(' ')
 const failure = error => [known(error), error instanceof TypeError && error.cause !== undefined ? `cause ${known(error.cause)}` : '']
 
 /** `options` are undici's; `at(moment)` is called when a head is there. */

@@ -82,20 +82,29 @@ const MAKE = {
 const ours = { connect: { ca: cert } }
 /** Options of a dispatcher for each version. */
 export const VERSIONS = { h1: {}, h1s: { ...ours, allowH2: false }, h2: ours, h2c: { useH2c: true } }
+/** HTTP/3 of this package is compared with HTTP/2 of undici: callers see the same, but for the number of the version. */
+export const NEXT = 'h3'
+
+/** HTTP/3 of this package, where the module has servers; else HTTP/2. */
+function makeNext (module) {
+  return module.http2 === undefined ? MAKE.h2() : module.http2.createSecureServer({ key, cert, http3: true }, handle)
+}
+/** Options of a dispatcher of the module for the version. */
+export const optionsOf = (module, version) => version === NEXT ? { ...ours, ...module.http2 === undefined ? {} : { http3: 'only' } } : VERSIONS[version]
 
 const started = new Map()
-async function start (version) {
-  const server = MAKE[version]()
+async function start (version, module) {
+  const server = version === NEXT ? makeNext(module) : MAKE[version]()
   server.on('sessionError', () => {}).on('clientError', (error, socket) => { socket.destroy(error) })
   server.on('session', session => { session.on('error', () => {}) })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  return `http${version.endsWith('s') || version === 'h2' ? 's' : ''}://localhost:${server.address().port}`
+  return `http${version.endsWith('s') || version === 'h2' || version === NEXT ? 's' : ''}://localhost:${server.address().port}`
 }
 
 /** The origin of a version, and the path for an answer; `watcher` is called for each request to it. */
-export async function originOf (version, watcher) {
-  if (!started.has(version)) started.set(version, start(version))
+export async function originOf (version, watcher, module) {
+  if (!started.has(version)) started.set(version, start(version, module))
   const number = ++last
   watchers.set(number, watcher)
   return { origin: await started.get(version), path: answer => `/${number}/${encodeURIComponent(answer)}` }

@@ -36,10 +36,10 @@ async function run (module, stage, answer, end, options) {
     try {
       log('body', await body.text(), JSON.stringify(trailers))
     } catch (error) {
-      log('body failed', error.name, error.code)
+      log('body failed', error.name, error.code, error.message)
     }
   } catch (error) {
-    log('failed', error.name, error.code)
+    log('failed', error.name, error.code, error.message)
   }
 }
 

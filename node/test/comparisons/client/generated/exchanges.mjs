@@ -1,7 +1,7 @@
 // Every call of undici's API x version of HTTP x dispatcher x outcome: what its caller sees, what the server got, and
 // whether the dispatcher goes on.
 import { FACES } from '../faces.mjs'
-import { ANSWERS, BREAKS, PAUSES, RESETS, VERSIONS, originOf } from '../origins.mjs'
+import { ANSWERS, BREAKS, NEXT, PAUSES, RESETS, VERSIONS, optionsOf, originOf } from '../origins.mjs'
 
 const MAKE = {
   Client: (module, origin, options) => new module.Client(origin, options),
@@ -39,8 +39,8 @@ async function run (module, stage, { version, kind, face, request, answer, act, 
     // Whether a request that may take too long has arrived by then is chance.
     if (!isTimed) stage.log('server')(method, body.length)
     if (when === 'request') act(under)
-  })
-  const dispatcher = stage.own(MAKE[kind](module, origin, VERSIONS[version]))
+  }, module)
+  const dispatcher = stage.own(MAKE[kind](module, origin, optionsOf(module, version)))
   under.dispatcher = dispatcher
   if (when === 'before') act(under)
   const all = { origin, path: path(answer), ...REQUESTS[request](), ...options }
@@ -64,8 +64,9 @@ function cells (face, version, kind, requests) {
   for (const request of requests) {
     const label = `${name}, ${request}`
     for (const answer of Object.keys(ANSWERS)) add(`${label}: ${answer}`, { ...base, request, answer, isAgain: true })
-    // A request that may be sent twice is, and a break of each of its tries says the same of the last.
-    for (const answer of Object.keys(BREAKS)) add(`${label}: ${answer}`, { ...base, request, answer, isAgain: true })
+    // A request that may be sent twice is, and a break of each of its tries says the same of the last. Connections of QUIC
+    // end in other ways.
+    if (version !== NEXT) for (const answer of Object.keys(BREAKS)) add(`${label}: ${answer}`, { ...base, request, answer, isAgain: true })
     if (isH2) for (const answer of Object.keys(RESETS)) add(`${label}: ${answer}`, { ...base, request, answer, isAgain: kind !== 'Client' })
     for (const [act, does] of Object.entries(ACTS)) {
       add(`${label}: ${act} before`, { ...base, request, answer: 'a text', act: does, when: 'before' })
@@ -91,5 +92,9 @@ for (const face of Object.keys(FACES)) {
     }
   }
 }
+
+// HTTP/3: what each call sees of each answer, and of what its own program does.
+for (const face of Object.keys(FACES)) cells(face, NEXT, 'Client', face === 'pipeline' ? ['POST of a text'] : ['GET', 'POST of a text', 'POST of an iterable'])
+for (const kind of ['Pool', 'Agent']) cells('request', NEXT, kind, ['GET'])
 
 export default programs

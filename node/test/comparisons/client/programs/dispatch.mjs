@@ -6,6 +6,7 @@ const connect = { rejectUnauthorized: false }
 
 const dispatchers = {
   'a Client': ({ Client }, url) => new Client(url, { connect }),
+  'a Client that pipelines': ({ Client }, url) => new Client(url, { connect, pipelining: 3 }),
   'a Pool': ({ Pool }, url) => new Pool(url, { connect }),
   'a Pool of one connection': ({ Pool }, url) => new Pool(url, { connect, connections: 1 }),
   'a Pool of two connections': ({ Pool }, url) => new Pool(url, { connect, connections: 2 }),
