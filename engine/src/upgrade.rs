@@ -8,8 +8,8 @@ mod hyper;
 #[cfg(feature = "hyper-upgrade")]
 pub use self::hyper::{Either, ForHyper, for_hyper};
 
-use crate::driver::transport::drain::{self, SocketCall};
 use crate::driver::transport::Transport;
+use crate::driver::transport::drain::{self, SocketCall};
 use crate::error::Error;
 use bytes::{Buf, Bytes, BytesMut};
 use http::Request;

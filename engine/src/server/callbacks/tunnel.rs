@@ -3,8 +3,8 @@
 
 use super::exchange::CallbackExchange;
 use super::{Callbacks, Command, ConnectionHandle, Ended, StreamHandle};
-use crate::driver::transport::drain::{SocketCall, TunnelStall};
 use crate::driver::signals::{Notes, Signals, Stop};
+use crate::driver::transport::drain::{SocketCall, TunnelStall};
 use crate::server::connection::serve::RawConnection;
 use crate::server::worker::open::OpenEntry;
 use crate::upgrade::Upgraded;
