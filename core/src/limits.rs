@@ -162,6 +162,10 @@ pub const QUIC_STREAM_BYTES_PER_SECOND: u32 = 160_000_000;
 /// that a lone upload that is not read holds so much. A line of 1 Gbit/s at 33 ms, of 340 Mbit/s at
 /// 100 ms.
 pub const QUIC_UPLOAD_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
+/// The part of [`Windows::memory_budget`] that unread uploads of one QUIC connection of a server may
+/// fill, as its divisor: 16 MiB of 64 by default, which is four uploads of
+/// [`QUIC_UPLOAD_WINDOW_BYTES`]. Three more such connections leave the others what they begin with.
+pub const QUIC_UNREAD_UPLOADS_DIVISOR: u64 = 4;
 /// Bytes that we hold for a peer that has not acknowledged them, sent or not, on a path that has
 /// shown nothing yet: twice what slow start has under way when it reaches 5 MB/s at 100 ms.
 pub const QUIC_SEND_WINDOW_BYTES: u64 = 1024 * 1024;
@@ -460,6 +464,14 @@ impl Windows {
                 .min(self.quic_stream()),
             false => self.quic_stream(),
         }
+    }
+    /// The connection's window that unread uploads over QUIC can bring a server to, bytes: a quarter
+    /// of `memory_budget` ([`QUIC_UNREAD_UPLOADS_DIVISOR`]), and no more than `connection`, to which
+    /// uploads that are read bring it too. Default 16 MiB.
+    pub fn quic_unread_uploads(&self) -> u32 {
+        let share = self.memory_budget / QUIC_UNREAD_UPLOADS_DIVISOR;
+        let share = u32::try_from(share).unwrap_or(u32::MAX);
+        share.min(self.connection).max(self.quic_connection())
     }
     /// Receive window of a QUIC stream over a path of known round trip and bandwidth-delay product
     /// (0: unknown), bytes. The narrower it is, the more unread bodies fit beside one that is read;

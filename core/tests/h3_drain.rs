@@ -142,6 +142,43 @@ fn a_client_that_shuts_down_says_so_and_closes_when_it_has_its_answers() {
 }
 
 #[test]
+fn a_drained_client_waits_until_the_end_of_an_upload_behind_its_response_has_arrived() {
+    for by_peer in [true, false] {
+        let mut rig = Rig::client(Cut::Whole);
+        let id = rig.conn.open(rig.now, &request("POST"), false).unwrap().0;
+        rig.run();
+        match by_peer {
+            true => rig.sends(3, &number(kind::GOAWAY, 4)),
+            false => rig.conn.shut_down(rig.now),
+        }
+        rig.sends_all(id, &headers(OK));
+        rig.send(id, "the rest", true);
+        assert_eq!(rig.closed, None, "closing would throw it away");
+        rig.acknowledge(id);
+        assert_eq!(rig.closed, Some((H3Code::NO_ERROR, "")), "{by_peer}");
+    }
+}
+
+#[test]
+fn a_drained_client_does_not_wait_for_ever_for_the_end_of_an_upload() {
+    for by_peer in [true, false] {
+        let mut rig = Rig::client(Cut::Whole);
+        let id = rig.conn.open(rig.now, &request("POST"), false).unwrap().0;
+        rig.run();
+        match by_peer {
+            true => rig.sends(3, &number(kind::GOAWAY, 4)),
+            false => rig.conn.shut_down(rig.now),
+        }
+        rig.sends_all(id, &headers(OK));
+        rig.send(id, "the rest", true);
+        rig.waits(Duration::from_secs(4));
+        assert_eq!(rig.closed, None);
+        rig.waits(Duration::from_secs(1));
+        assert!(rig.closed.is_some(), "{by_peer}");
+    }
+}
+
+#[test]
 fn a_connection_that_does_nothing_is_closed() {
     for side in [Side::Server, Side::Client] {
         let mut rig = Rig::fresh(side, Config::default(), Cut::Whole);

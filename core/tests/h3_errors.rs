@@ -464,6 +464,8 @@ fn a_server_that_stops_the_body_still_answers() {
     rig.run();
     rig.stops(0, H3Code::NO_ERROR);
     assert_eq!(rig.wire_streams[&0].reset, Some(H3Code::NO_ERROR));
+    assert!(matches!(rig.event(), Some(Event::SendStopped { stream }) if stream == id));
+    rig.no_event("its source is dropped, not the exchange");
     assert_eq!(
         rig.conn.send_body(rig.now, id, "late".into(), true),
         Ok(()),

@@ -139,9 +139,66 @@ fn bodies_that_nobody_reads_leave_room_for_the_others_as_far_as_the_budget_goes(
     }
     rig.run();
     let window = *rig.windows.last().expect("it was widened");
-    assert!((16 * MIB..=48 * MIB).contains(&window), "{window}");
+    assert_eq!(window, 16 * MIB, "a quarter of the budget");
     rig.conn.consume(rig.now, StreamId(0), 64 * KIB);
     assert!(!rig.conn.holds_back());
+}
+
+/// The bytes that a client may send on uploads that no handler reads.
+fn unread_of_one_connection(windows: Windows) -> u32 {
+    let mut rig = uploading(Config {
+        windows,
+        ..Config::default()
+    });
+    let (mut sent, mut stream) = (0, 0);
+    loop {
+        let window = rig.windows.last().copied();
+        let window = window.unwrap_or(QUIC_RECEIVE_WINDOW_BYTES);
+        while sent + 64 * 1024 <= window {
+            // What is not read ahead of a handler waits in the transport.
+            if (1..50).contains(&(stream / 4)) {
+                rig.sends(stream, &headers(POST));
+            }
+            if stream / 4 < 50 {
+                rig.sends(stream, &data(&[0; 64 * KIB]));
+                rig.events();
+            }
+            (sent, stream) = (sent + 64 * 1024, stream + 4);
+        }
+        rig.conn.handle_blocked(rig.now);
+        rig.run();
+        if rig.windows.last().is_none_or(|&now| now <= window) {
+            return sent;
+        }
+    }
+}
+
+#[test]
+fn uploads_of_one_connection_that_no_handler_reads_fill_a_quarter_of_the_budget() {
+    let windows = Windows::default();
+    assert_eq!(windows.quic_unread_uploads(), 16 * MIB);
+    assert_eq!(unread_of_one_connection(windows), 16 * MIB);
+    let narrow = Windows {
+        memory_budget: 8 << 20,
+        ..Windows::default()
+    };
+    assert_eq!(unread_of_one_connection(narrow), 2 * MIB);
+}
+
+#[test]
+fn a_lone_upload_whose_handler_begins_to_read_late_grows_its_window_as_one_that_is_read() {
+    let mut rig = uploading(Config::default());
+    rig.sends(0, &data(&[0; 64 * KIB]));
+    rig.events();
+    for _ in 0..10 {
+        rig.conn.handle_blocked(rig.now);
+    }
+    rig.conn.consume(rig.now, StreamId(0), 64 * KIB);
+    for _ in 0..20 {
+        round(&mut rig, 0, 2048 * KIB);
+    }
+    let window = *rig.windows.last().expect("it has grown");
+    assert!(window >= 4 * MIB, "{window}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod hyper;
 pub use self::hyper::{Either, ForHyper, for_hyper};
 
 use crate::driver::transport::Transport;
+use crate::driver::transport::drain::{self, SocketCall};
 use crate::error::Error;
 use bytes::{Buf, Bytes, BytesMut};
 use http::Request;
@@ -86,6 +87,13 @@ impl Upgraded {
     }
 }
 
+impl Upgraded {
+    /// Calls the system about the socket below, if it is one of TCP.
+    pub(crate) fn call_socket(&self, call: SocketCall) -> Option<u64> {
+        self.0.call_socket(call)
+    }
+}
+
 impl fmt::Debug for Upgraded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Upgraded").finish_non_exhaustive()
@@ -119,8 +127,15 @@ impl AsyncWrite for Upgraded {
 }
 
 /// Both directions.
-trait Stream: AsyncRead + AsyncWrite {}
-impl<S: AsyncRead + AsyncWrite> Stream for S {}
+trait Stream: AsyncRead + AsyncWrite {
+    fn call_socket(&self, call: SocketCall) -> Option<u64>;
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Stream for Tunnel<S> {
+    fn call_socket(&self, call: SocketCall) -> Option<u64> {
+        drain::call_socket(self.transport.socket(), call)
+    }
+}
 
 /// A transport read and written as a stream.
 struct Tunnel<S> {

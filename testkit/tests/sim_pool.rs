@@ -465,3 +465,28 @@ fn a_server_that_ends_idle_connections_is_asked_ever_more_rarely() {
     let (summary, _) = play(plan);
     assert!((9..=22).contains(&summary.connections), "{summary:?}");
 }
+
+// Bodies that the end of the connection delimits.
+
+#[test]
+fn a_body_that_the_end_delimits_is_complete_only_behind_an_end_in_order() {
+    for end in [
+        TransportEnd::InOrder,
+        TransportEnd::Ragged,
+        TransportEnd::Failed,
+    ] {
+        let mut origin = OriginPlan::faulty(Fault::EndDelimited(end));
+        origin.answers_h2 = false;
+        let mut requests = gets([0; 20]);
+        for request in &mut requests {
+            (request.download, request.has_length) = (50_000, false);
+        }
+        let (summary, ended) = play(Plan::plain(origin, requests));
+        for (request, seen) in ended.iter().enumerate() {
+            let is_answered = seen.how == Outcome::Answered;
+            let case = format!("{end:?}, {request}: {seen:?}");
+            assert_eq!(is_answered, end == TransportEnd::InOrder, "{case}");
+        }
+        assert_eq!(summary.sent, 20, "what began to come is not sent again");
+    }
+}

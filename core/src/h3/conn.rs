@@ -42,7 +42,7 @@ use bytes::{Bytes, BytesMut};
 use flow::send_window::SendWindow;
 use flow::slow::SlowReaders;
 use goaway::H3Drain;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uni::{OurUni, PeerUni, Seen};
@@ -116,6 +116,9 @@ pub struct Conn {
     pub(super) next_uni: u64,
     /// Streams that ended with bytes which are not acknowledged yet.
     pub(super) unacknowledged: u32,
+    /// Client: streams whose end was written behind a complete response, and is not acknowledged
+    /// yet: the server may be without the last bytes of their requests.
+    pub(super) late_ends: BTreeSet<StreamId>,
 
     // In.
     pub(super) decoder: Decoder,
@@ -186,6 +189,7 @@ impl Conn {
                 Side::Server => 3,
             },
             unacknowledged: 0,
+            late_ends: BTreeSet::new(),
             decoder: Decoder::new(QPACK_TABLE_BYTES_MAX, QPACK_BLOCKED_STREAMS_MAX),
             last_response: LastResponse::default(),
             theirs: Vec::new(),

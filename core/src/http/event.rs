@@ -92,6 +92,9 @@ pub enum Event {
     StreamReset { stream: StreamId, reset: Reset },
     /// `send_room` was 0 and is not any more.
     SendReady { stream: StreamId },
+    /// Client of HTTP/3: the peer takes no more of the request (STOP_SENDING); its response may still
+    /// come. What is sent on the stream from now on is discarded.
+    SendStopped { stream: StreamId },
     /// Client: [`capacity`](crate::h2::Conn::capacity) changed.
     CapacityChanged,
     /// The peer drains: it processes nothing above `last`. A client's exchanges above it were reset

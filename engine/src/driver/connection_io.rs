@@ -5,7 +5,7 @@ use super::machine::Machine;
 use super::quic::transport::QuicTransport;
 use super::read_buffer::with_read_buffer;
 use super::transport::Transport;
-use super::transport::drain::{CallSocket, Drain, SocketCall};
+use super::transport::drain::{CallSocket, Drain, SocketCall, TunnelStall};
 use crate::traffic::Traffic;
 use std::error::Error;
 use std::future::Future;
@@ -454,8 +454,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
         }
     }
     /// How long the peer may take nothing of what waits.
-    pub(crate) fn write_stall(&self) -> Option<Duration> {
+    pub(super) fn write_stall(&self) -> Option<Duration> {
         self.config.as_ref()?.timeouts.write_stall
+    }
+    /// As [`write_stall`](Self::write_stall), for the bytes of a tunnel that the connection becomes.
+    pub(crate) fn tunnel_stall(&self) -> Option<TunnelStall> {
+        TunnelStall::of(&self.config.as_ref()?.timeouts)
     }
     /// Takes the byte stream out, for an upgrade; QUIC has none.
     pub(crate) fn into_transport(self) -> Option<Transport<S>> {

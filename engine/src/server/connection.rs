@@ -61,7 +61,7 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> ServedConnection<S, T> {
     where
         T: Send + 'static,
     {
-        let write_stall = self.io.write_stall();
+        let stall = self.io.tunnel_stall();
         // A tunnel is never idle.
         self.serving.activity.exchanges.set(1);
         if let Some(left) = self.serving.left.take()
@@ -72,7 +72,7 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> ServedConnection<S, T> {
                 stream,
                 bytes: Upgraded::new(transport, &rest),
                 entry,
-                write_stall,
+                stall,
             });
         }
     }

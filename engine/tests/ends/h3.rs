@@ -116,6 +116,12 @@ pub(crate) enum End {
     TransportClose(u64),
     /// GOAWAY with this id, then CONNECTION_CLOSE with `H3_NO_ERROR`.
     Goaway(u64),
+    /// GOAWAY with this id on a connection that stays open; a stream below it ends in order.
+    GoawayAlone(u64),
+    /// The bytes, then STOP_SENDING with this code, then a FIN.
+    StopBehind(u64),
+    /// STOP_SENDING and RESET_STREAM with this code.
+    Abort(u64),
     /// A second SETTINGS frame, which costs the connection (RFC 9114 section 7.2.4).
     Malformed,
     /// A stateless reset.
@@ -144,12 +150,19 @@ pub(crate) fn play(
 ) {
     let (id, length) = (u64::from(VarInt::from(stream)), script.sent.len() as u64);
     let is_fin = script.is_whole || matches!(end, End::Fin | End::Stop(_));
+    // STREAM with an offset, a length and FIN: nothing but the end in order.
+    let in_order = || varints(&[0x0f, id, length, 0]);
     // STREAM with a length and perhaps FIN (RFC 9000 section 19.8).
     let kind = 0x0a | u64::from(is_fin);
     let stream = [varints(&[kind, id, length]), script.sent.clone()].concat();
     let ending = match end {
         End::Reset(code) => varints(&[0x04, id, code, length]),
-        End::Stop(code) => varints(&[0x05, id, code]),
+        End::Stop(code) | End::StopBehind(code) => varints(&[0x05, id, code]),
+        End::Abort(code) => [
+            varints(&[0x05, id, code]),
+            varints(&[0x04, id, code, length]),
+        ]
+        .concat(),
         End::Close(code) => varints(&[0x1d, code, 0]),
         End::TransportClose(code) => varints(&[0x1c, code, 0, 0]),
         End::Goaway(_) => varints(&[0x1d, NO_ERROR, 0]),
@@ -168,6 +181,13 @@ pub(crate) fn play(
         quic.send_packet(connection, &stream);
     }
     match end {
+        End::GoawayAlone(last) => {
+            quic.write(connection, control, &frame(GOAWAY, &varint(last)), false);
+            // A server names a stream of the client; a client names a push.
+            if quic.is_client() || id < last {
+                quic.send_packet(connection, &in_order());
+            }
+        }
         End::Malformed => quic.write(connection, control, &frame(SETTINGS, &[]), false),
         End::Goaway(last) => {
             let goaway = frame(GOAWAY, &varint(last));
@@ -179,5 +199,8 @@ pub(crate) fn play(
     }
     if !ending.is_empty() {
         quic.send_packet(connection, &ending);
+    }
+    if let End::StopBehind(_) = end {
+        quic.send_packet(connection, &in_order());
     }
 }

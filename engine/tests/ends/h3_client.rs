@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use trunkline::client::{Client, ClientTls, HealthTimes, Protocols};
 
 /// `:status: 200`, of the static table (RFC 9204 appendix A).
-const OK: &[u8] = &[0xd9];
+pub(super) const OK: &[u8] = &[0xd9];
 
 /// Answers the first request as scripted and every other one with "again"; how many came.
 fn serve(mut quic: Quic, script: &Script, end: End, is_together: bool, stop: &AtomicBool) -> usize {
@@ -114,6 +114,8 @@ fn rows() -> Vec<(&'static str, Vec<End>)> {
         ),
         ("GOAWAY 4, then CONNECTION_CLOSE", vec![End::Goaway(4)]),
         ("GOAWAY 0, then CONNECTION_CLOSE", vec![End::Goaway(0)]),
+        ("GOAWAY 4, then FIN", vec![End::GoawayAlone(4)]),
+        ("GOAWAY 0", vec![End::GoawayAlone(0)]),
         ("a malformed frame", vec![End::Malformed]),
         ("stateless reset", vec![End::StatelessReset]),
     ]
@@ -128,7 +130,7 @@ fn assert_seen(expected: &str, case: &str, body: &str, seen: &Seen) {
     assert_eq!(seen.outcome, expected, "{case}");
     let requests = 1 + usize::from(expected == "again");
     assert_eq!(seen.requests, requests, "{case}");
-    if matches!(expected, "cut" | "whole") {
+    if expected == "whole" || expected.starts_with("cut") {
         assert_eq!(seen.body, body, "what came is delivered: {case}");
     }
 }
@@ -182,11 +184,91 @@ fn a_client_on_http_3_sees_what_the_table_says() {
 fn a_reset_in_the_packet_of_the_response_leaves_nothing_of_it_to_believe() {
     let identity = Identity::new(&["h3"]);
     for place in 0..PLACES {
-        for (code, expected) in [(0x100, "failed"), (h3::REQUEST_REJECTED, "again")] {
+        for (code, expected) in [(0x100, "failed: reset"), (h3::REQUEST_REJECTED, "again")] {
             let script = script_at(place);
             let case = format!("{code}, {}", script.place);
             let seen = exchange(&identity, Method::POST, script, End::Reset(code), true);
             assert_seen(expected, &case, "", &seen);
         }
     }
+}
+
+/// Answers what comes on the first connection below stream 4 with "first", once a request is above it,
+/// and says so by a GOAWAY that nothing follows; elsewhere with "again".
+fn serve_half(mut quic: Quic, stop: &AtomicBool) -> Vec<(usize, u64)> {
+    let mut controls = BTreeMap::new();
+    let mut answered = Vec::new();
+    while !stop.load(Ordering::SeqCst) {
+        quic.turn();
+        for connection in quic.connections() {
+            controls
+                .entry(connection)
+                .or_insert_with(|| h3::open_control(&mut quic, connection));
+        }
+        let requests = quic.requests();
+        if answered.is_empty() && requests.len() < 2 {
+            continue;
+        }
+        for (connection, stream) in requests {
+            let id = u64::from(quinn_proto::VarInt::from(stream));
+            let first = answered.first().map_or(connection, |&(first, _)| first);
+            let is_first = connection == first;
+            if answered.contains(&(connection, id)) || (is_first && id >= 4) {
+                continue;
+            }
+            if answered.is_empty() {
+                let goaway = h3::frame(h3::GOAWAY, &h3::varint(4));
+                quic.write(connection, controls[&connection], &goaway, false);
+            }
+            answered.push((connection, id));
+            let head = h3::frame(h3::HEADERS, &h3::section(&[OK]));
+            let text = if is_first { "first" } else { AGAIN };
+            let body = h3::frame(h3::DATA, text.as_bytes());
+            quic.write(connection, stream, &[head, body].concat(), true);
+        }
+    }
+    answered
+}
+
+#[test]
+fn behind_a_goaway_that_nothing_follows_requests_below_its_id_go_on_and_those_above_are_sent_elsewhere()
+ {
+    let identity = Identity::new(&["h3"]);
+    let quic = Quic::server(&identity);
+    let port = quic.port();
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let server = std::thread::spawn(move || serve_half(quic, &stopped));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.unwrap();
+    let mut seen = runtime.block_on(async {
+        let address: SocketAddr = ([127, 0, 0, 1], 0).into();
+        let tls = ClientTls::new().root(identity.root.clone());
+        let mut health = HealthTimes::default();
+        health.unanswered = None;
+        let client = Client::builder()
+            .health(health)
+            .resolve("localhost", [address])
+            .connections(1)
+            .protocols(Protocols::H3Only)
+            .tls(tls.only_given_roots())
+            .build()
+            .unwrap();
+        let url = format!("https://localhost:{port}/");
+        let (first, second) = tokio::join!(
+            send(&client, Method::POST, &url),
+            send(&client, Method::POST, &url)
+        );
+        vec![first, second, send(&client, Method::POST, &url).await]
+    });
+    drop(runtime);
+    stop.store(true, Ordering::SeqCst);
+    let answered = server.join().unwrap();
+    seen.sort();
+    let again = ("again".to_owned(), AGAIN.to_owned());
+    let first = ("whole".to_owned(), "first".to_owned());
+    assert_eq!(seen, [again.clone(), again, first]);
+    assert_eq!(answered.len(), 3, "{answered:?}");
 }

@@ -2,7 +2,7 @@
 
 use super::h3::{self, End, PLACES, SOME_CODES, Script, TRANSPORT_CODES, codes, play, scripts};
 use super::quic::{PATIENCE, Quic};
-use super::server::Stage;
+use super::server::{Came, Stage};
 use super::table::Table;
 use super::wire::Identity;
 use quinn_proto::Dir;
@@ -11,18 +11,18 @@ use std::time::Instant;
 use trunkline::{Server, Tls};
 
 /// `POST https://localhost/`, of the static table (RFC 9204 appendix A).
-const POST: &[u8] = b"\xd4\xd7\xc1\x50\x09localhost";
+pub(super) const POST: &[u8] = b"\xd4\xd7\xc1\x50\x09localhost";
 /// `GET https://localhost/`.
 const GET: &[u8] = b"\xd1\xd7\xc1\x50\x09localhost";
 
-fn start(identity: &Identity) -> Stage {
+pub(super) fn start(identity: &Identity) -> Stage {
     let server = Server::bind("127.0.0.1:0").workers(1).http3(true);
     Stage::over(server.tls(Tls::from_rustls(Arc::clone(&identity.server))))
 }
 
 /// A request on another connection, whose handler runs once the server is past what came before.
-fn probe(stage: &Stage, identity: &Identity) -> Quic {
-    let (mut quic, connection) = Quic::connected(identity, stage.running.local_addr());
+pub(super) fn probe(stage: &Stage, identity: &Identity) -> Quic {
+    let (mut quic, connection) = Quic::connected(&identity.client, stage.running.local_addr());
     h3::open_control(&mut quic, connection);
     let stream = quic.open(connection, Dir::Bi);
     let head = h3::frame(h3::HEADERS, &h3::section(&[GET]));
@@ -38,8 +38,8 @@ fn exchange(
     end: End,
     is_together: bool,
     is_seen: bool,
-) -> (&'static str, String) {
-    let (mut quic, connection) = Quic::connected(identity, stage.running.local_addr());
+) -> Came {
+    let (mut quic, connection) = Quic::connected(&identity.client, stage.running.local_addr());
     let control = h3::open_control(&mut quic, connection);
     let stream = quic.open(connection, Dir::Bi);
     play(
@@ -50,7 +50,7 @@ fn exchange(
         end,
         is_together,
     );
-    let probed = ("whole", String::new());
+    let probed = ("whole".into(), String::new());
     let mut probing = probe(stage, identity);
     let mut seen = Vec::new();
     let until = Instant::now() + PATIENCE;
@@ -63,16 +63,16 @@ fn exchange(
     let at = seen.iter().position(|seen| *seen == probed);
     seen.remove(at.expect("the probe is seen"));
     let Some(mut seen) = seen.pop() else {
-        return ("none", String::new());
+        return ("none".into(), String::new());
     };
-    if seen.0 == "whole" && matches!(end, End::Fin) {
+    if seen.0 == "whole" && matches!(end, End::Fin | End::GoawayAlone(_)) {
         while !quic.received(connection, stream).unwrap().is_over {
             assert!(Instant::now() < until, "no answer");
             quic.turn();
         }
         let answer = &quic.received(connection, stream).unwrap().bytes;
         assert!(answer.ends_with(b"answer"), "{answer:?}");
-        seen.0 = "answered";
+        seen.0 = "answered".into();
     }
     seen
 }
@@ -98,11 +98,12 @@ fn rows() -> Vec<(&'static str, Vec<End>)> {
             TRANSPORT_CODES.map(End::TransportClose).to_vec(),
         ),
         ("GOAWAY, then CONNECTION_CLOSE", vec![End::Goaway(0)]),
+        ("GOAWAY, then FIN", vec![End::GoawayAlone(0)]),
         ("a malformed frame", vec![End::Malformed]),
     ]
 }
 
-fn assert_seen(expected: &str, case: &str, script: &Script, seen: &(&'static str, String)) {
+fn assert_seen(expected: &str, case: &str, script: &Script, seen: &Came) {
     let case = format!("{case}, {}: {seen:?}", script.place);
     assert_eq!(seen.0, expected, "{case}");
     if expected != "none" {

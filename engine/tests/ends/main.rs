@@ -2,10 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 mod client;
+#[cfg(target_os = "linux")]
+mod death;
 mod frame;
 mod h3;
 mod h3_client;
 mod h3_server;
+mod h3_upload;
 #[path = "../support/peer.rs"]
 mod peer;
 mod quic;

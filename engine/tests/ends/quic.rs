@@ -83,8 +83,8 @@ impl Quic {
         }
     }
     /// A client with one connection, whose handshake is over.
-    pub(crate) fn connected(identity: &Identity, to: SocketAddr) -> (Self, usize) {
-        let tls = QuicClientConfig::try_from(Arc::clone(&identity.client)).unwrap();
+    pub(crate) fn connected(tls: &Arc<rustls::ClientConfig>, to: SocketAddr) -> (Self, usize) {
+        let tls = QuicClientConfig::try_from(Arc::clone(tls)).unwrap();
         let next_packet = NextPacket::default();
         let crypto = Rewriting {
             tls: Arc::new(tls),
@@ -242,6 +242,19 @@ impl Quic {
         let open = self.connections.iter();
         let open = open.filter(|(_, connection)| !connection.is_handshaking());
         open.map(|(&handle, _)| handle).collect()
+    }
+    pub(crate) fn is_client(&self) -> bool {
+        self.server.is_none()
+    }
+    /// The requests of which these bytes came last.
+    pub(crate) fn requests_up_to(&self, last: &[u8]) -> Vec<(usize, StreamId)> {
+        let all = self.received.iter();
+        let begun = all.filter(|((_, stream), received)| {
+            stream.dir() == Dir::Bi
+                && stream.initiator() == Side::Client
+                && received.bytes.ends_with(last)
+        });
+        begun.map(|(&key, _)| key).collect()
     }
     /// The requests that came whole.
     pub(crate) fn requests(&self) -> Vec<(usize, StreamId)> {

@@ -2,7 +2,7 @@
 
 use super::frame::{self, CODES, END_HEADERS, END_STREAM, frame};
 use super::peer::service;
-use super::table::Table;
+use super::table::{Table, named};
 use super::wire::{End, Identity, Wire};
 use http::{Request, Response};
 use http_body_util::BodyExt;
@@ -14,24 +14,27 @@ use std::time::Duration;
 use trunkline::{Body, Running, Server, Tls};
 
 /// A client's bytes before its end.
-struct Script {
-    place: &'static str,
-    sent: Vec<u8>,
+pub(super) struct Script {
+    pub(super) place: &'static str,
+    pub(super) sent: Vec<u8>,
 }
+
+/// The cell of a request at its handler, and the part of its body that came.
+pub(super) type Came = (String, String);
 
 /// A server whose handler reads its request in a task of its own and answers behind it, and what the
 /// handlers saw.
 pub(super) struct Stage {
     pub(super) running: Running,
-    seen: Receiver<(&'static str, String)>,
+    seen: Receiver<Came>,
 }
 
-async fn read(mut body: Body) -> (&'static str, String) {
+async fn read(mut body: Body) -> Came {
     let mut read = Vec::new();
     loop {
         let seen = match body.frame().await {
-            None => "whole",
-            Some(Err(_)) => "cut",
+            None => "whole".into(),
+            Some(Err(error)) => named("cut", &error),
             Some(Ok(frame)) => {
                 if let Ok(data) = frame.into_data() {
                     read.extend_from_slice(&data);
@@ -44,7 +47,7 @@ async fn read(mut body: Body) -> (&'static str, String) {
 }
 
 impl Stage {
-    fn start(identity: Option<&Identity>) -> Self {
+    pub(super) fn start(identity: Option<&Identity>) -> Self {
         let server = Server::bind("127.0.0.1:0").workers(1);
         Self::over(match identity {
             Some(identity) => server.tls(Tls::from_rustls(Arc::clone(&identity.server))),
@@ -77,22 +80,16 @@ impl Stage {
         )
     }
     /// The outcome at the handler of the next request.
-    pub(super) fn next(&self) -> (&'static str, String) {
+    pub(super) fn next(&self) -> Came {
         let seen = self.seen.recv_timeout(Duration::from_secs(60));
         seen.expect("a handler sees the end of its request")
     }
     /// Returns that outcome if it is there.
-    pub(super) fn try_next(&self) -> Option<(&'static str, String)> {
+    pub(super) fn try_next(&self) -> Option<Came> {
         self.seen.try_recv().ok()
     }
     /// Sends `sent`, ends it, and says what came of it. `is_seen`: a handler gets a request.
-    fn exchange(
-        &self,
-        identity: Option<&Identity>,
-        sent: &[u8],
-        end: End,
-        is_seen: bool,
-    ) -> (&'static str, String) {
+    fn exchange(&self, identity: Option<&Identity>, sent: &[u8], end: End, is_seen: bool) -> Came {
         let mut wire = self.connect(identity);
         wire.write_all(sent).unwrap();
         wire.end(end);
@@ -100,30 +97,39 @@ impl Stage {
         // A connection that was reset says so.
         let _ = wire.read_to_end(&mut answer);
         let answer = String::from_utf8_lossy(&answer).into_owned();
-        // A request on another connection shows that the server is past it.
+        let mut seen = self.seen_behind(identity, sent.starts_with(b"PRI "), is_seen);
+        let is_answered = answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("answer");
+        // After an error it is chance whether the answer left before.
+        let can_read = matches!(end, End::Fin | End::CloseNotify | End::Ragged);
+        if seen.0 == "whole" && is_answered && can_read {
+            seen.0 = "answered".into();
+        }
+        seen
+    }
+    /// The outcome of the request before, if a handler gets it: a request on another connection shows
+    /// that the server is past it.
+    pub(super) fn seen_behind(
+        &self,
+        identity: Option<&Identity>,
+        is_h2: bool,
+        is_seen: bool,
+    ) -> Came {
         let mut probe = self.connect(identity);
-        let is_h2 = sent.starts_with(b"PRI ");
         match is_h2 {
             true => probe.write_all(&[PREFACE, &h2_head(END_STREAM, identity.is_some())].concat()),
             false => probe.write_all(b"GET /probe HTTP/1.1\r\nhost: a\r\n\r\n"),
         }
         .unwrap();
         probe.flush().unwrap();
-        let probed = ("whole", String::new());
+        let probed = ("whole".into(), String::new());
         let mut seen = self.next();
         if !is_seen {
             assert_eq!(seen, probed);
-            return ("none", String::new());
+            return ("none".into(), String::new());
         }
         match seen == probed {
             true => seen = self.next(),
             false => assert_eq!(self.next(), probed),
-        }
-        let is_answered = answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("answer");
-        // After an error it is chance whether the answer left before.
-        let can_read = matches!(end, End::Fin | End::CloseNotify | End::Ragged);
-        if seen.0 == "whole" && is_answered && can_read {
-            seen.0 = "answered";
         }
         seen
     }
@@ -134,11 +140,15 @@ impl Stage {
     }
 }
 
-fn assert_seen(table: &Table, end: &str, place: &str, seen: &(&'static str, String)) {
+fn assert_seen(table: &Table, end: &str, place: &str, seen: &Came) {
     let expected = table.cell(end, place);
     assert_eq!(seen.0, expected, "{end}, {place}: {seen:?}");
     if expected != "none" {
-        let body = if expected == "cut" { "hel" } else { "hello" };
+        let body = if expected.starts_with("cut") {
+            "hel"
+        } else {
+            "hello"
+        };
         assert_eq!(seen.1, body, "what came is delivered: {end}, {place}");
     }
 }
@@ -146,22 +156,7 @@ fn assert_seen(table: &Table, end: &str, place: &str, seen: &(&'static str, Stri
 #[test]
 fn a_handler_on_http_1_1_sees_what_the_table_says() {
     let table = Table::under("A server on HTTP/1.1");
-    const LENGTH: &str = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n";
-    const CHUNKED: &str = "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n";
-    let script = |place, sent: &str| Script {
-        place,
-        sent: sent.into(),
-    };
-    let scripts = [
-        script("inside the head", &LENGTH[..LENGTH.len() - 4]),
-        script("in a body with content-length", &format!("{LENGTH}hel")),
-        script("in a chunked body", &format!("{CHUNKED}3\r\nhel\r\n")),
-        script(
-            "in the trailers",
-            &format!("{CHUNKED}3\r\nhel\r\n0\r\nx-sum: 1\r\n"),
-        ),
-        script("behind the request", &format!("{LENGTH}hello")),
-    ];
+    let scripts = h1_scripts();
     let identity = Identity::new(&["http/1.1"]);
     let (plain, secure) = (Stage::start(None), Stage::start(Some(&identity)));
     for end in End::ALL {
@@ -179,6 +174,25 @@ fn a_handler_on_http_1_1_sees_what_the_table_says() {
     secure.end();
 }
 
+pub(super) fn h1_scripts() -> [Script; 5] {
+    const LENGTH: &str = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n";
+    const CHUNKED: &str = "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n";
+    let script = |place, sent: &str| Script {
+        place,
+        sent: sent.into(),
+    };
+    [
+        script("inside the head", &LENGTH[..LENGTH.len() - 4]),
+        script("in a body with content-length", &format!("{LENGTH}hel")),
+        script("in a chunked body", &format!("{CHUNKED}3\r\nhel\r\n")),
+        script(
+            "in the trailers",
+            &format!("{CHUNKED}3\r\nhel\r\n0\r\nx-sum: 1\r\n"),
+        ),
+        script("behind the request", &format!("{LENGTH}hello")),
+    ]
+}
+
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
 /// `POST /` of the host `a`, in names and values that need no table.
@@ -189,7 +203,7 @@ fn h2_head(flags: u8, secure: bool) -> Vec<u8> {
     frame(frame::HEADERS, END_HEADERS | flags, 1, &post)
 }
 
-fn h2_scripts(secure: bool) -> [Script; 3] {
+pub(super) fn h2_scripts(secure: bool) -> [Script; 3] {
     let data = |flags, text: &str| frame(frame::DATA, flags, 1, text.as_bytes());
     let script = |place, frames: &[Vec<u8>]| Script {
         place,

@@ -63,7 +63,7 @@ impl Identity {
         let root = signed.cert.der().clone();
         let key = PrivateKeyDer::try_from(signed.signing_key.serialize_der()).unwrap();
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let mut server = rustls::ServerConfig::builder_with_provider(Arc::clone(&provider))
+        let mut server = rustls::ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()
@@ -71,20 +71,29 @@ impl Identity {
             .unwrap();
         let alpn: Vec<Vec<u8>> = alpn.iter().map(|&name| name.into()).collect();
         server.alpn_protocols.clone_from(&alpn);
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add(root.clone()).unwrap();
-        let mut client = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        client.alpn_protocols = alpn;
         Self {
+            client: trusting(root.clone(), alpn),
             root,
             server: Arc::new(server),
-            client: Arc::new(client),
         }
     }
+}
+
+/// A client's configuration that trusts `root` alone.
+pub(crate) fn trusting(
+    root: CertificateDer<'static>,
+    alpn: Vec<Vec<u8>>,
+) -> Arc<rustls::ClientConfig> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(root).unwrap();
+    let mut client = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    client.alpn_protocols = alpn;
+    Arc::new(client)
 }
 
 impl Wire {

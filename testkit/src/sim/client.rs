@@ -189,6 +189,7 @@ impl World {
             limits: Vec::new(),
             late: Vec::new(),
             ack_passed: false,
+            ends_behind_outbox: false,
         };
         self.begin_server(link, &mut own);
         self.links[link] = Some(Box::new(own));

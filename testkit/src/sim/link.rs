@@ -97,6 +97,8 @@ pub(super) struct Link {
     pub(super) late: Vec<StreamId>,
     /// The acknowledgement of the server machine's own SETTINGS has gone through.
     pub(super) ack_passed: bool,
+    /// The server ends its side behind what waits in its machine's outbox.
+    pub(super) ends_behind_outbox: bool,
 }
 
 impl LinkEnd {
@@ -145,6 +147,13 @@ impl Link {
             Side::Server => &mut self.server,
         };
         (end, self.ledger.as_mut())
+    }
+    /// The end that delimits the bodies of responses here.
+    pub(super) fn delimits_by_end(&self) -> Option<TransportEnd> {
+        match self.fault {
+            Some(Fault::EndDelimited(end)) if self.ledger.is_none() => Some(end),
+            _ => None,
+        }
     }
     /// Both machines are done, the pool knows, and what came is read.
     pub(super) fn is_over(&mut self) -> bool {

@@ -13,6 +13,8 @@ use trunkline_core::{h1, h2};
 
 /// The largest piece of a response.
 const PIECE_BYTES: u64 = 40_000;
+/// The head of a response whose body the end delimits.
+const END_HEAD_BYTES: u64 = 19;
 /// How much of a body goes in frames of one byte.
 const ONE_BYTE_MAX: u64 = 1024;
 
@@ -246,7 +248,9 @@ impl World {
         let Some(mut own) = self.links[link].take() else {
             return;
         };
-        if let Some(handler) = own.handlers.get_mut(&stream) {
+        if let Some(end) = own.delimits_by_end() {
+            self.answer_to_the_end(&mut own, stream, end);
+        } else if let Some(handler) = own.handlers.get_mut(&stream) {
             let plan = &self.plan.requests[handler.request as usize];
             let mut fields = Fields::new();
             if plan.has_length {
@@ -270,6 +274,27 @@ impl World {
         }
         self.links[link] = Some(own);
         self.turn(link, Side::Server);
+    }
+
+    /// Answers with a body that `end` delimits, by hand: our machine sends chunks.
+    fn answer_to_the_end(&mut self, own: &mut Link, stream: u64, end: TransportEnd) {
+        let Some(handler) = own.handlers.get_mut(&stream) else {
+            return;
+        };
+        let request = handler.request;
+        let download = self.plan.requests[request as usize].download;
+        let is_whole = end == TransportEnd::InOrder || request.is_multiple_of(2);
+        let length = if is_whole { download } else { download / 2 };
+        handler.responded = true;
+        let mut answer = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
+        while (answer.len() as u64) < END_HEAD_BYTES + length {
+            let offset = answer.len() as u64 - END_HEAD_BYTES;
+            let piece = PIECE_BYTES.min(length - offset);
+            answer.extend_from_slice(&self.body(request, offset, piece));
+        }
+        own.report(self.now, |out| out.extend_from_slice(&answer));
+        own.server.closes_as = end;
+        own.ends_behind_outbox = true;
     }
 
     fn download(&mut self, own: &mut Link, stream: StreamId) {

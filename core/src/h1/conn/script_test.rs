@@ -317,6 +317,7 @@ fn describe(event: Event) -> String {
             format!("{} reset {by}{unprocessed}", stream.0)
         }
         Event::SendReady { stream } => format!("{} ready", stream.0),
+        Event::SendStopped { stream } => format!("{} stopped", stream.0),
         Event::CapacityChanged => "capacity".to_owned(),
         Event::InputEnded => "input ended".to_owned(),
         Event::GoingAway { code, .. } => format!("going away {}", code.0),

@@ -29,8 +29,12 @@ impl Conn {
         self.note_send_room(id);
         if fin {
             self.unacknowledged += 1;
+            let is_client = self.session.side() == Side::Client;
             if let Some(stream) = self.streams.get_mut(id) {
                 stream.is_sent = true;
+                if is_client && stream.state == RequestState::Ended {
+                    self.late_ends.insert(id);
+                }
             }
             self.drop_if_over(now, id);
             self.note_capacity();
@@ -184,7 +188,7 @@ impl Conn {
     ) -> Result<(), Violation> {
         let Some(stream) = self.streams.get_mut(id).filter(|stream| !stream.is_sent) else {
             // The end is out: it will not be acknowledged any more.
-            self.acknowledged(now);
+            self.acknowledged(now, id);
             return Ok(());
         };
         if self.session.side() == Side::Client {
@@ -208,6 +212,7 @@ impl Conn {
             if was_full {
                 self.session.push_event(Event::SendReady { stream: id });
             }
+            self.session.push_event(Event::SendStopped { stream: id });
             self.drop_if_over(now, id);
             return Ok(());
         }

@@ -1,7 +1,8 @@
 //! GOAWAY (RFC 9114 section 5.2). A server drains in two steps, so that requests which cross the
 //! first are still served: GOAWAY with the highest id; a round trip later GOAWAY with the first
 //! rejected request. It closes another round trip later, and only once the responses are
-//! acknowledged, because closing a QUIC connection discards data in flight.
+//! acknowledged, because closing a QUIC connection discards data in flight. A client that is done waits
+//! likewise for the ends of requests that were answered before.
 
 use super::{Conn, Timer};
 use crate::error::{Closed, H3Code, Violation};
@@ -68,7 +69,7 @@ impl Conn {
     /// The drain's timer: the second GOAWAY, the time it took to arrive, or the end of the linger.
     pub(super) fn go_on_draining(&mut self, now: Instant) {
         match &mut self.draining {
-            H3Drain::No => {}
+            H3Drain::No => self.late_ends.clear(),
             H3Drain::Announced => {
                 let first = self.streams.next_id();
                 self.draining = H3Drain::Final {
@@ -79,7 +80,10 @@ impl Conn {
                 self.wait_for_peer(now);
             }
             H3Drain::Final { reported, .. } if !*reported => *reported = true,
-            H3Drain::Final { .. } => self.unacknowledged = 0,
+            H3Drain::Final { .. } => {
+                self.unacknowledged = 0;
+                self.late_ends.clear();
+            }
         }
         self.finish_drain(now);
     }
@@ -107,6 +111,11 @@ impl Conn {
             (H3Drain::Final { .. }, Side::Server, _) if self.unacknowledged > 0 => {
                 self.timers.set(Timer::Drain, now + LINGER);
             }
+            (H3Drain::Final { .. }, Side::Client, _) | (H3Drain::No, Side::Client, Some(_))
+                if !self.late_ends.is_empty() =>
+            {
+                self.timers.set(Timer::Drain, now + LINGER);
+            }
             (H3Drain::Final { .. }, _, _) => self.close_idle(now, Closed::Drained),
             (H3Drain::No, Side::Client, Some(_)) => {
                 self.close_idle(now, Closed::ByPeer(Self::GOAWAY_CODE));
@@ -115,10 +124,12 @@ impl Conn {
         }
     }
 
-    /// One stream less waits for the acknowledgement of its end.
-    pub(in crate::h3) fn acknowledged(&mut self, now: Instant) {
+    /// This stream waits no more for the acknowledgement of its end.
+    pub(in crate::h3) fn acknowledged(&mut self, now: Instant, id: StreamId) {
         self.unacknowledged = self.unacknowledged.saturating_sub(1);
-        if self.unacknowledged == 0 && matches!(self.draining, H3Drain::Final { .. }) {
+        let was_late = self.late_ends.remove(&id) && self.late_ends.is_empty();
+        let is_drained = matches!(self.draining, H3Drain::Final { .. });
+        if was_late || self.unacknowledged == 0 && is_drained {
             self.finish_drain(now);
         }
     }

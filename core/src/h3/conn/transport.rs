@@ -110,7 +110,7 @@ impl Conn {
     /// for one that was reset or stopped.
     pub fn handle_finished(&mut self, now: Instant, stream: StreamId) {
         if StreamOrigin::of(stream.0) == StreamOrigin::ClientBidi {
-            self.acknowledged(now);
+            self.acknowledged(now, stream);
         }
     }
 

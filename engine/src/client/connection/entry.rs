@@ -42,6 +42,8 @@ pub(super) enum Upload {
     Deferred(Instant),
     /// The peer answered without asking for it: it is not sent.
     Declined,
+    /// The peer takes no more of it.
+    Stopped,
     /// It streams.
     Streaming,
     /// It streams, and its source has no bytes now.
@@ -85,7 +87,11 @@ impl ExchangeEntry {
     /// Both directions are complete, or the response is and the peer does not want the body.
     pub(super) fn is_over(&self) -> bool {
         let ended = matches!(self.incoming, Incoming::Ended);
-        ended && matches!(self.upload, Upload::Done | Upload::Declined)
+        let is_sent = matches!(
+            self.upload,
+            Upload::Done | Upload::Declined | Upload::Stopped
+        );
+        ended && is_sent
     }
     /// Its request could be sent once more without reading a body twice, and nothing of a
     /// response came.

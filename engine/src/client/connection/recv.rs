@@ -40,6 +40,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
                         pumped = true;
                     }
                 }
+                Event::SendStopped { stream } => self.stop_upload(now, stream),
                 Event::GoingAway { .. } => self.draining = true,
                 Event::Closed(closed) => self.fail_all(closed),
                 Event::Upgraded { stream, rest } => {
@@ -175,7 +176,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             false => Cause::of(&reset, self.answered, self.io.machine.capacity() > 0),
         };
         let loss = self.loss(&entry, cause);
-        let error = self.with_failure(Error::reset(reset));
+        let mut error = self.with_failure(Error::reset(reset));
+        if matches!(entry.incoming, Incoming::Streaming(_)) {
+            // A peer that has answered did process the request, whatever its code says.
+            error = error.with_processing_possible();
+        }
         self.give_back(now, entry, loss, error);
     }
 

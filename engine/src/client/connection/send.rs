@@ -2,6 +2,7 @@
 
 use super::entry::Upload;
 use super::*;
+use crate::body::Body;
 use crate::client::request::compose;
 use bytes::Bytes;
 use http_body::Body as _;
@@ -104,6 +105,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         {
             entry.upload = Upload::Declined;
         }
+    }
+
+    /// The peer takes no more of the body; its response may still come (RFC 9114 section 4.1). The
+    /// source of a body that could not be sent again is dropped, so that its writer gets an error.
+    pub(super) fn stop_upload(&mut self, now: Instant, stream: StreamId) {
+        let Some(slot) = self.slots.of_stream(stream) else {
+            return;
+        };
+        if let Some(entry) = self.slots.get_mut(slot)
+            && entry.upload != Upload::Done
+        {
+            entry.upload = Upload::Stopped;
+            if entry.body_read {
+                entry.request.body = Body::empty();
+            }
+        }
+        self.finish_if_over(now, slot);
     }
 
     /// The body failed, or is not what its content-length said.

@@ -74,6 +74,58 @@ impl Drain {
     }
 }
 
+/// The time for which the peer of a tunnel takes nothing of what waits for it.
+#[derive(Debug)]
+pub(crate) struct TunnelStall {
+    limit: Duration,
+    drain: Option<Drain>,
+    blocked_since: Option<Instant>,
+}
+
+/// The peer of a tunnel has taken nothing for `Timeouts::write_stall`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stalled;
+
+impl TunnelStall {
+    /// `None`: a peer may take nothing for ever.
+    pub(crate) fn of(timeouts: &Timeouts) -> Option<Self> {
+        Some(Self {
+            limit: timeouts.write_stall?,
+            drain: Drain::of(timeouts),
+            blocked_since: None,
+        })
+    }
+    /// The socket took bytes, or nothing waits.
+    pub(crate) fn note_written(&mut self) {
+        self.blocked_since = None;
+        if let Some(drain) = &mut self.drain {
+            drain.note_written();
+        }
+    }
+    /// The socket takes nothing; `ask`: the bytes that it holds. Returns when to call next, if nothing
+    /// is written until then.
+    pub(crate) fn judge(
+        &mut self,
+        now: Instant,
+        ask: impl FnOnce() -> Option<u64>,
+    ) -> Result<Instant, Stalled> {
+        let since = self.blocked_since.get_or_insert(now);
+        let mut look_at = None;
+        if let Some(drain) = &mut self.drain {
+            drain.note_blocked(now);
+            if drain.look(now, ask).is_some() {
+                *since = now;
+            }
+            look_at = drain.next_deadline();
+        }
+        let due = *since + self.limit;
+        match now >= due {
+            true => Err(Stalled),
+            false => Ok(look_at.map_or(due, |at| at.min(due))),
+        }
+    }
+}
+
 /// Has the system drop what it holds for the peer when the socket is closed, and send a reset (SO_LINGER
 /// of zero). Else it keeps megabytes per connection for as long as the peer lets its window shut, after
 /// the server has forgotten it.

@@ -126,6 +126,96 @@ fn a_reader_that_takes_nothing_or_a_dribble_or_whose_system_does_not_say_is_left
     }
 }
 
+/// Whether a tunnel's peer is kept for ten minutes while `bytes` leave the socket each second; how often
+/// the socket was asked.
+fn keeps(timeouts: &Timeouts, says: bool, bytes: u64) -> (bool, u32) {
+    let mut stall = TunnelStall::of(timeouts).unwrap();
+    let (start, mut asked) = (Instant::now(), 0);
+    let mut next = start;
+    for second in 0..600 {
+        let now = start + Duration::from_secs(second);
+        if now < next {
+            continue;
+        }
+        let judged = stall.judge(now, || {
+            asked += 1;
+            says.then(|| HELD - bytes * second)
+        });
+        match judged {
+            Ok(at) => next = at,
+            Err(Stalled) => return (false, asked),
+        }
+    }
+    (true, asked)
+}
+
+#[test]
+fn a_slow_reader_of_a_tunnel_behind_megabytes_in_the_kernel_lives() {
+    let timeouts = Timeouts::default();
+    let (lives, asked) = keeps(&timeouts, true, 10_000);
+    assert!(lives);
+    assert!(
+        asked > 0 && asked < 600,
+        "{asked}: a look takes a system call"
+    );
+}
+
+#[test]
+fn a_reader_of_a_tunnel_that_takes_nothing_or_a_dribble_or_whose_system_does_not_say_is_left() {
+    let timeouts = Timeouts::default();
+    assert!(!keeps(&timeouts, true, 0).0);
+    assert!(!keeps(&timeouts, true, 100).0);
+    assert_eq!(keeps(&timeouts, false, 10_000), (false, 1));
+}
+
+#[test]
+fn a_write_to_a_tunnel_restarts_the_time_of_its_stall() {
+    let timeouts = Timeouts::default();
+    let limit = timeouts.write_stall.unwrap();
+    let mut stall = TunnelStall::of(&timeouts).unwrap();
+    let start = Instant::now();
+    assert!(stall.judge(start, || None).is_ok());
+    stall.note_written();
+    let later = start + limit;
+    assert!(stall.judge(later, || None).is_ok());
+    assert_eq!(stall.judge(later + limit, || None), Err(Stalled));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_tunnel_says_what_its_socket_holds_until_its_peer_has_read_it() {
+    use crate::upgrade::Upgraded;
+    use std::io::Read;
+    use tokio::io::AsyncWriteExt;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let near = TcpStream::connect(listener.local_addr().unwrap()).await;
+    let (mut far, _) = listener.accept().unwrap();
+    let mut tunnel = Upgraded::new(Transport::plain(near.unwrap()), &Bytes::new());
+    assert_eq!(tunnel.call_socket(SocketCall::Held), Some(0));
+    let mut sent = 0;
+    // More than both systems hold for a peer that does not read.
+    loop {
+        let piece = [0; 64 * 1024];
+        let mut write = Box::pin(tunnel.write(&piece));
+        let written = std::future::poll_fn(|cx| Poll::Ready(write.as_mut().poll(cx))).await;
+        match written {
+            Poll::Ready(length) => sent += length.unwrap(),
+            Poll::Pending => break,
+        }
+    }
+    let before = tunnel.call_socket(SocketCall::Held).unwrap();
+    assert!(before > 0, "of {sent} bytes");
+    // The peer reads, and the tunnel writes nothing meanwhile.
+    let reading = std::thread::spawn(move || {
+        far.read_exact(&mut vec![0; sent / 2]).unwrap();
+        far
+    });
+    let _far = reading.join().unwrap();
+    while tunnel.call_socket(SocketCall::Held).unwrap() >= before {
+        tokio::task::yield_now().await;
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn linux_says_what_a_socket_holds_until_its_peer_has_read_it() {

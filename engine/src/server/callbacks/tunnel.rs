@@ -4,6 +4,7 @@
 use super::exchange::CallbackExchange;
 use super::{Callbacks, Command, ConnectionHandle, Ended, StreamHandle};
 use crate::driver::signals::{Notes, Signals, Stop};
+use crate::driver::transport::drain::{SocketCall, TunnelStall};
 use crate::server::connection::serve::RawConnection;
 use crate::server::worker::open::OpenEntry;
 use crate::upgrade::Upgraded;
@@ -14,7 +15,7 @@ use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 use trunkline_core::error::H2Code;
@@ -54,9 +55,10 @@ pub(in crate::server) struct CallbackTunnel<A: Callbacks> {
     /// The owner of the callbacks has reset it with this code: it is over when what was written before is with the
     /// system, or at the end of this time.
     leaving: Option<(H2Code, Pin<Box<Sleep>>)>,
-    write_stall: Option<Duration>,
-    /// The peer takes nothing of what waits: it is given up then.
-    stalled: Option<Pin<Box<Sleep>>>,
+    /// A peer that takes nothing of what waits is given up.
+    stall: Option<TunnelStall>,
+    /// When to judge that next.
+    judge_at: Option<Pin<Box<Sleep>>>,
     /// The server counts it as open, and stops it.
     _entry: OpenEntry,
 }
@@ -91,8 +93,8 @@ impl<A: Callbacks> CallbackTunnel<A> {
             write_ended: false,
             write_failed: false,
             leaving: None,
-            write_stall: left.write_stall,
-            stalled: None,
+            stall: left.stall,
+            judge_at: None,
             _entry: left.entry,
         }
     }
@@ -172,7 +174,9 @@ impl<A: Callbacks> CallbackTunnel<A> {
             let piece = &data[..data.len().min(WRITE_BYTES_MAX)];
             let length = ready!(bytes.as_mut().poll_write(cx, piece))?;
             data.advance(length);
-            self.stalled = None;
+            if let Some(stall) = &mut self.stall {
+                stall.note_written();
+            }
             if let Some(exchange) = &self.exchange {
                 self.callbacks.room(exchange, length);
             }
@@ -216,7 +220,12 @@ impl<A: Callbacks> CallbackTunnel<A> {
             return Ok(more);
         }
         match self.write(cx) {
-            Poll::Ready(Ok(())) => self.stalled = None,
+            Poll::Ready(Ok(())) => {
+                if let Some(stall) = &mut self.stall {
+                    stall.note_written();
+                }
+                self.judge_at = None;
+            }
             Poll::Ready(Err(_)) if self.read_ended => return Err((H2Code::CANCEL, true)),
             Poll::Ready(Err(_)) => {
                 // Bytes that the peer sent before are still read.
@@ -224,18 +233,33 @@ impl<A: Callbacks> CallbackTunnel<A> {
                 self.waiting.clear();
                 return Ok(true);
             }
-            Poll::Pending => {
-                let sleep = |limit| Box::pin(tokio::time::sleep(limit));
-                if self.stalled.is_none() {
-                    self.stalled = self.write_stall.map(sleep);
-                }
-                let stalled = self.stalled.as_mut();
-                if stalled.is_some_and(|stalled| stalled.as_mut().poll(cx).is_ready()) {
-                    return Err((H2Code::CANCEL, true));
-                }
-            }
+            Poll::Pending => self.judge_stall(cx)?,
         }
         Ok(more)
+    }
+    /// Gives a peer up that takes nothing for too long. What leaves the socket is taken though no
+    /// write goes on.
+    fn judge_stall(&mut self, cx: &mut Context<'_>) -> Over {
+        let Some(stall) = &mut self.stall else {
+            return Ok(());
+        };
+        loop {
+            let bytes = &self.bytes;
+            let held = || bytes.call_socket(SocketCall::Held);
+            let Ok(at) = stall.judge(Instant::now(), held) else {
+                bytes.call_socket(SocketCall::GiveUp);
+                return Err((H2Code::CANCEL, true));
+            };
+            let sleep = self
+                .judge_at
+                .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at.into())));
+            if sleep.deadline() != at.into() {
+                sleep.as_mut().reset(at.into());
+            }
+            if sleep.as_mut().poll(cx).is_pending() {
+                return Ok(());
+            }
+        }
     }
     fn end(&mut self, how: Ended) {
         self.commands.close();

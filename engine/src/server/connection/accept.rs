@@ -13,7 +13,10 @@ use crate::connection_info::{Addresses, ConnectionInfo, TlsInfo};
 use crate::driver::connection_io::ConnectionIo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
-use crate::driver::transport::{Transport, drain::call_socket};
+use crate::driver::transport::{
+    Transport,
+    drain::{TunnelStall, call_socket},
+};
 use crate::server::observe::{AccessLog, Counters, HandshakeFailure, HandshakeLog, handshake_log};
 use crate::server::response::AnswerOptions;
 use crate::server::worker::open::{Activity, OpenEntry};
@@ -409,7 +412,7 @@ where
             stream: StreamId(1),
             bytes,
             entry,
-            write_stall: shared.config.timeouts.write_stall,
+            stall: TunnelStall::of(&shared.config.timeouts),
         };
         shared.service.take_upgraded(left, info, &signals);
     }))

@@ -7,6 +7,7 @@ use super::scratch::Scratch;
 use crate::connection_info::{Addresses, ConnectionInfo};
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
+use crate::driver::transport::drain::TunnelStall;
 use crate::server::callbacks::Pause;
 use crate::server::callbacks::control::PeerEvent;
 use crate::server::observe::handshake_failure::HandshakeFailure;
@@ -16,7 +17,7 @@ use crate::upgrade::Upgraded;
 use bytes::Bytes;
 use http::StatusCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use trunkline_core::error::Closed;
 use trunkline_core::http::{Fields, Refused, RequestHead, Reset, StreamId, Version};
 
@@ -59,7 +60,7 @@ pub(in crate::server) struct RawConnection {
     /// Its place among the open connections, for as long as the server is to count and stop it.
     pub(in crate::server) entry: OpenEntry,
     /// How long the peer may take nothing of what waits for it.
-    pub(in crate::server) write_stall: Option<Duration>,
+    pub(in crate::server) stall: Option<TunnelStall>,
 }
 
 /// The exchanges of one connection: takes the machine's events, and answers.

@@ -208,6 +208,7 @@ impl<S: Serve> Serving<S> {
                 // A client's facts.
                 Event::InterimReceived { .. }
                 | Event::ResponseReceived { .. }
+                | Event::SendStopped { .. }
                 | Event::CapacityChanged => {}
                 of_connection @ (Event::PongReceived { .. }
                 | Event::PingReceived { .. }

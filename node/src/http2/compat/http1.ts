@@ -161,6 +161,8 @@ class Carrier implements ServerExchangeCallbacks {
   /** The end of the turn is waited for. */
   isPlanned = false
   private isFinished = false
+  /** The end was put behind the bytes that came before it. */
+  private isEndRead = false
   private deadline: NodeJS.Timeout | undefined
   /** Reports room to a waiting writer, in its own context. */
   private drains: (() => void) | undefined
@@ -335,6 +337,11 @@ class Carrier implements ServerExchangeCallbacks {
     clearTimeout(this.deadline)
     // An answer without a body is whole with its head, though its handler may say its end later.
     const isWhole = code === 0 && (response.writableEnded || !response._hasBody)
+    if (!isWhole && !this.isEndRead && this.intake.holds) {
+      // As in `onHalfClosed`: a reader gets the bytes that came before the end.
+      this.isEndRead = true
+      return later(() => { this.onClosed(code) })
+    }
     const error = isWhole ? undefined : aborted()
     // By this node:http knows that an end that was asked for is none.
     if (!isWhole) this.socket._hadError = true

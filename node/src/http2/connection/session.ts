@@ -360,8 +360,13 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     this.goawayCode = code
     this.goawayLastStreamID = lastStream
     this.emit('goaway', code, lastStream, data.length === 0 ? undefined : data)
-    if (code === NO_ERROR) this.close()
-    else this.destroy(sessionError(code), NO_ERROR)
+    if (code === NO_ERROR) return this.close()
+    const destroy = (): void => { this.destroy(sessionError(code), NO_ERROR) }
+    // Readers get the bytes that came before it first.
+    let holds = false
+    for (const stream of this.streams) holds ||= stream.intake.holds
+    if (holds) later(destroy)
+    else destroy()
   }
 
   /** The peer broke a rule of its connection, which ends it. */

@@ -79,6 +79,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   private isDuplex = false
   private isClosed = false
   private isAborted = false
+  /** Its end was put behind the bytes that came before it. */
+  private isEndRead = false
   private isGone = false
   private isAnswered = false
   /** It was answered without a listener, so its end is not emitted. */
@@ -384,6 +386,12 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
 
   onClosed (code: number): void {
     if (this.destroyed) return
+    const isOrderly = code === NO_ERROR && this.exchange.received && this.exchange.done
+    if (!this.isEndRead && !isOrderly && this.intake.holds) {
+      // The end is read a turn behind the bytes that came before it, however they came: a reader gets them first.
+      this.isEndRead = true
+      return later(() => { this.onClosed(code) })
+    }
     if (!this.isDuplex) return this.settleQuietly(code)
     if (code === NO_ERROR && this._writableState.ending && !this.writableFinished) {
       this.once('finish', () => { this.onClosed(code) })

@@ -4,8 +4,10 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Agent, fetchOver, request } from 'trunkline'
 import { cert, key } from '../../support/certificates/certificate.mjs'
+import * as frames from '../../support/servers/h2_frames.mjs'
 import { ends, listening, table } from '../../support/servers/wire.mjs'
 
+const { DATA, HEADERS, RST_STREAM, SETTINGS, GOAWAY, END_STREAM, END_HEADERS, REFUSED_STREAM, frame, numbers } = frames
 const AGAIN = 'again'
 const LENGTH = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n'
 const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'
@@ -20,20 +22,8 @@ const h1 = {
   'behind the response': [`${LENGTH}hello`, 'hello']
 }
 
-const frame = (kind, flags, stream, payload) => {
-  const head = Buffer.alloc(9)
-  head.writeUIntBE(payload.length, 0, 3)
-  head.set([kind, flags], 3)
-  head.writeUInt32BE(stream, 5)
-  return Buffer.concat([head, payload])
-}
-const [DATA, HEADERS, RST_STREAM, SETTINGS, GOAWAY] = [0, 1, 3, 4, 7]
-const [END_STREAM, END_HEADERS] = [1, 4]
-const REFUSED_STREAM = 7
-const HTTP_1_1_REQUIRED = 13
-const codes = Array.from({ length: 15 }, (_, code) => code).filter(code => code !== HTTP_1_1_REQUIRED)
+const codes = frames.codes.filter(code => code !== frames.HTTP_1_1_REQUIRED)
 const OK = Buffer.from([0x88])
-const numbers = (...values) => Buffer.from(Uint32Array.from(values).map(value => value).buffer).swap32()
 const data = (flags, text) => frame(DATA, flags, 1, Buffer.from(text))
 const head = frame(HEADERS, END_HEADERS, 1, OK)
 const h2 = {

@@ -1,9 +1,10 @@
-// The server's end of connections whose bytes end as a test says, held against docs/ends.md.
+// The scripted end of connections whose bytes end as a test says, held against docs/ends.md.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { Duplex } from 'node:stream'
-import { TLSSocket } from 'node:tls'
+import { TLSSocket, connect as connectTls } from 'node:tls'
+import { cert } from '../certificates/certificate.mjs'
 
 /** The ends of a connection by their names in the tables; whether they are under TLS. */
 export const ends = {
@@ -15,14 +16,17 @@ export const ends = {
   'a bad record': true
 }
 
-/** The table of docs/ends.md under a heading: its cells by end and place. */
-export function table (heading) {
+/** The table of docs/ends.md under a heading: its outcomes by end and place. The kind of an error is
+ * the engine's, which has names of its own in JavaScript. Without `deaths` rows of processes that are killed are left
+ * out. */
+export function table (heading, deaths = false) {
   const page = readFileSync(new URL('../../../../docs/ends.md', import.meta.url), 'utf8')
   const section = page.split('\n## ').find(section => section.startsWith(`${heading}\n`))
   const rows = section.split('\n').filter(line => line.startsWith('|'))
     .map(line => line.slice(1, -1).split('|').map(cell => cell.trim()))
-  const [[, ...places], , ...cells] = rows
-  return Object.fromEntries(cells.map(([end, ...row]) => [end, Object.fromEntries(row.map((cell, at) => [places[at], cell]))]))
+  const [[, ...places], , ...all] = rows
+  const cells = all.filter(([end]) => deaths || !end.startsWith('SIGKILL'))
+  return Object.fromEntries(cells.map(([end, ...row]) => [end, Object.fromEntries(row.map((cell, at) => [places[at], cell.split(':')[0]]))]))
 }
 
 /** The bytes of `raw` as a stream that TLS runs over, so that nothing but what a test says ends it. */
@@ -37,12 +41,12 @@ function carried (raw) {
   return over
 }
 
-/** A connection of a client: `socket` to read and write, and `end(how)`. */
-function connection (raw, tls, protocol) {
+/** Our end of a connection: `socket` to read and write, and `end(how)`. */
+function connection (raw, tls) {
   raw.on('error', () => {})
-  // What is written is with the client before a reset, which takes along what still waits to be sent.
+  // What is written is with the peer before a reset, which takes along what still waits to be sent.
   raw.setNoDelay(true)
-  const socket = tls ? new TLSSocket(carried(raw), { isServer: true, ...tls, ALPNProtocols: [protocol] }) : raw
+  const socket = tls ? tls(carried(raw)) : raw
   socket.on('error', () => {})
   const end = how => {
     if (how === 'a bad record') return raw.write(Buffer.concat([Buffer.from([23, 3, 3, 0, 32]), Buffer.alloc(32, 7)]))
@@ -53,13 +57,22 @@ function connection (raw, tls, protocol) {
   return { socket, end }
 }
 
+/** A client's connection to a port of this machine. */
+export async function connecting (port, isSecure, protocol) {
+  const raw = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  await once(raw, 'connect')
+  const options = { servername: 'localhost', ca: cert, ALPNProtocols: [protocol], allowHalfOpen: true }
+  return connection(raw, isSecure ? socket => connectTls({ socket, ...options }) : undefined)
+}
+
 /** A server that hands each connection to `serve({ socket, end }, number)`. */
 export async function listening (tls, protocol, serve) {
   const sockets = new Set()
   let number = 0
   const server = createServer(raw => {
     sockets.add(raw.on('close', () => sockets.delete(raw)))
-    serve(connection(raw, tls, protocol), number++)
+    const over = socket => new TLSSocket(socket, { isServer: true, ...tls, ALPNProtocols: [protocol] })
+    serve(connection(raw, tls && over), number++)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {

@@ -3,6 +3,7 @@
 use super::READ_EVERY;
 use crate::sim::link::Link;
 use crate::sim::world::{Outcome, World, WorldEvent};
+use trunkline_core::error::TransportEnd;
 use trunkline_core::http::{Event, Side, StreamId};
 
 impl World {
@@ -37,6 +38,8 @@ impl World {
     }
 
     fn receive(&mut self, link: usize, own: &mut Link, stream: u64, data: &[u8], end: bool) {
+        let is_delimited = own.delimits_by_end().is_some();
+        let kind = own.client.eof;
         let Some(open) = own.exchanges.get_mut(&stream) else {
             return own
                 .client
@@ -54,6 +57,10 @@ impl World {
         assert!(
             !end || open.received == plan.download,
             "request {request} ended early"
+        );
+        assert!(
+            !end || !is_delimited || kind == Some(TransportEnd::InOrder),
+            "request {request} is complete behind an end that is not in order"
         );
         let slow = plan.reads.is_some();
         self.check_body(request, offset, data);

@@ -80,6 +80,9 @@ pub enum Fault {
     Close(Duration, TransportEnd),
     /// The server ends its side behind what it has sent, and reads on.
     HalfClose(Duration),
+    /// On HTTP/1.1 bodies have neither a length nor chunks: this end of the connection delimits
+    /// them. One that is not in order comes in the middle of every second body.
+    EndDelimited(TransportEnd),
     /// Bodies in DATA frames of one byte, up to a kilobyte of each.
     OneByte,
     /// WINDOW_UPDATE and RST_STREAM behind the end of every stream.
@@ -277,7 +280,7 @@ fn origin(dice: &mut Dice) -> OriginPlan {
 
 fn fault(dice: &mut Dice) -> Fault {
     let soon = Duration::from_millis(dice.between(0, 3_000));
-    match dice.roll(14) {
+    match dice.roll(15) {
         0 => Fault::Drain(dice.between(1, 40)),
         1 => Fault::Goaway(dice.between(1, 40)),
         2 => Fault::Refuse(dice.between(1, 20)),
@@ -291,6 +294,7 @@ fn fault(dice: &mut Dice) -> Fault {
         10 => Fault::OneByte,
         12 => Fault::Count(dice.pick(&[1, 3, 10, 40])),
         11 => Fault::Stall(soon, Duration::from_millis(dice.between(0, 30_000))),
+        13 => Fault::EndDelimited(dice.pick(&ENDS)),
         _ => Fault::LateFrames,
     }
 }

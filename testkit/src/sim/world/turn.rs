@@ -78,6 +78,7 @@ impl World {
             }
             let mut written = end.machine.written(now);
             if written.is_empty() {
+                own.server.closing |= side == Side::Server && own.ends_behind_outbox;
                 break;
             }
             if let Some(ledger) = ledger {

@@ -1,14 +1,14 @@
 //! Slow readers beside others on one connection. Their unread bytes can fill the whole connection's
 //! window, because QUIC's stream windows have one fixed size. Then the window is raised for the
 //! streams that wait for the peer, up to half of the budget; beyond that a client takes no further
-//! exchange on this connection. A single slow reader gets no larger window, because it would not
+//! exchange on this connection. On a server a quarter of the budget is the most, because clients choose
+//! how many connections they open. A single slow reader gets no larger window, because it would not
 //! read sooner.
 
 use crate::credit::WINDOW_MAX;
 use crate::exchange::Framing;
 use crate::h3::conn::Conn;
 use crate::h3::request_stream::RequestState;
-use crate::http::Side;
 use std::time::{Duration, Instant};
 
 /// How it stands with the slow readers of a connection.
@@ -88,7 +88,8 @@ impl Conn {
     /// Handles the peer's DATA_BLOCKED (RFC 9000 section 19.12). If unread bodies cause it, the
     /// window grows by their size, from half of the budget. A client does so only while other
     /// exchanges are open; a server always, because the head of a client's next request needs room
-    /// in this window too.
+    /// in this window too, up to
+    /// [`Windows::quic_unread_uploads`](crate::limits::Windows::quic_unread_uploads).
     pub fn handle_blocked(&mut self, now: Instant) {
         if !self.closed && self.session.config().windows.auto && self.holds_back() {
             self.widen(now);
@@ -97,10 +98,18 @@ impl Conn {
 
     fn widen(&mut self, now: Instant) {
         let windows = &self.session.config().windows;
+        if self.session.is_server() {
+            let most = windows.quic_unread_uploads();
+            let window = self.credit.readback().window;
+            if window < most {
+                self.raise(now, window.saturating_mul(2).min(most));
+            }
+            return;
+        }
         let half = u32::try_from(windows.memory_budget / 2).unwrap_or(WINDOW_MAX);
         let max = windows.connection.saturating_add(half);
         self.credit.set_max(max);
-        self.slow.blocked = self.session.side() == Side::Client && !self.has_keen_reader();
+        self.slow.blocked = !self.has_keen_reader();
         let window = self.credit.readback().window;
         if self.slow.blocked {
             // A further exchange would get what can still be raised.
