@@ -162,6 +162,16 @@ fn what_is_not_http_is_refused() {
 }
 
 #[test]
+fn tls_in_place_of_an_answer_is_named_alike_at_every_split() {
+    // An empty line behind it made it an invalid head where all of it came at once.
+    let outcome = outcome(b"\x15\x03\x01\x01\0H 204\r\nTTP4\r\n\r\n");
+    assert_eq!(
+        outcome,
+        Err(ConnectRefusal::Garbled(Violation::TlsInCleartext))
+    );
+}
+
+#[test]
 fn an_end_before_the_answer_is_no_tunnel() {
     for answer in [&b""[..], b"HTTP/1.1 200 OK\r\nserver: p\r\n"] {
         let outcome = outcome(answer);
