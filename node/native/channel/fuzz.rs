@@ -6,7 +6,7 @@
 //! code, body, number, four of position and length, and one for the words behind them.
 
 use super::bodies::Bodies;
-use super::codes::control::{READ, READ_ARENA, SUBMITTED};
+use super::codes::control::{READ, SUBMITTED};
 use super::codes::{ENTRY_WORDS, Entry, LENGTH};
 use super::records::{self, FileRequest};
 use super::ring::{ARENA_BYTES, ENTRIES, Memory, Submissions, body_of, code_of};
