@@ -198,7 +198,7 @@ fn parse(printed: &str, requests: u64, bytes: u64) -> Result<f64, String> {
 }
 
 /// Microseconds of CPU of all children that have ended. Between two calls only the generator ends.
-fn children_us() -> Result<i64, String> {
+pub(crate) fn children_us() -> Result<i64, String> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)
         .map_err(|error| format!("the CPU time of children cannot be read: {error}"))?;
     Ok(usage.user_time().num_microseconds() + usage.system_time().num_microseconds())

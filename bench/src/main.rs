@@ -1,5 +1,6 @@
 //! `trunkline-bench`: measures Trunkline beside its peers, all in one run on this machine.
 
+mod bulk_client;
 #[cfg(target_os = "linux")]
 mod bursts;
 mod generators;
@@ -36,6 +37,8 @@ enum Command {
     NodeServer(server::node::NodeServerOptions),
     /// Load generators: `trunkline bench` beside h2load, against our server.
     Generators(generators::GeneratorsOptions),
+    /// Clients in bulk: 1 GiB down and up over every version, ours beside reqwest and quinn.
+    BulkClient(bulk_client::BulkClientOptions),
     /// Clients on long paths: 64 MiB in one stream at 20 and 100 ms, over real sockets.
     #[cfg(target_os = "linux")]
     WindowsReal(windows_real::WindowsRealOptions),
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Server(options) => server::run(&options),
         Command::NodeServer(options) => server::node::run(&options),
+        Command::BulkClient(options) => bulk_client::run(&options),
         Command::Generators(options) => generators::run(&options),
         #[cfg(target_os = "linux")]
         Command::WindowsReal(options) => windows_real::run(&options),

@@ -25,6 +25,15 @@ const OTHER_FILES: u64 = 1_000;
 /// Requests of the round that strace counts.
 const COUNTED_REQUESTS: u64 = 5_000;
 
+/// The figures of a round of bulk.
+pub(crate) const BULK_METRICS: [Metric; 3] = [
+    Metric::ServerCpuPerGib,
+    Metric::LoadCpuPerGib,
+    Metric::BulkRate,
+];
+/// Seconds per GiB in a microsecond per MiB.
+const S_PER_GIB: f64 = 1024.0 / 1e6;
+
 /// Flags of `server`.
 #[derive(clap::Args)]
 pub(crate) struct ServerOptions {
@@ -182,7 +191,7 @@ impl Run {
             }
             let workplace = format!("{} {}", scenario.name(), placement.name());
             for (running, received) in running.iter().zip(&received) {
-                self.add_rounds(&workplace, &running.name, received);
+                self.add_rounds(scenario, &workplace, &running.name, received);
                 let kib = resident_kib(&running.target.family) as f64;
                 self.figures
                     .add(&workplace, &running.name, Metric::Resident, [kib / 1024.0]);
@@ -205,13 +214,18 @@ impl Run {
         }
     }
 
-    fn add_rounds(&mut self, workplace: &str, name: &str, rounds: &[Round]) {
-        let server = rounds.iter().map(|round| round.server_us);
-        self.figures.add(workplace, name, Metric::ServerCpu, server);
-        let load = rounds.iter().map(|round| round.load_us);
-        self.figures.add(workplace, name, Metric::LoadCpu, load);
-        let rate = rounds.iter().map(|round| round.units_per_second);
-        self.figures.add(workplace, name, Metric::Rate, rate);
+    fn add_rounds(&mut self, scenario: Scenario, workplace: &str, name: &str, rounds: &[Round]) {
+        // Of bulk, a unit is a MiB.
+        let ([server_cpu, load_cpu, rate], factor) = match scenario.is_bulk() {
+            false => ([Metric::ServerCpu, Metric::LoadCpu, Metric::Rate], 1.0),
+            true => (BULK_METRICS, S_PER_GIB),
+        };
+        let server = rounds.iter().map(|round| round.server_us * factor);
+        self.figures.add(workplace, name, server_cpu, server);
+        let load = rounds.iter().map(|round| round.load_us * factor);
+        self.figures.add(workplace, name, load_cpu, load);
+        let units = rounds.iter().map(|round| round.units_per_second);
+        self.figures.add(workplace, name, rate, units);
     }
 
     /// Each subject by itself, fresh: memory that a load left behind is not a connection's.

@@ -351,7 +351,7 @@ pub(crate) fn version_of(program: &Path) -> Result<String, String> {
 }
 
 /// A crate's version in the workspace's lock file.
-fn locked_version(name: &str) -> &'static str {
+pub(crate) fn locked_version(name: &str) -> &'static str {
     let lock = include_str!("../../Cargo.lock");
     let entry = lock.split_once(&format!("name = \"{name}\"\nversion = \""));
     entry

@@ -8,7 +8,7 @@
 //! its commands are bare verbs (`open`, `respond`, `send_body`, `reset`, `shut_down`). Those of a
 //! byte stream ([`ByteMachine`]) add `handle_bytes`, `handle_close` and `poll_write`.
 //!
-//! Imports go down only: `machine | pool` over `h1 | h2 | h3` (which never import each other) over
+//! Imports go down only: `machine | pool | proxy` over `h1 | h2 | h3` (which never import each other) over
 //! `exchange` (for `h2 | h3`) and `hpack | qpack`, over `compress` over `http` over the leaves
 //! `abuse, budget, credit, error, limits, min_rate, send_account, time, wire`.
 #![forbid(unsafe_code)]
@@ -29,6 +29,7 @@ pub mod limits;
 pub mod machine;
 pub mod min_rate;
 pub mod pool;
+pub mod proxy;
 pub mod qpack;
 pub mod send_account;
 pub mod time;

@@ -22,6 +22,10 @@ pub const HEADER_BLOCK_READ_BYTES_MAX: usize = 9 * 16 * 1024;
 pub const GOAWAY_POINTS: u32 = 100;
 /// CONTINUATION frames of one header block (CVE-2024-27983, CVE-2024-27919, CVE-2024-28182).
 pub const CONTINUATIONS_MAX: u32 = 8;
+/// Bytes of the head of a proxy's answer to CONNECT: a tunnel needs a status line.
+pub const PROXY_HEAD_BYTES_MAX: usize = 16 * 1024;
+/// 1xx responses of a proxy before its answer to CONNECT.
+pub const PROXY_INTERIM_RESPONSES_MAX: u32 = 4;
 /// Our decoder's HPACK table, and the cap of our encoder's whatever the peer offers
 /// (CVE-2016-6581).
 pub const HPACK_TABLE_BYTES_MAX: usize = 4096;

@@ -1,6 +1,8 @@
 //! The engine's error: its kind, whose fault it is, and whether the request may be sent again.
 //! `Display` prints one level; the cause is `source()`.
 
+pub use trunkline_core::proxy::SocksRefusal;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::{error, fmt};
@@ -80,21 +82,6 @@ pub enum ProxyRefusal {
     Status(u16),
     /// It speaks SOCKS5, or should.
     Socks(SocksRefusal),
-}
-
-/// Why a SOCKS5 proxy gives no connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SocksRefusal {
-    /// It does not speak SOCKS5: this byte stands where its version should.
-    Version(u8),
-    /// It accepts none of the methods we offered (0xff), or chose another.
-    Method(u8),
-    /// It does not accept user and password.
-    Password,
-    /// The code of its reply (RFC 1928 section 6).
-    Reply(u8),
-    /// The reply's address is of a kind that does not exist.
-    AddressKind(u8),
 }
 
 /// The party at fault.

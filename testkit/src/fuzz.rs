@@ -13,6 +13,7 @@ mod h1_end;
 mod h2_heads;
 mod h3;
 mod hpack;
+mod proxies;
 mod qpack;
 mod values;
 mod written;
@@ -27,6 +28,7 @@ pub use h3::conn::{h3_conn_client, h3_conn_server};
 pub use h3::frames::h3_frames;
 pub use h3::heads::h3_heads;
 pub use hpack::hpack;
+pub use proxies::{proxy_connect, proxy_socks};
 pub use qpack::qpack;
 pub use values::{alt_svc, priority};
 
@@ -50,6 +52,8 @@ pub const TARGETS: &[Target] = &[
     ("h3_frames", h3_frames),
     ("h3_heads", h3_heads),
     ("hpack", hpack),
+    ("proxy_connect", proxy_connect),
+    ("proxy_socks", proxy_socks),
     ("qpack", qpack),
 ];
 

@@ -22,7 +22,7 @@ fn generate(body: fn(&[u8]), seeds: u64, bytes_max: usize) {
 }
 
 /// Runs `body` on inputs of up to `words_max` of these words, behind `before` arbitrary bytes.
-fn compose(body: fn(&[u8]), seeds: u64, before: usize, words_max: usize, words: &[&[u8]]) {
+fn compose(body: impl Fn(&[u8]), seeds: u64, before: usize, words_max: usize, words: &[&[u8]]) {
     each_seed(seeds, |_, generator| {
         let mut input = generator.bytes(before);
         for _ in 0..generator.below(words_max) {
@@ -31,6 +31,14 @@ fn compose(body: fn(&[u8]), seeds: u64, before: usize, words_max: usize, words: 
         }
         body(&input);
     });
+}
+
+/// `body` with up to three bytes in front of the input as its control bytes.
+fn behind_controls(body: fn(&[u8])) -> impl Fn(&[u8]) {
+    move |input| {
+        let count = input.len().min(3) as u8;
+        body(&[&[count], input].concat());
+    }
 }
 
 fn each_seed(seeds: u64, run: impl Fn(u64, &mut Generator)) {
@@ -123,4 +131,47 @@ fn priorities_are_in_range_and_the_last_word_counts() {
     ];
     compose(fuzz::priority, 20_000, 0, 14, &words);
     generate(fuzz::priority, 5_000, 60);
+}
+
+#[test]
+fn answers_to_connect_open_the_same_tunnel_at_every_split() {
+    let words: [&[u8]; 16] = [
+        b"HTTP/1.1 200 OK\r\n",
+        b"HTTP/1.0 200\r\n",
+        b"HTTP/1.1 204 x\r\n",
+        b"HTTP/1.1 101 x\r\n",
+        b"HTTP/1.1 103 x\r\n\r\n",
+        b"HTTP/1.1 407 x\r\n",
+        b"HTTP/2 200\r\n",
+        b"content-length: 3\r\n",
+        b"transfer-encoding: chunked\r\n",
+        b"connection: close\r\n",
+        b"proxy-authenticate: Basic\r\n",
+        b"x:\r\n",
+        b"\r\n",
+        b"\n",
+        b"0\r\n\r\n",
+        b"SSH",
+    ];
+    compose(behind_controls(fuzz::proxy_connect), 20_000, 3, 8, &words);
+}
+
+#[test]
+fn answers_of_socks_proxies_end_as_the_rfcs_say_at_every_split() {
+    let words: [&[u8]; 13] = [
+        &[5, 0],
+        &[5, 2],
+        &[5, 255],
+        &[1, 0],
+        &[1, 1],
+        &[5, 0, 0, 1],
+        &[5, 0, 0, 3, 2],
+        &[5, 0, 0, 3, 0],
+        &[5, 0, 0, 4],
+        &[5, 0, 7, 9],
+        &[0, 0, 0, 0],
+        &[4],
+        b"HTTP/1.1 400",
+    ];
+    compose(behind_controls(fuzz::proxy_socks), 30_000, 3, 7, &words);
 }

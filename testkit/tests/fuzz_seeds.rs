@@ -86,3 +86,11 @@ fn seeds_of_priorities_hold() {
 fn seeds_of_h1_ends_hold() {
     replay("h1_end");
 }
+#[test]
+fn seeds_of_answers_to_connect_hold() {
+    replay("proxy_connect");
+}
+#[test]
+fn seeds_of_answers_of_socks_proxies_hold() {
+    replay("proxy_socks");
+}

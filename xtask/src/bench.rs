@@ -8,6 +8,7 @@ const NAMES: &[&str] = &[
     "server",
     "node-server",
     "generators",
+    "bulk-client",
     "windows-real",
     "bursts",
     "client",

@@ -31,6 +31,10 @@ pub(crate) enum Metric {
     ServerCpu,
     ScriptCpu,
     LoadCpu,
+    ServerCpuPerGib,
+    LoadCpuPerGib,
+    ClientCpuPerGib,
+    BulkRate,
     Rate,
     Writes,
     Resident,
@@ -56,6 +60,10 @@ impl Metric {
             Self::ServerCpu => "server CPU per request",
             Self::ScriptCpu => "JavaScript thread CPU per request",
             Self::LoadCpu => "load generator CPU per request",
+            Self::ServerCpuPerGib => "server CPU per GiB",
+            Self::LoadCpuPerGib => "load generator CPU per GiB",
+            Self::ClientCpuPerGib => "client CPU per GiB",
+            Self::BulkRate => "bulk",
             Self::Rate => "requests per second",
             Self::Writes => "write calls per response",
             Self::Resident => "resident memory under load",
@@ -78,9 +86,13 @@ impl Metric {
     pub(crate) fn unit(self) -> &'static str {
         match self {
             Self::ServerCpu | Self::ScriptCpu | Self::LoadCpu => "us",
+            Self::BulkRate => "MiB/s",
             Self::Rate => "1/s",
             Self::Throughput => "MB/s",
-            Self::LastSettled => "s",
+            Self::ServerCpuPerGib
+            | Self::LoadCpuPerGib
+            | Self::ClientCpuPerGib
+            | Self::LastSettled => "s",
             Self::LatencyMedian | Self::Latency99 | Self::FirstAnswer => "ms",
             Self::Writes
             | Self::ShareOfBound
@@ -101,9 +113,13 @@ impl Metric {
             Self::ServerCpu
             | Self::ScriptCpu
             | Self::LoadCpu
+            | Self::ServerCpuPerGib
+            | Self::LoadCpuPerGib
+            | Self::ClientCpuPerGib
             | Self::ShareOfBound
             | Self::ShareOfH1 => 2,
-            Self::Rate
+            Self::BulkRate
+            | Self::Rate
             | Self::Sockets
             | Self::Handshakes
             | Self::Refused

@@ -3,7 +3,7 @@
 use super::figures::{Figures, Metric, Spread};
 use crate::machine;
 use crate::scenario::{Placement, Scenario};
-use crate::server::{Run, idle_scenarios};
+use crate::server::{BULK_METRICS, Run, idle_scenarios};
 use std::fmt::Write;
 
 /// Name of our subject in every table.
@@ -77,7 +77,7 @@ pub(crate) fn page(run: &Run, tables: &str) -> String {
          1 KiB per response. h2load: `-c 4 -m 100` (h2), `-c 50 -m 1` (h1). HTTP/3: \
          `trunkline bench`, 2 bytes per response, `-c 4 -m 32`, and one by one `-c 32 -m 1`. Streamed: 256 KiB \
          in 16 pieces, of a length that is not said; file: 64 KiB; both `-c 4 -m 8`, and `-c 8 -m 1` over h1. \
-         Bulk: 1 GiB in one answer, or in 64 at once, per MiB. Every server runs on \
+         Bulk: 1 GiB in one answer, or in 64 at once. Every server runs on \
          one processor; rounds go round all servers in turn. CPU is user and kernel time of all \
          of a server's threads, from the scheduler's counters. Median (smallest to largest); \
          differences below 20 % mean nothing. Write calls are counted by strace in a round of \
@@ -101,34 +101,29 @@ pub(crate) fn page(run: &Run, tables: &str) -> String {
 
 fn load_table(text: &mut String, figures: &Figures, scenario: Scenario, placement: Placement) {
     let workplace = format!("{} {}", scenario.name(), placement.name());
-    let scale = if scenario.is_bulk() { 1.0 } else { 1e3 };
+    let ([server_cpu, load_cpu, rate], scale) = match scenario.is_bulk() {
+        true => (BULK_METRICS, 1.0),
+        false => ([Metric::ServerCpu, Metric::LoadCpu, Metric::Rate], 1e3),
+    };
     let rows: Vec<Vec<String>> = subjects(figures, &workplace)
         .into_iter()
         .map(|subject| {
             let get = |metric| figures.get(&workplace, subject, metric);
             vec![
                 subject.to_owned(),
-                spread(get(Metric::ServerCpu), 2),
-                get(Metric::Rate)
-                    .map_or(String::new(), |rate| format!("{:.0}", rate.median / scale)),
-                get(Metric::LoadCpu).map_or(String::new(), |cpu| format!("{:.2}", cpu.median)),
+                spread(get(server_cpu), 2),
+                get(rate).map_or(String::new(), |rate| format!("{:.0}", rate.median / scale)),
+                get(load_cpu).map_or(String::new(), |cpu| format!("{:.2}", cpu.median)),
                 get(Metric::Writes).map_or(String::new(), |calls| format!("{:.4}", calls.median)),
                 get(Metric::Resident).map_or(String::new(), |mib| format!("{:.0}", mib.median)),
             ]
         })
         .collect();
-    let (cost, rate) = match scenario.is_bulk() {
-        true => ("CPU us/MiB", "MiB/s"),
-        false => ("CPU us/request", "1,000/s"),
+    let [cost, rate, load] = match scenario.is_bulk() {
+        true => ["CPU s/GiB", "MiB/s", "load s/GiB"],
+        false => ["CPU us/request", "1,000/s", "load us"],
     };
-    let head = [
-        "server",
-        cost,
-        rate,
-        "load us",
-        "writes/response",
-        "RSS MiB",
-    ];
+    let head = ["server", cost, rate, load, "writes/response", "RSS MiB"];
     table(text, &workplace, &head, &rows);
 }
 

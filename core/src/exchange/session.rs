@@ -181,11 +181,6 @@ impl Session {
     pub(crate) fn close_body(&mut self) {
         self.body.close(&mut self.events);
     }
-    /// Whether an event is queued, body bytes without one apart.
-    #[inline]
-    pub(crate) fn has_events(&self) -> bool {
-        !self.events.is_empty()
-    }
     /// The next event. On a connection that is not closed a request waits, with all behind it, while
     /// the answers before it are far beyond the send budget.
     #[inline]
@@ -195,6 +190,10 @@ impl Session {
             && matches!(self.events.front(), Some(Event::RequestReceived { .. }))
         {
             return None;
+        }
+        if self.events.is_empty() {
+            // Not before: bytes of several reads become one event.
+            self.body.close(&mut self.events);
         }
         self.events.pop_front()
     }

@@ -217,7 +217,6 @@ impl Conn {
             return;
         }
         self.read(now, bytes);
-        self.session.close_body();
         if self.life != Life::Closed {
             self.reset_slots
                 .handle_bytes(now, self.session.round_trip());

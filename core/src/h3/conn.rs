@@ -227,9 +227,6 @@ impl Conn {
     /// beyond the room that the connection has
     /// ([`SEND_AHEAD_BYTES_MAX`](crate::limits::SEND_AHEAD_BYTES_MAX)).
     pub fn poll_event(&mut self) -> Option<Event> {
-        if !self.session.has_events() {
-            self.session.close_body();
-        }
         self.session.poll_event(self.closed)
     }
     /// When `handle_timeout` is due.

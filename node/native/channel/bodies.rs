@@ -2,12 +2,12 @@
 //! by the number in an entry.
 
 use bytes::Bytes;
-use std::mem;
 
 /// Bytes by their number; numbers are used again.
 #[derive(Default)]
 pub(crate) struct Bodies {
-    places: Vec<Bytes>,
+    /// `None` where a number is free.
+    places: Vec<Option<Bytes>>,
     free: Vec<u32>,
 }
 
@@ -15,21 +15,25 @@ impl Bodies {
     pub(crate) fn put(&mut self, bytes: Bytes) -> u32 {
         match self.free.pop() {
             Some(place) => {
-                self.places[place as usize] = bytes;
+                self.places[place as usize] = Some(bytes);
                 place
             }
             None => {
-                self.places.push(bytes);
+                self.places.push(Some(bytes));
                 self.places.len() as u32 - 1
             }
         }
     }
-    /// Nothing where no such number was given.
+    /// Nothing where the number is free: a number that is taken twice is not given out twice.
     pub(crate) fn take(&mut self, place: u32) -> Bytes {
-        let Some(bytes) = self.places.get_mut(place as usize) else {
+        let Some(bytes) = self.places.get_mut(place as usize).and_then(Option::take) else {
             return Bytes::new();
         };
         self.free.push(place);
-        mem::take(bytes)
+        bytes
     }
 }
+
+#[cfg(test)]
+#[path = "bodies_test.rs"]
+mod bodies_test;

@@ -1,13 +1,13 @@
 //! Reads submissions on the engine's thread and carries them out.
 
-use super::codes::{LENGTH, NUMBER, body, submission, submission_flag};
-use super::ring::{Entry, Submissions, body_of, code_of, text_of};
+use super::codes::{NUMBER, body, submission, submission_flag};
+use super::records;
+use super::ring::{Entry, Submissions, body_of, code_of};
 use crate::client::Clients;
 use crate::client::exchange::{ExchangeCallbacks, Upload, UploadBody};
 use crate::client::head::{Heads, absolute_head, leaving_head};
 use crate::environment::Shared;
 use crate::failure;
-use crate::server::bridge;
 use crate::server::bridge::ServerBridge;
 use crate::server::calls::Serving;
 use crate::server::traffic;
@@ -67,7 +67,7 @@ impl Intake {
             server_bridge,
             ..
         } = self;
-        while submissions.next(range, |entry, bytes| match code_of(&entry) {
+        while submissions.next(records::range, |entry, bytes| match code_of(&entry) {
             submission::STREAM_PIECE.. => carry_bytes(shared, &entry, bytes),
             submission::RESPOND.. => server_bridge.carry_out(now, &entry, bytes),
             _ => carry_out(shared, &clients, (open, heads), &entry, bytes),
@@ -76,20 +76,6 @@ impl Intake {
         for (connection, seen) in shared.snapshot_requests.take() {
             server_bridge.snapshot(connection, seen);
         }
-    }
-}
-
-/// The bytes of the arena that belong to an entry.
-fn range(entry: &Entry) -> Option<(u32, u32)> {
-    let (position, length) = text_of(entry);
-    match (code_of(entry), body_of(entry)) {
-        (submission::REQUEST, body::INLINE) => {
-            let behind = entry[submission::request::BODY];
-            Some((position, length.saturating_add(behind)))
-        }
-        (submission::REQUEST, _) => Some((position, length)),
-        (submission::PIECE | submission::STREAM_PIECE, body::INLINE) => Some((position, length)),
-        _ => bridge::range(entry),
     }
 }
 
@@ -193,8 +179,7 @@ fn begin(
     let is_flagged = |flag: u32| entry[0] & flag != 0;
     let is_watched = is_flagged(submission_flag::WATCHED);
     let mut callbacks = Box::new(ExchangeCallbacks::new(shared, number, is_watched));
-    let head_length = (entry[LENGTH] as usize).min(bytes.len());
-    let (head, inline) = bytes.split_at(head_length);
+    let (head, inline) = records::text_and_body(entry, bytes);
     let Some(target) = clients.target(entry[submission::request::ORIGIN]) else {
         refuse(&mut callbacks, "the client is closed");
         return None;

@@ -5,10 +5,11 @@
 //! submission for a finished exchange has another serial and is dropped.
 
 use super::control;
-use super::files::{self, FileAnswer, FileRequest, SendRoom};
+use super::files::{self, FileAnswer, SendRoom};
 use crate::channel::codes::submission::*;
-use crate::channel::codes::{LENGTH, NUMBER, SERIAL, body, completion, response_flag};
-use crate::channel::ring::{Entry, body_of, code_of, text_of};
+use crate::channel::codes::{NUMBER, SERIAL, body, completion, response_flag};
+use crate::channel::records::{self, FileRequest};
+use crate::channel::ring::{Entry, body_of, code_of};
 use crate::environment::Shared;
 use crate::failure;
 use bytes::Bytes;
@@ -22,18 +23,6 @@ use std::time::Instant;
 use trunkline::core::error::H2Code;
 use trunkline::core::h2::Accounts;
 use trunkline::server::{Answer, ConnectionHandle, ResponseBody, StreamHandle};
-
-/// The bytes of the arena that belong to a submission: the text's, then the body's.
-pub(crate) fn range(entry: &Entry) -> Option<(u32, u32)> {
-    let inline = matches!(body_of(entry), body::INLINE | body::FILE);
-    let (position, length) = text_of(entry);
-    match code_of(entry) {
-        RESPOND if inline => Some((position, length.saturating_add(entry[respond::BODY]))),
-        SEND if inline => Some((position, length)),
-        RESPOND | INFORM | FINISH | CONTROL if length > 0 => Some((position, length)),
-        _ => None,
-    }
-}
 
 /// Everything that is open on this environment's servers.
 pub(crate) struct ServerBridge {
@@ -159,9 +148,7 @@ impl ServerBridge {
         entry: &Entry,
         bytes: &[u8],
     ) {
-        let (head, inline) = bytes.split_at((entry[LENGTH] as usize).min(bytes.len()));
-        let (reason, fields) =
-            head.split_at((entry[respond::REASON_LENGTH] as usize).min(head.len()));
+        let (reason, fields, inline) = records::answer_parts(entry, bytes);
         let body = match body_of(entry) {
             body::INLINE => ResponseBody::Whole(Bytes::copy_from_slice(inline)),
             body::BY_REFERENCE => ResponseBody::Whole(self.shared.take_put(entry[respond::BODY])),
@@ -186,7 +173,7 @@ impl ServerBridge {
         entry: &Entry,
         bytes: &[u8],
     ) {
-        let (fields, facts) = bytes.split_at((entry[LENGTH] as usize).min(bytes.len()));
+        let (fields, facts) = records::text_and_body(entry, bytes);
         let Some(facts) = FileRequest::read(facts) else {
             debug_assert!(false, "the text does not say which file");
             return;

@@ -1,11 +1,11 @@
 //! Files as response bodies: opened and read on the runtime's blocking threads, and sent as fast as
 //! the connection takes them. Their bytes do not pass through JavaScript.
 
+use crate::channel::records::FileRequest;
 use bytes::Bytes;
 use std::cell::Cell;
 use std::fs::{File, metadata};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
 use tokio::sync::Notify;
@@ -58,28 +58,7 @@ pub(crate) struct FileAnswer {
     pub(crate) send_room: Rc<SendRoom>,
 }
 
-/// Which bytes.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct FileRequest {
-    path: PathBuf,
-    offset: u64,
-    /// `None`: to the end.
-    length: Option<u64>,
-}
-
 impl FileRequest {
-    /// From a text: offset, length (or nothing) and path, a zero between two.
-    pub(crate) fn read(text: &[u8]) -> Option<Self> {
-        let mut parts = str::from_utf8(text).ok()?.splitn(3, '\0');
-        Some(Self {
-            offset: parts.next()?.parse().ok()?,
-            length: match parts.next()? {
-                "" => None,
-                length => Some(length.parse().ok()?),
-            },
-            path: parts.next()?.into(),
-        })
-    }
     /// The file, and how much of it is to be sent.
     fn open(&self) -> io::Result<OpenedFile> {
         // Before it is opened: a pipe without a writer would block the thread.

@@ -5,117 +5,25 @@
 use bytes::Bytes;
 use std::collections::BTreeSet;
 use std::time::Instant;
-use trunkline_core::error::{H2Code, Misuse, TransportEnd};
+use trunkline_core::Machine;
+use trunkline_core::error::{H2Code, TransportEnd};
 use trunkline_core::http::{
     Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version,
 };
-use trunkline_core::{h1, h2, h3};
 
 /// Exchanges that a client starts in one run.
 pub(super) const OPENED_MAX: u32 = 64;
 
-/// The verbs of exchanges, which all machines have.
-pub(super) trait FuzzMachine {
-    const VERSION: Version;
-    /// From one stream of a client to its next.
-    const STREAM_STEP: u64;
-    fn handle_timeout(&mut self, now: Instant);
-    fn poll_event(&mut self) -> Option<Event>;
-    fn next_deadline(&self) -> Option<Instant>;
-    fn capacity(&self) -> u32;
-    fn send_room(&self, stream: StreamId) -> usize;
-    fn open(&mut self, now: Instant, head: &RequestHead, end: bool) -> Result<StreamId, Misuse>;
-    fn respond(
-        &mut self,
-        now: Instant,
-        stream: StreamId,
-        head: &ResponseHead,
-        end: bool,
-    ) -> Result<(), Misuse>;
-    fn send_body(
-        &mut self,
-        now: Instant,
-        stream: StreamId,
-        data: Bytes,
-        end: bool,
-    ) -> Result<(), Misuse>;
-    fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize);
-    fn cancel(&mut self, now: Instant, stream: StreamId);
-    fn handler_done(&mut self, now: Instant, stream: StreamId);
-    fn recycle_head(&mut self, head: RequestHead);
+/// The stream numbers from one request of a client to its next (RFC 9113 section 5.1.1, RFC 9000
+/// section 2.1; HTTP/1.1 counts as HTTP/2).
+fn stream_step(version: Version) -> u64 {
+    match version {
+        Version::Http3 => 4,
+        _ => 2,
+    }
 }
 
-macro_rules! machine {
-    ($conn:ty, $version:ident, $step:literal, $done:expr) => {
-        impl FuzzMachine for $conn {
-            const VERSION: Version = Version::$version;
-            const STREAM_STEP: u64 = $step;
-            fn handle_timeout(&mut self, now: Instant) {
-                self.handle_timeout(now);
-            }
-            fn poll_event(&mut self) -> Option<Event> {
-                self.poll_event()
-            }
-            fn next_deadline(&self) -> Option<Instant> {
-                self.next_deadline()
-            }
-            fn capacity(&self) -> u32 {
-                self.capacity()
-            }
-            fn send_room(&self, stream: StreamId) -> usize {
-                self.send_room(stream)
-            }
-            fn open(
-                &mut self,
-                now: Instant,
-                head: &RequestHead,
-                end: bool,
-            ) -> Result<StreamId, Misuse> {
-                self.open(now, head, end)
-            }
-            fn respond(
-                &mut self,
-                now: Instant,
-                stream: StreamId,
-                head: &ResponseHead,
-                end: bool,
-            ) -> Result<(), Misuse> {
-                self.respond(now, stream, head, end)
-            }
-            fn send_body(
-                &mut self,
-                now: Instant,
-                stream: StreamId,
-                data: Bytes,
-                end: bool,
-            ) -> Result<(), Misuse> {
-                self.send_body(now, stream, data, end)
-            }
-            fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize) {
-                self.consume(now, stream, bytes);
-            }
-            fn cancel(&mut self, now: Instant, stream: StreamId) {
-                self.reset(now, stream, H2Code::CANCEL);
-            }
-            fn handler_done(&mut self, now: Instant, stream: StreamId) {
-                let done: fn(&mut Self, Instant, StreamId) = $done;
-                done(self, now, stream);
-            }
-            fn recycle_head(&mut self, head: RequestHead) {
-                self.recycle_head(head);
-            }
-        }
-    };
-}
-
-machine!(h1::Conn, Http11, 2, |conn, _, stream| conn
-    .handler_done(stream));
-machine!(h2::Conn, Http2, 2, |conn, _, stream| conn
-    .handler_done(stream));
-machine!(h3::Conn, Http3, 4, |conn, now, stream| conn
-    .handler_done(now, stream));
-
-/// A machine and who uses it.
+/// A machine and its application.
 pub(super) struct Application<M> {
     pub(super) conn: M,
     pub(super) side: Side,
@@ -136,7 +44,7 @@ pub(super) struct Application<M> {
     unread: Vec<(StreamId, usize)>,
 }
 
-impl<M: FuzzMachine> Application<M> {
+impl<M: Machine> Application<M> {
     pub(super) fn new(conn: M, side: Side, now: Instant) -> Self {
         Self {
             conn,
@@ -174,7 +82,7 @@ impl<M: FuzzMachine> Application<M> {
                 _ => b"GET",
             };
             let post = method == b"POST";
-            let head = request(method, M::VERSION);
+            let head = request(method, self.conn.version());
             let stream = self.conn.open(self.now, &head, !post);
             let stream = stream.expect("there was capacity and the head is valid");
             assert!(self.open.insert(stream), "{stream:?} was open already");
@@ -203,7 +111,8 @@ impl<M: FuzzMachine> Application<M> {
                 assert!(self.seen.insert(stream), "{stream:?} came again");
                 // QUIC's streams overtake each other.
                 let is_last = self.seen.last() == Some(&stream);
-                assert!(is_last || M::VERSION == Version::Http3, "{stream:?} is old");
+                let is_quic = self.conn.version() == Version::Http3;
+                assert!(is_last || is_quic, "{stream:?} is old");
                 assert!(!head.method().is_empty());
                 self.conn.recycle_head(head);
                 self.open.insert(stream);
@@ -238,10 +147,11 @@ impl<M: FuzzMachine> Application<M> {
     }
     /// Its response to a request, by the control byte.
     fn respond(&mut self, stream: StreamId, choice: u8) {
-        let head = response(M::VERSION);
+        let version = self.conn.version();
+        let head = response(version);
         let (conn, now) = (&mut self.conn, self.now);
         // Misuse is not an error here: the peer may have ended the exchange meanwhile.
-        match (u64::from(choice) + stream.0 / M::STREAM_STEP) % 4 {
+        match (u64::from(choice) + stream.0 / stream_step(version)) % 4 {
             0 => {
                 let _ = conn.respond(now, stream, &head, true);
             }
@@ -252,7 +162,7 @@ impl<M: FuzzMachine> Application<M> {
                 let _ = conn.send_body(now, stream, data, end);
             }
             // Events already queued still arrive.
-            2 => conn.cancel(now, stream),
+            2 => conn.reset(now, stream, H2Code::CANCEL),
             // A handler that never answers.
             _ => return,
         }
@@ -272,7 +182,7 @@ impl<M: FuzzMachine> Application<M> {
     /// The user of a client gives up all that is open.
     pub(super) fn cancel_all(&mut self) {
         for stream in std::mem::take(&mut self.open) {
-            self.conn.cancel(self.now, stream);
+            self.conn.reset(self.now, stream, H2Code::CANCEL);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! and drive an application on it.
 
 use super::Input;
-use super::application::{Application, FuzzMachine};
+use super::application::Application;
 use super::written::WrittenFrames;
 use std::io::IoSlice;
 use std::sync::Arc;
@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 use trunkline_core::error::TransportEnd;
 use trunkline_core::http::Side;
 use trunkline_core::limits::{Config, OUTBOX_BYTES_MAX};
-use trunkline_core::wire::Outbox;
-use trunkline_core::{h1, h2};
+use trunkline_core::{ByteMachine, h1, h2};
 
 /// The most that the outbox may hold after one piece, bytes: its limit, one call's output, and the
 /// answers to one piece, each of which is not much longer than its cause.
@@ -55,40 +54,6 @@ pub fn h2_conn_client(data: &[u8]) {
     run.feed(b"\0\0\0\x04\0\0\0\0\0");
     run.all(Input::new(data));
 }
-
-/// The verbs of bytes, which HTTP/1.1 and HTTP/2 have.
-trait ByteMachine: FuzzMachine {
-    fn handle_bytes(&mut self, now: Instant, bytes: &[u8]);
-    fn handle_close(&mut self, now: Instant, end: TransportEnd);
-    fn poll_write(&mut self, now: Instant) -> &mut Outbox;
-    fn wants_read(&self) -> bool;
-    fn is_closed(&self) -> bool;
-}
-
-macro_rules! byte_machine {
-    ($conn:ty) => {
-        impl ByteMachine for $conn {
-            fn handle_bytes(&mut self, now: Instant, bytes: &[u8]) {
-                self.handle_bytes(now, bytes);
-            }
-            fn handle_close(&mut self, now: Instant, end: TransportEnd) {
-                self.handle_close(now, end);
-            }
-            fn poll_write(&mut self, now: Instant) -> &mut Outbox {
-                self.poll_write(now)
-            }
-            fn wants_read(&self) -> bool {
-                self.wants_read()
-            }
-            fn is_closed(&self) -> bool {
-                self.is_closed()
-            }
-        }
-    };
-}
-
-byte_machine!(h1::Conn);
-byte_machine!(h2::Conn);
 
 /// One run of one machine.
 struct Run<M> {

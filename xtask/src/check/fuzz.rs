@@ -1,6 +1,6 @@
 //! `make fuzz`: runs every fuzz target for a while. The targets' bodies are in
-//! `testkit/src/fuzz.rs` and their seeds in `fuzz/seeds`; `make test` replays the seeds without a
-//! fuzzer.
+//! `testkit/src/fuzz.rs`, that of the addon's channel in `node/native/channel/fuzz.rs`, and their seeds in
+//! `fuzz/seeds`; `make test` replays the seeds without a fuzzer.
 
 use crate::tools::{self, run};
 use crate::{Outcome, root};
@@ -24,6 +24,9 @@ pub(crate) const TARGETS: &[&str] = &[
     "h3_conn_server",
     "h3_conn_client",
     "capsules",
+    "channel",
+    "proxy_connect",
+    "proxy_socks",
 ];
 
 /// `args`: seconds per target (default 60), then targets (default all).

@@ -106,6 +106,8 @@ const CORE: &[(&str, &[&str])] = &[
             "budget", "credit", "error", "limits", "time", "wire", "http",
         ],
     ),
+    // CONNECT is an exchange of HTTP/1.1.
+    ("proxy", &["error", "limits", "wire", "http", "h1"]),
 ];
 
 /// The crates and what each may depend on, of ours; for the core also of others'.

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-const PIECE: &[u8] = &[b'x'; 16 * 1024];
+pub(crate) const PIECE: &[u8] = &[b'x'; 16 * 1024];
 const PIECES: usize = 16;
 /// Where they are.
 const PATH: &str = "/streamed";
@@ -39,6 +39,13 @@ impl http_body::Body for Pieces {
     }
 }
 
+/// As many bytes, a multiple of a piece.
+pub(crate) fn of(bytes: u64) -> Pieces {
+    Pieces {
+        left: bytes as usize / PIECE.len(),
+    }
+}
+
 /// The body of a handler's response.
 pub(crate) type AnswerBody = http_body_util::Either<Full<Bytes>, Pieces>;
 
@@ -60,12 +67,10 @@ pub(crate) fn answer(path: &str, text: &'static [u8]) -> AnswerBody {
     }
     let bulk = path
         .strip_prefix(BULK)
-        .and_then(|bytes| bytes.parse::<usize>().ok());
+        .and_then(|bytes| bytes.parse::<u64>().ok());
     match (path, bulk) {
         (PATH, _) => AnswerBody::Right(Pieces { left: PIECES }),
-        (_, Some(bytes)) => AnswerBody::Right(Pieces {
-            left: bytes / PIECE.len(),
-        }),
+        (_, Some(bytes)) => AnswerBody::Right(of(bytes)),
         _ => AnswerBody::Left(Full::new(Bytes::from_static(text))),
     }
 }

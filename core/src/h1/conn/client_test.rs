@@ -458,7 +458,12 @@ fn bytes_that_nobody_asked_for_close_the_connection() {
 #[test]
 fn a_server_that_answers_with_tls_is_distinguished_from_one_that_speaks_something_else() {
     let ended = ["1 reset TlsInCleartext", "closed ByUs(TlsInCleartext)"];
-    for alert in ["\x15\x03\x03\0\x02\x02\x46", "\x16\x03\x01", "\x15\x03\0"] {
+    for alert in [
+        "\x15\x03\x03\0\x02\x02\x46",
+        "\x16\x03\x01",
+        "\x15\x03\0",
+        "\x15\x03\x01\r\n\r\n",
+    ] {
         assert_eq!(receives_after(&get(), alert, false), ended, "{alert:?}");
     }
 }

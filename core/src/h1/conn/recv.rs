@@ -161,18 +161,20 @@ impl Conn {
         if self.receiver().is_none() {
             return Err(Violation::ResponseUnexpected);
         }
+        // A peer of another protocol may never send the empty line that ends a head; and one that sends
+        // it at once is named as one that sends it later.
+        if !parse::begins_as_response(bytes)
+            && let Some(is_tls) = parse::begins_as_tls(bytes)
+        {
+            return Err(match is_tls {
+                true => Violation::TlsInCleartext,
+                false => Violation::HeadInvalid,
+            });
+        }
         let found = scan.find_end(bytes, self.config.limits.head_bytes_max)?;
         self.receiving = Receiving::Head(scan);
         let Some(len) = found else {
-            // A peer of another protocol may never send the empty line that ends a head.
-            if parse::begins_as_response(bytes) {
-                return Ok(ReadStep::Wait);
-            }
-            return match parse::begins_as_tls(bytes) {
-                None => Ok(ReadStep::Wait),
-                Some(true) => Err(Violation::TlsInCleartext),
-                Some(false) => Err(Violation::HeadInvalid),
-            };
+            return Ok(ReadStep::Wait);
         };
         self.timers.stop(Timer::Head);
         let fields = self.free_list.section();

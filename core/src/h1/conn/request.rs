@@ -28,12 +28,12 @@ impl Conn {
             self.begin_request(head, version, length)?;
             return Ok(ReadStep::Took(len));
         }
-        let found = scan.find_end(bytes, self.config.limits.head_bytes_max)?;
-        self.receiving = Receiving::Head(scan);
-        // Its end is not waited for: TLS has none that is looked for here.
+        // Its end is not looked for: TLS has none.
         if parse::begins_as_tls(bytes) == Some(true) {
             return Err(Violation::TlsInCleartext);
         }
+        let found = scan.find_end(bytes, self.config.limits.head_bytes_max)?;
+        self.receiving = Receiving::Head(scan);
         let Some(len) = found else {
             scan.check_target(bytes, &self.config.limits)?;
             return Ok(ReadStep::Wait);

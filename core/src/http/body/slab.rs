@@ -1,6 +1,6 @@
 //! Copies received DATA into slabs, so that memory follows the bytes and not the frames
-//! (RUSTSEC-2026-0258) and the read buffer is never pinned. Pieces of one stream from one read
-//! become one event.
+//! (RUSTSEC-2026-0258) and the read buffer is never pinned. Pieces of one stream become one event until
+//! the owner asks for events.
 
 use crate::http::{Event, StreamId};
 use bytes::{Bytes, BytesMut};
@@ -8,10 +8,11 @@ use std::collections::VecDeque;
 
 /// The slab for bodies in small frames: what it wastes is less than what it holds.
 const SLAB_BYTES: usize = 16 * 1024;
-/// The slab for bodies in large frames: fewer allocations and events for bulk.
+/// The slab for bulk: fewer allocations and events, and pieces that are large enough to go on to
+/// JavaScript without another copy.
 const BULK_SLAB_BYTES: usize = 64 * 1024;
-/// The least size of a large frame, bytes.
-const BULK_FRAME_BYTES_MIN: usize = 8 * 1024;
+/// Bytes of one frame, or of one stream without an event yet, from which a body is bulk.
+const BULK_BYTES_MIN: usize = 8 * 1024;
 
 /// The slab that is being filled, and whose bytes stand in it.
 #[derive(Debug, Default)]
@@ -28,8 +29,10 @@ impl BodySlab {
             self.close(events);
         }
         if self.slab.capacity() - self.slab.len() < body.len() {
+            // Over QUIC a frame is at most a packet: there a slab that one stream filled tells.
+            let filled = self.slab.len();
             self.close(events);
-            let bulk = body.len() >= BULK_FRAME_BYTES_MIN;
+            let bulk = filled.max(body.len()) >= BULK_BYTES_MIN;
             let room = if bulk { BULK_SLAB_BYTES } else { SLAB_BYTES };
             self.slab.reserve(room.max(body.len()));
         }

@@ -47,3 +47,30 @@ fn bytes_that_a_slab_has_no_room_for_go_into_the_next_and_those_before_stay() {
     ];
     assert_eq!(taken(&mut events), expected);
 }
+
+#[test]
+fn small_frames_of_one_stream_that_fill_a_slab_go_into_a_larger_one() {
+    let (mut slab, mut events) = (BodySlab::default(), VecDeque::new());
+    let packet = [7; 1400];
+    for _ in 0..100 {
+        slab.push(StreamId(1), &packet, &mut events);
+    }
+    slab.close(&mut events);
+    let pieces: Vec<usize> = taken(&mut events)
+        .iter()
+        .map(|(_, bytes, _)| bytes.len())
+        .collect();
+    assert_eq!(pieces.iter().sum::<usize>(), 100 * packet.len());
+    assert!(pieces[0] <= SLAB_BYTES, "the first is small: {pieces:?}");
+    assert!(pieces[1] > SLAB_BYTES, "the next is not: {pieces:?}");
+    assert_eq!(pieces.len(), 3, "{pieces:?}");
+}
+
+#[test]
+fn small_frames_of_many_streams_stay_in_small_slabs() {
+    let (mut slab, mut events) = (BodySlab::default(), VecDeque::new());
+    for turn in 0..100 {
+        slab.push(StreamId(turn % 10), &[7; 1400], &mut events);
+        assert!(slab.slab.capacity() <= SLAB_BYTES);
+    }
+}

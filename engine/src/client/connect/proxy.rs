@@ -14,13 +14,9 @@ pub(super) mod socks;
 #[cfg(test)]
 mod bypass_test;
 #[cfg(test)]
-mod connect_test;
-#[cfg(test)]
 mod env_test;
 #[cfg(test)]
 mod proxy_test;
-#[cfg(test)]
-mod socks_test;
 
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use base64::Engine;

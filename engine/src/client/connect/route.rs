@@ -2,7 +2,7 @@
 //! settings when the client is built, and applies them to each attempt.
 
 use super::connector::Connector;
-use super::proxy::socks::{self, Destination};
+use super::proxy::socks;
 use super::proxy::{Proxies, Proxy, ProxyKind, connect};
 use super::race::{self, SocketOptions};
 use super::resolve::{Resolver, SystemResolver, wrong_family};
@@ -20,6 +20,7 @@ use trunkline_core::h1;
 use trunkline_core::pool::{
     ATTEMPT_DELAY, ATTEMPT_DELAY_MAX, ATTEMPT_DELAY_MIN, Origin, Protocols, Scheme,
 };
+use trunkline_core::proxy::Destination;
 
 /// The settings of the way.
 #[derive(Debug)]

@@ -17,8 +17,10 @@ use tokio::net::UdpSocket;
 
 /// One buffer of a batch takes what GRO joins at most (a UDP length field).
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Segments of one send. More would only go out in one burst that a router queue drops.
-const SEGMENTS_MAX: usize = 16;
+/// Segments of one send: as many packets of the largest size that a path is probed for (1,452 bytes) as
+/// fit into what the system takes at once (65,507 bytes). How many packets leave in a burst is the
+/// pacer's decision; fewer segments would only be more system calls for the same burst.
+const SEGMENTS_MAX: usize = 44;
 /// The kernel's queues: a burst of one congestion window per busy connection must fit.
 const KERNEL_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 

@@ -38,3 +38,44 @@ async fn each_datagram_that_comes_behind_a_batch_wakes_the_task_anew() {
         assert_eq!(came, expected);
     }
 }
+
+#[tokio::test]
+async fn one_send_takes_as_many_packets_of_the_largest_size_as_it_says() {
+    /// The largest packet that a path is probed for.
+    const PACKET_BYTES: usize = 1452;
+    let bound = || std::net::UdpSocket::bind("127.0.0.1:0").expect("a port is free");
+    let (near, far) = (bound(), bound());
+    let to = near.local_addr().expect("it is bound");
+    let mut near = QuicSocket::new(near).expect("a UDP socket will do");
+    let far = QuicSocket::new(far).expect("a UDP socket will do");
+    let count = far.segments_max();
+    let contents: Vec<u8> = (0..count * PACKET_BYTES)
+        .map(|at| (at / PACKET_BYTES) as u8)
+        .collect();
+    let transmit = Transmit {
+        destination: to,
+        ecn: None,
+        size: contents.len(),
+        segment_size: (count > 1).then_some(PACKET_BYTES),
+        src_ip: None,
+    };
+    poll_fn(|cx| far.poll_send(cx, &transmit, &contents))
+        .await
+        .expect("the system takes all of them");
+    let mut came = Vec::new();
+    let all = poll_fn(|cx| {
+        while near
+            .poll_receive(cx, &mut |arrival| came.push(arrival.bytes.to_vec()))
+            .is_ready()
+        {}
+        match came.len() < count {
+            true => Poll::Pending,
+            false => Poll::Ready(()),
+        }
+    });
+    tokio::time::timeout(Duration::from_secs(20), all)
+        .await
+        .expect("every packet comes");
+    let expected: Vec<_> = contents.chunks(PACKET_BYTES).map(<[u8]>::to_vec).collect();
+    assert_eq!(came, expected);
+}

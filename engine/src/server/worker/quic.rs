@@ -33,8 +33,8 @@ use trunkline_core::limits::{Config, QUIC_ANSWERS, QUIC_HALF_OPEN_MAX, QUIC_RESE
 const BATCHES_PER_POLL_MAX: usize = 8;
 /// Packets that wait for their own worker; further ones are lost, as packets may be.
 const PASSED_PACKETS_MAX: usize = 1024;
-/// Transmits of one connection in one turn, before the others send.
-const TRANSMITS_PER_TURN_MAX: usize = 8;
+/// Transmits of one connection in one turn, before the others send: 192 KiB.
+const TRANSMITS_PER_TURN_MAX: usize = 3;
 
 /// The parts of one worker's QUIC endpoint.
 pub(in crate::server) struct QuicSetup {

@@ -1,19 +1,25 @@
-use super::connect::{Connect, Refusal};
-use bytes::Bytes;
-use std::time::Instant;
+use super::*;
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "virtual time needs a first instant"
+)]
+fn start() -> Instant {
+    Instant::now()
+}
 
 fn fresh() -> Connect {
-    Connect::new(Instant::now(), "a.test:443", None, &[]).unwrap()
+    Connect::new(start(), "a.test:443", None, &[]).unwrap()
 }
 
 /// The outcome of a response that ends with the connection, equal at every split.
 #[track_caller]
-fn outcome(answer: &[u8]) -> Result<Bytes, Refusal> {
+fn outcome(answer: &[u8]) -> Result<Bytes, ConnectRefusal> {
     let run = |pieces: &mut dyn Iterator<Item = &[u8]>| {
         let mut connect = fresh();
-        let now = Instant::now();
+        let now = start();
         connect.poll_write(now);
-        let mut rest: Option<Result<Vec<u8>, Refusal>> = None;
+        let mut rest: Option<Result<Vec<u8>, ConnectRefusal>> = None;
         for piece in pieces {
             match &mut rest {
                 // The tunnel stands: what follows is the origin's.
@@ -39,7 +45,7 @@ fn outcome(answer: &[u8]) -> Result<Bytes, Refusal> {
 
 #[test]
 fn it_asks_for_host_and_port_with_its_credentials() {
-    let now = Instant::now();
+    let now = start();
     let written = |authorization| {
         let mut connect = Connect::new(now, "a.test:443", authorization, &[]).unwrap();
         let written = String::from_utf8(connect.poll_write(now)).unwrap();
@@ -58,7 +64,7 @@ fn it_asks_for_host_and_port_with_its_credentials() {
 
 #[test]
 fn it_carries_the_fields_that_are_meant_for_the_proxy() {
-    let now = Instant::now();
+    let now = start();
     let field = (b"x-for"[..].into(), b"the proxy"[..].into());
     let mut connect = Connect::new(now, "a.test:443", None, &[field]).unwrap();
     assert_eq!(
@@ -98,18 +104,18 @@ fn an_interim_answer_comes_before_the_answer() {
 fn another_status_is_a_refusal_with_its_challenge() {
     let answer =
         b"HTTP/1.1 407 Auth\r\nproxy-authenticate: Basic realm=\"x\"\r\ncontent-length: 0\r\n\r\n";
-    let refusal = Refusal::Status {
+    let refusal = ConnectRefusal::Status {
         status: 407,
         challenge: Some("Basic realm=\"x\"".to_owned()),
     };
     assert_eq!(outcome(answer), Err(refusal));
-    let refusal = Refusal::Status {
+    let refusal = ConnectRefusal::Status {
         status: 204,
         challenge: None,
     };
     assert_eq!(outcome(b"HTTP/1.1 204\r\n\r\n"), Err(refusal));
     let answer = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 9\r\n\r\nno route";
-    let refusal = Refusal::Status {
+    let refusal = ConnectRefusal::Status {
         status: 502,
         challenge: None,
     };
@@ -121,11 +127,11 @@ fn an_answer_that_never_ends_is_refused() {
     let mut answer = b"HTTP/1.1 200 OK\r\nx: ".to_vec();
     answer.resize(64 * 1024, b'y');
     let mut connect = fresh();
-    let now = Instant::now();
+    let now = start();
     connect.poll_write(now);
     let outcome = connect.handle_bytes(now, &answer);
     assert!(
-        matches!(outcome, Some(Err(Refusal::Garbled(_)))),
+        matches!(outcome, Some(Err(ConnectRefusal::Garbled(_)))),
         "{outcome:?}"
     );
 }
@@ -134,7 +140,10 @@ fn an_answer_that_never_ends_is_refused() {
 fn interim_answers_without_end_are_refused() {
     let answer = b"HTTP/1.1 102 Processing\r\n\r\n".repeat(50);
     let outcome = outcome(&answer);
-    assert!(matches!(outcome, Err(Refusal::Garbled(_))), "{outcome:?}");
+    assert!(
+        matches!(outcome, Err(ConnectRefusal::Garbled(_))),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -145,8 +154,21 @@ fn what_is_not_http_is_refused() {
         b"HTTP/1.1 abc OK\r\n\r\n",
     ] {
         let outcome = outcome(answer);
-        assert!(matches!(outcome, Err(Refusal::Garbled(_))), "{outcome:?}");
+        assert!(
+            matches!(outcome, Err(ConnectRefusal::Garbled(_))),
+            "{outcome:?}"
+        );
     }
+}
+
+#[test]
+fn tls_in_place_of_an_answer_is_named_alike_at_every_split() {
+    // An empty line behind it made it an invalid head where all of it came at once.
+    let outcome = outcome(b"\x15\x03\x01\x01\0H 204\r\nTTP4\r\n\r\n");
+    assert_eq!(
+        outcome,
+        Err(ConnectRefusal::Garbled(Violation::TlsInCleartext))
+    );
 }
 
 #[test]
@@ -161,7 +183,7 @@ fn an_end_before_the_answer_is_no_tunnel() {
 fn an_authority_that_cannot_stand_in_a_request_is_not_asked_for() {
     for authority in ["", "a.test", "a b:443", "a.test:443\r\nx: y"] {
         assert!(
-            Connect::new(Instant::now(), authority, None, &[]).is_none(),
+            Connect::new(start(), authority, None, &[]).is_none(),
             "{authority:?}"
         );
     }

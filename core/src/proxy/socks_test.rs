@@ -1,26 +1,22 @@
-use super::Credentials;
-use super::socks::{Destination, Socks};
-use crate::error::SocksRefusal;
+use super::*;
 
 const NAME: Destination<'static> = Destination::Name("a.test", 443);
 
-fn credentials() -> Credentials {
-    Credentials {
-        user: b"me".to_vec().into(),
-        password: b"pw".to_vec().into(),
-    }
-}
+const LOGIN: Login<'static> = Login {
+    user: b"me",
+    password: b"pw",
+};
 
 /// The bytes written in answer to `value`, and the outcome, equal at every split. The machine never
 /// takes more bytes than it wants.
 #[track_caller]
 fn talk(
     destination: Destination<'_>,
-    credentials: Option<&Credentials>,
+    login: Option<Login<'_>>,
     value: &[u8],
 ) -> (Vec<u8>, Result<bool, SocksRefusal>, usize) {
     let run = |step: usize| {
-        let mut socks = Socks::new(destination, credentials);
+        let mut socks = Socks::new(destination, login);
         let mut written = socks.poll_write();
         let mut at = 0;
         while at < value.len() && socks.wants() > 0 {
@@ -68,15 +64,14 @@ fn addresses_go_in_their_own_form() {
 
 #[test]
 fn user_and_password_go_out_only_when_they_are_wanted() {
-    let given = credentials();
     let value = [5, 2, 1, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
-    let (written, outcome, _) = talk(NAME, Some(&given), &value);
+    let (written, outcome, _) = talk(NAME, Some(LOGIN), &value);
     assert_eq!(written[..4], [5, 2, 0, 2]);
     assert_eq!(written[4..11], [1, 2, b'm', b'e', 2, b'p', b'w']);
     assert_eq!(written[11..14], [5, 1, 0]);
     assert_eq!(outcome, Ok(true));
     let value = [5, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
-    let (written, outcome, _) = talk(NAME, Some(&given), &value);
+    let (written, outcome, _) = talk(NAME, Some(LOGIN), &value);
     assert!(!written.windows(2).any(|pair| pair == b"pw"), "{written:?}");
     assert_eq!(outcome, Ok(true));
 }
@@ -100,8 +95,7 @@ fn the_address_of_a_reply_may_be_of_any_kind_and_the_origins_bytes_stay() {
 
 #[test]
 fn every_refusal_is_distinguished() {
-    let given = credentials();
-    let table: &[(&str, Option<&Credentials>, &[u8], SocksRefusal)] = &[
+    let table: &[(&str, Option<Login<'_>>, &[u8], SocksRefusal)] = &[
         ("an HTTP proxy", None, b"HTTP", SocksRefusal::Version(b'H')),
         ("a SOCKS4 proxy", None, &[0, 0x5b], SocksRefusal::Version(0)),
         (
@@ -116,16 +110,16 @@ fn every_refusal_is_distinguished() {
             &[5, 2],
             SocksRefusal::Method(2),
         ),
-        ("GSSAPI", Some(&given), &[5, 1], SocksRefusal::Method(1)),
+        ("GSSAPI", Some(LOGIN), &[5, 1], SocksRefusal::Method(1)),
         (
             "a wrong password",
-            Some(&given),
+            Some(LOGIN),
             &[5, 2, 1, 1],
             SocksRefusal::Password,
         ),
         (
             "a password's version",
-            Some(&given),
+            Some(LOGIN),
             &[5, 2, 5, 0],
             SocksRefusal::Version(5),
         ),
@@ -148,8 +142,8 @@ fn every_refusal_is_distinguished() {
             SocksRefusal::AddressKind(9),
         ),
     ];
-    for (sentence, credentials, value, refusal) in table {
-        let (_, outcome, _) = talk(NAME, *credentials, value);
+    for (sentence, login, value, refusal) in table {
+        let (_, outcome, _) = talk(NAME, *login, value);
         assert_eq!(outcome, Err(*refusal), "{sentence}");
     }
 }
@@ -192,8 +186,8 @@ fn whatever_a_proxy_answers_ends_the_same_at_every_split_and_takes_nothing_of_th
         for _ in 0..below(7) {
             value.extend_from_slice(words[below(words.len())]);
         }
-        let credentials = (below(2) == 0).then(credentials);
-        let (_, outcome, left) = talk(NAME, credentials.as_ref(), &value);
+        let login = (below(2) == 0).then_some(LOGIN);
+        let (_, outcome, left) = talk(NAME, login, &value);
         if outcome == Ok(true) {
             connected += 1;
             assert_eq!(value[0], 5);
