@@ -5,7 +5,7 @@ pub mod action;
 pub mod conn;
 pub mod control_stream;
 pub mod frame;
-pub mod request_stream;
+mod request_stream;
 pub mod settings;
 mod stream;
 pub mod stream_kind;

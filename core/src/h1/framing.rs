@@ -2,8 +2,9 @@
 //! table in `http/body_length.rs`.
 
 use super::encode::Announce;
-use super::exchange::{MethodKind, SendLength, Sending};
+use super::exchange::{SendLength, Sending};
 use crate::error::{Misuse, Violation};
+use crate::exchange::MethodKind;
 use crate::http::{RequestHead, ResponseHead, Version};
 
 /// The framing that the head announces, and our sending state behind it.

@@ -24,13 +24,13 @@ mod timers;
 
 use super::reset_slots::ResetSlots;
 use super::settings::{Settings, initial_window};
-use super::stream::{Awaits, FreeBodies, H2Method, H2Sends, Incoming, Stream};
+use super::stream::{FreeBodies, H2Sends, Incoming, Stream};
 use super::stream_state::StreamState;
 use super::streams::H2Streams;
 use crate::abuse::Abuse;
 use crate::credit::{BudgetShare, Credit, Quota};
 use crate::error::{Closed, H2Code, TransportEnd, Violation};
-use crate::exchange::{Framing, Session};
+use crate::exchange::{Framing, OutOfOrder, Received, Session};
 use crate::hpack::{Decoder, Encoder};
 use crate::http::body::length::Expected;
 use crate::http::priority::Priority;
@@ -392,12 +392,11 @@ impl Conn {
     // For the files beside this one.
 
     /// A stream that is idle still, with the peer's window of now.
-    pub(super) fn fresh_stream(&self, method: H2Method) -> Stream {
+    pub(super) fn fresh_stream(&self, received: Received) -> Stream {
         Stream {
             state: StreamState::Idle,
-            awaits: Awaits::Body,
+            received,
             sends: H2Sends::Head,
-            method,
             quota: Quota::new(self.peer.initial_window_size),
             length_out: Expected::any(),
             priority: Priority::default(),
@@ -406,8 +405,14 @@ impl Conn {
             released: false,
         }
     }
+    /// The violations of DATA and HEADERS that are not due: those of the stream.
+    pub(super) const OUT_OF_ORDER: OutOfOrder = OutOfOrder {
+        data: Violation::DataBeforeHead,
+        // RFC 9113 section 8.5.
+        headers: Violation::HeadersOnTunnel,
+    };
     /// Our window for a body to come.
-    pub(super) fn fresh_incoming(&mut self, length: Expected, now: Instant) -> Box<Incoming> {
+    pub(super) fn fresh_incoming(&mut self, now: Instant) -> Box<Incoming> {
         let windows = &self.session.config().windows;
         let initial = initial_window(self.session.config());
         let max = if windows.auto { windows.stream_max } else { 0 };
@@ -421,7 +426,6 @@ impl Conn {
         }
         let fresh = Incoming {
             credit,
-            length,
             min_rate: MinRate::new(now, self.session.totals().body_bytes_received),
             is_read: false,
         };

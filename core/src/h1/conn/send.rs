@@ -2,13 +2,15 @@
 
 use super::{Conn, Receiving};
 use crate::error::{Misuse, Violation};
+use crate::exchange::MethodKind;
 use crate::h1::encode::{self, Announce, Form, Persist, Target};
-use crate::h1::exchange::{Exchange, MethodKind, SendLength, Sending};
+use crate::h1::exchange::{Exchange, SendLength, Sending};
 use crate::h1::framing;
 use crate::h1::parse::HeadScan;
 use crate::h1::reuse::{CloseReason, has_option, persistence};
 use crate::http::body::length::Expected;
 use crate::http::head::validate_trailers;
+use crate::http::idempotence::is_idempotent;
 use crate::http::{Field, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
 use crate::wire::Outbox;
 use bytes::Bytes;
@@ -48,7 +50,7 @@ impl Conn {
         let authority = head
             .authority()
             .ok_or(Misuse::Invalid(Violation::HostMissing))?;
-        let method = MethodKind::of(head.method());
+        let method = MethodKind::of(head);
         let path = match method {
             MethodKind::Connect => None,
             _ => Some(
@@ -62,6 +64,7 @@ impl Conn {
         open.head_at = self.sent + self.outbox.len() as u64;
         open.upgrade =
             head.get(Token::UPGRADE).is_some() && connection_lists(head.fields(), b"upgrade");
+        open.repeatable = is_idempotent(head.method());
         open.blocks = asks_patience;
         if asks_close || persistence(Version::Http11, head.fields()).is_some() {
             open.close_because(CloseReason::WeAskedClose);
@@ -209,7 +212,7 @@ impl Conn {
         body: Bytes,
     ) -> Result<(), Misuse> {
         let index = self.index_in(stream, |sending| sending == Sending::Head)?;
-        let method = self.exchanges[index].method.for_framing();
+        let method = self.exchanges[index].method.as_bytes();
         if !Expected::of_response(method, head).is_met_by(body.len() as u64) {
             return Err(Misuse::BodyLength);
         }

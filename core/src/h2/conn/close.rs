@@ -5,9 +5,9 @@ use super::goaway::H2Drain;
 use super::ping::RESET_PING;
 use super::{Conn, Life, Timer};
 use crate::error::{Closed, H2Code, Scope, Violation};
-use crate::exchange::Framing;
+use crate::exchange::{Framing, Received};
 use crate::h2::frame::{FrameHeader, Goaway, RstStream};
-use crate::h2::stream::{H2Method, H2Sends};
+use crate::h2::stream::H2Sends;
 use crate::h2::stream_state::{ClosedHow, StreamInput, StreamState, step};
 use crate::http::event::ResetBy;
 use crate::http::{Event, Fields, Reset, ResponseHead, Side, StreamId, Token, Version};
@@ -120,7 +120,7 @@ impl Conn {
             }
         };
         // In and out again, so that late frames find how it ended.
-        let stream = self.fresh_stream(H2Method::Other);
+        let stream = self.fresh_stream(Received::awaiting_request());
         self.streams.insert(id, stream);
         self.streams.remove(id, how);
         Ok(())

@@ -4,9 +4,9 @@
 use super::{Conn, Life, Timer, WINDOW_INITIAL};
 use crate::credit::{Credit, Readback, WINDOW_MAX};
 use crate::error::{H2Code, Misuse, Violation};
-use crate::exchange::Framing;
+use crate::exchange::{Framing, MessageInput};
 use crate::h2::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
-use crate::h2::stream::{Awaits, Incoming, Stream};
+use crate::h2::stream::{Incoming, Stream};
 use crate::h2::stream_state::{StreamInput, StreamState, step};
 use crate::http::StreamId;
 use crate::limits::Windows;
@@ -46,10 +46,11 @@ impl Conn {
             self.frame_on_closed(now, id, StreamInput::RecvData { end })?;
             return Ok(false);
         };
-        let mut admitted = step(stream.state, StreamInput::RecvData { end }).map(drop);
-        if admitted.is_ok() && stream.awaits != Awaits::Body {
-            admitted = Err(Violation::DataBeforeHead);
-        }
+        let side = self.session.side();
+        let mut admitted = step(stream.state, StreamInput::RecvData { end }).and_then(|_| {
+            let received = &stream.received;
+            received.takes(MessageInput::Data, side, Self::OUT_OF_ORDER)
+        });
         if admitted.is_ok()
             && let Some(incoming) = &mut stream.incoming
             && incoming.credit.spend(len, now).is_err()
@@ -66,11 +67,14 @@ impl Conn {
     /// Body bytes of a stream; false when it does not take them any more.
     pub(super) fn receive_body(&mut self, now: Instant, id: u32, body: &[u8]) -> bool {
         let len = body.len() as u32;
-        let Some(incoming) = self.incoming(id) else {
+        let Some(stream) = self.streams.get_mut(id) else {
+            return false;
+        };
+        let Some(incoming) = &mut stream.incoming else {
             return false;
         };
         incoming.min_rate.receive(now);
-        if let Err(violation) = incoming.length.receive(u64::from(len)) {
+        if let Err(violation) = stream.received.take_content(u64::from(len)) {
             if let Err(violation) = self.break_stream(now, id, violation) {
                 self.fail(now, violation);
             }
@@ -98,10 +102,10 @@ impl Conn {
 
     /// END_STREAM on DATA.
     pub(super) fn receive_end(&mut self, now: Instant, id: u32) {
-        let Some(incoming) = self.incoming(id) else {
+        let Some(stream) = self.streams.get_mut(id) else {
             return;
         };
-        if let Err(violation) = incoming.length.end() {
+        if let Err(violation) = stream.received.take_end() {
             if let Err(violation) = self.break_stream(now, id, violation) {
                 self.fail(now, violation);
             }
@@ -233,18 +237,10 @@ impl Conn {
         self.note_round_trip(sample);
     }
 
-    /// Bounds the window of a stream that begins by the length that its head gives.
-    pub(super) fn expect_length(&mut self, incoming: &mut Incoming) {
-        if let Some(bytes) = incoming.length.left() {
-            incoming.credit.expect(bytes, self.session.receive_budget());
-        }
-    }
-
     /// Raises the window of a stream that begins to what the path has shown to need, shared with
     /// the streams that are open; returns what to announce behind the head, in the same write. A
     /// client's: it waits for the answer. A server's window is raised when its handler begins to read.
     pub(super) fn raise_fresh(&mut self, now: Instant, incoming: &mut Incoming) -> Option<u32> {
-        self.expect_length(incoming);
         let window = self.share_of_need(now, self.streams.len() + 1)?;
         incoming
             .credit

@@ -6,10 +6,10 @@
 
 use super::{Conn, Life, Timer};
 use crate::error::{Misuse, Violation};
-use crate::exchange::Framing;
+use crate::exchange::{Framing, Received};
 use crate::h2::frame::headers::HeaderBlockStart;
 use crate::h2::frame::{STREAM_ID_MAX, WindowUpdate, data};
-use crate::h2::stream::{Awaits, H2Method, H2SendQueue, H2Sends};
+use crate::h2::stream::{H2SendQueue, H2Sends};
 use crate::h2::stream_state::StreamInput;
 use crate::http::body::length::Expected;
 use crate::http::head::validate_trailers;
@@ -52,15 +52,14 @@ impl Conn {
             // RFC 8441 section 3: only after the server has said that it takes it.
             return Err(Misuse::Invalid(Violation::ConnectMalformed));
         }
-        let mut stream = self.fresh_stream(H2Method::of(head.method()));
+        let mut stream = self.fresh_stream(Received::awaiting_response(head));
         stream.sends = if end { H2Sends::Ended } else { H2Sends::Body };
-        stream.awaits = Awaits::Head { interims: 0 };
         stream.length_out = Expected::of_request(head);
         if end && stream.length_out.end().is_err() {
             return Err(Misuse::BodyLength);
         }
         stream.priority = upload_priority(head);
-        let mut incoming = self.fresh_incoming(Expected::any(), now);
+        let mut incoming = self.fresh_incoming(now);
         let raise = self.raise_fresh(now, &mut incoming);
         stream.incoming = Some(incoming);
         stream.advance(StreamInput::SendHeaders { end });
@@ -127,7 +126,7 @@ impl Conn {
         let Some((_, stream)) = self.streams.by_key_mut(key) else {
             return Err(Misuse::StreamNotOpen);
         };
-        let length = Expected::of_response(stream.method.as_bytes(), head);
+        let length = Expected::of_response(stream.received.method().as_bytes(), head);
         if end && length.end().is_err() {
             return Err(Misuse::BodyLength);
         }
@@ -160,7 +159,7 @@ impl Conn {
         let Some((_, open)) = self.streams.by_key_mut(key) else {
             return Err(Misuse::StreamNotOpen);
         };
-        let length = Expected::of_response(open.method.as_bytes(), head);
+        let length = Expected::of_response(open.received.method().as_bytes(), head);
         if !length.is_met_by(body.len() as u64) {
             return Err(Misuse::BodyLength);
         }

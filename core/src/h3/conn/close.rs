@@ -7,7 +7,9 @@ use super::{Conn, Timer};
 use crate::error::{Closed, H2Code, H3Code, Scope, Violation};
 use crate::exchange::Framing;
 use crate::h3::TransportAction;
+use crate::h3::TransportAction;
 use crate::h3::request_stream::RequestState;
+use crate::h3::stream::H3Sends;
 use crate::h3::stream::H3Sends;
 use crate::http::event::ResetBy;
 use crate::http::{Event, Fields, Reset, ResponseHead, Side, StreamId, Token, Version};
@@ -19,7 +21,7 @@ impl Conn {
     /// The peer's message is complete.
     pub(super) fn peer_ended(&mut self, now: Instant, id: StreamId) {
         if let Some(stream) = self.streams.get_mut(id) {
-            stream.state = RequestState::Ended;
+            stream.received.stop();
         }
         self.drop_if_over(now, id);
     }
@@ -42,8 +44,8 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return;
         };
-        if stream.state != RequestState::Ended {
-            stream.state = RequestState::Ended;
+        if !stream.received.is_ended() {
+            stream.received.stop();
             self.decoder.cancel(id);
             self.actions
                 .push_back(TransportAction::StopSending { stream: id, code });
@@ -113,7 +115,7 @@ impl Conn {
     ) -> Result<(), Violation> {
         const STATUS: u16 = 431;
         let stream = self.streams.get(id);
-        let is_head = stream.is_some_and(|stream| stream.state == RequestState::Head);
+        let is_head = stream.is_some_and(|stream| stream.received.awaits_head());
         let mut fields = Fields::new();
         fields.push(Token::CONTENT_LENGTH, b"0");
         let answer = ResponseHead::new(STATUS, fields, Version::Http3)
@@ -134,7 +136,7 @@ impl Conn {
             // The kept bytes of the head are not needed any more.
             stream.section = Vec::new();
             if ends {
-                stream.state = RequestState::Ended;
+                stream.received.stop();
                 self.decoder.cancel(id);
             }
         }
@@ -152,12 +154,12 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
-        if stream.state == RequestState::Ended {
+        if stream.received.is_ended() {
             // It says less than the end that was read.
             return Ok(());
         }
         if stream.discarding.is_some() {
-            stream.state = RequestState::Ended;
+            stream.received.stop();
             self.decoder.cancel(id);
             self.drop_if_over(now, id);
             return Ok(());
@@ -166,7 +168,7 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
-        stream.state = RequestState::Ended;
+        stream.received.stop();
         self.decoder.cancel(id);
         // RFC 9114 section 4.1.1.
         let unprocessed = self.session.side() == Side::Client && code == H3Code::REQUEST_REJECTED;
@@ -239,8 +241,8 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return;
         };
-        if stream.state != RequestState::Ended {
-            stream.state = RequestState::Ended;
+        if !stream.received.is_ended() {
+            stream.received.stop();
             self.decoder.cancel(id);
             self.actions
                 .push_back(TransportAction::StopSending { stream: id, code });
@@ -258,7 +260,7 @@ impl Conn {
             return;
         };
         self.session.totals_mut().resets += 1;
-        if self.session.side() == Side::Client || stream.is_request {
+        if self.session.side() == Side::Client || stream.received.has_request() {
             self.session.push_event(Event::StreamReset {
                 stream: id,
                 reset: Reset { by, unprocessed },

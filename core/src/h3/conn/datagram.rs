@@ -3,9 +3,8 @@
 
 use super::Conn;
 use crate::error::{Misuse, Violation};
+use crate::exchange::MethodKind;
 use crate::h3::TransportAction;
-use crate::h3::request_stream::RequestState;
-use crate::h3::stream::H3Method;
 use crate::http::{Side, StreamId};
 use crate::limits::DATAGRAMS_PER_TURN_MAX;
 use crate::wire::varint;
@@ -33,13 +32,13 @@ impl Conn {
         let Some(open) = self.streams.get(id).filter(|open| {
             // A server's user knows of it once the head came; and RFC 9297 section 2.1: nothing is
             // expected behind the peer's end.
-            (open.is_request || self.session.side() == Side::Client)
-                && open.state != RequestState::Ended
+            (open.received.has_request() || self.session.side() == Side::Client)
+                && !open.received.is_ended()
         }) else {
             self.frame_counts.datagrams_dropped += 1;
             return;
         };
-        if open.method != H3Method::ExtendedConnect {
+        if open.received.method() != MethodKind::ExtendedConnect {
             // RFC 9297 section 2: no other request of ours gives datagrams a meaning.
             if let Err(violation) = self.break_stream(now, id, Violation::DatagramUnexpected) {
                 self.fail(now, violation);
@@ -78,7 +77,9 @@ impl Conn {
             return Err(Misuse::WrongSide);
         }
         let open = self.streams.get(stream);
-        if open.is_none_or(|open| open.is_sent || open.method != H3Method::ExtendedConnect) {
+        if open.is_none_or(|open| {
+            open.is_sent || open.received.method() != MethodKind::ExtendedConnect
+        }) {
             // RFC 9297 section 2.1: not once our side is closed; section 2: not about others.
             return Err(Misuse::StreamNotOpen);
         }

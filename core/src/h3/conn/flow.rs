@@ -13,6 +13,7 @@ use super::{Conn, Timer};
 use crate::credit::{BudgetShare, Readback, only_grows};
 use crate::error::Misuse;
 use crate::h3::TransportAction;
+use crate::h3::TransportAction;
 use crate::h3::request_stream::RequestState;
 use crate::http::{Side, StreamId};
 use crate::min_rate::Scarcity;
@@ -61,7 +62,7 @@ impl Conn {
         };
         let half = open.ahead(read_window) / 2;
         let bytes = open.unread.min(bytes as u64);
-        let is_first = open.unread == open.received && bytes > 0;
+        let is_first = open.unread == open.body_bytes && bytes > 0;
         open.unread -= bytes;
         if open.unread == 0 {
             open.min_rate.take(now);
@@ -71,7 +72,7 @@ impl Conn {
             open.is_full = false;
             self.slow.note_left(true);
         }
-        let reads_on = is_ready && open.state != RequestState::Ended;
+        let reads_on = is_ready && !open.received.is_ended();
         if is_ready && !reads_on && std::mem::take(&mut open.is_behind) {
             // Nothing more comes for it.
             self.slow.note_caught_up();
@@ -203,7 +204,7 @@ impl Conn {
         if open.is_full && open.unread < open.ahead(read_window) {
             open.is_full = false;
             self.slow.note_left(true);
-            if open.state != RequestState::Ended {
+            if !open.received.is_ended() {
                 self.actions.push_back(TransportAction::Read { stream: id });
             }
         }
@@ -227,8 +228,8 @@ impl Conn {
         let open = self.streams.get(stream)?;
         let base = self.stream_window;
         Some(Readback {
-            granted: open.received + u64::from(base),
-            used: open.received,
+            granted: open.body_bytes + u64::from(base),
+            used: open.body_bytes,
             unread: open.unread,
             window: base.saturating_add(open.read_ahead),
             rtt: self.session.round_trip(),

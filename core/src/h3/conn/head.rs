@@ -4,10 +4,7 @@ use super::Conn;
 use crate::error::Violation;
 use crate::exchange::Framing;
 use crate::h3::TransportAction;
-use crate::h3::request_stream::RequestState;
-use crate::h3::stream::{BlockedInput, H3Method, H3Sends};
-use crate::http::body::length::Expected;
-use crate::http::head::validate_trailers;
+use crate::h3::stream::{BlockedInput, H3Sends};
 use crate::http::priority::Priority;
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
 use crate::min_rate::MinRate;
@@ -68,7 +65,7 @@ impl Conn {
     /// Whether the next section is a head. Behind a body it is trailers.
     fn awaits_head(&self, id: StreamId) -> bool {
         let stream = self.streams.get(id);
-        stream.is_some_and(|stream| stream.state == RequestState::Head)
+        stream.is_some_and(|stream| stream.received.awaits_head())
     }
 
     /// A section that waited for the QPACK table, and what came behind it.
@@ -114,15 +111,17 @@ impl Conn {
                 self.recycle(fields);
                 Ok(())
             }
-            DecodedSection::Complete => match (stream.state, self.session.side()) {
-                (RequestState::Head, Side::Server) => self
-                    .read_head(fields, section)
-                    .and_then(|head| self.take_request(now, id, ends, head)),
-                (RequestState::Head, Side::Client) => self
-                    .read_response(fields, section)
-                    .and_then(|head| self.take_response(now, id, ends, head)),
-                _ => self.take_trailers(now, id, ends, fields),
-            },
+            DecodedSection::Complete => {
+                match (stream.received.awaits_head(), self.session.side()) {
+                    (true, Side::Server) => self
+                        .read_head(fields, section)
+                        .and_then(|head| self.take_request(now, id, ends, head)),
+                    (true, Side::Client) => self
+                        .read_response(fields, section)
+                        .and_then(|head| self.take_response(now, id, ends, head)),
+                    _ => self.take_trailers(now, id, ends, fields),
+                }
+            }
         };
         self.refuse_if_wrong(now, id, ends, taken)
     }
@@ -190,22 +189,11 @@ impl Conn {
             // RFC 9220 section 3: we have not offered it.
             return Err(Violation::PseudoFieldUnknown);
         }
-        let length = Expected::of_request(&head);
-        if end {
-            length.end()?;
-        }
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
-        stream.method = H3Method::of(&head);
-        stream.length_in = length;
-        stream.is_request = true;
+        stream.received.take_request(&head, end)?;
         stream.min_rate = MinRate::new(now, self.session.totals().body_bytes_received);
-        stream.state = match (end, stream.method) {
-            (true, _) => RequestState::Ended,
-            (false, H3Method::Connect | H3Method::ExtendedConnect) => RequestState::Tunnel,
-            (false, _) => RequestState::Body,
-        };
         // RFC 9218 section 7: a PRIORITY_UPDATE that came before wins over the field.
         if stream.priority.is_none() {
             stream.priority = head.priority().map(Priority::parse);
@@ -236,26 +224,11 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
-        if head.is_interim() {
-            if end {
-                return Err(Violation::InterimWithEnd);
-            }
-            if stream.interims >= self.session.config().limits.interim_responses_max {
-                return Err(Violation::InterimTooMany);
-            }
-            stream.interims += 1;
+        let interims_max = self.session.config().limits.interim_responses_max;
+        if !stream.received.take_response(&head, end, interims_max)? {
             self.session
                 .push_event(Event::InterimReceived { stream: id, head });
             return Ok(());
-        }
-        stream.length_in = Expected::of_response(stream.method.as_bytes(), &head);
-        let is_tunnel = stream.method.is_tunnel() && (200..300).contains(&head.status);
-        stream.state = match is_tunnel {
-            true => RequestState::Tunnel,
-            false => RequestState::Body,
-        };
-        if end {
-            stream.length_in.end()?;
         }
         self.session.push_event(Event::ResponseReceived {
             stream: id,
@@ -276,12 +249,10 @@ impl Conn {
         end: bool,
         trailers: Fields,
     ) -> Result<(), Violation> {
-        validate_trailers(&trailers, Version::Http3)?;
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
-        stream.length_in.end()?;
-        stream.state = RequestState::Trailers;
+        stream.received.take_trailers(&trailers, Version::Http3)?;
         if stream.discarding.is_some() {
             self.recycle(trailers);
         } else {
@@ -302,7 +273,7 @@ impl Conn {
         let carried = self.session.totals().body_bytes_received;
         if self.session.side() == Side::Server
             && let Some(stream) = self.streams.get_mut(id)
-            && stream.state != RequestState::Ended
+            && !stream.received.is_ended()
         {
             // While it was sent the peer owed nothing.
             stream.min_rate.restart(now, carried);
@@ -320,7 +291,7 @@ impl Conn {
         if self.session.side() == Side::Client
             || !stream.released
             || stream.sends != H3Sends::Ended
-            || stream.state == RequestState::Ended
+            || stream.received.is_ended()
             || stream.discarding.is_some()
         {
             return;

@@ -4,8 +4,9 @@
 
 use super::{Conn, Timer};
 use crate::error::{Misuse, Violation};
+use crate::exchange::Received;
 use crate::h3::TransportAction;
-use crate::h3::stream::{H3Method, H3Sends, Stream};
+use crate::h3::stream::{H3Sends, Stream};
 use crate::http::body::length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::{Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
@@ -40,7 +41,7 @@ impl Conn {
             return Err(Misuse::Invalid(Violation::ConnectMalformed));
         }
         self.check_size(head.section())?;
-        let mut stream = Stream::new(H3Method::of(head), H3Sends::Body, now);
+        let mut stream = Stream::new(Received::awaiting_response(head), H3Sends::Body, now);
         stream.length_out = Expected::of_request(head);
         if end && stream.length_out.end().is_err() {
             return Err(Misuse::BodyLength);
@@ -102,7 +103,7 @@ impl Conn {
         }
         self.check_size(head.section())?;
         let open = self.answerable(stream)?;
-        let length = Expected::of_response(open.method.as_bytes(), head);
+        let length = Expected::of_response(open.received.method().as_bytes(), head);
         if end && length.end().is_err() {
             return Err(Misuse::BodyLength);
         }
@@ -137,7 +138,7 @@ impl Conn {
     ) -> Result<(), Misuse> {
         let is_free = self.takes_whole(body.len());
         let open = self.answerable(stream)?;
-        let length = Expected::of_response(open.method.as_bytes(), head);
+        let length = Expected::of_response(open.received.method().as_bytes(), head);
         if !length.is_met_by(body.len() as u64) {
             return Err(Misuse::BodyLength);
         }
@@ -249,7 +250,7 @@ impl Conn {
             return Err(Misuse::WrongSide);
         }
         match self.live(stream) {
-            Ok(open) if open.sends == H3Sends::Head && open.is_request => Ok(open),
+            Ok(open) if open.sends == H3Sends::Head && open.received.has_request() => Ok(open),
             Ok(_) => Err(Misuse::StreamNotOpen),
             Err(misuse) => Err(misuse),
         }

@@ -375,7 +375,7 @@ impl Conn {
         let Some(open) = self.streams.get(id).filter(|open| !open.is_sent) else {
             return;
         };
-        if open.sends == H3Sends::Head && !open.is_request {
+        if open.sends == H3Sends::Head && !open.received.has_request() {
             return;
         }
         if let Some(priority) = open.priority {

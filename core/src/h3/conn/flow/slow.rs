@@ -7,6 +7,7 @@
 use crate::credit::WINDOW_MAX;
 use crate::exchange::Framing;
 use crate::h3::conn::Conn;
+use crate::h3::conn::Conn;
 use crate::h3::request_stream::RequestState;
 use crate::http::Side;
 use std::time::{Duration, Instant};
@@ -125,7 +126,7 @@ impl Conn {
     /// Whether a stream waits for its peer, and not for its reader.
     fn has_keen_reader(&self) -> bool {
         self.streams.iter().any(|(_, stream)| {
-            stream.state != RequestState::Ended && stream.discarding.is_none() && !stream.is_behind
+            !stream.received.is_ended() && stream.discarding.is_none() && !stream.is_behind
         })
     }
 }
