@@ -6,10 +6,12 @@ mod deadlines;
 mod framing;
 mod method;
 mod receive;
+mod send;
 mod session;
 
 pub(crate) use deadlines::{Pressure, SendClock, Timed};
 pub(crate) use framing::Framing;
 pub(crate) use method::MethodKind;
 pub(crate) use receive::{MessageInput, OutOfOrder, Received, Takes};
+pub(crate) use send::{Sent, check_final, check_interim, check_trailers};
 pub(crate) use session::Session;

@@ -24,15 +24,14 @@ mod timers;
 
 use super::reset_slots::ResetSlots;
 use super::settings::{Settings, initial_window};
-use super::stream::{FreeBodies, H2Sends, Incoming, Stream};
+use super::stream::{FreeBodies, Incoming, Stream};
 use super::stream_state::StreamState;
 use super::streams::H2Streams;
 use crate::abuse::Abuse;
 use crate::credit::{BudgetShare, Credit, Quota};
 use crate::error::{Closed, H2Code, TransportEnd, Violation};
-use crate::exchange::{Framing, OutOfOrder, Received, Session};
+use crate::exchange::{Framing, OutOfOrder, Received, Sent, Session};
 use crate::hpack::{Decoder, Encoder};
-use crate::http::body::length::Expected;
 use crate::http::priority::Priority;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, HPACK_TABLE_BYTES_MAX};
@@ -392,13 +391,12 @@ impl Conn {
     // For the files beside this one.
 
     /// A stream that is idle still, with the peer's window of now.
-    pub(super) fn fresh_stream(&self, received: Received) -> Stream {
+    pub(super) fn fresh_stream(&self, received: Received, sent: Sent) -> Stream {
         Stream {
             state: StreamState::Idle,
             received,
-            sends: H2Sends::Head,
+            sent,
             quota: Quota::new(self.peer.initial_window_size),
-            length_out: Expected::any(),
             priority: Priority::default(),
             incoming: None,
             queue: None,

@@ -7,26 +7,14 @@
 use super::stream_state::{StreamInput, StreamState, step};
 use crate::credit::{Credit, Quota};
 use crate::error::Violation;
-use crate::exchange::{Pressure, Received, SendClock, Timed};
+use crate::exchange::{Pressure, Received, SendClock, Sent, Timed};
 use crate::http::Fields;
-use crate::http::body::length::Expected;
 use crate::http::priority::Priority;
 use crate::limits::Timeouts;
 use crate::min_rate::MinRate;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
-
-/// The part of a message that the user gives next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum H2Sends {
-    /// Server: the final response head.
-    Head,
-    /// Body bytes or trailers.
-    Body,
-    /// Nothing; the queue may still hold bytes.
-    Ended,
-}
 
 /// A body on its way out.
 #[derive(Debug, Default)]
@@ -108,11 +96,10 @@ pub(crate) struct Stream {
     pub(super) state: StreamState,
     /// The peer's message.
     pub(super) received: Received,
-    pub(super) sends: H2Sends,
+    /// Our message.
+    pub(super) sent: Sent,
     /// The peer's grant to us.
     pub(super) quota: Quota,
-    /// Our content-length against our DATA.
-    pub(super) length_out: Expected,
     pub(super) priority: Priority,
     /// There from the start unless the head was the end.
     pub(super) incoming: Option<Box<Incoming>>,
@@ -155,7 +142,7 @@ impl Timed for Stream {
         timeouts: &Timeouts,
         pressure: &Pressure,
     ) -> Result<Option<Instant>, Violation> {
-        let sends_content = self.sends == H2Sends::Body;
+        let sends_content = self.sent.takes_content();
         let is_due = self.received.is_peer_due(sends_content, self.unread());
         let carried = pressure.carried_in;
         let Some(incoming) = &mut self.incoming else {

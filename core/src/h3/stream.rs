@@ -2,28 +2,13 @@
 
 use super::frame::FrameReader;
 use crate::error::Violation;
-use crate::exchange::{Pressure, Received, SendClock, Timed};
-use crate::http::body::length::Expected;
+use crate::exchange::{Pressure, Received, SendClock, Sent, Timed};
 use crate::http::priority::Priority;
 use crate::limits::Timeouts;
 use crate::min_rate::MinRate;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
-
-/// The part of a message that the user gives next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum H3Sends {
-    /// Server: the final response head.
-    Head,
-    /// Body bytes or trailers.
-    Body,
-    /// Nothing; what waits may still have to go out.
-    Ended,
-    /// Client: the peer stopped us, the answer is on its way (RFC 9114 section 4.1). What the user
-    /// gives is thrown away.
-    Stopped,
-}
 
 /// Bytes on their way out.
 #[derive(Debug)]
@@ -129,8 +114,7 @@ pub(crate) struct Stream {
     pub(super) min_rate: MinRate,
 
     // What we send.
-    pub(super) sends: H3Sends,
-    pub(super) length_out: Expected,
+    pub(super) sent: Sent,
     /// Waiting bytes; allocated with the first.
     pub(super) queue: Option<Box<H3SendQueue>>,
     /// The transport takes nothing now.
@@ -147,7 +131,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(received: Received, sends: H3Sends, now: Instant) -> Self {
+    pub(super) fn new(received: Received, sent: Sent, now: Instant) -> Self {
         Self {
             received,
             reader: FrameReader::default(),
@@ -160,8 +144,7 @@ impl Stream {
             is_behind: false,
             discarding: None,
             min_rate: MinRate::new(now, 0),
-            sends,
-            length_out: Expected::any(),
+            sent,
             queue: None,
             blocked: false,
             end_queued: false,
@@ -185,7 +168,7 @@ impl Stream {
     /// Whether bytes or the end wait.
     pub(super) fn wants_to_send(&self) -> bool {
         let waits = self.queue.as_ref().is_some_and(|queue| !queue.is_empty());
-        waits || self.sends == H3Sends::Ended && !self.end_queued && !self.is_sent
+        waits || self.sent.is_ended() && !self.end_queued && !self.is_sent
     }
     /// Whether a write need not stand behind another of its stream.
     pub(super) fn is_direct(&self) -> bool {
@@ -193,7 +176,7 @@ impl Stream {
     }
     /// Whether the peer, and not our user, is the one to act.
     pub(super) fn awaits_peer(&self) -> bool {
-        let sends_content = self.sends == H3Sends::Body;
+        let sends_content = self.sent.takes_content();
         self.received.is_peer_due(sends_content, self.unread) || self.discarding.is_some()
     }
 }

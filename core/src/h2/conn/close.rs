@@ -5,9 +5,8 @@ use super::goaway::H2Drain;
 use super::ping::RESET_PING;
 use super::{Conn, Life, Timer};
 use crate::error::{Closed, H2Code, Scope, Violation};
-use crate::exchange::{Framing, Received};
+use crate::exchange::{Framing, Received, Sent};
 use crate::h2::frame::{FrameHeader, Goaway, RstStream};
-use crate::h2::stream::H2Sends;
 use crate::h2::stream_state::{ClosedHow, StreamInput, StreamState, step};
 use crate::http::event::ResetBy;
 use crate::http::{Event, Fields, Reset, ResponseHead, Side, StreamId, Token, Version};
@@ -120,7 +119,7 @@ impl Conn {
             }
         };
         // In and out again, so that late frames find how it ended.
-        let stream = self.fresh_stream(Received::awaiting_request());
+        let stream = self.fresh_stream(Received::awaiting_request(), Sent::awaiting_response());
         self.streams.insert(id, stream);
         self.streams.remove(id, how);
         Ok(())
@@ -155,7 +154,7 @@ impl Conn {
             };
         };
         // CVE-2023-44487: the handler runs on. A server's reset costs us nothing.
-        let is_answered = ended.sends == H2Sends::Ended && ended.queued() == 0;
+        let is_answered = ended.sent.is_ended() && ended.queued() == 0;
         if self.session.side() == Side::Server && !is_answered {
             let verdict = self.session.abuse_mut().reset_received(now);
             self.judge(now, verdict)?;

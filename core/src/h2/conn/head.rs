@@ -4,9 +4,7 @@
 use super::recv::HeaderBlock;
 use super::{Conn, Timer};
 use crate::error::Violation;
-use crate::exchange::{Framing, MessageInput, Received, Takes};
-use crate::h2::frame::{Continuation, FrameHeader, Headers};
-use crate::h2::stream_state::{StreamInput, step};
+use crate::exchange::{Framing, MessageInput, Received, Sent, Takes};
 use crate::hpack::Decoder;
 use crate::hpack::decode::DecodedBlock;
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
@@ -167,7 +165,7 @@ impl Conn {
             self.recycle_head(head);
             return self.refuse(now, id, end, violation);
         }
-        let mut stream = self.fresh_stream(received);
+        let mut stream = self.fresh_stream(received, Sent::awaiting_response());
         if !end {
             let mut incoming = self.fresh_incoming(now);
             if let Some(bytes) = stream.received.content_left() {

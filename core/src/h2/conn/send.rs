@@ -6,13 +6,11 @@
 
 use super::{Conn, Life, Timer};
 use crate::error::{Misuse, Violation};
-use crate::exchange::{Framing, Received};
+use crate::exchange::{Framing, Received, Sent, check_final, check_interim, check_trailers};
 use crate::h2::frame::headers::HeaderBlockStart;
 use crate::h2::frame::{STREAM_ID_MAX, WindowUpdate, data};
-use crate::h2::stream::{H2SendQueue, H2Sends};
+use crate::h2::stream::H2SendQueue;
 use crate::h2::stream_state::StreamInput;
-use crate::http::body::length::Expected;
-use crate::http::head::validate_trailers;
 use crate::http::priority::Priority;
 use crate::http::{Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
 use crate::wire::Outbox;
@@ -52,12 +50,8 @@ impl Conn {
             // RFC 8441 section 3: only after the server has said that it takes it.
             return Err(Misuse::Invalid(Violation::ConnectMalformed));
         }
-        let mut stream = self.fresh_stream(Received::awaiting_response(head));
-        stream.sends = if end { H2Sends::Ended } else { H2Sends::Body };
-        stream.length_out = Expected::of_request(head);
-        if end && stream.length_out.end().is_err() {
-            return Err(Misuse::BodyLength);
-        }
+        let sent = Sent::request(head, end)?;
+        let mut stream = self.fresh_stream(Received::awaiting_response(head), sent);
         stream.priority = upload_priority(head);
         let mut incoming = self.fresh_incoming(now);
         let raise = self.raise_fresh(now, &mut incoming);
@@ -96,10 +90,7 @@ impl Conn {
         head: &ResponseHead,
     ) -> Result<(), Misuse> {
         let _ = now;
-        if !head.is_interim() || head.status == 101 {
-            // RFC 9113 section 8.6: there is no 101 in HTTP/2.
-            return Err(Misuse::Invalid(Violation::StatusInvalid));
-        }
+        check_interim(head)?;
         let (id, _) = self.answerable(stream)?;
         self.write_response(id, head, false);
         Ok(())
@@ -119,19 +110,13 @@ impl Conn {
         head: &ResponseHead,
         end: bool,
     ) -> Result<(), Misuse> {
-        if head.is_interim() {
-            return Err(Misuse::Invalid(Violation::StatusInvalid));
-        }
+        check_final(head)?;
         let (id, key) = self.answerable(stream)?;
         let Some((_, stream)) = self.streams.by_key_mut(key) else {
             return Err(Misuse::StreamNotOpen);
         };
-        let length = Expected::of_response(stream.received.method().as_bytes(), head);
-        if end && length.end().is_err() {
-            return Err(Misuse::BodyLength);
-        }
-        stream.length_out = length;
-        stream.sends = if end { H2Sends::Ended } else { H2Sends::Body };
+        let method = stream.received.method();
+        stream.sent.respond(method, head, end)?;
         if !end && let Some(value) = head.get(Token::PRIORITY) {
             // RFC 9218 section 8. A PRIORITY_UPDATE that comes later wins over both.
             stream.priority = stream.priority.overridden_by(value);
@@ -159,10 +144,7 @@ impl Conn {
         let Some((_, open)) = self.streams.by_key_mut(key) else {
             return Err(Misuse::StreamNotOpen);
         };
-        let length = Expected::of_response(open.received.method().as_bytes(), head);
-        if !length.is_met_by(body.len() as u64) {
-            return Err(Misuse::BodyLength);
-        }
+        Sent::check_answer(open.received.method(), head, body.len())?;
         let room = open.quota.available().min(self.quota.available());
         let frame_max = self.peer.max_frame_size.min(DATA_FRAME_BYTES_MAX).min(room);
         let idle = self.session.schedule().is_empty() && self.outbox.len() < OUTBOX_TARGET_BYTES;
@@ -174,7 +156,7 @@ impl Conn {
             };
         }
         let len = body.len() as u32;
-        open.sends = H2Sends::Ended;
+        open.sent.finish();
         open.quota.spend(len);
         self.quota.spend(len);
         self.write_response(id, head, false);
@@ -200,17 +182,7 @@ impl Conn {
         let Some((id, stream)) = self.streams.by_key_mut(key) else {
             return Err(Misuse::StreamNotOpen);
         };
-        if stream.sends != H2Sends::Body {
-            return Err(Misuse::StreamNotOpen);
-        }
-        let mut length = stream.length_out;
-        if length.receive(data.len() as u64).is_err() || end && length.end().is_err() {
-            return Err(Misuse::BodyLength);
-        }
-        stream.length_out = length;
-        if end {
-            stream.sends = H2Sends::Ended;
-        }
+        stream.sent.content(data.len(), end)?;
         if end && stream.queued() == 0 {
             // The one-shot answer: nothing to gain from waiting for more.
             let len = data.len() as u32;
@@ -264,18 +236,12 @@ impl Conn {
         stream: StreamId,
         trailers: &Fields,
     ) -> Result<(), Misuse> {
-        validate_trailers(trailers, Version::Http2).map_err(Misuse::Invalid)?;
+        check_trailers(trailers, Version::Http2)?;
         let id = self.live_id(stream)?;
         let Some(stream) = self.streams.get_mut(id) else {
             return Err(Misuse::StreamNotOpen);
         };
-        if stream.sends != H2Sends::Body {
-            return Err(Misuse::StreamNotOpen);
-        }
-        if stream.length_out.end().is_err() {
-            return Err(Misuse::BodyLength);
-        }
-        stream.sends = H2Sends::Ended;
+        stream.sent.trailers()?;
         match stream.queue.as_mut().filter(|queue| !queue.is_empty()) {
             Some(queue) => queue.trailers = Some(Box::new(trailers.clone())),
             None => self.write_trailers(now, id, trailers),
@@ -412,7 +378,7 @@ impl Conn {
         }
         let key = self.live_key(stream)?;
         match self.streams.by_key(key) {
-            Some((id, stream)) if stream.sends == H2Sends::Head => Ok((id, key)),
+            Some((id, stream)) if stream.sent.awaits_head() => Ok((id, key)),
             _ => Err(Misuse::StreamNotOpen),
         }
     }

@@ -8,6 +8,7 @@ use crate::error::{Closed, H2Code, H3Code, Scope, Violation};
 use crate::exchange::Framing;
 use crate::h3::TransportAction;
 use crate::h3::TransportAction;
+use crate::h3::TransportAction;
 use crate::h3::request_stream::RequestState;
 use crate::h3::stream::H3Sends;
 use crate::h3::stream::H3Sends;
@@ -68,7 +69,7 @@ impl Conn {
         let Some(open) = self.streams.get(stream).filter(|_| !self.closed) else {
             return;
         };
-        let is_answered = open.sends == H3Sends::Ended && code == H2Code::NO_ERROR;
+        let is_answered = open.sent.is_ended() && code == H2Code::NO_ERROR;
         self.session.totals_mut().resets += 1;
         if is_answered {
             self.stop_receiving(now, stream, H3Code::NO_ERROR);
@@ -191,7 +192,7 @@ impl Conn {
         };
         if self.session.side() == Side::Client {
             // RFC 9114 section 4.1: the answer may still be complete.
-            stream.sends = H3Sends::Stopped;
+            stream.sent.stop();
             stream.is_sent = true;
             let was_full = stream.queue.as_ref().is_some_and(|queue| queue.is_full);
             if let Some(queue) = &mut stream.queue {
@@ -225,7 +226,7 @@ impl Conn {
         let Some(stream) = self.streams.get(id) else {
             return Ok(());
         };
-        let is_answered = stream.sends == H3Sends::Ended && stream.queued() == 0;
+        let is_answered = stream.sent.is_ended() && stream.queued() == 0;
         if self.session.side() == Side::Client || is_answered {
             return Ok(());
         }

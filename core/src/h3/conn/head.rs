@@ -4,6 +4,8 @@ use super::Conn;
 use crate::error::Violation;
 use crate::exchange::Framing;
 use crate::h3::TransportAction;
+use crate::h3::TransportAction;
+use crate::h3::stream::BlockedInput;
 use crate::h3::stream::{BlockedInput, H3Sends};
 use crate::http::priority::Priority;
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
@@ -290,7 +292,7 @@ impl Conn {
         };
         if self.session.side() == Side::Client
             || !stream.released
-            || stream.sends != H3Sends::Ended
+            || !stream.sent.is_ended()
             || stream.received.is_ended()
             || stream.discarding.is_some()
         {

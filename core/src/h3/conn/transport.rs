@@ -2,9 +2,9 @@
 
 use super::{Conn, Timer};
 use crate::error::{Closed, H3Code, TransportEnd, Violation};
-use crate::exchange::{Framing, Received};
+use crate::exchange::{Framing, Received, Sent};
 use crate::h3::TransportAction;
-use crate::h3::stream::{H3Sends, Stream};
+use crate::h3::stream::Stream;
 use crate::h3::stream_kind::StreamOrigin;
 use crate::http::{Side, StreamId};
 use std::time::{Duration, Instant};
@@ -213,7 +213,7 @@ impl Conn {
             self.reject(stream);
             return Ok(());
         }
-        let mut stream = Stream::new(Received::awaiting_request(), H3Sends::Head, now);
+        let mut stream = Stream::new(Received::awaiting_request(), Sent::awaiting_response(), now);
         stream.priority = self.priorities_pending.remove(&self.streams.next_id().0);
         self.streams.open(stream);
         self.timers.stop(Timer::Idle);

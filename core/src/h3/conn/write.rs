@@ -8,8 +8,12 @@
 use super::Conn;
 use crate::exchange::Framing;
 use crate::h3::TransportAction;
+use crate::h3::TransportAction;
 use crate::h3::frame::{kind, put_header};
+use crate::h3::frame::{kind, put_header};
+use crate::h3::stream::H3SendQueue;
 use crate::h3::stream::{H3SendQueue, H3Sends};
+use crate::h3::stream_kind::StreamOrigin;
 use crate::h3::stream_kind::StreamOrigin;
 use crate::http::StreamId;
 use crate::http::priority::Priority;
@@ -163,7 +167,7 @@ impl Conn {
         if let Some(open) = self.streams.get_mut(id)
             && end
         {
-            open.sends = H3Sends::Ended;
+            open.sent.finish();
         }
         let is_direct = self.is_direct(id);
         if !is_direct {
@@ -208,7 +212,7 @@ impl Conn {
         let bytes = self.slab.split().freeze();
         self.ask_write(id, [bytes, Bytes::new()], true);
         if let Some(open) = self.streams.get_mut(id) {
-            open.sends = H3Sends::Ended;
+            open.sent.finish();
             open.end_queued = true;
         }
         self.answer_ended(now, id);
@@ -345,7 +349,7 @@ impl Conn {
                 .note_sent((self.slab.len() + large.len()) as u64);
         }
         let is_empty = open.queue.as_ref().is_none_or(|queue| queue.is_empty());
-        let fin = is_empty && open.sends == H3Sends::Ended;
+        let fin = is_empty && open.sent.is_ended();
         open.end_queued |= fin;
         self.session.note_data_sent(frames, body_bytes);
         let framed = self.slab.split().freeze();
@@ -375,7 +379,7 @@ impl Conn {
         let Some(open) = self.streams.get(id).filter(|open| !open.is_sent) else {
             return;
         };
-        if open.sends == H3Sends::Head && !open.received.has_request() {
+        if open.sent.awaits_head() && !open.received.has_request() {
             return;
         }
         if let Some(priority) = open.priority {
