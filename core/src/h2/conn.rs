@@ -22,6 +22,7 @@ mod send;
 mod settings;
 mod timers;
 
+use super::frame::STREAM_ID_MAX;
 use super::reset_slots::ResetSlots;
 use super::settings::{Settings, initial_window};
 use super::stream::{FreeBodies, Incoming, Stream};
@@ -29,7 +30,7 @@ use super::stream_state::StreamState;
 use super::streams::H2Streams;
 use crate::abuse::Abuse;
 use crate::credit::{BudgetShare, Credit, Quota};
-use crate::error::{Closed, H2Code, TransportEnd, Violation};
+use crate::error::{Closed, TransportEnd, Violation};
 use crate::exchange::{Framing, OutOfOrder, Received, Sent, Session};
 use crate::hpack::{Decoder, Encoder};
 use crate::http::priority::Priority;
@@ -38,10 +39,8 @@ use crate::limits::{Config, HPACK_TABLE_BYTES_MAX};
 use crate::min_rate::{MinRate, Scarcity};
 use crate::time::{TimerTable, timer_kinds};
 use crate::wire::Outbox;
-use goaway::H2Drain;
 use recv::{PREFACE, Reader};
 use settings::Unacknowledged;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -116,8 +115,6 @@ pub struct Conn {
     /// Memory of finished bodies for the next ones; `None` before the first.
     pub(super) free_bodies: Option<Box<FreeBodies>>,
     pub(super) streams: H2Streams<Stream>,
-    /// PRIORITY_UPDATE frames for streams that are idle.
-    pub(super) priorities_pending: BTreeMap<u32, Priority>,
     /// The peer's settings.
     pub(super) peer: Settings,
     /// The peer has acknowledged ours.
@@ -131,9 +128,6 @@ pub struct Conn {
     pub(super) last_peer_id: u32,
     /// Client: the id of the next stream we open.
     pub(super) next_id: u32,
-    pub(super) draining: H2Drain,
-    /// The last id and code of the peer's GOAWAY.
-    pub(super) peer_goaway: Option<(u32, H2Code)>,
     /// Client: streams that we reset and that the peer may still count.
     pub(super) reset_slots: ResetSlots,
     pub(super) timers: TimerTable<Timer>,
@@ -159,15 +153,12 @@ impl Conn {
             encoder: Encoder::new(),
             free_bodies: None,
             streams: H2Streams::new(),
-            priorities_pending: BTreeMap::new(),
             peer: Settings::default(),
             settings_acked: false,
             credit: None,
             quota: Quota::new(WINDOW_INITIAL),
             last_peer_id: 0,
             next_id: 1,
-            draining: H2Drain::No,
-            peer_goaway: None,
             reset_slots: ResetSlots::default(),
             timers: TimerTable::new(now),
             written_seen: 0,
@@ -237,8 +228,8 @@ impl Conn {
     /// The transport ended. No body of HTTP/2 is delimited by that, so that `end` decides nothing
     /// but what [`Event::Closed`] says.
     pub fn handle_close(&mut self, now: Instant, end: TransportEnd) {
-        let closed = match self.peer_goaway {
-            Some((_, code)) => Closed::ByPeer(code),
+        let closed = match self.session.drain().peer_code() {
+            Some(code) => Closed::ByPeer(code),
             None => Closed::Transport(end),
         };
         self.close(now, closed);
@@ -443,7 +434,11 @@ impl Framing for Conn {
     type Stream = Stream;
 
     #[inline]
-    fn session(&mut self) -> &mut Session {
+    fn session(&self) -> &Session {
+        &self.session
+    }
+    #[inline]
+    fn session_mut(&mut self) -> &mut Session {
         &mut self.session
     }
     #[inline]
@@ -453,6 +448,22 @@ impl Framing for Conn {
     #[inline]
     fn is_over(&self) -> bool {
         self.is_closed()
+    }
+    fn takes_exchanges(&self) -> bool {
+        self.life != Life::Closed
+            && self.next_id <= STREAM_ID_MAX
+            && self.session.drain().takes_exchanges()
+    }
+    fn offers_extended_connect(&self) -> bool {
+        self.peer.enable_connect_protocol
+    }
+    #[inline]
+    fn find(&self, stream: StreamId) -> Option<u32> {
+        self.streams.key(u32::try_from(stream.0).ok()?)
+    }
+    #[inline]
+    fn stream_at(&self, key: u32) -> Option<&Stream> {
+        self.streams.by_key(key).map(|(_, stream)| stream)
     }
     fn drain(&mut self, now: Instant) {
         self.shut_down(now);

@@ -33,7 +33,6 @@ use crate::credit::{BudgetShare, Credit, Quota};
 use crate::error::{H2Code, H3Code, Violation};
 use crate::exchange::{Framing, Session};
 use crate::http::head::last_response::LastResponse;
-use crate::http::priority::Priority;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX, Windows};
 use crate::qpack::{Decoder, Encoder};
@@ -41,10 +40,10 @@ use crate::time::{TimerTable, timer_kinds};
 use bytes::{Bytes, BytesMut};
 use flow::send_window::SendWindow;
 use flow::slow::SlowReaders;
-use goaway::H3Drain;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use uni::{OurUni, PeerUni, Seen};
 use uni::{OurUni, PeerUni, Seen};
 
 timer_kinds! {
@@ -132,8 +131,6 @@ pub struct Conn {
     pub(super) streams: H3Streams<Stream>,
     #[expect(clippy::vec_box, reason = "a stream takes the box, not what is in it")]
     pub(super) free_queues: Vec<Box<H3SendQueue>>,
-    /// PRIORITY_UPDATE frames for streams that are not open yet.
-    pub(super) priorities_pending: BTreeMap<u64, Priority>,
     /// Server: the streams we grant.
     pub(super) stream_credit: StreamCredit,
     /// Client: the streams that the peer grants.
@@ -152,9 +149,6 @@ pub struct Conn {
     /// Bytes that the transport has taken, or was asked to take.
     pub(super) carried_out: u64,
     pub(super) slow: SlowReaders,
-    pub(super) draining: H3Drain,
-    /// The id and, of a client, the code of the peer's GOAWAY.
-    pub(super) peer_goaway: Option<u64>,
     /// The highest push id that a client offered.
     pub(super) push_id_max: Option<u64>,
     pub(super) timers: TimerTable<Timer>,
@@ -195,7 +189,6 @@ impl Conn {
             remembered: None,
             streams: H3Streams::new(),
             free_queues: Vec::new(),
-            priorities_pending: BTreeMap::new(),
             stream_credit: StreamCredit::new(limits.request_streams_max, now),
             stream_quota: Quota::new(0),
             reported_streams: 0,
@@ -206,8 +199,6 @@ impl Conn {
             send_budget_share: BudgetShare::new(config.windows.send_budget),
             carried_out: 0,
             slow: SlowReaders::default(),
-            draining: H3Drain::No,
-            peer_goaway: None,
             push_id_max: None,
             timers: TimerTable::new(now),
             frame_counts: FrameCounts::default(),
@@ -352,7 +343,11 @@ impl Framing for Conn {
     type Stream = Stream;
 
     #[inline]
-    fn session(&mut self) -> &mut Session {
+    fn session(&self) -> &Session {
+        &self.session
+    }
+    #[inline]
+    fn session_mut(&mut self) -> &mut Session {
         &mut self.session
     }
     #[inline]
@@ -362,6 +357,20 @@ impl Framing for Conn {
     #[inline]
     fn is_over(&self) -> bool {
         self.is_closed()
+    }
+    fn takes_exchanges(&self) -> bool {
+        !self.closed && self.session.drain().takes_exchanges()
+    }
+    fn offers_extended_connect(&self) -> bool {
+        self.peer().enable_connect_protocol
+    }
+    #[inline]
+    fn find(&self, stream: StreamId) -> Option<u32> {
+        self.streams.key(stream)
+    }
+    #[inline]
+    fn stream_at(&self, key: u32) -> Option<&Stream> {
+        self.streams.by_key(key).map(|(_, stream)| stream)
     }
     fn drain(&mut self, now: Instant) {
         self.shut_down(now);

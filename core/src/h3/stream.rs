@@ -182,6 +182,14 @@ impl Stream {
 }
 
 impl Timed for Stream {
+    #[inline]
+    fn sent(&self) -> &Sent {
+        &self.sent
+    }
+    #[inline]
+    fn has_request(&self) -> bool {
+        self.received.has_request()
+    }
     fn queued(&self) -> usize {
         self.queued()
     }

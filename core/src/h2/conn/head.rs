@@ -4,7 +4,7 @@
 use super::recv::HeaderBlock;
 use super::{Conn, Timer};
 use crate::error::Violation;
-use crate::exchange::{Framing, MessageInput, Received, Sent, Takes};
+use crate::exchange::{Framing, MessageInput, Received, Sent, Takes, begin_exchange};
 use crate::hpack::Decoder;
 use crate::hpack::decode::DecodedBlock;
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
@@ -150,7 +150,7 @@ impl Conn {
         end: bool,
         head: Result<RequestHead, Violation>,
     ) -> Result<(), Violation> {
-        if self.draining.ignores(id) {
+        if self.session.drain().ignores(u64::from(id)) {
             // RFC 9113 section 6.8: above the last id of our GOAWAY; the client knows.
             return Ok(());
         }
@@ -160,7 +160,11 @@ impl Conn {
             Err(violation) => return self.refuse(now, id, end, violation),
         };
         let mut received = Received::awaiting_request();
-        let admitted = self.admit_request(&head);
+        let limits = &self.session.config().limits;
+        let open = (self.streams.len(), limits.concurrent_streams_max);
+        let admitted = self
+            .session
+            .admit_request(&head, open, limits.running_handlers_max);
         if let Err(violation) = admitted.and_then(|()| received.take_request(&head, end)) {
             self.recycle_head(head);
             return self.refuse(now, id, end, violation);
@@ -176,35 +180,8 @@ impl Conn {
         stream.priority = self.priority_of(id, head.priority());
         stream.advance(StreamInput::RecvHeaders { end });
         self.streams.insert(id, stream);
-        let is_last = self.session.accepted();
         self.timers.stop(Timer::Idle);
-        if !end {
-            self.watch_streams(now, self.session.config().timeouts.body_look());
-        }
-        self.session.push_event(Event::RequestReceived {
-            stream: StreamId(u64::from(id)),
-            head,
-            end,
-        });
-        if is_last {
-            self.shut_down(now);
-        }
-        Ok(())
-    }
-
-    /// Whether a request becomes an exchange.
-    fn admit_request(&self, head: &RequestHead) -> Result<(), Violation> {
-        let limits = &self.session.config().limits;
-        if self.streams.len() >= limits.concurrent_streams_max
-            // Handlers of reset streams count too (CVE-2023-44487).
-            || self.session.handlers() >= limits.running_handlers_max
-        {
-            return Err(Violation::StreamsTooMany);
-        }
-        if head.protocol().is_some() && !self.session.config().extended_connect {
-            // RFC 8441 section 4: we have not offered it.
-            return Err(Violation::PseudoFieldUnknown);
-        }
+        begin_exchange(self, now, StreamId(u64::from(id)), head, end);
         Ok(())
     }
 

@@ -61,7 +61,7 @@ impl Conn {
             return Ok(());
         }
         match opaque {
-            DRAIN_PING if self.draining.is_announced() => self.finish_goaway(now),
+            DRAIN_PING if self.session.drain().is_announced() => self.finish_goaway(now),
             RESET_PING if self.reset_slots.handle_pong(now) => self.watch_reset_slots(),
             // The answer to the drain's PING after its deadline.
             DRAIN_PING => {}

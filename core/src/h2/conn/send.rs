@@ -4,15 +4,17 @@
 //!
 //! Invariant: END_STREAM rides on the last DATA or HEADERS frame, where the end was known in time.
 
-use super::{Conn, Life, Timer};
-use crate::error::{Misuse, Violation};
-use crate::exchange::{Framing, Received, Sent, check_final, check_interim, check_trailers};
+use super::{Conn, Timer};
+use crate::error::Misuse;
+use crate::exchange::{
+    Framing, Received, Sent, check_final, check_interim, check_open, check_trailers,
+};
 use crate::h2::frame::headers::HeaderBlockStart;
 use crate::h2::frame::{STREAM_ID_MAX, WindowUpdate, data};
 use crate::h2::stream::H2SendQueue;
 use crate::h2::stream_state::StreamInput;
 use crate::http::priority::Priority;
-use crate::http::{Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
+use crate::http::{Fields, RequestHead, ResponseHead, StreamId, Token, Version};
 use crate::wire::Outbox;
 use bytes::Bytes;
 use std::time::Instant;
@@ -37,19 +39,7 @@ impl Conn {
         head: &RequestHead,
         end: bool,
     ) -> Result<StreamId, Misuse> {
-        if self.session.side() == Side::Server {
-            return Err(Misuse::WrongSide);
-        }
-        if !self.takes_exchanges() {
-            return Err(Misuse::ConnectionClosed);
-        }
-        if self.capacity() == 0 {
-            return Err(Misuse::NoCapacity);
-        }
-        if head.protocol().is_some() && !self.peer.enable_connect_protocol {
-            // RFC 8441 section 3: only after the server has said that it takes it.
-            return Err(Misuse::Invalid(Violation::ConnectMalformed));
-        }
+        check_open(self, head)?;
         let sent = Sent::request(head, end)?;
         let mut stream = self.fresh_stream(Received::awaiting_response(head), sent);
         stream.priority = upload_priority(head);
@@ -353,34 +343,14 @@ impl Conn {
 
     /// The id of an open stream.
     pub(super) fn live_id(&self, stream: StreamId) -> Result<u32, Misuse> {
-        if self.life == Life::Closed {
-            return Err(Misuse::ConnectionClosed);
-        }
-        u32::try_from(stream.0)
-            .ok()
-            .filter(|&id| self.streams.key(id).is_some())
-            .ok_or(Misuse::StreamNotOpen)
-    }
-
-    /// The key of an open stream: what is found once need not be looked for again.
-    pub(super) fn live_key(&self, stream: StreamId) -> Result<u32, Misuse> {
-        if self.life == Life::Closed {
-            return Err(Misuse::ConnectionClosed);
-        }
-        let id = u32::try_from(stream.0).map_err(|_| Misuse::StreamNotOpen)?;
-        self.streams.key(id).ok_or(Misuse::StreamNotOpen)
+        self.live_key(stream).map(|_| stream.0 as u32)
     }
 
     /// The id and the key of a request that has no final head yet.
     fn answerable(&self, stream: StreamId) -> Result<(u32, u32), Misuse> {
-        if self.session.side() == Side::Client {
-            return Err(Misuse::WrongSide);
-        }
-        let key = self.live_key(stream)?;
-        match self.streams.by_key(key) {
-            Some((id, stream)) if stream.sent.awaits_head() => Ok((id, key)),
-            _ => Err(Misuse::StreamNotOpen),
-        }
+        let key = self.answerable_key(stream)?;
+        // What has a key has an id of 32 bits.
+        Ok((stream.0 as u32, key))
     }
 }
 

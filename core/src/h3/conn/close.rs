@@ -4,16 +4,11 @@
 //! return.
 
 use super::{Conn, Timer};
-use crate::error::{Closed, H2Code, H3Code, Scope, Violation};
-use crate::exchange::Framing;
+use crate::error::{Closed, H2Code, H3Code, Violation};
+use crate::exchange::{Framing, charge_reset, charge_violation, is_answered, too_large_answer};
 use crate::h3::TransportAction;
-use crate::h3::TransportAction;
-use crate::h3::TransportAction;
-use crate::h3::request_stream::RequestState;
-use crate::h3::stream::H3Sends;
-use crate::h3::stream::H3Sends;
 use crate::http::event::ResetBy;
-use crate::http::{Event, Fields, Reset, ResponseHead, Side, StreamId, Token, Version};
+use crate::http::{Event, Reset, Side, StreamId, Version};
 use std::time::Instant;
 
 impl Conn {
@@ -87,17 +82,7 @@ impl Conn {
         id: StreamId,
         violation: Violation,
     ) -> Result<(), Violation> {
-        if violation.scope() == Scope::Connection {
-            return Err(violation);
-        }
-        let verdict = match violation {
-            Violation::StreamsTooMany => {
-                self.session.totals_mut().refused += 1;
-                self.session.abuse_mut().stream_refused(now)
-            }
-            _ => self.session.abuse_mut().reset_provoked(violation, now),
-        };
-        self.judge(now, verdict)?;
+        charge_violation(self, now, violation)?;
         self.stop_both(id, violation.h3_code());
         self.end_early(now, id, ResetBy::Us(violation), false);
         Ok(())
@@ -114,21 +99,14 @@ impl Conn {
         ends: bool,
         violation: Violation,
     ) -> Result<(), Violation> {
-        const STATUS: u16 = 431;
         let stream = self.streams.get(id);
         let is_head = stream.is_some_and(|stream| stream.received.awaits_head());
-        let mut fields = Fields::new();
-        fields.push(Token::CONTENT_LENGTH, b"0");
-        let answer = ResponseHead::new(STATUS, fields, Version::Http3)
-            .ok()
+        let answer = too_large_answer(violation, Version::Http3)
             .filter(|head| self.check_size(head.section()).is_ok());
-        let Some(head) = answer.filter(|_| {
-            self.session.side() == Side::Server && is_head && violation.h1_status() == STATUS
-        }) else {
+        let Some(head) = answer.filter(|_| self.session.is_server() && is_head) else {
             return self.break_stream(now, id, violation);
         };
-        let verdict = self.session.abuse_mut().reset_provoked(violation, now);
-        self.judge(now, verdict)?;
+        charge_violation(self, now, violation)?;
         self.session.note_refused(violation);
         self.section.clear();
         self.encoder.encode_response(id, &head, &mut self.section);
@@ -165,7 +143,8 @@ impl Conn {
             self.drop_if_over(now, id);
             return Ok(());
         }
-        self.charge_reset(now, id)?;
+        let is_answered = is_answered(stream);
+        charge_reset(self, now, is_answered)?;
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
@@ -214,24 +193,11 @@ impl Conn {
             self.drop_if_over(now, id);
             return Ok(());
         }
-        self.charge_reset(now, id)?;
+        let is_answered = is_answered(stream);
+        charge_reset(self, now, is_answered)?;
         self.stop_both(id, H3Code::REQUEST_CANCELLED);
         self.end_early(now, id, ResetBy::Peer(code.as_h2()), false);
         Ok(())
-    }
-
-    /// CVE-2023-44487: the handler runs on. A server's reset, and one behind a complete answer,
-    /// cost us nothing.
-    fn charge_reset(&mut self, now: Instant, id: StreamId) -> Result<(), Violation> {
-        let Some(stream) = self.streams.get(id) else {
-            return Ok(());
-        };
-        let is_answered = stream.sent.is_ended() && stream.queued() == 0;
-        if self.session.side() == Side::Client || is_answered {
-            return Ok(());
-        }
-        let verdict = self.session.abuse_mut().reset_received(now);
-        self.judge(now, verdict)
     }
 
     /// Whatever is not over of both sides is ended by us.

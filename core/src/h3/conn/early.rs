@@ -54,7 +54,6 @@ impl Conn {
         self.reported_window = before.reported_window;
         self.send_window = before.send_window;
         self.frame_counts = before.frame_counts;
-        self.draining = before.draining;
         self.note_capacity();
     }
 }

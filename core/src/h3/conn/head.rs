@@ -2,11 +2,7 @@
 
 use super::Conn;
 use crate::error::Violation;
-use crate::exchange::Framing;
-use crate::h3::TransportAction;
-use crate::h3::TransportAction;
-use crate::h3::stream::BlockedInput;
-use crate::h3::stream::{BlockedInput, H3Sends};
+use crate::exchange::{Framing, begin_exchange};
 use crate::http::priority::Priority;
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
 use crate::min_rate::MinRate;
@@ -182,36 +178,22 @@ impl Conn {
         end: bool,
         head: RequestHead,
     ) -> Result<(), Violation> {
-        if self.session.handlers() >= self.session.config().limits.request_handlers_max {
-            // Handlers of reset streams count too (CVE-2023-44487).
-            self.recycle_head(head);
-            return Err(Violation::StreamsTooMany);
-        }
-        if head.protocol().is_some() && !self.session.config().extended_connect {
-            // RFC 9220 section 3: we have not offered it.
-            return Err(Violation::PseudoFieldUnknown);
-        }
+        // The transport bounds how many are open.
+        let handlers_max = self.session.config().limits.request_handlers_max;
+        let admitted = self.session.admit_request(&head, (0, 1), handlers_max);
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
-        stream.received.take_request(&head, end)?;
+        if let Err(violation) = admitted.and_then(|()| stream.received.take_request(&head, end)) {
+            self.recycle_head(head);
+            return Err(violation);
+        }
         stream.min_rate = MinRate::new(now, self.session.totals().body_bytes_received);
         // RFC 9218 section 7: a PRIORITY_UPDATE that came before wins over the field.
         if stream.priority.is_none() {
             stream.priority = head.priority().map(Priority::parse);
         }
-        let is_last = self.session.accepted();
-        if !end {
-            self.watch_streams(now, self.session.config().timeouts.body_look());
-        }
-        self.session.push_event(Event::RequestReceived {
-            stream: id,
-            head,
-            end,
-        });
-        if is_last {
-            self.shut_down(now);
-        }
+        begin_exchange(self, now, id, head, end);
         Ok(())
     }
 

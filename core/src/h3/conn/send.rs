@@ -4,10 +4,10 @@
 
 use super::{Conn, Timer};
 use crate::error::{Misuse, Violation};
-use crate::exchange::{Received, Sent, check_final, check_interim, check_trailers};
-use crate::h3::TransportAction;
-use crate::h3::stream::Stream;
-use crate::http::{Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
+use crate::exchange::{
+    Framing, Received, Sent, check_final, check_interim, check_open, check_trailers,
+};
+use crate::http::{Fields, RequestHead, ResponseHead, StreamId, Token, Version};
 use bytes::Bytes;
 use std::time::Instant;
 
@@ -25,19 +25,7 @@ impl Conn {
         head: &RequestHead,
         end: bool,
     ) -> Result<StreamId, Misuse> {
-        if self.session.side() == Side::Server {
-            return Err(Misuse::WrongSide);
-        }
-        if !self.takes_exchanges() {
-            return Err(Misuse::ConnectionClosed);
-        }
-        if self.capacity() == 0 {
-            return Err(Misuse::NoCapacity);
-        }
-        if head.protocol().is_some() && !self.takes_extended_connect() {
-            // RFC 9220 section 3: only after the server has said that it takes it.
-            return Err(Misuse::Invalid(Violation::ConnectMalformed));
-        }
+        check_open(self, head)?;
         self.check_size(head.section())?;
         let sent = Sent::request(head, end)?;
         let stream = Stream::new(Received::awaiting_response(head), sent, now);
@@ -203,22 +191,16 @@ impl Conn {
     // What a call may be made on.
 
     fn live(&mut self, stream: StreamId) -> Result<&mut Stream, Misuse> {
-        if self.closed {
-            return Err(Misuse::ConnectionClosed);
-        }
-        self.streams.get_mut(stream).ok_or(Misuse::StreamNotOpen)
+        let key = self.live_key(stream)?;
+        let open = self.streams.by_key_mut(key);
+        open.map(|(_, open)| open).ok_or(Misuse::StreamNotOpen)
     }
 
     /// A request that has no final head yet.
     fn answerable(&mut self, stream: StreamId) -> Result<&mut Stream, Misuse> {
-        if self.session.side() == Side::Client {
-            return Err(Misuse::WrongSide);
-        }
-        match self.live(stream) {
-            Ok(open) if open.sent.awaits_head() && open.received.has_request() => Ok(open),
-            Ok(_) => Err(Misuse::StreamNotOpen),
-            Err(misuse) => Err(misuse),
-        }
+        let key = self.answerable_key(stream)?;
+        let open = self.streams.by_key_mut(key);
+        open.map(|(_, open)| open).ok_or(Misuse::StreamNotOpen)
     }
 
     /// RFC 9114 section 4.2.2: a section larger than the peer takes would be for nothing.

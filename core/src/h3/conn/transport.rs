@@ -207,14 +207,14 @@ impl Conn {
     fn accept(&mut self, now: Instant) -> Result<(), Violation> {
         self.stream_credit.opened(now)?;
         self.session.abuse_mut().stream_opened();
-        if self.draining.ignores(self.streams.next_id()) {
+        if self.session.drain().ignores(self.streams.next_id().0) {
             // RFC 9114 section 5.2: beyond our GOAWAY; the client knows that it may ask again.
             let stream = self.streams.skip();
             self.reject(stream);
             return Ok(());
         }
         let mut stream = Stream::new(Received::awaiting_request(), Sent::awaiting_response(), now);
-        stream.priority = self.priorities_pending.remove(&self.streams.next_id().0);
+        stream.priority = self.session.take_priority(self.streams.next_id().0);
         self.streams.open(stream);
         self.timers.stop(Timer::Idle);
         self.watch_streams(now, self.session.config().timeouts.head);

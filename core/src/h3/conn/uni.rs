@@ -373,7 +373,8 @@ impl Conn {
             return Err(Violation::StreamIdInvalid);
         }
         if stream >= self.streams.next_id() {
-            self.priorities_pending.insert(stream.0, priority);
+            let next = self.streams.next_id().0;
+            self.session.keep_priority(stream.0, next, priority);
         } else if let Some(key) = self.streams.key(stream)
             && let Some(open) = self.streams.get_mut(stream)
         {
@@ -381,10 +382,8 @@ impl Conn {
             self.session.schedule_mut().reprioritise(key, priority);
             self.set_priority(stream);
         }
-        let verdict = self
-            .session
-            .abuse_mut()
-            .priority_update(self.priorities_pending.len(), now);
+        let early = self.session.early_priorities();
+        let verdict = self.session.abuse_mut().priority_update(early, now);
         self.judge(now, verdict)
     }
 
