@@ -18,6 +18,6 @@ pub(crate) use deadlines::{Pressure, SendClock, Timed};
 pub(crate) use drain::DrainStep;
 pub(crate) use framing::Framing;
 pub(crate) use method::MethodKind;
-pub(crate) use receive::{MessageInput, OutOfOrder, Received, Takes};
+pub(crate) use receive::{MessageInput, OutOfOrder, Received, Takes, count_interim};
 pub(crate) use send::{Sent, check_final, check_interim, check_trailers};
 pub(crate) use session::Session;

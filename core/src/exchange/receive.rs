@@ -156,10 +156,7 @@ impl Received {
             if end {
                 return Err(Violation::InterimWithEnd);
             }
-            if self.interims >= interims_max {
-                return Err(Violation::InterimTooMany);
-            }
-            self.interims += 1;
+            count_interim(&mut self.interims, interims_max)?;
             return Ok(false);
         }
         let length = Expected::of_response(self.method.as_bytes(), head);
@@ -257,6 +254,19 @@ impl Received {
     pub(crate) fn content_left(&self) -> Option<u64> {
         self.length.left()
     }
+}
+
+/// Counts an interim response, of which there may be `max` before the final one (RFC 9110 section
+/// 15.2 sets no bound).
+///
+/// # Errors
+/// [`Violation::InterimTooMany`].
+pub(crate) fn count_interim(interims: &mut u32, max: u32) -> Result<(), Violation> {
+    if *interims >= max {
+        return Err(Violation::InterimTooMany);
+    }
+    *interims += 1;
+    Ok(())
 }
 
 /// The one table of the order of parts.

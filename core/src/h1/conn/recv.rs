@@ -2,11 +2,7 @@
 
 use super::{Conn, Receiving, Timer};
 use crate::error::Violation;
-use crate::exchange::MethodKind;
-use crate::h1::chunked::{ChunkDecoder, Chunked};
-use crate::h1::exchange::{Exchange, Sending};
-use crate::h1::parse::{self, HeadScan};
-use crate::h1::reuse::{CloseReason, persistence};
+use crate::exchange::{MethodKind, count_interim};
 use crate::http::body::length::BodyLength;
 use crate::http::{Event, ResponseHead, Side, StreamId, Version};
 use crate::limits::UNREAD_BODY_BYTES_MAX;
@@ -196,10 +192,7 @@ impl Conn {
         let Some(open) = self.exchanges.front_mut() else {
             return Err(Violation::ResponseUnexpected);
         };
-        open.interims += 1;
-        if open.interims > max {
-            return Err(Violation::InterimTooMany);
-        }
+        count_interim(&mut open.interims, max)?;
         if !open.silent {
             let stream = open.id;
             self.events
