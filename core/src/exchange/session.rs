@@ -455,6 +455,12 @@ impl Session {
     pub(crate) fn totals_mut(&mut self) -> &mut SessionTotals {
         &mut self.totals
     }
+    /// Body bytes went out in a DATA frame.
+    #[inline]
+    pub(crate) fn note_frame_sent(&mut self, bytes: usize) {
+        self.note_data_sent(1, bytes as u64);
+        self.abuse.data_sent();
+    }
     /// Body bytes went out in `frames` DATA frames.
     #[inline]
     pub(crate) fn note_data_sent(&mut self, frames: u64, bytes: u64) {

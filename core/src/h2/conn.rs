@@ -22,10 +22,13 @@ mod send;
 mod settings;
 mod timers;
 
-use super::frame::STREAM_ID_MAX;
+use recv::{PREFACE, Reader};
+use settings::Unacknowledged;
+use super::connection_window::ConnectionWindow;
 use super::reset_slots::ResetSlots;
 use super::settings::{Settings, initial_window};
 use super::stream::{FreeBodies, Incoming, Stream};
+use super::stream_ids::StreamIds;
 use super::stream_state::StreamState;
 use super::streams::H2Streams;
 use crate::abuse::Abuse;
@@ -117,26 +120,14 @@ pub struct Conn {
     pub(super) streams: H2Streams<Stream>,
     /// The peer's settings.
     pub(super) peer: Settings,
-    /// The peer has acknowledged ours.
-    pub(super) settings_acked: bool,
-    /// Our grant to the peer on the connection: `None` before its first DATA, as on a connection
-    /// without request bodies.
-    pub(super) credit: Option<Box<Credit>>,
-    /// The peer's grant to us on the connection.
-    pub(super) quota: Quota,
-    /// The highest stream the peer opened.
-    pub(super) last_peer_id: u32,
-    /// Client: the id of the next stream we open.
-    pub(super) next_id: u32,
+    pub(super) window: ConnectionWindow,
+    pub(super) ids: StreamIds,
     /// Client: streams that we reset and that the peer may still count.
     pub(super) reset_slots: ResetSlots,
     pub(super) timers: TimerTable<Timer>,
     /// [`Outbox::written`] when the write deadline was set.
     pub(super) written_seen: u64,
-    pub(super) started_at: Instant,
-    /// Nothing while nothing is unanswered.
-    pub(super) unacknowledged: Option<Box<Unacknowledged>>,
-    pub(super) window_updates_sent: u64,
+    pub(super) unacknowledged: Unacknowledged,
 }
 
 impl Conn {
@@ -154,17 +145,12 @@ impl Conn {
             free_bodies: None,
             streams: H2Streams::new(),
             peer: Settings::default(),
-            settings_acked: false,
-            credit: None,
-            quota: Quota::new(WINDOW_INITIAL),
-            last_peer_id: 0,
-            next_id: 1,
+            window: ConnectionWindow::new(),
+            ids: StreamIds::new(),
             reset_slots: ResetSlots::default(),
             timers: TimerTable::new(now),
             written_seen: 0,
-            started_at: now,
-            unacknowledged: None,
-            window_updates_sent: 0,
+            unacknowledged: Unacknowledged::new(now),
             session: Session::new(side, config, 1, now),
         };
         if side == Side::Client {
@@ -333,7 +319,7 @@ impl Conn {
             body_bytes_received: totals.body_bytes_received,
             body_bytes_sent: totals.body_bytes_sent,
             data_frames_sent: totals.data_frames_sent,
-            window_updates_sent: self.window_updates_sent,
+            window_updates_sent: self.window.updates_sent(),
         }
     }
     /// Server: the rule broken by a request that became no exchange, for metrics. Keeps at most
@@ -409,7 +395,7 @@ impl Conn {
             Some(left) if !windows.auto => Credit::fixed(initial, left, now),
             _ => Credit::new(initial, max.max(initial), now),
         };
-        if !self.settings_acked {
+        if !self.unacknowledged.has_preface_settings() {
             // RFC 9113 section 6.9.2: the peer may not have seen that we grant less.
             credit = credit.tolerating(WINDOW_INITIAL);
         }
@@ -450,9 +436,7 @@ impl Framing for Conn {
         self.is_closed()
     }
     fn takes_exchanges(&self) -> bool {
-        self.life != Life::Closed
-            && self.next_id <= STREAM_ID_MAX
-            && self.session.drain().takes_exchanges()
+        self.life != Life::Closed && self.ids.has_next() && self.session.drain().takes_exchanges()
     }
     fn offers_extended_connect(&self) -> bool {
         self.peer.enable_connect_protocol

@@ -13,8 +13,6 @@ use crate::http::event::ResetBy;
 use crate::http::{Event, Reset, Side, StreamId, Version};
 use std::time::Instant;
 
-/// How far behind the newest stream an id may be and still be remembered when it closed.
-const REMEMBERED_IDS: u32 = 512;
 /// Points of the glitch budget for a frame on a stream that is gone.
 const LATE_FRAME_POINTS: u32 = 1;
 
@@ -202,10 +200,7 @@ impl Conn {
 
     /// Whether no frame but HEADERS and PRIORITY may come on it yet (RFC 9113 section 5.1).
     pub(super) fn is_idle(&self, id: u32) -> bool {
-        match self.session.side() {
-            Side::Client => id.is_multiple_of(2) || id >= self.next_id,
-            Side::Server => id.is_multiple_of(2) || id > self.last_peer_id,
-        }
+        self.ids.is_idle(id, self.session.side())
     }
 
     /// Judges a frame on a stream that is not open: an error, or late and ignored.
@@ -242,7 +237,7 @@ impl Conn {
 
     fn was_skipped(&self, id: u32) -> bool {
         self.session.side() == Side::Server
-            && self.last_peer_id - id < REMEMBERED_IDS
+            && self.ids.was_skipped(id)
             && !self.session.drain().ignores(u64::from(id))
     }
 
@@ -253,7 +248,7 @@ impl Conn {
         if self.life == Life::Closed {
             return;
         }
-        self.write_goaway(self.last_peer_id, violation.h2_code());
+        self.write_goaway(self.ids.last_peer(), violation.h2_code());
         self.close(now, Closed::ByUs(violation));
     }
 
@@ -283,7 +278,7 @@ impl Conn {
     /// Closes at once: what is open is reset.
     pub fn abort(&mut self, now: Instant, code: H2Code) {
         if self.life != Life::Closed {
-            self.write_goaway(self.last_peer_id, code);
+            self.write_goaway(self.ids.last_peer(), code);
             self.close(now, Closed::Drained);
         }
     }

@@ -1,7 +1,10 @@
 //! Windows: DATA uses them, consumption refunds them, and the peer's WINDOW_UPDATE raises ours.
 //! [`Credit`](crate::credit::Credit) and [`Quota`](crate::credit::Quota) keep all sums.
 
-use super::{Conn, Life, Timer, WINDOW_INITIAL};
+use super::{Conn, Life, Timer};
+use crate::h2::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
+use crate::h2::stream::{Incoming, Stream};
+use crate::h2::stream_state::{StreamInput, StreamState, step};
 use crate::credit::{Credit, Readback, WINDOW_MAX};
 use crate::error::{H2Code, Misuse, Violation};
 use crate::exchange::{Framing, MessageInput};
@@ -9,7 +12,6 @@ use crate::h2::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
 use crate::h2::stream::{Incoming, Stream};
 use crate::h2::stream_state::{StreamInput, StreamState, step};
 use crate::http::StreamId;
-use crate::limits::Windows;
 use std::time::{Duration, Instant};
 
 impl Conn {
@@ -161,17 +163,11 @@ impl Conn {
     }
 
     fn refund(&mut self, bytes: u32) {
-        // Nothing was used of a window that was never looked at.
-        if let Some(credit) = &mut self.credit {
-            credit.refund(bytes);
-        }
+        self.window.refund(bytes);
     }
 
     fn credit(&mut self, now: Instant) -> &mut Credit {
-        let Self {
-            credit, session, ..
-        } = self;
-        credit.get_or_insert_with(|| Box::new(fresh_credit(&session.config().windows, now)))
+        self.window.credit(&self.session.config().windows, now)
     }
 
     pub(super) fn grant_stream(&mut self, now: Instant, id: u32) {
@@ -218,16 +214,9 @@ impl Conn {
 
     pub(super) fn grant_connection(&mut self, now: Instant) {
         let writing = !self.outbox.is_empty();
-        let Some(credit) = &mut self.credit else {
-            return;
-        };
-        let grant = credit.grant(
-            now,
-            self.session.round_trip(),
-            writing,
-            self.session.receive_budget(),
-        );
-        let sample = credit.rtt_sample();
+        let rtt = self.session.round_trip();
+        let budget = self.session.receive_budget();
+        let (grant, sample) = self.window.grant(now, rtt, writing, budget);
         if let Some(increment) = grant {
             self.send_window_update(WindowUpdate {
                 stream: 0,
@@ -369,7 +358,7 @@ impl Conn {
     }
 
     pub(super) fn send_window_update(&mut self, update: WindowUpdate) {
-        self.window_updates_sent += 1;
+        self.window.note_update_sent();
         update.write(self.outbox.buffer());
     }
 
@@ -394,10 +383,7 @@ impl Conn {
             Err(violation) => return Err(violation),
         };
         if update.stream == 0 {
-            return self
-                .quota
-                .grant(update.increment)
-                .map_err(|_| Violation::ConnectionWindowOverflow);
+            return self.window.raise(update.increment);
         }
         let Some(stream) = self.streams.get_mut(update.stream) else {
             return self.frame_on_closed(now, update.stream, StreamInput::RecvWindowUpdate);
@@ -428,10 +414,9 @@ impl Conn {
     }
     /// The connection's receive window.
     pub fn connection_window(&self) -> Readback {
-        match &self.credit {
-            Some(credit) => credit.readback(),
-            None => fresh_credit(&self.session.config().windows, self.started_at).readback(),
-        }
+        let windows = &self.session.config().windows;
+        self.window
+            .readback(windows, self.unacknowledged.started_at())
     }
     /// A stream's receive window, while it is open.
     pub fn stream_window(&self, stream: StreamId) -> Option<Readback> {
@@ -445,12 +430,6 @@ impl Conn {
     }
     /// Bytes the peer lets us send on the connection now.
     pub fn connection_quota(&self) -> u32 {
-        self.quota.available()
+        self.window.sendable()
     }
-}
-
-/// Our grant to the peer on a fresh connection.
-fn fresh_credit(windows: &Windows, now: Instant) -> Credit {
-    Credit::new(windows.connection.max(WINDOW_INITIAL), 0, now)
-        .allowing_unread(windows.memory_budget / 2)
 }

@@ -47,7 +47,7 @@ impl Conn {
         if self.life == Life::Closed || self.session.side() == Side::Client {
             return;
         }
-        let last = last.unwrap_or(self.last_peer_id);
+        let last = last.unwrap_or(self.ids.last_peer());
         let first = self.session.drain_mut().warn(u64::from(last) + 1);
         let debug = &debug[..debug.len().min(DEBUG_BYTES_MAX)];
         let goaway = Goaway {
@@ -60,7 +60,7 @@ impl Conn {
 
     /// The second GOAWAY.
     pub(super) fn finish_goaway(&mut self, now: Instant) {
-        let next = u64::from(self.last_peer_id) + 1;
+        let next = u64::from(self.ids.last_peer()) + 1;
         let first = self.session.drain_mut().conclude(next);
         self.session.drain_mut().settle();
         self.timers.stop(Timer::Drain);

@@ -96,14 +96,14 @@ impl Conn {
         flaw: Option<Violation>,
         block: &[u8],
     ) -> Result<(), Violation> {
-        let opens = self.session.side() == Side::Server && id > self.last_peer_id;
+        let opens = self.session.side() == Side::Server && self.ids.is_new(id);
         let stamp = self.decoder.stamp();
         if let Some(stamp) = stamp
             && opens
             && flaw.is_none()
             && let Some(head) = self.session.find_head(block, stamp)
         {
-            self.last_peer_id = id;
+            self.ids.accept(id);
             return self.take_request(now, id, end, Ok(head));
         }
         let mut fields = self.session.fields();
@@ -120,7 +120,7 @@ impl Conn {
                 None => self.take_section(now, id, end, fields),
             }
         } else if opens {
-            self.last_peer_id = id;
+            self.ids.accept(id);
             let head = match flaw {
                 None => self.session.request_head(fields, Version::Http2),
                 Some(violation) => {

@@ -47,7 +47,7 @@ impl Conn {
         let priority = Priority::parse(value);
         let is_idle = self.is_idle(prioritized);
         if is_idle {
-            let next = u64::from(self.last_peer_id) + 1;
+            let next = u64::from(self.ids.last_peer()) + 1;
             self.session
                 .keep_priority(u64::from(prioritized), next, priority);
         } else if let Some(key) = self.streams.key(prioritized) {

@@ -5,6 +5,10 @@
 //! Invariant: END_STREAM rides on the last DATA or HEADERS frame, where the end was known in time.
 
 use super::{Conn, Timer};
+use crate::h2::frame::headers::HeaderBlockStart;
+use crate::h2::frame::{WindowUpdate, data};
+use crate::h2::stream::H2SendQueue;
+use crate::h2::stream_state::StreamInput;
 use crate::error::Misuse;
 use crate::exchange::{
     Framing, Received, Sent, check_final, check_interim, check_open, check_trailers,
@@ -47,8 +51,7 @@ impl Conn {
         let raise = self.raise_fresh(now, &mut incoming);
         stream.incoming = Some(incoming);
         stream.advance(StreamInput::SendHeaders { end });
-        let id = self.next_id;
-        self.next_id += 2;
+        let id = self.ids.open();
         let out = self.outbox.buffer();
         let block = HeaderBlockStart::reserve(out);
         self.encoder.encode_request(head, out);
@@ -59,7 +62,7 @@ impl Conn {
         }
         self.streams.insert(id, stream);
         self.timers.stop(Timer::Idle);
-        if self.next_id > STREAM_ID_MAX {
+        if !self.ids.has_next() {
             // RFC 9113 section 5.1.1: ids are never used again; a new connection has fresh ones.
             self.shut_down(now);
         }
@@ -135,7 +138,7 @@ impl Conn {
             return Err(Misuse::StreamNotOpen);
         };
         Sent::check_answer(open.received.method(), head, body.len())?;
-        let room = open.quota.available().min(self.quota.available());
+        let room = open.quota.available().min(self.window.sendable());
         let frame_max = self.peer.max_frame_size.min(DATA_FRAME_BYTES_MAX).min(room);
         let idle = self.session.schedule().is_empty() && self.outbox.len() < OUTBOX_TARGET_BYTES;
         if !idle || body.is_empty() || body.len() > frame_max as usize || head.is_interim() {
@@ -148,7 +151,7 @@ impl Conn {
         let len = body.len() as u32;
         open.sent.finish();
         open.quota.spend(len);
-        self.quota.spend(len);
+        self.window.spend(len);
         self.write_response(id, head, false);
         self.write_body(id, body);
         self.side_ended(now, key, StreamInput::SendData { end: true });
@@ -177,12 +180,12 @@ impl Conn {
             // The one-shot answer: nothing to gain from waiting for more.
             let len = data.len() as u32;
             let fits = data.len() <= self.peer.max_frame_size.min(DATA_FRAME_BYTES_MAX) as usize
-                && len <= stream.quota.available().min(self.quota.available());
+                && len <= stream.quota.available().min(self.window.sendable());
             let idle =
                 self.session.schedule().is_empty() && self.outbox.len() < OUTBOX_TARGET_BYTES;
             if data.is_empty() || fits && idle {
                 stream.quota.spend(len);
-                self.quota.spend(len);
+                self.window.spend(len);
                 self.write_body(id, data);
                 self.side_ended(now, key, StreamInput::SendData { end });
                 return Ok(());
@@ -243,7 +246,7 @@ impl Conn {
 
     /// Makes DATA frames of what waits until the outbox holds enough for one write.
     pub(super) fn fill(&mut self, now: Instant) {
-        while self.outbox.len() < OUTBOX_TARGET_BYTES && self.quota.available() > 0 {
+        while self.outbox.len() < OUTBOX_TARGET_BYTES && self.window.sendable() > 0 {
             let Some(key) = self.session.schedule().choose() else {
                 break;
             };
@@ -263,12 +266,12 @@ impl Conn {
             self.session.schedule_mut().remove(key);
             return;
         };
-        let room = stream.quota.available().min(self.quota.available());
+        let room = stream.quota.available().min(self.window.sendable());
         let frame_max = self.peer.max_frame_size.min(DATA_FRAME_BYTES_MAX).min(room);
         let len = queue.len().min(frame_max as usize);
         let end = queue.end && len == queue.len();
         stream.quota.spend(len as u32);
-        self.quota.spend(len as u32);
+        self.window.spend(len as u32);
         write_data(&mut self.outbox, id, queue, len, end);
         self.session.note_unqueued(len);
         queue.clock.note_sent(len as u64);
@@ -285,7 +288,7 @@ impl Conn {
         }
         let is_full = queue.is_full;
         let trailers = if drained { queue.trailers.take() } else { None };
-        self.note_data_sent(len);
+        self.session.note_frame_sent(len);
         if is_full {
             self.note_room(key);
         }
@@ -323,7 +326,7 @@ impl Conn {
         let len = body.len();
         data::write_header(id, len as u32, true, self.outbox.buffer());
         self.outbox.push_body(body);
-        self.note_data_sent(len);
+        self.session.note_frame_sent(len);
     }
 
     fn write_trailers(&mut self, now: Instant, id: u32, trailers: &Fields) {
@@ -332,11 +335,6 @@ impl Conn {
         self.encoder.encode_trailers(trailers, out);
         block.finish(id, true, self.peer.max_frame_size, out);
         self.peer_ended(now, id, StreamInput::SendHeaders { end: true });
-    }
-
-    fn note_data_sent(&mut self, bytes: usize) {
-        self.session.note_data_sent(1, bytes as u64);
-        self.session.abuse_mut().data_sent();
     }
 
     // What a call may be made on.

@@ -35,7 +35,7 @@ impl Conn {
             Timer::SettingsAck => self.fail(now, Violation::SettingsTimeout),
             Timer::Head => self.fail(now, Violation::HeaderBlockTimeout),
             Timer::Idle => {
-                self.write_goaway(self.last_peer_id, H2Code::NO_ERROR);
+                self.write_goaway(self.ids.last_peer(), H2Code::NO_ERROR);
                 self.close(now, Closed::Idle);
             }
             Timer::Age => self.shut_down(now),

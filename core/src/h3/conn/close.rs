@@ -44,7 +44,7 @@ impl Conn {
             stream.received.stop();
             self.decoder.cancel(id);
             self.actions
-                .push_back(TransportAction::StopSending { stream: id, code });
+                .push(TransportAction::StopSending { stream: id, code });
         }
         self.drop_if_over(now, id);
     }
@@ -186,7 +186,7 @@ impl Conn {
             }
             self.close_slab(false);
             self.actions
-                .push_back(TransportAction::Reset { stream: id, code });
+                .push(TransportAction::Reset { stream: id, code });
             if was_full {
                 self.session.push_event(Event::SendReady { stream: id });
             }
@@ -212,12 +212,12 @@ impl Conn {
             stream.received.stop();
             self.decoder.cancel(id);
             self.actions
-                .push_back(TransportAction::StopSending { stream: id, code });
+                .push(TransportAction::StopSending { stream: id, code });
         }
         if !stream.is_sent {
             stream.is_sent = true;
             self.actions
-                .push_back(TransportAction::Reset { stream: id, code });
+                .push(TransportAction::Reset { stream: id, code });
         }
     }
 
@@ -267,8 +267,7 @@ impl Conn {
         if self.session.side() == Side::Server {
             self.stream_credit.closed();
             if let Some(limit) = self.stream_credit.grant(now) {
-                self.actions
-                    .push_back(TransportAction::GrantStreams { limit });
+                self.actions.push(TransportAction::GrantStreams { limit });
             }
         }
         if self.streams.is_empty() && !self.closed {
@@ -305,8 +304,7 @@ impl Conn {
     }
 
     fn queue_close(&mut self, code: H3Code, reason: &'static str) {
-        self.actions
-            .push_back(TransportAction::Close { code, reason });
+        self.actions.push(TransportAction::Close { code, reason });
     }
 
     /// Ends every open exchange, then the connection.

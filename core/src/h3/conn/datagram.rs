@@ -9,10 +9,37 @@ use crate::http::{Side, StreamId};
 use crate::limits::DATAGRAMS_PER_TURN_MAX;
 use crate::wire::varint;
 use bytes::{Buf, Bytes};
+use std::collections::VecDeque;
 use std::time::Instant;
 
 /// RFC 9297 section 2.1: larger, and four times it is no stream id.
 const QUARTER_ID_MAX: u64 = varint::MAX / 4;
+
+/// Received datagrams that wait for their reader.
+#[derive(Debug, Default)]
+pub(super) struct DatagramQueue {
+    waiting: VecDeque<(StreamId, Bytes)>,
+    dropped: u64,
+}
+
+impl DatagramQueue {
+    /// Keeps one; of too many the oldest is dropped, because a late reader wants the latest.
+    fn push(&mut self, stream: StreamId, bytes: Bytes) {
+        if self.waiting.len() == DATAGRAMS_PER_TURN_MAX {
+            self.waiting.pop_front();
+            self.dropped += 1;
+        }
+        self.waiting.push_back((stream, bytes));
+    }
+    /// Goes on with the counts of a connection whose streams were all forgotten.
+    pub(super) fn resume(&mut self, before: &Self) {
+        self.dropped = before.dropped;
+    }
+    /// Datagrams without a reader so far.
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
 
 impl Conn {
     /// A QUIC datagram came.
@@ -35,7 +62,7 @@ impl Conn {
             (open.received.has_request() || self.session.side() == Side::Client)
                 && !open.received.is_ended()
         }) else {
-            self.frame_counts.datagrams_dropped += 1;
+            self.datagrams.dropped += 1;
             return;
         };
         if open.received.method() != MethodKind::ExtendedConnect {
@@ -45,22 +72,17 @@ impl Conn {
             }
             return;
         }
-        if self.datagrams.len() == DATAGRAMS_PER_TURN_MAX {
-            // Who reads late wants the latest.
-            self.datagrams.pop_front();
-            self.frame_counts.datagrams_dropped += 1;
-        }
-        self.datagrams.push_back((id, bytes));
+        self.datagrams.push(id, bytes);
     }
 
     /// Whether both sides have said that they take datagrams.
     pub fn has_datagrams(&self) -> bool {
-        self.session.config().datagrams && self.peer().datagrams && !self.closed
+        self.session.config().datagrams && self.peer.get().datagrams && !self.closed
     }
 
     /// The next datagram for an open request stream (RFC 9297).
     pub fn poll_datagram(&mut self) -> Option<(StreamId, Bytes)> {
-        self.datagrams.pop_front()
+        self.datagrams.waiting.pop_front()
     }
 
     /// A datagram about an open extended CONNECT (RFC 9297). May be dropped on the way. The peer
@@ -87,7 +109,7 @@ impl Conn {
         varint::put(stream.0 / 4, &mut bytes);
         bytes.extend_from_slice(data);
         let bytes = Bytes::from(bytes);
-        self.actions.push_back(TransportAction::Datagram { bytes });
+        self.actions.push(TransportAction::Datagram { bytes });
         Ok(())
     }
 }

@@ -25,7 +25,7 @@ impl Conn {
     pub fn borrowing_from(mut self, budget_share: &BudgetShare) -> Self {
         self.session.share_receive_budget(budget_share);
         if self.session.side() == Side::Client {
-            self.send_budget_share = budget_share.share();
+            self.send_window.borrow_from(budget_share.share());
         }
         self
     }
@@ -41,7 +41,7 @@ impl Conn {
     #[must_use]
     pub fn sending_from(mut self, budget_share: &BudgetShare) -> Self {
         self.session.share_send_budget(budget_share);
-        self.send_budget_share = budget_share.share();
+        self.send_window.borrow_from(budget_share.share());
         self
     }
 
@@ -86,7 +86,7 @@ impl Conn {
         }
         self.grant(now);
         if reads_on {
-            self.actions.push_back(TransportAction::Read { stream });
+            self.actions.push(TransportAction::Read { stream });
         }
     }
 
@@ -150,8 +150,7 @@ impl Conn {
     fn report_window(&mut self) {
         let window = self.credit.readback().window;
         if std::mem::replace(&mut self.reported_window, window) != window && !self.closed {
-            self.actions
-                .push_back(TransportAction::GrantBytes { window });
+            self.actions.push(TransportAction::GrantBytes { window });
         }
     }
 
@@ -205,7 +204,7 @@ impl Conn {
             open.is_full = false;
             self.slow.note_left(true);
             if !open.received.is_ended() {
-                self.actions.push_back(TransportAction::Read { stream: id });
+                self.actions.push(TransportAction::Read { stream: id });
             }
         }
         Ok(())
@@ -244,11 +243,9 @@ impl Conn {
         }
     }
     pub(super) fn follow_path(&mut self, congestion_window: u64) {
-        let window = self
-            .send_window
-            .follow(congestion_window, &mut self.send_budget_share);
+        let window = self.send_window.follow(congestion_window);
         if let Some(bytes) = window.filter(|_| !self.closed) {
-            self.actions.push_back(TransportAction::HoldBytes { bytes });
+            self.actions.push(TransportAction::HoldBytes { bytes });
         }
     }
 

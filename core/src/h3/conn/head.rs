@@ -80,7 +80,7 @@ impl Conn {
         };
         let blocked_input = stream.blocked_input.take().unwrap_or_default();
         let ends = blocked_input.fin && blocked_input.behind.is_empty();
-        self.actions.push_back(TransportAction::Read { stream: id });
+        self.actions.push(TransportAction::Read { stream: id });
         self.take_decoded(now, id, decoded, fields, ends, None)?;
         self.read_request(now, id, &blocked_input.behind, blocked_input.fin)
     }
@@ -290,7 +290,7 @@ impl Conn {
         self.session.abuse_mut().data_consumed(unread);
         if was_full {
             self.slow.note_left(true);
-            self.actions.push_back(TransportAction::Read { stream: id });
+            self.actions.push(TransportAction::Read { stream: id });
         }
         self.watch_streams(now, self.session.config().timeouts.body_look());
     }

@@ -30,12 +30,11 @@ impl Conn {
         let sent = Sent::request(head, end)?;
         let stream = Stream::new(Received::awaiting_response(head), sent, now);
         self.raise_rested(now);
-        self.stream_quota.spend(1);
+        self.stream_quota.spend();
         let id = self.streams.open(stream);
         self.retry_blocked(now);
         self.timers.stop(Timer::Idle);
-        self.actions
-            .push_back(TransportAction::OpenBidi { stream: id });
+        self.actions.push(TransportAction::OpenBidi { stream: id });
         self.section.clear();
         self.encoder.encode_request(id, head, &mut self.section);
         self.put_section(now, id, end);
@@ -205,7 +204,7 @@ impl Conn {
 
     /// RFC 9114 section 4.2.2: a section larger than the peer takes would be for nothing.
     pub(super) fn check_size(&self, section: &Fields) -> Result<(), Misuse> {
-        match section.size() as u64 > self.peer().field_section_bytes_max {
+        match section.size() as u64 > self.peer.get().field_section_bytes_max {
             true => Err(Misuse::Invalid(Violation::FieldSectionTooLarge)),
             false => Ok(()),
         }

@@ -118,20 +118,14 @@ impl Conn {
     /// MAX_STREAMS counts): never falls. 0 before the first call.
     pub fn handle_streams_available(&mut self, now: Instant, limit: u64) {
         let _ = now;
-        let more = limit.saturating_sub(self.reported_streams);
-        self.reported_streams += more;
-        // A count beyond u32 has no effect: our own ceiling is far below.
-        let more = u32::try_from(more).unwrap_or(u32::MAX);
-        let room = crate::credit::WINDOW_MAX.saturating_sub(self.stream_quota.available());
-        let _ = self.stream_quota.grant(more.min(room));
+        self.stream_quota.raise_to(limit);
         self.note_capacity();
     }
 
     /// Server: the peer waits for stream credit (STREAMS_BLOCKED), if the transport reports it.
     pub fn handle_streams_blocked(&mut self, now: Instant) {
         if let Some(limit) = self.stream_credit.blocked(now) {
-            self.actions
-                .push_back(TransportAction::GrantStreams { limit });
+            self.actions.push(TransportAction::GrantStreams { limit });
         }
     }
 
@@ -159,7 +153,6 @@ impl Conn {
         };
         self.close(now, closed);
         self.actions.clear();
-        self.queued_bytes = 0;
     }
 
     /// Bytes of this stream that the machine takes now. At 0 leave the rest in the transport until
@@ -194,7 +187,7 @@ impl Conn {
             // RFC 9114 section 6.1: without an extension there is none.
             (StreamOrigin::ServerBidi, _) => Err(Violation::StreamTypeForbidden),
             (StreamOrigin::ClientUni, Side::Server) | (StreamOrigin::ServerUni, Side::Client) => {
-                self.accept_uni(stream)
+                self.theirs.accept(stream)
             }
             // Our own: nothing comes on them.
             (StreamOrigin::ClientUni, Side::Client) | (StreamOrigin::ServerUni, Side::Server) => {
@@ -226,9 +219,8 @@ impl Conn {
         let code = H3Code::REQUEST_REJECTED;
         self.session.totals_mut().refused += 1;
         self.actions
-            .push_back(TransportAction::StopSending { stream, code });
-        self.actions
-            .push_back(TransportAction::Reset { stream, code });
+            .push(TransportAction::StopSending { stream, code });
+        self.actions.push(TransportAction::Reset { stream, code });
         self.decoder.cancel(stream);
         self.stream_credit.closed();
     }
