@@ -2,6 +2,7 @@
 
 mod accounts;
 pub mod conn;
+mod connection_window;
 pub mod frame;
 mod reset_slots;
 pub mod settings;

@@ -1,5 +1,5 @@
 //! The end of a sent body: the sender's half of RFC 9112 section 6. The receiver's half is the
-//! table in `http/body_length.rs`.
+//! table in `http/body/length.rs`.
 
 use super::encode::Announce;
 use super::exchange::{SendLength, Sending};

@@ -22,8 +22,6 @@ mod send;
 mod settings;
 mod timers;
 
-use recv::{PREFACE, Reader};
-use settings::Unacknowledged;
 use super::connection_window::ConnectionWindow;
 use super::reset_slots::ResetSlots;
 use super::settings::{Settings, initial_window};

@@ -46,17 +46,17 @@ impl ActionQueue {
     /// The next order, which the transport is given now.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<TransportAction> {
-        let action = self.waiting.pop_front()?;
-        if let TransportAction::Write {
+        if let Some(TransportAction::Write {
             stream,
             pieces,
             fin,
-        } = &action
+        }) = self.waiting.front()
         {
             self.queued_bytes -= pieces[0].len() + pieces[1].len();
             self.given = Some((*stream, *fin));
         }
-        Some(action)
+        // Moved out last, so that it is copied once.
+        self.waiting.pop_front()
     }
     /// The stream of the write that was given last, and whether it ends it: the transport has taken
     /// it.

@@ -24,14 +24,10 @@ mod uni;
 mod write;
 
 use super::action_queue::ActionQueue;
-use datagram::DatagramQueue;
-use flow::slow::SlowReaders;
-use uni::{OurUnis, PeerUnis};
 use super::peer_settings::PeerSettings;
-use flow::send_window::SendWindow;
 use super::stream::{H3SendQueue, Stream};
-use super::streams::credit::{StreamCredit, StreamQuota};
 use super::streams::H3Streams;
+use super::streams::credit::{StreamCredit, StreamQuota};
 use crate::abuse::Abuse;
 use crate::credit::{BudgetShare, Credit};
 use crate::error::{H2Code, H3Code, Violation};
@@ -42,10 +38,12 @@ use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX, Wi
 use crate::qpack::{Decoder, Encoder};
 use crate::time::{TimerTable, timer_kinds};
 use bytes::BytesMut;
+use datagram::DatagramQueue;
+use flow::send_window::SendWindow;
+use flow::slow::SlowReaders;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use uni::{OurUni, PeerUni, Seen};
-use uni::{OurUni, PeerUni, Seen};
+use uni::{OurUnis, PeerUnis};
 
 timer_kinds! {
     /// The deadlines of a connection.

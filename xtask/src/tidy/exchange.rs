@@ -75,14 +75,13 @@ pub(super) fn check(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
     found
 }
 
-/// Fields of `Conn` that every file of its folder may change.
+/// Fields of `Conn`: every file of its folder may change them, private ones too.
 fn open_fields(text: &str) -> usize {
     let lines = text.lines();
     let body = lines.skip_while(|line| !line.starts_with("pub struct Conn {"));
-    let fields = body.take_while(|line| *line != "}");
-    fields
-        .filter(|line| line.starts_with("    pub(super) "))
-        .count()
+    let fields = body.take_while(|line| *line != "}").map(str::trim_start);
+    let is_field = |line: &&str| !line.starts_with(['/', '#']) && line.contains(": ");
+    fields.filter(is_field).count()
 }
 
 /// Names of functions that both folders have with the same body.

@@ -3,6 +3,10 @@
 use super::{Conn, Receiving, Timer};
 use crate::error::Violation;
 use crate::exchange::{MethodKind, count_interim};
+use crate::h1::chunked::{ChunkDecoder, Chunked};
+use crate::h1::exchange::{Exchange, Sending};
+use crate::h1::parse::{self, HeadScan};
+use crate::h1::reuse::{CloseReason, persistence};
 use crate::http::body::length::BodyLength;
 use crate::http::{Event, ResponseHead, Side, StreamId, Version};
 use crate::limits::UNREAD_BODY_BYTES_MAX;

@@ -3,6 +3,11 @@
 use super::{Conn, Receiving};
 use crate::error::{Misuse, Violation};
 use crate::exchange::{MethodKind, Sent, check_interim, check_trailers};
+use crate::h1::encode::{self, Announce, Form, Persist, Target};
+use crate::h1::exchange::{Exchange, SendLength, Sending};
+use crate::h1::framing;
+use crate::h1::parse::HeadScan;
+use crate::h1::reuse::{CloseReason, has_option, persistence};
 use crate::http::idempotence::is_idempotent;
 use crate::http::{Field, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
 use crate::wire::Outbox;

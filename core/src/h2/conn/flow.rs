@@ -2,9 +2,6 @@
 //! [`Credit`](crate::credit::Credit) and [`Quota`](crate::credit::Quota) keep all sums.
 
 use super::{Conn, Life, Timer};
-use crate::h2::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
-use crate::h2::stream::{Incoming, Stream};
-use crate::h2::stream_state::{StreamInput, StreamState, step};
 use crate::credit::{Credit, Readback, WINDOW_MAX};
 use crate::error::{H2Code, Misuse, Violation};
 use crate::exchange::{Framing, MessageInput};

@@ -6,6 +6,8 @@ use super::ping::DRAIN_PING;
 use super::{Conn, Life, Timer};
 use crate::error::{H2Code, Violation};
 use crate::exchange::{DrainStep, Framing};
+use crate::h2::frame::{FRAME_BYTES_DEFAULT, FrameHeader, Goaway, STREAM_ID_MAX};
+use crate::h2::stream_state::ClosedHow;
 use crate::http::event::ResetBy;
 use crate::http::{Side, StreamId};
 use crate::limits::GOAWAY_POINTS;

@@ -5,6 +5,8 @@ use super::recv::HeaderBlock;
 use super::{Conn, Timer};
 use crate::error::Violation;
 use crate::exchange::{Framing, MessageInput, Received, Sent, Takes, begin_exchange};
+use crate::h2::frame::{Continuation, FrameHeader, Headers};
+use crate::h2::stream_state::{StreamInput, step};
 use crate::hpack::Decoder;
 use crate::hpack::decode::DecodedBlock;
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};

@@ -5,7 +5,6 @@
 
 use super::Conn;
 use crate::credit::Quota;
-use crate::h2::stream::H2Sends;
 use crate::http::{Event, Side, StreamId};
 use crate::limits::SEND_SHUT_BYTES;
 

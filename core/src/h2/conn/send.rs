@@ -5,16 +5,12 @@
 //! Invariant: END_STREAM rides on the last DATA or HEADERS frame, where the end was known in time.
 
 use super::{Conn, Timer};
-use crate::h2::frame::headers::HeaderBlockStart;
-use crate::h2::frame::{WindowUpdate, data};
-use crate::h2::stream::H2SendQueue;
-use crate::h2::stream_state::StreamInput;
 use crate::error::Misuse;
 use crate::exchange::{
     Framing, Received, Sent, check_final, check_interim, check_open, check_trailers,
 };
 use crate::h2::frame::headers::HeaderBlockStart;
-use crate::h2::frame::{STREAM_ID_MAX, WindowUpdate, data};
+use crate::h2::frame::{WindowUpdate, data};
 use crate::h2::stream::H2SendQueue;
 use crate::h2::stream_state::StreamInput;
 use crate::http::priority::Priority;

@@ -17,7 +17,7 @@ use std::time::Instant;
 /// Invariant: SETTINGS are acknowledged in the order in which they went out (RFC 9113 section 6.5.3),
 /// the preface's first.
 #[derive(Debug)]
-pub(super) struct Unacknowledged {
+pub(in crate::h2) struct Unacknowledged {
     started_at: Instant,
     /// The SETTINGS of our preface are acknowledged.
     has_preface_settings: bool,

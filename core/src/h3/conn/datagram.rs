@@ -17,7 +17,7 @@ const QUARTER_ID_MAX: u64 = varint::MAX / 4;
 
 /// Received datagrams that wait for their reader.
 #[derive(Debug, Default)]
-pub(super) struct DatagramQueue {
+pub(in crate::h3) struct DatagramQueue {
     waiting: VecDeque<(StreamId, Bytes)>,
     dropped: u64,
 }

@@ -2,9 +2,7 @@
 //! SETTINGS, and sent again when the server rejects early data.
 
 use super::Conn;
-use crate::h3::settings::Settings;
 use crate::exchange::Framing;
-use crate::h3::TransportAction;
 use crate::h3::settings::Settings;
 use crate::http::Side;
 use crate::http::event::ResetBy;

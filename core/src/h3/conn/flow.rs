@@ -13,8 +13,6 @@ use super::{Conn, Timer};
 use crate::credit::{BudgetShare, Readback, only_grows};
 use crate::error::Misuse;
 use crate::h3::TransportAction;
-use crate::h3::TransportAction;
-use crate::h3::request_stream::RequestState;
 use crate::http::{Side, StreamId};
 use crate::min_rate::Scarcity;
 use std::time::Instant;

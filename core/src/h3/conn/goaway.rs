@@ -6,6 +6,8 @@
 use super::{Conn, Timer};
 use crate::error::{Closed, H3Code, Violation};
 use crate::exchange::{DrainStep, Framing};
+use crate::h3::frame::{kind, put_frame};
+use crate::h3::stream_kind::StreamOrigin;
 use crate::http::event::ResetBy;
 use crate::http::{Side, StreamId};
 use crate::wire::varint;

@@ -3,6 +3,8 @@
 use super::Conn;
 use crate::error::Violation;
 use crate::exchange::{Framing, begin_exchange};
+use crate::h3::TransportAction;
+use crate::h3::stream::BlockedInput;
 use crate::http::priority::Priority;
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
 use crate::min_rate::MinRate;

@@ -7,6 +7,8 @@ use crate::error::{Misuse, Violation};
 use crate::exchange::{
     Framing, Received, Sent, check_final, check_interim, check_open, check_trailers,
 };
+use crate::h3::TransportAction;
+use crate::h3::stream::Stream;
 use crate::http::{Fields, RequestHead, ResponseHead, StreamId, Token, Version};
 use bytes::Bytes;
 use std::time::Instant;

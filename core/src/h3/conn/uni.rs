@@ -1,14 +1,10 @@
 //! Unidirectional streams: our control and QPACK streams, and those of the peer (RFC 9114
 //! section 6.2, RFC 9204 section 4.2).
 
-use crate::h3::action_queue::ActionQueue;
 use super::{Conn, Timer};
-use crate::h3::control_stream::{self, ControlFrame};
-use crate::h3::frame::{FrameKind, FrameReader, Piece, kind, put_frame};
-use crate::h3::stream_kind::{self, StreamOrigin};
-use crate::h3::{TransportAction, UniKind, settings};
 use crate::error::{H3Code, Violation};
 use crate::exchange::Framing;
+use crate::h3::action_queue::ActionQueue;
 use crate::h3::control_stream::{self, ControlFrame};
 use crate::h3::frame::{FrameKind, FrameReader, Piece, kind, put_frame};
 use crate::h3::stream_kind::{self, StreamOrigin};
@@ -52,7 +48,7 @@ impl OurUni {
 
 /// Our unidirectional streams, one of each kind.
 #[derive(Debug)]
-pub(super) struct OurUnis {
+pub(in crate::h3) struct OurUnis {
     /// In the order of the kinds.
     streams: [OurUni; 3],
     /// The id of the next one.
@@ -144,7 +140,7 @@ impl PeerUni {
 ///
 /// Invariants: at most [`QUIC_UNI_STREAMS_MAX`] are open; each kind comes once.
 #[derive(Debug, Default)]
-pub(super) struct PeerUnis {
+pub(in crate::h3) struct PeerUnis {
     open: Vec<PeerUni>,
     /// Those that were opened so far, of any kind.
     count: u64,

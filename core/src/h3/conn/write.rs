@@ -8,12 +8,8 @@
 use super::Conn;
 use crate::exchange::Framing;
 use crate::h3::TransportAction;
-use crate::h3::TransportAction;
-use crate::h3::frame::{kind, put_header};
 use crate::h3::frame::{kind, put_header};
 use crate::h3::stream::H3SendQueue;
-use crate::h3::stream::{H3SendQueue, H3Sends};
-use crate::h3::stream_kind::StreamOrigin;
 use crate::h3::stream_kind::StreamOrigin;
 use crate::http::StreamId;
 use crate::http::priority::Priority;
@@ -38,8 +34,9 @@ impl Conn {
             self.taken(now, stream, fin);
         }
         loop {
-            if let Some(action) = self.actions.pop() {
-                return Some(action);
+            let action = self.actions.pop();
+            if action.is_some() {
+                return action;
             }
             if self.closed {
                 return None;

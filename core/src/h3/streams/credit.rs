@@ -20,10 +20,6 @@ use crate::credit::{BudgetShare, Credit, Quota, WINDOW_MAX};
 use crate::error::Violation;
 use std::time::Instant;
 
-#[cfg(test)]
-#[path = "stream_credit_test.rs"]
-mod stream_credit_test;
-
 /// The streams that a server allows its client to open, as the transport reports it.
 ///
 /// Invariant: the reported limit never falls.

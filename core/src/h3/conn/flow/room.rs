@@ -17,7 +17,7 @@ impl Conn {
     }
 
     /// Follows what waits for the client; where there is room again, bodies go on.
-    pub(super) fn account_for_waiting(&mut self) {
+    pub(in crate::h3) fn account_for_waiting(&mut self) {
         if self
             .session
             .account_for_waiting(self.actions.queued_bytes())
