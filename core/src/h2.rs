@@ -2,10 +2,12 @@
 
 mod accounts;
 pub mod conn;
+mod connection_window;
 pub mod frame;
 mod reset_slots;
 pub mod settings;
 mod stream;
+mod stream_ids;
 pub mod stream_state;
 pub mod streams;
 

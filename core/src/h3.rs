@@ -2,10 +2,12 @@
 //! packets: QUIC is the transport below, driven by the engine.
 
 pub mod action;
+mod action_queue;
 pub mod conn;
 pub mod control_stream;
 pub mod frame;
-pub mod request_stream;
+mod peer_settings;
+mod request_stream;
 pub mod settings;
 mod stream;
 pub mod stream_kind;

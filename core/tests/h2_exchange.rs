@@ -318,6 +318,31 @@ fn a_header_section_on_a_tunnel_is_a_stream_error() {
     });
 }
 
+/// A client checked that of no tunnel, and gave the section to its user as trailers.
+#[test]
+fn a_header_section_on_a_tunnel_is_a_stream_error_for_a_client_too() {
+    let connect = [(":method", "CONNECT"), (":authority", "example.org:443")];
+    for (status, is_tunnel) in [("200", true), ("403", false)] {
+        however_it_is_cut(|cut| {
+            let head = connect.into_iter().collect();
+            let version = trunkline_core::http::Version::Http2;
+            let head = trunkline_core::http::RequestHead::from_fields(head, version).unwrap();
+            let mut rig = Rig::client(cut);
+            rig.conn.open(rig.now, &head, false).unwrap();
+            rig.frames();
+            rig.sends(&headers(1, &[(":status", status)], false));
+            rig.response(1);
+            rig.sends(&headers(1, &[("a", "b")], true));
+            if is_tunnel {
+                rig.expects_reset(1, H2Code::PROTOCOL_ERROR, "RFC 9113 section 8.5");
+            } else {
+                let trailers = rig.event();
+                assert!(matches!(trailers, Some(Event::TrailersReceived { .. })));
+            }
+        });
+    }
+}
+
 #[test]
 fn a_client_may_open_as_many_streams_as_the_lower_limit_says() {
     let two = [Setting::MaxConcurrentStreams(2)];

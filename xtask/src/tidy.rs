@@ -5,6 +5,7 @@
 mod comments;
 mod dead;
 mod docs;
+mod exchange;
 mod generated;
 mod layers;
 mod mutants;
@@ -57,6 +58,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     found.extend(dead::check_sources(tree, &sources));
     found.extend(dead::check_documents(tree));
     found.extend(docs::check(tree));
+    found.extend(exchange::check(tree, &sources));
     found.extend(generated::check(tree));
     found.extend(requirements::check(tree));
     found.extend(mutants::check(tree));
@@ -73,25 +75,15 @@ pub(crate) fn run(root: &Path) -> Outcome {
     }
     match found.len() {
         0 => {
-            for machine in ["core/src/h2/conn.rs", "core/src/h3/conn.rs"] {
-                let open = tree.text(machine).map_or(0, open_fields);
-                println!("tidy: {open} fields of {machine} are open to the files beside it");
+            let (sources, _) = rust::parse(&tree);
+            for figure in exchange::figures(&tree, &sources).lines() {
+                println!("tidy: {figure}");
             }
             println!("tidy: {} files, nothing to say", tree.len());
             Ok(())
         }
         count => Err(format!("{count} rules are broken")),
     }
-}
-
-/// Fields of `Conn` that every file of its folder may change.
-fn open_fields(text: &str) -> usize {
-    let lines = text.lines();
-    let body = lines.skip_while(|line| !line.starts_with("pub struct Conn {"));
-    let fields = body.take_while(|line| *line != "}");
-    fields
-        .filter(|line| line.starts_with("    pub(super) "))
-        .count()
 }
 
 #[cfg(test)]

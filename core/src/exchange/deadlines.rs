@@ -3,7 +3,7 @@
 //!
 //! Invariant: only time in which the peer is the one to act counts against it.
 
-use super::Framing;
+use super::{Framing, Sent};
 use crate::error::Violation;
 use crate::limits::Timeouts;
 use std::time::{Duration, Instant};
@@ -100,6 +100,10 @@ impl SendClock {
 
 /// A stream whose peer must act in time.
 pub(crate) trait Timed {
+    /// Our message.
+    fn sent(&self) -> &Sent;
+    /// Server: whether the owner was given the request.
+    fn has_request(&self) -> bool;
     /// Body bytes that wait to be sent.
     fn queued(&self) -> usize;
     /// When what the peer owes is due.
@@ -142,7 +146,7 @@ fn earliest(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
 
 /// Ends the streams whose time is up, and finds the next deadline.
 pub(super) fn expire_streams<F: Framing + ?Sized>(framing: &mut F, now: Instant) {
-    let session = framing.session();
+    let session = framing.session_mut();
     let mut timeouts = session.config().timeouts.clone();
     if !session.is_server() {
         // A server may rest between two events for as long as its application does.

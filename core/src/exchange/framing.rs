@@ -3,7 +3,8 @@
 
 use super::{Session, Timed, deadlines};
 use crate::abuse::Verdict;
-use crate::error::Violation;
+use crate::error::{Misuse, Violation};
+use crate::http::StreamId;
 use std::time::{Duration, Instant};
 
 /// One connection of a version that carries exchanges on streams.
@@ -14,11 +15,21 @@ pub(crate) trait Framing {
     type Stream: Timed;
 
     /// The state that is alike in all versions.
-    fn session(&mut self) -> &mut Session;
+    fn session(&self) -> &Session;
+    /// That state, to change.
+    fn session_mut(&mut self) -> &mut Session;
     /// Exchanges that a client may start now.
     fn capacity_now(&self) -> u32;
     /// Whether [`Event::Closed`](crate::http::Event::Closed) was queued.
     fn is_over(&self) -> bool;
+    /// Whether a client may start exchanges at all.
+    fn takes_exchanges(&self) -> bool;
+    /// Client: whether the server takes extended CONNECT.
+    fn offers_extended_connect(&self) -> bool;
+    /// The key of an open stream.
+    fn find(&self, stream: StreamId) -> Option<u32>;
+    /// The stream with a key.
+    fn stream_at(&self, key: u32) -> Option<&Self::Stream>;
     /// No new exchanges; open ones finish.
     fn drain(&mut self, now: Instant);
     /// The open streams, in no order.
@@ -41,6 +52,34 @@ pub(crate) trait Framing {
     ) -> Result<(), Violation>;
     /// The peer broke a rule of the connection, which ends.
     fn end_connection(&mut self, now: Instant, violation: Violation);
+
+    /// The key of an open stream.
+    ///
+    /// # Errors
+    /// [`Misuse::ConnectionClosed`]; [`Misuse::StreamNotOpen`] for a stream that is over or unknown.
+    #[inline]
+    fn live_key(&self, stream: StreamId) -> Result<u32, Misuse> {
+        match self.is_over() {
+            true => Err(Misuse::ConnectionClosed),
+            false => self.find(stream).ok_or(Misuse::StreamNotOpen),
+        }
+    }
+    /// Server: the key of a request that has no final head yet.
+    ///
+    /// # Errors
+    /// [`Misuse::WrongSide`] on a client; [`Misuse::StreamNotOpen`] when it is answered; as
+    /// [`live_key`](Self::live_key).
+    #[inline]
+    fn answerable_key(&self, stream: StreamId) -> Result<u32, Misuse> {
+        if !self.session().is_server() {
+            return Err(Misuse::WrongSide);
+        }
+        let key = self.live_key(stream)?;
+        match self.stream_at(key) {
+            Some(open) if open.sent().awaits_head() && open.has_request() => Ok(key),
+            _ => Err(Misuse::StreamNotOpen),
+        }
+    }
 
     /// A stream begins to wait: it is looked at after `timeout` at the latest.
     #[inline]
@@ -83,7 +122,7 @@ pub(crate) trait Framing {
     /// # Errors
     /// The budget is used up: the connection ends.
     fn glitch(&mut self, now: Instant, points: u32) -> Result<(), Violation> {
-        let verdict = self.session().abuse_mut().glitch(points, now);
+        let verdict = self.session_mut().abuse_mut().glitch(points, now);
         self.judge(now, verdict)
     }
     /// Client: announces the capacity when it is not what was announced last; once per change,
@@ -92,7 +131,7 @@ pub(crate) trait Framing {
     fn note_capacity(&mut self) {
         if !self.session().is_server() && !self.is_over() {
             let capacity = self.capacity_now();
-            self.session().announce_capacity(capacity);
+            self.session_mut().announce_capacity(capacity);
         }
     }
 }

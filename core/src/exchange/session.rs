@@ -3,18 +3,21 @@
 //!
 //! Invariant: body bytes become an event before any other event that comes after them.
 
+use super::drain::Drain;
 use crate::abuse::Abuse;
 use crate::credit::{BdpHistory, BudgetShare};
-use crate::error::Violation;
+use crate::error::{H2Code, Violation};
 use crate::http::body::slab::BodySlab;
 use crate::http::head::free_list::FreeList;
 use crate::http::head::last_head::LastHead;
+use crate::http::priority::Priority;
 use crate::http::priority::schedule::Schedule;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId, Version};
 use crate::limits::{Config, REFUSED_NOTES_MAX};
 use crate::min_rate::Scarcity;
 use crate::send_account::SendAccount;
-use std::collections::VecDeque;
+use bytes::Bytes;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -51,6 +54,10 @@ enum Role {
     },
 }
 
+/// Priorities of streams that have not come, by their ids (RFC 9218 section 7).
+#[derive(Debug, Default)]
+struct EarlyPriorities(BTreeMap<u64, Priority>);
+
 /// State of one connection that is alike in HTTP/2 and HTTP/3.
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -65,6 +72,9 @@ pub(crate) struct Session {
     free_list: FreeList,
     /// Streams with bytes to send, in the order of RFC 9218.
     schedule: Schedule,
+    /// Server: made with the first; few clients send any.
+    early_priorities: Option<Box<EarlyPriorities>>,
+    drain: Drain,
     /// This connection's share of the memory for received bytes.
     receive_budget: BudgetShare,
     /// Server: this connection's share of the memory for bytes that wait for the client.
@@ -98,6 +108,8 @@ impl Session {
             last_head: LastHead::default(),
             free_list: FreeList::default(),
             schedule: Schedule::new(),
+            early_priorities: None,
+            drain: Drain::new(),
             receive_budget: BudgetShare::new(config.windows.memory_budget),
             send_account: SendAccount::own(config.windows.send_budget),
             queued: 0,
@@ -119,6 +131,7 @@ impl Session {
         self.round_trip = before.round_trip;
         self.totals = before.totals;
         self.role = before.role;
+        self.drain = before.drain;
     }
     /// Gives memory back while the connection idles.
     pub(crate) fn release(&mut self) {
@@ -328,6 +341,56 @@ impl Session {
         self.round_trip = Some(round_trip);
     }
 
+    /// Server: a PRIORITY_UPDATE came before its request. Streams below `next` have come or were
+    /// skipped, so that none of them is waited for. How many are kept: the caller bounds it.
+    pub(crate) fn keep_priority(&mut self, stream: u64, next: u64, priority: Priority) {
+        let early = &mut self.early_priorities.get_or_insert_default().0;
+        while let Some(entry) = early.first_entry()
+            && *entry.key() < next
+        {
+            entry.remove();
+        }
+        early.insert(stream, priority);
+    }
+    /// Server: the priority that came before its request, which wins over the request's field.
+    #[inline]
+    pub(crate) fn take_priority(&mut self, stream: u64) -> Option<Priority> {
+        self.early_priorities.as_mut()?.0.remove(&stream)
+    }
+    pub(crate) fn early_priorities(&self) -> usize {
+        self.early_priorities
+            .as_ref()
+            .map_or(0, |early| early.0.len())
+    }
+    /// The orderly end of the connection.
+    #[inline]
+    pub(crate) fn drain(&self) -> &Drain {
+        &self.drain
+    }
+    pub(crate) fn drain_mut(&mut self) -> &mut Drain {
+        &mut self.drain
+    }
+    /// The peer's GOAWAY gives up the streams from `first` on. The first one is an event for a
+    /// client's owner; with `frame_events` for any owner, and with `each` so are the later ones.
+    ///
+    /// # Errors
+    /// [`Violation::GoawayIdIncreased`].
+    pub(crate) fn take_goaway(
+        &mut self,
+        first: u64,
+        (code, last): (H2Code, StreamId),
+        debug: &[u8],
+        each: bool,
+    ) -> Result<(), Violation> {
+        let is_first = self.drain.take_goaway(first, code)?;
+        let is_wanted = self.config.frame_events || is_first && !self.is_server();
+        if is_wanted && (is_first || each) {
+            let debug = Bytes::copy_from_slice(debug);
+            self.push_event(Event::GoingAway { code, last, debug });
+        }
+        Ok(())
+    }
+
     // The peer's conduct.
 
     #[inline]
@@ -390,6 +453,12 @@ impl Session {
     #[inline]
     pub(crate) fn totals_mut(&mut self) -> &mut SessionTotals {
         &mut self.totals
+    }
+    /// Body bytes went out in a DATA frame.
+    #[inline]
+    pub(crate) fn note_frame_sent(&mut self, bytes: usize) {
+        self.note_data_sent(1, bytes as u64);
+        self.abuse.data_sent();
     }
     /// Body bytes went out in `frames` DATA frames.
     #[inline]

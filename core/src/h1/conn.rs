@@ -341,7 +341,7 @@ impl Conn {
     /// request that may not be repeated, one that may switch protocols (RFC 9112 section 9.3.2),
     /// or one that is not answered and was opened with [`ask_patience`](Self::ask_patience).
     pub fn capacity(&self) -> u32 {
-        use super::exchange::{MethodKind, Sending};
+        use super::exchange::Sending;
         let over = self.is_inert() || self.draining || self.last.is_some();
         if self.side == Side::Server || over {
             return 0;
@@ -350,7 +350,7 @@ impl Conn {
             open.sending != Sending::Done
                 || open.upgrade
                 || open.blocks && !open.answered
-                || matches!(open.method, MethodKind::Connect | MethodKind::Other)
+                || !open.repeatable
         };
         if self.exchanges.iter().any(blocks) {
             return 0;

@@ -2,43 +2,9 @@
 
 use super::reuse::CloseReason;
 use crate::error::{Closed, Violation};
-use crate::http::idempotence::is_idempotent;
+use crate::exchange::MethodKind;
 use crate::http::{StreamId, Version};
 use crate::wire::Outbox;
-
-/// The effect of the method on framing and pipelining.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MethodKind {
-    /// A 2xx turns the connection into a tunnel (RFC 9110 section 9.3.6).
-    Connect,
-    /// The response has no body (RFC 9110 section 9.3.2).
-    Head,
-    /// Others that may be repeated, so that requests may be pipelined behind them
-    /// (RFC 9112 section 9.3.2).
-    Idempotent,
-    /// All others.
-    Other,
-}
-
-impl MethodKind {
-    pub(super) fn of(method: &[u8]) -> Self {
-        match method {
-            b"CONNECT" => Self::Connect,
-            b"HEAD" => Self::Head,
-            method if is_idempotent(method) => Self::Idempotent,
-            _ => Self::Other,
-        }
-    }
-
-    /// The method where it decides how a response is framed, else nothing.
-    pub(super) fn for_framing(self) -> &'static [u8] {
-        match self {
-            Self::Connect => b"CONNECT",
-            Self::Head => b"HEAD",
-            Self::Idempotent | Self::Other => b"",
-        }
-    }
-}
 
 /// How the body we send is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +48,9 @@ pub(super) enum Sending {
 pub(super) struct Exchange {
     pub(super) id: StreamId,
     pub(super) method: MethodKind,
+    /// Client: the request may be repeated, so that others may be pipelined behind it (RFC 9112
+    /// section 9.3.2).
+    pub(super) repeatable: bool,
     /// The request asked to switch protocols.
     pub(super) upgrade: bool,
     /// Client: nothing goes out behind it before it is answered.
@@ -123,6 +92,7 @@ impl Exchange {
         Self {
             id,
             method,
+            repeatable: false,
             upgrade: false,
             blocks: false,
             version,

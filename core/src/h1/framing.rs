@@ -1,9 +1,10 @@
 //! The end of a sent body: the sender's half of RFC 9112 section 6. The receiver's half is the
-//! table in `http/body_length.rs`.
+//! table in `http/body/length.rs`.
 
 use super::encode::Announce;
-use super::exchange::{MethodKind, SendLength, Sending};
+use super::exchange::{SendLength, Sending};
 use crate::error::{Misuse, Violation};
+use crate::exchange::MethodKind;
 use crate::http::{RequestHead, ResponseHead, Version};
 
 /// The framing that the head announces, and our sending state behind it.

@@ -32,7 +32,7 @@ impl Conn {
             receivable: window.granted.saturating_sub(window.used),
             unread: window.unread,
             sendable: self.connection_quota(),
-            last_peer_stream: self.last_peer_id,
+            last_peer_stream: self.ids.last_peer(),
             streams_sending: self.session.schedule().len(),
             encoder_table: self.encoder.table_size(),
             decoder_table: self.decoder.table_size(),

@@ -22,27 +22,26 @@ mod send;
 mod settings;
 mod timers;
 
+use super::connection_window::ConnectionWindow;
 use super::reset_slots::ResetSlots;
 use super::settings::{Settings, initial_window};
-use super::stream::{Awaits, FreeBodies, H2Method, H2Sends, Incoming, Stream};
+use super::stream::{FreeBodies, Incoming, Stream};
+use super::stream_ids::StreamIds;
 use super::stream_state::StreamState;
 use super::streams::H2Streams;
 use crate::abuse::Abuse;
 use crate::credit::{BudgetShare, Credit, Quota};
-use crate::error::{Closed, H2Code, TransportEnd, Violation};
-use crate::exchange::{Framing, Session};
+use crate::error::{Closed, TransportEnd, Violation};
+use crate::exchange::{Framing, OutOfOrder, Received, Sent, Session};
 use crate::hpack::{Decoder, Encoder};
-use crate::http::body::length::Expected;
 use crate::http::priority::Priority;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, HPACK_TABLE_BYTES_MAX};
 use crate::min_rate::{MinRate, Scarcity};
 use crate::time::{TimerTable, timer_kinds};
 use crate::wire::Outbox;
-use goaway::H2Drain;
 use recv::{PREFACE, Reader};
 use settings::Unacknowledged;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -117,33 +116,16 @@ pub struct Conn {
     /// Memory of finished bodies for the next ones; `None` before the first.
     pub(super) free_bodies: Option<Box<FreeBodies>>,
     pub(super) streams: H2Streams<Stream>,
-    /// PRIORITY_UPDATE frames for streams that are idle.
-    pub(super) priorities_pending: BTreeMap<u32, Priority>,
     /// The peer's settings.
     pub(super) peer: Settings,
-    /// The peer has acknowledged ours.
-    pub(super) settings_acked: bool,
-    /// Our grant to the peer on the connection: `None` before its first DATA, as on a connection
-    /// without request bodies.
-    pub(super) credit: Option<Box<Credit>>,
-    /// The peer's grant to us on the connection.
-    pub(super) quota: Quota,
-    /// The highest stream the peer opened.
-    pub(super) last_peer_id: u32,
-    /// Client: the id of the next stream we open.
-    pub(super) next_id: u32,
-    pub(super) draining: H2Drain,
-    /// The last id and code of the peer's GOAWAY.
-    pub(super) peer_goaway: Option<(u32, H2Code)>,
+    pub(super) window: ConnectionWindow,
+    pub(super) ids: StreamIds,
     /// Client: streams that we reset and that the peer may still count.
     pub(super) reset_slots: ResetSlots,
     pub(super) timers: TimerTable<Timer>,
     /// [`Outbox::written`] when the write deadline was set.
     pub(super) written_seen: u64,
-    pub(super) started_at: Instant,
-    /// Nothing while nothing is unanswered.
-    pub(super) unacknowledged: Option<Box<Unacknowledged>>,
-    pub(super) window_updates_sent: u64,
+    pub(super) unacknowledged: Unacknowledged,
 }
 
 impl Conn {
@@ -160,21 +142,13 @@ impl Conn {
             encoder: Encoder::new(),
             free_bodies: None,
             streams: H2Streams::new(),
-            priorities_pending: BTreeMap::new(),
             peer: Settings::default(),
-            settings_acked: false,
-            credit: None,
-            quota: Quota::new(WINDOW_INITIAL),
-            last_peer_id: 0,
-            next_id: 1,
-            draining: H2Drain::No,
-            peer_goaway: None,
+            window: ConnectionWindow::new(),
+            ids: StreamIds::new(),
             reset_slots: ResetSlots::default(),
             timers: TimerTable::new(now),
             written_seen: 0,
-            started_at: now,
-            unacknowledged: None,
-            window_updates_sent: 0,
+            unacknowledged: Unacknowledged::new(now),
             session: Session::new(side, config, 1, now),
         };
         if side == Side::Client {
@@ -237,8 +211,8 @@ impl Conn {
     /// The transport ended. No body of HTTP/2 is delimited by that, so that `end` decides nothing
     /// but what [`Event::Closed`] says.
     pub fn handle_close(&mut self, now: Instant, end: TransportEnd) {
-        let closed = match self.peer_goaway {
-            Some((_, code)) => Closed::ByPeer(code),
+        let closed = match self.session.drain().peer_code() {
+            Some(code) => Closed::ByPeer(code),
             None => Closed::Transport(end),
         };
         self.close(now, closed);
@@ -342,7 +316,7 @@ impl Conn {
             body_bytes_received: totals.body_bytes_received,
             body_bytes_sent: totals.body_bytes_sent,
             data_frames_sent: totals.data_frames_sent,
-            window_updates_sent: self.window_updates_sent,
+            window_updates_sent: self.window.updates_sent(),
         }
     }
     /// Server: the rule broken by a request that became no exchange, for metrics. Keeps at most
@@ -391,22 +365,26 @@ impl Conn {
     // For the files beside this one.
 
     /// A stream that is idle still, with the peer's window of now.
-    pub(super) fn fresh_stream(&self, method: H2Method) -> Stream {
+    pub(super) fn fresh_stream(&self, received: Received, sent: Sent) -> Stream {
         Stream {
             state: StreamState::Idle,
-            awaits: Awaits::Body,
-            sends: H2Sends::Head,
-            method,
+            received,
+            sent,
             quota: Quota::new(self.peer.initial_window_size),
-            length_out: Expected::any(),
             priority: Priority::default(),
             incoming: None,
             queue: None,
             released: false,
         }
     }
+    /// The violations of DATA and HEADERS that are not due: those of the stream.
+    pub(super) const OUT_OF_ORDER: OutOfOrder = OutOfOrder {
+        data: Violation::DataBeforeHead,
+        // RFC 9113 section 8.5.
+        headers: Violation::HeadersOnTunnel,
+    };
     /// Our window for a body to come.
-    pub(super) fn fresh_incoming(&mut self, length: Expected, now: Instant) -> Box<Incoming> {
+    pub(super) fn fresh_incoming(&mut self, now: Instant) -> Box<Incoming> {
         let windows = &self.session.config().windows;
         let initial = initial_window(self.session.config());
         let max = if windows.auto { windows.stream_max } else { 0 };
@@ -414,13 +392,12 @@ impl Conn {
             Some(left) if !windows.auto => Credit::fixed(initial, left, now),
             _ => Credit::new(initial, max.max(initial), now),
         };
-        if !self.settings_acked {
+        if !self.unacknowledged.has_preface_settings() {
             // RFC 9113 section 6.9.2: the peer may not have seen that we grant less.
             credit = credit.tolerating(WINDOW_INITIAL);
         }
         let fresh = Incoming {
             credit,
-            length,
             min_rate: MinRate::new(now, self.session.totals().body_bytes_received),
             is_read: false,
         };
@@ -440,7 +417,11 @@ impl Framing for Conn {
     type Stream = Stream;
 
     #[inline]
-    fn session(&mut self) -> &mut Session {
+    fn session(&self) -> &Session {
+        &self.session
+    }
+    #[inline]
+    fn session_mut(&mut self) -> &mut Session {
         &mut self.session
     }
     #[inline]
@@ -450,6 +431,20 @@ impl Framing for Conn {
     #[inline]
     fn is_over(&self) -> bool {
         self.is_closed()
+    }
+    fn takes_exchanges(&self) -> bool {
+        self.life != Life::Closed && self.ids.has_next() && self.session.drain().takes_exchanges()
+    }
+    fn offers_extended_connect(&self) -> bool {
+        self.peer.enable_connect_protocol
+    }
+    #[inline]
+    fn find(&self, stream: StreamId) -> Option<u32> {
+        self.streams.key(u32::try_from(stream.0).ok()?)
+    }
+    #[inline]
+    fn stream_at(&self, key: u32) -> Option<&Stream> {
+        self.streams.by_key(key).map(|(_, stream)| stream)
     }
     fn drain(&mut self, now: Instant) {
         self.shut_down(now);

@@ -7,60 +7,14 @@
 use super::stream_state::{StreamInput, StreamState, step};
 use crate::credit::{Credit, Quota};
 use crate::error::Violation;
-use crate::exchange::{Pressure, SendClock, Timed};
+use crate::exchange::{Pressure, Received, SendClock, Sent, Timed};
 use crate::http::Fields;
-use crate::http::body::length::Expected;
 use crate::http::priority::Priority;
 use crate::limits::Timeouts;
 use crate::min_rate::MinRate;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
-
-/// The part of a message that the peer sends next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Awaits {
-    /// Client: the final response head. The count of interim heads so far.
-    Head { interims: u32 },
-    /// Body bytes, or the trailers or END_STREAM that end them.
-    Body,
-}
-
-/// The part of a message that the user gives next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum H2Sends {
-    /// Server: the final response head.
-    Head,
-    /// Body bytes or trailers.
-    Body,
-    /// Nothing; the queue may still hold bytes.
-    Ended,
-}
-
-/// The methods that change what a message means (RFC 9110 section 9.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum H2Method {
-    Connect,
-    Head,
-    Other,
-}
-
-impl H2Method {
-    pub(super) fn of(method: &[u8]) -> Self {
-        match method {
-            b"CONNECT" => Self::Connect,
-            b"HEAD" => Self::Head,
-            _ => Self::Other,
-        }
-    }
-    pub(super) fn as_bytes(self) -> &'static [u8] {
-        match self {
-            Self::Connect => b"CONNECT",
-            Self::Head => b"HEAD",
-            Self::Other => b"",
-        }
-    }
-}
 
 /// A body on its way out.
 #[derive(Debug, Default)]
@@ -84,8 +38,6 @@ pub(super) struct H2SendQueue {
 pub(super) struct Incoming {
     /// Our grant to the peer.
     pub(super) credit: Credit,
-    /// The peer's content-length against its DATA.
-    pub(super) length: Expected,
     /// How fast it comes.
     pub(super) min_rate: MinRate,
     /// The user has taken some of it.
@@ -142,13 +94,12 @@ impl H2SendQueue {
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(super) state: StreamState,
-    pub(super) awaits: Awaits,
-    pub(super) sends: H2Sends,
-    pub(super) method: H2Method,
+    /// The peer's message.
+    pub(super) received: Received,
+    /// Our message.
+    pub(super) sent: Sent,
     /// The peer's grant to us.
     pub(super) quota: Quota,
-    /// Our content-length against our DATA.
-    pub(super) length_out: Expected,
     pub(super) priority: Priority,
     /// There from the start unless the head was the end.
     pub(super) incoming: Option<Box<Incoming>>,
@@ -179,18 +130,17 @@ impl Stream {
         let incoming = self.incoming.as_ref();
         incoming.map_or(0, |incoming| incoming.credit.unread())
     }
-    /// Whether the peer, and not our user, is the one to act: the request body is due and there
-    /// is room for it. Once a response began, the pace is the application's; a tunnel may rest.
-    pub(super) fn awaits_body(&self) -> bool {
-        self.state.can_recv()
-            && self.awaits == Awaits::Body
-            && self.method != H2Method::Connect
-            && self.sends != H2Sends::Body
-            && self.unread() == 0
-    }
 }
 
 impl Timed for Stream {
+    #[inline]
+    fn sent(&self) -> &Sent {
+        &self.sent
+    }
+    #[inline]
+    fn has_request(&self) -> bool {
+        self.received.has_request()
+    }
     fn queued(&self) -> usize {
         self.queued()
     }
@@ -200,7 +150,9 @@ impl Timed for Stream {
         timeouts: &Timeouts,
         pressure: &Pressure,
     ) -> Result<Option<Instant>, Violation> {
-        let (is_due, carried) = (self.awaits_body(), pressure.carried_in);
+        let sends_content = self.sent.takes_content();
+        let is_due = self.received.is_peer_due(sends_content, self.unread());
+        let carried = pressure.carried_in;
         let Some(incoming) = &mut self.incoming else {
             return Ok(None);
         };
@@ -211,7 +163,7 @@ impl Timed for Stream {
             // Our user is the one to act.
             incoming.min_rate.restart(now, carried);
         }
-        let has_length = incoming.length.left().is_some();
+        let has_length = self.received.content_left().is_some();
         let is_due = has_length || pressure.is_scarce;
         incoming.min_rate.check(now, timeouts, carried, is_due)
     }

@@ -23,29 +23,28 @@ mod transport;
 mod uni;
 mod write;
 
-use super::settings::Settings;
+use super::action_queue::ActionQueue;
+use super::peer_settings::PeerSettings;
 use super::stream::{H3SendQueue, Stream};
 use super::streams::H3Streams;
-use super::streams::credit::StreamCredit;
-use super::{TransportAction, UniKind};
+use super::streams::credit::{StreamCredit, StreamQuota};
 use crate::abuse::Abuse;
-use crate::credit::{BudgetShare, Credit, Quota};
+use crate::credit::{BudgetShare, Credit};
 use crate::error::{H2Code, H3Code, Violation};
 use crate::exchange::{Framing, Session};
 use crate::http::head::last_response::LastResponse;
-use crate::http::priority::Priority;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX, Windows};
 use crate::qpack::{Decoder, Encoder};
 use crate::time::{TimerTable, timer_kinds};
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
+use datagram::DatagramQueue;
 use flow::send_window::SendWindow;
 use flow::slow::SlowReaders;
-use goaway::H3Drain;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use uni::{OurUni, PeerUni, Seen};
+use uni::{OurUnis, PeerUnis};
 
 timer_kinds! {
     /// The deadlines of a connection.
@@ -86,13 +85,6 @@ pub struct H3Counts {
     pub datagrams_dropped: u64,
 }
 
-/// Counts of what only HTTP/3 has.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FrameCounts {
-    pub(super) writes: u64,
-    pub(super) datagrams_dropped: u64,
-}
-
 /// One HTTP/3 connection. Ids are QUIC stream ids.
 #[derive(Debug)]
 pub struct Conn {
@@ -101,19 +93,14 @@ pub struct Conn {
     pub(super) closed: bool,
 
     // Out.
-    pub(super) actions: VecDeque<TransportAction>,
-    /// Bytes of the writes in `actions`.
-    pub(super) queued_bytes: usize,
-    /// The write that the transport was given last, until it is known to be taken.
-    pub(super) given: Option<(StreamId, bool)>,
+    pub(super) actions: ActionQueue,
     /// Frames being put together, of the stream in `open`.
     pub(super) slab: BytesMut,
     pub(super) open: Option<StreamId>,
     /// One encoded section.
     pub(super) section: Vec<u8>,
     pub(super) encoder: Encoder,
-    pub(super) ours: [OurUni; 3],
-    pub(super) next_uni: u64,
+    pub(super) ours: OurUnis,
     /// Streams that ended with bytes which are not acknowledged yet.
     pub(super) unacknowledged: u32,
     /// Client: streams whose end was written behind a complete response, and is not acknowledged
@@ -124,24 +111,17 @@ pub struct Conn {
     pub(super) decoder: Decoder,
     /// Client: the response that may.
     pub(super) last_response: LastResponse,
-    pub(super) theirs: Vec<PeerUni>,
-    pub(super) seen: Seen,
-    pub(super) datagrams: VecDeque<(StreamId, Bytes)>,
-    /// The peer's settings, once they came.
-    pub(super) settings: Option<Settings>,
-    /// Client: what the peer said on an earlier connection, whose early data this one begins with.
-    pub(super) remembered: Option<Settings>,
+    pub(super) theirs: PeerUnis,
+    pub(super) datagrams: DatagramQueue,
+    pub(super) peer: PeerSettings,
 
     pub(super) streams: H3Streams<Stream>,
     #[expect(clippy::vec_box, reason = "a stream takes the box, not what is in it")]
     pub(super) free_queues: Vec<Box<H3SendQueue>>,
-    /// PRIORITY_UPDATE frames for streams that are not open yet.
-    pub(super) priorities_pending: BTreeMap<u64, Priority>,
     /// Server: the streams we grant.
     pub(super) stream_credit: StreamCredit,
     /// Client: the streams that the peer grants.
-    pub(super) stream_quota: Quota,
-    pub(super) reported_streams: u64,
+    pub(super) stream_quota: StreamQuota,
     /// The connection's receive window: what users took of it.
     pub(super) credit: Credit,
     /// The window's size as last set in the transport.
@@ -150,18 +130,10 @@ pub struct Conn {
     pub(super) stream_window: u32,
     /// Bytes that may wait in the transport for an acknowledgement.
     pub(super) send_window: SendWindow,
-    /// Budget of the bytes in the transport beyond its first window: on a server shared with others.
-    pub(super) send_budget_share: BudgetShare,
-    /// Bytes that the transport has taken, or was asked to take.
-    pub(super) carried_out: u64,
     pub(super) slow: SlowReaders,
-    pub(super) draining: H3Drain,
-    /// The id and, of a client, the code of the peer's GOAWAY.
-    pub(super) peer_goaway: Option<u64>,
     /// The highest push id that a client offered.
     pub(super) push_id_max: Option<u64>,
     pub(super) timers: TimerTable<Timer>,
-    pub(super) frame_counts: FrameCounts,
 }
 
 impl Conn {
@@ -172,49 +144,30 @@ impl Conn {
         let window = config.windows.quic_connection();
         let mut conn = Self {
             closed: false,
-            actions: VecDeque::new(),
-            queued_bytes: 0,
-            given: None,
+            actions: ActionQueue::default(),
             slab: BytesMut::new(),
             open: None,
             section: Vec::new(),
             encoder: Encoder::new(),
-            ours: [
-                OurUni::new(UniKind::Control),
-                OurUni::new(UniKind::QpackEncoder),
-                OurUni::new(UniKind::QpackDecoder),
-            ],
-            next_uni: match side {
-                Side::Client => 2,
-                Side::Server => 3,
-            },
+            ours: OurUnis::new(side),
             unacknowledged: 0,
             late_ends: BTreeSet::new(),
             decoder: Decoder::new(QPACK_TABLE_BYTES_MAX, QPACK_BLOCKED_STREAMS_MAX),
             last_response: LastResponse::default(),
-            theirs: Vec::new(),
-            seen: Seen::default(),
-            datagrams: VecDeque::new(),
-            settings: None,
-            remembered: None,
+            theirs: PeerUnis::default(),
+            datagrams: DatagramQueue::default(),
+            peer: PeerSettings::default(),
             streams: H3Streams::new(),
             free_queues: Vec::new(),
-            priorities_pending: BTreeMap::new(),
             stream_credit: StreamCredit::new(limits.request_streams_max, now),
-            stream_quota: Quota::new(0),
-            reported_streams: 0,
+            stream_quota: StreamQuota::new(),
             credit: Credit::new(window, config.windows.connection, now),
             reported_window: window,
             stream_window: stream_window(side, &config.windows),
-            send_window: SendWindow::new(),
-            send_budget_share: BudgetShare::new(config.windows.send_budget),
-            carried_out: 0,
+            send_window: SendWindow::new(BudgetShare::new(config.windows.send_budget)),
             slow: SlowReaders::default(),
-            draining: H3Drain::No,
-            peer_goaway: None,
             push_id_max: None,
             timers: TimerTable::new(now),
-            frame_counts: FrameCounts::default(),
             session: Session::new(side, config, 0, now),
         };
         conn.send_settings();
@@ -261,7 +214,7 @@ impl Conn {
     }
     /// Whether the peer's SETTINGS have come. Requests may go out before.
     pub fn is_limit_known(&self) -> bool {
-        self.settings.is_some()
+        self.peer.known().is_some()
     }
     /// Exchanges that are open.
     pub fn active(&self) -> u32 {
@@ -280,7 +233,7 @@ impl Conn {
     }
     /// Client: whether the server takes extended CONNECT (RFC 9220 section 3).
     pub fn takes_extended_connect(&self) -> bool {
-        self.peer().enable_connect_protocol
+        self.peer.get().enable_connect_protocol
     }
     /// Handlers that run, those of reset streams included.
     pub fn running_handlers(&self) -> u32 {
@@ -296,8 +249,8 @@ impl Conn {
             body_bytes_received: totals.body_bytes_received,
             body_bytes_sent: totals.body_bytes_sent,
             data_frames_sent: totals.data_frames_sent,
-            writes: self.frame_counts.writes,
-            datagrams_dropped: self.frame_counts.datagrams_dropped,
+            writes: self.actions.writes(),
+            datagrams_dropped: self.datagrams.dropped(),
         }
     }
     /// Server: the rule broken by a request that became no exchange, for metrics. Keeps at most
@@ -333,17 +286,11 @@ impl Conn {
         if self.open.is_none() {
             self.slab = BytesMut::new();
         }
-        if self.actions.is_empty() {
-            self.actions = VecDeque::new();
-        }
+        self.actions.release();
     }
 
     // For the files beside this one.
 
-    /// The peer's settings, or the defaults before they come.
-    pub(super) fn peer(&self) -> Settings {
-        self.settings.or(self.remembered).unwrap_or_default()
-    }
     /// The code of a peer's GOAWAY: HTTP/3 has none.
     pub(super) const GOAWAY_CODE: H2Code = H2Code::NO_ERROR;
 }
@@ -353,7 +300,11 @@ impl Framing for Conn {
     type Stream = Stream;
 
     #[inline]
-    fn session(&mut self) -> &mut Session {
+    fn session(&self) -> &Session {
+        &self.session
+    }
+    #[inline]
+    fn session_mut(&mut self) -> &mut Session {
         &mut self.session
     }
     #[inline]
@@ -364,6 +315,20 @@ impl Framing for Conn {
     fn is_over(&self) -> bool {
         self.is_closed()
     }
+    fn takes_exchanges(&self) -> bool {
+        !self.closed && self.session.drain().takes_exchanges()
+    }
+    fn offers_extended_connect(&self) -> bool {
+        self.peer.get().enable_connect_protocol
+    }
+    #[inline]
+    fn find(&self, stream: StreamId) -> Option<u32> {
+        self.streams.key(stream)
+    }
+    #[inline]
+    fn stream_at(&self, key: u32) -> Option<&Stream> {
+        self.streams.by_key(key).map(|(_, stream)| stream)
+    }
     fn drain(&mut self, now: Instant) {
         self.shut_down(now);
     }
@@ -371,7 +336,7 @@ impl Framing for Conn {
         self.streams.iter_mut()
     }
     fn carried_out(&self) -> u64 {
-        self.carried_out
+        self.actions.carried_out()
     }
     #[inline]
     fn streams_deadline(&self) -> Option<Instant> {

@@ -1,64 +1,14 @@
 //! The state of one request stream. It owns no timer and no map entry; the connection decides.
 
 use super::frame::FrameReader;
-use super::request_stream::RequestState;
 use crate::error::Violation;
-use crate::exchange::{Pressure, SendClock, Timed};
-use crate::http::RequestHead;
-use crate::http::body::length::Expected;
+use crate::exchange::{Pressure, Received, SendClock, Sent, Timed};
 use crate::http::priority::Priority;
 use crate::limits::Timeouts;
 use crate::min_rate::MinRate;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
-
-/// The part of a message that the user gives next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum H3Sends {
-    /// Server: the final response head.
-    Head,
-    /// Body bytes or trailers.
-    Body,
-    /// Nothing; what waits may still have to go out.
-    Ended,
-    /// Client: the peer stopped us, the answer is on its way (RFC 9114 section 4.1). What the user
-    /// gives is thrown away.
-    Stopped,
-}
-
-/// The methods that change what a message means (RFC 9110 section 9.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum H3Method {
-    /// A tunnel.
-    Connect,
-    /// A tunnel for a protocol (RFC 9220), which may have datagrams.
-    ExtendedConnect,
-    Head,
-    Other,
-}
-
-impl H3Method {
-    pub(super) fn of(head: &RequestHead) -> Self {
-        match head.method() {
-            b"CONNECT" if head.protocol().is_some() => Self::ExtendedConnect,
-            b"CONNECT" => Self::Connect,
-            b"HEAD" => Self::Head,
-            _ => Self::Other,
-        }
-    }
-    /// It is one of the two that ask for a tunnel.
-    pub(super) fn is_tunnel(self) -> bool {
-        matches!(self, Self::Connect | Self::ExtendedConnect)
-    }
-    pub(super) fn as_bytes(self) -> &'static [u8] {
-        match self {
-            Self::Connect | Self::ExtendedConnect => b"CONNECT",
-            Self::Head => b"HEAD",
-            Self::Other => b"",
-        }
-    }
-}
 
 /// Bytes on their way out.
 #[derive(Debug)]
@@ -142,16 +92,13 @@ pub(super) struct BlockedInput {
 #[derive(Debug)]
 pub(crate) struct Stream {
     // What the peer sends.
-    pub(super) state: RequestState,
-    pub(super) interims: u32,
+    pub(super) received: Received,
     pub(super) reader: FrameReader,
     /// HEADERS in pieces.
     pub(super) section: Vec<u8>,
     pub(super) blocked_input: Option<Box<BlockedInput>>,
-    /// Its content-length against its DATA.
-    pub(super) length_in: Expected,
     /// Body bytes that came for the user.
-    pub(super) received: u64,
+    pub(super) body_bytes: u64,
     /// Body bytes that the user holds.
     pub(super) unread: u64,
     /// Bytes beyond the transport's window that are read ahead, as the user requested.
@@ -167,8 +114,7 @@ pub(crate) struct Stream {
     pub(super) min_rate: MinRate,
 
     // What we send.
-    pub(super) sends: H3Sends,
-    pub(super) length_out: Expected,
+    pub(super) sent: Sent,
     /// Waiting bytes; allocated with the first.
     pub(super) queue: Option<Box<H3SendQueue>>,
     /// The transport takes nothing now.
@@ -178,9 +124,6 @@ pub(crate) struct Stream {
     /// The end is with the transport, or a reset.
     pub(super) is_sent: bool,
 
-    pub(super) method: H3Method,
-    /// The head was handed to the user.
-    pub(super) is_request: bool,
     /// The handler is gone.
     pub(super) released: bool,
     /// The client's priority, if it sent one.
@@ -188,36 +131,31 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(method: H3Method, sends: H3Sends, now: Instant) -> Self {
+    pub(super) fn new(received: Received, sent: Sent, now: Instant) -> Self {
         Self {
-            state: RequestState::Head,
-            interims: 0,
+            received,
             reader: FrameReader::default(),
             section: Vec::new(),
             blocked_input: None,
-            length_in: Expected::any(),
-            received: 0,
+            body_bytes: 0,
             unread: 0,
             read_ahead: 0,
             is_full: false,
             is_behind: false,
             discarding: None,
             min_rate: MinRate::new(now, 0),
-            sends,
-            length_out: Expected::any(),
+            sent,
             queue: None,
             blocked: false,
             end_queued: false,
             is_sent: false,
-            method,
-            is_request: false,
             released: false,
             priority: None,
         }
     }
     /// Both sides are over.
     pub(super) fn is_over(&self) -> bool {
-        self.state == RequestState::Ended && self.is_sent
+        self.received.is_ended() && self.is_sent
     }
     /// Body bytes that the user may hold. `least`: of any stream.
     pub(super) fn ahead(&self, least: u64) -> u64 {
@@ -230,27 +168,28 @@ impl Stream {
     /// Whether bytes or the end wait.
     pub(super) fn wants_to_send(&self) -> bool {
         let waits = self.queue.as_ref().is_some_and(|queue| !queue.is_empty());
-        waits || self.sends == H3Sends::Ended && !self.end_queued && !self.is_sent
+        waits || self.sent.is_ended() && !self.end_queued && !self.is_sent
     }
     /// Whether a write need not stand behind another of its stream.
     pub(super) fn is_direct(&self) -> bool {
         !self.blocked && self.queue.as_ref().is_none_or(|queue| queue.is_empty())
     }
-    /// Whether the peer, and not our user, is the one to act: the rest of the request is due and there
-    /// is room for it. While an answer is being sent the pace is the application's; a tunnel may rest.
+    /// Whether the peer, and not our user, is the one to act.
     pub(super) fn awaits_peer(&self) -> bool {
-        let is_due = match self.state {
-            RequestState::Head => true,
-            RequestState::Body | RequestState::Trailers => {
-                self.sends != H3Sends::Body && self.unread == 0
-            }
-            RequestState::Tunnel | RequestState::Ended => false,
-        };
-        is_due || self.discarding.is_some()
+        let sends_content = self.sent.takes_content();
+        self.received.is_peer_due(sends_content, self.unread) || self.discarding.is_some()
     }
 }
 
 impl Timed for Stream {
+    #[inline]
+    fn sent(&self) -> &Sent {
+        &self.sent
+    }
+    #[inline]
+    fn has_request(&self) -> bool {
+        self.received.has_request()
+    }
     fn queued(&self) -> usize {
         self.queued()
     }
@@ -265,21 +204,19 @@ impl Timed for Stream {
             // Our user is the one to act.
             self.min_rate.restart(now, carried);
         }
-        match self.state {
-            RequestState::Head => {
-                let due = timeouts.head.map(|head| self.min_rate.received_at() + head);
-                match due.is_some_and(|at| at <= now) {
-                    true => Err(Violation::BodyTimeout),
-                    false => Ok(due),
-                }
-            }
-            RequestState::Ended => Ok(None),
-            RequestState::Body | RequestState::Tunnel | RequestState::Trailers => {
-                let has_length = self.length_in.left().is_some();
-                let is_due = has_length || pressure.is_scarce;
-                self.min_rate.check(now, timeouts, carried, is_due)
-            }
+        if self.received.is_ended() {
+            return Ok(None);
         }
+        if self.received.awaits_head() {
+            let due = timeouts.head.map(|head| self.min_rate.received_at() + head);
+            return match due.is_some_and(|at| at <= now) {
+                true => Err(Violation::BodyTimeout),
+                false => Ok(due),
+            };
+        }
+        let has_length = self.received.content_left().is_some();
+        let is_due = has_length || pressure.is_scarce;
+        self.min_rate.check(now, timeouts, carried, is_due)
     }
     fn send_clock(&mut self) -> Option<(&mut SendClock, bool)> {
         let queue = self.queue.as_mut()?;

@@ -120,6 +120,13 @@ impl<T> H3Streams<T> {
         (key != NONE).then_some(key)
     }
     /// The stream at a key.
+    pub fn by_key(&self, key: u32) -> Option<(StreamId, &T)> {
+        match self.slab.get(key as usize)? {
+            Entry::Live { id, stream } => Some((*id, stream)),
+            Entry::Free { .. } => None,
+        }
+    }
+    /// The stream at a key.
     pub fn by_key_mut(&mut self, key: u32) -> Option<(StreamId, &mut T)> {
         match self.slab.get_mut(key as usize)? {
             Entry::Live { id, stream } => Some((*id, stream)),

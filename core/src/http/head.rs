@@ -130,6 +130,7 @@ impl RequestHead {
         }
     }
     /// The method, for example `GET`. Methods are case-sensitive.
+    #[inline]
     pub fn method(&self) -> &[u8] {
         self.pseudo(Token::METHOD).unwrap_or_default()
     }

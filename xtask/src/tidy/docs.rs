@@ -171,7 +171,7 @@ fn check_limits(tree: &Tree) -> Vec<Finding> {
 
 /// The rows (line, cells) of the tables under the heading that contains `heading`, header rows
 /// and rules left out; of all tables when it is empty.
-fn rows_under<'a>(text: &'a str, heading: &str) -> Vec<(usize, Vec<&'a str>)> {
+pub(super) fn rows_under<'a>(text: &'a str, heading: &str) -> Vec<(usize, Vec<&'a str>)> {
     let mut rows = Vec::new();
     let mut inside = heading.is_empty();
     let lines: Vec<&str> = text.lines().collect();
@@ -190,7 +190,7 @@ fn rows_under<'a>(text: &'a str, heading: &str) -> Vec<(usize, Vec<&'a str>)> {
 }
 
 /// The pieces between backticks.
-fn quoted(cell: &str) -> Vec<&str> {
+pub(super) fn quoted(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 

@@ -46,9 +46,10 @@ const CORE: &[(&str, &[&str])] = &[
             "time",
             "wire",
             "http",
+            "exchange",
         ],
     ),
-    // The parts that HTTP/2 and HTTP/3 have in common above their frames.
+    // The rules of RFC 9110, and the parts that HTTP/2 and HTTP/3 have in common above their frames.
     (
         "exchange",
         &[

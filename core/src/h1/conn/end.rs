@@ -4,7 +4,8 @@
 
 use super::{Conn, PeerInput, Receiving};
 use crate::error::{Closed, H2Code, TransportEnd, Violation};
-use crate::h1::exchange::{Exchange, MethodKind, Sending};
+use crate::exchange::MethodKind;
+use crate::h1::exchange::{Exchange, Sending};
 use crate::h1::reuse::CloseReason;
 use crate::http::event::ResetBy;
 use crate::http::{Event, Reset, Side, StreamId, Version};

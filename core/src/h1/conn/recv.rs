@@ -2,8 +2,9 @@
 
 use super::{Conn, Receiving, Timer};
 use crate::error::Violation;
+use crate::exchange::{MethodKind, count_interim};
 use crate::h1::chunked::{ChunkDecoder, Chunked};
-use crate::h1::exchange::{Exchange, MethodKind, Sending};
+use crate::h1::exchange::{Exchange, Sending};
 use crate::h1::parse::{self, HeadScan};
 use crate::h1::reuse::{CloseReason, persistence};
 use crate::http::body::length::BodyLength;
@@ -197,10 +198,7 @@ impl Conn {
         let Some(open) = self.exchanges.front_mut() else {
             return Err(Violation::ResponseUnexpected);
         };
-        open.interims += 1;
-        if open.interims > max {
-            return Err(Violation::InterimTooMany);
-        }
+        count_interim(&mut open.interims, max)?;
         if !open.silent {
             let stream = open.id;
             self.events
@@ -219,7 +217,7 @@ impl Conn {
         let Some(open) = self.exchanges.front_mut() else {
             return Err(Violation::ResponseUnexpected);
         };
-        let length = BodyLength::of_response(open.method.for_framing(), &head)?;
+        let length = BodyLength::of_response(open.method.as_bytes(), &head)?;
         // RFC 9110 section 15.2.2: only a request for it can be answered with a switch, and only
         // when it is complete (attacks.md row 18).
         let asked = open.upgrade || head.status != 101;

@@ -4,7 +4,8 @@
 use super::recv::ReadStep;
 use super::{Conn, Receiving, Timer};
 use crate::error::Violation;
-use crate::h1::exchange::{Exchange, MethodKind, Sending};
+use crate::exchange::MethodKind;
+use crate::h1::exchange::{Exchange, Sending};
 use crate::h1::parse::{self, HeadScan};
 use crate::h1::reuse::{CloseReason, has_option, persistence};
 use crate::http::body::length::BodyLength;
@@ -96,7 +97,7 @@ impl Conn {
         length: BodyLength,
     ) -> Result<(), Violation> {
         let id = self.take_id();
-        let method = MethodKind::of(head.method());
+        let method = MethodKind::of(&head);
         let mut open = Exchange::new(id, method, version, Sending::Head);
         let end = matches!(length, BodyLength::None | BodyLength::Known(0));
         if head.has_hop_fields() || version == Version::Http10 {

@@ -2,13 +2,13 @@
 
 use super::{Conn, Receiving};
 use crate::error::{Misuse, Violation};
+use crate::exchange::{MethodKind, Sent, check_interim, check_trailers};
 use crate::h1::encode::{self, Announce, Form, Persist, Target};
-use crate::h1::exchange::{Exchange, MethodKind, SendLength, Sending};
+use crate::h1::exchange::{Exchange, SendLength, Sending};
 use crate::h1::framing;
 use crate::h1::parse::HeadScan;
 use crate::h1::reuse::{CloseReason, has_option, persistence};
-use crate::http::body::length::Expected;
-use crate::http::head::validate_trailers;
+use crate::http::idempotence::is_idempotent;
 use crate::http::{Field, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
 use crate::wire::Outbox;
 use bytes::Bytes;
@@ -48,7 +48,7 @@ impl Conn {
         let authority = head
             .authority()
             .ok_or(Misuse::Invalid(Violation::HostMissing))?;
-        let method = MethodKind::of(head.method());
+        let method = MethodKind::of(head);
         let path = match method {
             MethodKind::Connect => None,
             _ => Some(
@@ -62,6 +62,7 @@ impl Conn {
         open.head_at = self.sent + self.outbox.len() as u64;
         open.upgrade =
             head.get(Token::UPGRADE).is_some() && connection_lists(head.fields(), b"upgrade");
+        open.repeatable = is_idempotent(head.method());
         open.blocks = asks_patience;
         if asks_close || persistence(Version::Http11, head.fields()).is_some() {
             open.close_because(CloseReason::WeAskedClose);
@@ -102,9 +103,7 @@ impl Conn {
     ) -> Result<(), Misuse> {
         self.enter();
         let index = self.index_in(stream, |sending| sending == Sending::Head)?;
-        if !head.is_interim() || head.status == 101 {
-            return Err(Misuse::Invalid(Violation::StatusInvalid));
-        }
+        check_interim(head)?;
         let open = &mut self.exchanges[index];
         let version = open.version;
         if head.status == 100 {
@@ -209,10 +208,7 @@ impl Conn {
         body: Bytes,
     ) -> Result<(), Misuse> {
         let index = self.index_in(stream, |sending| sending == Sending::Head)?;
-        let method = self.exchanges[index].method.for_framing();
-        if !Expected::of_response(method, head).is_met_by(body.len() as u64) {
-            return Err(Misuse::BodyLength);
-        }
+        Sent::check_answer(self.exchanges[index].method, head, body.len())?;
         self.respond(now, stream, head, body.is_empty())?;
         match body.is_empty() {
             true => Ok(()),
@@ -283,7 +279,7 @@ impl Conn {
     ) -> Result<(), Misuse> {
         self.enter();
         let index = self.index_in(stream, |sending| matches!(sending, Sending::Body(_)))?;
-        validate_trailers(trailers, Version::Http11).map_err(Misuse::Invalid)?;
+        check_trailers(trailers, Version::Http11)?;
         match self.exchanges[index].sending {
             Sending::Body(SendLength::Known { left }) if left > 0 => {
                 return Err(Misuse::BodyLength);

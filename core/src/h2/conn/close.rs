@@ -1,20 +1,18 @@
 //! Ends of one side of a stream, of streams before their time, and of the connection. Every open
 //! stream gets exactly one end, and the connection exactly one.
 
-use super::goaway::H2Drain;
 use super::ping::RESET_PING;
 use super::{Conn, Life, Timer};
 use crate::error::{Closed, H2Code, Scope, Violation};
-use crate::exchange::Framing;
+use crate::exchange::{
+    Framing, Received, Sent, charge_reset, charge_violation, is_answered, too_large_answer,
+};
 use crate::h2::frame::{FrameHeader, Goaway, RstStream};
-use crate::h2::stream::{H2Method, H2Sends};
 use crate::h2::stream_state::{ClosedHow, StreamInput, StreamState, step};
 use crate::http::event::ResetBy;
-use crate::http::{Event, Fields, Reset, ResponseHead, Side, StreamId, Token, Version};
+use crate::http::{Event, Reset, Side, StreamId, Version};
 use std::time::Instant;
 
-/// How far behind the newest stream an id may be and still be remembered when it closed.
-const REMEMBERED_IDS: u32 = 512;
 /// Points of the glitch budget for a frame on a stream that is gone.
 const LATE_FRAME_POINTS: u32 = 1;
 
@@ -76,11 +74,7 @@ impl Conn {
         id: u32,
         violation: Violation,
     ) -> Result<(), Violation> {
-        if violation.scope() == Scope::Connection {
-            return Err(violation);
-        }
-        let verdict = self.session.abuse_mut().reset_provoked(violation, now);
-        self.judge(now, verdict)?;
+        charge_violation(self, now, violation)?;
         let code = violation.h2_code();
         RstStream { stream: id, code }.write(self.outbox.buffer());
         let by = ResetBy::Us(violation);
@@ -98,18 +92,13 @@ impl Conn {
         violation: Violation,
     ) -> Result<(), Violation> {
         self.session.note_refused(violation);
-        let code = violation.h2_code();
-        let verdict = match violation {
-            Violation::StreamsTooMany => {
-                self.session.totals_mut().refused += 1;
-                self.session.abuse_mut().stream_refused(now)
+        charge_violation(self, now, violation)?;
+        let code = match too_large_answer(violation, Version::Http2) {
+            Some(head) => {
+                self.write_response(id, &head, true);
+                H2Code::NO_ERROR
             }
-            _ => self.session.abuse_mut().reset_provoked(violation, now),
-        };
-        self.judge(now, verdict)?;
-        let code = match self.answer_too_large(id, violation) {
-            true => H2Code::NO_ERROR,
-            false => code,
+            None => violation.h2_code(),
         };
         // RFC 9113 section 8.1: behind an answer the reset says that the rest is not wanted.
         let how = match end && code == H2Code::NO_ERROR {
@@ -120,24 +109,10 @@ impl Conn {
             }
         };
         // In and out again, so that late frames find how it ended.
-        let stream = self.fresh_stream(H2Method::Other);
+        let stream = self.fresh_stream(Received::awaiting_request(), Sent::awaiting_response());
         self.streams.insert(id, stream);
         self.streams.remove(id, how);
         Ok(())
-    }
-
-    /// A head that is too large is answered with 431 (RFC 6585 section 5); false: it is not that, or
-    /// has no such answer.
-    fn answer_too_large(&mut self, id: u32, violation: Violation) -> bool {
-        const STATUS: u16 = 431;
-        if violation.h1_status() != STATUS {
-            return false;
-        }
-        let mut fields = Fields::new();
-        fields.push(Token::CONTENT_LENGTH, b"0");
-        let head = ResponseHead::new(STATUS, fields, Version::Http2);
-        head.map(|head| self.write_response(id, &head, true))
-            .is_ok()
     }
 
     pub(super) fn take_reset(
@@ -154,12 +129,8 @@ impl Conn {
                 false => self.glitch(now, LATE_FRAME_POINTS),
             };
         };
-        // CVE-2023-44487: the handler runs on. A server's reset costs us nothing.
-        let is_answered = ended.sends == H2Sends::Ended && ended.queued() == 0;
-        if self.session.side() == Side::Server && !is_answered {
-            let verdict = self.session.abuse_mut().reset_received(now);
-            self.judge(now, verdict)?;
-        }
+        let is_answered = is_answered(ended);
+        charge_reset(self, now, is_answered)?;
         let by = ResetBy::Peer(code);
         let unprocessed = self.session.side() == Side::Client && code == H2Code::REFUSED_STREAM;
         self.end_early(now, stream, by, unprocessed, ClosedHow::ResetByPeer);
@@ -229,10 +200,7 @@ impl Conn {
 
     /// Whether no frame but HEADERS and PRIORITY may come on it yet (RFC 9113 section 5.1).
     pub(super) fn is_idle(&self, id: u32) -> bool {
-        match self.session.side() {
-            Side::Client => id.is_multiple_of(2) || id >= self.next_id,
-            Side::Server => id.is_multiple_of(2) || id > self.last_peer_id,
-        }
+        self.ids.is_idle(id, self.session.side())
     }
 
     /// Judges a frame on a stream that is not open: an error, or late and ignored.
@@ -269,8 +237,8 @@ impl Conn {
 
     fn was_skipped(&self, id: u32) -> bool {
         self.session.side() == Side::Server
-            && self.last_peer_id - id < REMEMBERED_IDS
-            && !self.draining.ignores(id)
+            && self.ids.was_skipped(id)
+            && !self.session.drain().ignores(u64::from(id))
     }
 
     // The connection ends.
@@ -280,7 +248,7 @@ impl Conn {
         if self.life == Life::Closed {
             return;
         }
-        self.write_goaway(self.last_peer_id, violation.h2_code());
+        self.write_goaway(self.ids.last_peer(), violation.h2_code());
         self.close(now, Closed::ByUs(violation));
     }
 
@@ -310,7 +278,7 @@ impl Conn {
     /// Closes at once: what is open is reset.
     pub fn abort(&mut self, now: Instant, code: H2Code) {
         if self.life != Life::Closed {
-            self.write_goaway(self.last_peer_id, code);
+            self.write_goaway(self.ids.last_peer(), code);
             self.close(now, Closed::Drained);
         }
     }
@@ -320,12 +288,8 @@ impl Conn {
         if !self.streams.is_empty() {
             return;
         }
-        match (&self.draining, self.peer_goaway) {
-            (H2Drain::Final { .. }, _) => self.close(now, Closed::Drained),
-            (H2Drain::No, Some((_, code))) if self.session.side() == Side::Client => {
-                self.close(now, Closed::ByPeer(code));
-            }
-            _ => {}
+        if let Some(closed) = self.session.drain().end(self.session.side()) {
+            self.close(now, closed);
         }
     }
 }

@@ -1,16 +1,16 @@
 //! Windows: DATA uses them, consumption refunds them, and the peer's WINDOW_UPDATE raises ours.
 //! [`Credit`](crate::credit::Credit) and [`Quota`](crate::credit::Quota) keep all sums.
 
-use super::{Conn, Life, Timer, WINDOW_INITIAL};
+use super::{Conn, Life, Timer};
 use crate::credit::{Credit, Readback, WINDOW_MAX};
 use crate::error::{H2Code, Misuse, Violation};
-use crate::exchange::Framing;
+use crate::exchange::{Framing, MessageInput};
 use crate::h2::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
 use crate::h2::settings::initial_window;
-use crate::h2::stream::{Awaits, Incoming, Stream};
+use crate::h2::stream::{Incoming, Stream};
 use crate::h2::stream_state::{StreamInput, StreamState, step};
 use crate::http::StreamId;
-use crate::limits::{WINDOW_BEHIND_HEAD_BYTES, Windows};
+use crate::limits::WINDOW_BEHIND_HEAD_BYTES;
 use std::time::{Duration, Instant};
 
 impl Conn {
@@ -47,10 +47,11 @@ impl Conn {
             self.frame_on_closed(now, id, StreamInput::RecvData { end })?;
             return Ok(false);
         };
-        let mut admitted = step(stream.state, StreamInput::RecvData { end }).map(drop);
-        if admitted.is_ok() && stream.awaits != Awaits::Body {
-            admitted = Err(Violation::DataBeforeHead);
-        }
+        let side = self.session.side();
+        let mut admitted = step(stream.state, StreamInput::RecvData { end }).and_then(|_| {
+            let received = &stream.received;
+            received.takes(MessageInput::Data, side, Self::OUT_OF_ORDER)
+        });
         if admitted.is_ok()
             && let Some(incoming) = &mut stream.incoming
             && incoming.credit.spend(len, now).is_err()
@@ -67,11 +68,14 @@ impl Conn {
     /// Body bytes of a stream; false when it does not take them any more.
     pub(super) fn receive_body(&mut self, now: Instant, id: u32, body: &[u8]) -> bool {
         let len = body.len() as u32;
-        let Some(incoming) = self.incoming(id) else {
+        let Some(stream) = self.streams.get_mut(id) else {
+            return false;
+        };
+        let Some(incoming) = &mut stream.incoming else {
             return false;
         };
         incoming.min_rate.receive(now);
-        if let Err(violation) = incoming.length.receive(u64::from(len)) {
+        if let Err(violation) = stream.received.take_content(u64::from(len)) {
             if let Err(violation) = self.break_stream(now, id, violation) {
                 self.fail(now, violation);
             }
@@ -99,10 +103,10 @@ impl Conn {
 
     /// END_STREAM on DATA.
     pub(super) fn receive_end(&mut self, now: Instant, id: u32) {
-        let Some(incoming) = self.incoming(id) else {
+        let Some(stream) = self.streams.get_mut(id) else {
             return;
         };
-        if let Err(violation) = incoming.length.end() {
+        if let Err(violation) = stream.received.take_end() {
             if let Err(violation) = self.break_stream(now, id, violation) {
                 self.fail(now, violation);
             }
@@ -158,17 +162,11 @@ impl Conn {
     }
 
     fn refund(&mut self, bytes: u32) {
-        // Nothing was used of a window that was never looked at.
-        if let Some(credit) = &mut self.credit {
-            credit.refund(bytes);
-        }
+        self.window.refund(bytes);
     }
 
     fn credit(&mut self, now: Instant) -> &mut Credit {
-        let Self {
-            credit, session, ..
-        } = self;
-        credit.get_or_insert_with(|| Box::new(fresh_credit(&session.config().windows, now)))
+        self.window.credit(&self.session.config().windows, now)
     }
 
     pub(super) fn grant_stream(&mut self, now: Instant, id: u32) {
@@ -215,16 +213,9 @@ impl Conn {
 
     pub(super) fn grant_connection(&mut self, now: Instant) {
         let writing = !self.outbox.is_empty();
-        let Some(credit) = &mut self.credit else {
-            return;
-        };
-        let grant = credit.grant(
-            now,
-            self.session.round_trip(),
-            writing,
-            self.session.receive_budget(),
-        );
-        let sample = credit.rtt_sample();
+        let rtt = self.session.round_trip();
+        let budget = self.session.receive_budget();
+        let (grant, sample) = self.window.grant(now, rtt, writing, budget);
         if let Some(increment) = grant {
             self.send_window_update(WindowUpdate {
                 stream: 0,
@@ -232,13 +223,6 @@ impl Conn {
             });
         }
         self.note_round_trip(sample);
-    }
-
-    /// Bounds the window of a stream that begins by the length that its head gives.
-    pub(super) fn expect_length(&mut self, incoming: &mut Incoming) {
-        if let Some(bytes) = incoming.length.left() {
-            incoming.credit.expect(bytes, self.session.receive_budget());
-        }
     }
 
     /// Opens the window of a stream that begins where the initial one is 0; returns what to announce behind the head.
@@ -255,7 +239,6 @@ impl Conn {
     /// the streams that are open; returns what to announce behind the head, in the same write. A
     /// client's: it waits for the answer. A server's window is raised when its handler begins to read.
     pub(super) fn raise_fresh(&mut self, now: Instant, incoming: &mut Incoming) -> Option<u32> {
-        self.expect_length(incoming);
         let opened = self.open_window(now, incoming);
         let Some(window) = self.share_of_need(now, self.streams.len() + 1) else {
             return opened;
@@ -388,7 +371,7 @@ impl Conn {
     }
 
     pub(super) fn send_window_update(&mut self, update: WindowUpdate) {
-        self.window_updates_sent += 1;
+        self.window.note_update_sent();
         update.write(self.outbox.buffer());
     }
 
@@ -413,10 +396,7 @@ impl Conn {
             Err(violation) => return Err(violation),
         };
         if update.stream == 0 {
-            return self
-                .quota
-                .grant(update.increment)
-                .map_err(|_| Violation::ConnectionWindowOverflow);
+            return self.window.raise(update.increment);
         }
         let Some(stream) = self.streams.get_mut(update.stream) else {
             return self.frame_on_closed(now, update.stream, StreamInput::RecvWindowUpdate);
@@ -447,10 +427,9 @@ impl Conn {
     }
     /// The connection's receive window.
     pub fn connection_window(&self) -> Readback {
-        match &self.credit {
-            Some(credit) => credit.readback(),
-            None => fresh_credit(&self.session.config().windows, self.started_at).readback(),
-        }
+        let windows = &self.session.config().windows;
+        self.window
+            .readback(windows, self.unacknowledged.started_at())
     }
     /// A stream's receive window, while it is open.
     pub fn stream_window(&self, stream: StreamId) -> Option<Readback> {
@@ -464,12 +443,6 @@ impl Conn {
     }
     /// Bytes the peer lets us send on the connection now.
     pub fn connection_quota(&self) -> u32 {
-        self.quota.available()
+        self.window.sendable()
     }
-}
-
-/// Our grant to the peer on a fresh connection.
-fn fresh_credit(windows: &Windows, now: Instant) -> Credit {
-    Credit::new(windows.connection.max(WINDOW_INITIAL), 0, now)
-        .allowing_unread(windows.memory_budget / 2)
 }

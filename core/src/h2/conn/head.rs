@@ -4,14 +4,11 @@
 use super::recv::HeaderBlock;
 use super::{Conn, Timer};
 use crate::error::Violation;
-use crate::exchange::Framing;
+use crate::exchange::{Framing, MessageInput, Received, Sent, Takes, begin_exchange};
 use crate::h2::frame::{Continuation, FrameHeader, Headers, WindowUpdate};
-use crate::h2::stream::{Awaits, H2Method};
 use crate::h2::stream_state::{StreamInput, step};
 use crate::hpack::Decoder;
 use crate::hpack::decode::DecodedBlock;
-use crate::http::body::length::Expected;
-use crate::http::head::validate_trailers;
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
 use crate::limits::HEADER_BLOCK_READ_BYTES_MAX;
 use crate::min_rate::MinRate;
@@ -101,14 +98,14 @@ impl Conn {
         flaw: Option<Violation>,
         block: &[u8],
     ) -> Result<(), Violation> {
-        let opens = self.session.side() == Side::Server && id > self.last_peer_id;
+        let opens = self.session.side() == Side::Server && self.ids.is_new(id);
         let stamp = self.decoder.stamp();
         if let Some(stamp) = stamp
             && opens
             && flaw.is_none()
             && let Some(head) = self.session.find_head(block, stamp)
         {
-            self.last_peer_id = id;
+            self.ids.accept(id);
             return self.take_request(now, id, end, Ok(head));
         }
         let mut fields = self.session.fields();
@@ -125,7 +122,7 @@ impl Conn {
                 None => self.take_section(now, id, end, fields),
             }
         } else if opens {
-            self.last_peer_id = id;
+            self.ids.accept(id);
             let head = match flaw {
                 None => self.session.request_head(fields, Version::Http2),
                 Some(violation) => {
@@ -155,7 +152,7 @@ impl Conn {
         end: bool,
         head: Result<RequestHead, Violation>,
     ) -> Result<(), Violation> {
-        if self.draining.ignores(id) {
+        if self.session.drain().ignores(u64::from(id)) {
             // RFC 9113 section 6.8: above the last id of our GOAWAY; the client knows.
             return Ok(());
         }
@@ -164,16 +161,23 @@ impl Conn {
             Ok(head) => head,
             Err(violation) => return self.refuse(now, id, end, violation),
         };
-        if let Err(violation) = self.admit_request(end, &head) {
+        let mut received = Received::awaiting_request();
+        let limits = &self.session.config().limits;
+        let open = (self.streams.len(), limits.concurrent_streams_max);
+        let admitted = self
+            .session
+            .admit_request(&head, open, limits.running_handlers_max);
+        if let Err(violation) = admitted.and_then(|()| received.take_request(&head, end)) {
             self.recycle_head(head);
             return self.refuse(now, id, end, violation);
         }
-        let mut stream = self.fresh_stream(H2Method::of(head.method()));
+        let mut stream = self.fresh_stream(received, Sent::awaiting_response());
         let mut opened = None;
         if !end {
-            let length = Expected::of_request(&head);
-            let mut incoming = self.fresh_incoming(length, now);
-            self.expect_length(&mut incoming);
+            let mut incoming = self.fresh_incoming(now);
+            if let Some(bytes) = stream.received.content_left() {
+                incoming.credit.expect(bytes, self.session.receive_budget());
+            }
             opened = self.open_window(now, &mut incoming);
             stream.incoming = Some(incoming);
         }
@@ -184,38 +188,8 @@ impl Conn {
             let stream = id;
             self.send_window_update(WindowUpdate { stream, increment });
         }
-        let is_last = self.session.accepted();
         self.timers.stop(Timer::Idle);
-        if !end {
-            self.watch_streams(now, self.session.config().timeouts.body_look());
-        }
-        self.session.push_event(Event::RequestReceived {
-            stream: StreamId(u64::from(id)),
-            head,
-            end,
-        });
-        if is_last {
-            self.shut_down(now);
-        }
-        Ok(())
-    }
-
-    /// Whether a request becomes an exchange.
-    fn admit_request(&self, end: bool, head: &RequestHead) -> Result<(), Violation> {
-        let limits = &self.session.config().limits;
-        if self.streams.len() >= limits.concurrent_streams_max
-            // Handlers of reset streams count too (CVE-2023-44487).
-            || self.session.handlers() >= limits.running_handlers_max
-        {
-            return Err(Violation::StreamsTooMany);
-        }
-        if head.protocol().is_some() && !self.session.config().extended_connect {
-            // RFC 8441 section 4: we have not offered it.
-            return Err(Violation::PseudoFieldUnknown);
-        }
-        if end {
-            Expected::of_request(head).end()?;
-        }
+        begin_exchange(self, now, StreamId(u64::from(id)), head, end);
         Ok(())
     }
 
@@ -230,18 +204,15 @@ impl Conn {
         let Some(stream) = self.streams.get(id) else {
             return Ok(());
         };
-        // RFC 9113 section 8.5. To a client an answer that refuses a tunnel is a message as any.
-        let is_tunnel = self.session.side() == Side::Server && stream.method == H2Method::Connect;
-        let taken = match (
-            step(stream.state, StreamInput::RecvHeaders { end }),
-            stream.awaits,
-        ) {
-            (Err(violation), _) => Err(violation),
-            (Ok(_), Awaits::Body) if is_tunnel => Err(Violation::HeadersOnTunnel),
-            (Ok(_), Awaits::Body) => self.take_trailers(now, id, end, fields),
-            (Ok(_), Awaits::Head { interims }) => {
-                self.take_response(now, id, end, interims, fields)
-            }
+        let side = self.session.side();
+        let takes = step(stream.state, StreamInput::RecvHeaders { end }).and_then(|_| {
+            let received = &stream.received;
+            received.takes(MessageInput::Headers, side, Self::OUT_OF_ORDER)
+        });
+        let taken = match takes {
+            Err(violation) => Err(violation),
+            Ok(Takes::Head) => self.take_response(now, id, end, fields),
+            Ok(_) => self.take_trailers(now, id, end, fields),
         };
         match taken {
             Ok(()) => Ok(()),
@@ -260,11 +231,10 @@ impl Conn {
         if !end {
             return Err(Violation::TrailersWithoutEnd);
         }
-        validate_trailers(&trailers, Version::Http2)?;
-        let stream = self.streams.get(id);
-        if let Some(incoming) = stream.and_then(|stream| stream.incoming.as_ref()) {
-            incoming.length.end()?;
-        }
+        let Some(stream) = self.streams.get_mut(id) else {
+            return Ok(());
+        };
+        stream.received.take_trailers(&trailers, Version::Http2)?;
         self.session.push_event(Event::TrailersReceived {
             stream: StreamId(u64::from(id)),
             trailers,
@@ -279,7 +249,6 @@ impl Conn {
         now: Instant,
         id: u32,
         end: bool,
-        interims: u32,
         fields: Fields,
     ) -> Result<(), Violation> {
         let head = ResponseHead::from_fields(fields, Version::Http2)?;
@@ -287,32 +256,17 @@ impl Conn {
             return Ok(());
         };
         let stream_id = StreamId(u64::from(id));
-        if head.is_interim() {
-            if end {
-                return Err(Violation::InterimWithEnd);
-            }
-            if head.status == 101 {
-                return Err(Violation::SwitchingProtocolsForbidden);
-            }
-            if interims >= self.session.config().limits.interim_responses_max {
-                return Err(Violation::InterimTooMany);
-            }
-            let interims = interims + 1;
-            stream.awaits = Awaits::Head { interims };
+        let interims_max = self.session.config().limits.interim_responses_max;
+        if !stream.received.take_response(&head, end, interims_max)? {
             self.session.push_event(Event::InterimReceived {
                 stream: stream_id,
                 head,
             });
             return Ok(());
         }
-        stream.awaits = Awaits::Body;
-        let length = Expected::of_response(stream.method.as_bytes(), &head);
-        if end {
-            length.end()?;
-        } else if let Some(incoming) = &mut stream.incoming {
-            incoming.length = length;
+        if !end && let Some(incoming) = &mut stream.incoming {
             incoming.min_rate = MinRate::new(now, self.session.totals().body_bytes_received);
-            if let Some(bytes) = length.left() {
+            if let Some(bytes) = stream.received.content_left() {
                 incoming.credit.expect(bytes, self.session.receive_budget());
                 self.grant_stream(now, id);
             }

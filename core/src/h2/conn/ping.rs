@@ -22,15 +22,13 @@ impl Conn {
         if self.life == Life::Closed {
             return false;
         }
-        let unacknowledged = self.unacknowledged.get_or_insert_default();
-        unacknowledged.pings.push_back((opaque, now));
+        self.unacknowledged.push_ping(opaque, now);
         self.write_ping(opaque);
         true
     }
     /// Whether a PING of [`ping`](Self::ping) is unanswered.
     pub fn awaits_pong(&self) -> bool {
-        let unacknowledged = self.unacknowledged.as_ref();
-        unacknowledged.is_some_and(|unacknowledged| !unacknowledged.pings.is_empty())
+        self.unacknowledged.awaits_pong()
     }
 
     pub(super) fn write_ping(&mut self, opaque: [u8; 8]) {
@@ -53,7 +51,7 @@ impl Conn {
             }
             return Ok(());
         }
-        if let Some(sent_at) = self.answered(opaque) {
+        if let Some(sent_at) = self.unacknowledged.take_pong(opaque) {
             let round_trip = now.saturating_duration_since(sent_at);
             self.note_round_trip(Some(round_trip));
             self.session
@@ -61,7 +59,7 @@ impl Conn {
             return Ok(());
         }
         match opaque {
-            DRAIN_PING if self.draining.is_announced() => self.finish_goaway(now),
+            DRAIN_PING if self.session.drain().is_announced() => self.finish_goaway(now),
             RESET_PING if self.reset_slots.handle_pong(now) => self.watch_reset_slots(),
             // The answer to the drain's PING after its deadline.
             DRAIN_PING => {}
@@ -70,18 +68,6 @@ impl Conn {
             _ => return self.glitch(now, STRAY_PONG_POINTS),
         }
         Ok(())
-    }
-
-    /// When the oldest PING with these bytes went out, which is answered now.
-    fn answered(&mut self, opaque: [u8; 8]) -> Option<Instant> {
-        let unacknowledged = self.unacknowledged.as_mut()?;
-        let place = unacknowledged
-            .pings
-            .iter()
-            .position(|&(sent, _)| sent == opaque)?;
-        let (_, sent_at) = unacknowledged.pings.remove(place)?;
-        self.forget_unacknowledged();
-        Some(sent_at)
     }
 
     /// The path keeps the lowest bound.

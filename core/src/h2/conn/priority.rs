@@ -15,12 +15,10 @@ impl Conn {
     /// The priority of a new request: a PRIORITY_UPDATE that came before it wins over its field
     /// (RFC 9218 section 7).
     pub(super) fn priority_of(&mut self, id: u32, field: Option<&[u8]>) -> Priority {
-        if !self.priorities_pending.is_empty()
-            && let Some(priority) = self.priorities_pending.remove(&id)
-        {
-            return priority;
+        match self.session.take_priority(u64::from(id)) {
+            Some(priority) => priority,
+            None => field.map_or_else(Priority::default, Priority::parse),
         }
-        field.map_or_else(Priority::default, Priority::parse)
     }
 
     pub(super) fn take_priority(
@@ -49,28 +47,17 @@ impl Conn {
         let priority = Priority::parse(value);
         let is_idle = self.is_idle(prioritized);
         if is_idle {
-            self.forget_skipped();
-            self.priorities_pending.insert(prioritized, priority);
+            let next = u64::from(self.ids.last_peer()) + 1;
+            self.session
+                .keep_priority(u64::from(prioritized), next, priority);
         } else if let Some(key) = self.streams.key(prioritized) {
             if let Some(stream) = self.streams.get_mut(prioritized) {
                 stream.priority = priority;
             }
             self.session.schedule_mut().reprioritise(key, priority);
         }
-        let verdict = self
-            .session
-            .abuse_mut()
-            .priority_update(self.priorities_pending.len(), now);
+        let early = self.session.early_priorities();
+        let verdict = self.session.abuse_mut().priority_update(early, now);
         self.judge(now, verdict)
-    }
-
-    /// A skipped id can never be opened, so its pending priority is dropped.
-    fn forget_skipped(&mut self) {
-        let newest = self.last_peer_id;
-        while let Some(entry) = self.priorities_pending.first_entry()
-            && *entry.key() <= newest
-        {
-            entry.remove();
-        }
     }
 }

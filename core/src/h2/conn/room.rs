@@ -5,7 +5,6 @@
 
 use super::Conn;
 use crate::credit::Quota;
-use crate::h2::stream::H2Sends;
 use crate::http::{Event, Side, StreamId};
 use crate::limits::SEND_SHUT_BYTES;
 
@@ -26,8 +25,8 @@ impl Conn {
         ids.sort_by_key(|&id| (u64::from(id) <= last, id));
         for id in ids {
             let stream = StreamId(u64::from(id));
-            let sends = self.streams.get(id).map(|stream| stream.sends);
-            if sends == Some(H2Sends::Body) && self.send_room(stream) > 0 {
+            let open = self.streams.get(id);
+            if open.is_some_and(|open| open.sent.takes_content()) && self.send_room(stream) > 0 {
                 self.session.push_event(Event::SendReady { stream });
             }
         }
@@ -52,7 +51,7 @@ impl Conn {
             return;
         };
         let quota = stream.quota;
-        let is_ready = stream.sends == H2Sends::Body
+        let is_ready = stream.sent.takes_content()
             && stream
                 .queue
                 .as_ref()

@@ -4,17 +4,17 @@
 //!
 //! Invariant: END_STREAM rides on the last DATA or HEADERS frame, where the end was known in time.
 
-use super::{Conn, Life, Timer};
-use crate::error::{Misuse, Violation};
-use crate::exchange::Framing;
+use super::{Conn, Timer};
+use crate::error::Misuse;
+use crate::exchange::{
+    Framing, Received, Sent, check_final, check_interim, check_open, check_trailers,
+};
 use crate::h2::frame::headers::HeaderBlockStart;
-use crate::h2::frame::{STREAM_ID_MAX, WindowUpdate, data};
-use crate::h2::stream::{Awaits, H2Method, H2SendQueue, H2Sends};
+use crate::h2::frame::{WindowUpdate, data};
+use crate::h2::stream::H2SendQueue;
 use crate::h2::stream_state::StreamInput;
-use crate::http::body::length::Expected;
-use crate::http::head::validate_trailers;
 use crate::http::priority::Priority;
-use crate::http::{Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
+use crate::http::{Fields, RequestHead, ResponseHead, StreamId, Token, Version};
 use crate::wire::Outbox;
 use bytes::Bytes;
 use std::time::Instant;
@@ -39,33 +39,15 @@ impl Conn {
         head: &RequestHead,
         end: bool,
     ) -> Result<StreamId, Misuse> {
-        if self.session.side() == Side::Server {
-            return Err(Misuse::WrongSide);
-        }
-        if !self.takes_exchanges() {
-            return Err(Misuse::ConnectionClosed);
-        }
-        if self.capacity() == 0 {
-            return Err(Misuse::NoCapacity);
-        }
-        if head.protocol().is_some() && !self.peer.enable_connect_protocol {
-            // RFC 8441 section 3: only after the server has said that it takes it.
-            return Err(Misuse::Invalid(Violation::ConnectMalformed));
-        }
-        let mut stream = self.fresh_stream(H2Method::of(head.method()));
-        stream.sends = if end { H2Sends::Ended } else { H2Sends::Body };
-        stream.awaits = Awaits::Head { interims: 0 };
-        stream.length_out = Expected::of_request(head);
-        if end && stream.length_out.end().is_err() {
-            return Err(Misuse::BodyLength);
-        }
+        check_open(self, head)?;
+        let sent = Sent::request(head, end)?;
+        let mut stream = self.fresh_stream(Received::awaiting_response(head), sent);
         stream.priority = upload_priority(head);
-        let mut incoming = self.fresh_incoming(Expected::any(), now);
+        let mut incoming = self.fresh_incoming(now);
         let raise = self.raise_fresh(now, &mut incoming);
         stream.incoming = Some(incoming);
         stream.advance(StreamInput::SendHeaders { end });
-        let id = self.next_id;
-        self.next_id += 2;
+        let id = self.ids.open();
         let out = self.outbox.buffer();
         let block = HeaderBlockStart::reserve(out);
         self.encoder.encode_request(head, out);
@@ -76,7 +58,7 @@ impl Conn {
         }
         self.streams.insert(id, stream);
         self.timers.stop(Timer::Idle);
-        if self.next_id > STREAM_ID_MAX {
+        if !self.ids.has_next() {
             // RFC 9113 section 5.1.1: ids are never used again; a new connection has fresh ones.
             self.shut_down(now);
         }
@@ -97,10 +79,7 @@ impl Conn {
         head: &ResponseHead,
     ) -> Result<(), Misuse> {
         let _ = now;
-        if !head.is_interim() || head.status == 101 {
-            // RFC 9113 section 8.6: there is no 101 in HTTP/2.
-            return Err(Misuse::Invalid(Violation::StatusInvalid));
-        }
+        check_interim(head)?;
         let (id, _) = self.answerable(stream)?;
         self.write_response(id, head, false);
         Ok(())
@@ -120,19 +99,13 @@ impl Conn {
         head: &ResponseHead,
         end: bool,
     ) -> Result<(), Misuse> {
-        if head.is_interim() {
-            return Err(Misuse::Invalid(Violation::StatusInvalid));
-        }
+        check_final(head)?;
         let (id, key) = self.answerable(stream)?;
         let Some((_, stream)) = self.streams.by_key_mut(key) else {
             return Err(Misuse::StreamNotOpen);
         };
-        let length = Expected::of_response(stream.method.as_bytes(), head);
-        if end && length.end().is_err() {
-            return Err(Misuse::BodyLength);
-        }
-        stream.length_out = length;
-        stream.sends = if end { H2Sends::Ended } else { H2Sends::Body };
+        let method = stream.received.method();
+        stream.sent.respond(method, head, end)?;
         if !end && let Some(value) = head.get(Token::PRIORITY) {
             // RFC 9218 section 8. A PRIORITY_UPDATE that comes later wins over both.
             stream.priority = stream.priority.overridden_by(value);
@@ -160,11 +133,8 @@ impl Conn {
         let Some((_, open)) = self.streams.by_key_mut(key) else {
             return Err(Misuse::StreamNotOpen);
         };
-        let length = Expected::of_response(open.method.as_bytes(), head);
-        if !length.is_met_by(body.len() as u64) {
-            return Err(Misuse::BodyLength);
-        }
-        let room = open.quota.available().min(self.quota.available());
+        Sent::check_answer(open.received.method(), head, body.len())?;
+        let room = open.quota.available().min(self.window.sendable());
         let frame_max = self.peer.max_frame_size.min(DATA_FRAME_BYTES_MAX).min(room);
         let idle = self.session.schedule().is_empty() && self.outbox.len() < OUTBOX_TARGET_BYTES;
         if !idle || body.is_empty() || body.len() > frame_max as usize || head.is_interim() {
@@ -175,9 +145,9 @@ impl Conn {
             };
         }
         let len = body.len() as u32;
-        open.sends = H2Sends::Ended;
+        open.sent.finish();
         open.quota.spend(len);
-        self.quota.spend(len);
+        self.window.spend(len);
         self.write_response(id, head, false);
         self.write_body(id, body);
         self.side_ended(now, key, StreamInput::SendData { end: true });
@@ -201,27 +171,17 @@ impl Conn {
         let Some((id, stream)) = self.streams.by_key_mut(key) else {
             return Err(Misuse::StreamNotOpen);
         };
-        if stream.sends != H2Sends::Body {
-            return Err(Misuse::StreamNotOpen);
-        }
-        let mut length = stream.length_out;
-        if length.receive(data.len() as u64).is_err() || end && length.end().is_err() {
-            return Err(Misuse::BodyLength);
-        }
-        stream.length_out = length;
-        if end {
-            stream.sends = H2Sends::Ended;
-        }
+        stream.sent.content(data.len(), end)?;
         if end && stream.queued() == 0 {
             // The one-shot answer: nothing to gain from waiting for more.
             let len = data.len() as u32;
             let fits = data.len() <= self.peer.max_frame_size.min(DATA_FRAME_BYTES_MAX) as usize
-                && len <= stream.quota.available().min(self.quota.available());
+                && len <= stream.quota.available().min(self.window.sendable());
             let idle =
                 self.session.schedule().is_empty() && self.outbox.len() < OUTBOX_TARGET_BYTES;
             if data.is_empty() || fits && idle {
                 stream.quota.spend(len);
-                self.quota.spend(len);
+                self.window.spend(len);
                 self.write_body(id, data);
                 self.side_ended(now, key, StreamInput::SendData { end });
                 return Ok(());
@@ -265,18 +225,12 @@ impl Conn {
         stream: StreamId,
         trailers: &Fields,
     ) -> Result<(), Misuse> {
-        validate_trailers(trailers, Version::Http2).map_err(Misuse::Invalid)?;
+        check_trailers(trailers, Version::Http2)?;
         let id = self.live_id(stream)?;
         let Some(stream) = self.streams.get_mut(id) else {
             return Err(Misuse::StreamNotOpen);
         };
-        if stream.sends != H2Sends::Body {
-            return Err(Misuse::StreamNotOpen);
-        }
-        if stream.length_out.end().is_err() {
-            return Err(Misuse::BodyLength);
-        }
-        stream.sends = H2Sends::Ended;
+        stream.sent.trailers()?;
         match stream.queue.as_mut().filter(|queue| !queue.is_empty()) {
             Some(queue) => queue.trailers = Some(Box::new(trailers.clone())),
             None => self.write_trailers(now, id, trailers),
@@ -288,7 +242,7 @@ impl Conn {
 
     /// Makes DATA frames of what waits until the outbox holds enough for one write.
     pub(super) fn fill(&mut self, now: Instant) {
-        while self.outbox.len() < OUTBOX_TARGET_BYTES && self.quota.available() > 0 {
+        while self.outbox.len() < OUTBOX_TARGET_BYTES && self.window.sendable() > 0 {
             let Some(key) = self.session.schedule().choose() else {
                 break;
             };
@@ -308,12 +262,12 @@ impl Conn {
             self.session.schedule_mut().remove(key);
             return;
         };
-        let room = stream.quota.available().min(self.quota.available());
+        let room = stream.quota.available().min(self.window.sendable());
         let frame_max = self.peer.max_frame_size.min(DATA_FRAME_BYTES_MAX).min(room);
         let len = queue.len().min(frame_max as usize);
         let end = queue.end && len == queue.len();
         stream.quota.spend(len as u32);
-        self.quota.spend(len as u32);
+        self.window.spend(len as u32);
         write_data(&mut self.outbox, id, queue, len, end);
         self.session.note_unqueued(len);
         queue.clock.note_sent(len as u64);
@@ -330,7 +284,7 @@ impl Conn {
         }
         let is_full = queue.is_full;
         let trailers = if drained { queue.trailers.take() } else { None };
-        self.note_data_sent(len);
+        self.session.note_frame_sent(len);
         if is_full {
             self.note_room(key);
         }
@@ -368,7 +322,7 @@ impl Conn {
         let len = body.len();
         data::write_header(id, len as u32, true, self.outbox.buffer());
         self.outbox.push_body(body);
-        self.note_data_sent(len);
+        self.session.note_frame_sent(len);
     }
 
     fn write_trailers(&mut self, now: Instant, id: u32, trailers: &Fields) {
@@ -379,43 +333,18 @@ impl Conn {
         self.peer_ended(now, id, StreamInput::SendHeaders { end: true });
     }
 
-    fn note_data_sent(&mut self, bytes: usize) {
-        self.session.note_data_sent(1, bytes as u64);
-        self.session.abuse_mut().data_sent();
-    }
-
     // What a call may be made on.
 
     /// The id of an open stream.
     pub(super) fn live_id(&self, stream: StreamId) -> Result<u32, Misuse> {
-        if self.life == Life::Closed {
-            return Err(Misuse::ConnectionClosed);
-        }
-        u32::try_from(stream.0)
-            .ok()
-            .filter(|&id| self.streams.key(id).is_some())
-            .ok_or(Misuse::StreamNotOpen)
-    }
-
-    /// The key of an open stream: what is found once need not be looked for again.
-    pub(super) fn live_key(&self, stream: StreamId) -> Result<u32, Misuse> {
-        if self.life == Life::Closed {
-            return Err(Misuse::ConnectionClosed);
-        }
-        let id = u32::try_from(stream.0).map_err(|_| Misuse::StreamNotOpen)?;
-        self.streams.key(id).ok_or(Misuse::StreamNotOpen)
+        self.live_key(stream).map(|_| stream.0 as u32)
     }
 
     /// The id and the key of a request that has no final head yet.
     fn answerable(&self, stream: StreamId) -> Result<(u32, u32), Misuse> {
-        if self.session.side() == Side::Client {
-            return Err(Misuse::WrongSide);
-        }
-        let key = self.live_key(stream)?;
-        match self.streams.by_key(key) {
-            Some((id, stream)) if stream.sends == H2Sends::Head => Ok((id, key)),
-            _ => Err(Misuse::StreamNotOpen),
-        }
+        let key = self.answerable_key(stream)?;
+        // What has a key has an id of 32 bits.
+        Ok((stream.0 as u32, key))
     }
 }
 

@@ -12,12 +12,90 @@ use crate::limits::HPACK_TABLE_BYTES_MAX;
 use std::collections::VecDeque;
 use std::time::Instant;
 
+/// Frames of ours whose acknowledgement is due.
+///
+/// Invariant: SETTINGS are acknowledged in the order in which they went out (RFC 9113 section 6.5.3),
+/// the preface's first.
+#[derive(Debug)]
+pub(in crate::h2) struct Unacknowledged {
+    started_at: Instant,
+    /// The SETTINGS of our preface are acknowledged.
+    has_preface_settings: bool,
+    /// Nothing while nothing of the user's is unanswered.
+    later: Option<Box<UserFrames>>,
+}
+
 /// The user's unanswered PINGs and SETTINGS, oldest first.
 #[derive(Debug, Default)]
-pub(in crate::h2) struct Unacknowledged {
-    pub(in crate::h2) pings: VecDeque<([u8; 8], Instant)>,
-    /// Behind the preface's; its time stands in `started_at`.
+struct UserFrames {
+    pings: VecDeque<([u8; 8], Instant)>,
     settings: VecDeque<(Vec<Setting>, Instant)>,
+}
+
+impl Unacknowledged {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            started_at: now,
+            has_preface_settings: false,
+            later: None,
+        }
+    }
+    /// When our preface went out.
+    pub(super) fn started_at(&self) -> Instant {
+        self.started_at
+    }
+    /// Whether the peer has acknowledged the SETTINGS of our preface.
+    pub(super) fn has_preface_settings(&self) -> bool {
+        self.has_preface_settings
+    }
+    pub(super) fn push_ping(&mut self, opaque: [u8; 8], now: Instant) {
+        let later = self.later.get_or_insert_default();
+        later.pings.push_back((opaque, now));
+    }
+    pub(super) fn awaits_pong(&self) -> bool {
+        let later = self.later.as_ref();
+        later.is_some_and(|later| !later.pings.is_empty())
+    }
+    /// When the oldest PING with these bytes went out, which is answered now.
+    pub(super) fn take_pong(&mut self, opaque: [u8; 8]) -> Option<Instant> {
+        let later = self.later.as_mut()?;
+        let position = later.pings.iter().position(|&(sent, _)| sent == opaque)?;
+        let (_, sent_at) = later.pings.remove(position)?;
+        self.forget_answered();
+        Some(sent_at)
+    }
+    fn push_settings(&mut self, changes: Vec<Setting>, now: Instant) {
+        let later = self.later.get_or_insert_default();
+        later.settings.push_back((changes, now));
+    }
+    /// The oldest SETTINGS are acknowledged: what they changed (`None`: they are the preface's), and
+    /// when they went out.
+    fn take_settings(&mut self) -> Result<(Option<Vec<Setting>>, Instant), Violation> {
+        if !std::mem::replace(&mut self.has_preface_settings, true) {
+            return Ok((None, self.started_at));
+        }
+        let later = self.later.as_mut();
+        let (changes, sent_at) = later
+            .and_then(|later| later.settings.pop_front())
+            .ok_or(Violation::SettingsAckUnexpected)?;
+        self.forget_answered();
+        Ok((Some(changes), sent_at))
+    }
+    /// When the oldest SETTINGS went out that are not acknowledged.
+    fn oldest_settings(&self) -> Option<Instant> {
+        if !self.has_preface_settings {
+            return Some(self.started_at);
+        }
+        let (_, sent_at) = self.later.as_ref()?.settings.front()?;
+        Some(*sent_at)
+    }
+    /// Once all is answered the memory goes.
+    fn forget_answered(&mut self) {
+        let later = self.later.as_ref();
+        if later.is_some_and(|later| later.pings.is_empty() && later.settings.is_empty()) {
+            self.later = None;
+        }
+    }
 }
 
 impl Conn {
@@ -96,21 +174,14 @@ impl Conn {
         };
         let changes: Vec<Setting> = changes.iter().copied().filter(may_change).collect();
         settings::write(&changes, self.outbox.buffer());
-        let unacknowledged = self.unacknowledged.get_or_insert_default();
-        unacknowledged.settings.push_back((changes, now));
+        self.unacknowledged.push_settings(changes, now);
         self.watch_settings(now);
         true
     }
 
     /// RFC 9113 section 6.5.3: a peer that does not acknowledge in time is left.
     fn watch_settings(&mut self, now: Instant) {
-        let unacknowledged = self.unacknowledged.as_ref();
-        let oldest = match self.settings_acked {
-            false => Some(self.started_at),
-            true => unacknowledged.and_then(|unacknowledged| {
-                unacknowledged.settings.front().map(|&(_, sent_at)| sent_at)
-            }),
-        };
+        let oldest = self.unacknowledged.oldest_settings();
         match (oldest, self.session.config().timeouts.settings) {
             (Some(sent_at), Some(after)) => {
                 let at = (sent_at + after).max(now);
@@ -121,22 +192,16 @@ impl Conn {
     }
 
     fn take_settings_ack(&mut self, now: Instant) -> Result<(), Violation> {
-        let sent_at = if self.settings_acked {
-            let unacknowledged = self.unacknowledged.as_mut();
-            let (changes, sent_at) = unacknowledged
-                .and_then(|unacknowledged| unacknowledged.settings.pop_front())
-                .ok_or(Violation::SettingsAckUnexpected)?;
-            self.apply(&changes);
-            self.forget_unacknowledged();
-            sent_at
-        } else {
-            self.settings_acked = true;
-            let table_max = self.session.config().limits.header_table_bytes_max;
-            if table_max != HPACK_TABLE_BYTES_MAX {
-                self.decoder.set_table_max(table_max);
+        let (changes, sent_at) = self.unacknowledged.take_settings()?;
+        match changes {
+            Some(changes) => self.apply(&changes),
+            None => {
+                let table_max = self.session.config().limits.header_table_bytes_max;
+                if table_max != HPACK_TABLE_BYTES_MAX {
+                    self.decoder.set_table_max(table_max);
+                }
             }
-            self.started_at
-        };
+        }
         self.watch_settings(now);
         let round_trip = now.saturating_duration_since(sent_at);
         self.note_round_trip(Some(round_trip));
@@ -178,16 +243,6 @@ impl Conn {
                     incoming.credit.adjust(moved);
                 }
             }
-        }
-    }
-
-    /// Once all is answered the memory goes.
-    pub(super) fn forget_unacknowledged(&mut self) {
-        let unacknowledged = self.unacknowledged.as_ref();
-        if unacknowledged.is_some_and(|unacknowledged| {
-            unacknowledged.pings.is_empty() && unacknowledged.settings.is_empty()
-        }) {
-            self.unacknowledged = None;
         }
     }
 

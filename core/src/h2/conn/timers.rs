@@ -1,7 +1,6 @@
 //! Deadlines. Those of the connection are in the timer table; those of streams share one entry, the
 //! earliest. Open streams are scanned when it is due, and never for an event.
 
-use super::goaway::H2Drain;
 use super::{Conn, Timer};
 use crate::error::{Closed, H2Code, Violation};
 use crate::exchange::Framing;
@@ -36,11 +35,11 @@ impl Conn {
             Timer::SettingsAck => self.fail(now, Violation::SettingsTimeout),
             Timer::Head => self.fail(now, Violation::HeaderBlockTimeout),
             Timer::Idle => {
-                self.write_goaway(self.last_peer_id, H2Code::NO_ERROR);
+                self.write_goaway(self.ids.last_peer(), H2Code::NO_ERROR);
                 self.close(now, Closed::Idle);
             }
             Timer::Age => self.shut_down(now),
-            Timer::Drain if self.draining == H2Drain::Announced => self.finish_goaway(now),
+            Timer::Drain if self.session.drain().is_announced() => self.finish_goaway(now),
             Timer::Drain => {}
             Timer::Write => self.expire_write(now),
             Timer::Streams => self.expire_streams(now),

@@ -4,13 +4,11 @@
 //! return.
 
 use super::{Conn, Timer};
-use crate::error::{Closed, H2Code, H3Code, Scope, Violation};
-use crate::exchange::Framing;
+use crate::error::{Closed, H2Code, H3Code, Violation};
+use crate::exchange::{Framing, charge_reset, charge_violation, is_answered, too_large_answer};
 use crate::h3::TransportAction;
-use crate::h3::request_stream::RequestState;
-use crate::h3::stream::H3Sends;
 use crate::http::event::ResetBy;
-use crate::http::{Event, Fields, Reset, ResponseHead, Side, StreamId, Token, Version};
+use crate::http::{Event, Reset, Side, StreamId, Version};
 use std::time::Instant;
 
 impl Conn {
@@ -19,7 +17,7 @@ impl Conn {
     /// The peer's message is complete.
     pub(super) fn peer_ended(&mut self, now: Instant, id: StreamId) {
         if let Some(stream) = self.streams.get_mut(id) {
-            stream.state = RequestState::Ended;
+            stream.received.stop();
         }
         self.drop_if_over(now, id);
     }
@@ -32,7 +30,7 @@ impl Conn {
             let is_client = self.session.side() == Side::Client;
             if let Some(stream) = self.streams.get_mut(id) {
                 stream.is_sent = true;
-                if is_client && stream.state == RequestState::Ended {
+                if is_client && stream.received.is_ended() {
                     self.late_ends.insert(id);
                 }
             }
@@ -46,11 +44,11 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return;
         };
-        if stream.state != RequestState::Ended {
-            stream.state = RequestState::Ended;
+        if !stream.received.is_ended() {
+            stream.received.stop();
             self.decoder.cancel(id);
             self.actions
-                .push_back(TransportAction::StopSending { stream: id, code });
+                .push(TransportAction::StopSending { stream: id, code });
         }
         self.drop_if_over(now, id);
     }
@@ -70,7 +68,7 @@ impl Conn {
         let Some(open) = self.streams.get(stream).filter(|_| !self.closed) else {
             return;
         };
-        let is_answered = open.sends == H3Sends::Ended && code == H2Code::NO_ERROR;
+        let is_answered = open.sent.is_ended() && code == H2Code::NO_ERROR;
         self.session.totals_mut().resets += 1;
         if is_answered {
             self.stop_receiving(now, stream, H3Code::NO_ERROR);
@@ -88,17 +86,7 @@ impl Conn {
         id: StreamId,
         violation: Violation,
     ) -> Result<(), Violation> {
-        if violation.scope() == Scope::Connection {
-            return Err(violation);
-        }
-        let verdict = match violation {
-            Violation::StreamsTooMany => {
-                self.session.totals_mut().refused += 1;
-                self.session.abuse_mut().stream_refused(now)
-            }
-            _ => self.session.abuse_mut().reset_provoked(violation, now),
-        };
-        self.judge(now, verdict)?;
+        charge_violation(self, now, violation)?;
         self.stop_both(id, violation.h3_code());
         self.end_early(now, id, ResetBy::Us(violation), false);
         Ok(())
@@ -115,21 +103,14 @@ impl Conn {
         ends: bool,
         violation: Violation,
     ) -> Result<(), Violation> {
-        const STATUS: u16 = 431;
         let stream = self.streams.get(id);
-        let is_head = stream.is_some_and(|stream| stream.state == RequestState::Head);
-        let mut fields = Fields::new();
-        fields.push(Token::CONTENT_LENGTH, b"0");
-        let answer = ResponseHead::new(STATUS, fields, Version::Http3)
-            .ok()
+        let is_head = stream.is_some_and(|stream| stream.received.awaits_head());
+        let answer = too_large_answer(violation, Version::Http3)
             .filter(|head| self.check_size(head.section()).is_ok());
-        let Some(head) = answer.filter(|_| {
-            self.session.side() == Side::Server && is_head && violation.h1_status() == STATUS
-        }) else {
+        let Some(head) = answer.filter(|_| self.session.is_server() && is_head) else {
             return self.break_stream(now, id, violation);
         };
-        let verdict = self.session.abuse_mut().reset_provoked(violation, now);
-        self.judge(now, verdict)?;
+        charge_violation(self, now, violation)?;
         self.session.note_refused(violation);
         self.section.clear();
         self.encoder.encode_response(id, &head, &mut self.section);
@@ -138,7 +119,7 @@ impl Conn {
             // The kept bytes of the head are not needed any more.
             stream.section = Vec::new();
             if ends {
-                stream.state = RequestState::Ended;
+                stream.received.stop();
                 self.decoder.cancel(id);
             }
         }
@@ -156,21 +137,22 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
-        if stream.state == RequestState::Ended {
+        if stream.received.is_ended() {
             // It says less than the end that was read.
             return Ok(());
         }
         if stream.discarding.is_some() {
-            stream.state = RequestState::Ended;
+            stream.received.stop();
             self.decoder.cancel(id);
             self.drop_if_over(now, id);
             return Ok(());
         }
-        self.charge_reset(now, id)?;
+        let is_answered = is_answered(stream);
+        charge_reset(self, now, is_answered)?;
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
-        stream.state = RequestState::Ended;
+        stream.received.stop();
         self.decoder.cancel(id);
         // RFC 9114 section 4.1.1.
         let unprocessed = self.session.side() == Side::Client && code == H3Code::REQUEST_REJECTED;
@@ -193,7 +175,7 @@ impl Conn {
         };
         if self.session.side() == Side::Client {
             // RFC 9114 section 4.1: the answer may still be complete.
-            stream.sends = H3Sends::Stopped;
+            stream.sent.stop();
             stream.is_sent = true;
             let was_full = stream.queue.as_ref().is_some_and(|queue| queue.is_full);
             if let Some(queue) = &mut stream.queue {
@@ -208,7 +190,7 @@ impl Conn {
             }
             self.close_slab(false);
             self.actions
-                .push_back(TransportAction::Reset { stream: id, code });
+                .push(TransportAction::Reset { stream: id, code });
             if was_full {
                 self.session.push_event(Event::SendReady { stream: id });
             }
@@ -216,24 +198,11 @@ impl Conn {
             self.drop_if_over(now, id);
             return Ok(());
         }
-        self.charge_reset(now, id)?;
+        let is_answered = is_answered(stream);
+        charge_reset(self, now, is_answered)?;
         self.stop_both(id, H3Code::REQUEST_CANCELLED);
         self.end_early(now, id, ResetBy::Peer(code.as_h2()), false);
         Ok(())
-    }
-
-    /// CVE-2023-44487: the handler runs on. A server's reset, and one behind a complete answer,
-    /// cost us nothing.
-    fn charge_reset(&mut self, now: Instant, id: StreamId) -> Result<(), Violation> {
-        let Some(stream) = self.streams.get(id) else {
-            return Ok(());
-        };
-        let is_answered = stream.sends == H3Sends::Ended && stream.queued() == 0;
-        if self.session.side() == Side::Client || is_answered {
-            return Ok(());
-        }
-        let verdict = self.session.abuse_mut().reset_received(now);
-        self.judge(now, verdict)
     }
 
     /// Whatever is not over of both sides is ended by us.
@@ -244,16 +213,16 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return;
         };
-        if stream.state != RequestState::Ended {
-            stream.state = RequestState::Ended;
+        if !stream.received.is_ended() {
+            stream.received.stop();
             self.decoder.cancel(id);
             self.actions
-                .push_back(TransportAction::StopSending { stream: id, code });
+                .push(TransportAction::StopSending { stream: id, code });
         }
         if !stream.is_sent {
             stream.is_sent = true;
             self.actions
-                .push_back(TransportAction::Reset { stream: id, code });
+                .push(TransportAction::Reset { stream: id, code });
         }
     }
 
@@ -263,7 +232,7 @@ impl Conn {
             return;
         };
         self.session.totals_mut().resets += 1;
-        if self.session.side() == Side::Client || stream.is_request {
+        if self.session.side() == Side::Client || stream.received.has_request() {
             self.session.push_event(Event::StreamReset {
                 stream: id,
                 reset: Reset { by, unprocessed },
@@ -303,8 +272,7 @@ impl Conn {
         if self.session.side() == Side::Server {
             self.stream_credit.closed();
             if let Some(limit) = self.stream_credit.grant(now) {
-                self.actions
-                    .push_back(TransportAction::GrantStreams { limit });
+                self.actions.push(TransportAction::GrantStreams { limit });
             }
         }
         if self.streams.is_empty() && !self.closed {
@@ -341,8 +309,7 @@ impl Conn {
     }
 
     fn queue_close(&mut self, code: H3Code, reason: &'static str) {
-        self.actions
-            .push_back(TransportAction::Close { code, reason });
+        self.actions.push(TransportAction::Close { code, reason });
     }
 
     /// Ends every open exchange, then the connection.

@@ -3,17 +3,43 @@
 
 use super::Conn;
 use crate::error::{Misuse, Violation};
+use crate::exchange::MethodKind;
 use crate::h3::TransportAction;
-use crate::h3::request_stream::RequestState;
-use crate::h3::stream::H3Method;
 use crate::http::{Side, StreamId};
 use crate::limits::DATAGRAMS_PER_TURN_MAX;
 use crate::wire::varint;
 use bytes::{Buf, Bytes};
+use std::collections::VecDeque;
 use std::time::Instant;
 
 /// RFC 9297 section 2.1: larger, and four times it is no stream id.
 const QUARTER_ID_MAX: u64 = varint::MAX / 4;
+
+/// Received datagrams that wait for their reader.
+#[derive(Debug, Default)]
+pub(in crate::h3) struct DatagramQueue {
+    waiting: VecDeque<(StreamId, Bytes)>,
+    dropped: u64,
+}
+
+impl DatagramQueue {
+    /// Keeps one; of too many the oldest is dropped, because a late reader wants the latest.
+    fn push(&mut self, stream: StreamId, bytes: Bytes) {
+        if self.waiting.len() == DATAGRAMS_PER_TURN_MAX {
+            self.waiting.pop_front();
+            self.dropped += 1;
+        }
+        self.waiting.push_back((stream, bytes));
+    }
+    /// Goes on with the counts of a connection whose streams were all forgotten.
+    pub(super) fn resume(&mut self, before: &Self) {
+        self.dropped = before.dropped;
+    }
+    /// Datagrams without a reader so far.
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
 
 impl Conn {
     /// A QUIC datagram came.
@@ -33,35 +59,30 @@ impl Conn {
         let Some(open) = self.streams.get(id).filter(|open| {
             // A server's user knows of it once the head came; and RFC 9297 section 2.1: nothing is
             // expected behind the peer's end.
-            (open.is_request || self.session.side() == Side::Client)
-                && open.state != RequestState::Ended
+            (open.received.has_request() || self.session.side() == Side::Client)
+                && !open.received.is_ended()
         }) else {
-            self.frame_counts.datagrams_dropped += 1;
+            self.datagrams.dropped += 1;
             return;
         };
-        if open.method != H3Method::ExtendedConnect {
+        if open.received.method() != MethodKind::ExtendedConnect {
             // RFC 9297 section 2: no other request of ours gives datagrams a meaning.
             if let Err(violation) = self.break_stream(now, id, Violation::DatagramUnexpected) {
                 self.fail(now, violation);
             }
             return;
         }
-        if self.datagrams.len() == DATAGRAMS_PER_TURN_MAX {
-            // Who reads late wants the latest.
-            self.datagrams.pop_front();
-            self.frame_counts.datagrams_dropped += 1;
-        }
-        self.datagrams.push_back((id, bytes));
+        self.datagrams.push(id, bytes);
     }
 
     /// Whether both sides have said that they take datagrams.
     pub fn has_datagrams(&self) -> bool {
-        self.session.config().datagrams && self.peer().datagrams && !self.closed
+        self.session.config().datagrams && self.peer.get().datagrams && !self.closed
     }
 
     /// The next datagram for an open request stream (RFC 9297).
     pub fn poll_datagram(&mut self) -> Option<(StreamId, Bytes)> {
-        self.datagrams.pop_front()
+        self.datagrams.waiting.pop_front()
     }
 
     /// A datagram about an open extended CONNECT (RFC 9297). May be dropped on the way. The peer
@@ -78,7 +99,9 @@ impl Conn {
             return Err(Misuse::WrongSide);
         }
         let open = self.streams.get(stream);
-        if open.is_none_or(|open| open.is_sent || open.method != H3Method::ExtendedConnect) {
+        if open.is_none_or(|open| {
+            open.is_sent || open.received.method() != MethodKind::ExtendedConnect
+        }) {
             // RFC 9297 section 2.1: not once our side is closed; section 2: not about others.
             return Err(Misuse::StreamNotOpen);
         }
@@ -86,7 +109,7 @@ impl Conn {
         varint::put(stream.0 / 4, &mut bytes);
         bytes.extend_from_slice(data);
         let bytes = Bytes::from(bytes);
-        self.actions.push_back(TransportAction::Datagram { bytes });
+        self.actions.push(TransportAction::Datagram { bytes });
         Ok(())
     }
 }

@@ -3,7 +3,6 @@
 
 use super::Conn;
 use crate::exchange::Framing;
-use crate::h3::TransportAction;
 use crate::h3::settings::Settings;
 use crate::http::Side;
 use crate::http::event::ResetBy;
@@ -12,15 +11,15 @@ use std::time::Instant;
 impl Conn {
     /// The peer's SETTINGS, to be stored with its session ticket.
     pub fn peer_settings(&self) -> Option<Settings> {
-        self.settings
+        self.peer.known()
     }
 
     /// Begins with early data under `settings`, which the peer said on the connection that its
     /// session ticket came from. If it takes the early data and says less now, that is an error
     /// (RFC 9114 section 7.2.4.2). Call it before the first request.
     pub fn remember_settings(&mut self, settings: Settings) {
-        debug_assert!(self.session.side() == Side::Client && self.settings.is_none());
-        self.remembered = Some(settings);
+        debug_assert!(self.session.side() == Side::Client && self.peer.known().is_none());
+        self.peer.remember(settings);
     }
 
     /// The peer took no early data (RFC 9001 section 4.6.2): everything that was sent is forgotten,
@@ -42,19 +41,11 @@ impl Conn {
         let before = std::mem::replace(self, fresh);
         // What is not of streams goes on: facts not yet told, memory, what was learned and counted.
         self.session.resume(before.session);
-        let is_window = |it: &TransportAction| {
-            matches!(
-                it,
-                TransportAction::GrantBytes { .. } | TransportAction::HoldBytes { .. }
-            )
-        };
-        let windows = before.actions.into_iter().filter(is_window);
-        self.actions.extend(windows);
+        self.actions.resume(before.actions);
         self.credit = before.credit;
         self.reported_window = before.reported_window;
         self.send_window = before.send_window;
-        self.frame_counts = before.frame_counts;
-        self.draining = before.draining;
+        self.datagrams.resume(&before.datagrams);
         self.note_capacity();
     }
 }

@@ -13,7 +13,6 @@ use super::{Conn, Timer};
 use crate::credit::{BudgetShare, Readback, only_grows};
 use crate::error::Misuse;
 use crate::h3::TransportAction;
-use crate::h3::request_stream::RequestState;
 use crate::http::{Side, StreamId};
 use crate::min_rate::Scarcity;
 use std::time::Instant;
@@ -24,7 +23,7 @@ impl Conn {
     pub fn borrowing_from(mut self, budget_share: &BudgetShare) -> Self {
         self.session.share_receive_budget(budget_share);
         if self.session.side() == Side::Client {
-            self.send_budget_share = budget_share.share();
+            self.send_window.borrow_from(budget_share.share());
         }
         self
     }
@@ -40,7 +39,7 @@ impl Conn {
     #[must_use]
     pub fn sending_from(mut self, budget_share: &BudgetShare) -> Self {
         self.session.share_send_budget(budget_share);
-        self.send_budget_share = budget_share.share();
+        self.send_window.borrow_from(budget_share.share());
         self
     }
 
@@ -61,7 +60,7 @@ impl Conn {
         };
         let half = open.ahead(read_window) / 2;
         let bytes = open.unread.min(bytes as u64);
-        let is_first = open.unread == open.received && bytes > 0;
+        let is_first = open.unread == open.body_bytes && bytes > 0;
         open.unread -= bytes;
         if open.unread == 0 {
             open.min_rate.take(now);
@@ -71,7 +70,7 @@ impl Conn {
             open.is_full = false;
             self.slow.note_left(true);
         }
-        let reads_on = is_ready && open.state != RequestState::Ended;
+        let reads_on = is_ready && !open.received.is_ended();
         if is_ready && !reads_on && std::mem::take(&mut open.is_behind) {
             // Nothing more comes for it.
             self.slow.note_caught_up();
@@ -85,7 +84,7 @@ impl Conn {
         }
         self.grant(now);
         if reads_on {
-            self.actions.push_back(TransportAction::Read { stream });
+            self.actions.push(TransportAction::Read { stream });
         }
     }
 
@@ -149,8 +148,7 @@ impl Conn {
     fn report_window(&mut self) {
         let window = self.credit.readback().window;
         if std::mem::replace(&mut self.reported_window, window) != window && !self.closed {
-            self.actions
-                .push_back(TransportAction::GrantBytes { window });
+            self.actions.push(TransportAction::GrantBytes { window });
         }
     }
 
@@ -203,8 +201,8 @@ impl Conn {
         if open.is_full && open.unread < open.ahead(read_window) {
             open.is_full = false;
             self.slow.note_left(true);
-            if open.state != RequestState::Ended {
-                self.actions.push_back(TransportAction::Read { stream: id });
+            if !open.received.is_ended() {
+                self.actions.push(TransportAction::Read { stream: id });
             }
         }
         Ok(())
@@ -227,8 +225,8 @@ impl Conn {
         let open = self.streams.get(stream)?;
         let base = self.stream_window;
         Some(Readback {
-            granted: open.received + u64::from(base),
-            used: open.received,
+            granted: open.body_bytes + u64::from(base),
+            used: open.body_bytes,
             unread: open.unread,
             window: base.saturating_add(open.read_ahead),
             rtt: self.session.round_trip(),
@@ -243,11 +241,9 @@ impl Conn {
         }
     }
     pub(super) fn follow_path(&mut self, congestion_window: u64) {
-        let window = self
-            .send_window
-            .follow(congestion_window, &mut self.send_budget_share);
+        let window = self.send_window.follow(congestion_window);
         if let Some(bytes) = window.filter(|_| !self.closed) {
-            self.actions.push_back(TransportAction::HoldBytes { bytes });
+            self.actions.push(TransportAction::HoldBytes { bytes });
         }
     }
 

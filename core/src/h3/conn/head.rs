@@ -2,12 +2,9 @@
 
 use super::Conn;
 use crate::error::Violation;
-use crate::exchange::Framing;
+use crate::exchange::{Framing, begin_exchange};
 use crate::h3::TransportAction;
-use crate::h3::request_stream::RequestState;
-use crate::h3::stream::{BlockedInput, H3Method, H3Sends};
-use crate::http::body::length::Expected;
-use crate::http::head::validate_trailers;
+use crate::h3::stream::BlockedInput;
 use crate::http::priority::Priority;
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
 use crate::min_rate::MinRate;
@@ -68,7 +65,7 @@ impl Conn {
     /// Whether the next section is a head. Behind a body it is trailers.
     fn awaits_head(&self, id: StreamId) -> bool {
         let stream = self.streams.get(id);
-        stream.is_some_and(|stream| stream.state == RequestState::Head)
+        stream.is_some_and(|stream| stream.received.awaits_head())
     }
 
     /// A section that waited for the QPACK table, and what came behind it.
@@ -85,7 +82,7 @@ impl Conn {
         };
         let blocked_input = stream.blocked_input.take().unwrap_or_default();
         let ends = blocked_input.fin && blocked_input.behind.is_empty();
-        self.actions.push_back(TransportAction::Read { stream: id });
+        self.actions.push(TransportAction::Read { stream: id });
         self.take_decoded(now, id, decoded, fields, ends, None)?;
         self.read_request(now, id, &blocked_input.behind, blocked_input.fin)
     }
@@ -114,15 +111,17 @@ impl Conn {
                 self.recycle(fields);
                 Ok(())
             }
-            DecodedSection::Complete => match (stream.state, self.session.side()) {
-                (RequestState::Head, Side::Server) => self
-                    .read_head(fields, section)
-                    .and_then(|head| self.take_request(now, id, ends, head)),
-                (RequestState::Head, Side::Client) => self
-                    .read_response(fields, section)
-                    .and_then(|head| self.take_response(now, id, ends, head)),
-                _ => self.take_trailers(now, id, ends, fields),
-            },
+            DecodedSection::Complete => {
+                match (stream.received.awaits_head(), self.session.side()) {
+                    (true, Side::Server) => self
+                        .read_head(fields, section)
+                        .and_then(|head| self.take_request(now, id, ends, head)),
+                    (true, Side::Client) => self
+                        .read_response(fields, section)
+                        .and_then(|head| self.take_response(now, id, ends, head)),
+                    _ => self.take_trailers(now, id, ends, fields),
+                }
+            }
         };
         self.refuse_if_wrong(now, id, ends, taken)
     }
@@ -181,47 +180,22 @@ impl Conn {
         end: bool,
         head: RequestHead,
     ) -> Result<(), Violation> {
-        if self.session.handlers() >= self.session.config().limits.request_handlers_max {
-            // Handlers of reset streams count too (CVE-2023-44487).
-            self.recycle_head(head);
-            return Err(Violation::StreamsTooMany);
-        }
-        if head.protocol().is_some() && !self.session.config().extended_connect {
-            // RFC 9220 section 3: we have not offered it.
-            return Err(Violation::PseudoFieldUnknown);
-        }
-        let length = Expected::of_request(&head);
-        if end {
-            length.end()?;
-        }
+        // The transport bounds how many are open.
+        let handlers_max = self.session.config().limits.request_handlers_max;
+        let admitted = self.session.admit_request(&head, (0, 1), handlers_max);
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
-        stream.method = H3Method::of(&head);
-        stream.length_in = length;
-        stream.is_request = true;
+        if let Err(violation) = admitted.and_then(|()| stream.received.take_request(&head, end)) {
+            self.recycle_head(head);
+            return Err(violation);
+        }
         stream.min_rate = MinRate::new(now, self.session.totals().body_bytes_received);
-        stream.state = match (end, stream.method) {
-            (true, _) => RequestState::Ended,
-            (false, H3Method::Connect | H3Method::ExtendedConnect) => RequestState::Tunnel,
-            (false, _) => RequestState::Body,
-        };
         // RFC 9218 section 7: a PRIORITY_UPDATE that came before wins over the field.
         if stream.priority.is_none() {
             stream.priority = head.priority().map(Priority::parse);
         }
-        let is_last = self.session.accepted();
-        if !end {
-            self.watch_streams(now, self.session.config().timeouts.body_look());
-        }
-        self.session.push_event(Event::RequestReceived {
-            stream: id,
-            head,
-            end,
-        });
-        if is_last {
-            self.shut_down(now);
-        }
+        begin_exchange(self, now, id, head, end);
         Ok(())
     }
 
@@ -236,26 +210,11 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
-        if head.is_interim() {
-            if end {
-                return Err(Violation::InterimWithEnd);
-            }
-            if stream.interims >= self.session.config().limits.interim_responses_max {
-                return Err(Violation::InterimTooMany);
-            }
-            stream.interims += 1;
+        let interims_max = self.session.config().limits.interim_responses_max;
+        if !stream.received.take_response(&head, end, interims_max)? {
             self.session
                 .push_event(Event::InterimReceived { stream: id, head });
             return Ok(());
-        }
-        stream.length_in = Expected::of_response(stream.method.as_bytes(), &head);
-        let is_tunnel = stream.method.is_tunnel() && (200..300).contains(&head.status);
-        stream.state = match is_tunnel {
-            true => RequestState::Tunnel,
-            false => RequestState::Body,
-        };
-        if end {
-            stream.length_in.end()?;
         }
         self.session.push_event(Event::ResponseReceived {
             stream: id,
@@ -276,12 +235,10 @@ impl Conn {
         end: bool,
         trailers: Fields,
     ) -> Result<(), Violation> {
-        validate_trailers(&trailers, Version::Http3)?;
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
-        stream.length_in.end()?;
-        stream.state = RequestState::Trailers;
+        stream.received.take_trailers(&trailers, Version::Http3)?;
         if stream.discarding.is_some() {
             self.recycle(trailers);
         } else {
@@ -302,7 +259,7 @@ impl Conn {
         let carried = self.session.totals().body_bytes_received;
         if self.session.side() == Side::Server
             && let Some(stream) = self.streams.get_mut(id)
-            && stream.state != RequestState::Ended
+            && !stream.received.is_ended()
         {
             // While it was sent the peer owed nothing.
             stream.min_rate.restart(now, carried);
@@ -319,8 +276,8 @@ impl Conn {
         };
         if self.session.side() == Side::Client
             || !stream.released
-            || stream.sends != H3Sends::Ended
-            || stream.state == RequestState::Ended
+            || !stream.sent.is_ended()
+            || stream.received.is_ended()
             || stream.discarding.is_some()
         {
             return;
@@ -335,7 +292,7 @@ impl Conn {
         self.session.abuse_mut().data_consumed(unread);
         if was_full {
             self.slow.note_left(true);
-            self.actions.push_back(TransportAction::Read { stream: id });
+            self.actions.push(TransportAction::Read { stream: id });
         }
         self.watch_streams(now, self.session.config().timeouts.body_look());
     }

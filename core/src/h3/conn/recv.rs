@@ -3,9 +3,9 @@
 
 use super::Conn;
 use crate::error::{H3Code, Violation};
-use crate::exchange::Framing;
+use crate::exchange::{Framing, MessageInput, Takes};
 use crate::h3::frame::{FrameKind, Piece};
-use crate::h3::request_stream::{RequestInput, RequestState, Takes, input_of, step};
+use crate::h3::request_stream::{OUT_OF_ORDER, input_of};
 use crate::http::StreamId;
 use std::time::Instant;
 
@@ -29,10 +29,10 @@ impl Conn {
             let Some(stream) = self.streams.get_mut(id) else {
                 return Ok(());
             };
-            if stream.state == RequestState::Ended {
+            if stream.received.is_ended() {
                 return Ok(());
             }
-            if stream.state != RequestState::Head {
+            if !stream.received.awaits_head() {
                 // A head has its time from the start: more bytes do not move it.
                 stream.min_rate.note(now);
             }
@@ -84,8 +84,9 @@ impl Conn {
         let Some(stream) = self.streams.get(id) else {
             return Ok(());
         };
-        match step(stream.state, input, self.session.side())? {
-            Takes::Body => {
+        let side = self.session.side();
+        match stream.received.takes(input, side, OUT_OF_ORDER)? {
+            Takes::Content => {
                 let len = u32::try_from(len).unwrap_or(u32::MAX);
                 let verdict = self.session.abuse_mut().data_received(len, is_last, now);
                 self.judge(now, verdict)
@@ -105,7 +106,7 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id).filter(|_| len > 0) else {
             return Ok(());
         };
-        if let Err(violation) = stream.length_in.receive(len) {
+        if let Err(violation) = stream.received.take_content(len) {
             return self.break_stream(now, id, violation);
         }
         self.session.totals_mut().body_bytes_received += len;
@@ -120,7 +121,7 @@ impl Conn {
             }
             return Ok(());
         }
-        stream.received += len;
+        stream.body_bytes += len;
         stream.unread += len;
         if !stream.is_full && stream.unread >= stream.ahead(read_window) {
             stream.is_full = true;
@@ -135,21 +136,24 @@ impl Conn {
 
     /// The peer finished its side.
     fn take_fin(&mut self, now: Instant, id: StreamId) -> Result<(), Violation> {
-        let Some(stream) = self.streams.get(id) else {
+        let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
         if !stream.reader.is_between_frames() {
             // RFC 9114 section 7.1.
             return Err(Violation::FrameTruncated);
         }
-        let ended = step(stream.state, RequestInput::Fin, self.session.side())
-            .and_then(|_| stream.length_in.end());
-        if let Err(violation) = ended {
-            return self.break_stream(now, id, violation);
-        }
-        let reports = stream.state != RequestState::Trailers && stream.discarding.is_none();
-        if reports {
-            self.session.end_body(id);
+        let side = self.session.side();
+        let received = &mut stream.received;
+        let ended = received
+            .takes(MessageInput::End, side, OUT_OF_ORDER)
+            .and_then(|_| received.take_end());
+        match ended {
+            Ok(is_content) if is_content && stream.discarding.is_none() => {
+                self.session.end_body(id);
+            }
+            Ok(_) => {}
+            Err(violation) => return self.break_stream(now, id, violation),
         }
         self.peer_ended(now, id);
         Ok(())

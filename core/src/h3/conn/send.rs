@@ -4,11 +4,12 @@
 
 use super::{Conn, Timer};
 use crate::error::{Misuse, Violation};
+use crate::exchange::{
+    Framing, Received, Sent, check_final, check_interim, check_open, check_trailers,
+};
 use crate::h3::TransportAction;
-use crate::h3::stream::{H3Method, H3Sends, Stream};
-use crate::http::body::length::Expected;
-use crate::http::head::validate_trailers;
-use crate::http::{Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
+use crate::h3::stream::Stream;
+use crate::http::{Fields, RequestHead, ResponseHead, StreamId, Token, Version};
 use bytes::Bytes;
 use std::time::Instant;
 
@@ -26,32 +27,16 @@ impl Conn {
         head: &RequestHead,
         end: bool,
     ) -> Result<StreamId, Misuse> {
-        if self.session.side() == Side::Server {
-            return Err(Misuse::WrongSide);
-        }
-        if !self.takes_exchanges() {
-            return Err(Misuse::ConnectionClosed);
-        }
-        if self.capacity() == 0 {
-            return Err(Misuse::NoCapacity);
-        }
-        if head.protocol().is_some() && !self.takes_extended_connect() {
-            // RFC 9220 section 3: only after the server has said that it takes it.
-            return Err(Misuse::Invalid(Violation::ConnectMalformed));
-        }
+        check_open(self, head)?;
         self.check_size(head.section())?;
-        let mut stream = Stream::new(H3Method::of(head), H3Sends::Body, now);
-        stream.length_out = Expected::of_request(head);
-        if end && stream.length_out.end().is_err() {
-            return Err(Misuse::BodyLength);
-        }
+        let sent = Sent::request(head, end)?;
+        let stream = Stream::new(Received::awaiting_response(head), sent, now);
         self.raise_rested(now);
-        self.stream_quota.spend(1);
+        self.stream_quota.spend();
         let id = self.streams.open(stream);
         self.retry_blocked(now);
         self.timers.stop(Timer::Idle);
-        self.actions
-            .push_back(TransportAction::OpenBidi { stream: id });
+        self.actions.push(TransportAction::OpenBidi { stream: id });
         self.section.clear();
         self.encoder.encode_request(id, head, &mut self.section);
         self.put_section(now, id, end);
@@ -71,10 +56,7 @@ impl Conn {
         stream: StreamId,
         head: &ResponseHead,
     ) -> Result<(), Misuse> {
-        if !head.is_interim() || head.status == 101 {
-            // RFC 9114 section 4.5: there is no 101 in HTTP/3.
-            return Err(Misuse::Invalid(Violation::StatusInvalid));
-        }
+        check_interim(head)?;
         self.answerable(stream)?;
         self.section.clear();
         self.encoder
@@ -97,17 +79,10 @@ impl Conn {
         head: &ResponseHead,
         end: bool,
     ) -> Result<(), Misuse> {
-        if head.is_interim() {
-            return Err(Misuse::Invalid(Violation::StatusInvalid));
-        }
+        check_final(head)?;
         self.check_size(head.section())?;
         let open = self.answerable(stream)?;
-        let length = Expected::of_response(open.method.as_bytes(), head);
-        if end && length.end().is_err() {
-            return Err(Misuse::BodyLength);
-        }
-        open.length_out = length;
-        open.sends = H3Sends::Body;
+        open.sent.respond(open.received.method(), head, end)?;
         if let Some(value) = head.get(Token::PRIORITY) {
             // RFC 9218 section 8. A PRIORITY_UPDATE that comes later wins over both.
             let asked = open.priority.unwrap_or_default();
@@ -137,10 +112,7 @@ impl Conn {
     ) -> Result<(), Misuse> {
         let is_free = self.takes_whole(body.len());
         let open = self.answerable(stream)?;
-        let length = Expected::of_response(open.method.as_bytes(), head);
-        if !length.is_met_by(body.len() as u64) {
-            return Err(Misuse::BodyLength);
-        }
+        Sent::check_answer(open.received.method(), head, body.len())?;
         let is_ranked = open.priority.is_some() || head.get(Token::PRIORITY).is_some();
         if !is_free || !open.is_direct() || is_ranked || head.is_interim() {
             self.respond(now, stream, head, body.is_empty())?;
@@ -171,21 +143,8 @@ impl Conn {
         end: bool,
     ) -> Result<(), Misuse> {
         let open = self.live(stream)?;
-        match open.sends {
-            H3Sends::Body => {}
-            // RFC 9114 section 4.1: the server has what it needs.
-            H3Sends::Stopped => return Ok(()),
-            H3Sends::Head | H3Sends::Ended => return Err(Misuse::StreamNotOpen),
-        }
-        let mut length = open.length_out;
-        if length.receive(data.len() as u64).is_err() || end && length.end().is_err() {
-            return Err(Misuse::BodyLength);
-        }
-        open.length_out = length;
-        if end {
-            open.sends = H3Sends::Ended;
-        }
-        if data.is_empty() && !end {
+        let is_wanted = open.sent.content(data.len(), end)?;
+        if !is_wanted || data.is_empty() && !end {
             return Ok(());
         }
         self.put_body(now, stream, data, end);
@@ -206,14 +165,10 @@ impl Conn {
         stream: StreamId,
         trailers: &Fields,
     ) -> Result<(), Misuse> {
-        validate_trailers(trailers, Version::Http3).map_err(Misuse::Invalid)?;
+        check_trailers(trailers, Version::Http3)?;
         self.check_size(trailers)?;
-        let open = self.live(stream)?;
-        match open.sends {
-            H3Sends::Body if open.length_out.end().is_err() => return Err(Misuse::BodyLength),
-            H3Sends::Body => {}
-            H3Sends::Stopped => return Ok(()),
-            H3Sends::Head | H3Sends::Ended => return Err(Misuse::StreamNotOpen),
+        if !self.live(stream)?.sent.trailers()? {
+            return Ok(());
         }
         self.section.clear();
         self.encoder
@@ -237,27 +192,21 @@ impl Conn {
     // What a call may be made on.
 
     fn live(&mut self, stream: StreamId) -> Result<&mut Stream, Misuse> {
-        if self.closed {
-            return Err(Misuse::ConnectionClosed);
-        }
-        self.streams.get_mut(stream).ok_or(Misuse::StreamNotOpen)
+        let key = self.live_key(stream)?;
+        let open = self.streams.by_key_mut(key);
+        open.map(|(_, open)| open).ok_or(Misuse::StreamNotOpen)
     }
 
     /// A request that has no final head yet.
     fn answerable(&mut self, stream: StreamId) -> Result<&mut Stream, Misuse> {
-        if self.session.side() == Side::Client {
-            return Err(Misuse::WrongSide);
-        }
-        match self.live(stream) {
-            Ok(open) if open.sends == H3Sends::Head && open.is_request => Ok(open),
-            Ok(_) => Err(Misuse::StreamNotOpen),
-            Err(misuse) => Err(misuse),
-        }
+        let key = self.answerable_key(stream)?;
+        let open = self.streams.by_key_mut(key);
+        open.map(|(_, open)| open).ok_or(Misuse::StreamNotOpen)
     }
 
     /// RFC 9114 section 4.2.2: a section larger than the peer takes would be for nothing.
     pub(super) fn check_size(&self, section: &Fields) -> Result<(), Misuse> {
-        match section.size() as u64 > self.peer().field_section_bytes_max {
+        match section.size() as u64 > self.peer.get().field_section_bytes_max {
             true => Err(Misuse::Invalid(Violation::FieldSectionTooLarge)),
             false => Ok(()),
         }

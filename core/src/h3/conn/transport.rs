@@ -2,9 +2,9 @@
 
 use super::{Conn, Timer};
 use crate::error::{Closed, H3Code, TransportEnd, Violation};
-use crate::exchange::Framing;
+use crate::exchange::{Framing, Received, Sent};
 use crate::h3::TransportAction;
-use crate::h3::stream::{H3Method, H3Sends, Stream};
+use crate::h3::stream::Stream;
 use crate::h3::stream_kind::StreamOrigin;
 use crate::http::{Side, StreamId};
 use std::time::{Duration, Instant};
@@ -118,20 +118,14 @@ impl Conn {
     /// MAX_STREAMS counts): never falls. 0 before the first call.
     pub fn handle_streams_available(&mut self, now: Instant, limit: u64) {
         let _ = now;
-        let more = limit.saturating_sub(self.reported_streams);
-        self.reported_streams += more;
-        // A count beyond u32 has no effect: our own ceiling is far below.
-        let more = u32::try_from(more).unwrap_or(u32::MAX);
-        let room = crate::credit::WINDOW_MAX.saturating_sub(self.stream_quota.available());
-        let _ = self.stream_quota.grant(more.min(room));
+        self.stream_quota.raise_to(limit);
         self.note_capacity();
     }
 
     /// Server: the peer waits for stream credit (STREAMS_BLOCKED), if the transport reports it.
     pub fn handle_streams_blocked(&mut self, now: Instant) {
         if let Some(limit) = self.stream_credit.blocked(now) {
-            self.actions
-                .push_back(TransportAction::GrantStreams { limit });
+            self.actions.push(TransportAction::GrantStreams { limit });
         }
     }
 
@@ -159,7 +153,6 @@ impl Conn {
         };
         self.close(now, closed);
         self.actions.clear();
-        self.queued_bytes = 0;
     }
 
     /// Bytes of this stream that the machine takes now. At 0 leave the rest in the transport until
@@ -194,7 +187,7 @@ impl Conn {
             // RFC 9114 section 6.1: without an extension there is none.
             (StreamOrigin::ServerBidi, _) => Err(Violation::StreamTypeForbidden),
             (StreamOrigin::ClientUni, Side::Server) | (StreamOrigin::ServerUni, Side::Client) => {
-                self.accept_uni(stream)
+                self.theirs.accept(stream)
             }
             // Our own: nothing comes on them.
             (StreamOrigin::ClientUni, Side::Client) | (StreamOrigin::ServerUni, Side::Server) => {
@@ -207,14 +200,14 @@ impl Conn {
     fn accept(&mut self, now: Instant) -> Result<(), Violation> {
         self.stream_credit.opened(now)?;
         self.session.abuse_mut().stream_opened();
-        if self.draining.ignores(self.streams.next_id()) {
+        if self.session.drain().ignores(self.streams.next_id().0) {
             // RFC 9114 section 5.2: beyond our GOAWAY; the client knows that it may ask again.
             let stream = self.streams.skip();
             self.reject(stream);
             return Ok(());
         }
-        let mut stream = Stream::new(H3Method::Other, H3Sends::Head, now);
-        stream.priority = self.priorities_pending.remove(&self.streams.next_id().0);
+        let mut stream = Stream::new(Received::awaiting_request(), Sent::awaiting_response(), now);
+        stream.priority = self.session.take_priority(self.streams.next_id().0);
         self.streams.open(stream);
         self.timers.stop(Timer::Idle);
         self.watch_streams(now, self.session.config().timeouts.head);
@@ -226,9 +219,8 @@ impl Conn {
         let code = H3Code::REQUEST_REJECTED;
         self.session.totals_mut().refused += 1;
         self.actions
-            .push_back(TransportAction::StopSending { stream, code });
-        self.actions
-            .push_back(TransportAction::Reset { stream, code });
+            .push(TransportAction::StopSending { stream, code });
+        self.actions.push(TransportAction::Reset { stream, code });
         self.decoder.cancel(stream);
         self.stream_credit.closed();
     }

@@ -4,6 +4,7 @@
 use super::{Conn, Timer};
 use crate::error::{H3Code, Violation};
 use crate::exchange::Framing;
+use crate::h3::action_queue::ActionQueue;
 use crate::h3::control_stream::{self, ControlFrame};
 use crate::h3::frame::{FrameKind, FrameReader, Piece, kind, put_frame};
 use crate::h3::stream_kind::{self, StreamOrigin};
@@ -25,17 +26,17 @@ const PADDING_BYTES: usize = 1120;
 /// A unidirectional stream of ours. It is opened with its first bytes: a peer that lets us use no
 /// table sees no encoder stream.
 #[derive(Debug)]
-pub(in crate::h3) struct OurUni {
+struct OurUni {
     kind: UniKind,
     id: Option<StreamId>,
     /// Bytes to write.
-    pub(super) waiting: Vec<u8>,
+    waiting: Vec<u8>,
     /// The transport takes nothing now.
     blocked: bool,
 }
 
 impl OurUni {
-    pub(in crate::h3) fn new(kind: UniKind) -> Self {
+    fn new(kind: UniKind) -> Self {
         Self {
             kind,
             id: None,
@@ -45,9 +46,73 @@ impl OurUni {
     }
 }
 
+/// Our unidirectional streams, one of each kind.
+#[derive(Debug)]
+pub(in crate::h3) struct OurUnis {
+    /// In the order of the kinds.
+    streams: [OurUni; 3],
+    /// The id of the next one.
+    next: u64,
+}
+
+impl OurUnis {
+    pub(super) fn new(side: Side) -> Self {
+        Self {
+            streams: [
+                OurUni::new(UniKind::Control),
+                OurUni::new(UniKind::QpackEncoder),
+                OurUni::new(UniKind::QpackDecoder),
+            ],
+            next: match side {
+                Side::Client => 2,
+                Side::Server => 3,
+            },
+        }
+    }
+    /// The bytes that wait for a stream.
+    #[inline]
+    pub(super) fn out(&mut self, kind: UniKind) -> &mut Vec<u8> {
+        &mut self.streams[kind as usize].waiting
+    }
+    fn by_id(&mut self, stream: StreamId) -> Option<&mut OurUni> {
+        self.streams.iter_mut().find(|ours| ours.id == Some(stream))
+    }
+    /// Orders the writes of what waits, and the stream before its first bytes.
+    fn flush(&mut self, actions: &mut ActionQueue) -> Result<(), Violation> {
+        for ours in &mut self.streams {
+            if ours.waiting.is_empty() {
+                continue;
+            }
+            if ours.blocked {
+                if ours.waiting.len() > CRITICAL_STREAM_BYTES_MAX {
+                    return Err(Violation::CriticalStreamStalled);
+                }
+                continue;
+            }
+            let bytes = std::mem::take(&mut ours.waiting);
+            let (stream, bytes) = match ours.id {
+                Some(stream) => (stream, bytes),
+                None => {
+                    let stream = StreamId(self.next);
+                    self.next += 4;
+                    ours.id = Some(stream);
+                    let kind = ours.kind;
+                    actions.push(TransportAction::OpenUni { stream, kind });
+                    let mut whole = Vec::with_capacity(1 + bytes.len());
+                    varint::put(kind.wire(), &mut whole);
+                    whole.extend_from_slice(&bytes);
+                    (stream, whole)
+                }
+            };
+            actions.push_write(stream, [Bytes::from(bytes), Bytes::new()], false);
+        }
+        Ok(())
+    }
+}
+
 /// A unidirectional stream of the peer's.
 #[derive(Debug)]
-pub(in crate::h3) struct PeerUni {
+struct PeerUni {
     id: StreamId,
     kind: Option<UniKind>,
     /// The start of its type.
@@ -71,25 +136,46 @@ impl PeerUni {
     }
 }
 
-/// The unidirectional streams that the peer has opened.
+/// The unidirectional streams of the peer.
+///
+/// Invariants: at most [`QUIC_UNI_STREAMS_MAX`] are open; each kind comes once.
 #[derive(Debug, Default)]
-pub(in crate::h3) struct Seen {
-    /// Unidirectional streams of any kind.
+pub(in crate::h3) struct PeerUnis {
+    open: Vec<PeerUni>,
+    /// Those that were opened so far, of any kind.
     count: u64,
-    /// The kinds that may come once.
-    control: bool,
-    encoder: bool,
-    decoder: bool,
+    /// The kinds that have come, in the order of the kinds.
+    has_come: [bool; 3],
 }
 
-impl Seen {
-    fn first_of(&mut self, kind: UniKind) -> bool {
-        let seen = match kind {
-            UniKind::Control => &mut self.control,
-            UniKind::QpackEncoder => &mut self.encoder,
-            UniKind::QpackDecoder => &mut self.decoder,
+impl PeerUnis {
+    /// The peer opened streams up to `stream`.
+    pub(super) fn accept(&mut self, stream: StreamId) -> Result<(), Violation> {
+        let first = match StreamOrigin::of(stream.0) {
+            StreamOrigin::ClientUni => 2,
+            _ => 3,
         };
-        !std::mem::replace(seen, true)
+        while self.count * 4 + first <= stream.0 {
+            let id = StreamId(self.count * 4 + first);
+            self.count += 1;
+            self.open.push(PeerUni::new(id));
+            if self.open.len() > QUIC_UNI_STREAMS_MAX as usize {
+                return Err(Violation::UniStreamsTooMany);
+            }
+        }
+        Ok(())
+    }
+    /// Where a stream is; `None`: we stopped it.
+    fn position(&self, stream: StreamId) -> Option<usize> {
+        self.open.iter().position(|theirs| theirs.id == stream)
+    }
+    /// Sets the kind of a stream.
+    fn begin(&mut self, index: usize, kind: UniKind) -> Result<(), Violation> {
+        if std::mem::replace(&mut self.has_come[kind as usize], true) {
+            return Err(Violation::StreamTypeRepeated);
+        }
+        self.open[index].kind = Some(kind);
+        Ok(())
     }
 }
 
@@ -98,7 +184,7 @@ impl Conn {
 
     /// RFC 9114 section 6.2.1: SETTINGS are the first thing on the control stream.
     pub(super) fn send_settings(&mut self) {
-        let out = &mut self.ours[UniKind::Control as usize].waiting;
+        let out = self.ours.out(UniKind::Control);
         settings::write_ours(self.session.side(), self.session.config(), out);
     }
 
@@ -112,53 +198,27 @@ impl Conn {
     }
     /// The bytes that wait for the control stream.
     pub(super) fn control_out(&mut self) -> &mut Vec<u8> {
-        &mut self.ours[UniKind::Control as usize].waiting
+        self.ours.out(UniKind::Control)
     }
 
     /// Asks for writes of what waits on our own streams.
     pub(super) fn flush_ours(&mut self, now: Instant) {
-        let waiting = &mut self.ours[UniKind::QpackDecoder as usize].waiting;
+        let waiting = self.ours.out(UniKind::QpackDecoder);
         self.decoder.decoder_stream_bytes(waiting);
-        let waiting = &mut self.ours[UniKind::QpackEncoder as usize].waiting;
+        let waiting = self.ours.out(UniKind::QpackEncoder);
         self.encoder.encoder_stream_bytes(waiting);
-        for index in 0..self.ours.len() {
-            let ours = &mut self.ours[index];
-            if ours.waiting.is_empty() {
-                continue;
-            }
-            if ours.blocked {
-                if ours.waiting.len() > CRITICAL_STREAM_BYTES_MAX {
-                    return self.fail(now, Violation::CriticalStreamStalled);
-                }
-                continue;
-            }
-            let bytes = std::mem::take(&mut ours.waiting);
-            let (stream, bytes) = match ours.id {
-                Some(stream) => (stream, bytes),
-                None => {
-                    let stream = StreamId(self.next_uni);
-                    self.next_uni += 4;
-                    ours.id = Some(stream);
-                    let kind = ours.kind;
-                    self.actions
-                        .push_back(TransportAction::OpenUni { stream, kind });
-                    let mut whole = Vec::with_capacity(1 + bytes.len());
-                    varint::put(kind.wire(), &mut whole);
-                    whole.extend_from_slice(&bytes);
-                    (stream, whole)
-                }
-            };
-            self.ask_write(stream, [Bytes::from(bytes), Bytes::new()], false);
+        if let Err(violation) = self.ours.flush(&mut self.actions) {
+            self.fail(now, violation);
         }
     }
 
-    pub(super) fn is_our_uni(&self, stream: StreamId) -> bool {
-        self.ours.iter().any(|ours| ours.id == Some(stream))
+    pub(super) fn is_our_uni(&mut self, stream: StreamId) -> bool {
+        self.ours.by_id(stream).is_some()
     }
 
     /// The transport gave bytes of one of our own streams back.
     pub(super) fn uni_blocked(&mut self, stream: StreamId, rest: &[Bytes]) {
-        if let Some(ours) = self.ours.iter_mut().find(|ours| ours.id == Some(stream)) {
+        if let Some(ours) = self.ours.by_id(stream) {
             ours.blocked = true;
             let mut whole = rest.concat();
             whole.append(&mut ours.waiting);
@@ -168,29 +228,12 @@ impl Conn {
 
     /// The transport takes more on one of our own streams.
     pub(super) fn uni_room(&mut self, stream: StreamId) {
-        if let Some(ours) = self.ours.iter_mut().find(|ours| ours.id == Some(stream)) {
+        if let Some(ours) = self.ours.by_id(stream) {
             ours.blocked = false;
         }
     }
 
     // The peer's.
-
-    /// The peer opened unidirectional streams up to this one.
-    pub(super) fn accept_uni(&mut self, stream: StreamId) -> Result<(), Violation> {
-        let first = match StreamOrigin::of(stream.0) {
-            StreamOrigin::ClientUni => 2,
-            _ => 3,
-        };
-        while self.seen.count * 4 + first <= stream.0 {
-            let id = StreamId(self.seen.count * 4 + first);
-            self.seen.count += 1;
-            self.theirs.push(PeerUni::new(id));
-            if self.theirs.len() > QUIC_UNI_STREAMS_MAX as usize {
-                return Err(Violation::UniStreamsTooMany);
-            }
-        }
-        Ok(())
-    }
 
     pub(super) fn read_uni(
         &mut self,
@@ -199,12 +242,12 @@ impl Conn {
         bytes: &[u8],
         fin: bool,
     ) -> Result<(), Violation> {
-        let Some(index) = self.theirs.iter().position(|theirs| theirs.id == stream) else {
+        let Some(index) = self.theirs.position(stream) else {
             // One that we stopped.
             return Ok(());
         };
         let mut input = bytes;
-        let kind = match self.theirs[index].kind {
+        let kind = match self.theirs.open[index].kind {
             Some(kind) => kind,
             None => match self.read_type(index, &mut input) {
                 None if fin => return self.uni_ended(stream),
@@ -228,12 +271,12 @@ impl Conn {
 
     /// The peer's side of a unidirectional stream is over, finished or reset.
     pub(super) fn uni_ended(&mut self, stream: StreamId) -> Result<(), Violation> {
-        let Some(index) = self.theirs.iter().position(|theirs| theirs.id == stream) else {
+        let Some(index) = self.theirs.position(stream) else {
             return Ok(());
         };
         // RFC 9114 section 6.2.1, RFC 9204 section 4.2. One that ends before it said its type is
         // nothing (RFC 9114 section 6.2).
-        match self.theirs.swap_remove(index).kind {
+        match self.theirs.open.swap_remove(index).kind {
             Some(_) => Err(Violation::CriticalStreamClosed),
             None => Ok(()),
         }
@@ -241,7 +284,7 @@ impl Conn {
 
     /// The stream type, once it is all there.
     fn read_type(&mut self, index: usize, input: &mut &[u8]) -> Option<u64> {
-        let theirs = &mut self.theirs[index];
+        let theirs = &mut self.theirs.open[index];
         while let Some((&first, rest)) = input.split_first() {
             *input = rest;
             // An integer is complete at 8 bytes at the latest.
@@ -261,17 +304,14 @@ impl Conn {
         wire: u64,
     ) -> Result<Option<UniKind>, Violation> {
         let Some(kind) = stream_kind::admit(wire, self.session.side())? else {
-            let stream = self.theirs.swap_remove(index).id;
+            let stream = self.theirs.open.swap_remove(index).id;
             let code = H3Code::STREAM_CREATION_ERROR;
             self.actions
-                .push_back(TransportAction::StopSending { stream, code });
+                .push(TransportAction::StopSending { stream, code });
             self.glitch(now, UNKNOWN_STREAM_POINTS)?;
             return Ok(None);
         };
-        if !self.seen.first_of(kind) {
-            return Err(Violation::StreamTypeRepeated);
-        }
-        self.theirs[index].kind = Some(kind);
+        self.theirs.begin(index, kind)?;
         Ok(Some(kind))
     }
 
@@ -282,7 +322,7 @@ impl Conn {
         index: usize,
         mut input: &[u8],
     ) -> Result<(), Violation> {
-        while let Some(piece) = self.theirs[index].reader.next(&mut input) {
+        while let Some(piece) = self.theirs.open[index].reader.next(&mut input) {
             match piece {
                 Piece::Header { kind, len } => {
                     control_stream::admit(kind, self.session.side(), self.is_limit_known())?;
@@ -300,7 +340,7 @@ impl Conn {
                     kind,
                     bytes,
                     is_last: true,
-                } if self.theirs[index].payload.is_empty() => {
+                } if self.theirs.open[index].payload.is_empty() => {
                     self.take_control(now, ControlFrame::parse(kind, bytes)?)?;
                 }
                 Piece::Payload {
@@ -308,12 +348,12 @@ impl Conn {
                     bytes,
                     is_last,
                 } => {
-                    self.theirs[index].payload.extend_from_slice(bytes);
+                    self.theirs.open[index].payload.extend_from_slice(bytes);
                     if is_last {
-                        let mut payload = std::mem::take(&mut self.theirs[index].payload);
+                        let mut payload = std::mem::take(&mut self.theirs.open[index].payload);
                         self.take_control(now, ControlFrame::parse(kind, &payload)?)?;
                         payload.clear();
-                        self.theirs[index].payload = payload;
+                        self.theirs.open[index].payload = payload;
                     }
                 }
             }
@@ -324,10 +364,7 @@ impl Conn {
     fn take_control(&mut self, now: Instant, frame: ControlFrame<'_>) -> Result<(), Violation> {
         match frame {
             ControlFrame::Settings(settings) => {
-                if let Some(before) = self.remembered.take() {
-                    settings.check_against(&before)?;
-                }
-                self.settings = Some(settings);
+                self.peer.take(settings)?;
                 self.timers.stop(Timer::Settings);
                 self.encoder.set_peer(
                     settings.qpack_table_bytes_max,
@@ -373,7 +410,8 @@ impl Conn {
             return Err(Violation::StreamIdInvalid);
         }
         if stream >= self.streams.next_id() {
-            self.priorities_pending.insert(stream.0, priority);
+            let next = self.streams.next_id().0;
+            self.session.keep_priority(stream.0, next, priority);
         } else if let Some(key) = self.streams.key(stream)
             && let Some(open) = self.streams.get_mut(stream)
         {
@@ -381,10 +419,8 @@ impl Conn {
             self.session.schedule_mut().reprioritise(key, priority);
             self.set_priority(stream);
         }
-        let verdict = self
-            .session
-            .abuse_mut()
-            .priority_update(self.priorities_pending.len(), now);
+        let early = self.session.early_priorities();
+        let verdict = self.session.abuse_mut().priority_update(early, now);
         self.judge(now, verdict)
     }
 

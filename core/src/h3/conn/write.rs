@@ -9,7 +9,7 @@ use super::Conn;
 use crate::exchange::Framing;
 use crate::h3::TransportAction;
 use crate::h3::frame::{kind, put_header};
-use crate::h3::stream::{H3SendQueue, H3Sends};
+use crate::h3::stream::H3SendQueue;
 use crate::h3::stream_kind::StreamOrigin;
 use crate::http::StreamId;
 use crate::http::priority::Priority;
@@ -30,21 +30,13 @@ impl Conn {
     /// The next order to the transport. Ask until there is none, after every input, command or
     /// batch of them.
     pub fn poll_transport(&mut self, now: Instant) -> Option<TransportAction> {
-        if let Some((stream, fin)) = self.given.take() {
+        if let Some((stream, fin)) = self.actions.take_given() {
             self.taken(now, stream, fin);
         }
         loop {
-            if let Some(action) = self.actions.pop_front() {
-                if let TransportAction::Write {
-                    stream,
-                    pieces,
-                    fin,
-                } = &action
-                {
-                    self.queued_bytes -= pieces[0].len() + pieces[1].len();
-                    self.given = Some((*stream, *fin));
-                }
-                return Some(action);
+            let action = self.actions.pop();
+            if action.is_some() {
+                return action;
             }
             if self.closed {
                 return None;
@@ -70,10 +62,9 @@ impl Conn {
         rest: [Bytes; 2],
         fin: bool,
     ) {
-        self.given = None;
         self.close_slab(false);
         let mut pieces = Vec::from(rest);
-        let fin = self.take_back(stream, &mut pieces) || fin;
+        let fin = self.actions.take_back(stream, &mut pieces) || fin;
         if StreamOrigin::of(stream.0) != StreamOrigin::ClientBidi {
             return self.uni_blocked(stream, &pieces);
         }
@@ -96,8 +87,10 @@ impl Conn {
             queue.put_back(piece);
         }
         self.session.note_queued(queue.len() - before);
-        self.carried_out -= (queue.len() - before) as u64;
-        queue.clock.start_if_stopped(now, self.carried_out);
+        self.actions.note_returned(queue.len() - before);
+        queue
+            .clock
+            .start_if_stopped(now, self.actions.carried_out());
         // Who found no room because of these bytes hears when there is some again.
         queue.is_full |= queue.len() >= max;
         open.blocked = true;
@@ -107,28 +100,6 @@ impl Conn {
         self.session.schedule_mut().remove(key);
         self.watch_streams(now, self.session.config().timeouts.stream_stall);
         self.account_for_waiting();
-    }
-
-    /// Writes of this stream that were asked for and not given yet stand behind the one that came
-    /// back. Whether the end is among them.
-    fn take_back(&mut self, stream: StreamId, pieces: &mut Vec<Bytes>) -> bool {
-        let mut fin = false;
-        let mut bytes = 0;
-        self.actions.retain_mut(|action| match action {
-            TransportAction::Write {
-                stream: of,
-                pieces: more,
-                fin: ends,
-            } if *of == stream => {
-                bytes += more[0].len() + more[1].len();
-                pieces.extend(more.iter_mut().map(std::mem::take));
-                fin |= *ends;
-                false
-            }
-            _ => true,
-        });
-        self.queued_bytes -= bytes;
-        fin
     }
 
     /// The transport takes more on this stream.
@@ -143,19 +114,6 @@ impl Conn {
         }
     }
 
-    /// Asks for a write.
-    pub(super) fn ask_write(&mut self, stream: StreamId, pieces: [Bytes; 2], fin: bool) {
-        let len = pieces[0].len() + pieces[1].len();
-        self.queued_bytes += len;
-        self.carried_out += len as u64;
-        self.frame_counts.writes += 1;
-        self.actions.push_back(TransportAction::Write {
-            stream,
-            pieces,
-            fin,
-        });
-    }
-
     // From the commands.
 
     /// HEADERS with the section that was encoded last.
@@ -163,7 +121,7 @@ impl Conn {
         if let Some(open) = self.streams.get_mut(id)
             && end
         {
-            open.sends = H3Sends::Ended;
+            open.sent.finish();
         }
         let is_direct = self.is_direct(id);
         if !is_direct {
@@ -188,7 +146,7 @@ impl Conn {
 
     /// Whether a body of `len` bytes goes out at once with its head, by copy.
     pub(super) fn takes_whole(&self, len: usize) -> bool {
-        let waits = self.queued_bytes + self.slab.len() >= QUEUED_BYTES_MAX;
+        let waits = self.actions.queued_bytes() + self.slab.len() >= QUEUED_BYTES_MAX;
         (1..BY_REFERENCE_BYTES_MIN).contains(&len) && self.session.schedule().is_empty() && !waits
     }
 
@@ -197,7 +155,7 @@ impl Conn {
     pub(super) fn put_answer(&mut self, now: Instant, id: StreamId, body: &[u8]) {
         // RFC 9204 section 2.1.2: insertions first, or the peer's stream waits for them.
         self.flush_encoder(now);
-        self.note_data_sent(body.len());
+        self.session.note_frame_sent(body.len());
         let section = self.section.len();
         self.begin_slab(id, section + FRAME_HEADER_ROOM + body.len());
         put_header(kind::HEADERS, section, &mut self.slab);
@@ -206,9 +164,9 @@ impl Conn {
         self.slab.extend_from_slice(body);
         self.open = None;
         let bytes = self.slab.split().freeze();
-        self.ask_write(id, [bytes, Bytes::new()], true);
+        self.actions.push_write(id, [bytes, Bytes::new()], true);
         if let Some(open) = self.streams.get_mut(id) {
-            open.sends = H3Sends::Ended;
+            open.sent.finish();
             open.end_queued = true;
         }
         self.answer_ended(now, id);
@@ -216,7 +174,7 @@ impl Conn {
 
     /// DATA with these bytes, now or when it is their turn.
     pub(super) fn put_body(&mut self, now: Instant, id: StreamId, data: Bytes, end: bool) {
-        let waits = self.queued_bytes + self.slab.len() >= QUEUED_BYTES_MAX;
+        let waits = self.actions.queued_bytes() + self.slab.len() >= QUEUED_BYTES_MAX;
         let now_or_never = self.session.schedule().is_empty() && !waits && data.len() <= TURN_BYTES;
         if !self.is_direct(id) || !now_or_never && !data.is_empty() {
             if self.open == Some(id) {
@@ -225,7 +183,7 @@ impl Conn {
             return self.enqueue(now, id, data, false);
         }
         if !data.is_empty() {
-            self.note_data_sent(data.len());
+            self.session.note_frame_sent(data.len());
             let is_small = data.len() < BY_REFERENCE_BYTES_MIN;
             self.begin_slab(id, if is_small { data.len() } else { 0 });
             put_header(kind::DATA, data.len(), &mut self.slab);
@@ -233,7 +191,7 @@ impl Conn {
                 let framed = self.slab.split().freeze();
                 self.open = None;
                 self.note_end_queued(id, end);
-                return self.ask_write(id, [framed, data], end);
+                return self.actions.push_write(id, [framed, data], end);
             }
             self.slab.extend_from_slice(&data);
         }
@@ -257,7 +215,9 @@ impl Conn {
             queue.has_turn = self.session.send_account_mut().begin_turn(id.0);
         }
         queue.push(bytes, framed);
-        queue.clock.start_if_stopped(now, self.carried_out);
+        queue
+            .clock
+            .start_if_stopped(now, self.actions.carried_out());
         queue.is_full |= queue.len() >= max;
         self.schedule_stream(id);
         self.watch_streams(now, self.session.config().timeouts.stream_stall);
@@ -288,7 +248,7 @@ impl Conn {
         if let Some(id) = self.open.take() {
             let bytes = self.slab.split().freeze();
             self.note_end_queued(id, fin);
-            self.ask_write(id, [bytes, Bytes::new()], fin);
+            self.actions.push_write(id, [bytes, Bytes::new()], fin);
         }
     }
 
@@ -309,7 +269,7 @@ impl Conn {
     }
 
     fn encoder_has_output(&mut self) -> bool {
-        let waiting = &mut self.ours[crate::h3::UniKind::QpackEncoder as usize].waiting;
+        let waiting = self.ours.out(crate::h3::UniKind::QpackEncoder);
         self.encoder.encoder_stream_bytes(waiting);
         !waiting.is_empty()
     }
@@ -345,11 +305,11 @@ impl Conn {
                 .note_sent((self.slab.len() + large.len()) as u64);
         }
         let is_empty = open.queue.as_ref().is_none_or(|queue| queue.is_empty());
-        let fin = is_empty && open.sends == H3Sends::Ended;
+        let fin = is_empty && open.sent.is_ended();
         open.end_queued |= fin;
         self.session.note_data_sent(frames, body_bytes);
         let framed = self.slab.split().freeze();
-        self.ask_write(id, [framed, large], fin);
+        self.actions.push_write(id, [framed, large], fin);
         if is_empty {
             self.session.schedule_mut().remove(key);
         } else {
@@ -375,19 +335,14 @@ impl Conn {
         let Some(open) = self.streams.get(id).filter(|open| !open.is_sent) else {
             return;
         };
-        if open.sends == H3Sends::Head && !open.is_request {
+        if open.sent.awaits_head() && !open.received.has_request() {
             return;
         }
         if let Some(priority) = open.priority {
             let order = order_of(priority, id);
             self.actions
-                .push_back(TransportAction::SetPriority { stream: id, order });
+                .push(TransportAction::SetPriority { stream: id, order });
         }
-    }
-
-    fn note_data_sent(&mut self, bytes: usize) {
-        self.session.note_data_sent(1, bytes as u64);
-        self.session.abuse_mut().data_sent();
     }
 }
 

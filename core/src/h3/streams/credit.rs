@@ -16,11 +16,56 @@
 //! Because quinn may announce less than a quantum, a client may run ahead of what was granted
 //! here, but never of what is free: opening beyond the last grant grants all that is free first.
 
-use crate::credit::{BudgetShare, Credit};
+use crate::credit::{BudgetShare, Credit, Quota, WINDOW_MAX};
 use crate::error::Violation;
 use std::time::Instant;
 
-/// The books.
+/// The streams that a server allows its client to open, as the transport reports it.
+///
+/// Invariant: the reported limit never falls.
+#[derive(Debug)]
+pub struct StreamQuota {
+    quota: Quota,
+    /// The limit, counted from the start.
+    reported: u64,
+}
+
+impl Default for StreamQuota {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl StreamQuota {
+    /// No stream yet.
+    pub fn new() -> Self {
+        Self {
+            quota: Quota::new(0),
+            reported: 0,
+        }
+    }
+    /// The limit is `limit`, counted from the start; a lower one than before is ignored.
+    pub fn raise_to(&mut self, limit: u64) {
+        let more = limit.saturating_sub(self.reported);
+        self.reported += more;
+        // A count beyond u32 has no effect: our own ceiling is far below.
+        let more = u32::try_from(more).unwrap_or(u32::MAX);
+        let room = WINDOW_MAX.saturating_sub(self.quota.available());
+        let _ = self.quota.grant(more.min(room));
+    }
+    /// A stream is opened, of those [`available`](Self::available).
+    #[inline]
+    pub fn spend(&mut self) {
+        self.quota.spend(1);
+    }
+    /// Streams that may be opened now.
+    #[inline]
+    pub fn available(&self) -> u32 {
+        self.quota.available()
+    }
+}
+
+/// The streams that we grant.
 #[derive(Debug)]
 pub struct StreamCredit {
     credit: Credit,

@@ -81,43 +81,48 @@ fn chunked<'a>(fields: impl Iterator<Item = Field<'a>>) -> Result<BodyLength, Vi
 /// exceeds what was announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// Bytes still to come; `None` where any number may.
-    left: Option<u64>,
+    /// Bytes still to come, or [`ANY`].
+    left: u64,
 }
+
+/// Any number of bytes may come. No stream carries as many: a length of this size counts as one less.
+const ANY: u64 = u64::MAX;
 
 impl Expected {
     /// Any number of bytes.
     pub fn any() -> Self {
-        Self { left: None }
+        Self { left: ANY }
+    }
+    fn announced(length: Option<u64>) -> Self {
+        Self {
+            left: length.map_or(ANY, |length| length.min(ANY - 1)),
+        }
     }
     /// The body of a request.
     pub fn of_request(head: &RequestHead) -> Self {
-        Self {
-            left: head.content_length(),
-        }
+        Self::announced(head.content_length())
     }
     /// The body of a final response; `method` is the request's. Without content are the answers
     /// to HEAD, 204 and 304: there content-length speaks of another message (RFC 9110
     /// section 8.6), and a byte of DATA is one too many.
     pub fn of_response(method: &[u8], head: &ResponseHead) -> Self {
         if method == b"HEAD" || matches!(head.status, 204 | 304) {
-            return Self { left: Some(0) };
+            return Self { left: 0 };
         }
         if method == b"CONNECT" && (200..300).contains(&head.status) {
             // RFC 9110 section 9.3.6: content-length in a 2xx to CONNECT is ignored.
-            return Self { left: None };
+            return Self::any();
         }
-        Self {
-            left: head.content_length(),
-        }
+        Self::announced(head.content_length())
     }
     /// `bytes` of body came, padding not counted.
     ///
     /// # Errors
     /// [`Violation::ContentLengthMismatch`] when more came than was announced.
     pub fn receive(&mut self, bytes: u64) -> Result<(), Violation> {
-        if let Some(left) = &mut self.left {
-            *left = left
+        if self.left != ANY {
+            self.left = self
+                .left
                 .checked_sub(bytes)
                 .ok_or(Violation::ContentLengthMismatch)?;
         }
@@ -129,17 +134,17 @@ impl Expected {
     /// [`Violation::ContentLengthMismatch`] when less came than was announced.
     pub fn end(&self) -> Result<(), Violation> {
         match self.left {
-            None | Some(0) => Ok(()),
-            Some(_) => Err(Violation::ContentLengthMismatch),
+            ANY | 0 => Ok(()),
+            _ => Err(Violation::ContentLengthMismatch),
         }
     }
     /// Whether a body of `bytes` and no more is what was announced.
     pub fn is_met_by(&self, bytes: u64) -> bool {
-        self.left.is_none_or(|left| left == bytes)
+        self.left == ANY || self.left == bytes
     }
     /// Bytes still to come, where content-length says so.
     pub fn left(&self) -> Option<u64> {
-        self.left
+        (self.left != ANY).then_some(self.left)
     }
 }
 

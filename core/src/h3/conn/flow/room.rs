@@ -4,7 +4,6 @@
 //! Invariant: the owner of a stream that found no room gets `SendReady` when there is some.
 
 use crate::h3::conn::Conn;
-use crate::h3::stream::H3Sends;
 use crate::http::{Event, Side, StreamId};
 
 impl Conn {
@@ -19,7 +18,10 @@ impl Conn {
 
     /// Follows what waits for the client; where there is room again, bodies go on.
     pub(in crate::h3) fn account_for_waiting(&mut self) {
-        if self.session.account_for_waiting(self.queued_bytes) {
+        if self
+            .session
+            .account_for_waiting(self.actions.queued_bytes())
+        {
             self.report_room_again();
         }
     }
@@ -32,8 +34,8 @@ impl Conn {
         let mut ids = self.streams.ids();
         ids.sort_by_key(|id| (id.0 <= last, id.0));
         for stream in ids {
-            let sends = self.streams.get(stream).map(|open| open.sends);
-            if sends == Some(H3Sends::Body) && self.send_room(stream) > 0 {
+            let open = self.streams.get(stream);
+            if open.is_some_and(|open| open.sent.takes_content()) && self.send_room(stream) > 0 {
                 self.session.push_event(Event::SendReady { stream });
             }
         }
@@ -55,7 +57,7 @@ impl Conn {
         }
         if queue.is_full && queue.len() <= half {
             queue.is_full = false;
-            if open.sends == H3Sends::Body && !self.session.send_account().is_exhausted() {
+            if open.sent.takes_content() && !self.session.send_account().is_exhausted() {
                 self.session.push_event(Event::SendReady { stream: id });
             }
         }

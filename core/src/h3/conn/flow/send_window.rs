@@ -14,22 +14,26 @@ const STEP_BYTES: u64 = 1024 * 1024;
 #[derive(Debug)]
 pub(in crate::h3) struct SendWindow {
     bytes: u64,
+    /// The budget that it borrows from: on a server shared with other connections.
+    budget_share: BudgetShare,
 }
 
 impl SendWindow {
-    pub(in crate::h3) fn new() -> Self {
+    pub(in crate::h3) fn new(budget_share: BudgetShare) -> Self {
         Self {
             bytes: QUIC_SEND_WINDOW_BYTES,
+            budget_share,
         }
+    }
+    /// Borrows from another budget. Call it before anything was borrowed.
+    pub(in crate::h3) fn borrow_from(&mut self, budget_share: BudgetShare) {
+        self.budget_share = budget_share;
     }
 
     /// Follows the path's congestion window; the new size, if it is another. It borrows no more than
     /// a quarter of what is left, so that the last to come finds something too.
-    pub(in crate::h3) fn follow(
-        &mut self,
-        congestion_window: u64,
-        budget_share: &mut BudgetShare,
-    ) -> Option<u64> {
+    pub(in crate::h3) fn follow(&mut self, congestion_window: u64) -> Option<u64> {
+        let budget_share = &mut self.budget_share;
         let steps = congestion_window.saturating_mul(2).div_ceil(STEP_BYTES);
         let wanted = (steps.saturating_mul(STEP_BYTES))
             .clamp(QUIC_SEND_WINDOW_BYTES, QUIC_SEND_WINDOW_BYTES_MAX);

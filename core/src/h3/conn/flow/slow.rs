@@ -8,7 +8,6 @@
 use crate::credit::WINDOW_MAX;
 use crate::exchange::Framing;
 use crate::h3::conn::Conn;
-use crate::h3::request_stream::RequestState;
 use std::time::{Duration, Instant};
 
 /// How it stands with the slow readers of a connection.
@@ -56,16 +55,16 @@ impl SlowReaders {
         self.slow_since = None;
     }
     /// The window was announced.
-    pub(super) fn note_granted(&mut self) {
+    pub(in crate::h3) fn note_granted(&mut self) {
         self.drained = false;
     }
     /// Whether a reader has caught up since the window was announced last: then the window may be
     /// what holds the peer up.
-    pub(super) fn has_drained(&self) -> bool {
+    pub(in crate::h3) fn has_drained(&self) -> bool {
         self.drained
     }
     /// Whether no reader has caught up for so long that a wide window is only memory.
-    pub(super) fn is_slow(&mut self, now: Instant) -> bool {
+    pub(in crate::h3) fn is_slow(&mut self, now: Instant) -> bool {
         if self.behind > 0 {
             self.slow_since.get_or_insert(now);
         }
@@ -134,7 +133,7 @@ impl Conn {
     /// Whether a stream waits for its peer, and not for its reader.
     fn has_keen_reader(&self) -> bool {
         self.streams.iter().any(|(_, stream)| {
-            stream.state != RequestState::Ended && stream.discarding.is_none() && !stream.is_behind
+            !stream.received.is_ended() && stream.discarding.is_none() && !stream.is_behind
         })
     }
 }
