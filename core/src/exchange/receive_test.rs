@@ -140,7 +140,8 @@ fn interim_heads_are_bounded_and_never_end_a_response() {
 /// Method, status, content-length and bytes of content: whether they agree.
 #[test]
 fn the_content_of_a_response_is_that_of_its_method_and_status() {
-    let table: [(&[u8], u16, Option<&[u8]>, u64, bool); 9] = [
+    type Row = (&'static [u8], u16, Option<&'static [u8]>, u64, bool);
+    let table: [Row; 9] = [
         (b"GET", 200, Some(b"5"), 5, true),
         (b"GET", 200, Some(b"5"), 6, false),
         (b"GET", 200, None, 6, true),

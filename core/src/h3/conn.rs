@@ -41,7 +41,7 @@ use bytes::BytesMut;
 use datagram::DatagramQueue;
 use flow::send_window::SendWindow;
 use flow::slow::SlowReaders;
-use std::collections::BTreeSet;
+use goaway::UnacknowledgedEnds;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uni::{OurUnis, PeerUnis};
@@ -101,11 +101,7 @@ pub struct Conn {
     pub(super) section: Vec<u8>,
     pub(super) encoder: Encoder,
     pub(super) ours: OurUnis,
-    /// Streams that ended with bytes which are not acknowledged yet.
-    pub(super) unacknowledged: u32,
-    /// Client: streams whose end was written behind a complete response, and is not acknowledged
-    /// yet: the server may be without the last bytes of their requests.
-    pub(super) late_ends: BTreeSet<StreamId>,
+    pub(super) unacknowledged: UnacknowledgedEnds,
 
     // In.
     pub(super) decoder: Decoder,
@@ -150,8 +146,7 @@ impl Conn {
             section: Vec::new(),
             encoder: Encoder::new(),
             ours: OurUnis::new(side),
-            unacknowledged: 0,
-            late_ends: BTreeSet::new(),
+            unacknowledged: UnacknowledgedEnds::default(),
             decoder: Decoder::new(QPACK_TABLE_BYTES_MAX, QPACK_BLOCKED_STREAMS_MAX),
             last_response: LastResponse::default(),
             theirs: PeerUnis::default(),

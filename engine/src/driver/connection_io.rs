@@ -112,14 +112,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             released: false,
         }
     }
-    /// Gives up a peer that reads nothing for `Timeouts::write_stall`, and takes what leaves the socket
-    /// as progress. The machine sees only the bytes that the transport has not taken; sealed records
-    /// wait here.
-    pub(crate) fn with_stalls(mut self, config: Arc<Config>, call: CallSocket<S>) -> Self {
-        self.config = Some(config);
-        self.call_socket = call;
-        self
-    }
     /// Reads once and hands the bytes to the machine. `Ready(true)`: the machine got something
     /// (bytes, end of file or an error) and there may be more to read; `Ready(false)`: reading is
     /// over or unwanted now.

@@ -44,7 +44,7 @@ fn a_peer_in_a_process_of_its_own() {
     }
 }
 
-fn say(words: &str) {
+fn print_line(words: &str) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "child: {words}").unwrap();
     out.flush().unwrap();
@@ -52,7 +52,7 @@ fn say(words: &str) {
 
 /// Says that the script is played, and waits to be killed, or for the end of its parent.
 fn wait_for_death() {
-    say("played");
+    print_line("played");
     let _ = std::io::stdin().read_line(&mut String::new());
 }
 
@@ -71,7 +71,7 @@ fn serve_tcp(version: &str, is_secure: bool, script: usize) {
     let identity = Identity::new(&[if version == "h1" { "http/1.1" } else { "h2" }]);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    say(&format!("{port} {}", hex(&identity.root)));
+    print_line(&format!("{port} {}", hex(&identity.root)));
     let tls = is_secure.then(|| Arc::clone(&identity.server));
     let mut wire = Wire::accepted(listener.accept().unwrap().0, tls);
     let sent = match version {
@@ -100,7 +100,7 @@ fn serve_tcp(version: &str, is_secure: bool, script: usize) {
 fn serve_quic(script: usize) {
     let identity = Identity::new(&["h3"]);
     let mut quic = Quic::server(&identity);
-    say(&format!("{} {}", quic.port(), hex(&identity.root)));
+    print_line(&format!("{} {}", quic.port(), hex(&identity.root)));
     let mut control = None;
     loop {
         quic.turn();
@@ -158,7 +158,7 @@ fn ask_quic(script: usize, to: &str, root: &str) {
 /// A running child; it dies with this.
 struct Child {
     process: std::process::Child,
-    said: Box<dyn Iterator<Item = String> + Send>,
+    printed: Box<dyn Iterator<Item = String> + Send>,
 }
 
 impl Child {
@@ -173,17 +173,17 @@ impl Child {
             .spawn()
             .unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let said = lines.map_while(Result::ok).filter_map(|line| {
+        let printed = lines.map_while(Result::ok).filter_map(|line| {
             let (_, words) = line.split_once("child: ")?;
             Some(words.to_owned())
         });
         Self {
             process,
-            said: Box::new(said),
+            printed: Box::new(printed),
         }
     }
     fn next(&mut self) -> String {
-        self.said.next().expect("the child goes on")
+        self.printed.next().expect("the child goes on")
     }
     /// Kills the child once its script is played.
     fn die(mut self) {

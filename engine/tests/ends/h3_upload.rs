@@ -74,8 +74,10 @@ fn exchange(identity: &Identity, script: Script, end: End) -> (Seen, bool) {
     let (outcome, body, goes_on) = runtime.block_on(async {
         let address: SocketAddr = ([127, 0, 0, 1], 0).into();
         let tls = ClientTls::new().root(identity.root.clone());
-        let mut health = HealthTimes::default();
-        health.unanswered = None;
+        let health = HealthTimes {
+            unanswered: None,
+            ..HealthTimes::default()
+        };
         let client = Client::builder()
             .health(health)
             .resolve("localhost", [address])
@@ -86,9 +88,7 @@ fn exchange(identity: &Identity, script: Script, end: End) -> (Seen, bool) {
             .unwrap();
         let (mut sender, body) = Body::channel();
         sender.send(BEGUN).await.unwrap();
-        let post = client
-            .post(&format!("https://localhost:{port}/"))
-            .body(body);
+        let post = client.post(format!("https://localhost:{port}/")).body(body);
         let (outcome, body) = outcome(post.send()).await;
         let goes_on = tokio::time::timeout(PATIENCE, goes_on(sender, is_done)).await;
         (outcome, body, goes_on.expect("the upload goes on or ends"))

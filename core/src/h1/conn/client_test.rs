@@ -249,8 +249,10 @@ fn a_post_without_a_body_says_so_and_a_get_does_not() {
 
 #[test]
 fn what_a_request_says_of_its_connection_stands_in_front_of_its_fields() {
-    let mut config = Config::default();
-    config.sends_keep_alive = true;
+    let config = Config {
+        sends_keep_alive: true,
+        ..Config::default()
+    };
     let mut script = Script::new(Side::Client, config);
     script.open(
         &request(

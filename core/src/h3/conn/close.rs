@@ -26,12 +26,12 @@ impl Conn {
     pub(in crate::h3) fn taken(&mut self, now: Instant, id: StreamId, fin: bool) {
         self.note_send_room(id);
         if fin {
-            self.unacknowledged += 1;
+            self.unacknowledged.note();
             let is_client = self.session.side() == Side::Client;
             if let Some(stream) = self.streams.get_mut(id) {
                 stream.is_sent = true;
                 if is_client && stream.received.is_ended() {
-                    self.late_ends.insert(id);
+                    self.unacknowledged.note_late(id);
                 }
             }
             self.drop_if_over(now, id);

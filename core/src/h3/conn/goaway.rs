@@ -5,13 +5,14 @@
 //! likewise for the ends of requests that were answered before.
 
 use super::{Conn, Timer};
-use crate::error::{Closed, H3Code, Violation};
+use crate::error::{H3Code, Violation};
 use crate::exchange::{DrainStep, Framing};
 use crate::h3::frame::{kind, put_frame};
 use crate::h3::stream_kind::StreamOrigin;
 use crate::http::event::ResetBy;
 use crate::http::{Side, StreamId};
 use crate::wire::varint;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// The assumed round trip, where the transport has none.
@@ -20,6 +21,37 @@ const ROUND_TRIP_GUESS: Duration = Duration::from_secs(1);
 const LINGER: Duration = Duration::from_secs(5);
 /// The highest request stream: nothing is refused yet.
 const STREAM_ID_MAX: u64 = varint::MAX - 3;
+
+/// Ends of streams that the transport has taken, and that the peer has not acknowledged yet: bytes before
+/// them may be lost with the connection.
+#[derive(Debug, Default)]
+pub(in crate::h3) struct UnacknowledgedEnds {
+    count: u32,
+    /// Client: of those, the ones that were written behind a complete response. The server may be
+    /// without the last bytes of their requests.
+    late: BTreeSet<StreamId>,
+}
+
+impl UnacknowledgedEnds {
+    pub(in crate::h3) fn note(&mut self) {
+        self.count += 1;
+    }
+    pub(in crate::h3) fn note_late(&mut self, id: StreamId) {
+        self.late.insert(id);
+    }
+    /// The peer has this end, or its stream is over. True: it was the last of the late ones.
+    fn remove(&mut self, id: StreamId) -> bool {
+        self.count = self.count.saturating_sub(1);
+        self.late.remove(&id) && self.late.is_empty()
+    }
+    /// Whether a drained connection waits for some.
+    fn hold(&self, side: Side) -> bool {
+        match side {
+            Side::Server => self.count > 0,
+            Side::Client => !self.late.is_empty(),
+        }
+    }
+}
 
 impl Conn {
     /// Drains: no new exchanges, open ones finish, then `Closed(Drained)`.
@@ -58,8 +90,7 @@ impl Conn {
         if drain.is_announced() {
             self.conclude_drain(now);
         } else if !(drain.is_final() && drain.settle()) {
-            self.unacknowledged = 0;
-            self.late_ends.clear();
+            self.unacknowledged = UnacknowledgedEnds::default();
         }
         self.finish_drain(now);
     }
@@ -76,12 +107,10 @@ impl Conn {
         if self.closed || !self.streams.is_empty() {
             return;
         }
-        match self.session.drain().end(self.session.side()) {
+        let side = self.session.side();
+        match self.session.drain().end(side) {
             // Closing a QUIC connection discards data in flight.
-            Some(Closed::Drained) if self.session.is_server() && self.unacknowledged > 0 => {
-                self.timers.set(Timer::Drain, now + LINGER);
-            }
-            Some(_) if !self.session.is_server() && !self.late_ends.is_empty() => {
+            Some(_) if self.unacknowledged.hold(side) => {
                 self.timers.set(Timer::Drain, now + LINGER);
             }
             Some(closed) => self.close_idle(now, closed),
@@ -91,10 +120,9 @@ impl Conn {
 
     /// This stream waits no more for the acknowledgement of its end.
     pub(in crate::h3) fn acknowledged(&mut self, now: Instant, id: StreamId) {
-        self.unacknowledged = self.unacknowledged.saturating_sub(1);
-        let was_late = self.late_ends.remove(&id) && self.late_ends.is_empty();
+        let was_late = self.unacknowledged.remove(id);
         let is_drained = self.session.drain().is_final();
-        if was_late || self.unacknowledged == 0 && is_drained {
+        if was_late || is_drained && self.unacknowledged.count == 0 {
             self.finish_drain(now);
         }
     }

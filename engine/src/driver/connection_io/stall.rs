@@ -3,6 +3,14 @@
 use super::*;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
+    /// Gives up a peer that reads nothing for `Timeouts::write_stall`, and takes what leaves the socket
+    /// as progress. The machine sees only the bytes that the transport has not taken; sealed records
+    /// wait here.
+    pub(crate) fn with_stalls(mut self, config: Arc<Config>, call: CallSocket<S>) -> Self {
+        self.config = Some(config);
+        self.call_socket = call;
+        self
+    }
     /// The peer is given up: the socket is closed without another byte.
     pub(super) fn give_up(&mut self) {
         self.broken = true;

@@ -128,7 +128,7 @@ fn a_reader_that_takes_nothing_or_a_dribble_or_whose_system_does_not_say_is_left
 
 /// Whether a tunnel's peer is kept for ten minutes while `bytes` leave the socket each second; how often
 /// the socket was asked.
-fn keeps(timeouts: &Timeouts, says: bool, bytes: u64) -> (bool, u32) {
+fn keeps(timeouts: &Timeouts, reports: bool, bytes: u64) -> (bool, u32) {
     let mut stall = TunnelStall::of(timeouts).unwrap();
     let (start, mut asked) = (Instant::now(), 0);
     let mut next = start;
@@ -139,7 +139,7 @@ fn keeps(timeouts: &Timeouts, says: bool, bytes: u64) -> (bool, u32) {
         }
         let judged = stall.judge(now, || {
             asked += 1;
-            says.then(|| HELD - bytes * second)
+            reports.then(|| HELD - bytes * second)
         });
         match judged {
             Ok(at) => next = at,

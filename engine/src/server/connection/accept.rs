@@ -13,10 +13,8 @@ use crate::connection_info::{Addresses, ConnectionInfo, TlsInfo};
 use crate::driver::connection_io::ConnectionIo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
-use crate::driver::transport::{
-    Transport,
-    drain::{TunnelStall, call_socket},
-};
+use crate::driver::transport::Transport;
+use crate::driver::transport::drain::{self, TunnelStall};
 use crate::server::observe::{AccessLog, Counters, HandshakeFailure, HandshakeLog, handshake_log};
 use crate::server::response::AnswerOptions;
 use crate::server::worker::open::{Activity, OpenEntry};
@@ -24,14 +22,13 @@ use crate::tls::{Judge, Tls};
 use crate::traffic::Traffic;
 use crate::upgrade::Upgraded;
 use bytes::Bytes;
-use std::io;
-use std::mem;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
+use std::{io, mem};
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::credit::BudgetShare;
 use trunkline_core::http::{Side, StreamId};
@@ -443,7 +440,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Negotiated<T> {
         let version = machine.version();
         let secure = self.secure;
         let config = Arc::clone(&shared.config);
-        let io = ConnectionIo::new(self.transport, machine).with_stalls(config, call_socket);
+        let io = ConnectionIo::new(self.transport, machine).with_stalls(config, drain::call_socket);
         let targets = shared
             .info_policy
             .targets

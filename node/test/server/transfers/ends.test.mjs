@@ -17,7 +17,7 @@ const dying = fileURLToPath(new URL('../../support/servers/dying.mjs', import.me
 
 const PROBE = '/probe'
 
-/** What handlers saw of requests, in the order of their ends; requests of the path of a probe apart. */
+/** Outcomes of requests as handlers saw them, in the order of their ends; requests of the path of a probe apart. */
 class Seen {
   #waiting = []
   #seen = []
