@@ -22,6 +22,10 @@ const SELECTION: [&str; 3] = ["--workspace", "--exclude", "trunkline-bench"];
 const WORKERS: usize = 2;
 /// Tests of one Rust program that run at once.
 const TEST_THREADS: &str = "4";
+/// Files of the package's tests whose loop is cut into jobs, so that none takes long, by their path's
+/// beginning: a job per line of Node.js, and per version of HTTP. A count that is not that of the loop
+/// makes jobs longer or empty; the loop is run as a whole with any.
+const SHARES: [(&str, usize); 2] = [("lines/", 4), ("server/suite.", 5)];
 /// The compiler gives way to tests that run beside it.
 const COMPILER_NICE: &str = "10";
 
@@ -89,12 +93,35 @@ fn node_jobs(origin: &Path) -> Result<Vec<Job>, String> {
         };
         (order, name.clone())
     });
-    let jobs = names.into_iter().map(|name| {
-        let mut command = node::test_file(&folder.join(&name));
-        command.env("TRUNKLINE_ORIGIN", origin);
-        Job::new(name, command)
-    });
-    Ok(jobs.collect())
+    let mut jobs = Vec::new();
+    for name in names {
+        for share in shares_of(&name) {
+            let mut command = node::test_file(&folder.join(&name));
+            command.env("TRUNKLINE_ORIGIN", origin);
+            command.env("TRUNKLINE_SHARE", &share);
+            jobs.push(Job::new(job_name(&name, &share), command));
+        }
+    }
+    Ok(jobs)
+}
+
+/// The shares of a file's loop, as `node/test/support/share.mjs` reads them.
+fn shares_of(name: &str) -> Vec<String> {
+    let cut = SHARES
+        .iter()
+        .find(|(beginning, _)| name.starts_with(beginning));
+    let count = cut.map_or(1, |(_, count)| *count);
+    (1..=count)
+        .map(|number| format!("{number}/{count}"))
+        .collect()
+}
+
+/// The name of the job of one share; of a whole file its path.
+fn job_name(name: &str, share: &str) -> String {
+    match share {
+        "1/1" => name.to_owned(),
+        _ => format!("{name} {share}"),
+    }
 }
 
 /// Adds to `names` the files of tests in `folder` and in the folders in it, by their path behind

@@ -1,4 +1,4 @@
-// The life of servers on this Node (on the other lines `../lines/*_life.test.mjs` test them), and certificates
+// The life of servers on this Node (on the other lines `../lines/life.test.mjs` tests them), and certificates
 // that change.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

@@ -1,5 +1,5 @@
 // One suite of behaviours for every form of a server on every version: a cell is a test, or says why
-// there is none. Each version has a file, so that none takes long.
+// there is none. `make test` gives each version a process of its own.
 import { after, before, describe, test } from 'node:test'
 import { behaviours } from './behaviours.mjs'
 import { clients } from './clients.mjs'

@@ -6,9 +6,11 @@ import { fileURLToPath } from 'node:url'
 
 const folder = fileURLToPath(new URL('../..', import.meta.url))
 
-/** By name, the programs of the lines that tests ask for and that are there, but for the one that runs. */
+/** The lines that tests run on. */
+export const LINES = ['node20', 'node22', 'node24', 'node26']
+/** By name, the programs of those that are there, but for the one that runs. */
 export const lines = {}
-for (const line of ['node20', 'node22', 'node24', 'node26']) {
+for (const line of LINES) {
   const program = `${folder}node_modules/${line}/bin/node`
   if (!process.version.startsWith(`v${line.slice(4)}.`) && existsSync(program)) lines[line] = program
 }

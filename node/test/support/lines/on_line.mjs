@@ -1,5 +1,5 @@
-// Tests of this Node, run on the other lines, whose fetch differs. Each line has files of its own,
-// so that none takes long.
+// Tests of this Node, run on the other lines, whose fetch differs. Each group of tests has a file,
+// and `make test` gives each line a process of its own.
 import assert from 'node:assert/strict'
 import test, { describe } from 'node:test'
 import { compareSet, faultsOf, lineOf } from '../../comparisons/compare.mjs'

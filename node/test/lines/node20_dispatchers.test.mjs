@@ -1,3 +1,0 @@
-import { dispatchersOnLine } from '../support/lines/on_line.mjs'
-
-dispatchersOnLine('node20')

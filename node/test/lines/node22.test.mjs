@@ -1,3 +1,0 @@
-import { undiciOnLine } from '../support/lines/on_line.mjs'
-
-undiciOnLine('node22')

@@ -1,3 +1,0 @@
-import { lifeOnLine } from '../support/lines/on_line.mjs'
-
-lifeOnLine('node24')

@@ -1,3 +1,0 @@
-import { parityOnLine } from '../support/lines/on_line.mjs'
-
-parityOnLine('node24')

@@ -1,3 +1,0 @@
-import { serveOnLine } from '../support/lines/on_line.mjs'
-
-serveOnLine('node26')

@@ -1,3 +1,0 @@
-import { suite } from './behaviour/suite.mjs'
-
-suite('h1')
