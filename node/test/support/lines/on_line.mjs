@@ -64,7 +64,7 @@ export function lifeOnLine (line) {
 
 /** The comparisons with node:http2 on one line. */
 export function parityOnLine (line) {
-  test(`${line}: every program says the same, but those on the list`, { skip: absent(line) }, () => async () => {
+  test(`${line}: every program says the same, but those on the list`, { skip: absent(line) }, async () => {
     assert.deepEqual(faultsOf('server', await compareSet('server', { program: lines[line], line: lineOf(line) })), [])
   })
 }
