@@ -3,7 +3,26 @@
 
 import { constants as http2 } from 'node:http2'
 import { constants } from 'node:os'
-import type { Failure } from './channel/ring'
+
+/** Why an exchange failed, as the engine says it (failure.rs). */
+export interface Failure {
+  kind: string
+  message: string
+  causes?: string[]
+  system?: string | null
+  /** The address that no connection could be made to. */
+  address?: { ip: string; port: number } | null
+  /** Why a handshake failed: the code of Node.js and its words, or the number of the peer's alert. */
+  tls?: { code?: string; text?: string; alert?: number } | null
+  detail?: string | null
+  attempts?: { connection: number; ended: string; bytesRead: number; bytesWritten: number }[]
+  wasSent?: boolean
+  waitReason?: string | null
+  /** Why a proxy gave no connection. */
+  proxy?: string | null
+  /** An error of the user's own is at the bottom: whose it is, and its number (errors.ts). */
+  own?: string | null
+}
 
 /** Fields of every error beside its code. */
 export interface FailureFacts {

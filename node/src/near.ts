@@ -1,21 +1,6 @@
 // Detects misspelled option names. Unknown names that resemble no option may belong to another
 // version of undici and are ignored, as there.
 
-import type { ConnectOptions, Options } from './client/options'
-
-/** Every option, by the compiler's word. */
-const OPTIONS: Record<keyof Options, true> = {
-  connections: true, pipelining: true, maxConcurrentStreams: true, allowH2: true, useH2c: true, http3: true, connect: true, tls: true, connectTimeout: true,
-  headersTimeout: true, bodyTimeout: true, queueTimeout: true, keepAliveTimeout: true, keepAliveMaxTimeout: true, keepAliveTimeoutThreshold: true,
-  clientTtl: true, maxRequestsPerClient: true, maxHeaderSize: true, maxResponseSize: true, strictContentLength: true, socketPath: true, localAddress: true,
-  autoSelectFamily: true, autoSelectFamilyAttemptTimeout: true, initialWindowSize: true, connectionWindowSize: true, h2Options: true, window: true,
-  memoryBudget: true, sockets: true, connectionAge: true, warmConnections: true, retryLost: true, resolve: true, maxCachedSessions: true, pingInterval: true,
-  maxOrigins: true, factory: true, webSocket: true, eventSource: true
-}
-const CONNECT_OPTIONS: Record<keyof ConnectOptions, true> = {
-  ca: true, cert: true, key: true, passphrase: true, rejectUnauthorized: true, minVersion: true, maxVersion: true, servername: true, timeout: true,
-  socketPath: true, localAddress: true, keepAlive: true, keepAliveInitialDelay: true, autoSelectFamilyAttemptTimeout: true, lookup: true, family: true
-}
 /** Options of undici's and node:tls's that are near a name above and mean something else. */
 const OTHERS = new Set(['crl', 'pfx', 'host', 'port', 'path', 'keepAliveMsecs', 'autoSelectFamily', 'preferH2', 'maxRedirections'])
 /** Letters that may differ in a slip. */
@@ -52,8 +37,8 @@ function warn (prefix: string, given: object, known: Record<string, true>): void
   }
 }
 
-/** Warns once of each name that is nearly an option's. */
-export function warnOfSlips (options: object, connect: object): void {
-  warn('', options, OPTIONS)
-  warn('connect.', connect, CONNECT_OPTIONS)
+/** Warns once of each name in `options` and in their `connect` that is nearly one of those known. */
+export function warnOfSlips (options: object, known: Record<string, true>, connect: object, knownOfConnect: Record<string, true>): void {
+  warn('', options, known)
+  warn('connect.', connect, knownOfConnect)
 }

@@ -4,11 +4,14 @@
 
 import { STATUS_CODES } from 'node:http'
 import { markAsUntransferable } from 'node:worker_threads'
+import type { Failure } from '../errors'
 import { load, type Native } from './addon'
 import {
   Body, BY_REFERENCE_BYTES_MIN, Completion, CompletionFlag, Control, DataWord, DialWord, EntryWord, InterimWord, LookupWord,
   ResponseWord, RoomWord, StartedWord, SubmissionFlag, writeCancel, writeEnd, writeFail, writePiece, writeRequest, writeTake
 } from './codes'
+
+export type { Failure } from '../errors'
 
 /** Characters of a request's head: an arena holds a few of the largest. */
 export const HEAD_BYTES_MAX = 256 * 1024
@@ -18,26 +21,6 @@ const UNPUBLISHED_MAX = 32
 const DRAIN_TURNS_MAX = 16
 /** Small bodies are copied from the arena into pieces of this size. */
 const SLAB_BYTES = 64 * 1024
-
-/** Why an exchange failed, as the engine says it (failure.rs). */
-export interface Failure {
-  kind: string
-  message: string
-  causes?: string[]
-  system?: string | null
-  /** The address that no connection could be made to. */
-  address?: { ip: string; port: number } | null
-  /** Why a handshake failed: the code of Node.js and its words, or the number of the peer's alert. */
-  tls?: { code?: string; text?: string; alert?: number } | null
-  detail?: string | null
-  attempts?: { connection: number; ended: string; bytesRead: number; bytesWritten: number }[]
-  wasSent?: boolean
-  waitReason?: string | null
-  /** Why a proxy gave no connection. */
-  proxy?: string | null
-  /** An error of the user's own is at the bottom: whose it is, and its number (errors.ts). */
-  own?: string | null
-}
 
 /** The error of every exchange after the engine has ended. */
 export const ENDED_FAILURE: Failure = {

@@ -3,11 +3,17 @@
 
 import { lookup as lookUp } from 'node:dns'
 import { isIP } from 'node:net'
-import type { Lookup } from './connect/connections'
 import type { Connector, Extras } from './connect/dial'
 import { InvalidArgumentError } from '../errors'
 import { warnOfSlips } from '../near'
 import { isInsecureByEnvironment, tls, type TlsOptions } from './tls'
+
+/** Looks a name up as Node.js's `dns.lookup` does. */
+export type Lookup = (
+  hostname: string,
+  options: { all: true; family?: number; hints?: number },
+  callback: (error: Error | null, addresses: string | readonly { address: string; family: number }[], family?: number) => void
+) => void
 
 export interface ConnectOptions extends TlsOptions {
   /** The name in SNI, which certificates must have. Default: the origin's host. */
@@ -136,6 +142,19 @@ export interface Options {
   eventSource?: { maxEventSize?: number }
 }
 
+/** Every option, by the compiler's word. */
+const OPTIONS: Record<keyof Options, true> = {
+  connections: true, pipelining: true, maxConcurrentStreams: true, allowH2: true, useH2c: true, http3: true, connect: true, tls: true, connectTimeout: true,
+  headersTimeout: true, bodyTimeout: true, queueTimeout: true, keepAliveTimeout: true, keepAliveMaxTimeout: true, keepAliveTimeoutThreshold: true,
+  clientTtl: true, maxRequestsPerClient: true, maxHeaderSize: true, maxResponseSize: true, strictContentLength: true, socketPath: true, localAddress: true,
+  autoSelectFamily: true, autoSelectFamilyAttemptTimeout: true, initialWindowSize: true, connectionWindowSize: true, h2Options: true, window: true,
+  memoryBudget: true, sockets: true, connectionAge: true, warmConnections: true, retryLost: true, resolve: true, maxCachedSessions: true, pingInterval: true,
+  maxOrigins: true, factory: true, webSocket: true, eventSource: true
+}
+const CONNECT_OPTIONS: Record<keyof ConnectOptions, true> = {
+  ca: true, cert: true, key: true, passphrase: true, rejectUnauthorized: true, minVersion: true, maxVersion: true, servername: true, timeout: true,
+  socketPath: true, localAddress: true, keepAlive: true, keepAliveInitialDelay: true, autoSelectFamilyAttemptTimeout: true, lookup: true, family: true
+}
 /** Options that the dispatchers use themselves. */
 export interface Checked {
   settings: Record<string, unknown>
@@ -382,7 +401,7 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     if (way === undefined && (options as Record<string, unknown>)[name] != null) return refuse(`${name} is not taken: ${instead}`)
   }
   const connect = connectOf(options, way)
-  warnOfSlips(options, connect)
+  warnOfSlips(options, OPTIONS, connect, CONNECT_OPTIONS)
   const lookup = lookupOf(connect)
   const connector = connectorOf(options)
   const { initialWindowSize, connectionWindowSize } = { ...options.h2Options?.settings, ...options.h2Options, ...defined(options) }

@@ -13,7 +13,7 @@ import { originFor, policyOf, referrerFor } from './referrer'
 import type { MadeParts } from './request_parts'
 import { BODILESS, REDIRECTS, ResponseParts, responseOver, type Response } from './response'
 import { baseUrl, hasBadPort, isHttp, partsOfUrl, type ParsedUrl } from './url'
-import { bodyFor, headersFor, type Upload } from './wire'
+import { bodyFor, headersFor, type FetchUpload } from './wire'
 
 /** https://fetch.spec.whatwg.org/#concept-http-redirect-fetch, step 8. */
 export const REDIRECTS_MAX = 20
@@ -53,7 +53,7 @@ export class Fetching implements Receiver {
   private hop: Hop | null = null
   /** The bytes of the response, where they do not come whole or a signal may take them. */
   private queue: ByteQueue | null = null
-  private upload: Upload | null = null
+  private upload: FetchUpload | null = null
   private hasSettled = false
   private unfollow: (() => void) | null = null
 

@@ -6,6 +6,9 @@ import { trimmed } from './header_list'
 
 export type FieldsInit = Headers | Record<string, string | number | readonly string[]> | Iterable<readonly [string, string]>
 
+/** Trailers of an answer, or what makes them when its body has been sent. */
+export type TrailersInit = FieldsInit | Promise<FieldsInit> | (() => FieldsInit | Promise<FieldsInit>)
+
 interface Name {
   lower: string
   /** The last value that was looked at and was good: most come again and again. */

@@ -11,7 +11,7 @@ import { baseUrl, parseUrl, type ParsedUrl } from './url'
 import { TOKEN } from '../names'
 
 /** The properties of a request beside its method, URL, fields and body. */
-export interface Settings {
+export interface RequestSettings {
   referrer: string
   referrerPolicy: string
   mode: string
@@ -23,7 +23,7 @@ export interface Settings {
 }
 
 /** The settings of most requests, which share them. */
-export const USUAL: Readonly<Settings> = Object.freeze({
+export const USUAL: Readonly<RequestSettings> = Object.freeze({
   referrer: 'client', referrerPolicy: '', mode: 'cors', credentials: 'same-origin', cache: 'default', redirect: 'follow', integrity: '', keepalive: false
 })
 
@@ -32,7 +32,7 @@ export interface RequestParts extends Readable {
   readonly method: string
   readonly url: string
   readonly list: HeaderList
-  readonly settings: Readonly<Settings>
+  readonly settings: Readonly<RequestSettings>
   readonly dispatcher: AnyDispatcher | null
   /** Those of a request of `serve`. */
   readonly cookies?: object
@@ -60,7 +60,7 @@ const NORMAL = new Map(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT'].flatM
 export class MadeParts implements RequestParts {
   list = new HeaderList()
   method = 'GET'
-  settings: Readonly<Settings> = USUAL
+  settings: Readonly<RequestSettings> = USUAL
   body: Body | null = null
   followed: AbortSignal | null = null
   dispatcher: AnyDispatcher | null = null
@@ -169,7 +169,7 @@ function applySettings (parts: MadeParts, given: Record<string, unknown>): void 
   if (duplex !== undefined && `${duplex as string}` !== 'half') throw new TypeError(`duplex is ${JSON.stringify(duplex)}; it must be "half"`)
   if (referrer === undefined && referrerPolicy === undefined && mode === undefined && credentials === undefined && cache === undefined &&
     redirect === undefined && integrity === undefined && keepalive === undefined) return
-  const made: Settings = { ...parts.settings }
+  const made: RequestSettings = { ...parts.settings }
   if (referrer !== undefined) made.referrer = referrerOf(`${referrer as string}`)
   if (referrerPolicy !== undefined) made.referrerPolicy = oneOf(referrerPolicy, REFERRER_POLICIES, 'referrerPolicy')
   if (mode !== undefined) made.mode = oneOf(mode, MODES, 'mode')
@@ -177,7 +177,7 @@ function applySettings (parts: MadeParts, given: Record<string, unknown>): void 
   if (credentials !== undefined) made.credentials = oneOf(credentials, CREDENTIALS, 'credentials')
   if (cache !== undefined) made.cache = oneOf(cache, CACHES, 'cache')
   if (made.cache === 'only-if-cached' && made.mode !== 'same-origin') throw new TypeError("'only-if-cached' can be set only with 'same-origin' mode")
-  if (redirect !== undefined) made.redirect = oneOf(redirect, REDIRECTS, 'redirect') as Settings['redirect']
+  if (redirect !== undefined) made.redirect = oneOf(redirect, REDIRECTS, 'redirect') as RequestSettings['redirect']
   if (integrity != null) made.integrity = `${integrity as string}`
   if (keepalive !== undefined) made.keepalive = Boolean(keepalive)
   parts.settings = made

@@ -1,10 +1,10 @@
 // A request as a dispatcher takes it: the fields that the standard and Node.js's own fetch add
 // (https://fetch.spec.whatwg.org/#concept-http-network-or-cache-fetch), and its body.
 
-import type { DispatchOptions } from '../client/dispatcher/dispatcher'
+import type { DispatchOptions } from '../client/prepare/prepare'
 import { bufferOf, type Body } from './body'
 import type { HeaderList } from './header_list'
-import type { Settings } from './request_parts'
+import type { RequestSettings } from './request_parts'
 import type { ParsedUrl } from './url'
 
 const ENCODINGS = 'gzip, deflate'
@@ -22,17 +22,17 @@ function usual (encodings: string): Record<string, string> {
 /** Fields by which a program does its own caching. */
 const CONDITIONAL = ['if-modified-since', 'if-none-match', 'if-unmodified-since', 'if-match', 'if-range']
 
-export interface Asked {
+export interface RequestFacts {
   url: ParsedUrl
   method: string
   list: HeaderList
-  settings: Readonly<Settings>
+  settings: Readonly<RequestSettings>
   referrer: string | null
   origin: string | null
 }
 
 /** Names and values, as `dispatch` takes them. */
-export function headersFor ({ url, list, settings, referrer, origin }: Asked, length: number | null): Record<string, string> | string[] {
+export function headersFor ({ url, list, settings, referrer, origin }: RequestFacts, length: number | null): Record<string, string> | string[] {
   const isTls = url.protocol === 'https:'
   if (list.fields.length === 0 && referrer === null && origin === null && length === null && settings.cache === 'default' && settings.mode === 'cors') return isTls ? PLAIN_TLS : PLAIN
   const fields = referrer === null ? list.fields : list.fields.filter(field => field.lower !== 'referer')
@@ -59,7 +59,7 @@ export function headersFor ({ url, list, settings, referrer, origin }: Asked, le
 }
 
 /** A stream on its way, whose pieces must be bytes. */
-export class Upload implements AsyncIterableIterator<Uint8Array> {
+export class FetchUpload implements AsyncIterableIterator<Uint8Array> {
   private readonly reader: ReadableStreamDefaultReader<unknown>
 
   constructor (stream: ReadableStream) { this.reader = stream.getReader() }
@@ -85,7 +85,7 @@ export class Upload implements AsyncIterableIterator<Uint8Array> {
 }
 
 /** A body as `dispatch` takes it, and its length where that has to be said. */
-export function bodyFor (body: Body | null): { body: DispatchOptions['body']; length: number | null; upload: Upload | null } {
+export function bodyFor (body: Body | null): { body: DispatchOptions['body']; length: number | null; upload: FetchUpload | null } {
   if (body === null) return NOTHING
   const { whole } = body
   if (typeof whole === 'string') return { body: whole, length: null, upload: null }
@@ -93,7 +93,7 @@ export function bodyFor (body: Body | null): { body: DispatchOptions['body']; le
   if (whole !== null) return { body: whole.pieces(), length: whole.length, upload: null }
   const pieces = body.pieces()
   if (!(pieces instanceof ReadableStream)) return { body: pieces, length: null, upload: null }
-  const upload = new Upload(pieces)
+  const upload = new FetchUpload(pieces)
   return { body: upload, length: null, upload }
 }
 

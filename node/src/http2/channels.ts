@@ -4,7 +4,6 @@
 import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Headers } from './fields'
-import type { ServerHttp2Stream } from './stream/stream'
 
 const created = channel('http2.server.stream.created')
 const started = channel('http2.server.stream.start')
@@ -18,21 +17,21 @@ const responded = channel('http.server.response.finish')
 export const showsCloses = (): boolean => closed.hasSubscribers
 
 /** A stream came; its listeners are called next. */
-export function showStream (stream: ServerHttp2Stream): void {
+export function showStream (stream: { readonly headers: Headers }): void {
   if (created.hasSubscribers) created.publish({ stream, headers: stream.headers })
   if (started.hasSubscribers) started.publish({ stream, headers: stream.headers })
 }
 
 /** The final head of a stream is on its way. */
-export function showHead (stream: ServerHttp2Stream, headers: () => Headers | undefined, flags: number): void {
+export function showHead (stream: object, headers: () => Headers | undefined, flags: number): void {
   if (answered.hasSubscribers) answered.publish({ stream, headers: headers(), flags })
 }
 
-export function showError (stream: ServerHttp2Stream, error: Error): void {
+export function showError (stream: object, error: Error): void {
   if (failed.hasSubscribers) failed.publish({ stream, error })
 }
 
-export function showClose (stream: ServerHttp2Stream): void {
+export function showClose (stream: object): void {
   if (closed.hasSubscribers) closed.publish({ stream })
 }
 

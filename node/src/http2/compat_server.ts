@@ -8,7 +8,7 @@ import type { ClientOptions } from '../server/tls/clients'
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
 import type { Limits, Timeouts, Windows } from '../server/bounds'
-import { Listener, openTo, type HandshakeFailure, type Hello, type Identity, type ListenOptions, type ListenTls, type ListenTarget } from '../server/listener'
+import { Listener, openTo, type FailedHandshake, type Hello, type Identity, type ListenOptions, type ListenTls, type ListenTarget } from '../server/listener'
 import type { Policy } from '../server/tls/policy'
 import { brokenSession, clientError, RefusedSocket, refusalOf, type Refused } from './connection/broken'
 import { showStream } from './channels'
@@ -392,7 +392,8 @@ export class CompatServer {
   }
 
   private onClientHello (hello: Hello, connection: Connection): void {
-    const { listener } = connection
+    // Its callbacks are those of its own listeners alone.
+    const listener = connection.listener as Listener
     const { chooser = {} } = this.offer
     const contexts = this.contexts.get(listener) ?? new Contexts(listener, this.offer)
     this.contexts.set(listener, contexts)
@@ -402,7 +403,7 @@ export class CompatServer {
     })
   }
 
-  private onHandshakeFailed (failure: HandshakeFailure, connection: Connection): void {
+  private onHandshakeFailed (failure: FailedHandshake, connection: Connection): void {
     const { server } = this
     const [error, socket] = [handshakeError(failure), socketOf(Socket, true, connection)]
     server.emit('tlsClientError', error, socket)

@@ -2,7 +2,7 @@
 
 import { sensitiveHeaders } from 'node:http2'
 import { BAD_VALUE, remembering } from '../names'
-import { checkLength } from '../server/bridge'
+import { checkLength } from '../server/exchange'
 import { connectionHeader, invalidCharacter, invalidPseudoHeader, invalidToken, singleValue } from './codes'
 
 /** Headers as users give and get them. */

@@ -3,7 +3,7 @@
 import nodeHttp2 from 'node:http2'
 import { createSecureServer, createServer } from './server'
 
-export { createSecureServer, createServer, Http2SecureServer, Http2Server, type Options, type SecureOptions } from './server'
+export { createSecureServer, createServer, Http2SecureServer, Http2Server, type Http2SecureServerOptions, type Http2ServerOptions } from './server'
 
 /** The module of node, with servers of ours: `import { http2 } from 'trunkline'`. */
 export const http2 = { ...nodeHttp2, createServer, createSecureServer }

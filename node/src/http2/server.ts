@@ -9,7 +9,7 @@ import net from 'node:net'
 import tls from 'node:tls'
 import { checkCall, checkObject, invalidType } from './codes'
 import type { ClientOptions } from '../server/tls/clients'
-import { admissionOf, checkContext, identityIn, identityOf, type TlsOptions } from '../server/tls/identity'
+import { admissionOf, checkContext, identityIn, identityOf, type ClientAuthOptions } from '../server/tls/identity'
 import { optionsIn } from '../server/tls/context'
 import { listenError, NO_PORT } from '../server/listen_error'
 import { checkBounds, type Limits, type Timeouts } from '../server/bounds'
@@ -44,7 +44,7 @@ const { createServer: nodeServer, createSecureServer: nodeSecureServer } = nodeH
 type Listener = (...args: any[]) => void
 
 /** Options of our servers beside those of node:http2. */
-export interface Options extends ServerOptions {
+export interface Http2ServerOptions extends ServerOptions {
   /** How long open exchanges may take after `close`, in ms. Default: as long as they need. */
   drainTimeout?: number
   /** The limits of one peer, beside those in the options of node:http2. */
@@ -67,7 +67,7 @@ export interface Options extends ServerOptions {
    */
   requests?: 'http' | 'http2'
 }
-export interface SecureOptions extends SecureServerOptions, Options {
+export interface Http2SecureServerOptions extends SecureServerOptions, Http2ServerOptions {
   /** HTTP/3 on the same port. Default: false. */
   http3?: boolean
 }
@@ -88,7 +88,7 @@ type Made<S> = abstract new (...args: any[]) => S
 function checked<T extends object> (options: T | undefined): T {
   nodeServer(options as ServerOptions)
   checkObject(options, 'options')
-  const own = { ...options } as T & Options
+  const own = { ...options } as T & Http2ServerOptions
   checkApplied(own)
   checkRequests(own)
   checkBounds(own)
@@ -98,7 +98,7 @@ function checked<T extends object> (options: T | undefined): T {
 
 /** Throws where options ask for other words on the wire, or other requests, than there are. Bounds that
  * the engine has by other names are taken in silence. */
-function checkApplied (options: Options & { strictSingleValueFields?: boolean; strictFieldWhitespaceValidation?: boolean }): void {
+function checkApplied (options: Http2ServerOptions & { strictSingleValueFields?: boolean; strictFieldWhitespaceValidation?: boolean }): void {
   const { paddingStrategy = 0, remoteCustomSettings = [], settings } = options
   if (paddingStrategy !== nodeHttp2.constants.PADDING_STRATEGY_NONE) throw notProvided(`paddingStrategy is ${paddingStrategy}; it must be PADDING_STRATEGY_NONE: nothing is padded`)
   if (remoteCustomSettings.length > 0) throw notProvided('the option remoteCustomSettings is not taken: unknown settings are ignored')
@@ -115,7 +115,7 @@ function wholeSettings (settings: Settings | undefined): Settings {
   return own
 }
 
-function checkRequests ({ requests }: Options): void {
+function checkRequests ({ requests }: Http2ServerOptions): void {
   if (requests !== undefined && requests !== 'http' && requests !== 'http2') throw invalidType('options.requests', "'http' or 'http2'", requests)
 }
 
@@ -127,7 +127,7 @@ function checkSettings (settings: Settings | undefined): void {
 }
 
 /** Options of node:http2 that are limits of the engine's. */
-function limitsOf ({ maxHeaderListPairs: pairs, streamResetBurst: burst, streamResetRate: perSecond }: Options & Untyped): Limits {
+function limitsOf ({ maxHeaderListPairs: pairs, streamResetBurst: burst, streamResetRate: perSecond }: Http2ServerOptions & Untyped): Limits {
   const limits: Limits = {}
   if (typeof pairs === 'number') limits.fieldCountMax = Math.max(pairs, HEADER_PAIRS_MIN)
   // Node applies the two only together.
@@ -145,7 +145,7 @@ function headLimits (bytes: number): Limits {
 /** Options of node:http2 that its types lack. */
 interface Untyped { streamResetBurst?: number; streamResetRate?: number; maxOutstandingSettings?: number }
 
-function compatServerOptions (options: Options & Untyped & Http1Options & Partial<Pick<SecureOptions, 'origins' | 'handshakeTimeout'>>, own: OwnHttp1): CompatServerOptions {
+function compatServerOptions (options: Http2ServerOptions & Untyped & Http1Options & Partial<Pick<Http2SecureServerOptions, 'origins' | 'handshakeTimeout'>>, own: OwnHttp1): CompatServerOptions {
   const { http1Options = {} } = options
   return {
     settings: options.settings ?? {},
@@ -189,7 +189,7 @@ interface OwnHttp1 {
 
 /** Checks them as node does, and throws where they would have requests read less strictly. */
 function ownHttp1 (options: Http1Options): OwnHttp1 {
-  const own = nodeSecureServer({ ...options, allowHTTP1: true } as SecureOptions) as OwnHttp1
+  const own = nodeSecureServer({ ...options, allowHTTP1: true } as Http2SecureServerOptions) as OwnHttp1
   const { insecureHTTPParser = false, httpValidation = 'strict', requireHostHeader = true } = { ...options, ...options.http1Options } as Unheeded
   if (insecureHTTPParser) throw notProvided('insecureHTTPParser is true; it must be false: requests are read strictly')
   if (httpValidation !== 'strict') throw notProvided(`httpValidation is ${httpValidation}; it must be strict: requests are read strictly`)
@@ -359,7 +359,7 @@ function serving<B extends Made<net.Server>> (Base: B) {
 }
 
 export class Http2Server extends serving(net.Server) {
-  constructor (options?: Options, listener?: Listener) {
+  constructor (options?: Http2ServerOptions, listener?: Listener) {
     const own = checked(options)
     super(own as net.ServerOpts)
     const { http1 = true, http2 = true } = own
@@ -371,7 +371,7 @@ export class Http2Server extends serving(net.Server) {
 export class Http2SecureServer extends serving(tls.Server) {
   private readonly admission: ClientOptions
   private readonly policy: Policy | undefined
-  constructor (options?: SecureOptions, listener?: Listener) {
+  constructor (options?: Http2SecureServerOptions, listener?: Listener) {
     const own = checked(options)
     if (own.ALPNCallback == null) own.ALPNProtocols = own.allowHTTP1 === true ? ['h2', 'http/1.1'] : ['h2']
     super(own)
@@ -382,7 +382,7 @@ export class Http2SecureServer extends serving(tls.Server) {
     const allowHTTP1 = Boolean(own.allowHTTP1)
     const chooser = { SNICallback: SNICallback ?? undefined, ALPNCallback: ALPNCallback ?? undefined }
     checkChooser(chooser, http3)
-    this.admission = admissionOf(own as TlsOptions)
+    this.admission = admissionOf(own as ClientAuthOptions)
     this.policy = policyOf(own)
     const offer = { http1: allowHTTP1, http3, isSecure: true, tls: identityOf(others), clients: this.admission, policy: this.policy, chooser }
     const http1 = allowHTTP1 ? ownHttp1(own) : {}
@@ -440,10 +440,10 @@ function onRejection (this: net.Server, error: Error, event: string, ...given: a
     else otherwise.call(this, error, event, ...given)
   }
 }
-export function createServer (options?: Options | Listener, listener?: Listener): Http2Server {
+export function createServer (options?: Http2ServerOptions | Listener, listener?: Listener): Http2Server {
   return typeof options === 'function' ? new Http2Server({}, options) : new Http2Server(options, listener)
 }
-export function createSecureServer (options?: SecureOptions, listener?: Listener): Http2SecureServer {
+export function createSecureServer (options?: Http2SecureServerOptions, listener?: Listener): Http2SecureServer {
   if (typeof options === 'function') throw invalidType('options', 'of type object', options)
   return new Http2SecureServer(options, listener)
 }

@@ -6,10 +6,10 @@ import { HeaderList, TextList } from '../fetch/header_list'
 import { headersOver, type Headers } from '../fetch/headers'
 import { USUAL, type RequestParts } from '../fetch/request_parts'
 import type { Exchange, ServerExchangeCallbacks } from '../server/exchange'
-import type { TrailersInit } from './info'
+import type { TrailersInit } from '../fetch/fields'
 import { CookieMap } from './web/cookies'
 import { ServedList, sendableOf } from './web/served_list'
-import { urlOf } from './web/request'
+import { urlOf } from './web/url'
 
 /** A request's body is longer than the server's `maxRequestBodySize`. */
 export class BodyTooLargeError extends RangeError {

@@ -8,7 +8,7 @@ import { upgradeOf } from '../http2/compat/http1'
 import { wantedUpgrade } from '../http2/compat/upgrade'
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
-import { textOf, type FieldsInit } from '../fetch/fields'
+import { textOf, type FieldsInit, type TrailersInit } from '../fetch/fields'
 import type { Incoming } from './incoming'
 import type { ReloadOptions } from './options'
 import type { Server, SocketAddress } from './serve'
@@ -23,9 +23,6 @@ const VERSIONS = new Set(['13', '8'])
 const KEY = /^[+/0-9A-Za-z]{22}==$/
 
 const PROTOCOLS: Record<number, string> = { 10: 'http/1.0', 11: 'http/1.1', 20: 'h2', 30: 'h3' }
-
-/** Trailers of an answer, or what makes them when its body has been sent. */
-export type TrailersInit = FieldsInit | Promise<FieldsInit> | (() => FieldsInit | Promise<FieldsInit>)
 
 /** Whether the client asks for a WebSocket in words that can be answered (RFC 6455 section 4.2.1), and may still get one. */
 export function wantsWebSocket (incoming: Incoming): boolean {

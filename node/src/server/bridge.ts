@@ -7,27 +7,33 @@ import {
   UnnegotiatedWord, UploadWord, ViolationWord, writeAbort, writeControl, writeDecline, writeFinish, writeInform, writeReset, writeRespond, writeSend,
   writeShutDown, writeTakeUpload, type EntryWriter
 } from '../channel/codes'
-import { apart, HEAD_BYTES_MAX, theBridge, type Bridge, type ServerHalf } from '../channel/ring'
+import { apart, theBridge, type Bridge, type ServerHalf } from '../channel/ring'
 import { theStreams } from '../channel/streams'
+import type { ListenerCallbacks } from './callbacks'
 import { Connection, type Accounts } from './connection'
 import { Exchange } from './exchange'
-import type { Listener } from './listener'
+import type { Admission } from './tls/clients'
 
 /** INTERNAL_ERROR of RFC 9113 section 7. */
 export const INTERNAL_ERROR = 2
 
-/** Throws where a text is too long to cross in one piece: nothing of it has been sent then. */
-export function checkLength (bytes: number): void {
-  if (bytes > HEAD_BYTES_MAX) throw new RangeError(`the fields have ${bytes} bytes; they must have at most ${HEAD_BYTES_MAX}`)
-}
-
 /** Code units whose UTF-8 surely goes through the arena: three bytes each at most. */
 const TEXT_LENGTH_MAX = BY_REFERENCE_BYTES_MIN / 3
+
+/** Takes the events of a server's connections. */
+interface Listener {
+  readonly callbacks: ListenerCallbacks
+  readonly admission: Admission
+  opened: (connection: Connection) => void
+  closed: (connection: Connection) => void
+  ended: () => void
+  refusalOf: (ticket: number) => Error | undefined
+}
 
 export class ServerBridge implements ServerHalf {
   /** By number; what is over is not there. */
   private readonly exchanges: (Exchange | undefined)[] = []
-  private readonly connections = new Map<number, Connection>()
+  private readonly connections = new Map<number, Connection<Listener>>()
   private readonly listeners = new Map<number, Listener>()
 
   constructor (readonly bridge: Bridge) { bridge.servers = this }

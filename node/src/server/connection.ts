@@ -2,9 +2,7 @@
 
 import { type ControlFrame } from '../channel/codes'
 import type { Carried } from '../channel/streams'
-import type { ServerBridge } from './bridge'
-import { Client } from './tls/clients'
-import type { Listener } from './listener'
+import { TlsClient, type Admission } from './tls/clients'
 
 /** CANCEL of RFC 9113 section 7. */
 const CANCEL = 8
@@ -47,7 +45,17 @@ const NO_ACCOUNTS: Accounts = {
 
 const NOTHING_COUNTED = [0, 0] as const
 
-export class Connection {
+/** The channel's commands on a connection, by its number. */
+interface ConnectionCommands {
+  shutDown: (connection: number) => void
+  abort: (connection: number, code: number) => void
+  control: (connection: number, frame: ControlFrame, bytes: Uint8Array, first: number, second: number) => void
+  snapshot: (connection: number) => Accounts | null
+  traffic: (connection: number, ended: boolean) => [number, number] | null
+}
+
+/** `L`: the listener that took it. */
+export class Connection<L extends { readonly admission: Admission } = { readonly admission: Admission }> {
   /** State that the owner of the callbacks keeps here. */
   owner: unknown = null
   /** Exchanges that are open. */
@@ -56,13 +64,13 @@ export class Connection {
   callbacks: ConnectionCallbacks | null = null
   private printed: string[] | undefined
   private last: readonly [number, number] | undefined
-  private whose: Client | undefined
+  private whose: TlsClient | undefined
 
   /** `text`: both addresses, then what TLS agreed on, then what is wrong with the certificates of the
    * client, and these; a zero between two. */
   constructor (
-    private readonly bridge: ServerBridge,
-    readonly listener: Listener,
+    private readonly bridge: ConnectionCommands,
+    readonly listener: L,
     readonly number: number,
     /** 10, 11, 20 or 30; 0: none that is known; 1: not yet. */
     public version: number,
@@ -89,8 +97,8 @@ export class Connection {
   /** The host that the client asked for. */
   get servername (): string | null { return this.parts[6] || null }
   /** The client, by its certificate. */
-  get client (): Client {
-    return (this.whose ??= new Client(this.listener.admission, this.parts[7] ?? '', this.parts.slice(8)))
+  get client (): TlsClient {
+    return (this.whose ??= new TlsClient(this.listener.admission, this.parts[7] ?? '', this.parts.slice(8)))
   }
 
   /** Takes no more requests, and ends when those that are open have (GOAWAY; `connection: close`). */

@@ -2,7 +2,7 @@
 // of `node:http2`. The head is parsed on first access.
 
 import { ResponseFlag } from '../channel/codes'
-import { checkLength, type ServerBridge } from './bridge'
+import { HEAD_BYTES_MAX } from '../channel/ring'
 import type { Connection } from './connection'
 
 const HEAD = 'HEAD'
@@ -27,6 +27,24 @@ export interface ServerExchangeCallbacks {
   onClosed: (code: number, byPeer: boolean) => void
 }
 
+/** The channel's commands on an exchange. */
+interface ExchangeCommands {
+  forget: (exchange: Exchange) => void
+  answer: (exchange: Exchange, status: number, fields: string, body: Buffer | string | null, streams: boolean, flags: number, reason: string) => void
+  answerFile: (exchange: Exchange, status: number, fields: string, which: Buffer, flags: number) => void
+  sendInformational: (exchange: Exchange, status: number, fields: string) => void
+  send: (exchange: Exchange, chunk: Buffer, isLast: boolean) => void
+  finish: (exchange: Exchange, trailers: string) => void
+  take: (exchange: Exchange, bytes: number) => void
+  decline: (exchange: Exchange) => void
+  reset: (exchange: Exchange, code: number) => void
+}
+
+/** Throws where a text is too long to cross in one piece: nothing of it has been sent then. */
+export function checkLength (bytes: number): void {
+  if (bytes > HEAD_BYTES_MAX) throw new RangeError(`the fields have ${bytes} bytes; they must have at most ${HEAD_BYTES_MAX}`)
+}
+
 export class Exchange {
   /** State that the owner of the callbacks keeps here. */
   owner: unknown = null
@@ -47,7 +65,7 @@ export class Exchange {
   private early: ((callbacks: ServerExchangeCallbacks) => void)[] | null = null
 
   constructor (
-    private readonly bridge: ServerBridge,
+    private readonly bridge: ExchangeCommands,
     readonly connection: Connection,
     readonly number: number,
     readonly serial: number,

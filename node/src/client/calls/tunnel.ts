@@ -2,7 +2,7 @@
 
 import { Duplex } from 'node:stream'
 import { SocketError } from '../../errors'
-import type { Connection } from '../connect/connections'
+import type { Connection } from '../connect/connection'
 import type { Bridge } from '../../channel/ring'
 
 /** Bytes on their way to the connection before a writer has to wait. */

@@ -4,9 +4,11 @@
 import { channel } from 'node:diagnostics_channel'
 import type { EventEmitter } from 'node:events'
 import { isIP } from 'node:net'
+import { Connection, UNKNOWN, type ConnectionEvent } from './connection'
 import type { Dialer } from './dial'
 import { errorOf, InformationalError, InvalidArgumentError, keepOwnError, NotSupportedError } from '../../errors'
 import type { Load } from '../dispatcher/load'
+import type { Lookup } from '../options'
 import type { Bridge, Failure, ConnectionListener } from '../../channel/ring'
 import { theStreams } from '../../channel/streams'
 
@@ -15,62 +17,12 @@ const opened = channel('undici:client:connected')
 const failed = channel('undici:client:connectError')
 const proxied = channel('undici:proxy:connected')
 
-/** An end of a connection. */
-interface End { address: string; port: number; family: string }
-
-/** A connection event of the engine (connections.rs). */
-interface ConnectionEvent {
-  event: 'opening' | 'opened' | 'failed' | 'requestsFailed' | 'answered' | 'closed'
-  origin: string
-  serverName: string | null
-  number?: number
-  version?: 'h1' | 'h2' | 'h3'
-  remote?: End | null
-  local?: End | null
-  proxied?: boolean
-  /** The stream that the user's connector gave. */
-  stream?: number
-  alpn?: string | null
-  /** How long the peer took to answer a PING. */
-  ms?: number
-  error?: Failure
-}
-
-/** A connection as channels show it: what can be asked of a socket, and nothing to do to it. */
-export class Connection {
-  readonly remoteAddress?: string
-  readonly remotePort?: number
-  readonly remoteFamily?: string
-  readonly localAddress?: string
-  readonly localPort?: number
-  readonly localFamily?: string
-  readonly alpnProtocol: string | false
-  readonly encrypted: boolean
-  destroyed = false
-
-  constructor (events: ConnectionEvent, readonly servername: string | undefined, isSecure: boolean) {
-    this.remoteAddress = events.remote?.address
-    this.remotePort = events.remote?.port
-    this.remoteFamily = events.remote?.family
-    this.localAddress = events.local?.address
-    this.localPort = events.local?.port
-    this.localFamily = events.local?.family
-    this.alpnProtocol = events.alpn ?? (events.version === 'h2' ? 'h2' : false)
-    this.encrypted = isSecure
-  }
-
-  address (): object {
-    const { localAddress: address, localPort: port, localFamily: family } = this
-    return address === undefined ? {} : { address, port, family }
-  }
-}
-
 /** The dispatcher of the connections. */
-export type Owner = EventEmitter & { readonly origin: URL | null; readonly stats: { origins: { origin: string }[] } }
+export type OwningDispatcher = EventEmitter & { readonly origin: URL | null; readonly stats: { origins: { origin: string }[] } }
 
 /** The state of the dispatcher, which counts its requests by origin. */
 export interface Of {
-  readonly dispatcher: Owner
+  readonly dispatcher: OwningDispatcher
   readonly checked: { readonly connections: number | null }
   load: (url: URL) => Load
   settle: (load: Load) => void
@@ -78,20 +30,10 @@ export interface Of {
 
 /** Where an Agent keeps the connections of one origin: undici has a Pool there. */
 export class OriginEntry {
-  constructor (readonly origin: string, private readonly agent: Owner) {}
+  constructor (readonly origin: string, private readonly agent: OwningDispatcher) {}
   /** The Agent's statistics of it. */
   get stats (): object | undefined { return this.agent.stats.origins.find(({ origin }) => origin === this.origin) }
 }
-
-/** Placeholder for an unknown connection. */
-export const UNKNOWN = Object.freeze(new Connection({ event: 'opened', origin: '', serverName: null }, undefined, false))
-
-/** Looks a name up as Node.js's `dns.lookup` does. */
-export type Lookup = (
-  hostname: string,
-  options: { all: true; family?: number; hints?: number },
-  callback: (error: Error | null, addresses: string | readonly { address: string; family: number }[], family?: number) => void
-) => void
 
 /** The `connector` of undici's channels: it cannot be called. */
 function connector (): never {
@@ -125,7 +67,7 @@ export class Connections implements ConnectionListener {
   /** The connection of this number. */
   get (number: number): Connection { return this.open.get(number) ?? UNKNOWN }
 
-  private get dispatcher (): Owner { return this.of.dispatcher }
+  private get dispatcher (): OwningDispatcher { return this.of.dispatcher }
 
   /** Connections that are open. */
   get size (): number { return this.open.size }

@@ -14,14 +14,15 @@ import { forInterceptors } from '../calls/handler'
 import { DirectRequest, type RequestExtras, type AnswerCallback } from '../calls/direct_request'
 import { kFetch, type DirectHop } from '../../fetch/hop'
 import { check, type Options, type Way } from '../options'
-import { onStream, prepare, type DispatchOptions, type Made } from '../prepare/prepare'
+import { onStream, prepare, type Dispatch, type DispatchOptions, type Made } from '../prepare/prepare'
 import { SubmissionFlag } from '../../channel/codes'
 import { type Failure } from '../../channel/ring'
-import { kState, State, type Target } from './state'
-import { answerUndici, mockOf } from './undici'
+import type { Target } from './load'
+import { mockOf } from './mocks'
+import { kState, State } from './state'
+import { answerUndici } from './undici'
 
-export type { DispatchOptions } from '../prepare/prepare'
-export type Dispatch = (options: DispatchOptions, handler: Handler) => boolean
+export type { Dispatch, DispatchOptions } from '../prepare/prepare'
 export type Interceptor = (dispatch: Dispatch, origin?: string | null) => Dispatch
 /** An interceptor of any package: what it takes and gives is undici's of some version. */
 export type AnyInterceptor = (dispatch: any, origin?: any) => (options: any, handler: any) => boolean

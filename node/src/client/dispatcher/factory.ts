@@ -7,6 +7,7 @@ import { InvalidArgumentError, MaxOriginsReachedError } from '../../errors'
 import type { Handler, NewHandler, OldHandler } from '../calls/exchange'
 import { forDispatchers } from '../calls/handler'
 import type { DispatchOptions } from '../prepare/prepare'
+import { COUNTS, type Counts, type Delegate } from './delegate'
 import { kState } from './state'
 
 /** A dispatcher of any package. */
@@ -20,18 +21,6 @@ export interface Child {
   stats?: unknown
 }
 export type Factory = (origin: any, options: any) => Child
-
-/** Stands in the place of the engine behind a dispatcher. */
-export interface Delegate {
-  dispatch: (options: DispatchOptions, handler: Handler) => boolean
-  close: () => Promise<unknown>
-  destroy: (error: Error) => Promise<unknown>
-  readonly stats: Record<string, unknown>
-  readonly counts: Counts
-}
-
-const COUNTS = ['connected', 'pending', 'running', 'size'] as const
-export type Counts = Record<typeof COUNTS[number], number>
 
 /** A value that a dispatcher keeps by a symbol that is private to its copy of undici; ours answer by the symbol's name. */
 function kept (child: Child, name: string): unknown {

@@ -1,7 +1,7 @@
 // The requests under way to an origin, and whether they are as many as its connections carry: what `dispatch` returns
 // and when 'drain' comes, as with undici's Client, Pool and Agent.
 
-import type { Connection } from '../connect/connections'
+import type { Connection } from '../connect/connection'
 import type { Checked } from '../options'
 
 /** The requests under way to one origin. */
@@ -52,4 +52,18 @@ export class Load {
     const { protocols } = this.checked.settings
     return protocols === 'h2' || (this.url.protocol === 'https:' && protocols !== 'h1')
   }
+}
+
+/** Where a request goes, by the number that the addon knows. */
+export interface Target {
+  number: number
+  authority: string
+  /** Its peer does not take extended CONNECT. */
+  declinesWebSocket: boolean
+  /** Its peer does not speak HTTP/1.1: what leaves HTTP goes on a stream. */
+  lacksHttp1: boolean
+  /** Its requests go to a proxy in absolute form, which answers for itself with 407. */
+  isForwarded: boolean
+  /** The requests under way to its origin. */
+  load: Load
 }

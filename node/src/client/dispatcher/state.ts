@@ -1,35 +1,22 @@
 // The private state of a dispatcher: the engine's client, its origins, and the open exchanges.
 
-import { Connections, type Connection, type Owner } from '../connect/connections'
+import type { Connection } from '../connect/connection'
+import { Connections, type OwningDispatcher } from '../connect/connections'
 import { Dialer } from '../connect/dial'
 import { ClientClosedError, ClientDestroyedError, errorOf, MaxOriginsReachedError, refusedAt } from '../../errors'
 import type { Exchange } from '../calls/exchange'
-import type { Delegate } from './factory'
+import type { Delegate } from './delegate'
 import type { DirectRequest } from '../calls/direct_request'
 import type { DirectHop } from '../../fetch/hop'
-import { Load } from './load'
+import { Load, type Target } from './load'
 import { Open } from '../../open'
 import { originOf, type Checked } from '../options'
 import { theBridge, type Bridge, type Failure } from '../../channel/ring'
 import { warnOfEnvironment } from '../tls'
-import { dispatcherOf, type Mocks } from './undici'
+import { dispatcherOf, type Mocks } from './mocks'
 
 /** The dispatcher's own; a symbol, because `compose` returns a Proxy and users enumerate. */
 export const kState = Symbol('trunkline state')
-
-/** Where a request goes, by the number that the addon knows. */
-export interface Target {
-  number: number
-  authority: string
-  /** Its peer does not take extended CONNECT. */
-  declinesWebSocket: boolean
-  /** Its peer does not speak HTTP/1.1: what leaves HTTP goes on a stream. */
-  lacksHttp1: boolean
-  /** Its requests go to a proxy in absolute form, which answers for itself with 407. */
-  isForwarded: boolean
-  /** The requests under way to its origin. */
-  load: Load
-}
 
 type Callback = (error: Error | null, data: null) => void
 
@@ -56,7 +43,7 @@ export class State {
   /** By origin. */
   private readonly loads = new Map<string, Load>()
 
-  constructor (readonly dispatcher: Owner, readonly checked: Checked) {
+  constructor (readonly dispatcher: OwningDispatcher, readonly checked: Checked) {
     this.bridge = theBridge()
     this.client = this.ask('client', checked.settings) as number
     const localAddress = checked.settings['localAddress'] as string | undefined

@@ -8,7 +8,7 @@ import { isNew, type Handler } from '../calls/exchange'
 import { time, type Checked } from '../options'
 import { SubmissionFlag } from '../../channel/codes'
 import { type WireBody } from '../../channel/ring'
-import type { State, Target } from '../dispatcher/state'
+import type { Target } from '../dispatcher/load'
 
 /** The options of `dispatch`. */
 export interface DispatchOptions {
@@ -77,6 +77,17 @@ export interface DispatchOptions {
   allowH2?: boolean | undefined
 }
 
+/** A function with the effect of `dispatch`. */
+export type Dispatch = (options: DispatchOptions, handler: Handler) => boolean
+
+/** The dispatcher's state, as far as a request needs it: its options, and where requests go. */
+export interface Targets {
+  readonly checked: Checked
+  target: (origin: string, servername: string | null, isH1: boolean) => Target
+  /** Whether a request to the origin would not wait behind others for a connection. */
+  hasRoom: (origin: string) => boolean
+}
+
 /** A request that is checked. */
 export interface Made {
   target: Target
@@ -98,7 +109,7 @@ export interface Made {
 }
 
 /** Checks a request and makes its head; what is wrong is thrown, and nothing is sent. */
-export function prepare (state: State, origin: string, options: DispatchOptions, handler: Handler | null): Made {
+export function prepare (state: Targets, origin: string, options: DispatchOptions, handler: Handler | null): Made {
   const { method } = options
   const { checked } = state
   const path = checkPath(options.path, method)
@@ -162,7 +173,7 @@ function tunnelTo (path: string, authority: string): string {
 /** Where a request goes. What leaves HTTP goes on HTTP/1.1, and on a stream where it is a WebSocket that may, or
  * where the peer speaks HTTP/2 alone. */
 function wayOut (
-  state: State, origin: string, servername: string | null, options: DispatchOptions, head: Head, handler: Handler | null
+  state: Targets, origin: string, servername: string | null, options: DispatchOptions, head: Head, handler: Handler | null
 ): { target: Target; onStream: boolean; overStreams: Target | null } {
   const { checked } = state
   const usual = { onStream: false, overStreams: null }
@@ -188,7 +199,7 @@ function isForWebSocket (upgrade: DispatchOptions['upgrade']): boolean {
   return typeof upgrade === 'string' && upgrade.toLowerCase() === 'websocket'
 }
 
-const overH1 = (state: State, origin: string, servername: string | null) => () => state.target(origin, servername, true)
+const overH1 = (state: Targets, origin: string, servername: string | null) => () => state.target(origin, servername, true)
 
 /**
  * A caller that asks for a WebSocket accepts one on a stream: undici's own handler of `upgrade`

@@ -3,7 +3,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { EventEmitter } from 'node:events'
 import { getPackedSettings, type Settings as NodeSettings } from 'node:http2'
-import { Open } from '../../open'
+import { Open, type Tracked } from '../../open'
 import { ControlFrame } from '../../channel/codes'
 import type { Accounts, Connection, ConnectionCallbacks } from '../../server/connection'
 import {
@@ -11,7 +11,6 @@ import {
 } from '../codes'
 import { later } from '../later'
 import { sessionSocket, type Socket } from './socket'
-import type { ServerHttp2Stream } from '../stream/stream'
 import { Timer } from '../timer'
 
 const NO_ERROR = 0
@@ -65,6 +64,14 @@ function changed (settings: Settings, changes: Settings): Settings {
   return next
 }
 
+/** A stream, as far as its session needs it. */
+interface SessionStream extends Tracked {
+  /** The body of its request: whether it holds bytes that were not read. */
+  readonly intake: { readonly holds: boolean }
+  readonly isDraining: boolean
+  destroy: (error?: Error) => unknown
+}
+
 export class ServerHttp2Session extends EventEmitter implements ConnectionCallbacks {
   rawSocket: Socket | undefined
   /** With which code it was ended by this side; 0: it was not. */
@@ -72,7 +79,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   readonly type = SERVER
   goawayCode = NO_ERROR
   goawayLastStreamID = 0
-  private readonly streams = new Open<ServerHttp2Stream>()
+  private readonly streams = new Open<SessionStream>()
   private proxy: Socket | undefined
   private isClosed = false
   private isDestroyed = false
@@ -159,12 +166,12 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
 
   // Its streams.
 
-  add (stream: ServerHttp2Stream): void {
+  add (stream: SessionStream): void {
     this.streams.add(stream)
     this.refresh()
   }
 
-  forget (stream: ServerHttp2Stream): void {
+  forget (stream: SessionStream): void {
     this.streams.delete(stream)
     if (this.isClosed && !this.isDestroyed && this.streams.size === 0) setImmediate(() => { this.maybeDestroy() })
   }

@@ -9,8 +9,6 @@ import tls from 'node:tls'
 import type { Connection } from '../../server/connection'
 import { plain } from '../codes'
 import { Timer } from '../timer'
-import type { ServerHttp2Session } from './session'
-import type { ServerHttp2Stream } from '../stream/stream'
 
 export class Socket extends Duplex {
   /** Of sockets with TLS only. */
@@ -143,8 +141,11 @@ const REFUSED_OF_SESSIONS = new Set<string | symbol>([
 ])
 const OF_SESSIONS = new Set<string | symbol>(['setTimeout', 'ref', 'unref', 'destroy'])
 
+/** A session, as far as its proxies need it; undefined: its connection has ended. */
+interface SocketOwner { readonly rawSocket: Socket | undefined }
+
 /** `session.socket`. */
-export function sessionSocket (session: ServerHttp2Session): Socket {
+export function sessionSocket (session: SocketOwner): Socket {
   const under = (): Socket => {
     if (session.rawSocket === undefined) throw plain('ERR_HTTP2_SOCKET_UNBOUND')
     return session.rawSocket
@@ -171,7 +172,7 @@ const REFUSED_OF_STREAMS = new Set<string | symbol>(['write', 'read', 'pause', '
 const OF_STREAMS = new Set<string | symbol>(['on', 'once', 'end', 'emit', 'destroy', 'writable', 'destroyed'])
 
 /** `request.socket` and `response.socket`; `readable` is the request's, where there is one. */
-export function streamSocket (stream: ServerHttp2Stream, readable: () => boolean): Socket {
+export function streamSocket (stream: { readonly session: SocketOwner | undefined; readonly destroyed: boolean }, readable: () => boolean): Socket {
   const under = (): object => stream.session?.rawSocket ?? stream
   const refuse = (name: string | symbol): void => {
     if (REFUSED_OF_STREAMS.has(name)) throw plain('ERR_HTTP2_NO_SOCKET_MANIPULATION')

@@ -4,14 +4,23 @@ import { close, fstat, open, read, type Stats } from 'node:fs'
 import { ResponseFlag } from '../../channel/codes'
 import { checkObject, invalidType, invalidValue, payloadForbidden, plain, streamError } from '../codes'
 import { textOf, type Headers } from '../fields'
-import { checkAnswerable, finalHeaders, isBodyless, type RespondOptions } from './respond'
-import type { ServerHttp2Stream } from './stream'
+import { checkAnswerable, finalHeaders, isBodyless, type AnsweredStream, type RespondOptions } from './respond'
 
 /** The part of a file to send. */
 interface Range { offset: number; length: number }
 
-export interface FileOptions extends RespondOptions {
-  statCheck?: (this: ServerHttp2Stream, stat: Stats, headers: Headers, range: Range) => boolean | void
+/** A stream, as far as files need it. */
+interface FileStream extends AnsweredStream {
+  destroy: (error?: Error) => unknown
+  close: (code?: number) => void
+  endForFile: () => void
+  finishBody: () => void
+  send: (chunk: Buffer, done: () => void) => void
+}
+
+/** `Stream`: the class of streams. */
+export interface FileResponseOptions<Stream> extends RespondOptions {
+  statCheck?: (this: Stream, stat: Stats, headers: Headers, range: Range) => boolean | void
   onError?: (error: Error) => void
   offset?: number
   length?: number
@@ -22,7 +31,7 @@ const PIECE_BYTES = 64 * 1024
 const INTERNAL_ERROR = 2
 
 /** Checks what both ways to send a file have in common; returns the final headers. */
-function prepare (stream: ServerHttp2Stream, given: Headers | undefined, options: FileOptions | undefined): Headers {
+function prepare (stream: AnsweredStream, given: Headers | undefined, options: FileResponseOptions<never> | undefined): Headers {
   checkObject(options, 'options')
   for (const name of ['offset', 'length'] as const) {
     if (options?.[name] !== undefined && typeof options[name] !== 'number') throw invalidValue(`options.${name}`, options[name])
@@ -37,7 +46,7 @@ function prepare (stream: ServerHttp2Stream, given: Headers | undefined, options
   return headers
 }
 
-export function respondWithFile (stream: ServerHttp2Stream, path: string | Buffer | URL, given?: Headers, options?: FileOptions): void {
+export function respondWithFile<Stream extends FileStream> (stream: Stream, path: string | Buffer | URL, given?: Headers, options?: FileResponseOptions<Stream>): void {
   checkAnswerable(stream)
   const headers = prepare(stream, given, options)
   const fail = (error: Error): void => {
@@ -71,17 +80,17 @@ export function respondWithFile (stream: ServerHttp2Stream, path: string | Buffe
 }
 
 /** The range of the options; NaN stands for the default, as with node. */
-function rangeOf ({ offset = 0, length = -1 }: FileOptions = {}): Range {
+function rangeOf ({ offset = 0, length = -1 }: Pick<FileResponseOptions<never>, 'offset' | 'length'> = {}): Range {
   return { offset: Number.isNaN(offset) ? 0 : offset, length: Number.isNaN(length) ? -1 : length }
 }
 
-function wrongFile (stat: Stats, options: FileOptions | undefined): Error | null {
+function wrongFile (stat: Stats, options: FileResponseOptions<never> | undefined): Error | null {
   if (stat.isFile()) return null
   if (stat.isDirectory()) return plain('ERR_HTTP2_SEND_FILE')
   return options?.offset !== undefined || options?.length !== undefined ? plain('ERR_HTTP2_SEND_FILE_NOSEEK') : null
 }
 
-export function respondWithDescriptor (stream: ServerHttp2Stream, given: unknown, headers?: Headers, options?: FileOptions): void {
+export function respondWithDescriptor<Stream extends FileStream> (stream: Stream, given: unknown, headers?: Headers, options?: FileResponseOptions<Stream>): void {
   checkAnswerable(stream)
   checkObject(options, 'options')
   const fd = typeof given === 'object' && given !== null ? (given as { fd?: unknown }).fd : given
@@ -100,7 +109,7 @@ export function respondWithDescriptor (stream: ServerHttp2Stream, given: unknown
 }
 
 /** Sends the head and the range; `drop` is called when the file is not needed any more. */
-function send (stream: ServerHttp2Stream, fd: number, headers: Headers, range: Range, drop: () => void): void {
+function send (stream: FileStream, fd: number, headers: Headers, range: Range, drop: () => void): void {
   let text
   try {
     text = textOf(headers, ':status')

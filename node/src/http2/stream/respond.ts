@@ -5,12 +5,30 @@ import { sensitiveHeaders } from 'node:http2'
 import { ResponseFlag } from '../../channel/codes'
 import { checkObject, invalidInfoStatus, invalidPseudoHeader, invalidStatus, invalidType, invalidValue, plain } from '../codes'
 import { finalHead, textOf, type Headers } from '../fields'
-import type { ServerHttp2Stream } from './stream'
+import type { Exchange } from '../../server/exchange'
 
 export interface RespondOptions {
   endStream?: boolean
   waitForTrailers?: boolean
   sendDate?: boolean
+}
+
+/** A stream, as far as responses need it. */
+export interface AnsweredStream {
+  readonly exchange: Exchange
+  readonly destroyed: boolean
+  readonly closed: boolean
+  readonly headersSent: boolean
+  readonly headRequest: boolean
+  readonly trailersReady: boolean
+  waitsForTrailers: boolean
+  sentTrailers: Headers | undefined
+  sentInfoHeaders: Headers[] | undefined
+  set sentHeaders (sent: Headers | (() => Headers) | undefined)
+  keepHead: (status: number, text: string, flags: number) => void
+  end: () => unknown
+  flush: () => void
+  declineUnread: () => void
 }
 
 let dateSecond = 0
@@ -29,7 +47,7 @@ function date (): string {
 export const isBodyless = (status: number): boolean => status === 204 || status === 205 || status === 304
 
 /** Throws if nothing can be answered any more. */
-export function checkAnswerable (stream: ServerHttp2Stream): void {
+export function checkAnswerable (stream: AnsweredStream): void {
   if (stream.destroyed || stream.closed) throw plain('ERR_HTTP2_INVALID_STREAM')
   if (stream.headersSent) throw plain('ERR_HTTP2_HEADERS_SENT')
 }
@@ -69,7 +87,7 @@ function headersOfList (list: unknown[]): Headers {
   return headers
 }
 
-export function respond (stream: ServerHttp2Stream, given: Headers | unknown[] | undefined, options: RespondOptions | undefined): void {
+export function respond (stream: AnsweredStream, given: Headers | unknown[] | undefined, options: RespondOptions | undefined): void {
   checkAnswerable(stream)
   checkObject(options, 'options')
   if (Array.isArray(given) && takesLists) given = headersOfList(given)
@@ -96,7 +114,7 @@ export function respond (stream: ServerHttp2Stream, given: Headers | unknown[] |
 
 const NO_HEADERS: Headers = Object.create(null) as Headers
 
-export function sendInformational (stream: ServerHttp2Stream, given: Headers | undefined): void {
+export function sendInformational (stream: AnsweredStream, given: Headers | undefined): void {
   if (stream.destroyed || stream.closed) throw plain('ERR_HTTP2_INVALID_STREAM')
   if (stream.headersSent) throw plain('ERR_HTTP2_HEADERS_AFTER_RESPOND')
   checkObject(given, 'headers')
@@ -115,7 +133,7 @@ export function sendInformational (stream: ServerHttp2Stream, given: Headers | u
   stream.exchange.sendInformational(status, text)
 }
 
-export function sendTrailers (stream: ServerHttp2Stream, given: Headers | undefined): void {
+export function sendTrailers (stream: AnsweredStream, given: Headers | undefined): void {
   if (stream.destroyed || stream.closed) throw plain('ERR_HTTP2_INVALID_STREAM')
   if (stream.sentTrailers !== undefined) throw plain('ERR_HTTP2_TRAILERS_ALREADY_SENT')
   if (!stream.trailersReady) throw plain('ERR_HTTP2_TRAILERS_NOT_READY')

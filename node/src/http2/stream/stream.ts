@@ -11,7 +11,7 @@ import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { showClose, showError, showHead, showsCloses } from '../channels'
 import { checkCall, checkInteger, checkObject, plain, streamError } from '../codes'
 import { objectOf, rawOf, type Headers } from '../fields'
-import { respondWithDescriptor, respondWithFile, type FileOptions } from './file'
+import { respondWithDescriptor, respondWithFile, type FileResponseOptions } from './file'
 import { Intake } from './intake'
 import { later } from '../later'
 import { sendInformational, respond, sendTrailers, type RespondOptions } from './respond'
@@ -257,10 +257,10 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   respond (headers?: Headers | unknown[], options?: RespondOptions): void { respond(this, headers, options) }
   additionalHeaders (headers?: Headers): void { sendInformational(this, headers) }
   sendTrailers (headers?: Headers): void { sendTrailers(this, headers) }
-  respondWithFile (path: string | Buffer | URL, headers?: Headers, options?: FileOptions): void {
+  respondWithFile (path: string | Buffer | URL, headers?: Headers, options?: FileResponseOptions<ServerHttp2Stream>): void {
     respondWithFile(this, path, headers, options)
   }
-  respondWithFD (fd: unknown, headers?: Headers, options?: FileOptions): void {
+  respondWithFD (fd: unknown, headers?: Headers, options?: FileResponseOptions<ServerHttp2Stream>): void {
     respondWithDescriptor(this, fd, headers, options)
   }
   pushStream (): void { throw plain('ERR_HTTP2_PUSH_DISABLED') }

@@ -2,7 +2,7 @@
 // sections 13 and 14).
 
 import { stat } from 'node:fs/promises'
-import { checkLength } from '../../server/bridge'
+import { checkLength } from '../../server/exchange'
 import type { Exchange } from '../../server/exchange'
 import type { Encoded, FileBody } from '../web/response'
 

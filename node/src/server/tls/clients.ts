@@ -92,7 +92,7 @@ const FAULTS: Record<string, string> = {
 type Legacy = Record<string, unknown> & { raw: Buffer; issuerCertificate?: Legacy }
 
 /** The client of a connection. */
-export class Client {
+export class TlsClient {
   private certificates: X509Certificate[] | undefined
 
   /** `admission`: its server's. `fault`: a word of the engine's, empty: none. `chain`: in Base64, its own certificate first. */

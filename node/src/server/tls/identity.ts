@@ -43,13 +43,13 @@ function opened (key: string, passphrase: string): string {
 }
 
 /** By what node:tls says whom a server admits. */
-export type TlsOptions = SecureContextOptions & { requestCert?: boolean; rejectUnauthorized?: boolean }
+export type ClientAuthOptions = SecureContextOptions & { requestCert?: boolean; rejectUnauthorized?: boolean }
 
 /**
  * The clients that a server with these options admits, and the certificates that complete its
  * chain.
  */
-export function admissionOf (options: TlsOptions): ClientOptions {
+export function admissionOf (options: ClientAuthOptions): ClientOptions {
   const { requestCert, rejectUnauthorized, ca, crl } = options
   const asks = Boolean(requestCert)
   const roots = asks && options.pfx != null ? contentOfPfx(options).roots : []
@@ -124,6 +124,6 @@ export function listenTlsOf (tls: ServeTls): ListenTls {
   // What node:tls would not take is not taken, with its words.
   createSecureContext(policy)
   const names = Object.entries(tls.names ?? {}).map(([name, own]) => [name, identityGiven(own, `tls.names['${name}']`)])
-  const { roots } = admissionOf(tls as TlsOptions)
+  const { roots } = admissionOf(tls as ClientAuthOptions)
   return { ...rest, ...identityGiven(tls, 'tls'), names: Object.fromEntries(names) as Record<string, Identity>, policy: policyOf(policy), roots: roots ?? [] }
 }

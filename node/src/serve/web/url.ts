@@ -1,0 +1,28 @@
+// The URL of a request of a server.
+
+import type { Exchange } from '../../server/exchange'
+
+/** A path and query that the URL standard may write otherwise: dot segments, and characters that it escapes. */
+const UNUSUAL_PATH = /\/(?:\.|%2e)|[^!$%&()*+,\-./0-9:;=?@A-Z[\]_a-z~]/i
+/** Authorities that need normalisation: capitals, brackets, default ports. */
+const UNUSUAL_AUTHORITY = /[^a-z0-9.:-]|:(?:80|443)?$/
+
+export function urlOf (exchange: Exchange): string {
+  const { path, authority } = exchange
+  // The absolute form of HTTP/1.1 (RFC 9112 section 3.2.2).
+  const isAbsolute = !path.startsWith('/') && /^https?:\/\//.test(path)
+  const url = isAbsolute ? path : `${exchange.scheme}://${authority}${path}`
+  if (!isAbsolute && !UNUSUAL_PATH.test(path) && !UNUSUAL_AUTHORITY.test(authority)) return url
+  return URL.canParse(url) ? new URL(url).href : url
+}
+
+/** The path of a request, without its query, as in its `url`. */
+export function pathOf (exchange: Exchange): string {
+  const { path } = exchange
+  if (!path.startsWith('/') || UNUSUAL_PATH.test(path)) {
+    const url = urlOf(exchange)
+    return URL.canParse(url) ? new URL(url).pathname : path
+  }
+  const query = path.indexOf('?')
+  return query === -1 ? path : path.slice(0, query)
+}
