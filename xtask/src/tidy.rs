@@ -14,6 +14,7 @@ mod requirements;
 mod rust;
 mod sizes;
 mod tree;
+mod typescript;
 
 use crate::Outcome;
 use std::fmt;
@@ -54,6 +55,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     found.extend(layers::check_crates(tree));
     found.extend(sizes::check(&sources, sizes::EXCEPTIONS));
     found.extend(names::check(tree, &sources));
+    found.extend(typescript::check(tree));
     found.extend(comments::check(tree));
     found.extend(dead::check_sources(tree, &sources));
     found.extend(dead::check_documents(tree));
@@ -73,6 +75,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
     for finding in &found {
         eprintln!("{finding}");
     }
+    print_counts(&found);
     match found.len() {
         0 => {
             let (sources, _) = rust::parse(&tree);
@@ -84,6 +87,19 @@ pub(crate) fn run(root: &Path) -> Outcome {
         }
         count => Err(format!("{count} rules are broken")),
     }
+}
+
+/// Prints how many circles and homonyms there are, none included.
+fn print_counts(found: &[Finding]) {
+    let count = |text: &str, is_node: bool| {
+        let has =
+            |it: &&Finding| it.text.contains(text) && it.path.starts_with("node/src/") == is_node;
+        found.iter().filter(has).count()
+    };
+    let circles = count(typescript::CIRCLE, true);
+    println!("tidy: {circles} circles of imports in node/src");
+    let (rust, node) = (count(names::HOMONYM, false), count(names::HOMONYM, true));
+    println!("tidy: {rust} homonyms in the crates of Rust, {node} in node/src");
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 mod meaning;
 
+pub(super) use meaning::HOMONYM;
+
 use super::Finding;
 use super::rust::Source;
 use super::tree::Tree;
@@ -37,13 +39,21 @@ pub(super) fn check(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
 }
 
 fn note(found: &mut Vec<Finding>, path: &str, line: usize, name: &str) {
-    if let Some(word) = words(name)
-        .into_iter()
-        .find(|word| BANNED.contains(&word.as_str()))
-    {
-        let text = format!("`{name}`: the word `{word}` says nothing; name what it does");
-        found.push(Finding::new(path, line, text));
-    }
+    found.extend(hollow(name).map(|text| Finding::new(path, line, text)));
+}
+
+/// The fault of a name, if it has a banned word or a metaphor in it.
+pub(super) fn fault_of(name: &str, is_type: bool) -> Option<String> {
+    hollow(name).or_else(|| meaning::fault_of(name, is_type))
+}
+
+/// The fault of a name with a banned word in it.
+fn hollow(name: &str) -> Option<String> {
+    let mut words = words(name).into_iter();
+    let word = words.find(|word| BANNED.contains(&word.as_str()))?;
+    Some(format!(
+        "`{name}`: the word `{word}` says nothing; name what it does"
+    ))
 }
 
 /// The words of a name in snake, kebab or camel case, in lower case.

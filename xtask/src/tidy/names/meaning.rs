@@ -80,6 +80,8 @@ const TWINS: &[(&str, &str)] = &[
     ),
     ("Timer", "the index of a version's table of deadlines"),
 ];
+/// The words of a finding of a homonym, by which homonyms are counted.
+pub(in crate::tidy) const HOMONYM: &str = "means another thing in";
 /// Entries of the glossary.
 const GLOSSARY_MAX: usize = 25;
 
@@ -104,7 +106,7 @@ pub(super) fn check(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
 }
 
 /// Why a name that is defined is none.
-fn fault_of(name: &str, is_type: bool) -> Option<String> {
+pub(super) fn fault_of(name: &str, is_type: bool) -> Option<String> {
     if is_type && VAGUE_TYPES.contains(&name) {
         return Some(format!(
             "`{name}` may be anything; name the type by what it is"
@@ -141,7 +143,7 @@ fn homonyms(sources: &[Source]) -> Vec<Finding> {
         if files.len() > 1 && is_visible && TWINS.iter().all(|(twin, _)| *twin != name) {
             let all: Vec<&str> = files.iter().copied().collect();
             let text = format!(
-                "`{name}` means another thing in {}; name one of them by what it is",
+                "`{name}` {HOMONYM} {}; name one of them by what it is",
                 all[1..].join(", ")
             );
             found.push(Finding::new(all[0], 0, text));
