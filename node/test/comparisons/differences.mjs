@@ -173,7 +173,6 @@ export const differences = {
     'connection: a chunk whose size is none, without one': STRICT,
     'connection: a coding that is not known, with a listener of clientError': STRICT,
     'connection: a coding that is not known, without one': STRICT,
-    'connection: a connection that ends in the middle of a body': 'clientError comes behind the end of its request',
     'connection: a head that is too long, with a listener of clientError': PACKET,
     'connection: a length and chunks, with a listener of clientError': REASONS,
     'connection: a method that is not known': 'methods are the program\'s affair',
