@@ -164,7 +164,7 @@ export class Fetching implements Receiver {
     const { queue } = this
     if (followed === null || queue === null || queue.isDone) return
     const unread = new WeakRef(queue)
-    const listener = (): void => { unread.deref()?.fail(followed.reason) }
+    const listener = (): void => { unread.deref()?.abort(followed.reason) }
     const unfollow = (): void => { followed.removeEventListener('abort', listener) }
     followed.addEventListener('abort', listener, { once: true })
     queue.onDone = unfollow

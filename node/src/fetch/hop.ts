@@ -80,10 +80,17 @@ export abstract class Hop implements Feed {
     this.ended?.resolve(trailers)
   }
 
+  /** The rest does not come. */
   protected failedWith (reason: unknown): void {
     this.failure = { reason }
     this.bytes?.fail(reason)
     this.ended?.reject(reason)
+  }
+
+  /** The caller, or the reader, wants no more of it. */
+  protected abortedWith (reason: unknown): void {
+    this.bytes?.abort(reason)
+    this.failedWith(reason)
   }
 }
 
@@ -174,7 +181,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
     if (this.number !== 0) this.bridge!.cancel(this.number)
     this.trace?.onError(reason as Error)
     this.over(reason as Error)
-    this.failedWith(reason)
+    this.abortedWith(reason)
   }
 
   /** As of a failure, and not of the caller's wish. */
@@ -256,7 +263,7 @@ class DispatchedHop extends Hop {
     this.aborted = { reason }
     this.controller?.abort(reason as Error)
     this.receiver.onOver(this)
-    this.failedWith(reason)
+    this.abortedWith(reason)
   }
 }
 

@@ -101,16 +101,23 @@ export class ByteQueue implements ByteSource {
     collector?.resolve(joined(collected!))
   }
 
-  /** Bytes that were not read are dropped: an aborted body gives its reader nothing more, whether all of it has come or not. */
+  /** The rest does not come. Bytes that came are read before the failure is. */
   fail (reason: unknown): void {
-    if (this.isFailed || this.isDone) return
+    if (this.isOver || this.isDone) return
     this.isFailed = true
     this.failure = reason
-    this.held = []
     const { waiting, collector } = this
     this.waiting = this.collector = this.collected = null
     waiting?.reject(reason)
     collector?.reject(reason)
+  }
+
+  /** Bytes that were not read are dropped: an aborted body gives its reader nothing more, whether all of it has come or not. */
+  abort (reason: unknown): void {
+    if (this.isDone || (this.isFailed && this.held.length === 0)) return
+    this.held = []
+    this.isEnded = this.isFailed = false
+    this.fail(reason)
   }
 }
 
