@@ -1,3 +1,0 @@
-import { fetchOnLine } from '../support/lines/on_line.mjs'
-
-fetchOnLine('node20')
