@@ -1,4 +1,4 @@
-// A cluster whose workers share the third descriptor of their primary, and do not share a path. The arguments:
+// A cluster whose workers share the third descriptor of their primary, and a path. The arguments:
 // the port of the descriptor, and the path. Says what the workers say, and who answers when one is gone.
 import cluster from 'node:cluster'
 import { once } from 'node:events'
