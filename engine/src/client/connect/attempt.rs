@@ -201,7 +201,7 @@ impl NegotiatedConnection {
             Self::Bytes(bytes) => {
                 let socket = bytes.transport.socket();
                 if let Socket::Custom(stream) = socket {
-                    return Some(ConnectionInfo::of_stream(stream));
+                    return Some(stream.info());
                 }
                 let tls = bytes.transport.tls_info(asked);
                 Some(ConnectionInfo::new(socket.addresses(), tls))
