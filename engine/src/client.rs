@@ -24,7 +24,6 @@ mod dispatch;
 mod exchange;
 mod listener;
 mod request;
-mod service;
 mod settings;
 mod submission;
 

@@ -2,6 +2,7 @@
 //! allowed ones.
 
 mod fields;
+mod service;
 mod url;
 
 use super::dispatch::Dispatch;
