@@ -1,7 +1,7 @@
 //! A byte transport made by the embedder (a tunnel, a channel of another protocol, an in-memory
 //! pair) that carries a connection.
 
-use crate::connection_info::{Addresses, TlsInfo};
+use crate::connection_info::{Addresses, ConnectionInfo, TlsInfo};
 use rustls::ProtocolVersion;
 use std::fmt;
 use std::io::{self, IoSlice};
@@ -68,8 +68,8 @@ impl ByteStream {
         self.tls = Some(TlsInfo::new(version, server_name, alpn));
         self
     }
-    /// The embedder's number of the stream, which [`ConnectionInfo::tag`](crate::ConnectionInfo::tag)
-    /// gives back. Default: 0.
+    /// The embedder's number of the stream, which [`ConnectionInfo::tag`] gives
+    /// back. Default: 0.
     #[must_use]
     pub fn tag(mut self, tag: u64) -> Self {
         self.tag = tag;
@@ -85,8 +85,9 @@ impl ByteStream {
     pub(crate) fn speaks_http2(&self) -> bool {
         self.http2
     }
-    pub(crate) fn tag_number(&self) -> u64 {
-        self.tag
+    /// The connection that it carries, as handlers see it.
+    pub(crate) fn info(&self) -> ConnectionInfo {
+        ConnectionInfo::new(self.addresses, self.tls.clone()).tagged(self.tag)
     }
 }
 

@@ -15,6 +15,7 @@
 //! # }
 //! ```
 
+mod attempt;
 mod builder;
 mod connect;
 mod connection;
@@ -23,19 +24,22 @@ mod dispatch;
 mod exchange;
 mod listener;
 mod request;
-mod service;
+mod settings;
+mod submission;
 
 pub use crate::tls::ClientTls;
-pub use builder::{ClientBuilder, ClientTimeouts};
+pub use builder::ClientBuilder;
 pub use connect::connector::{Connecting, Connector};
 pub use connect::resolve::{HttpsRecord, Resolver, Resolving, ResolvingRecord};
-pub use connection::connection_use::ConnectionUse;
 pub use direct::{Direct, Next, Turn};
 pub use dispatch::early_counts::EarlyDataCounts;
-pub use exchange::ResponseFuture;
+pub use dispatch::response_future::ResponseFuture;
 pub use listener::connection::ConnectionListener;
-pub use listener::{BodyArrival, ExchangeListener, Submission, SubmittedExchange};
+pub use listener::connection_use::ConnectionUse;
+pub use listener::{BodyArrival, ExchangeListener};
 pub use request::RequestBuilder;
+pub use settings::ClientTimeouts;
+pub use submission::{Submission, SubmittedExchange};
 pub use trunkline_core::pool::{
     HealthTimes, OriginStats, PriorityClass, Protocols, Rank, Totals, Wait, WaitReason,
 };

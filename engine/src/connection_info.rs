@@ -1,7 +1,6 @@
 //! Addresses, version and TLS parameters of a connection, for handlers, access logs and users of a
 //! client.
 
-use crate::byte_stream::ByteStream;
 use crate::tls::{ClientIdentity, Judge};
 use crate::traffic::Traffic;
 use quinn_proto::crypto::rustls::HandshakeData;
@@ -34,12 +33,9 @@ impl ConnectionInfo {
             traffic: None,
         }
     }
-    /// A connection over a stream of the embedder's.
-    pub(crate) fn of_stream(stream: &ByteStream) -> Self {
-        Self {
-            tag: stream.tag_number(),
-            ..Self::new(stream.addresses(), stream.tls_info().cloned())
-        }
+    /// A copy with the embedder's number of the stream below.
+    pub(crate) fn tagged(self, tag: u64) -> Self {
+        Self { tag, ..self }
     }
     /// A copy with the parameters of our own TLS session.
     pub(crate) fn with_tls(mut self, tls: TlsInfo) -> Self {
@@ -87,7 +83,7 @@ impl ConnectionInfo {
     pub fn local_addr(&self) -> Option<SocketAddr> {
         self.addresses.map(|(_, local)| local)
     }
-    /// The embedder's number of the stream that it gave ([`ByteStream::tag`]); 0 of any other connection.
+    /// The embedder's number of the stream that it gave ([`ByteStream::tag`](crate::ByteStream::tag)); 0 of any other connection.
     pub fn tag(&self) -> u64 {
         self.tag
     }

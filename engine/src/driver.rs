@@ -8,3 +8,4 @@ pub(crate) mod quic;
 pub(crate) mod read_buffer;
 pub(crate) mod signals;
 pub(crate) mod transport;
+pub(crate) mod window_ask;

@@ -4,7 +4,9 @@
 mod bind;
 mod callbacks;
 mod connection;
+mod exchange;
 mod observe;
+mod registry;
 mod response;
 mod tower;
 mod worker;
@@ -16,10 +18,9 @@ pub use bind::running::{Drained, Running};
 pub use bind::start::{IntoListener, ServeBuilder, serve};
 #[cfg(unix)]
 pub use bind::unix::UnixSocket;
-pub use callbacks::control::{ControlCommand, PeerEvent};
-pub use callbacks::{
-    Answer, Callbacks, ConnectionHandle, Ended, Pause, ResponseBody, StreamHandle,
-};
+pub use callbacks::{Answer, Callbacks, ConnectionHandle, Ended, ResponseBody, StreamHandle};
+pub use exchange::control::{ControlCommand, PeerEvent};
+pub use exchange::serve::Pause;
 pub use observe::access::Access;
 pub use observe::handshake_failure::HandshakeFailure;
 pub use observe::handshake_log::FailedHandshake;
@@ -34,15 +35,16 @@ use crate::config::ServerConfig;
 use crate::error::Error;
 use crate::net::listener::Listener;
 use crate::tls::Tls;
-use connection::accept::{Cleartext, InfoPolicy};
-use connection::targets::Targets;
+use connection::accept::Cleartext;
+use exchange::info_policy::InfoPolicy;
+use exchange::targets::Targets;
 use observe::access::AccessLog;
 use observe::handshake_log::HandshakeLog;
+use registry::Allowed;
 use response::AnswerOptions;
 use std::sync::Arc;
 use std::thread;
 use trunkline_core::credit::BudgetShare;
-use worker::open::Allowed;
 use worker::quic::Quic;
 
 /// A server to be: where it listens, and settings.

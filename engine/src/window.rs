@@ -11,12 +11,12 @@
 
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
+use crate::driver::window_ask::WindowAsk;
 use crate::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-use trunkline_core::credit::{Readback, WINDOW_MAX};
-use trunkline_core::error::Misuse;
+use trunkline_core::credit::WINDOW_MAX;
 use trunkline_core::http::{StreamId, Version};
 
 /// A receive window as it is now; counts are bytes. HTTP/1.1 and HTTP/3 count those of bodies; what
@@ -43,15 +43,6 @@ pub struct ReceiveWindow {
 pub struct WindowHandle {
     signals: Arc<Signals>,
     stream: StreamId,
-}
-
-/// A handle's request to the task that owns the connection.
-#[derive(Debug)]
-pub(crate) struct WindowAsk {
-    /// `None`: the connection's.
-    stream: Option<StreamId>,
-    set: Option<u32>,
-    answer: oneshot::Sender<Result<Readback, Misuse>>,
 }
 
 impl WindowHandle {
@@ -116,19 +107,6 @@ impl WindowHandle {
             window: read.window,
             rtt: read.rtt,
         })
-    }
-}
-
-impl WindowAsk {
-    /// Does what it asks for.
-    pub(crate) fn carry_out(self, machine: &mut Machine, now: Instant) {
-        let set = match self.set {
-            Some(window) => machine.set_receive_window(now, self.stream, window),
-            None => Ok(()),
-        };
-        let read = set.and_then(|()| machine.receive_window(self.stream));
-        // The handle may be gone.
-        let _ = self.answer.send(read);
     }
 }
 

@@ -41,8 +41,8 @@ mod lock {
     pub(crate) use std::sync::{Mutex, MutexGuard};
 }
 
-/// The window types that `signals.rs` needs.
-mod window {
+/// In place of `engine/src/driver/window_ask.rs`.
+mod window_ask {
     #[derive(Debug)]
     pub(crate) struct WindowAsk;
 }

@@ -3,9 +3,11 @@
 mod route;
 
 use super::Client;
+use super::attempt;
 use super::connect::route::Route;
-use super::dispatch::{self, Dispatch, Settings};
+use super::dispatch::{self, Dispatch};
 use super::listener::connection::ConnectionListener;
+use super::settings::{ClientTimeouts, KeepAlive, Settings};
 use crate::config::{ClientConfig, Congestion};
 use crate::driver::quic::config::QuicSettings;
 use crate::driver::quic::transport::early::EarlyMemory;
@@ -17,41 +19,6 @@ use trunkline_core::limits::{Limits, Timeouts, Windows};
 use trunkline_core::pool::{
     Alternatives, CONNECTIONS_MAX, HealthTimes, PoolConfig, PriorityClass, Protocols,
 };
-
-/// How long each phase of a request may take; `None` turns a timeout off.
-#[derive(Clone, Debug)]
-pub struct ClientTimeouts {
-    /// Name, TCP and TLS handshake of one attempt. Default 10 s.
-    pub connect: Option<Duration>,
-    /// The wait in the origin's line. Default 300 s.
-    pub queue: Option<Duration>,
-    /// From the last progress of the request until the response's head. It does not run while the
-    /// source of the request's body has no bytes. Default 300 s.
-    pub headers: Option<Duration>,
-    /// Between two pieces of the response's body; stands still while the reader has bytes to
-    /// read. Default 300 s.
-    pub body: Option<Duration>,
-    /// How long the body of a request with `expect: 100-continue` waits for the peer's 100. Then it
-    /// is sent all the same, because not every peer sends one (RFC 9110 section 10.1.1). `None`: it
-    /// does not wait. Default 1 s.
-    pub expect: Option<Duration>,
-    /// All of it, the response's body included. Default: none.
-    pub total: Option<Duration>,
-}
-
-impl Default for ClientTimeouts {
-    fn default() -> Self {
-        let patience = Some(Duration::from_secs(300));
-        Self {
-            connect: Some(Duration::from_secs(10)),
-            queue: patience,
-            headers: patience,
-            body: patience,
-            expect: Some(Duration::from_secs(1)),
-            total: None,
-        }
-    }
-}
 
 /// Settings to change before [`build`](Self::build).
 #[derive(Debug)]
@@ -67,24 +34,6 @@ pub struct ClientBuilder {
     listener: Option<Arc<dyn ConnectionListener>>,
     keep_alive: KeepAlive,
     quic: QuicSettings,
-}
-
-/// How an HTTP/1.1 peer's `keep-alive: timeout` is applied.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct KeepAlive {
-    /// No connection idles longer for it.
-    pub(super) max: Duration,
-    /// So much before the peer's time is over the connection is closed.
-    pub(super) margin: Duration,
-}
-
-impl Default for KeepAlive {
-    fn default() -> Self {
-        Self {
-            max: Duration::from_secs(600),
-            margin: Duration::from_secs(2),
-        }
-    }
 }
 
 impl Default for ClientBuilder {
@@ -417,7 +366,7 @@ impl ClientBuilder {
             alternatives: Mutex::new(Alternatives::new()),
         };
         Client {
-            dispatch: Arc::new(Dispatch::new(settings, self.pool)),
+            dispatch: Arc::new(Dispatch::new(settings, self.pool, attempt::spawn)),
         }
     }
 }

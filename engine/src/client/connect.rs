@@ -1,10 +1,8 @@
-//! Opens connections: the route to an origin, the race of its addresses, the handshake.
+//! The way to an origin: its addresses and their race, proxies, and the socket.
 
-pub(super) mod attempt;
 pub(super) mod connector;
+mod lookup;
 pub(super) mod proxy;
-mod quic;
-mod quic_race;
 mod race;
 pub(super) mod resolve;
 pub(super) mod route;

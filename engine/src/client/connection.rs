@@ -6,14 +6,14 @@
 //! tasks leave notes.
 
 use super::connect::socket::AskSystem;
-use super::dispatch::{Dispatch, INBOX, Settings, TaskHandle};
-use super::exchange::{Early, Outgoing};
+use super::dispatch::{Dispatch, INBOX, TaskHandle};
+use super::exchange::Outgoing;
 use super::listener::connection::Farewell;
+use super::listener::connection_use::ConnectionUse;
+use super::settings::Settings;
 use crate::driver::connection_io::ConnectionIo;
-use crate::driver::machine::Machine;
-use crate::driver::signals::{Notes, SlotWaker, Stop};
+use crate::driver::signals::{Notes, Stop};
 use crate::error::{Error, ErrorKind, Fault, Retry};
-use connection_use::ConnectionUse;
 use deadlines::Deadlines;
 use entry::{EntrySlots, Upload};
 use health::HEALTH;
@@ -24,19 +24,17 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
-use trunkline_core::error::{Closed, H2Code, Misuse, TransportEnd};
-use trunkline_core::h3;
-use trunkline_core::http::StreamId;
+use trunkline_core::error::{Closed, H2Code};
 use trunkline_core::pool::{Capacity, ConnectionId, Health, Origin, Standing};
 use tunnel::ClientTunnel;
 
-pub(super) mod connection_use;
 mod datagrams;
 mod deadlines;
 mod early;
 mod end;
 mod entry;
 mod health;
+mod receiver;
 mod recv;
 mod repeat;
 mod send;

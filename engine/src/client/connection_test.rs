@@ -1,11 +1,12 @@
 //! A connection's task over a pipe in memory.
 
 use super::super::Client;
-use super::super::exchange::{Exchange, Patience, ResponseFuture};
+use super::super::dispatch::response_future::ResponseFuture;
+use super::super::exchange::{Early, Exchange, Patience};
 use super::super::request::origin_of_url;
 use super::*;
 use crate::body::Body;
-use crate::client::request::compose;
+use crate::client::exchange::compose;
 use crate::driver::transport::Transport;
 use crate::window::Wanted;
 use http::Request;
@@ -126,7 +127,7 @@ async fn a_request_that_is_given_up_waits_no_longer_for_the_peers_settings() {
     let request = a_websocket(&client);
     let exchange = Arc::clone(&request.exchange);
     let (mut connection, _far) = a_connection_that_never_settles(&client, request).await;
-    exchange.abandon(&client.dispatch);
+    client.dispatch.abandon(&exchange);
     run_until(&mut connection, |it| it.unsettled.is_empty()).await;
 }
 

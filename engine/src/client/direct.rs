@@ -1,10 +1,10 @@
 //! One connection outside of the pool, driven by its caller without a future per request, over the
 //! client's transport and machines. The load generator uses it.
 
-use super::connect::attempt::{self, Start};
+use super::attempt::{self, Start};
 use super::connect::socket::Socket;
 use super::dispatch::Dispatch;
-use super::request::origin_of;
+use super::settings::origin::origin_of;
 use crate::driver::connection_io::ConnectionIo;
 use crate::driver::machine::Machine;
 use crate::error::Error;

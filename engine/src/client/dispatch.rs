@@ -1,67 +1,28 @@
 //! Carries out the pool's decisions. Decisions are made under one lock; their effects (tasks to
 //! start, tasks and users to wake) run after it is released. No I/O happens under the lock.
 
-use super::builder::{ClientTimeouts, KeepAlive};
-use super::connect::attempt;
-use super::connect::route::Route;
-use super::exchange::Outgoing;
-use super::listener::connection::ConnectionListener;
-use super::request::RecentOrigins;
-use crate::config::ClientConfig;
-use crate::driver::quic::config::QuicSettings;
-use crate::driver::quic::transport::early::EarlyMemory;
+use super::exchange::{Exchange, Outgoing};
+use super::settings::Settings;
+use super::settings::origin::RecentOrigins;
 use crate::driver::signals::{Signals, Stop};
 use crate::error::{Error, ErrorKind, Fault, Retry};
-use crate::tls::ClientTls;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use trunkline_core::credit::BudgetShare;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{
-    Action, Alternatives, AttemptId, Capacity, ConnectionId, Failure, HealthTimes, Multiplexing,
-    Origin, OriginStats, Pool, PoolConfig, Protocols, Ticket, Totals, Wait, WaitReason,
+    Action, AttemptId, Capacity, ConnectionId, Failure, Multiplexing, Origin, Pool, PoolConfig,
 };
-
-/// The frozen settings of a client.
-#[derive(Debug)]
-pub(super) struct Settings {
-    pub(super) protocols: Protocols,
-    pub(super) timeouts: ClientTimeouts,
-    pub(super) config: ClientConfig,
-    pub(super) tls: ClientTls,
-    pub(super) route: Route,
-    pub(super) health: HealthTimes,
-    /// Responses say on which connection they came.
-    pub(super) connection_info: bool,
-    /// The listener of connection events.
-    pub(super) listener: Option<Arc<dyn ConnectionListener>>,
-    /// How an HTTP/1.1 peer's `keep-alive` timeout is applied.
-    pub(super) keep_alive: KeepAlive,
-    pub(super) quic: QuicSettings,
-    /// Requests may go out with the handshake of a resumed session, under what is remembered here.
-    pub(super) early_data: Option<EarlyMemory>,
-    /// Where origins have said that they serve HTTP/3.
-    pub(super) alternatives: Mutex<Alternatives>,
-}
-
-impl Settings {
-    /// Knowledge of HTTP/3 at origins.
-    pub(super) fn alternatives(&self) -> MutexGuard<'_, Alternatives> {
-        // No code panics while it holds the lock.
-        self.alternatives
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 mod back;
 pub(super) mod early_counts;
 mod machine;
 mod prewarm;
+pub(super) mod response_future;
 mod stats;
 
 pub(super) use back::random;
@@ -99,12 +60,17 @@ impl TaskHandle {
     }
 }
 
+/// Starts the task that opens a connection and runs it. The task is made above this module and reports
+/// to it.
+pub(super) type Connect = fn(&Handle, &Arc<Dispatch>, Origin, AttemptId);
+
 /// One client's pool, its settings, and the ways to its connections.
 pub(super) struct Dispatch {
     pub(super) settings: Arc<Settings>,
     pub(super) recent_origins: RecentOrigins,
     /// The budget that the receive windows of all connections borrow from.
     budget_share: BudgetShare,
+    connect: Connect,
     state: Mutex<State>,
     /// Wakes the task that watches the pool's deadlines.
     alarm: Arc<Notify>,
@@ -139,13 +105,14 @@ struct Effects {
 }
 
 impl Dispatch {
-    pub(super) fn new(settings: Settings, pool: PoolConfig) -> Self {
+    pub(super) fn new(settings: Settings, pool: PoolConfig, connect: Connect) -> Self {
         let machine_config = settings.config.freeze(pool.pipelining);
         let budget_share = BudgetShare::new(settings.config.windows.memory_budget);
         Self {
             budget_share,
             settings: Arc::new(settings),
             recent_origins: RecentOrigins::default(),
+            connect,
             state: Mutex::new(State {
                 pool: Pool::new(pool),
                 handles: BTreeMap::new(),
@@ -176,12 +143,15 @@ impl Dispatch {
         drop(cancelled);
     }
 
-    /// Takes a request out of its line. `None`: it does not wait any more.
-    pub(super) fn cancel(self: &Arc<Self>, ticket: Ticket) -> Option<Box<Outgoing>> {
+    /// Cancels a request that its user has dropped, in the queue or on its connection.
+    pub(super) fn abandon(self: &Arc<Self>, exchange: &Exchange) {
+        let Some(ticket) = exchange.abandon() else {
+            return;
+        };
         let mut state = self.lock();
         let cancelled = state.pool.cancel(Instant::now(), ticket);
         self.finish(state, None);
-        cancelled
+        drop(cancelled);
     }
 
     /// An attempt became a connection behind `handle`.
@@ -338,9 +308,7 @@ impl Dispatch {
         }
         for (origin, attempt) in effects.opens {
             match &effects.runtime {
-                Some(runtime) => {
-                    runtime.spawn(attempt::run(self, origin, attempt));
-                }
+                Some(runtime) => (self.connect)(runtime, self, origin, attempt),
                 None => self.attempt_failed(
                     attempt,
                     Error::config("a request must be sent from within a tokio runtime"),

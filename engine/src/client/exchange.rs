@@ -1,7 +1,8 @@
 //! The shared state of one request and the slot for its outcome. The connection's task stores the
 //! outcome, the user's future takes it; either may come first, and either may be dropped.
 
-use super::dispatch::Dispatch;
+pub(super) mod compose;
+
 use super::listener::ExchangeListener;
 use crate::body::Body;
 use crate::driver::signals::Signals;
@@ -11,14 +12,12 @@ use crate::window::Wanted;
 use http::Response;
 use http_body::Body as _;
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use trunkline_core::http::idempotence::{is_idempotent, may_be_early};
 use trunkline_core::http::{RequestHead, StreamId};
-use trunkline_core::pool::{ConnectionId, Origin, Rank, Ticket, WaitReason};
+use trunkline_core::pool::{ConnectionId, Origin, Rank, Ticket};
 
 /// A callback for 1xx responses.
 pub(super) type OnInterim = Box<dyn Fn(Response<()>) + Send + Sync>;
@@ -209,24 +208,38 @@ impl Exchange {
             signals.taken(stream, bytes);
         }
     }
-    /// Cancels the request, in the queue or on its connection, after its user has dropped it.
-    pub(super) fn abandon(&self, dispatch: &Arc<Dispatch>) {
+    /// Cancels the request on its connection, after its user has dropped it. `Some`: it waits in the
+    /// queue, and leaves it with this ticket.
+    pub(super) fn abandon(&self) -> Option<Ticket> {
         let mut state = self.lock();
         state.abandoned = true;
         let (ticket, on) = (state.ticket.take(), state.on.take());
         let unread = state.outcome.take();
         drop(state);
         drop(unread);
-        match (on, ticket) {
-            (Some((signals, slot)), _) => signals.ready(slot),
-            (None, Some(ticket)) => drop(dispatch.cancel(ticket)),
-            (None, None) => {}
+        match on {
+            Some((signals, slot)) => {
+                signals.ready(slot);
+                None
+            }
+            None => ticket,
         }
     }
-    /// Why the request waits now; `None`: it is on a connection, or has ended.
-    pub(super) fn wait_reason(&self, dispatch: &Dispatch) -> Option<WaitReason> {
-        let ticket = self.lock().ticket?;
-        dispatch.wait_reason(ticket)
+    /// Its ticket in the queue; `None`: it is on a connection, or has ended.
+    pub(super) fn ticket(&self) -> Option<Ticket> {
+        self.lock().ticket
+    }
+    /// Takes the outcome, or wakes the task of `cx` when it is there.
+    pub(super) fn poll_outcome(&self, cx: &Context<'_>) -> Poll<Result<Response<Body>, Error>> {
+        let mut state = self.lock();
+        if let Some(outcome) = state.outcome.take() {
+            return Poll::Ready(outcome);
+        }
+        match &mut state.waker {
+            Some(waker) => waker.clone_from(cx.waker()),
+            none => *none = Some(cx.waker().clone()),
+        }
+        Poll::Pending
     }
     /// Detaches an unanswered request from its connection. False: the user has dropped it.
     pub(super) fn detach(&self) -> bool {
@@ -269,64 +282,5 @@ impl Exchange {
     fn lock(&self) -> MutexGuard<'_, State> {
         // No code panics while it holds the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The response to come. Dropping it takes the request out of its line, or resets the exchange.
-#[must_use = "the response comes by awaiting this; dropping it cancels the request"]
-#[derive(Debug)]
-pub struct ResponseFuture {
-    dispatch: Arc<Dispatch>,
-    exchange: Arc<Exchange>,
-    done: bool,
-}
-
-impl ResponseFuture {
-    pub(super) fn new(dispatch: Arc<Dispatch>, exchange: Arc<Exchange>) -> Self {
-        Self {
-            dispatch,
-            exchange,
-            done: false,
-        }
-    }
-    /// One that has failed before it began.
-    pub(super) fn failed(dispatch: Arc<Dispatch>, error: Error) -> Self {
-        let exchange = Arc::new(Exchange::default());
-        exchange.complete(Err(error));
-        Self::new(dispatch, exchange)
-    }
-}
-
-impl ResponseFuture {
-    /// Why the request waits now; `None`: it is on a connection, or has ended.
-    pub fn wait_reason(&self) -> Option<WaitReason> {
-        self.exchange.wait_reason(&self.dispatch)
-    }
-}
-
-impl Future for ResponseFuture {
-    type Output = Result<Response<Body>, Error>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.exchange.lock();
-        if let Some(outcome) = state.outcome.take() {
-            drop(state);
-            self.done = true;
-            return Poll::Ready(outcome);
-        }
-        match &mut state.waker {
-            Some(waker) => waker.clone_from(cx.waker()),
-            none => *none = Some(cx.waker().clone()),
-        }
-        Poll::Pending
-    }
-}
-
-impl Drop for ResponseFuture {
-    fn drop(&mut self) {
-        if self.done {
-            return;
-        }
-        self.exchange.abandon(&self.dispatch);
     }
 }

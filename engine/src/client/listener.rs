@@ -1,22 +1,13 @@
-//! The callback API of the client, for embedders that drive many exchanges from one place. Events
-//! arrive on the connection's task with parsed heads: no future, waker or `HeaderMap` per request.
+//! The callbacks of exchanges and connections, for embedders that drive many exchanges from one place.
+//! Events arrive on the connection's task with parsed heads: no future, waker or `HeaderMap` per request.
 
 pub(super) mod connection;
+pub(super) mod connection_use;
 
-use super::Client;
-use super::dispatch::Dispatch;
-use super::exchange::{Early, Exchange, Outgoing, Patience};
-use super::request;
-use super::request::compose;
-use crate::body::{Body, Inlet};
 use crate::error::Error;
-use crate::window::Wanted;
 use bytes::Bytes;
 use std::fmt;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-use trunkline_core::http::{Fields, RequestHead, ResponseHead, Version};
-use trunkline_core::pool::{Origin, Protocols, Rank, WaitReason};
+use trunkline_core::http::{Fields, ResponseHead, Version};
 
 /// Receives the events of one exchange: `started`, any number of `interim`, then `response` and the
 /// events behind it, or `fail`. Called on the connection's task: it must not block. It is dropped
@@ -30,7 +21,7 @@ pub trait ExchangeListener: Send + 'static {
     fn interim(&mut self, head: &ResponseHead, version: Version);
     /// The final response. After [`BodyArrival::Streaming`] come `data` and then `end` or `fail`.
     fn response(&mut self, head: &ResponseHead, version: Version, body: BodyArrival);
-    /// Bytes of the body. They count as unread until [`SubmittedExchange::take`] says otherwise, and
+    /// Bytes of the body. They count as unread until [`SubmittedExchange::take`](super::SubmittedExchange::take) says otherwise, and
     /// unread bytes hold the peer back.
     fn data(&mut self, data: Bytes);
     /// The end, perhaps with trailers.
@@ -46,183 +37,6 @@ pub enum BodyArrival {
     Whole(Bytes),
     /// In pieces.
     Streaming,
-}
-
-/// A request whose head is made already.
-#[derive(Debug)]
-pub struct Submission {
-    /// Where to; from [`Client::origin`].
-    pub origin: Arc<Origin>,
-    /// Its head, valid on every version that the origin may speak.
-    pub head: RequestHead,
-    /// Its body, whose length the head says where it is known.
-    pub body: Body,
-    /// It asks for the connection itself: an upgrade, or CONNECT, on an HTTP/1.1 origin. After a
-    /// 101 or a 2xx the listener gets the connection's bytes, and the body is what goes out on it.
-    pub leaves_http: bool,
-    /// The connection that it goes on carries nothing after it, and says so to the peer. HTTP/1.1
-    /// only: connections of other versions are shared.
-    pub ends_connection: bool,
-    /// Whether sending it twice intends the same as sending it once (RFC 9110 section 9.2.2).
-    /// `None`: as its method says.
-    pub idempotent: Option<bool>,
-    /// It may be answered late: where requests are pipelined (HTTP/1.1), none goes out behind it
-    /// before its response's head has come.
-    pub blocks: bool,
-    /// HTTP/1.1: its target is written in absolute form (RFC 9112 section 3.2.2), for an origin that is a proxy.
-    pub absolute_form: bool,
-    /// Until the response's head, as `ClientTimeouts::headers`.
-    pub headers_timeout: Option<Duration>,
-    /// Between two pieces of the body, as `ClientTimeouts::body`.
-    pub body_timeout: Option<Duration>,
-    /// In line, in place of the client's setting.
-    pub queue_timeout: Option<Duration>,
-}
-
-impl Client {
-    /// The origin that a URL names. `server_name` is the name that its certificate must have,
-    /// when it is not the URL's host; `protocols` stands in for the client's setting.
-    ///
-    /// # Errors
-    /// A URL that cannot be used.
-    pub fn origin(
-        &self,
-        url: &str,
-        server_name: Option<&str>,
-        protocols: Option<Protocols>,
-    ) -> Result<Arc<Origin>, Error> {
-        let mut origin = request::origin_of_url(&self.dispatch, url)?;
-        origin.server_name = server_name
-            .filter(|name| !name.eq_ignore_ascii_case(&origin.host))
-            .map(Into::into);
-        origin.protocols = protocols.unwrap_or(origin.protocols);
-        Ok(Arc::new(origin))
-    }
-    /// Sends a request; `listener` gets its events, perhaps before this returns.
-    pub fn submit(
-        &self,
-        submission: Submission,
-        listener: Box<dyn ExchangeListener>,
-    ) -> SubmittedExchange {
-        let exchange = Arc::new(Exchange::default());
-        let now = Instant::now();
-        let timeouts = &self.dispatch.settings.timeouts;
-        let queue = submission.queue_timeout.or(timeouts.queue);
-        let request = Outgoing {
-            exchange: Arc::clone(&exchange),
-            origin: submission.origin,
-            head: submission.head,
-            body: submission.body,
-            on_interim: None,
-            listener: Some(listener),
-            leaves_http: submission.leaves_http,
-            ends_connection: submission.ends_connection,
-            idempotent: submission.idempotent,
-            blocks: submission.blocks,
-            traffic: None,
-            absolute_form: submission.absolute_form,
-            early: Early::default(),
-            rank: Rank::default(),
-            wanted: Wanted::default(),
-            tries: 0,
-            unused: 0,
-            attempts: Vec::new(),
-            perhaps_processed: false,
-            patience: Patience {
-                headers: submission.headers_timeout,
-                body: submission.body_timeout,
-            },
-            wait_until: queue.map(|queue| now + queue),
-            total_until: timeouts.total.map(|total| now + total),
-        };
-        self.dispatch.submit(now, Box::new(request));
-        SubmittedExchange {
-            dispatch: Arc::clone(&self.dispatch),
-            exchange,
-        }
-    }
-}
-
-/// Handle to a submitted request. Dropping it does not cancel the request.
-#[derive(Clone, Debug)]
-pub struct SubmittedExchange {
-    dispatch: Arc<Dispatch>,
-    exchange: Arc<Exchange>,
-}
-
-impl SubmittedExchange {
-    /// Bytes of the response's body were taken: the peer may send as many more. Nothing is to be
-    /// taken of a body that came whole.
-    pub fn take(&self, bytes: usize) {
-        self.exchange.take(bytes);
-    }
-    /// Takes the request out of its line, or resets the exchange. Its listener is dropped unheard.
-    pub fn cancel(&self) {
-        self.exchange.abandon(&self.dispatch);
-    }
-    /// Why the request waits now; `None`: it is on a connection, or has ended.
-    pub fn wait_reason(&self) -> Option<WaitReason> {
-        self.exchange.wait_reason(&self.dispatch)
-    }
-}
-
-/// The receiver of a response's body.
-pub(super) enum Receiver {
-    /// To the reader of a [`Body`].
-    Pipe(Inlet),
-    /// To a listener.
-    Listener {
-        listener: Box<dyn ExchangeListener>,
-        /// Bytes that it has not taken.
-        unread: usize,
-    },
-}
-
-impl Receiver {
-    pub(super) fn listener(listener: Box<dyn ExchangeListener>) -> Self {
-        Self::Listener {
-            listener,
-            unread: 0,
-        }
-    }
-    /// Hands bytes to the listener. False: it takes no more, so the caller consumes them at once.
-    #[must_use]
-    pub(super) fn push(&mut self, data: Bytes, end: bool) -> bool {
-        match self {
-            Self::Pipe(inlet) => inlet.push(data, end),
-            Self::Listener { listener, unread } => {
-                if !data.is_empty() {
-                    *unread += data.len();
-                    listener.data(data);
-                }
-                if end {
-                    listener.end(None);
-                }
-                true
-            }
-        }
-    }
-    /// The trailers came: the end.
-    pub(super) fn end(self, trailers: &Fields) {
-        match self {
-            Self::Pipe(inlet) => inlet.end(Some(compose::trailers(trailers))),
-            Self::Listener { mut listener, .. } => listener.end(Some(trailers)),
-        }
-    }
-    /// The exchange ended early.
-    pub(super) fn fail(self, error: Error) {
-        match self {
-            Self::Pipe(inlet) => inlet.fail(error),
-            Self::Listener { mut listener, .. } => listener.fail(error),
-        }
-    }
-    /// Whether bytes lie there that the reader has not taken.
-    pub(super) fn has_unread(&self) -> bool {
-        match self {
-            Self::Pipe(inlet) => inlet.has_unread(),
-            Self::Listener { unread, .. } => *unread > 0,
-        }
-    }
 }
 
 impl fmt::Debug for dyn ExchangeListener {

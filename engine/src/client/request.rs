@@ -1,25 +1,25 @@
 //! The request builder. It rejects invalid requests before they queue, with the wrong value and the
 //! allowed ones.
 
-pub(super) mod compose;
 mod fields;
+mod service;
 mod url;
 
-use super::dispatch::{Dispatch, Settings};
-use super::exchange::{Early, Exchange, OnInterim, Outgoing, Patience, ResponseFuture};
+use super::dispatch::Dispatch;
+use super::dispatch::response_future::ResponseFuture;
+use super::exchange::compose;
+use super::exchange::{Early, Exchange, OnInterim, Outgoing, Patience};
+use super::settings::origin::origin_of;
 use crate::body::Body;
 use crate::error::Error;
-use crate::upgrade::Protocol;
 use crate::window::Wanted;
 use http::header::{HeaderName, HeaderValue, PROXY_AUTHORIZATION};
 use http::request::Parts;
-use http::uri::{Authority, Scheme as SchemeText};
 use http::{Method, Request, Response};
-use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use trunkline_core::pool::{Origin, PriorityClass, Rank, Scheme};
+use trunkline_core::pool::{Origin, PriorityClass, Rank};
 
 /// A request being made; [`send`](Self::send) sends it.
 #[must_use = "a request does nothing until it is sent"]
@@ -246,98 +246,9 @@ fn refuse_proxy_credentials(origin: &Origin, parts: &Parts) -> Result<(), Error>
     Ok(())
 }
 
-/// The origins of the last few requests by the text of their URLs: nearly every request goes where
-/// one has just gone, and making an origin allocates.
-#[derive(Debug, Default)]
-pub(super) struct RecentOrigins {
-    entries: Mutex<VecDeque<(SchemeText, Authority, Arc<Origin>)>>,
-}
-
-impl RecentOrigins {
-    fn find(&self, parts: &Parts, settings: &Settings) -> Result<Arc<Origin>, Error> {
-        let of_uri = parts.uri.scheme().zip(parts.uri.authority());
-        let Some((scheme, authority)) = of_uri.filter(|_| parts.method != Method::CONNECT) else {
-            return origin_of(parts, settings).map(Arc::new);
-        };
-        // No code panics while it holds the lock.
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let is = |entry: &&(SchemeText, Authority, _)| entry.0 == *scheme && entry.1 == *authority;
-        if let Some((_, _, origin)) = entries.iter().find(is) {
-            return Ok(Arc::clone(origin));
-        }
-        let origin = Arc::new(origin_of(parts, settings)?);
-        if entries.len() == RECENT_ORIGINS_MAX {
-            entries.pop_front();
-        }
-        entries.push_back((scheme.clone(), authority.clone(), Arc::clone(&origin)));
-        Ok(origin)
-    }
-}
-
-/// Few enough to compare with all of them.
-const RECENT_ORIGINS_MAX: usize = 8;
-
 /// The origin of a URL that nothing is requested from yet.
 pub(super) fn origin_of_url(dispatch: &Dispatch, url: &str) -> Result<Origin, Error> {
     let (mut parts, ()) = Request::new(()).into_parts();
     parts.uri = url::uri_of(url)?;
     origin_of(&parts, &dispatch.settings)
-}
-
-/// The pool's key for a request.
-pub(super) fn origin_of(parts: &Parts, settings: &Settings) -> Result<Origin, Error> {
-    let uri = &parts.uri;
-    if parts.method == Method::CONNECT && parts.extensions.get::<Protocol>().is_none() {
-        return Err(Error::config(
-            "the method is CONNECT, and no upgrade::Protocol among the request's extensions says \
-             what for; without it a client sends CONNECT to proxies only, by itself",
-        ));
-    }
-    let scheme = match uri.scheme_str() {
-        Some("http") => Scheme::Http,
-        Some("https") => Scheme::Https,
-        Some(other) => {
-            return Err(Error::config(format!(
-                "the URL {uri} has the scheme {other}; it must be http or https"
-            )));
-        }
-        None => {
-            return Err(Error::config(format!(
-                "the URL {uri} has no scheme; it must begin with http:// or https://"
-            )));
-        }
-    };
-    let authority = uri.authority().map_or("", |authority| authority.as_str());
-    if authority.contains('@') {
-        // RFC 9110 section 4.2.4: not in http and https URLs. The credentials are not repeated.
-        return Err(Error::config(
-            "the URL has credentials before its host; they belong in an authorization field",
-        ));
-    }
-    let host = uri.host().unwrap_or_default();
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    if host.is_empty() {
-        return Err(Error::config(format!("the URL {uri} has no host")));
-    }
-    let port = match uri.port() {
-        None if authority.ends_with(':') => scheme.default_port(),
-        None if authority
-            .rsplit_once(':')
-            .is_some_and(|(_, port)| !port.ends_with(']') && port.parse::<u16>().is_err()) =>
-        {
-            return Err(Error::config(format!(
-                "the URL {uri} has no usable port; it must be from 1 to 65535"
-            )));
-        }
-        None => scheme.default_port(),
-        Some(port) => port.as_u16(),
-    };
-    if port == 0 {
-        return Err(Error::config(format!(
-            "the URL {uri} has the port 0; it must be from 1 to 65535"
-        )));
-    }
-    let mut origin = Origin::new(scheme, host, port, settings.protocols);
-    settings.route.complete(&mut origin);
-    Ok(origin)
 }

@@ -5,7 +5,7 @@ use super::machine::Machine;
 use super::quic::transport::QuicTransport;
 use super::read_buffer::with_read_buffer;
 use super::transport::Transport;
-use super::transport::drain::{CallSocket, Drain, SocketCall, TunnelStall};
+use super::transport::drain::{CallSocket, Drain, TunnelStall};
 use crate::traffic::Traffic;
 use std::error::Error;
 use std::future::Future;
@@ -17,7 +17,6 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Sleep;
 use trunkline_core::error::{H2Code, TransportEnd};
-use trunkline_core::http::Side;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::Unanswered;
 

@@ -5,7 +5,7 @@
 //! no task, because `end_turn` sees it under the same lock.
 
 use super::lock::{Mutex, MutexGuard};
-use crate::window::WindowAsk;
+use super::window_ask::WindowAsk;
 use std::mem;
 use std::sync::{Arc, PoisonError};
 use std::task::{Wake, Waker};

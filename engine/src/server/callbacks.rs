@@ -2,7 +2,6 @@
 //! addon. Events arrive on the worker thread with parsed heads; responses are queued as commands.
 //! No future, waker or `HeaderMap` per request.
 
-pub(super) mod control;
 mod exchange;
 mod exchanges;
 mod heads;
@@ -11,26 +10,23 @@ mod refused;
 pub(super) mod serve;
 mod tunnel;
 
+use super::exchange::control::{ControlCommand, PeerEvent};
+use super::exchange::serve::Pause;
 use super::observe::handshake_failure::HandshakeFailure;
 use super::response::{RequestFacts, length_of};
 use crate::connection_info::ConnectionInfo;
 use crate::driver::signals::{Signals, Stop};
 use bytes::Bytes;
-use control::{ControlCommand, PeerEvent};
 use heads::{HeadSpec, Heads, trailers};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use trunkline_core::error::{H2Code, Violation};
 use trunkline_core::h2::Accounts;
 use trunkline_core::http::{Fields, Refused, RequestHead, ResponseHead, StreamId, Version};
-
-/// Completes when the embedder can take more.
-pub type Pause = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Receives the connections of one server and their requests, on the worker thread. It must not
 /// block.

@@ -2,20 +2,16 @@
 //! reads the available bytes, polls the ready handlers, and writes once.
 
 pub(super) mod accept;
-pub(super) mod context;
 mod first_bytes;
 mod handshake;
 pub(super) mod quic;
-pub(super) mod scratch;
-pub(super) mod serve;
 mod serving;
-pub(super) mod targets;
 
-use super::worker::open::OpenEntry;
+use super::exchange::serve::{Exchanging, RawConnection, Serve};
+use super::registry::OpenEntry;
 use crate::driver::connection_io::ConnectionIo;
 use crate::driver::transport::RECORD_BYTES;
 use crate::upgrade::Upgraded;
-use serve::{Exchanging, RawConnection, Serve};
 use serving::Serving;
 use std::pin::Pin;
 use std::task::{Context, Poll};

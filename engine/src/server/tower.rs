@@ -4,10 +4,11 @@
 //!
 //! Invariant: `handler_done` is called once per slot taken, when it is freed.
 
-use super::connection::accept::InfoPolicy;
-use super::connection::context::ConnectionContext;
-use super::connection::scratch::Scratch;
-use super::connection::serve::{Exchanging, RawConnection, Serve};
+use super::exchange::context::ConnectionContext;
+use super::exchange::info_policy::InfoPolicy;
+use super::exchange::request::{Prepared, trailer_map};
+use super::exchange::scratch::Scratch;
+use super::exchange::serve::{Exchanging, RawConnection, Serve};
 use super::observe::access::Record;
 use super::response::{AnswerOptions, RequestFacts};
 use crate::body::{Body, Inlet};
@@ -18,7 +19,6 @@ use crate::upgrade::{Offer, Upgraded};
 use bytes::Bytes;
 use early::EarlyData;
 use http::{Request, StatusCode};
-use request::{Prepared, trailer_map};
 use service::HttpService;
 use slot::{Slot, SlotStage, Step};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,7 +33,6 @@ pub(super) mod early;
 mod extensions;
 pub(super) mod interim;
 pub(super) mod on_runtime;
-pub(super) mod request;
 pub(super) mod service;
 pub(super) mod service_fn;
 mod slot;

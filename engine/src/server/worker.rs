@@ -1,18 +1,16 @@
 //! One worker: a thread with its own runtime, its own listener and its own connections. Workers
 //! share no state on the path of a request.
 
-pub(super) mod open;
 pub(super) mod quic;
 
-use super::callbacks::Pause;
 use super::connection::accept::{Served, TransportFacts, WorkerContext, start};
-use super::connection::serve::Serve;
+use super::exchange::serve::{Pause, Serve};
 use super::observe::metrics::add;
+use super::registry::{Activity, Allowed, OpenConnections};
 use crate::byte_stream::ByteStream;
 use crate::connection_info::Addresses;
 use crate::driver::signals::{Signals, Stop};
 use crate::net::listener::{Accepted, Acceptor, Listener};
-use open::{Activity, Allowed, OpenConnections};
 use quic::{QuicListener, QuicSetup};
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -199,7 +197,7 @@ impl<S: Serve> Worker<S> {
         if let Some(WorkerCommand::Drain { deadline, cut }) = command {
             let (until, mut reported) = (after(deadline), vec![cut]);
             self.open.stop(Stop::Drain);
-            let count = self.open.drain(until, &mut reported, &mut commands).await;
+            let count = drain(&self.open, until, &mut reported, &mut commands).await;
             for cut in reported {
                 // The receiver may be gone.
                 let _ = cut.send(count);
@@ -270,6 +268,38 @@ impl<S: Serve> Worker<S> {
         let start = start(socket, known, shared, Arc::clone(&signals), activity);
         tokio::task::spawn_local(Served::new(start, signals, &self.shared.counters, entry));
     }
+}
+
+/// Lets open exchanges finish until the earliest deadline that is set; counts the exchanges cut
+/// then. The senders in `reported` get the count.
+async fn drain(
+    open: &OpenConnections,
+    mut until: Instant,
+    reported: &mut Vec<oneshot::Sender<u64>>,
+    commands: &mut mpsc::UnboundedReceiver<WorkerCommand>,
+) -> u64 {
+    loop {
+        tokio::select! {
+            is_empty = open.wait_until_empty(until) => match is_empty {
+                true => return 0,
+                false => break,
+            },
+            command = commands.recv() => match command {
+                Some(WorkerCommand::Drain { deadline, cut }) => {
+                    until = after(deadline).min(until);
+                    reported.push(cut);
+                }
+                // No connection begins any more; a stream that is given is closed.
+                Some(WorkerCommand::Configure { .. } | WorkerCommand::Serve(_)) => {}
+                // The waiting side is gone.
+                None => return open.exchanges(),
+            },
+        }
+    }
+    let cut = open.exchanges();
+    open.stop(Stop::Abort);
+    open.wait_until_empty(after(LAST_WORDS)).await;
+    cut
 }
 
 async fn until_over(pause: Option<Pause>) {

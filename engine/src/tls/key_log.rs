@@ -1,12 +1,12 @@
 //! Logs TLS session secrets in the format of `SSLKEYLOGFILE`, to a file or a listener, for tools
 //! that decrypt recorded traffic. The secrets decrypt all traffic of their sessions.
 
-use crate::connection_info::Addresses;
 use crate::error::Error;
 use rustls::KeyLog;
 use std::fmt::{self, Write as _};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -59,20 +59,22 @@ fn line(label: &str, client_random: &[u8], secret: &[u8]) -> String {
     line
 }
 
-type Listen = dyn Fn(Option<Addresses>, &str) + Send + Sync;
+type Listen = dyn Fn(Option<(SocketAddr, SocketAddr)>, &str) + Send + Sync;
 
 /// The listener of every connection's secrets.
 #[derive(Clone)]
 pub(super) struct KeyListener(Arc<Listen>);
 
 impl KeyListener {
-    pub(super) fn new(listen: impl Fn(Option<Addresses>, &str) + Send + Sync + 'static) -> Self {
+    pub(super) fn new(
+        listen: impl Fn(Option<(SocketAddr, SocketAddr)>, &str) + Send + Sync + 'static,
+    ) -> Self {
         Self(Arc::new(listen))
     }
     /// For one connection; `other` receives the lines too.
     pub(super) fn of(
         &self,
-        addresses: Option<Addresses>,
+        addresses: Option<(SocketAddr, SocketAddr)>,
         other: Arc<dyn KeyLog>,
     ) -> Arc<dyn KeyLog> {
         Arc::new(OfConnection {
@@ -92,7 +94,7 @@ impl fmt::Debug for KeyListener {
 #[derive(Debug)]
 struct OfConnection {
     listener: KeyListener,
-    addresses: Option<Addresses>,
+    addresses: Option<(SocketAddr, SocketAddr)>,
     other: Arc<dyn KeyLog>,
 }
 

@@ -7,7 +7,6 @@ pub(super) mod policy;
 mod seed;
 
 use super::key_log::{KeyListener, KeyLogFile};
-use crate::connection_info::Addresses;
 use crate::error::Error;
 use choose::{Chooser, ClientHello, TlsRefusal};
 use clients::{ClientCertificates, Judge};
@@ -301,7 +300,10 @@ impl Tls {
         self.keys.is_some() || self.chooser.is_some()
     }
     /// The configuration for a connection between these addresses, the peer's and ours.
-    pub(crate) fn config_of(&self, addresses: Option<Addresses>) -> Arc<ServerConfig> {
+    pub(crate) fn config_of(
+        &self,
+        addresses: Option<(SocketAddr, SocketAddr)>,
+    ) -> Arc<ServerConfig> {
         match &self.keys {
             Some(keys) => {
                 let mut config = (*self.config).clone();

@@ -1,6 +1,6 @@
+use super::super::ring::ENTRIES;
+use super::super::ring::ring_test::Reader;
 use super::*;
-use crate::channel::ring::ENTRIES;
-use crate::channel::ring::ring_test::Reader;
 
 fn pair() -> (Outbound, Reader) {
     let memory = Memory::new();

@@ -28,6 +28,17 @@ const CORE_TESTS: [&str; 6] = [
     "http::head::free_list",
 ];
 
+/// Parts of names of the rings' tests that fill an arena of a mebibyte or rings of thousands, and of
+/// those that run with several orders of the threads.
+const LONG_TESTS: [&str; 6] = [
+    "full_",
+    "fits_when",
+    "no_room",
+    "learns_of_what_waits",
+    "found_room",
+    "loom_",
+];
+
 /// Orders of the threads that Miri tries.
 const MIRI_SEEDS: &str = "-Zmiri-many-seeds=0..8";
 
@@ -92,16 +103,7 @@ fn miri() -> Outcome {
     need(&["miri", "rust-src"])?;
     let manifest = "sanitize/Cargo.toml";
     let unit = ["miri", "test", "--manifest-path", manifest, "--"];
-    // These fill an arena of a mebibyte, and rings of thousands.
-    let long = [
-        "full_",
-        "fits_when",
-        "no_room",
-        "hears_of_what_waits",
-        "found_room",
-        "loom_",
-    ];
-    let skips = long.iter().flat_map(|name| ["--skip", name]);
+    let skips = LONG_TESTS.iter().flat_map(|name| ["--skip", name]);
     run(nightly("miri", &unit).args(skips))?;
     let threads = ["miri", "test", "--manifest-path", manifest, "--", "loom_"];
     run(nightly("miri", &threads).env("MIRIFLAGS", MIRI_SEEDS))

@@ -1,4 +1,4 @@
-use super::{ADDRESS_TESTS, CORE_TESTS, sanitize};
+use super::{ADDRESS_TESTS, CORE_TESTS, LONG_TESTS, sanitize};
 use crate::root;
 
 #[test]
@@ -20,5 +20,22 @@ fn the_modules_of_the_core_that_run_under_miri_have_tests() {
     for name in CORE_TESTS {
         let file = format!("core/src/{}_test.rs", name.replace("::", "/"));
         assert!(root().join(&file).exists(), "{name}: there is no {file}");
+    }
+}
+
+/// A renamed test would run for hours.
+#[test]
+fn each_filter_of_long_tests_names_a_test_of_the_rings() {
+    let files = [
+        "node/native/channel/ring_test.rs",
+        "node/native/channel/outbound_test.rs",
+        "sanitize/src/ring_peer.rs",
+    ];
+    let read = |file| std::fs::read_to_string(root().join(file)).expect("the file is there");
+    let text = files.map(read).concat();
+    let names: Vec<&str> = text.lines().filter(|line| line.contains("fn ")).collect();
+    for part in LONG_TESTS {
+        let has = names.iter().any(|name| name.contains(part));
+        assert!(has, "{part}: no test is named so");
     }
 }

@@ -1,5 +1,9 @@
 //! The allowed imports: between the core's modules, and between crates.
 
+mod engine;
+
+pub(super) use engine::check as check_engine;
+
 use super::Finding;
 use super::rust::{Source, is_test_item, lines_of};
 use super::tree::Tree;

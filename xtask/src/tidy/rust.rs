@@ -74,8 +74,14 @@ pub(super) fn is_test_item(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")
             || (attribute.path().is_ident("cfg")
-                && matches!(&attribute.meta, syn::Meta::List(list) if list.tokens.to_string() == "test"))
+                && matches!(&attribute.meta, syn::Meta::List(list) if is_test_condition(list)))
     })
+}
+
+/// `test`, or `all(test, ..)`.
+fn is_test_condition(list: &syn::MetaList) -> bool {
+    let text = list.tokens.to_string().replace(' ', "");
+    text == "test" || text.starts_with("all(test,")
 }
 
 /// First and last line of a piece of syntax.

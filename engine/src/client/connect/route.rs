@@ -68,7 +68,7 @@ pub(in crate::client) struct Reached {
     /// Bytes of the origin that came with a proxy's answer.
     pub(in crate::client) early: Bytes,
     /// The other end is a proxy that forwards requests.
-    pub(super) forwards: Option<h1::Proxy>,
+    pub(in crate::client) forwards: Option<h1::Proxy>,
     /// How long the origin's network took to connect, where no proxy stands before it.
     pub(in crate::client) round_trip: Option<Duration>,
 }
@@ -93,7 +93,7 @@ impl Route {
     }
 
     /// Opens the way to `origin`, up to the first byte of its own.
-    pub(super) async fn reach(&self, origin: &Origin) -> Result<Reached, Error> {
+    pub(in crate::client) async fn reach(&self, origin: &Origin) -> Result<Reached, Error> {
         if let Some(path) = self.unix_socket_for(&origin.host) {
             return Ok(Reached::directly(connect_unix(path).await?));
         }
@@ -124,7 +124,7 @@ impl Route {
     }
 
     /// The addresses of an origin that only QUIC reaches: what carries bytes in order cannot.
-    pub(super) async fn addresses_for_quic(
+    pub(in crate::client) async fn addresses_for_quic(
         &self,
         origin: &Origin,
     ) -> Result<Vec<SocketAddr>, Error> {
@@ -387,7 +387,7 @@ fn authority(host: &str, port: u16) -> String {
 }
 
 /// An origin for people.
-pub(super) fn displayed(origin: &Origin) -> String {
+pub(in crate::client) fn displayed(origin: &Origin) -> String {
     let authority = authority(&origin.host, origin.port);
     format!("{}://{authority}", origin.scheme.as_str())
 }

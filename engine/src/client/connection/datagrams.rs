@@ -1,8 +1,10 @@
 //! HTTP datagrams of the connection's exchanges. Only an extended CONNECT over HTTP/3 has them.
 
-use super::*;
+use super::ConnectionTask;
 use crate::datagrams::{DatagramInlet, Datagrams};
-use trunkline_core::http::RequestHead;
+use tokio::io::{AsyncRead, AsyncWrite};
+use trunkline_core::h3;
+use trunkline_core::http::{RequestHead, StreamId};
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// Both sides of a new exchange's datagrams, if it may have any.

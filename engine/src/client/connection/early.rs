@@ -1,9 +1,12 @@
 //! Requests sent with the handshake (early data): their outcome, and that of the race with TCP.
 
+use super::ConnectionTask;
 use super::entry::ExchangeEntry;
-use super::*;
+use crate::client::exchange::Early;
 use crate::driver::quic::transport::early::EarlyCounts;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::http::Reset;
 use trunkline_core::http::event::ResetBy;
 

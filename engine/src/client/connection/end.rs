@@ -1,7 +1,9 @@
 //! The error of a connection that ended, for the requests that it leaves behind.
 
-use super::*;
+use super::ConnectionTask;
+use crate::error::{Error, ErrorKind};
 use crate::tls::refusal_in;
+use trunkline_core::error::{Closed, H2Code};
 
 impl<S> ConnectionTask<S> {
     /// How the connection ended, or was given up by its peer, if it has answered nothing in its life.

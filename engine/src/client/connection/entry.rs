@@ -1,7 +1,7 @@
 //! The exchanges on a connection, indexed by slot and by stream id.
 
 use super::super::exchange::Outgoing;
-use super::super::listener::Receiver;
+use super::receiver::Receiver;
 use crate::body::Body;
 use crate::datagrams::{DatagramInlet, Datagrams};
 use crate::error::Error;

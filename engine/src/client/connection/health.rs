@@ -1,8 +1,14 @@
 //! Carries out the core's health decisions: pings a connection that gets a request after a rest,
 //! whose streams time out, or whose network changed. The core decides what follows from silence.
 
-use super::*;
+use super::ConnectionTask;
+use crate::driver::machine::Machine;
+use crate::driver::signals::Stop;
 use std::pin::pin;
+use std::task::Context;
+use std::time::Instant;
+use tokio::io::{AsyncRead, AsyncWrite};
+use trunkline_core::error::{H2Code, TransportEnd};
 use trunkline_core::pool::Checkup;
 
 /// The slot number that stands for the connection's health among its deadlines.

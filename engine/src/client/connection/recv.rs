@@ -1,14 +1,19 @@
 //! Delivers the machine's response events to the exchanges that wait for them.
 
-use super::super::builder::KeepAlive;
-use super::super::listener::{BodyArrival, Receiver};
+use super::super::listener::BodyArrival;
+use super::super::settings::KeepAlive;
+use super::ConnectionTask;
 use super::entry::{ExchangeEntry, Incoming, Upload};
-use super::*;
+use super::receiver::Receiver;
 use crate::body::Body;
-use crate::client::request::compose;
+use crate::client::exchange::{Early, compose};
+use crate::error::Error;
 use bytes::Bytes;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite};
+use trunkline_core::error::{Closed, H2Code};
 use trunkline_core::h1;
-use trunkline_core::http::{Event, Fields, Reset, ResponseHead, Token, Version};
+use trunkline_core::http::{Event, Fields, Reset, ResponseHead, StreamId, Token, Version};
 use trunkline_core::pool::{Cause, Loss, NoRetry, Protocols};
 
 /// A body up to this size that came whole with its head is handed over whole: no pipe, no notes.

@@ -1,9 +1,13 @@
 //! Responses that concern how a request was sent, not what it asks for (417, 421, 425). The request
 //! is sent once more and the response is not delivered.
 
+use super::ConnectionTask;
 use super::entry::ExchangeEntry;
-use super::*;
-use crate::client::request::compose;
+use crate::client::exchange::{Early, compose};
+use crate::error::{Error, ErrorKind, Fault, Retry};
+use std::time::Instant;
+use tokio::io::{AsyncRead, AsyncWrite};
+use trunkline_core::error::H2Code;
 use trunkline_core::http::RequestHead;
 use trunkline_core::pool::Cause;
 

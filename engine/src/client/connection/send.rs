@@ -1,12 +1,19 @@
 //! Moves request bodies into the machine, as fast as it has room for them.
 
+use super::ConnectionTask;
 use super::entry::Upload;
-use super::*;
 use crate::body::Body;
-use crate::client::request::compose;
+use crate::client::exchange::compose;
+use crate::driver::signals::SlotWaker;
+use crate::error::Error;
 use bytes::Bytes;
 use http_body::Body as _;
-use std::task::Waker;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+use tokio::io::{AsyncRead, AsyncWrite};
+use trunkline_core::error::H2Code;
+use trunkline_core::http::StreamId;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// A body that is all there: the machine holds it by reference until the peer takes it.

@@ -1,7 +1,14 @@
 //! Starts the exchanges that the pool dispatched to this connection.
 
+use super::ConnectionTask;
 use super::entry::{ExchangeEntry, Incoming, Upload};
-use super::*;
+use super::health::HEALTH;
+use crate::client::dispatch::INBOX;
+use crate::client::exchange::{Early, Outgoing};
+use crate::error::{Error, ErrorKind, Fault, Retry};
+use std::time::Instant;
+use tokio::io::{AsyncRead, AsyncWrite};
+use trunkline_core::error::Misuse;
 use trunkline_core::http::Token;
 
 /// The slot number that stands for the requests that wait for the peer's settings, among the

@@ -1,14 +1,20 @@
 //! A connection that has left HTTP (RFC 9110 sections 7.8 and 9.3.6): its bytes go to the
 //! exchange's listener, and the request's body is sent unframed.
 
+use super::ConnectionTask;
 use super::entry::{ExchangeEntry, Incoming};
-use super::*;
-use crate::client::listener::Receiver;
+use super::receiver::Receiver;
 use crate::driver::read_buffer::with_read_buffer;
 use crate::driver::transport::Transport;
+use crate::error::{Error, ErrorKind, Fault, Retry};
 use bytes::Bytes;
 use http_body::Body as _;
-use trunkline_core::error::TransportEnd;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Instant;
+use tokio::io::{AsyncRead, AsyncWrite};
+use trunkline_core::error::{H2Code, TransportEnd};
+use trunkline_core::http::StreamId;
 use trunkline_core::limits::UNREAD_BODY_BYTES_MAX;
 use trunkline_core::wire::Outbox;
 

@@ -1,8 +1,12 @@
 //! Hands requests that a connection gave back to the pool again.
 
-use super::*;
+use super::Dispatch;
+use crate::client::exchange::Outgoing;
+use crate::error::Error;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use trunkline_core::pool::{Cause, Loss, NoRetry, Return};
+use std::sync::Arc;
+use std::time::Instant;
+use trunkline_core::pool::{Cause, ConnectionId, Loss, NoRetry, Origin, Return};
 
 impl Dispatch {
     /// Hands a request in again of which `avoid` has sent nothing. `unused`: how that connection

@@ -1,9 +1,13 @@
 //! Creates the machines of new connections, which share the client's memory budget and start with
 //! the path measurements of earlier connections to the origin.
 
-use super::*;
+use super::Dispatch;
 use crate::driver::machine::Machine;
+use std::sync::Arc;
+use std::time::Instant;
 use trunkline_core::http::Side;
+use trunkline_core::limits::Config;
+use trunkline_core::pool::{Multiplexing, Origin};
 use trunkline_core::{h1, h2, h3};
 
 impl Dispatch {

@@ -1,7 +1,11 @@
 //! Opens connections before requests need them, and keeps what was learned of paths and networks.
 
-use super::*;
+use super::{Dispatch, State, failure};
+use crate::error::Error;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
+use trunkline_core::pool::{AttemptId, ConnectionId, Failure, Origin};
 
 /// A caller waiting for these attempts to end.
 pub(super) struct Warmer {

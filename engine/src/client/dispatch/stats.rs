@@ -1,6 +1,9 @@
 //! Statistics of a client's pool.
 
-use super::*;
+use super::Dispatch;
+use crate::client::exchange::Exchange;
+use std::time::Instant;
+use trunkline_core::pool::{OriginStats, Totals, Wait, WaitReason};
 
 impl Dispatch {
     pub(in super::super) fn stats(&self) -> Vec<OriginStats> {
@@ -11,7 +14,9 @@ impl Dispatch {
         self.lock().pool.waits(Instant::now())
     }
 
-    pub(in super::super) fn wait_reason(&self, ticket: Ticket) -> Option<WaitReason> {
+    /// Why a request waits now; `None`: it is on a connection, or has ended.
+    pub(in super::super) fn why_waits(&self, exchange: &Exchange) -> Option<WaitReason> {
+        let ticket = exchange.ticket()?;
         self.lock().pool.wait_reason(Instant::now(), ticket)
     }
 

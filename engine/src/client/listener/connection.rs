@@ -1,6 +1,6 @@
 //! Callbacks for the life of a client's connections: opened, failed, closed.
 
-use crate::client::connection::connection_use::ConnectionUse;
+use super::connection_use::ConnectionUse;
 use crate::error::Error;
 use std::fmt;
 use std::sync::Arc;

@@ -1,6 +1,15 @@
 //! Peers that take nothing more of what waits for them, and transports that fail.
 
-use super::*;
+use super::{ConnectionIo, IoKind, LAST_READ_MAX};
+use crate::driver::transport::drain::{CallSocket, Drain, SocketCall};
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite};
+use trunkline_core::error::TransportEnd;
+use trunkline_core::http::Side;
+use trunkline_core::limits::Config;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
     /// Gives up a peer that reads nothing for `Timeouts::write_stall`, and takes what leaves the socket

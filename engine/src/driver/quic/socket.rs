@@ -1,8 +1,6 @@
 //! A UDP socket that receives (GRO, recvmmsg) and sends (GSO) many datagrams per system call.
 
 pub(crate) mod batch;
-#[cfg(target_os = "linux")]
-mod many;
 
 use bytes::BytesMut;
 use quinn_proto::{EcnCodepoint, Transmit};

@@ -4,16 +4,16 @@
 //! Invariant: each entry causes one `ended` callback and one `handler_done` of the machine, unless
 //! the machine ended first: closed, or left HTTP.
 
-use super::control::PeerEvent;
 use super::exchange::CallbackExchange;
 use super::tunnel::CallbackTunnel;
 use super::{Callbacks, Command, ConnectionHandle, Ended, Pause, StreamHandle};
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
-use crate::server::connection::accept::InfoPolicy;
-use crate::server::connection::scratch::Scratch;
-use crate::server::connection::serve::{Exchanging, RawConnection};
+use crate::server::exchange::control::PeerEvent;
+use crate::server::exchange::info_policy::InfoPolicy;
+use crate::server::exchange::scratch::Scratch;
+use crate::server::exchange::serve::{Exchanging, RawConnection};
 use crate::server::response::{AnswerOptions, RequestFacts};
 use bytes::Bytes;
 use http::StatusCode;

@@ -8,7 +8,7 @@ use super::tunnel::CallbackTunnel;
 use super::{Callbacks, ConnectionHandle, Pause, StreamHandle};
 use crate::connection_info::{Addresses, ConnectionInfo};
 use crate::driver::signals::Signals;
-use crate::server::connection::serve::{RawConnection, Serve};
+use crate::server::exchange::serve::{RawConnection, Serve};
 use crate::server::observe::handshake_failure::HandshakeFailure;
 use crate::server::response::{AnswerOptions, RequestFacts};
 use std::rc::Rc;

@@ -5,9 +5,7 @@
 use super::ServedConnection;
 use super::first_bytes::{PREFACE, first_bytes, within};
 use super::handshake::Secured;
-use super::serve::{Exchanging, RawConnection, Serve};
 use super::serving::Serving;
-use super::targets::Targets;
 use crate::byte_stream::ByteStream;
 use crate::connection_info::{Addresses, ConnectionInfo, TlsInfo};
 use crate::driver::connection_io::ConnectionIo;
@@ -15,14 +13,15 @@ use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
 use crate::driver::transport::Transport;
 use crate::driver::transport::drain::{self, TunnelStall};
-use crate::server::observe::{AccessLog, Counters, HandshakeFailure, HandshakeLog, handshake_log};
+use crate::server::exchange::info_policy::InfoPolicy;
+use crate::server::exchange::serve::{Exchanging, RawConnection, Serve};
+use crate::server::observe::{Counters, HandshakeFailure, handshake_log};
+use crate::server::registry::{Activity, OpenEntry};
 use crate::server::response::AnswerOptions;
-use crate::server::worker::open::{Activity, OpenEntry};
-use crate::tls::{Judge, Tls};
+use crate::tls::Tls;
 use crate::traffic::Traffic;
 use crate::upgrade::Upgraded;
 use bytes::Bytes;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -35,35 +34,6 @@ use trunkline_core::http::{Side, StreamId};
 use trunkline_core::limits::Config;
 use trunkline_core::min_rate::Scarcity;
 use trunkline_core::{h1, h2};
-
-/// Which facts of a connection handlers, logs and listeners need.
-#[derive(Clone, Debug)]
-pub(in crate::server) struct InfoPolicy {
-    /// Requests carry it.
-    pub(in crate::server) info: bool,
-    /// Callbacks get cleartext connections before their version is known.
-    pub(in crate::server) accepts: bool,
-    pub(in crate::server) targets: Targets,
-    pub(in crate::server) log: Option<AccessLog>,
-    pub(in crate::server) handshake_log: Option<HandshakeLog>,
-    /// Where HTTP/3 is served.
-    pub(in crate::server) quic_addr: Option<SocketAddr>,
-    /// TLS callbacks need the addresses of their handshakes.
-    pub(in crate::server) tls_reports_addresses: bool,
-    /// Verifies client certificates, if they are requested.
-    pub(in crate::server) judge: Option<Judge>,
-}
-
-impl InfoPolicy {
-    /// No reader of connection info exists, so it is not collected.
-    pub(super) fn is_nothing(&self) -> bool {
-        !self.info && !self.targets.needs_sni() && self.log.is_none()
-    }
-    /// No reader of connection addresses exists.
-    pub(in crate::server) fn is_placeless(&self) -> bool {
-        self.is_nothing() && !self.tls_reports_addresses && self.handshake_log.is_none()
-    }
-}
 
 /// State that all connections of a worker share.
 #[derive(Clone)]
@@ -136,7 +106,7 @@ impl TransportFacts {
         Self {
             addresses: stream.addresses(),
             secured: stream.tls_info().is_some(),
-            info: Some(ConnectionInfo::of_stream(stream)),
+            info: Some(stream.info()),
         }
     }
     /// The protocol that ALPN chose below.

@@ -1,16 +1,17 @@
 //! One QUIC connection of a server: its streams, its HTTP/3 machine and its handlers.
 
-use super::accept::{InfoPolicy, WorkerContext};
-use super::serve::{Exchanging, Serve};
+use super::accept::WorkerContext;
 use super::serving::Serving;
 use crate::connection_info::{Addresses, ConnectionInfo, certificates_of};
 use crate::driver::connection_io::RELEASE_AFTER;
 use crate::driver::machine::Machine;
 use crate::driver::quic::session::Session;
 use crate::driver::signals::{Signals, SlotWaker};
+use crate::server::exchange::info_policy::InfoPolicy;
+use crate::server::exchange::serve::{Exchanging, Serve};
 use crate::server::observe::handshake_failure::HandshakeFailure;
 use crate::server::observe::metrics::{Counters, add};
-use crate::server::worker::open::{Activity, OpenConnections, OpenEntry};
+use crate::server::registry::{Activity, OpenConnections, OpenEntry};
 use crate::traffic::Traffic;
 use quinn_proto::{Connection, ConnectionEvent, ConnectionHandle, Transmit};
 use std::net::SocketAddr;

@@ -1,14 +1,13 @@
 //! The transport-independent part of a server connection: notes of other tasks, events of the
 //! machine, and the handlers that answer them. TCP and QUIC connections have one each.
 
-use super::scratch::{Scratch, with_scratch};
-use super::serve::{Exchanging, Serve};
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Notes, Signals, Stop};
-use crate::server::callbacks::Pause;
-use crate::server::callbacks::control::PeerEvent;
+use crate::server::exchange::control::PeerEvent;
+use crate::server::exchange::scratch::{Scratch, with_scratch};
+use crate::server::exchange::serve::{Exchanging, Pause, Serve};
 use crate::server::observe::metrics::{Counters, add};
-use crate::server::worker::open::Activity;
+use crate::server::registry::Activity;
 use bytes::Bytes;
 use http::StatusCode;
 use std::rc::Rc;

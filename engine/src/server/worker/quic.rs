@@ -2,7 +2,6 @@
 //! task. A turn receives a batch, runs the connections that it touched, and sends once for each:
 //! never one send per datagram or per stream.
 
-use super::open::OpenConnections;
 use crate::driver::quic::config::cid::Steering;
 use crate::driver::quic::config::secret::Secret;
 use crate::driver::quic::config::{self, QuicSettings};
@@ -13,9 +12,10 @@ use crate::driver::signals::{Notes, Signals};
 use crate::error::Error;
 use crate::server::connection::accept::WorkerContext;
 use crate::server::connection::quic::QuicConnection;
-use crate::server::connection::serve::Serve;
+use crate::server::exchange::serve::Serve;
 use crate::server::observe::handshake_failure::HandshakeFailure;
 use crate::server::observe::metrics::add;
+use crate::server::registry::OpenConnections;
 use crate::tls::Tls;
 use quinn_proto::{DatagramEvent, Endpoint, EndpointConfig, Incoming, ServerConfig, Transmit};
 use std::net::{SocketAddr, UdpSocket};

@@ -2,9 +2,12 @@
 //! destination take one system call (sendmmsg). quinn-udp batches per connection only, so a server
 //! of many clients with one small request each would make one call per response.
 
+#[cfg(target_os = "linux")]
+mod many;
+
 use super::QuicSocket;
 #[cfg(target_os = "linux")]
-use super::many::Many;
+use many::Many;
 use quinn_proto::Transmit;
 use std::collections::VecDeque;
 use std::io;

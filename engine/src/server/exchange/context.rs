@@ -1,11 +1,11 @@
 //! The context of a connection for the handlers and logs of its exchanges.
 
-use super::accept::InfoPolicy;
+use super::info_policy::InfoPolicy;
+use super::request::{Requests, version_of};
 use crate::body::Body;
 use crate::connection_info::ConnectionInfo;
 use crate::error::Error;
 use crate::server::observe::access::{AccessLog, Record};
-use crate::server::tower::request::{Requests, version_of};
 use http::{Request, StatusCode};
 use std::time::Instant;
 use trunkline_core::error::{Closed, Violation};

@@ -1,8 +1,8 @@
 //! Opens an HTTP/3 connection: resolves the name, then tries the QUIC handshake with one address
 //! after the other.
 
-use super::route::displayed;
-use crate::client::dispatch::Settings;
+use crate::client::connect::route::displayed;
+use crate::client::settings::Settings;
 use crate::driver::quic::config;
 use crate::driver::quic::transport::{HandshakeError, QuicTransport};
 use crate::error::{Error, ErrorKind, Fault, Retry};

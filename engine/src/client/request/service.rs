@@ -1,8 +1,8 @@
 //! [`Client`] as a tower service, so that tower's layers, and the crates that stand on them, send
 //! their requests over it.
 
-use super::{Client, ResponseFuture};
 use crate::body::Body;
+use crate::client::{Client, ResponseFuture};
 use crate::error::Error;
 use http::{Request, Response};
 use std::error;

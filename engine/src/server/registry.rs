@@ -1,15 +1,14 @@
 //! The open connections of a worker: counts them in total and per client address, and chooses which
 //! to close when the bound is reached.
 
-use super::{LAST_WORDS, WorkerCommand, after};
+use super::observe::metrics::{Counters, add};
 use crate::driver::signals::{Signals, Stop};
-use crate::server::observe::metrics::{Counters, add};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use trunkline_core::min_rate::Scarcity;
 
@@ -112,37 +111,6 @@ impl OpenConnections {
             counters: Arc::clone(counters),
         })
     }
-    /// Lets open exchanges finish until the earliest deadline that is set; counts the exchanges cut
-    /// then. The senders in `reported` get the count.
-    pub(in crate::server) async fn drain(
-        &self,
-        mut until: Instant,
-        reported: &mut Vec<oneshot::Sender<u64>>,
-        commands: &mut mpsc::UnboundedReceiver<WorkerCommand>,
-    ) -> u64 {
-        loop {
-            tokio::select! {
-                is_empty = self.wait_until_empty(until) => match is_empty {
-                    true => return 0,
-                    false => break,
-                },
-                command = commands.recv() => match command {
-                    Some(WorkerCommand::Drain { deadline, cut }) => {
-                        until = after(deadline).min(until);
-                        reported.push(cut);
-                    }
-                    // No connection begins any more; a stream that is given is closed.
-                    Some(WorkerCommand::Configure { .. } | WorkerCommand::Serve(_)) => {}
-                    // The waiting side is gone.
-                    None => return self.exchanges(),
-                },
-            }
-        }
-        let cut = self.exchanges();
-        self.stop(Stop::Abort);
-        self.wait_until_empty(after(LAST_WORDS)).await;
-        cut
-    }
     pub(in crate::server) fn len(&self) -> usize {
         self.by_number.borrow().len()
     }
@@ -234,7 +202,8 @@ impl OpenConnections {
             connection.signals.stop(how);
         }
     }
-    fn exchanges(&self) -> u64 {
+    /// Exchanges that are open.
+    pub(super) fn exchanges(&self) -> u64 {
         let open = self.by_number.borrow();
         let exchanges = open.values().map(|open| open.activity.exchanges.get());
         exchanges.sum()
@@ -275,5 +244,5 @@ impl Drop for OpenEntry {
 }
 
 #[cfg(test)]
-#[path = "open_test.rs"]
-mod open_test;
+#[path = "registry_test.rs"]
+mod registry_test;

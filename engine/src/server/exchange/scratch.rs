@@ -1,8 +1,8 @@
 //! Reusable buffers that convert heads into requests and responses into heads: one per thread,
 //! borrowed for one batch, so that idle connections own none.
 
+use super::request::Requests;
 use crate::server::response::Responses;
-use crate::server::tower::request::Requests;
 use std::cell::Cell;
 
 /// Memory that is used again from exchange to exchange.
@@ -17,7 +17,7 @@ thread_local! {
 }
 
 /// Lends this thread's scratch. A nested borrow gets a fresh one.
-pub(super) fn with_scratch<R>(work: impl FnOnce(&mut Scratch) -> R) -> R {
+pub(in crate::server) fn with_scratch<R>(work: impl FnOnce(&mut Scratch) -> R) -> R {
     let mut scratch = SCRATCH.take().unwrap_or_default();
     let result = work(&mut scratch);
     SCRATCH.set(Some(scratch));

@@ -46,7 +46,11 @@ impl Targets {
     }
     /// The rule of a connection; `secure`: it is under TLS, `info`: what that agreed on, if it has to
     /// be known.
-    pub(super) fn rule_of(self, secure: bool, info: Option<&ConnectionInfo>) -> TargetRule {
+    pub(in crate::server) fn rule_of(
+        self,
+        secure: bool,
+        info: Option<&ConnectionInfo>,
+    ) -> TargetRule {
         let scheme = match (self.scheme_from_gateway, secure) {
             (true, _) => SchemeRule::FromGateway,
             (false, true) => SchemeRule::Https,

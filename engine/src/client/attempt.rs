@@ -1,16 +1,18 @@
 //! One attempt to open a connection: socket or proxy tunnel, TLS, and the version that ALPN
 //! selects. The task that opens a connection also runs it.
 
-use super::connector;
-use super::quic::{self, Ahead};
-use super::quic_race::{Winner, first_of};
-use super::route::{Reached, displayed};
-use super::socket::Socket;
+mod by_connector;
+mod quic;
+mod quic_race;
+
+use super::connect::route::{Reached, displayed};
+use super::connect::socket::Socket;
+use super::connection::ConnectionTask;
+use super::dispatch::{Dispatch, TaskHandle};
+use super::listener::connection::Farewell;
+use super::listener::connection_use::ConnectionUse;
+use super::settings::Settings;
 use crate::byte_stream::ByteStream;
-use crate::client::connection::ConnectionTask;
-use crate::client::connection::connection_use::ConnectionUse;
-use crate::client::dispatch::{Dispatch, Settings, TaskHandle};
-use crate::client::listener::connection::Farewell;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::connection_io::ConnectionIo;
 use crate::driver::quic::transport::QuicTransport;
@@ -19,6 +21,8 @@ use crate::error::{Error, ErrorKind, Fault, Retry};
 use crate::tls::retry_after;
 use crate::traffic::Traffic;
 use bytes::Bytes;
+use quic::Ahead;
+use quic_race::{Winner, first_of};
 use rustls::ClientConnection;
 use rustls::pki_types::ServerName;
 use std::future::{Future, poll_fn};
@@ -26,12 +30,23 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
 use trunkline_core::h1;
 use trunkline_core::pool::{AttemptId, Capacity, Multiplexing, Origin, Protocols, Scheme};
 
+/// Starts the task of an attempt on `runtime`.
+pub(in crate::client) fn spawn(
+    runtime: &Handle,
+    dispatch: &Arc<Dispatch>,
+    origin: Origin,
+    attempt: AttemptId,
+) {
+    runtime.spawn(run(dispatch, origin, attempt));
+}
+
 /// Opens a connection and runs it to its end. Holds the client only while it reports to it, so that
 /// a dropped client keeps no connection open.
-pub(in crate::client) fn run(
+fn run(
     dispatch: &Arc<Dispatch>,
     origin: Origin,
     attempt: AttemptId,
@@ -201,7 +216,7 @@ impl NegotiatedConnection {
             Self::Bytes(bytes) => {
                 let socket = bytes.transport.socket();
                 if let Socket::Custom(stream) = socket {
-                    return Some(ConnectionInfo::of_stream(stream));
+                    return Some(stream.info());
                 }
                 let tls = bytes.transport.tls_info(asked);
                 Some(ConnectionInfo::new(socket.addresses(), tls))
@@ -271,7 +286,7 @@ async fn establish(
     start: Start,
 ) -> Result<NegotiatedConnection, Error> {
     if let Some(connector) = &settings.route.connector {
-        return connector::establish(&**connector, origin).await;
+        return by_connector::establish(&**connector, origin).await;
     }
     match (origin.protocols, origin.scheme) {
         (Protocols::H3Only, Scheme::Https) => {

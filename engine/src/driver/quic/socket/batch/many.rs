@@ -1,8 +1,8 @@
 //! Sends several datagrams in one system call (sendmmsg, Linux). All share a source address and an
 //! ECN mark, and so their control messages.
 
-use super::QuicSocket;
-use super::batch::{Packet, TRANSMITS_MAX};
+use super::super::QuicSocket;
+use super::{Packet, TRANSMITS_MAX};
 use quinn_proto::{EcnCodepoint, Transmit};
 use socket2::SockAddr;
 use std::collections::VecDeque;

@@ -1,25 +1,28 @@
 //! The interface between a connection and its source of responses: a tower service
-//! ([`exchange`](crate::server::tower)) or the callback API ([`callback`](crate::server::callback)).
+//! ([`tower`](crate::server::tower)) or the callback API ([`callbacks`](crate::server::callbacks)).
 
-use super::accept::InfoPolicy;
 use super::context::ConnectionContext;
+use super::control::PeerEvent;
+use super::info_policy::InfoPolicy;
 use super::scratch::Scratch;
 use crate::connection_info::{Addresses, ConnectionInfo};
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
 use crate::driver::transport::drain::TunnelStall;
-use crate::server::callbacks::Pause;
-use crate::server::callbacks::control::PeerEvent;
 use crate::server::observe::handshake_failure::HandshakeFailure;
+use crate::server::registry::OpenEntry;
 use crate::server::response::AnswerOptions;
-use crate::server::worker::open::OpenEntry;
 use crate::upgrade::Upgraded;
 use bytes::Bytes;
 use http::StatusCode;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 use trunkline_core::error::Closed;
 use trunkline_core::http::{Fields, Refused, RequestHead, Reset, StreamId, Version};
+
+/// Completes when the embedder can take more.
+pub type Pause = Pin<Box<dyn Future<Output = ()>>>;
 
 /// The source of exchanges for a worker's connections.
 pub(in crate::server) trait Serve: Clone + 'static {

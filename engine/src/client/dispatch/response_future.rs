@@ -1,0 +1,60 @@
+//! The future of a response.
+
+use super::Dispatch;
+use crate::body::Body;
+use crate::client::exchange::Exchange;
+use crate::error::Error;
+use http::Response;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use trunkline_core::pool::WaitReason;
+
+/// The response to come. Dropping it takes the request out of its line, or resets the exchange.
+#[must_use = "the response comes by awaiting this; dropping it cancels the request"]
+#[derive(Debug)]
+pub struct ResponseFuture {
+    dispatch: Arc<Dispatch>,
+    exchange: Arc<Exchange>,
+    done: bool,
+}
+
+impl ResponseFuture {
+    pub(in crate::client) fn new(dispatch: Arc<Dispatch>, exchange: Arc<Exchange>) -> Self {
+        Self {
+            dispatch,
+            exchange,
+            done: false,
+        }
+    }
+    /// One that has failed before it began.
+    pub(in crate::client) fn failed(dispatch: Arc<Dispatch>, error: Error) -> Self {
+        let exchange = Arc::new(Exchange::default());
+        exchange.complete(Err(error));
+        Self::new(dispatch, exchange)
+    }
+    /// Why the request waits now; `None`: it is on a connection, or has ended.
+    pub fn wait_reason(&self) -> Option<WaitReason> {
+        self.dispatch.why_waits(&self.exchange)
+    }
+}
+
+impl Future for ResponseFuture {
+    type Output = Result<Response<Body>, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let outcome = self.exchange.poll_outcome(cx);
+        self.done |= outcome.is_ready();
+        outcome
+    }
+}
+
+impl Drop for ResponseFuture {
+    fn drop(&mut self) {
+        if self.done {
+            return;
+        }
+        self.dispatch.abandon(&self.exchange);
+    }
+}

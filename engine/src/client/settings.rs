@@ -1,0 +1,98 @@
+//! The settings of a client, fixed when it is made.
+
+pub(super) mod origin;
+
+use super::connect::route::Route;
+use super::listener::connection::ConnectionListener;
+use crate::config::ClientConfig;
+use crate::driver::quic::config::QuicSettings;
+use crate::driver::quic::transport::early::EarlyMemory;
+use crate::tls::ClientTls;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use trunkline_core::pool::{Alternatives, HealthTimes, Protocols};
+
+/// The frozen settings of a client.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) protocols: Protocols,
+    pub(super) timeouts: ClientTimeouts,
+    pub(super) config: ClientConfig,
+    pub(super) tls: ClientTls,
+    pub(super) route: Route,
+    pub(super) health: HealthTimes,
+    /// Responses say on which connection they came.
+    pub(super) connection_info: bool,
+    /// The listener of connection events.
+    pub(super) listener: Option<Arc<dyn ConnectionListener>>,
+    /// How an HTTP/1.1 peer's `keep-alive` timeout is applied.
+    pub(super) keep_alive: KeepAlive,
+    pub(super) quic: QuicSettings,
+    /// Requests may go out with the handshake of a resumed session, under what is remembered here.
+    pub(super) early_data: Option<EarlyMemory>,
+    /// Where origins have said that they serve HTTP/3.
+    pub(super) alternatives: Mutex<Alternatives>,
+}
+
+impl Settings {
+    /// Knowledge of HTTP/3 at origins.
+    pub(super) fn alternatives(&self) -> MutexGuard<'_, Alternatives> {
+        // No code panics while it holds the lock.
+        self.alternatives
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long each phase of a request may take; `None` turns a timeout off.
+#[derive(Clone, Debug)]
+pub struct ClientTimeouts {
+    /// Name, TCP and TLS handshake of one attempt. Default 10 s.
+    pub connect: Option<Duration>,
+    /// The wait in the origin's line. Default 300 s.
+    pub queue: Option<Duration>,
+    /// From the last progress of the request until the response's head. It does not run while the
+    /// source of the request's body has no bytes. Default 300 s.
+    pub headers: Option<Duration>,
+    /// Between two pieces of the response's body; stands still while the reader has bytes to
+    /// read. Default 300 s.
+    pub body: Option<Duration>,
+    /// How long the body of a request with `expect: 100-continue` waits for the peer's 100. Then it
+    /// is sent all the same, because not every peer sends one (RFC 9110 section 10.1.1). `None`: it
+    /// does not wait. Default 1 s.
+    pub expect: Option<Duration>,
+    /// All of it, the response's body included. Default: none.
+    pub total: Option<Duration>,
+}
+
+impl Default for ClientTimeouts {
+    fn default() -> Self {
+        let patience = Some(Duration::from_secs(300));
+        Self {
+            connect: Some(Duration::from_secs(10)),
+            queue: patience,
+            headers: patience,
+            body: patience,
+            expect: Some(Duration::from_secs(1)),
+            total: None,
+        }
+    }
+}
+
+/// How an HTTP/1.1 peer's `keep-alive: timeout` is applied.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KeepAlive {
+    /// No connection idles longer for it.
+    pub(super) max: Duration,
+    /// So much before the peer's time is over the connection is closed.
+    pub(super) margin: Duration,
+}
+
+impl Default for KeepAlive {
+    fn default() -> Self {
+        Self {
+            max: Duration::from_secs(600),
+            margin: Duration::from_secs(2),
+        }
+    }
+}
