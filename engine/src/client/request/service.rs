@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use tower_service::Service;
 
 /// Always ready: what finds no connection waits in the pool, which bounds the wait
-/// ([`ClientTimeouts::queue`](super::ClientTimeouts::queue)). The URI of a request is absolute.
+/// ([`ClientTimeouts::queue`](crate::client::ClientTimeouts::queue)). The URI of a request is absolute.
 impl<B> Service<Request<B>> for Client
 where
     B: http_body::Body + Send + 'static,
