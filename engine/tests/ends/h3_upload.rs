@@ -49,8 +49,9 @@ fn serve(mut quic: Quic, script: &Script, end: End, done: oneshot::Sender<()>, s
 
 /// Whether the connection still takes the upload, or dropped it.
 async fn goes_on(mut sender: BodySender, done: oneshot::Receiver<()>, is_wanted: bool) -> bool {
-    // Four times what waits between the two. A peer that wants the rest gets a few bytes: its socket may
-    // hold no more than the system's default.
+    // Four times what waits between the two. A peer that wants the rest gets a few bytes: it pads each of
+    // its packets, acknowledgements too, and padded packets count against its congestion window (RFC 9002
+    // section 2), so that it cannot acknowledge much.
     for _ in 0..if is_wanted { 0 } else { 4 } {
         if sender.send(vec![b'.'; 64 * 1024]).await.is_err() {
             return false;
