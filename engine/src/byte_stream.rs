@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// A stream of bytes in both directions, given by the embedder in place of a socket: to a client by its
 /// [`Connector`](crate::client::Connector), to a server by
-/// [`Handle::serve_stream`](crate::server::Handle::serve_stream).
+/// [`ServerHandle::serve_stream`](crate::server::ServerHandle::serve_stream).
 ///
 /// Its end of file is an end in order and an error of it is a failure, as docs/ends.md has them. A write
 /// must be under way when `poll_write` returns, because nothing calls `poll_flush`.

@@ -249,7 +249,7 @@ impl Conn {
         }
     }
     /// Server: the rule broken by a request that became no exchange, for metrics. Keeps at most
-    /// [`REFUSED_NOTES_MAX`]; later ones are dropped.
+    /// `REFUSED_NOTES_MAX`; later ones are dropped.
     pub fn poll_refused(&mut self) -> Option<Violation> {
         self.session.poll_refused()
     }

@@ -148,7 +148,7 @@ impl Server<Port> {
     /// 8446 section 2.3), a round trip earlier. An attacker may replay such a request, bounded by
     /// this server's session memory: a session is resumed once. So GET, HEAD and OPTIONS alone
     /// reach their handlers, with [`EarlyData`](crate::EarlyData) among their extensions (the
-    /// callback API has [`is_early`](crate::server::BindTarget::is_early)); everything else is answered
+    /// callback API has [`is_early`](crate::server::StreamHandle::is_early)); everything else is answered
     /// with 425 (RFC 8470 section 5.2), upon which clients send it again after the handshake.
     /// Default: false.
     #[must_use]
