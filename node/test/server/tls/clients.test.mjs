@@ -73,7 +73,7 @@ function reported (socket) {
 }
 /** Where the issuer of a client's certificate is in a report. */
 const ISSUER = 8
-/** Our report. Node.js 24 and 26 find no issuer among the certificates that a client has sent; ours is there on every line. */
+/** Our report. Node.js 24 finds no issuer among the certificates that a client has sent; ours is there on each line. */
 function likewise (ours, nodes) {
   if (ours === null || nodes === null || JSON.parse(nodes)[ISSUER] !== null) return ours
   return JSON.stringify(JSON.parse(ours).map((value, at) => at === ISSUER ? null : value))
