@@ -21,6 +21,9 @@ const BUFFER_BYTES: usize = 64 * 1024;
 const SEGMENTS_MAX: usize = 44;
 /// The kernel's queues: a burst of one congestion window per busy connection must fit.
 const KERNEL_BUFFER_BYTES: usize = 4 * 1024 * 1024;
+/// Larger receives get a buffer of their own, which goes with its last reader: a
+/// socket keeps its arena for as long as it lives, 64 KB for each idle connection of a client.
+const ARENA_BYTES_MAX: usize = 8 * 1024;
 
 thread_local! {
     /// Where datagrams arrive; all sockets of a thread share it, because each is emptied at once.
@@ -32,8 +35,8 @@ thread_local! {
 pub(crate) struct QuicSocket {
     io: Arc<UdpSocket>,
     state: UdpSocketState,
-    /// Where received bytes are kept while the connections look at them; used again when they are
-    /// done.
+    /// Where little that was received is kept while the connections look at it; used again when they
+    /// are done.
     arena: BytesMut,
 }
 
@@ -196,8 +199,13 @@ fn hand_on(
     meta: &RecvMeta,
     sink: &mut impl FnMut(ReceivedDatagram),
 ) {
-    arena.extend_from_slice(&buffer[..meta.len]);
-    let mut joined = arena.split();
+    let received = &buffer[..meta.len];
+    let mut joined = if received.len() > ARENA_BYTES_MAX {
+        BytesMut::from(received)
+    } else {
+        arena.extend_from_slice(received);
+        arena.split()
+    };
     while !joined.is_empty() {
         let length = meta.stride.clamp(1, joined.len());
         sink(ReceivedDatagram {

@@ -14,9 +14,11 @@ use quinn_proto::{
     ClientConfig, ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig,
     Transmit,
 };
+use std::cell::Cell;
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
+use std::mem;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
@@ -45,9 +47,10 @@ pub(crate) struct QuicTransport {
     received: bool,
     /// Counts what the peer has not acknowledged.
     answers: Answers,
-    /// The packet that the socket did not take, in `packet`.
+    /// The packets that the socket did not take, in `packets`.
     unsent: Option<Transmit>,
-    packet: Vec<u8>,
+    /// Without a capacity while the socket has taken everything: see [`PACKETS`].
+    packets: Vec<u8>,
     /// Stores the server's SETTINGS for early data, until done.
     slot: Option<EarlySlot>,
     /// The server's earlier SETTINGS, under which early data is sent.
@@ -101,7 +104,7 @@ impl QuicTransport {
             received: false,
             answers: Answers::default(),
             unsent: None,
-            packet: Vec::new(),
+            packets: Vec::new(),
             slot: None,
             remembered: None,
             early_until: None,
@@ -207,7 +210,7 @@ impl QuicTransport {
         if self.is_early() {
             // The call that comes first after the answer gets it.
             let failed = matches!(&received, Poll::Ready(Err(error)) if is_refusal(error));
-            let failed = failed || std::mem::take(&mut self.sent_in_vain);
+            let failed = failed || mem::take(&mut self.sent_in_vain);
             let refused = self.refused.as_mut();
             if failed || refused.is_some_and(|refused| refused.as_mut().poll(cx).is_ready()) {
                 self.give_up_early(now, machine);
@@ -232,7 +235,7 @@ impl QuicTransport {
         }
         let flushed = self.flush(cx, now);
         self.exchange_events();
-        if std::mem::take(&mut self.moved) || self.sent_in_vain && self.is_early() {
+        if mem::take(&mut self.moved) || self.sent_in_vain && self.is_early() {
             cx.waker().wake_by_ref();
         }
         flushed
@@ -269,7 +272,7 @@ impl QuicTransport {
     }
     /// Whether the peer sent a packet since the last call.
     pub(crate) fn take_received(&mut self) -> bool {
-        std::mem::take(&mut self.received)
+        mem::take(&mut self.received)
     }
     /// Packets that the peer has not acknowledged.
     pub(crate) fn unanswered(&self) -> Option<Unanswered> {
@@ -373,26 +376,35 @@ impl QuicTransport {
     /// Sends until there is nothing more or the socket takes no more. `any`: a packet was made.
     fn send_all(&mut self, cx: &mut Context<'_>, now: Instant, any: &mut bool) -> Poll<()> {
         let segments = self.socket.segments_max();
+        if self.unsent.is_none() {
+            self.packets = PACKETS.take();
+        }
         loop {
             if let Some(transmit) = &self.unsent {
-                let sent = ready!(self.socket.poll_send(cx, transmit, &self.packet));
+                let sent = ready!(self.socket.poll_send(cx, transmit, &self.packets));
                 if sent.is_err_and(|error| is_refusal(&error)) {
                     self.sent_in_vain = true;
                     self.answers.note_refused();
                 }
                 self.unsent = None;
             }
-            self.packet.clear();
-            self.unsent = self
-                .session
-                .quic
-                .poll_transmit(now, segments, &mut self.packet);
+            self.packets.clear();
+            let quic = &mut self.session.quic;
+            self.unsent = quic.poll_transmit(now, segments, &mut self.packets);
             if self.unsent.is_none() {
+                PACKETS.set(mem::take(&mut self.packets));
                 return Poll::Ready(());
             }
             *any = true;
         }
     }
+}
+
+thread_local! {
+    /// Where packets are made; all connections of a thread share it, because what is made is sent at
+    /// once. A connection keeps it only while its socket is full: 64 KB would be more than an idle
+    /// connection holds otherwise.
+    static PACKETS: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// The peer's host reports that no process listens at the port.
@@ -423,10 +435,10 @@ impl Drop for QuicTransport {
         }
         let now = Instant::now();
         self.session.close(now, H3Code::NO_ERROR, "");
-        self.packet.clear();
-        let last = self.session.quic.poll_transmit(now, 1, &mut self.packet);
+        self.packets.clear();
+        let last = self.session.quic.poll_transmit(now, 1, &mut self.packets);
         if let Some(transmit) = last {
-            let _ = self.socket.try_send(&transmit, &self.packet);
+            let _ = self.socket.try_send(&transmit, &self.packets);
         }
     }
 }

@@ -17,12 +17,18 @@ use std::task::{Context, Poll, ready};
 /// [`QuicSocket::segments_max`] says.
 pub(super) const TRANSMITS_MAX: usize = 32;
 
+/// Bytes of memory that are kept for the next transmits: a worker's batch would hold 4 MB for as long
+/// as it lives after one burst of large responses. Thousands of small transmits fit, or eight large ones.
+const SPARE_BYTES_MAX: usize = 512 * 1024;
+
 /// Datagrams that wait for the socket, in order.
 #[derive(Default)]
 pub(crate) struct Batch {
     waiting: VecDeque<Packet>,
     /// Memory of packets that left.
     spare: Vec<Vec<u8>>,
+    /// The sum of their capacities.
+    spare_bytes: usize,
     #[cfg(target_os = "linux")]
     many: Many,
 }
@@ -41,6 +47,7 @@ impl Batch {
     /// Lets `write` write one transmit; false when it had none.
     pub(crate) fn gather(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Option<Transmit>) -> bool {
         let mut contents = self.spare.pop().unwrap_or_default();
+        self.spare_bytes -= contents.capacity();
         let transmit = write(&mut contents);
         let any = transmit.is_some();
         match transmit {
@@ -82,7 +89,9 @@ impl Batch {
         }
     }
     fn recycle(&mut self, mut contents: Vec<u8>) {
-        if self.spare.len() < TRANSMITS_MAX {
+        let bytes = self.spare_bytes + contents.capacity();
+        if self.spare.len() < TRANSMITS_MAX && bytes <= SPARE_BYTES_MAX {
+            self.spare_bytes = bytes;
             contents.clear();
             self.spare.push(contents);
         }

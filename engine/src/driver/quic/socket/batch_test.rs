@@ -115,3 +115,28 @@ async fn memory_of_packets_is_used_again() {
         sent(&mut batch, &near).await;
     }
 }
+
+#[tokio::test]
+async fn a_burst_of_large_transmits_leaves_a_bounded_memory_behind() {
+    let near = QuicSocket::new(bound("127.0.0.1")).expect("a UDP socket will do");
+    let far = bound("127.0.0.1");
+    let to = far.local_addr().expect("it is bound");
+    let mut batch = Batch::default();
+    // Small ones are all used again.
+    for (bytes, kept) in [(1_200, TRANSMITS_MAX), (64 * 1024, 0)] {
+        batch.spare.clear();
+        batch.spare_bytes = 0;
+        for _ in 0..TRANSMITS_MAX {
+            batch.gather(|contents| {
+                contents.reserve_exact(bytes);
+                contents.resize(1_000, 0);
+                Some(transmit(to, 1_000, None))
+            });
+        }
+        sent(&mut batch, &near).await;
+        let capacities: usize = batch.spare.iter().map(Vec::capacity).sum();
+        assert_eq!(capacities, batch.spare_bytes);
+        assert!(capacities <= SPARE_BYTES_MAX, "{capacities} bytes");
+        assert!(batch.spare.len() >= kept, "{} kept", batch.spare.len());
+    }
+}
