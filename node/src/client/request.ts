@@ -6,11 +6,10 @@ import {
   connect as connectOn, pipeline as pipelineOn, request as requestOn, stream as streamOn, upgrade as upgradeOn,
   type AnyDispatcher, type Dispatching, type Opened, type PipelineCall, type RequestOptions, type StreamAnswer, type StreamFactory
 } from './calls/api'
-import { Agent } from './client'
-import { Dispatcher } from './dispatcher/dispatcher'
 import { InvalidArgumentError } from '../errors'
 import type { AnswerCallback } from './calls/direct_request'
 import { urlOf, type UrlParts } from './options'
+import { usualDispatcher } from './process_dispatcher'
 
 type Url = string | URL | UrlParts
 /** `protocol`: of an upgrade. */
@@ -38,24 +37,6 @@ function withPath (url: string | URL | UrlParts, path: unknown): { origin: strin
   return partsOf(new URL(urlOf(url).origin + (path.startsWith('/') ? path : `/${path}`)))
 }
 
-let agent: Agent | undefined
-/** The dispatcher of calls that name none, where no program has set a global one. */
-export function defaultAgent (): Agent { return (agent ??= new Agent()) }
-/** Where undici 8, and undici 6 and 7, have their global dispatcher. */
-const GLOBALS = [Symbol.for('undici.globalDispatcher.2'), Symbol.for('undici.globalDispatcher.1')]
-/** Classes of the dispatchers that undici and Node.js put there by themselves. */
-const OF_UNDICI = new Set(['Agent', 'Dispatcher1Wrapper'])
-
-/** The global dispatcher where a program has set one (ours, a MockAgent, a ProxyAgent and so on), else an Agent: undici sets
- * an Agent of its own when it is loaded, which no program has chosen. */
-function usual (): Dispatching {
-  for (const symbol of GLOBALS) {
-    const set = (globalThis as Record<symbol, unknown>)[symbol] as Dispatching | undefined
-    if (typeof set?.dispatch === 'function' && (set instanceof Dispatcher || !OF_UNDICI.has(set.constructor.name))) return set
-  }
-  return defaultAgent()
-}
-
 /** A call of undici's at the top level: a URL, options, and what the call of a dispatcher takes behind its options. */
 function callOf<T> (url: Url, given: UrlOptions | T | null | undefined, called: T | undefined): { on: Dispatching; options: RequestOptions; behind: T | undefined } {
   const [stated, behind] = typeof given === 'function' ? [null, given as T] : [given as UrlOptions | null | undefined, called]
@@ -63,7 +44,7 @@ function callOf<T> (url: Url, given: UrlOptions | T | null | undefined, called: 
   if (stated != null && typeof stated !== 'object') throw new InvalidArgumentError('invalid opts')
   const options = stated ?? (typeof url === 'object' && !(url instanceof URL) ? url as UrlOptions : {})
   const parts = stated?.path == null ? partsOf(url) : withPath(url, stated.path)
-  const { agent: unsupported, dispatcher = usual(), ...rest } = options as UrlOptions & { agent?: unknown }
+  const { agent: unsupported, dispatcher = usualDispatcher(), ...rest } = options as UrlOptions & { agent?: unknown }
   if (unsupported) throw new InvalidArgumentError('unsupported opts.agent. Did you mean opts.client?')
   const asked = { ...rest, origin: parts.origin, path: parts.path, method: options.method || (options.body ? 'PUT' : 'GET') }
   return { on: dispatcher as Dispatching, options: asked, behind }

@@ -119,6 +119,22 @@ for (const [line, undici] of Object.entries(packages)) {
     })
   }
 
+  test(`a MockAgent of ${line} that a program has set answers fetch and request of this package, without installGlobal`, async t => {
+    const mock = new undici.MockAgent()
+    mock.disableNetConnect()
+    mock.get('http://mocked.test').intercept({ path: '/a' }).reply(201, { a: 1 }).times(2)
+    const before = undici.getGlobalDispatcher()
+    undici.setGlobalDispatcher(mock)
+    t.after(async () => {
+      undici.setGlobalDispatcher(before)
+      await mock.close()
+    })
+    const { statusCode, body } = await trunkline.request('http://mocked.test/a')
+    assert.deepEqual([statusCode, await body.json()], [201, { a: 1 }])
+    const response = await ownFetch('http://mocked.test/a')
+    assert.deepEqual([response.status, await response.json()], [201, { a: 1 }])
+  })
+
   test(`a MockAgent of ${line} answers fetch, by its option and as the dispatcher of the process`, async t => {
     const mock = new undici.MockAgent()
     mock.disableNetConnect()
