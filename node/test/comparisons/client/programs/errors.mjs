@@ -30,7 +30,6 @@ export default {
   ...programs,
   'a session that is destroyed': failing(t => t.serveH2((request, response) => { response.stream.session.destroy() }), { allowH2: true }),
   'a session that is destroyed with an error': failing(t => t.serveH2((request, response) => { response.stream.session.destroy(new Error('mine')) }), { allowH2: true }),
-  'a session whose socket is destroyed': failing(t => t.serveH2((request, response) => { response.stream.session.socket.destroy() }), { allowH2: true }),
   'a connection that is refused': failing(async () => ({ url: 'http://127.0.0.1:1' })),
   'a name that there is not': failing(async () => ({ url: 'http://nowhere.invalid' })),
   'a connection that ends before the answer': failing(t => t.serveAnswer(socket => { socket.end() })),
