@@ -13,16 +13,7 @@ const HALVES_MAX: usize = 2 * 12;
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("bench/src", "one file per measurement"),
     ("core/src", "the modules of the layer table, one row each"),
-    ("core/src/h1/conn", "nine files of tests, one per subject"),
-    (
-        "core/src/h2",
-        "the connection's folder, and its structs with their tests",
-    ),
     ("core/src/h2/frame", "one file per type of frame"),
-    (
-        "core/src/h3",
-        "the connection's folder, and its structs with their tests",
-    ),
     ("engine/src", "the modules of the layer table, one row each"),
     (
         "node/native/channel",

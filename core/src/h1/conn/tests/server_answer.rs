@@ -1,6 +1,6 @@
 //! The server's side: the form of responses, and which are refused.
 
-use super::script_test::*;
+use super::script::*;
 use crate::error::{Misuse, Violation};
 use crate::http::{Fields, ResponseHead, StreamId, Token, Version};
 use bytes::Bytes;

@@ -1,6 +1,6 @@
 //! The server's side: how much it reads ahead, and how long it waits.
 
-use super::script_test::*;
+use super::script::*;
 use crate::http::{Side, StreamId};
 use crate::limits::{Config, UNREAD_BODY_BYTES_MAX};
 use crate::min_rate::Scarcity;

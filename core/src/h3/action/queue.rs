@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 /// Orders to the transport, first come first served.
 #[derive(Debug, Default)]
-pub(super) struct ActionQueue {
+pub(in crate::h3) struct ActionQueue {
     waiting: VecDeque<TransportAction>,
     /// Bytes of the writes in `waiting`.
     queued_bytes: usize,
@@ -24,7 +24,7 @@ pub(super) struct ActionQueue {
 impl ActionQueue {
     /// An order that is no write.
     #[inline]
-    pub(super) fn push(&mut self, action: TransportAction) {
+    pub(in crate::h3) fn push(&mut self, action: TransportAction) {
         debug_assert!(
             !matches!(action, TransportAction::Write { .. }),
             "its bytes are counted by `push_write`"
@@ -32,7 +32,7 @@ impl ActionQueue {
         self.waiting.push_back(action);
     }
     #[inline]
-    pub(super) fn push_write(&mut self, stream: StreamId, pieces: [Bytes; 2], fin: bool) {
+    pub(in crate::h3) fn push_write(&mut self, stream: StreamId, pieces: [Bytes; 2], fin: bool) {
         let len = pieces[0].len() + pieces[1].len();
         self.queued_bytes += len;
         self.carried_out += len as u64;
@@ -45,7 +45,7 @@ impl ActionQueue {
     }
     /// The next order, which the transport is given now.
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<TransportAction> {
+    pub(in crate::h3) fn pop(&mut self) -> Option<TransportAction> {
         if let Some(TransportAction::Write {
             stream,
             pieces,
@@ -61,12 +61,12 @@ impl ActionQueue {
     /// The stream of the write that was given last, and whether it ends it: the transport has taken
     /// it.
     #[inline]
-    pub(super) fn take_given(&mut self) -> Option<(StreamId, bool)> {
+    pub(in crate::h3) fn take_given(&mut self) -> Option<(StreamId, bool)> {
         self.given.take()
     }
     /// The write that was given last came back. Those of its stream that wait stand behind it: their
     /// bytes are put behind `pieces`. True: the stream's end is among them.
-    pub(super) fn take_back(&mut self, stream: StreamId, pieces: &mut Vec<Bytes>) -> bool {
+    pub(in crate::h3) fn take_back(&mut self, stream: StreamId, pieces: &mut Vec<Bytes>) -> bool {
         self.given = None;
         let mut fin = false;
         let mut bytes = 0;
@@ -87,23 +87,23 @@ impl ActionQueue {
         fin
     }
     /// `bytes` that were asked for wait in the queue of their stream again.
-    pub(super) fn note_returned(&mut self, bytes: usize) {
+    pub(in crate::h3) fn note_returned(&mut self, bytes: usize) {
         self.carried_out -= bytes as u64;
     }
     /// No write matters any more.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::h3) fn clear(&mut self) {
         self.waiting.clear();
         self.queued_bytes = 0;
     }
     /// Gives memory back while nothing waits.
-    pub(super) fn release(&mut self) {
+    pub(in crate::h3) fn release(&mut self) {
         if self.waiting.is_empty() {
             self.waiting = VecDeque::new();
         }
     }
     /// Goes on from the queue of a connection whose streams were all forgotten: orders about windows,
     /// and counts.
-    pub(super) fn resume(&mut self, before: Self) {
+    pub(in crate::h3) fn resume(&mut self, before: Self) {
         let is_window = |it: &TransportAction| {
             matches!(
                 it,
@@ -116,19 +116,19 @@ impl ActionQueue {
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::h3) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
     #[inline]
-    pub(super) fn queued_bytes(&self) -> usize {
+    pub(in crate::h3) fn queued_bytes(&self) -> usize {
         self.queued_bytes
     }
     #[inline]
-    pub(super) fn carried_out(&self) -> u64 {
+    pub(in crate::h3) fn carried_out(&self) -> u64 {
         self.carried_out
     }
     /// Writes so far.
-    pub(super) fn writes(&self) -> u64 {
+    pub(in crate::h3) fn writes(&self) -> u64 {
         self.writes
     }
 }

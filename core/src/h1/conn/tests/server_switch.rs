@@ -1,6 +1,6 @@
 //! The server's side: what comes before an answer, and what leaves HTTP.
 
-use super::script_test::*;
+use super::script::*;
 use crate::error::{Misuse, Violation};
 use crate::http::StreamId;
 

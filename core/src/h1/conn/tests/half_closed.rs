@@ -1,6 +1,6 @@
 //! A client that closes its side behind its requests: each whole request is answered.
 
-use super::script_test::*;
+use super::script::*;
 use crate::http::Side;
 use crate::limits::{Config, PIPELINED_REQUESTS_MAX};
 use std::time::Duration;

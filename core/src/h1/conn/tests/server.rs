@@ -1,6 +1,6 @@
 //! The server's side: requests in, and answers in their order.
 
-use super::script_test::*;
+use super::script::*;
 use crate::http::{Event, Side, Token};
 use crate::limits::{Config, PIPELINED_REQUESTS_MAX};
 

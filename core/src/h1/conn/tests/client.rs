@@ -1,6 +1,6 @@
 //! The client's side: requests out, responses in.
 
-use super::script_test::*;
+use super::script::*;
 use crate::error::{H2Code, Misuse, TransportEnd, Violation};
 use crate::h1::{CloseReason, Proxy, parse, peer_patience};
 use crate::http::{Fields, RequestHead, Side, StreamId, Token, Version};

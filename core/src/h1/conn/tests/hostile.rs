@@ -2,7 +2,7 @@
 //! each is refused with its status, and no byte behind it becomes a request. Every row runs split
 //! at every byte.
 
-use super::script_test::*;
+use super::script::*;
 use crate::http::Side;
 use crate::limits::Config;
 

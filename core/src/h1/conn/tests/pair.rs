@@ -2,7 +2,7 @@
 //! damages messages at random. No message is lost or duplicated, no machine panics, and the cuts
 //! make no difference. A failure names its seed.
 
-use super::script_test::*;
+use super::script::*;
 use crate::error::Misuse;
 use crate::http::{Event, Side, StreamId};
 use crate::limits::Config;

@@ -18,9 +18,9 @@ pub(in crate::h1) type React = fn(&mut Script, &Event);
 
 pub(in crate::h1) struct Script {
     pub(in crate::h1) conn: Conn,
-    pub(super) now: Instant,
+    pub(in crate::h1::conn) now: Instant,
     /// Facts in words, body pieces of one exchange merged.
-    pub(super) facts: Vec<String>,
+    pub(in crate::h1::conn) facts: Vec<String>,
     /// Bytes that went out.
     pub(in crate::h1) written: Vec<u8>,
     react: React,
@@ -57,12 +57,12 @@ impl Script {
             cut: Cut::Whole,
         }
     }
-    pub(super) fn reacting(mut self, react: React) -> Self {
+    pub(in crate::h1::conn) fn reacting(mut self, react: React) -> Self {
         self.react = react;
         self
     }
     /// The peer sends `bytes`.
-    pub(super) fn connection_lists(&mut self, bytes: impl AsRef<[u8]>) {
+    pub(in crate::h1::conn) fn connection_lists(&mut self, bytes: impl AsRef<[u8]>) {
         let bytes = bytes.as_ref();
         let pieces: Vec<&[u8]> = match self.cut {
             Cut::Whole => vec![bytes],
@@ -78,12 +78,12 @@ impl Script {
         }
     }
     /// The transport ends.
-    pub(super) fn ends_as(&mut self, end: TransportEnd) {
+    pub(in crate::h1::conn) fn ends_as(&mut self, end: TransportEnd) {
         self.conn.handle_close(self.now, end);
         self.listen();
     }
     /// The transport fails.
-    pub(super) fn hangs_up(&mut self) {
+    pub(in crate::h1::conn) fn hangs_up(&mut self) {
         self.ends_as(TransportEnd::Failed);
     }
     /// The peer ends its side in order.
@@ -101,7 +101,7 @@ impl Script {
         self.now = until;
     }
     /// Takes facts and bytes out, as a driver does, until both are quiet.
-    pub(super) fn listen(&mut self) {
+    pub(in crate::h1::conn) fn listen(&mut self) {
         loop {
             let mut quiet = true;
             while let Some(event) = self.conn.poll_event() {
@@ -116,7 +116,7 @@ impl Script {
         }
     }
     /// Hears facts without writing.
-    pub(super) fn receives(&mut self) {
+    pub(in crate::h1::conn) fn receives(&mut self) {
         while let Some(event) = self.conn.poll_event() {
             self.note(event);
         }
@@ -155,10 +155,10 @@ impl Script {
         std::mem::take(&mut self.facts)
     }
     /// The bytes since the last call, as text.
-    pub(super) fn wrote(&mut self) -> String {
+    pub(in crate::h1::conn) fn wrote(&mut self) -> String {
         String::from_utf8_lossy(&std::mem::take(&mut self.written)).into_owned()
     }
-    pub(super) fn respond(&mut self, stream: u64, head: &ResponseHead, end: bool) {
+    pub(in crate::h1::conn) fn respond(&mut self, stream: u64, head: &ResponseHead, end: bool) {
         self.conn
             .respond(self.now, StreamId(stream), head, end)
             .expect("the exchange waits for a response");
@@ -185,7 +185,7 @@ impl Script {
 /// runs must give the same events and bytes. `CapacityChanged` is left out: it comes once per call,
 /// so its count depends on the split.
 #[track_caller]
-pub(super) fn at_every_split(
+pub(in crate::h1::conn) fn at_every_split(
     make: impl Fn() -> Script,
     len: usize,
     play: impl Fn(&mut Script),
@@ -207,7 +207,7 @@ pub(super) fn at_every_split(
 
 /// The response of a server with this behaviour to `input`, equal at every split.
 #[track_caller]
-pub(super) fn server_receives(react: React, input: &str) -> (Vec<String>, String) {
+pub(in crate::h1::conn) fn server_receives(react: React, input: &str) -> (Vec<String>, String) {
     at_every_split(
         || Script::server().reacting(react),
         input.len(),
@@ -216,7 +216,7 @@ pub(super) fn server_receives(react: React, input: &str) -> (Vec<String>, String
 }
 
 /// Answers every request with 200 and no body, at once.
-pub(super) fn answer_at_once(script: &mut Script, event: &Event) {
+pub(in crate::h1::conn) fn answer_at_once(script: &mut Script, event: &Event) {
     if let Event::RequestReceived { stream, .. } = event {
         script
             .conn
@@ -228,7 +228,7 @@ pub(super) fn answer_at_once(script: &mut Script, event: &Event) {
 }
 
 /// Answers every request with 200 and no body, when all of it has come.
-pub(super) fn answer_when_complete(script: &mut Script, event: &Event) {
+pub(in crate::h1::conn) fn answer_when_complete(script: &mut Script, event: &Event) {
     take_body(script, event);
     if let Event::RequestReceived {
         stream, end: true, ..
@@ -247,7 +247,7 @@ pub(super) fn answer_when_complete(script: &mut Script, event: &Event) {
 }
 
 /// Consumes bodies as they come.
-pub(super) fn take_body(script: &mut Script, event: &Event) {
+pub(in crate::h1::conn) fn take_body(script: &mut Script, event: &Event) {
     if let Event::BodyReceived { stream, data, .. } = event {
         script.conn.consume(script.now, *stream, data.len());
     }

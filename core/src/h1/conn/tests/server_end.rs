@@ -1,6 +1,6 @@
 //! The server's side: which connections stay open, and how they end.
 
-use super::script_test::*;
+use super::script::*;
 use crate::error::H2Code;
 use crate::http::{Side, StreamId};
 use crate::limits::Config;
