@@ -14,7 +14,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("bench/src", "one file per measurement"),
     ("core/src", "the modules of the layer table, one row each"),
     ("core/src/h2/frame", "one file per type of frame"),
-    ("engine/src", "the modules of the layer table, one row each"),
     (
         "node/native/channel",
         "the parts of the rings, which the checkers compile by path",
