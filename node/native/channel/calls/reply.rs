@@ -1,6 +1,6 @@
 //! Answers to the asynchronous cold calls.
 
-use super::codes::completion;
+use crate::channel::codes::completion;
 use crate::environment::Shared;
 use crate::failure;
 use std::sync::Arc;

@@ -418,5 +418,5 @@ pub(crate) fn node_folder() -> PathBuf {
 }
 
 #[cfg(test)]
-#[path = "windows_real_test.rs"]
-mod windows_real_test;
+#[path = "windows_test.rs"]
+mod windows_test;

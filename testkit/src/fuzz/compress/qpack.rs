@@ -1,7 +1,7 @@
 //! QPACK: no section and no instruction panics or grows beyond its limits, and a decoded section is
 //! encoded to one that decodes equally, however late the peer gets the table's instructions.
 
-use super::Input;
+use crate::fuzz::Input;
 use std::collections::BTreeMap;
 use trunkline_core::http::{Fields, StreamId};
 use trunkline_core::limits::{Limits, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX};

@@ -4,7 +4,7 @@
 mod h2;
 
 use crate::load::Target;
-use crate::usage::resident_kib;
+use crate::load::usage::resident_kib;
 use h2::get_once;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use rustls::pki_types::{CertificateDer, ServerName};

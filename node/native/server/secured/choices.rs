@@ -1,10 +1,10 @@
 //! TLS settings of handshakes, chosen by JavaScript: a question goes out as a completion, and its
 //! answer comes back as a cold call.
 
-use super::described::places;
+use crate::channel::calls::questions::Question;
 use crate::channel::codes::completion;
-use crate::channel::questions::Question;
 use crate::environment::Shared;
+use crate::server::described::places;
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::{Arc, Weak};

@@ -1,7 +1,7 @@
 //! HPACK: no block panics or grows beyond its limits, and a decoded block is encoded to one that
 //! decodes equally.
 
-use super::Input;
+use crate::fuzz::Input;
 use trunkline_core::hpack::decode::{DecodedBlock, Decoder};
 use trunkline_core::hpack::encode::Encoder;
 use trunkline_core::http::Fields;
