@@ -1,12 +1,12 @@
 //! The graph of imports between the files of each crate. A name that a module passes on with `use` is
 //! followed to the file that defines it.
 
-use super::rust::{Source, is_test_item, lines_of};
+use crate::tidy::rust::{Source, is_test_item, lines_of};
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::Visit;
 
 /// The folders of our crates' sources.
-pub(super) const CRATES: &[&str] = &[
+pub(in crate::tidy) const CRATES: &[&str] = &[
     "core/src",
     "engine/src",
     "cli/src",
@@ -23,7 +23,7 @@ const STEPS_MAX: usize = 16;
 type Module = Vec<String>;
 
 /// An import of one file's names by another file of the crate.
-pub(super) struct FileImport {
+pub(in crate::tidy) struct FileImport {
     pub folder: &'static str,
     pub file: String,
     pub line: usize,
@@ -32,7 +32,7 @@ pub(super) struct FileImport {
 }
 
 /// Entries of one folder, one of which imports the other.
-pub(super) struct Siblings<'a> {
+pub(in crate::tidy) struct Siblings<'a> {
     pub folder: String,
     pub from: &'a str,
     pub to: &'a str,
@@ -40,7 +40,7 @@ pub(super) struct Siblings<'a> {
 
 impl FileImport {
     /// The entries of the folder that holds both files; `None` where one file is a module of the other.
-    pub(super) fn siblings(&self) -> Option<Siblings<'_>> {
+    pub(in crate::tidy) fn siblings(&self) -> Option<Siblings<'_>> {
         let pairs = self.from.iter().zip(&self.to);
         let same = pairs.take_while(|(from, to)| from == to).count();
         let folder =
@@ -64,7 +64,7 @@ struct Names {
 }
 
 /// Every import between two files of one crate, tests left out.
-pub(super) fn between_files(sources: &[Source]) -> Vec<FileImport> {
+pub(in crate::tidy) fn between_files(sources: &[Source]) -> Vec<FileImport> {
     let mut all = Vec::new();
     for folder in CRATES {
         let files = sources.iter().filter(|source| !source.is_test());
@@ -95,7 +95,7 @@ pub(super) fn between_files(sources: &[Source]) -> Vec<FileImport> {
 }
 
 /// Groups of entries of one folder that import each other in a circle, by folder.
-pub(super) fn circles(imports: &[FileImport]) -> Vec<(String, Vec<String>)> {
+pub(in crate::tidy) fn circles(imports: &[FileImport]) -> Vec<(String, Vec<String>)> {
     let mut folders: BTreeMap<String, BTreeMap<&str, BTreeSet<&str>>> = BTreeMap::new();
     for pair in imports.iter().filter_map(FileImport::siblings) {
         let entries = folders.entry(pair.folder).or_default();

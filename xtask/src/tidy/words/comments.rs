@@ -2,8 +2,8 @@
 //! not with a headless clause, and no comment or document describes a machine as a person that is
 //! informed.
 
-use super::Finding;
-use super::tree::Tree;
+use crate::tidy::Finding;
+use crate::tidy::tree::Tree;
 
 /// Words that must not begin a doc comment or a module header. A question may begin with "What".
 const BEGINNINGS: &[&str] = &[
@@ -27,7 +27,7 @@ const LANGUAGES: &[(&str, &str)] = &[
 const RECORDS: &[&str] = &["CHANGELOG.md", "docs/measured/", "docs/promises.md"];
 
 /// Comments that break one of the two rules, and documents that break the second.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(in crate::tidy) fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = check_documents(tree);
     for (suffix, marker) in LANGUAGES {
         for (path, text) in tree.ending(suffix) {

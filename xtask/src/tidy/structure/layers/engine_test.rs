@@ -1,6 +1,6 @@
 use super::check_against;
-use crate::tidy::imports::between_files;
 use crate::tidy::rust::parse;
+use crate::tidy::structure::imports::between_files;
 use crate::tidy::tree::Tree;
 
 const ORDER: &[(&str, &[&str])] = &[("engine/src/a", &["low", "high"])];

@@ -2,14 +2,14 @@
 //! (with its test), todo or not applicable (each with the reason). The share that is done never
 //! drops, and no rule occurs twice.
 
-use super::Finding;
-use super::tree::Tree;
+use crate::tidy::Finding;
+use crate::tidy::tree::Tree;
 use std::collections::BTreeSet;
 
 const FILE: &str = "conformance/requirements.toml";
 
 /// Entries that are incomplete, tests that are not there, and fewer done than `done_min`.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(in crate::tidy) fn check(tree: &Tree) -> Vec<Finding> {
     let Some(text) = tree.text(FILE) else {
         return vec![Finding::new(FILE, 0, "is missing")];
     };

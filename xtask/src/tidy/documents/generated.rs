@@ -1,11 +1,11 @@
 //! Checks that generated files equal the rendering of their table.
 
-use super::Finding;
-use super::tree::Tree;
 use crate::render::generated::TABLES;
+use crate::tidy::Finding;
+use crate::tidy::tree::Tree;
 
 /// Files that were changed by hand, or not rendered after their table changed.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(in crate::tidy) fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for (table, render) in TABLES {
         let files = tree.text(table).ok_or("is missing".to_owned());

@@ -2,11 +2,11 @@
 
 mod engine;
 
-pub(super) use engine::check as check_engine;
+pub(in crate::tidy) use engine::check as check_engine;
 
-use super::Finding;
-use super::rust::{Source, is_test_item, lines_of};
-use super::tree::Tree;
+use crate::tidy::Finding;
+use crate::tidy::rust::{Source, is_test_item, lines_of};
+use crate::tidy::tree::Tree;
 use syn::visit::Visit;
 
 /// The core's modules and what each may import, beside itself. Down only; siblings never.
@@ -179,7 +179,7 @@ const OURS: &[&str] = &[
 ];
 
 /// Imports inside the core, written as `crate::..` or `super::..`, in `use` or in place.
-pub(super) fn check_core(sources: &[Source]) -> Vec<Finding> {
+pub(in crate::tidy) fn check_core(sources: &[Source]) -> Vec<Finding> {
     let mut found = Vec::new();
     for source in sources {
         let Some(inside) = source.path.strip_prefix("core/src/") else {
@@ -286,7 +286,7 @@ impl<'ast> Visit<'ast> for Imports {
 }
 
 /// Dependencies in the manifests, `[dependencies]` only: tests may use the testkit.
-pub(super) fn check_crates(tree: &Tree) -> Vec<Finding> {
+pub(in crate::tidy) fn check_crates(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for rule in CRATES {
         let Some(text) = tree.text(rule.manifest) else {

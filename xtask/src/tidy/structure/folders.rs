@@ -1,9 +1,9 @@
 //! The shape of Rust's folders: their size, and modules whose place and imports can be read from the
 //! files alone.
 
-use super::Finding;
-use super::imports::CRATES;
-use super::rust::{Source, is_test_item, lines_of};
+use crate::tidy::Finding;
+use crate::tidy::rust::{Source, is_test_item, lines_of};
+use crate::tidy::structure::imports::CRATES;
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::Visit;
 
@@ -11,26 +11,18 @@ use syn::visit::Visit;
 const HALVES_MAX: usize = 2 * 12;
 /// Folders that may have more entries, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    ("bench/src", "one file per measurement"),
     ("core/src", "the modules of the layer table, one row each"),
-    ("core/src/h2/frame", "one file per type of frame"),
     (
-        "node/native/channel",
-        "the parts of the rings, which the checkers compile by path",
+        "core/src/h2/frame",
+        "one file per type of frame, RFC 9113 section 6 and its extensions",
     ),
-    (
-        "node/native/server",
-        "one file per kind of call from JavaScript",
-    ),
-    ("testkit/src/fuzz", "one file per target of the fuzzer"),
-    ("xtask/src/tidy", "one file per rule, and its test"),
 ];
 /// Where files of other crates are compiled once more: for model checkers, for fuzzers, and in the peers
 /// of the benchmarks. Each is a workspace of its own.
 const PATHS_ALLOWED: [&str; 3] = ["sanitize/", "fuzz/", "bench/peers/"];
 
 /// Folders with too many entries, `#[path]` and `use super::*` outside tests.
-pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
+pub(in crate::tidy) fn check(sources: &[Source]) -> Vec<Finding> {
     let mut found = Vec::new();
     for (folder, halves) in sizes(sources) {
         let is_excepted = EXCEPTIONS.iter().any(|(name, _)| *name == folder);
@@ -63,7 +55,7 @@ pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
 }
 
 /// The bound and its exceptions, for print.
-pub(super) fn summary() -> String {
+pub(in crate::tidy) fn summary() -> String {
     let names: Vec<&str> = EXCEPTIONS.iter().map(|(name, _)| *name).collect();
     format!(
         "at most {} entries in a folder, apart from {}",

@@ -1,10 +1,10 @@
 //! The cut between exchanges and framing in the core: fields of a machine that its whole folder may
 //! change, functions that HTTP/2 and HTTP/3 have twice, and the places that `docs/exchange.md` names.
 
-use super::Finding;
-use super::docs::{quoted, rows_under};
-use super::rust::{Source, lines_of};
-use super::tree::Tree;
+use crate::tidy::Finding;
+use crate::tidy::documents::{quoted, rows_under};
+use crate::tidy::rust::{Source, lines_of};
+use crate::tidy::tree::Tree;
 use std::collections::BTreeSet;
 use syn::visit::Visit;
 
@@ -19,12 +19,12 @@ const SAME_BODIES_MAX: usize = 20;
 const RULES: &str = "docs/exchange.md";
 
 /// The figures of the rules of this module.
-pub(super) struct Figures {
+pub(in crate::tidy) struct Figures {
     open_fields: Vec<(&'static str, usize)>,
     same_bodies: BTreeSet<String>,
 }
 
-pub(super) fn figures(tree: &Tree, sources: &[Source]) -> Figures {
+pub(in crate::tidy) fn figures(tree: &Tree, sources: &[Source]) -> Figures {
     let open = |&(path, _): &(&'static str, usize)| {
         let fields = tree.text(path).map_or(0, open_fields);
         (path, fields)
@@ -37,7 +37,7 @@ pub(super) fn figures(tree: &Tree, sources: &[Source]) -> Figures {
 
 impl Figures {
     /// One line per figure.
-    pub(super) fn lines(&self) -> Vec<String> {
+    pub(in crate::tidy) fn lines(&self) -> Vec<String> {
         let open = self.open_fields.iter();
         let mut lines: Vec<String> = open
             .map(|(path, fields)| {
@@ -53,7 +53,7 @@ impl Figures {
 }
 
 /// Figures above their bound, and rules without their place.
-pub(super) fn check(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
+pub(in crate::tidy) fn check(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
     let figures = figures(tree, sources);
     let mut found = Vec::new();
     for ((path, fields), (_, most)) in figures.open_fields.iter().zip(OPEN_FIELDS_MAX) {

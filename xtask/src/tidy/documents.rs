@@ -1,9 +1,14 @@
 //! Checks that documents are true: the paths of ARCHITECTURE, the tests of the promises and of the
 //! attacks, the limits' names.
 
-use super::Finding;
-use super::tree::Tree;
+pub(super) mod exchange;
+pub(super) mod generated;
+pub(super) mod mutants;
+pub(super) mod requirements;
+
 use crate::render::promises;
+use crate::tidy::Finding;
+use crate::tidy::tree::Tree;
 
 /// The ids of the product's promises; docs/promises.toml has an entry for each.
 const PROMISES: &[(char, usize)] = &[('C', 14), ('W', 6), ('S', 7), ('Q', 3), ('P', 4), ('R', 6)];
@@ -195,5 +200,5 @@ pub(super) fn quoted(cell: &str) -> Vec<&str> {
 }
 
 #[cfg(test)]
-#[path = "docs_test.rs"]
-mod docs_test;
+#[path = "documents_test.rs"]
+mod documents_test;

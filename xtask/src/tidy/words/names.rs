@@ -2,11 +2,11 @@
 
 mod meaning;
 
-pub(super) use meaning::HOMONYM;
+pub(in crate::tidy) use meaning::HOMONYM;
 
-use super::Finding;
-use super::rust::Source;
-use super::tree::Tree;
+use crate::tidy::Finding;
+use crate::tidy::rust::Source;
+use crate::tidy::tree::Tree;
 use syn::visit::Visit;
 
 const BANNED: &[&str] = &[
@@ -14,7 +14,7 @@ const BANNED: &[&str] = &[
 ];
 
 /// Files, folders, modules and types whose name holds a banned word.
-pub(super) fn check(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
+pub(in crate::tidy) fn check(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
     let mut found = Vec::new();
     for path in tree.paths() {
         for part in path.split('/') {
@@ -43,7 +43,7 @@ fn note(found: &mut Vec<Finding>, path: &str, line: usize, name: &str) {
 }
 
 /// The fault of a name, if it has a banned word or a metaphor in it.
-pub(super) fn fault_of(name: &str, is_type: bool) -> Option<String> {
+pub(in crate::tidy) fn fault_of(name: &str, is_type: bool) -> Option<String> {
     hollow(name).or_else(|| meaning::fault_of(name, is_type))
 }
 

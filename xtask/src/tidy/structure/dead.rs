@@ -1,13 +1,13 @@
 //! Finds unreachable files: Rust files outside every module tree, documents that no other document
 //! links, and dead links.
 
-use super::Finding;
-use super::rust::Source;
-use super::tree::Tree;
+use crate::tidy::Finding;
+use crate::tidy::rust::Source;
+use crate::tidy::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rust files that are not a crate's root and that no `mod` declares.
-pub(super) fn check_sources(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
+pub(in crate::tidy) fn check_sources(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
     let is_root = |path: &str| is_root(path) && is_built(tree, path);
     let by_path: BTreeMap<&str, &Source> = sources
         .iter()
@@ -91,7 +91,7 @@ fn places(path: &str, name: &str, attribute: Option<&str>, is_root: bool) -> Vec
 }
 
 /// Documents that no document links, and links to files that are not there.
-pub(super) fn check_documents(tree: &Tree) -> Vec<Finding> {
+pub(in crate::tidy) fn check_documents(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut linked: BTreeSet<String> = BTreeSet::new();
     for (path, text) in tree.ending(".md") {

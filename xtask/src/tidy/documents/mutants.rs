@@ -1,11 +1,11 @@
 //! Checks `testkit/mutants.toml`: the text that a mutant replaces occurs in its file, once.
 
-use super::Finding;
-use super::tree::Tree;
 use crate::check::mutants::{LIST, Mutant};
+use crate::tidy::Finding;
+use crate::tidy::tree::Tree;
 
 /// Finds mutants that would change nothing, or that match more than once.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(in crate::tidy) fn check(tree: &Tree) -> Vec<Finding> {
     let Some(text) = tree.text(LIST) else {
         return vec![Finding::new(LIST, 0, "is missing")];
     };
