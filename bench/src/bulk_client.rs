@@ -1,6 +1,7 @@
 //! Measures clients in bulk: 1 GiB down and up, in one body and in 64 at once, against our server.
 
 use crate::load::children_us;
+use crate::load::usage::cpu_ns;
 use crate::machine;
 use crate::page::docs;
 use crate::page::figures::{Figures, Metric};
@@ -8,7 +9,6 @@ use crate::page::report::{spread, table};
 use crate::scenario::{BULK_ANSWERS, Placement};
 use crate::server::write_files;
 use crate::subject::{build, locked_version};
-use crate::usage::cpu_ns;
 use std::fmt::Write;
 use std::path::Path;
 use trunkline_interop::{Certificate, Cores, Process, Workplace, free_port, output_of};

@@ -2,9 +2,9 @@
 //! servers what arrived.
 
 use crate::page::figures::{Figures, Metric};
+use crate::paths::windows::{go_program, node_folder};
 use crate::server::write_files;
 use crate::subject::{build, install};
-use crate::windows_real::{go_program, node_folder};
 use page::Report;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};

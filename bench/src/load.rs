@@ -1,8 +1,10 @@
 //! One round of load against a server, and its cost to both. Servers are measured with h2load, and
 //! over HTTP/3 with our own `trunkline bench`, because Debian's h2load has no HTTP/3.
 
+pub(crate) mod usage;
+
+use crate::load::usage::cpu_ns;
 use crate::scenario::Scenario;
-use crate::usage::cpu_ns;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::path::PathBuf;

@@ -4,19 +4,14 @@ mod bulk_client;
 #[cfg(target_os = "linux")]
 mod bursts;
 mod generators;
-#[cfg(target_os = "linux")]
-mod h3_paths;
-mod idle;
 mod load;
 mod machine;
 mod page;
+#[cfg(target_os = "linux")]
+mod paths;
 mod scenario;
 mod server;
 mod subject;
-mod usage;
-#[cfg(target_os = "linux")]
-mod windows_real;
-mod writes;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -41,10 +36,10 @@ enum Command {
     BulkClient(bulk_client::BulkClientOptions),
     /// Clients on long paths: 64 MiB in one stream at 20 and 100 ms, over real sockets.
     #[cfg(target_os = "linux")]
-    WindowsReal(windows_real::WindowsRealOptions),
+    WindowsReal(paths::windows::WindowsRealOptions),
     /// Our HTTP/3 beside our HTTP/2 over paths that lose and reorder packets.
     #[cfg(target_os = "linux")]
-    H3Paths(h3_paths::H3PathsOptions),
+    H3Paths(paths::h3::H3PathsOptions),
     /// Clients in bursts: sockets, handshakes and deliveries, counted at the server.
     #[cfg(target_os = "linux")]
     Bursts(bursts::BurstsOptions),
@@ -57,9 +52,9 @@ fn main() -> ExitCode {
         Command::BulkClient(options) => bulk_client::run(&options),
         Command::Generators(options) => generators::run(&options),
         #[cfg(target_os = "linux")]
-        Command::WindowsReal(options) => windows_real::run(&options),
+        Command::WindowsReal(options) => paths::windows::run(&options),
         #[cfg(target_os = "linux")]
-        Command::H3Paths(options) => h3_paths::run(&options),
+        Command::H3Paths(options) => paths::h3::run(&options),
         #[cfg(target_os = "linux")]
         Command::Bursts(options) => bursts::run(&options),
     };

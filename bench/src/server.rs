@@ -1,17 +1,19 @@
 //! Measures servers: every subject runs, and each round visits all of them in turn, so that a
 //! disturbance of the machine affects all alike.
 
+mod idle;
 pub(crate) mod node;
+mod writes;
 
+use crate::load::usage::resident_kib;
 use crate::load::{Round, round};
+use crate::machine;
 use crate::page::figures::{Figures, Metric};
 use crate::page::{docs, plot, readme, report};
 use crate::scenario::{
     BULK_ANSWERS, BULK_BYTES, FILE_BYTES, Placement, Scenario, VARIED_TARGETS, varied_bytes,
 };
 use crate::subject::{Running, Subject, SubjectContext, build, install, root};
-use crate::usage::resident_kib;
-use crate::{idle, machine, writes};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

@@ -7,7 +7,6 @@ pub mod frame;
 mod reset_slots;
 pub mod settings;
 mod stream;
-mod stream_ids;
 pub mod stream_state;
 pub mod streams;
 

@@ -2,11 +2,9 @@
 //! packets: QUIC is the transport below, driven by the engine.
 
 pub mod action;
-mod action_queue;
 pub mod conn;
 pub mod control_stream;
 pub mod frame;
-mod peer_settings;
 mod request_stream;
 pub mod settings;
 mod stream;

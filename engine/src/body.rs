@@ -5,10 +5,11 @@
 //! the peer that much again. An unread body stalls its own stream and no other.
 
 mod read;
+pub(crate) mod window;
 
+use crate::body::window::WindowHandle;
 use crate::driver::signals::Signals;
 use crate::error::{Error, ErrorKind, Fault, Retry};
-use crate::window::WindowHandle;
 use bytes::{Buf, Bytes};
 use http::HeaderMap;
 use http_body::{Frame, SizeHint};

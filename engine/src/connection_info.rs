@@ -1,8 +1,10 @@
 //! Addresses, version and TLS parameters of a connection, for handlers, access logs and users of a
 //! client.
 
+pub(crate) mod traffic;
+
+use crate::connection_info::traffic::Traffic;
 use crate::tls::{ClientIdentity, Judge};
-use crate::traffic::Traffic;
 use quinn_proto::crypto::rustls::HandshakeData;
 use rustls::ProtocolVersion;
 use rustls::pki_types::CertificateDer;

@@ -43,28 +43,24 @@
 
 mod body;
 mod byte_stream;
-mod capsules;
 mod config;
 mod connection_info;
-mod datagrams;
 mod driver;
 mod error;
 mod net;
 mod tls;
-mod traffic;
-mod window;
+mod tunnel;
 
 pub mod client;
 pub mod server;
-pub mod upgrade;
 
+pub use body::window::{ReceiveWindow, WindowHandle};
 pub use body::{Body, BodySender};
 pub use byte_stream::ByteStream;
-pub use capsules::{Capsule, Capsules};
 pub use client::Client;
 pub use config::{ClientConfig, Congestion, ServerConfig};
+pub use connection_info::traffic::Traffic;
 pub use connection_info::{ConnectionInfo, TlsInfo};
-pub use datagrams::Datagrams;
 pub use error::{Attempted, Error, ErrorKind, Fault, ProxyRefusal, Retry, SocksRefusal};
 pub use server::{
     Access, Drained, EarlyData, HttpService, InterimSender, Metrics, Running, ServeBuilder, Server,
@@ -74,8 +70,9 @@ pub use tls::{
     CertificateFault, CertificateRefusal, ClientCertificates, ClientHello, ClientIdentity, Tls,
     TlsPolicy, TlsRefusal,
 };
-pub use traffic::Traffic;
-pub use window::{ReceiveWindow, WindowHandle};
+pub use tunnel::capsules::{Capsule, Capsules};
+pub use tunnel::datagrams::Datagrams;
+pub use tunnel::upgrade;
 
 /// Bounds, deadlines and windows, as the core names them.
 pub use trunkline_core::limits::{Limits, Timeouts, Windows};

@@ -2,13 +2,12 @@
 
 mod area;
 pub(crate) mod bodies;
+pub(crate) mod calls;
 pub(crate) mod codes;
 #[cfg(test)]
 mod fuzz;
 pub(crate) mod intake;
 pub(crate) mod outbound;
-pub(crate) mod questions;
 pub(crate) mod records;
-pub(crate) mod reply;
 pub(crate) mod ring;
 mod sync;

@@ -3,11 +3,11 @@
 //! freed.
 
 use crate::channel::bodies::Bodies;
+use crate::channel::calls::questions::Questions;
+use crate::channel::calls::reply::Reply;
 use crate::channel::codes::{BY_REFERENCE_BYTES_MIN, completion_flag};
 use crate::channel::intake::Intake;
 use crate::channel::outbound::Outbound;
-use crate::channel::questions::Questions;
-use crate::channel::reply::Reply;
 use crate::channel::ring::{
     ARENA_BYTES, CONTROL_WORDS, ENTRIES, Entry, LENGTH, Memory, POSITION, TEXT_BYTES_MAX,
 };
@@ -19,7 +19,7 @@ use crate::platform::callback::Callback;
 use crate::platform::napi::{Env, Outcome, Refused, Value, call};
 use crate::platform::uv::{self, Bell};
 use crate::server::calls::{Servers, Task};
-use crate::server::choices::Choice;
+use crate::server::secured::choices::Choice;
 use crate::server::snapshot::{self, SnapshotRequests};
 use crate::server::traffic::{self, Traffics};
 use crate::streams::Streams;

@@ -6,19 +6,20 @@
 
 mod application;
 mod capsules;
+mod compress;
 mod conn;
 mod frames;
 mod generated;
 mod h1_end;
 mod h2_heads;
 mod h3;
-mod hpack;
 mod proxies;
-mod qpack;
 mod values;
 mod written;
 
 pub use capsules::capsules;
+pub use compress::hpack::hpack;
+pub use compress::qpack::qpack;
 pub use conn::{h1_body, h1_head, h2_conn_client, h2_conn_server};
 pub use frames::h2_frames;
 pub use generated::Generator;
@@ -27,9 +28,7 @@ pub use h2_heads::h2_heads;
 pub use h3::conn::{h3_conn_client, h3_conn_server};
 pub use h3::frames::h3_frames;
 pub use h3::heads::h3_heads;
-pub use hpack::hpack;
 pub use proxies::{proxy_connect, proxy_socks};
-pub use qpack::qpack;
 pub use values::{alt_svc, priority};
 
 /// A target: its name and its body.

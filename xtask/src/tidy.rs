@@ -2,26 +2,20 @@
 //! rule is a pure function of the [`Tree`], so that its tests can pass a tree of a few lines and
 //! prove that it can fail.
 
-mod comments;
-mod dead;
-mod docs;
-mod exchange;
-mod folders;
-mod generated;
-mod imports;
-mod layers;
-mod mutants;
-mod names;
-mod requirements;
+mod documents;
 mod rust;
-mod sizes;
+mod structure;
 mod tree;
 mod typescript;
+mod words;
 
 use crate::Outcome;
+use documents::{exchange, generated, mutants, requirements};
 use std::fmt;
 use std::path::Path;
+use structure::{dead, folders, imports, layers, sizes};
 use tree::Tree;
+use words::{comments, names};
 
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +58,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     found.extend(comments::check(tree));
     found.extend(dead::check_sources(tree, &sources));
     found.extend(dead::check_documents(tree));
-    found.extend(docs::check(tree));
+    found.extend(documents::check(tree));
     found.extend(exchange::check(tree, &sources));
     found.extend(generated::check(tree));
     found.extend(requirements::check(tree));

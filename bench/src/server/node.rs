@@ -1,6 +1,7 @@
 //! Measures servers in JavaScript, on one Node.js. Each round visits all subjects in turn; every
 //! round takes about the same time, so expensive subjects get fewer requests.
 
+use crate::load::usage::{first_thread_ns, resident_kib};
 use crate::load::{Round, round};
 use crate::machine;
 use crate::page::docs;
@@ -10,7 +11,6 @@ use crate::scenario::Scenario;
 use crate::server::write_files;
 use crate::subject::node::{NodeSubject, NodeSubjectContext, RunningNodeSubject};
 use crate::subject::{build, install};
-use crate::usage::{first_thread_ns, resident_kib};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;

@@ -5,8 +5,8 @@
 //! ([`PIPELINED_REQUESTS_MAX`](crate::limits::PIPELINED_REQUESTS_MAX)); responses may be submitted
 //! in any order and go out in the order of the requests (RFC 9112 section 9.3.2).
 //!
-//! Reading is in `conn_recv`, its read-ahead limit in `conn_flow`, writing in `conn_send`, ends in
-//! `conn_end`, and the state that follows (current exchange, end, deadlines) in `conn_advance`.
+//! Reading is in `recv`, its read-ahead limit in `flow`, writing in `send`, ends in `end`, and the state
+//! that follows (current exchange, end, deadlines) in `advance`.
 //!
 //! # 100-continue
 //!
@@ -451,26 +451,8 @@ impl Conn {
 }
 
 #[cfg(test)]
-mod client_test;
-#[cfg(test)]
 mod end_test;
-#[cfg(test)]
-mod half_closed_test;
-#[cfg(test)]
-mod hostile_test;
-#[cfg(test)]
-mod pair_test;
 #[cfg(test)]
 mod refused_test;
 #[cfg(test)]
-mod script_test;
-#[cfg(test)]
-mod server_answer_test;
-#[cfg(test)]
-mod server_end_test;
-#[cfg(test)]
-mod server_patience_test;
-#[cfg(test)]
-mod server_switch_test;
-#[cfg(test)]
-mod server_test;
+mod tests;

@@ -9,6 +9,8 @@
 //! Invariants: every live id is in the ring or in `old`, never in both; the ring's front is a live
 //! id; the ring holds at most `SPAN_MAX` slots; a key stays the same as long as its stream.
 
+pub(super) mod ids;
+
 use super::stream_state::ClosedHow;
 use std::collections::{BTreeMap, VecDeque};
 

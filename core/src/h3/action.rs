@@ -1,5 +1,7 @@
 //! The machine's actions on the QUIC transport. Carry out each before the next is polled.
 
+pub(super) mod queue;
+
 use crate::error::H3Code;
 use crate::http::StreamId;
 use bytes::Bytes;

@@ -23,8 +23,8 @@ mod transport;
 mod uni;
 mod write;
 
-use super::action_queue::ActionQueue;
-use super::peer_settings::PeerSettings;
+use super::action::queue::ActionQueue;
+use super::settings::peer::PeerSettings;
 use super::stream::{H3SendQueue, Stream};
 use super::streams::H3Streams;
 use super::streams::credit::{StreamCredit, StreamQuota};

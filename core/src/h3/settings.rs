@@ -1,6 +1,8 @@
 //! SETTINGS (RFC 9114 section 7.2.4), ours and the peer's. One frame each way, at the start, never
 //! changed.
 
+pub(super) mod peer;
+
 use super::frame::{kind, put_frame};
 use crate::error::Violation;
 use crate::http::Side;

@@ -5,10 +5,10 @@ pub(super) mod compose;
 
 use super::listener::ExchangeListener;
 use crate::body::Body;
+use crate::body::window::Wanted;
+use crate::connection_info::traffic::Traffic;
 use crate::driver::signals::Signals;
 use crate::error::{Attempted, Error, ErrorKind};
-use crate::traffic::Traffic;
-use crate::window::Wanted;
 use http::Response;
 use http_body::Body as _;
 use std::fmt;

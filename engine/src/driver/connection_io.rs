@@ -6,7 +6,7 @@ use super::quic::transport::QuicTransport;
 use super::read_buffer::with_read_buffer;
 use super::transport::Transport;
 use super::transport::drain::{CallSocket, Drain, TunnelStall};
-use crate::traffic::Traffic;
+use crate::connection_info::traffic::Traffic;
 use std::error::Error;
 use std::future::Future;
 use std::io;

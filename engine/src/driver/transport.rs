@@ -15,7 +15,7 @@ mod tls;
 
 use super::read_buffer::with_read_buffer;
 use crate::connection_info::TlsInfo;
-use crate::traffic::Traffic;
+use crate::connection_info::traffic::Traffic;
 use last_alert::last_alert;
 use rustls::pki_types::CertificateDer;
 use rustls::{AlertDescription, Connection, ProtocolVersion};

@@ -11,7 +11,7 @@ use super::exchange::serve::{Exchanging, RawConnection, Serve};
 use super::registry::OpenEntry;
 use crate::driver::connection_io::ConnectionIo;
 use crate::driver::transport::RECORD_BYTES;
-use crate::upgrade::Upgraded;
+use crate::tunnel::upgrade::Upgraded;
 use serving::Serving;
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -15,7 +15,7 @@ use crate::body::{Body, Inlet};
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Signals, SlotWaker};
-use crate::upgrade::{Offer, Upgraded};
+use crate::tunnel::upgrade::{Offer, Upgraded};
 use bytes::Bytes;
 use early::EarlyData;
 use http::{Request, StatusCode};

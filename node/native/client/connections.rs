@@ -3,7 +3,7 @@
 use crate::channel::codes::completion;
 use crate::environment::Shared;
 use crate::failure;
-use crate::server::bound::address;
+use crate::server::listen::bound::address;
 use serde_json::{Value, json};
 use std::sync::Weak;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Connections of a client opened by a JavaScript function: a question goes out as a completion,
 //! and its answer comes back as a cold call.
 
+use crate::channel::calls::questions::Question;
 use crate::channel::codes::completion;
-use crate::channel::questions::Question;
 use crate::client::read;
 use crate::environment::Shared;
 use crate::streams::StreamAsk;

@@ -1,8 +1,8 @@
 //! Names resolved by a JavaScript function: a question goes out as a completion, and its answer
 //! comes back as a cold call.
 
+use crate::channel::calls::questions::Question;
 use crate::channel::codes::completion;
-use crate::channel::questions::Question;
 use crate::environment::Shared;
 use serde::Deserialize;
 use serde_json::json;

@@ -1,10 +1,10 @@
 //! The cold calls of servers: sockets are opened on JavaScript's thread, where an error can be
 //! thrown, and served on the engine's.
 
-use super::bound::BoundSockets;
 use super::bridge::ServerBridge;
 use super::callbacks;
 use super::listen::ListenAsk;
+use super::listen::bound::BoundSockets;
 use super::secured::Secured;
 use crate::channel::codes::completion;
 use crate::client::read;

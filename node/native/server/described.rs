@@ -1,7 +1,7 @@
 //! Encodes the facts of connections and requests for JavaScript; `node/src/server/bridge.ts` splits
 //! them again.
 
-use super::choices::ChoiceRefused;
+use super::secured::choices::ChoiceRefused;
 use crate::channel::codes::handshake_failure::*;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::net::SocketAddr;

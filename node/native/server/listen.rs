@@ -1,8 +1,10 @@
 //! The listen options of a server as JavaScript sends them.
 
-use super::bound::BoundSockets;
+pub(crate) mod bound;
+
+use self::bound::BoundSockets;
 #[cfg(unix)]
-use super::bound::inherited::{self, InheritedSocket};
+use self::bound::inherited::{self, InheritedSocket};
 use super::secured::TlsAsk;
 use crate::failure;
 use serde::Deserialize;

@@ -1,6 +1,8 @@
 //! The TLS settings of servers, kept on JavaScript's thread.
 
-use super::choices::{Asks, Choice, choosing};
+pub(crate) mod choices;
+
+use self::choices::{Asks, Choice, choosing};
 use super::described::places;
 use crate::channel::codes::completion;
 use crate::client::read;

@@ -40,7 +40,8 @@ pub(super) fn parse(tree: &Tree) -> (Vec<Source>, Vec<Finding>) {
 impl Source {
     /// Whether the whole file is test code.
     pub(super) fn is_test(&self) -> bool {
-        self.path.ends_with("_test.rs") || self.path.split('/').any(|part| part == "tests")
+        let is_tests = |part: &str| matches!(part, "tests" | "tests.rs");
+        self.path.ends_with("_test.rs") || self.path.split('/').any(is_tests)
     }
     /// The modules this file declares in files of their own, test modules included.
     pub(super) fn declared(&self) -> Vec<Declared> {

@@ -1,7 +1,7 @@
 //! Every way in which a peer's bytes can end, against every framing and every position: only an
 //! orderly end completes a body, and only one that no length or chunk delimits.
 
-use super::script_test::*;
+use super::tests::script::*;
 use crate::error::TransportEnd;
 
 const ENDS: [TransportEnd; 3] = [

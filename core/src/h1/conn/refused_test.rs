@@ -1,6 +1,6 @@
 //! A server whose owner answers malformed requests itself.
 
-use super::script_test::*;
+use super::tests::script::*;
 use crate::error::Violation;
 use crate::http::{Event, Side, StreamId};
 use crate::limits::Config;

@@ -4,7 +4,7 @@
 use super::{Conn, Timer};
 use crate::error::{H3Code, Violation};
 use crate::exchange::Framing;
-use crate::h3::action_queue::ActionQueue;
+use crate::h3::action::queue::ActionQueue;
 use crate::h3::control_stream::{self, ControlFrame};
 use crate::h3::frame::{FrameKind, FrameReader, Piece, kind, put_frame};
 use crate::h3::stream_kind::{self, StreamOrigin};

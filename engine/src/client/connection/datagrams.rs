@@ -1,7 +1,7 @@
 //! HTTP datagrams of the connection's exchanges. Only an extended CONNECT over HTTP/3 has them.
 
 use super::ConnectionTask;
-use crate::datagrams::{DatagramInlet, Datagrams};
+use crate::tunnel::datagrams::{DatagramInlet, Datagrams};
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::h3;
 use trunkline_core::http::{RequestHead, StreamId};

@@ -3,8 +3,8 @@
 use super::super::exchange::Outgoing;
 use super::receiver::Receiver;
 use crate::body::Body;
-use crate::datagrams::{DatagramInlet, Datagrams};
 use crate::error::Error;
+use crate::tunnel::datagrams::{DatagramInlet, Datagrams};
 use bytes::Bytes;
 use http_body::Body as _;
 use std::collections::HashMap;

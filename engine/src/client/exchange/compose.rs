@@ -3,7 +3,7 @@
 
 use crate::body::Body;
 use crate::error::Error;
-use crate::upgrade::Protocol;
+use crate::tunnel::upgrade::Protocol;
 use bytes::Bytes;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,

@@ -2,7 +2,7 @@
 
 use super::Settings;
 use crate::error::Error;
-use crate::upgrade::Protocol;
+use crate::tunnel::upgrade::Protocol;
 use http::Method;
 use http::request::Parts;
 use http::uri::{Authority, Scheme as SchemeText};

@@ -184,7 +184,7 @@ fn a_write_to_a_tunnel_restarts_the_time_of_its_stall() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_tunnel_says_what_its_socket_holds_until_its_peer_has_read_it() {
-    use crate::upgrade::Upgraded;
+    use crate::tunnel::upgrade::Upgraded;
     use std::io::Read;
     use tokio::io::AsyncWriteExt;
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -3,7 +3,7 @@
 use super::pieces::write_pieces;
 use super::socket::PollWriter;
 use super::{BATCH_BYTES_MAX, RECORD_BYTES, SLICES_MAX, batch_bytes_max, count_written};
-use crate::traffic::Traffic;
+use crate::connection_info::traffic::Traffic;
 use rustls::Connection;
 use std::io::{self, BufRead, IoSlice};
 use std::task::Context;

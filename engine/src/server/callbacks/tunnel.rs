@@ -7,7 +7,7 @@ use crate::driver::signals::{Notes, Signals, Stop};
 use crate::driver::transport::drain::{SocketCall, TunnelStall};
 use crate::server::exchange::serve::RawConnection;
 use crate::server::registry::OpenEntry;
-use crate::upgrade::Upgraded;
+use crate::tunnel::upgrade::Upgraded;
 use bytes::{Buf, Bytes};
 use std::collections::VecDeque;
 use std::io;

@@ -2,6 +2,7 @@
 
 use super::accept::WorkerContext;
 use super::serving::Serving;
+use crate::connection_info::traffic::Traffic;
 use crate::connection_info::{Addresses, ConnectionInfo, certificates_of};
 use crate::driver::connection_io::RELEASE_AFTER;
 use crate::driver::machine::Machine;
@@ -12,7 +13,6 @@ use crate::server::exchange::serve::{Exchanging, Serve};
 use crate::server::observe::handshake_failure::HandshakeFailure;
 use crate::server::observe::metrics::{Counters, add};
 use crate::server::registry::{Activity, OpenConnections, OpenEntry};
-use crate::traffic::Traffic;
 use quinn_proto::{Connection, ConnectionEvent, ConnectionHandle, Transmit};
 use std::net::SocketAddr;
 use std::rc::Rc;

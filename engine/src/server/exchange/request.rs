@@ -5,7 +5,7 @@
 //! cut from it is gone; a handler that keeps a value keeps at most `ARENA_BYTES` with it.
 
 use crate::body::Body;
-use crate::upgrade::Protocol;
+use crate::tunnel::upgrade::Protocol;
 use bytes::BytesMut;
 use http::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
 use http::uri::{Authority, PathAndQuery, Scheme};

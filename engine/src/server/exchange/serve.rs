@@ -12,7 +12,7 @@ use crate::driver::transport::drain::TunnelStall;
 use crate::server::observe::handshake_failure::HandshakeFailure;
 use crate::server::registry::OpenEntry;
 use crate::server::response::AnswerOptions;
-use crate::upgrade::Upgraded;
+use crate::tunnel::upgrade::Upgraded;
 use bytes::Bytes;
 use http::StatusCode;
 use std::pin::Pin;

@@ -3,13 +3,13 @@
 use super::interim::InterimSender;
 use super::service::HttpService;
 use crate::body::{Body, Inlet};
-use crate::datagrams::DatagramInlet;
 use crate::driver::machine::Machine;
 use crate::error::Error;
 use crate::server::observe::access::Record;
 use crate::server::response::{
     AnswerOptions, BodyPlan, Polled, RequestFacts, Responses, Sending, invite_body, pump,
 };
+use crate::tunnel::datagrams::DatagramInlet;
 use bytes::{Buf, Bytes};
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;

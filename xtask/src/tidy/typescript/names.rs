@@ -1,7 +1,7 @@
 //! Rejects exported names without meaning, and types and classes that share a name.
 
 use super::{Finding, Module};
-use crate::tidy::names::{HOMONYM, fault_of};
+use crate::tidy::words::names::{HOMONYM, fault_of};
 use std::collections::BTreeMap;
 
 /// Types with one name in several files, and why.

@@ -1,0 +1,221 @@
+//! The server's side: how much it reads ahead, and how long it waits.
+
+use super::script::*;
+use crate::http::{Side, StreamId};
+use crate::limits::{Config, UNREAD_BODY_BYTES_MAX};
+use crate::min_rate::Scarcity;
+use bytes::Bytes;
+use std::time::Duration;
+
+const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+const DRAINED: &str = "closed Drained";
+const EXPECTING: &str =
+    "PUT / HTTP/1.1\r\nhost: a\r\nExpect: 100-Continue\r\ncontent-length: 2\r\n\r\n";
+
+#[test]
+fn an_unread_body_stops_reading_until_it_is_consumed() {
+    let mut script = Script::server();
+    script.connection_lists(format!(
+        "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n",
+        2 * UNREAD_BODY_BYTES_MAX
+    ));
+    assert!(script.conn.wants_read());
+    script.connection_lists(vec![b'x'; UNREAD_BODY_BYTES_MAX]);
+    assert!(!script.conn.wants_read());
+    script.conn.consume(script.now, StreamId(1), 1);
+    assert!(script.conn.wants_read());
+}
+
+#[test]
+fn a_full_outbox_stops_reading_and_the_room_comes_back() {
+    let mut script = Script::server();
+    script.connection_lists(GET);
+    script.respond(1, &response(200, &[]), false);
+    let room = script.conn.send_room(StreamId(1));
+    let body = Bytes::from(vec![b'x'; room]);
+    script
+        .conn
+        .send_body(script.now, StreamId(1), body, false)
+        .unwrap();
+    assert_eq!(script.conn.send_room(StreamId(1)), 0);
+    assert!(!script.conn.wants_read());
+    script.receives();
+    script.received();
+    script.write(1000);
+    script.receives();
+    assert!(
+        script.received().is_empty(),
+        "too little to be worth telling"
+    );
+    script.listen();
+    assert_eq!(script.received(), ["1 ready"]);
+    assert!(script.conn.wants_read());
+}
+
+#[test]
+fn what_is_left_of_a_body_nobody_reads_is_thrown_away_within_bounds() {
+    for (length, received) in [
+        (UNREAD_BODY_BYTES_MAX, vec!["2 GET / end"]),
+        (UNREAD_BODY_BYTES_MAX + 1, vec!["1 reset Drained", DRAINED]),
+    ] {
+        let mut script = Script::server();
+        script.connection_lists(format!(
+            "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n"
+        ));
+        script.respond(1, &response(200, &[]), true);
+        script.conn.handler_done(StreamId(1));
+        script.received();
+        script.connection_lists(vec![b'x'; length]);
+        script.connection_lists(GET);
+        assert_eq!(script.received(), received, "{length}");
+    }
+}
+
+#[test]
+fn a_slow_head_is_answered_with_408() {
+    let mut script = Script::server();
+    script.connection_lists("GET / HT");
+    script.waits(Duration::from_secs(14));
+    script.connection_lists("TP/1.1\r\n");
+    assert!(script.received().is_empty());
+    script.waits(Duration::from_secs(2));
+    assert_eq!(script.received(), ["closed ByUs(HeadTimeout)"]);
+    assert!(script.wrote().starts_with("HTTP/1.1 408 "));
+}
+
+#[test]
+fn an_idle_connection_closes_in_silence() {
+    let mut script = Script::server().reacting(answer_at_once);
+    script.waits(Duration::from_secs(59));
+    script.connection_lists(GET);
+    script.waits(Duration::from_secs(59));
+    script.received();
+    script.wrote();
+    script.waits(Duration::from_secs(2));
+    assert_eq!(script.received(), ["closed Idle"]);
+    assert_eq!(script.wrote(), "");
+}
+
+#[test]
+fn a_request_that_came_in_time_is_not_idle_before_bytes_go_out() {
+    let mut script = Script::server();
+    script.waits(Duration::from_secs(59));
+    script.conn.handle_bytes(script.now, GET.as_bytes());
+    script.now += Duration::from_secs(2);
+    script.conn.handle_timeout(script.now);
+    script.listen();
+    assert_eq!(script.received(), ["1 GET / end"]);
+}
+
+#[test]
+fn a_body_that_stops_coming_times_out_only_while_it_is_wanted() {
+    let mut config = Config::default();
+    config.timeouts.rate_min = 0;
+    let mut script = Script::new(Side::Server, config);
+    script.connection_lists(EXPECTING);
+    script.waits(Duration::from_secs(3000));
+    assert_eq!(script.received(), ["1 PUT /"], "the client waits for us");
+    script.conn.consume(script.now, StreamId(1), 0);
+    script.write(usize::MAX);
+    script.receives();
+    script.waits(Duration::from_secs(299));
+    script.connection_lists("o");
+    script.waits(Duration::from_secs(299));
+    assert_eq!(script.received(), ["1 body o"]);
+    script.waits(Duration::from_secs(2));
+    assert_eq!(
+        script.received(),
+        ["1 reset BodyTimeout", "closed ByUs(BodyTimeout)"]
+    );
+}
+
+#[test]
+fn the_time_in_which_nobody_reads_is_not_the_peers() {
+    let mut script = Script::server();
+    script.connection_lists("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 6\r\n\r\n");
+    script.waits(Duration::from_secs(9));
+    let pause = Duration::from_secs(3000);
+    script.now += pause;
+    script.conn.postpone(pause);
+    script.conn.handle_timeout(script.now);
+    assert_eq!(script.received(), ["1 POST /"], "it has a second left");
+    script.connection_lists("all of");
+    assert_eq!(script.received(), ["1 body all of end"]);
+}
+
+#[test]
+fn a_dribbled_body_is_too_slow() {
+    let mut script = Script::server().reacting(take_body);
+    script.connection_lists("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n");
+    for _ in 0..12 {
+        script.waits(Duration::from_secs(1));
+        script.connection_lists("x");
+    }
+    let received = script.received();
+    let last: Vec<_> = received.iter().rev().take(2).collect();
+    assert_eq!(last, ["closed ByUs(BodyTooSlow)", "1 reset BodyTooSlow"]);
+    assert!(script.wrote().starts_with("HTTP/1.1 408 "));
+}
+
+#[test]
+fn a_chunked_body_may_rest_unless_connections_are_scarce() {
+    let mut script = Script::server().reacting(take_body);
+    let scarcity = Scarcity::shared();
+    let fresh = Script::server().conn;
+    script.conn = std::mem::replace(&mut script.conn, fresh).heeding(&scarcity);
+    script.connection_lists("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n");
+    for _ in 0..100 {
+        script.waits(Duration::from_secs(12));
+        script.connection_lists("1\r\nx\r\n");
+        assert!(!script.conn.is_closed());
+    }
+    script.received();
+    scarcity.set(true);
+    script.waits(Duration::from_secs(21));
+    assert_eq!(
+        script.received(),
+        ["1 reset BodyTooSlow", "closed ByUs(BodyTooSlow)"]
+    );
+    assert!(script.wrote().starts_with("HTTP/1.1 408 "));
+}
+
+#[test]
+fn a_body_may_rest_behind_the_head_of_its_response() {
+    let mut script = Script::server().reacting(take_body);
+    script.connection_lists("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n");
+    script.respond(1, &response(200, &[]), false);
+    script.listen();
+    script.receives();
+    script.waits(Duration::from_secs(3000));
+    assert!(!script.conn.is_closed(), "the pace is the application's");
+}
+
+#[test]
+fn a_peer_that_reads_nothing_is_given_up() {
+    let mut config = Config::default();
+    config.timeouts.rate_min = 0;
+    let mut script = Script::new(Side::Server, config);
+    script.conn.handle_bytes(script.now, GET.as_bytes());
+    script
+        .conn
+        .respond(script.now, StreamId(1), &response(200, &[]), false)
+        .unwrap();
+    script.receives();
+    script.now += Duration::from_secs(29);
+    script.write(1);
+    script.now += Duration::from_secs(29);
+    script.conn.handle_timeout(script.now);
+    script.receives();
+    assert!(!script.conn.is_closed(), "one byte was taken");
+    script.now += Duration::from_secs(2);
+    script.conn.handle_timeout(script.now);
+    script.receives();
+    assert_eq!(
+        script.received(),
+        [
+            "1 GET / end",
+            "1 reset ByUs(WriteStalled)",
+            "closed ByUs(WriteStalled)"
+        ]
+    );
+}

@@ -1,0 +1,118 @@
+//! The places on which servers listen: a port, a path, or an inherited descriptor.
+
+use crate::server::callbacks::Server as Callbacks;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use trunkline::Error;
+use trunkline::server::{BoundServer, Detached, ServerHandle};
+
+/// The future of a server, until its end.
+pub(crate) type ServeFuture = Pin<Box<dyn Future<Output = Result<(), Error>>>>;
+
+/// Sockets that are open, of either kind, or none.
+pub(crate) enum BoundSockets {
+    Port(Box<BoundServer>),
+    Detached(Box<BoundServer<Detached>>),
+    #[cfg(unix)]
+    Unix(Box<BoundServer<std::os::unix::net::SocketAddr>>),
+}
+
+impl BoundSockets {
+    /// As JavaScript has it; nothing where there is no port.
+    pub(crate) fn address(&self) -> Value {
+        match self {
+            Self::Port(listening) => address(listening.local_addr()),
+            Self::Detached(_) => json!({}),
+            #[cfg(unix)]
+            Self::Unix(_) => json!({}),
+        }
+    }
+    pub(crate) fn serve_callbacks(
+        self,
+        callbacks: Callbacks,
+    ) -> Result<(ServerHandle, ServeFuture), Error> {
+        Ok(match self {
+            Self::Port(listening) => {
+                let (server_handles, serving) = listening.serve_callbacks(callbacks)?;
+                (server_handles, Box::pin(serving))
+            }
+            Self::Detached(listening) => {
+                let (server_handles, serving) = listening.serve_callbacks(callbacks)?;
+                (server_handles, Box::pin(serving))
+            }
+            #[cfg(unix)]
+            Self::Unix(listening) => {
+                let (server_handles, serving) = listening.serve_callbacks(callbacks)?;
+                (server_handles, Box::pin(serving))
+            }
+        })
+    }
+}
+
+/// An address and its port.
+pub(crate) fn address(address: SocketAddr) -> Value {
+    let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
+    // In Node.js's order: with the feature `preserve_order` of serde_json it is the order in the text.
+    json!({ "address": address.ip().to_string(), "family": family, "port": address.port() })
+}
+
+/// Descriptors that the process was given.
+#[cfg(unix)]
+pub(crate) mod inherited {
+    use crate::failure;
+    use serde_json::Value;
+    use socket2::{Domain, SockRef, Socket, Type};
+    use std::io;
+    use std::os::fd::{BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+
+    /// The error for JavaScript of a descriptor that cannot be listened on.
+    pub(crate) fn refused(fd: RawFd, error: &io::Error) -> Value {
+        let text = format!("the descriptor {fd} is no socket that can be listened on");
+        let mut reported = failure::refusal("config", &text);
+        reported["system"] = failure::code_of(error.kind()).unwrap_or("EINVAL").into();
+        reported
+    }
+
+    /// A socket on which it is listened.
+    pub(crate) enum InheritedSocket {
+        Tcp(std::net::TcpListener),
+        Unix(std::os::unix::net::UnixListener),
+    }
+
+    impl InheritedSocket {
+        /// Listens on the socket of `fd`. `reserved`: its owner closes it, and a copy is taken;
+        /// otherwise it is closed with what comes back, and stays as it is on an error.
+        ///
+        /// # Errors
+        /// As libuv has them: `EINVAL` where it is no socket that can be listened on.
+        pub(crate) fn listen(fd: RawFd, reserved: bool, backlog: u32) -> io::Result<Self> {
+            let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
+            if fd < 0 {
+                return Err(invalid());
+            }
+            // SAFETY: it is used here alone, and before anything else of this process could close it:
+            // JavaScript's thread, which says what is open, is in this call. One that is not open is
+            // an error of the first call.
+            let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
+            let socket = SockRef::from(&borrowed);
+            let domain = match socket.r#type() {
+                Ok(Type::STREAM) => socket.local_addr()?.domain(),
+                _ => return Err(invalid()),
+            };
+            if !matches!(domain, Domain::IPV4 | Domain::IPV6 | Domain::UNIX) {
+                return Err(invalid());
+            }
+            socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
+            let socket = match reserved {
+                true => Socket::from(borrowed.try_clone_to_owned()?),
+                // SAFETY: JavaScript gives it away, as it does to node's own servers.
+                false => Socket::from(unsafe { OwnedFd::from_raw_fd(fd) }),
+            };
+            Ok(match domain {
+                Domain::UNIX => Self::Unix(socket.into()),
+                _ => Self::Tcp(socket.into()),
+            })
+        }
+    }
+}

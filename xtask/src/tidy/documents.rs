@@ -1,0 +1,204 @@
+//! Checks that documents are true: the paths of ARCHITECTURE, the tests of the promises and of the
+//! attacks, the limits' names.
+
+pub(super) mod exchange;
+pub(super) mod generated;
+pub(super) mod mutants;
+pub(super) mod requirements;
+
+use crate::render::promises;
+use crate::tidy::Finding;
+use crate::tidy::tree::Tree;
+
+/// The ids of the product's promises; docs/promises.toml has an entry for each.
+const PROMISES: &[(char, usize)] = &[('C', 14), ('W', 6), ('S', 7), ('Q', 3), ('P', 4), ('R', 6)];
+/// The rows of docs/attacks.md: against servers, and against clients.
+const ATTACKS: usize = 35;
+const CLIENT_ATTACKS: usize = 13;
+
+const ARCHITECTURE: &str = "ARCHITECTURE.md";
+const ATTACKS_FILE: &str = "docs/attacks.md";
+const LIMITS: &str = "core/src/limits.rs";
+
+/// Every rule about documents.
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut found = check_paths(tree);
+    let promises: Vec<String> = PROMISES
+        .iter()
+        .flat_map(|(letter, count)| (1..=*count).map(move |n| format!("{letter}{n}")))
+        .collect();
+    let against_clients = (1..=CLIENT_ATTACKS).map(|n| format!("S{n}"));
+    let attacks: Vec<String> = (1..=ATTACKS)
+        .map(|n| n.to_string())
+        .chain(against_clients)
+        .collect();
+    found.extend(check_promises(tree, &promises));
+    found.extend(check_tests(tree, ATTACKS_FILE, &attacks));
+    found.extend(check_limits(tree));
+    found
+}
+
+/// Every path in ARCHITECTURE exists: each piece of code in the table "where is", and elsewhere each
+/// with a slash. `*` stands for one or more files.
+fn check_paths(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let Some(text) = tree.text(ARCHITECTURE) else {
+        return vec![Finding::new(ARCHITECTURE, 0, "is missing")];
+    };
+    let rows = rows_under(text, "Where is");
+    for (line, cells) in &rows {
+        let paths = cells.iter().flat_map(|cell| quoted(cell));
+        found.extend(paths.filter_map(|path| missing_path(tree, path, *line)));
+    }
+    // Elsewhere a piece of code is a path if it has a slash.
+    let is_in_table = |line: usize| rows.iter().any(|(row, _)| *row == line);
+    for (line, text) in (1..)
+        .zip(text.lines())
+        .filter(|(line, _)| !is_in_table(*line))
+    {
+        let paths = quoted(text).into_iter().filter(|code| code.contains('/'));
+        found.extend(paths.filter_map(|path| missing_path(tree, path, line)));
+    }
+    if rows.is_empty() {
+        found.push(Finding::new(
+            ARCHITECTURE,
+            0,
+            "has no table under \"Where is\"",
+        ));
+    }
+    found
+}
+
+/// Each id has one entry with tests that exist, or says what is missing.
+fn check_promises(tree: &Tree, ids: &[String]) -> Vec<Finding> {
+    let read = tree.text(promises::TABLE).map(promises::read);
+    let read = match read {
+        None => return vec![Finding::new(promises::TABLE, 0, "is missing")],
+        Some(Err(why)) => return vec![Finding::new(promises::TABLE, 0, why)],
+        Some(Ok(read)) => read,
+    };
+    let mut found = Vec::new();
+    for id in ids {
+        let entries = read.iter().filter(|promise| promise.id == *id).count();
+        if entries != 1 {
+            let text = format!("{entries} entries for {id}; there must be one");
+            found.push(Finding::new(promises::TABLE, 0, text));
+        }
+    }
+    for promise in &read {
+        let id = &promise.id;
+        if promise.tests.is_empty() && promise.todo.is_none() {
+            let text = format!("{id} names no test and has no `todo`");
+            found.push(Finding::new(promises::TABLE, 0, text));
+        }
+        let missing = promise
+            .tests
+            .iter()
+            .filter_map(|test| missing_test(tree, test));
+        found.extend(missing.map(|why| Finding::new(promises::TABLE, 0, format!("{id}: {why}"))));
+    }
+    found
+}
+
+/// A finding, unless `path` exists.
+fn missing_path(tree: &Tree, path: &str, line: usize) -> Option<Finding> {
+    let exists = match path.split_once('*') {
+        None => tree.has(path),
+        Some((before, after)) => tree
+            .paths()
+            .any(|file| file.starts_with(before) && file.ends_with(after)),
+    };
+    (!exists).then(|| Finding::new(ARCHITECTURE, line, format!("`{path}` does not exist")))
+}
+
+/// Each id has one row, whose last cell names tests that exist or begins with `todo`.
+fn check_tests(tree: &Tree, file: &str, ids: &[String]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let Some(text) = tree.text(file) else {
+        return vec![Finding::new(file, 0, "is missing")];
+    };
+    let rows: Vec<(usize, Vec<&str>)> = rows_under(text, "");
+    for id in ids {
+        let with_id: Vec<_> = rows.iter().filter(|(_, cells)| cells[0] == id).collect();
+        let [(line, cells)] = with_id.as_slice() else {
+            let text = format!("{} rows for {id}; there must be one", with_id.len());
+            found.push(Finding::new(file, 0, text));
+            continue;
+        };
+        let last = cells.last().copied().unwrap_or_default();
+        let tests = quoted(last);
+        if tests.is_empty() && !last.starts_with("todo") {
+            let text = format!("{id} names no test and is not marked `todo`");
+            found.push(Finding::new(file, *line, text));
+        }
+        for test in tests {
+            if let Some(why) = missing_test(tree, test) {
+                found.push(Finding::new(file, *line, format!("{id}: {why}")));
+            }
+        }
+    }
+    found
+}
+
+/// Why `path::name` is not a test, if so. A path without a name (a runner's list) is a file.
+fn missing_test(tree: &Tree, test: &str) -> Option<String> {
+    let Some((path, name)) = test.rsplit_once("::") else {
+        return (!tree.has(test)).then(|| format!("`{test}` does not exist"));
+    };
+    if !tree.has(path) {
+        return Some(format!("`{path}` does not exist"));
+    }
+    (!tree.has_function(path, name)).then(|| format!("`{path}` has no function `{name}`"))
+}
+
+/// Names of limits in docs/attacks.md (`limits.rs` NAME) are constants or timeouts there.
+fn check_limits(tree: &Tree) -> Vec<Finding> {
+    let (Some(text), Some(limits)) = (tree.text(ATTACKS_FILE), tree.text(LIMITS)) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (line, cells) in rows_under(text, "") {
+        // The column before the last names limits.
+        let Some(cell) = cells.len().checked_sub(2).and_then(|at| cells.get(at)) else {
+            continue;
+        };
+        for name in quoted(cell) {
+            let constant = limits.contains(&format!("pub const {name}:"));
+            let field = limits.contains(&format!("pub {name}:"));
+            if !constant && !field {
+                let text = format!("`{name}` is not in {LIMITS}");
+                found.push(Finding::new(ATTACKS_FILE, line, text));
+            }
+        }
+    }
+    found
+}
+
+/// The rows (line, cells) of the tables under the heading that contains `heading`, header rows
+/// and rules left out; of all tables when it is empty.
+pub(super) fn rows_under<'a>(text: &'a str, heading: &str) -> Vec<(usize, Vec<&'a str>)> {
+    let mut rows = Vec::new();
+    let mut inside = heading.is_empty();
+    let lines: Vec<&str> = text.lines().collect();
+    for (index, line) in lines.iter().enumerate() {
+        if line.starts_with('#') && !heading.is_empty() {
+            inside = line.contains(heading);
+        }
+        let is_rule = |line: &str| line.starts_with("|--") || line.starts_with("| --");
+        let is_header = lines.get(index + 1).is_some_and(|next| is_rule(next));
+        if inside && line.starts_with('|') && !is_rule(line) && !is_header {
+            let cells = line.trim_matches('|').split('|').map(str::trim).collect();
+            rows.push((index + 1, cells));
+        }
+    }
+    rows
+}
+
+/// The pieces between backticks.
+pub(super) fn quoted(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+#[cfg(test)]
+#[path = "documents_test.rs"]
+mod documents_test;

@@ -1,0 +1,7 @@
+//! Rules about files, folders and imports of Rust.
+
+pub(super) mod dead;
+pub(super) mod folders;
+pub(super) mod imports;
+pub(super) mod layers;
+pub(super) mod sizes;

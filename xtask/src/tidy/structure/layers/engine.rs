@@ -1,0 +1,276 @@
+//! The order of the engine's folders and files: imports go down only.
+
+use crate::tidy::Finding;
+use crate::tidy::rust::Source;
+use crate::tidy::structure::imports::FileImport;
+use std::collections::BTreeSet;
+
+/// The entries of each folder, the lowest first; each may import those before it.
+const ENGINE: &[(&str, &[&str])] = &[
+    (
+        "engine/src",
+        &[
+            "error",
+            "tls",
+            "config",
+            "connection_info",
+            "byte_stream",
+            "driver",
+            "net",
+            "body",
+            "tunnel",
+            "server",
+            "client",
+        ],
+    ),
+    ("engine/src/body", &["window", "read"]),
+    ("engine/src/tunnel", &["datagrams", "capsules", "upgrade"]),
+    (
+        "engine/src/client",
+        &[
+            "connect",
+            "listener",
+            "settings",
+            "exchange",
+            "dispatch",
+            "connection",
+            "attempt",
+            "request",
+            "submission",
+            "direct",
+            "builder",
+        ],
+    ),
+    (
+        "engine/src/client/connect",
+        &[
+            "socket",
+            "race",
+            "proxy",
+            "resolve",
+            "connector",
+            "route",
+            "lookup",
+        ],
+    ),
+    (
+        "engine/src/client/connect/proxy",
+        &["bypass", "env", "connect", "socks"],
+    ),
+    (
+        "engine/src/client/connection",
+        &[
+            "deadlines",
+            "receiver",
+            "entry",
+            "early",
+            "health",
+            "end",
+            "datagrams",
+            "tunnel",
+            "send",
+            "start",
+            "repeat",
+            "recv",
+        ],
+    ),
+    (
+        "engine/src/client/listener",
+        &["connection_use", "connection"],
+    ),
+    (
+        "engine/src/driver",
+        &[
+            "lock",
+            "machine",
+            "read_buffer",
+            "window_ask",
+            "signals",
+            "transport",
+            "quic",
+            "connection_io",
+        ],
+    ),
+    (
+        "engine/src/driver/quic",
+        &[
+            "numbers",
+            "rules",
+            "config",
+            "receive_window",
+            "socket",
+            "timers",
+            "unanswered",
+            "session",
+            "transport",
+        ],
+    ),
+    (
+        "engine/src/driver/transport",
+        &[
+            "socket",
+            "pieces",
+            "tls",
+            "client_hello",
+            "drain",
+            "last_alert",
+        ],
+    ),
+    ("engine/src/net", &["listen", "unix", "listener"]),
+    (
+        "engine/src/server",
+        &[
+            "observe",
+            "response",
+            "registry",
+            "exchange",
+            "tower",
+            "callbacks",
+            "connection",
+            "worker",
+            "bind",
+        ],
+    ),
+    (
+        "engine/src/server/bind",
+        &["running", "start", "listening", "port", "unix", "detached"],
+    ),
+    (
+        "engine/src/server/callbacks",
+        &[
+            "heads",
+            "exchange",
+            "tunnel",
+            "exchanges",
+            "serve",
+            "refused",
+            "held",
+        ],
+    ),
+    (
+        "engine/src/server/connection",
+        &["first_bytes", "handshake", "serving", "accept", "quic"],
+    ),
+    (
+        "engine/src/server/exchange",
+        &[
+            "control",
+            "request",
+            "targets",
+            "info_policy",
+            "scratch",
+            "context",
+            "serve",
+        ],
+    ),
+    (
+        "engine/src/server/observe",
+        &["handshake_failure", "metrics", "handshake_log", "access"],
+    ),
+    (
+        "engine/src/server/response",
+        &["number", "date", "last_answer"],
+    ),
+    (
+        "engine/src/server/tower",
+        &[
+            "early",
+            "interim",
+            "service",
+            "service_fn",
+            "on_runtime",
+            "slot",
+            "extensions",
+        ],
+    ),
+    ("engine/src/tls", &["key_log", "server", "client"]),
+    (
+        "engine/src/tls/client/openssl",
+        &["certificate", "refusal", "names", "signature", "chain"],
+    ),
+    (
+        "engine/src/tls/server",
+        &["seed", "policy", "clients", "identities", "choose"],
+    ),
+];
+
+/// Imports upward that are known: folder, from, to, and why the circle is still there.
+const UPWARD: &[(&str, &str, &str, &str)] = &[];
+
+/// Imports inside the engine that go up, and entries without a row.
+pub(in crate::tidy) fn check(sources: &[Source], imports: &[FileImport]) -> Vec<Finding> {
+    check_against(ENGINE, UPWARD, sources, imports)
+}
+
+fn check_against(
+    order: &[(&str, &[&str])],
+    upward: &[(&str, &str, &str, &str)],
+    sources: &[Source],
+    imports: &[FileImport],
+) -> Vec<Finding> {
+    let mut found = unlisted(order, sources);
+    let mut needed = vec![false; upward.len()];
+    for import in imports {
+        let Some(pair) = import.siblings() else {
+            continue;
+        };
+        let Some((_, entries)) = order.iter().find(|(folder, _)| *folder == pair.folder) else {
+            if import.folder == "engine/src" {
+                let text = "the folder has no row in the layer table";
+                found.push(Finding::new(&pair.folder, 0, text));
+            }
+            continue;
+        };
+        let place = |name: &str| entries.iter().position(|entry| *entry == name);
+        if place(pair.to) <= place(pair.from) {
+            continue;
+        }
+        let known = upward.iter().position(|(folder, from, to, _)| {
+            (*folder, *from, *to) == (pair.folder.as_str(), pair.from, pair.to)
+        });
+        match known {
+            Some(index) => needed[index] = true,
+            None => {
+                let text = format!(
+                    "`{}` must not import `{}`, which is above it in {}",
+                    pair.from, pair.to, pair.folder
+                );
+                found.push(Finding::new(&import.file, import.line, text));
+            }
+        }
+    }
+    for ((folder, from, to, _), _) in upward.iter().zip(needed).filter(|(_, needed)| !needed) {
+        let text = format!("`{from}` does not import `{to}` (any more): remove the exception");
+        found.push(Finding::new(folder, 0, text));
+    }
+    found
+}
+
+/// Files in a folder of the table that have no row, and rows without a file.
+fn unlisted(order: &[(&str, &[&str])], sources: &[Source]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (folder, entries) in order {
+        let mut there = BTreeSet::new();
+        for source in sources.iter().filter(|source| !source.is_test()) {
+            let inside = source.path.strip_prefix(folder);
+            if let Some(inside) = inside.and_then(|path| path.strip_prefix('/')) {
+                let name = inside.split('/').next().unwrap_or(inside);
+                there.insert(name.trim_end_matches(".rs"));
+            }
+        }
+        there.remove("lib");
+        for name in there.iter().filter(|name| !entries.contains(name)) {
+            let text = format!("`{name}` has no row in the layer table");
+            found.push(Finding::new(folder, 0, text));
+        }
+        for name in entries.iter().filter(|name| !there.contains(*name)) {
+            let text = format!("the layer table's `{name}` is not there");
+            found.push(Finding::new(folder, 0, text));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+#[path = "engine_test.rs"]
+mod engine_test;

@@ -1,0 +1,4 @@
+//! Rules about names and the English of comments.
+
+pub(super) mod comments;
+pub(super) mod names;
