@@ -25,6 +25,9 @@ const READS_MAX: usize = 8;
 /// A connection whose handshake is done and whose version is known.
 pub struct Direct {
     io: ConnectionIo<Socket>,
+    /// An event that writing brought: over QUIC the machine then reads on what had waited in a stream
+    /// for room, and no other event wakes the task for it.
+    ahead: Option<Event>,
 }
 
 /// The next step that the caller of a turn asks for.
@@ -39,6 +42,7 @@ pub enum Next {
 /// The commands of a turn. Facts come from [`event`](Self::event); take all of them in each turn.
 pub struct Turn<'a> {
     machine: &'a mut Machine,
+    ahead: &'a mut Option<Event>,
     /// The time of this turn.
     pub now: Instant,
 }
@@ -60,6 +64,7 @@ impl Direct {
         let opened = attempt::establish_in_time(settings, &origin, start).await?;
         Ok(Self {
             io: opened.into_link(dispatch, &origin, Instant::now()),
+            ahead: None,
         })
     }
 
@@ -82,7 +87,7 @@ impl Direct {
         turn: &mut impl FnMut(&mut Turn<'_>) -> Next,
         alarm: &mut Option<Pin<Box<Sleep>>>,
     ) -> Poll<()> {
-        let io = &mut self.io;
+        let Self { io, ahead } = self;
         loop {
             let now = Instant::now();
             io.poll_alarm(cx);
@@ -96,10 +101,15 @@ impl Direct {
             more |= io.poll_timer(cx, now).is_ready();
             let next = turn(&mut Turn {
                 machine: &mut io.machine,
+                ahead,
                 now,
             });
             let _ = io.poll_write(cx, now);
-            if next == Next::Close || io.is_done(now) {
+            if ahead.is_none() {
+                *ahead = io.machine.poll_event();
+            }
+            more |= ahead.is_some();
+            if next == Next::Close || ahead.is_none() && io.is_done(now) {
                 return Poll::Ready(());
             }
             if !more && !rings(cx, alarm, next) {
@@ -125,7 +135,7 @@ fn rings(cx: &mut Context<'_>, alarm: &mut Option<Pin<Box<Sleep>>>, next: Next) 
 impl Turn<'_> {
     /// The next fact.
     pub fn event(&mut self) -> Option<Event> {
-        self.machine.poll_event()
+        self.ahead.take().or_else(|| self.machine.poll_event())
     }
     /// How many more exchanges may start now.
     pub fn capacity(&self) -> u32 {
