@@ -6,3 +6,4 @@ pub(crate) mod node;
 pub(crate) mod plot;
 pub(crate) mod readme;
 pub(crate) mod report;
+pub(crate) mod runs;

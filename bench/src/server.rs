@@ -9,6 +9,7 @@ use crate::load::usage::resident_kib;
 use crate::load::{Round, round};
 use crate::machine;
 use crate::page::figures::{Figures, Metric};
+use crate::page::runs::{BULK_METRICS, IDLE_COUNTS, Run, idle_scenario};
 use crate::page::{docs, plot, readme, report};
 use crate::scenario::{
     BULK_ANSWERS, BULK_BYTES, FILE_BYTES, Placement, Scenario, VARIED_TARGETS, varied_bytes,
@@ -20,19 +21,11 @@ use std::path::Path;
 use std::process::Command;
 use trunkline_interop::{Certificate, Cores, Workplace, find_program, output_of};
 
-/// Connections held at rest.
-const IDLE_COUNTS: [usize; 2] = [1_000, 10_000];
 /// Files beside those connections.
 const OTHER_FILES: u64 = 1_000;
 /// Requests of the round that strace counts.
 const COUNTED_REQUESTS: u64 = 5_000;
 
-/// The figures of a round of bulk.
-pub(crate) const BULK_METRICS: [Metric; 3] = [
-    Metric::ServerCpuPerGib,
-    Metric::LoadCpuPerGib,
-    Metric::BulkRate,
-];
 /// Seconds per GiB in a microsecond per MiB.
 const S_PER_GIB: f64 = 1024.0 / 1e6;
 
@@ -63,12 +56,6 @@ pub(crate) struct ServerOptions {
     /// Only the idle connections.
     #[arg(long)]
     no_load: bool,
-}
-
-/// Figures, and sentences about what is not in them.
-pub(crate) struct Run {
-    pub(crate) figures: Figures,
-    pub(crate) absent: BTreeSet<String>,
 }
 
 /// Measures, prints the tables and writes them to `bench/out/`.
@@ -258,20 +245,6 @@ impl Run {
             }
         }
     }
-}
-
-/// How the idle figures of `scenario` are called.
-pub(crate) fn idle_scenario(scenario: Scenario, count: usize) -> String {
-    format!("{} {count} idle", scenario.name())
-}
-
-/// Every idle scenario in order.
-pub(crate) fn idle_scenarios() -> Vec<String> {
-    let pair = |scenario| IDLE_COUNTS.map(|count| idle_scenario(scenario, count));
-    [Scenario::H2Tls, Scenario::H2c]
-        .into_iter()
-        .flat_map(pair)
-        .collect()
 }
 
 /// The files that file servers send as bulk: holes, so that they cost no disk.

@@ -109,7 +109,7 @@ pub(crate) fn run(options: BenchOptions) -> Result<(), Failure> {
         report::write_json(&plan, &outcome, &path)?;
     }
     if let Some(path) = html {
-        report::write_html(&plan, &outcome, &path)?;
+        page::write_html(&plan, &outcome, &path)?;
     }
     if outcome.tally.answered == 0 {
         return Err(Failure::remote(format_args!(

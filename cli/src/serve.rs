@@ -1,6 +1,7 @@
 //! `trunkline serve`: serves a directory, and test endpoints if requested.
 
 mod access_log;
+mod answer;
 mod disk;
 mod endpoints;
 mod files;

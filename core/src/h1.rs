@@ -9,7 +9,9 @@ mod encode;
 mod exchange;
 mod framing;
 mod parse;
+mod proxy;
 mod reuse;
 
-pub use conn::{Conn, Proxy, ProxyField};
+pub use conn::Conn;
+pub use proxy::{Proxy, ProxyField};
 pub use reuse::{CloseReason, peer_patience};

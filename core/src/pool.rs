@@ -13,6 +13,7 @@ mod origin;
 mod retry;
 mod slab;
 mod stats;
+mod turn;
 
 #[cfg(test)]
 mod pool_random_test;
@@ -26,20 +27,20 @@ pub use config::{
     CONNECTIONS_MAX, CONNECTIONS_MULTIPLEXED_MAX, ORIGINS_MAX, PoolConfig, SOCKETS_MAX,
     WAITING_MAX, WARM_TIME,
 };
-pub use connection::capacity::{Capacity, Standing};
+pub use connection::capacity::{Capacity, Multiplexing, Standing};
+pub use connection::gate::{Gate, UNSETTLED_EXCHANGES};
 pub use connection::health::{Checkup, Health, HealthTimes, Unanswered};
 pub use dispatch::decide::{Decision, OriginView, WaitReason, decide};
-pub use dispatch::gate::{Gate, UNSETTLED_EXCHANGES};
 pub use dispatch::queue::{PriorityClass, Rank, Ticket};
 pub use origin::alt_svc::{AltSvc, Alternatives, QUIC_HEAD_START};
 pub use origin::race::*;
-pub use origin::{Multiplexing, Origin, Protocols, Scheme};
-pub use retry::returns::Return;
+pub use origin::{Origin, Protocols, Scheme};
 pub use retry::{
     Cause, Loss, NoRetry, RETRIES_MAX, RETRY_BURST, RETRY_PAUSE, RETRY_PERCENT, Retry, RetryBudget,
     RetryClass, classify,
 };
 pub use stats::{OriginStats, Totals, Wait};
+pub use turn::returns::Return;
 
 use connection::{Connection, jitter_per_mille};
 use dispatch::queue::{Entrance, Queue, QueueEnd};

@@ -11,14 +11,12 @@ pub use trunkline_core as core;
 mod area;
 #[path = "../../node/native/channel/bodies.rs"]
 mod bodies;
-mod client {
-    #[path = "../../../node/native/client/head.rs"]
-    pub(crate) mod head;
-}
 #[path = "../../node/native/channel/codes.rs"]
 mod codes;
 #[path = "../../node/native/channel/fuzz.rs"]
 mod fuzz;
+#[path = "../../node/native/channel/head.rs"]
+mod head;
 #[path = "../../node/native/channel/records.rs"]
 mod records;
 #[path = "../../node/native/channel/ring.rs"]

@@ -4,8 +4,10 @@ mod area;
 pub(crate) mod bodies;
 pub(crate) mod calls;
 pub(crate) mod codes;
+pub(crate) mod fields;
 #[cfg(test)]
 mod fuzz;
+pub(crate) mod head;
 pub(crate) mod intake;
 pub(crate) mod outbound;
 pub(crate) mod records;

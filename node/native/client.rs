@@ -4,10 +4,10 @@
 mod connections;
 pub(crate) mod dial;
 pub(crate) mod exchange;
-pub(crate) mod head;
 pub(crate) mod lookup;
 mod settings;
 
+use crate::channel::calls::read;
 use crate::environment::Shared;
 use crate::failure;
 use connections::displayed;
@@ -123,11 +123,6 @@ impl Clients {
         self.origins.insert(self.next, target);
         Ok(json!({ "number": self.next, "isProxied": is_proxied }))
     }
-}
-
-/// Parses the argument of a cold call.
-pub(crate) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Value> {
-    serde_json::from_str(text).map_err(|why| failure::refusal("config", &why.to_string()))
 }
 
 fn stats(client: &Client) -> Value {

@@ -4,6 +4,7 @@
 
 use crate::channel::bodies::Bodies;
 use crate::channel::calls::questions::Questions;
+use crate::channel::calls::read;
 use crate::channel::calls::reply::Reply;
 use crate::channel::codes::{BY_REFERENCE_BYTES_MIN, completion_flag};
 use crate::channel::intake::Intake;
@@ -11,9 +12,9 @@ use crate::channel::outbound::Outbound;
 use crate::channel::ring::{
     ARENA_BYTES, CONTROL_WORDS, ENTRIES, Entry, LENGTH, Memory, POSITION, TEXT_BYTES_MAX,
 };
+use crate::client::Clients;
 use crate::client::dial::{self, Dialed};
 use crate::client::lookup::{Found, LookedUp};
-use crate::client::{Clients, read};
 use crate::failure;
 use crate::platform::callback::Callback;
 use crate::platform::napi::{Env, Outcome, Refused, Value, call};

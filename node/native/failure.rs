@@ -1,14 +1,34 @@
 //! An engine's error for JavaScript: a JSON text, from which `node/src/errors.ts` builds undici's
 //! class and code.
 
-use crate::client::dial::DialFailed;
-use crate::client::lookup::LookupFailed;
-use crate::streams::StreamFailed;
 use rustls::CertificateError;
 use serde_json::{Value, json};
 use std::error::Error as _;
-use std::io;
+use std::{fmt, io};
 use trunkline::{CertificateRefusal, Error, ErrorKind, ProxyRefusal, SocksRefusal};
+
+/// A function or a stream of JavaScript's failed, which has the error by this number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OwnFailure {
+    /// The ticket of the question.
+    Lookup(u32),
+    /// The ticket of the question.
+    Dial(u32),
+    /// The number of the stream: its `Duplex` failed, or was closed before its end.
+    Stream(u32),
+}
+
+impl fmt::Display for OwnFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Lookup(_) => "the function connect.lookup failed",
+            Self::Dial(_) => "the function connect failed",
+            Self::Stream(_) => "the stream of the connection failed",
+        })
+    }
+}
+
+impl std::error::Error for OwnFailure {}
 
 /// All that an error says.
 pub(crate) fn describe(error: &Error) -> Value {
@@ -124,14 +144,11 @@ fn own_error(error: &Error) -> Option<String> {
             .downcast_ref::<io::Error>()
             .and_then(io::Error::get_ref);
         if let Some(inner) = inner {
-            if let Some(failed) = inner.downcast_ref::<LookupFailed>() {
-                return Some(format!("lookup {}", failed.ticket));
-            }
-            if let Some(failed) = inner.downcast_ref::<DialFailed>() {
-                return Some(format!("dial {}", failed.ticket));
-            }
-            if let Some(failed) = inner.downcast_ref::<StreamFailed>() {
-                return Some(format!("stream {}", failed.stream));
+            match inner.downcast_ref::<OwnFailure>() {
+                Some(OwnFailure::Lookup(ticket)) => return Some(format!("lookup {ticket}")),
+                Some(OwnFailure::Dial(ticket)) => return Some(format!("dial {ticket}")),
+                Some(OwnFailure::Stream(number)) => return Some(format!("stream {number}")),
+                None => {}
             }
         }
         next = cause.source();

@@ -8,16 +8,17 @@
 use crate::channel::codes::{BY_REFERENCE_BYTES_MIN, STREAM_UNREAD_BYTES_MAX, completion};
 use crate::channel::ring::Entry;
 use crate::environment::{Shared, lock};
+use crate::failure::OwnFailure;
 use bytes::{Buf, Bytes};
 use serde::Deserialize;
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, IoSlice};
+use std::mem;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
-use std::{error, fmt, mem};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use trunkline::ByteStream;
 
@@ -27,20 +28,6 @@ pub(crate) const OUTBOUND_BYTES_MAX: usize = 256 * 1024;
 /// Bytes taken of which JavaScript learns in one completion: a quarter of the window, so that it never
 /// waits for an engine that reads.
 const TAKEN_BYTES_MIN: usize = STREAM_UNREAD_BYTES_MAX / 4;
-
-/// A `Duplex` failed, or was closed before its end; JavaScript has the error by the stream's number.
-#[derive(Debug)]
-pub(crate) struct StreamFailed {
-    pub(crate) stream: u32,
-}
-
-impl fmt::Display for StreamFailed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the stream of the connection failed")
-    }
-}
-
-impl error::Error for StreamFailed {}
 
 /// The streams of one environment, by their numbers.
 #[derive(Default)]
@@ -181,9 +168,7 @@ impl ScriptStream {
         }
     }
     fn failure(&self) -> io::Error {
-        io::Error::other(StreamFailed {
-            stream: self.number,
-        })
+        io::Error::other(OwnFailure::Stream(self.number))
     }
 }
 

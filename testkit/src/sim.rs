@@ -7,9 +7,9 @@
 //! delivered twice.
 
 mod client;
+pub mod dice;
 pub mod download;
 pub mod ledger;
-mod link;
 pub mod machine;
 mod pair;
 pub mod path;
@@ -21,7 +21,7 @@ pub mod world;
 pub use world::plan::Plan;
 pub use world::{Ended, Outcome, Summary, World};
 
-use world::dice::Dice;
+use dice::Dice;
 
 /// Runs the world of `seed`; every third one is calm. A property that does not hold panics, and
 /// the seed is printed.

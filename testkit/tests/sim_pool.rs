@@ -6,7 +6,7 @@ use trunkline_core::error::TransportEnd;
 use trunkline_core::pool::{
     Cause, Failure, NoRetry, PriorityClass, RETRIES_MAX, RETRY_BURST, Rank, WaitReason,
 };
-use trunkline_testkit::sim::world::dice::Dice;
+use trunkline_testkit::sim::dice::Dice;
 use trunkline_testkit::sim::world::plan::{Fault, OriginPlan, Plan, RequestPlan};
 use trunkline_testkit::sim::{Ended, Outcome, Summary, World};
 

@@ -3,3 +3,6 @@
 mod channel;
 pub(crate) mod generated;
 pub(crate) mod promises;
+
+/// A file's path from the root, and its text.
+pub(crate) type File = (&'static str, String);

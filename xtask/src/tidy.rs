@@ -51,6 +51,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     found.extend(layers::check_crates(tree));
     let imports = imports::between_files(&sources);
     found.extend(layers::check_engine(&sources, &imports));
+    found.extend(imports::check(&imports));
     found.extend(folders::check(&sources));
     found.extend(sizes::check(&sources, sizes::EXCEPTIONS));
     found.extend(names::check(tree, &sources));
@@ -81,7 +82,11 @@ pub(crate) fn run(root: &Path) -> Outcome {
             for figure in exchange::figures(&tree, &sources).lines() {
                 println!("tidy: {figure}");
             }
-            print_imports(&tree);
+            println!(
+                "tidy: {} circles of imports in the crates of Rust, 0 `#[path]` and 0 `use super::*` outside tests; {}",
+                imports::known(),
+                folders::summary()
+            );
             println!("tidy: {} files, nothing to say", tree.len());
             Ok(())
         }
@@ -100,27 +105,6 @@ fn print_counts(found: &[Finding]) {
     println!("tidy: {circles} circles of imports in node/src");
     let (rust, node) = (count(names::HOMONYM, false), count(names::HOMONYM, true));
     println!("tidy: {rust} homonyms in the crates of Rust, {node} in node/src");
-}
-
-/// Prints the circles of imports of Rust's files, and the counts that the rules of folders keep at zero.
-fn print_imports(tree: &Tree) {
-    let (sources, _) = rust::parse(tree);
-    let circles = imports::circles(&imports::between_files(&sources));
-    for (folder, files) in &circles {
-        println!("tidy: circle of imports in {folder}: {}", files.join(", "));
-    }
-    let in_engine = circles
-        .iter()
-        .filter(|(folder, _)| folder.starts_with("engine/"));
-    println!(
-        "tidy: {} circles of imports in the crates of Rust, {} in engine/src",
-        circles.len(),
-        in_engine.count()
-    );
-    println!(
-        "tidy: 0 `#[path]` and 0 `use super::*` outside tests; {}",
-        folders::summary()
-    );
 }
 
 #[cfg(test)]

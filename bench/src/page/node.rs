@@ -2,8 +2,8 @@
 
 use super::figures::{Figures, Metric, Spread};
 use super::report::{spread, subjects, table};
+use super::runs::{NODE_SCENARIOS, NodePlacement, NodeRun};
 use crate::machine;
-use crate::server::node::{NodePlacement, NodeRun, SCENARIOS};
 use crate::subject::node::{NodeSubjectContext, version};
 use crate::subject::version_of;
 use std::fmt::Write;
@@ -64,7 +64,7 @@ pub(crate) fn tables(figures: &Figures) -> String {
     for placement in PLACEMENTS {
         goals(&mut text, figures, placement);
     }
-    for scenario in SCENARIOS {
+    for scenario in NODE_SCENARIOS {
         for placement in PLACEMENTS {
             load(
                 &mut text,

@@ -2,8 +2,8 @@
 
 use super::figures::Metric;
 use super::report::{subjects, table};
+use super::runs::Run;
 use crate::machine;
-use crate::server::Run;
 
 /// The table stands between these lines.
 const BEGIN: &str = "<!-- measured: written by `make bench`; do not edit by hand -->\n";

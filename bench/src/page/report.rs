@@ -1,9 +1,9 @@
 //! Renders the tables as Markdown, readable in a terminal too.
 
 use super::figures::{Figures, Metric, Spread};
+use super::runs::{BULK_METRICS, Run, idle_scenarios};
 use crate::machine;
 use crate::scenario::{Placement, Scenario};
-use crate::server::{BULK_METRICS, Run, idle_scenarios};
 use std::fmt::Write;
 
 /// Name of our subject in every table.

@@ -1,6 +1,6 @@
 use super::tables;
 use crate::page::figures::{Figures, Metric};
-use crate::server::Run;
+use crate::page::runs::Run;
 use std::collections::BTreeSet;
 
 fn run_with(ours: f64) -> Run {

@@ -7,6 +7,7 @@ use crate::machine;
 use crate::page::docs;
 use crate::page::figures::{Figures, Metric};
 use crate::page::node;
+use crate::page::runs::{NODE_SCENARIOS, NodePlacement, NodeRun};
 use crate::scenario::Scenario;
 use crate::server::write_files;
 use crate::subject::node::{NodeSubject, NodeSubjectContext, RunningNodeSubject};
@@ -24,24 +25,6 @@ const REQUESTS: std::ops::RangeInclusive<u64> = 2_000..=500_000;
 const SECONDS: [f64; 2] = [3.0, 1.0];
 const QUICK_SECONDS: [f64; 2] = [1.0, 0.4];
 
-/// Where server and load run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum NodePlacement {
-    /// Both on the first processor: no wakes across processors, the steadier figure.
-    SameCore,
-    /// Both wherever the kernel puts them.
-    AnyCore,
-}
-
-impl NodePlacement {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::SameCore => "same core",
-            Self::AnyCore => "any core",
-        }
-    }
-}
-
 /// Flags of `node-server`.
 #[derive(clap::Args)]
 pub(crate) struct NodeServerOptions {
@@ -55,7 +38,7 @@ pub(crate) struct NodeServerOptions {
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Scenarios to measure, by a comma.
-    #[arg(long, value_delimiter = ',', default_values_t = SCENARIOS.map(word))]
+    #[arg(long, value_delimiter = ',', default_values_t = NODE_SCENARIOS.map(word))]
     scenarios: Vec<String>,
     /// Where server and load run, by a comma.
     #[arg(long, value_delimiter = ',', default_values_t = [NodePlacement::SameCore, NodePlacement::AnyCore], value_enum)]
@@ -71,23 +54,8 @@ pub(crate) struct NodeServerOptions {
     json: bool,
 }
 
-/// Every scenario here, in the order of measuring.
-pub(crate) const SCENARIOS: [Scenario; 5] = [
-    Scenario::H2Tls,
-    Scenario::H2c,
-    Scenario::H1,
-    Scenario::H1Tls,
-    Scenario::H3,
-];
-
 fn word(scenario: Scenario) -> String {
     scenario.name().replace(' ', "-")
-}
-
-/// Figures, and sentences about what is not in them.
-pub(crate) struct NodeRun {
-    pub(crate) figures: Figures,
-    pub(crate) absent: BTreeSet<String>,
 }
 
 /// Measures, prints the tables and writes them to `bench/out/`.
@@ -288,10 +256,10 @@ fn put_on(cores: &Cores, subject: &RunningNodeSubject) -> Result<(), String> {
 
 fn chosen(words: &[String]) -> Result<Vec<Scenario>, String> {
     let find = |name: &String| {
-        let found = SCENARIOS
+        let found = NODE_SCENARIOS
             .into_iter()
             .find(|&scenario| word(scenario) == *name);
-        let words = SCENARIOS.map(word).join(", ");
+        let words = NODE_SCENARIOS.map(word).join(", ");
         found.ok_or_else(|| format!("no scenario '{name}'; there are: {words}"))
     };
     words.iter().map(find).collect()

@@ -1,9 +1,11 @@
 //! Renders the outcome as an HTML page in one file: the table, and the distribution of latencies.
 
 use super::Plan;
-use super::report::{Outcome, table};
+use super::report::{Outcome, table, write};
 use super::tally::Tally;
+use crate::failure::Failure;
 use std::fmt::Write;
+use std::path::Path;
 
 /// Where the curve has its points, in per cent of the answers. Each step right leaves a tenth of the
 /// answers above it: the tail is what people feel, and a linear axis has no room for it.
@@ -19,8 +21,13 @@ const MARGIN: f64 = 60.0;
 /// Lines across the picture.
 const LINES: u32 = 5;
 
+/// Writes the same as a page for browsers.
+pub(crate) fn write_html(plan: &Plan, outcome: &Outcome, path: &Path) -> Result<(), Failure> {
+    write(path, &page(plan, outcome))
+}
+
 /// HTML.
-pub(super) fn page(plan: &Plan, outcome: &Outcome) -> String {
+fn page(plan: &Plan, outcome: &Outcome) -> String {
     let title = escaped(&plan.target.uri.to_string());
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>trunkline bench {title}</title>\n\

@@ -1,6 +1,5 @@
-//! Renders the outcome as a table for people, as JSON for programs and as a page for browsers.
+//! Renders the outcome as a table for people and as JSON for programs.
 
-use super::page::page;
 use super::tally::Tally;
 use super::{Plan, Protocol};
 use crate::failure::Failure;
@@ -122,12 +121,8 @@ pub(crate) fn write_json(plan: &Plan, outcome: &Outcome, path: &Path) -> Result<
     write(path, &text)
 }
 
-/// Writes the same as a page for browsers.
-pub(crate) fn write_html(plan: &Plan, outcome: &Outcome, path: &Path) -> Result<(), Failure> {
-    write(path, &page(plan, outcome))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+/// Writes a file.
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text)
         .map_err(|error| Failure::usage(format_args!("cannot write {}: {error}", path.display())))
 }

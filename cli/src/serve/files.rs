@@ -3,9 +3,9 @@
 //! `tower-http` reads files (ranges, conditions, content types, precompressed variants); this
 //! module decides which may be read, and lists directories.
 
+use super::answer::{SiteBody, plain};
 use super::disk::Disk;
 use super::listing;
-use super::site::{SiteBody, plain};
 use crate::failure::Failure;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};

@@ -3,7 +3,7 @@
 //!
 //! Invariant: only time in which the peer is the one to act counts against it.
 
-use super::{Framing, Sent};
+use super::Sent;
 use crate::error::Violation;
 use crate::limits::Timeouts;
 use std::time::{Duration, Instant};
@@ -13,9 +13,9 @@ pub(crate) struct Pressure {
     /// Body bytes of the connection that came so far.
     pub(crate) carried_in: u64,
     /// Bytes of the connection that the transport has taken so far.
-    carried_out: u64,
+    pub(super) carried_out: u64,
     /// Streams whose bytes wait.
-    waiting: u64,
+    pub(super) waiting: u64,
     /// Connections are scarce.
     pub(crate) is_scarce: bool,
 }
@@ -64,7 +64,7 @@ impl SendClock {
         self.sent_since = self.sent_since.saturating_sub(bytes);
     }
     /// The time that is waited so far does not count.
-    fn postpone(&mut self, by: Duration) {
+    pub(super) fn postpone(&mut self, by: Duration) {
         if let Some(since) = &mut self.waiting_since {
             *since += by;
         }
@@ -123,7 +123,7 @@ pub(crate) trait Timed {
 }
 
 /// When a stream's time is up; `Err`: it is.
-fn deadline(
+pub(super) fn deadline(
     stream: &mut impl Timed,
     timeouts: &Timeouts,
     pressure: &Pressure,
@@ -137,58 +137,10 @@ fn deadline(
     Ok(earliest(receive, send))
 }
 
-fn earliest(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+/// The earlier one, if there is any.
+pub(super) fn earliest(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),
-    }
-}
-
-/// Ends the streams whose time is up, and finds the next deadline.
-pub(super) fn expire_streams<F: Framing + ?Sized>(framing: &mut F, now: Instant) {
-    let session = framing.session_mut();
-    let mut timeouts = session.config().timeouts.clone();
-    if !session.is_server() {
-        // A server may rest between two events for as long as its application does.
-        timeouts.body_idle = None;
-        timeouts.rate_min = 0;
-        timeouts.head = None;
-    }
-    let (carried_in, is_scarce) = (session.totals().body_bytes_received, session.is_scarce());
-    let waiting = framing
-        .streams_mut()
-        .filter(|(_, stream)| stream.queued() > 0)
-        .count();
-    let pressure = Pressure {
-        carried_in,
-        carried_out: framing.carried_out(),
-        waiting: waiting as u64,
-        is_scarce,
-    };
-    let mut next = None;
-    let mut late = Vec::new();
-    for (id, stream) in framing.streams_mut() {
-        match deadline(stream, &timeouts, &pressure, now) {
-            Ok(at) => next = earliest(next, at),
-            Err(violation) => late.push((id, violation)),
-        }
-    }
-    if let Some(at) = next {
-        framing.set_streams_deadline(at);
-    }
-    for (id, violation) in late {
-        if let Err(violation) = framing.end_late(now, id, violation) {
-            return framing.end_connection(now, violation);
-        }
-    }
-}
-
-/// Moves the time of every stream by what was not the peer's.
-pub(super) fn postpone_streams<F: Framing + ?Sized>(framing: &mut F, by: Duration) {
-    for (_, stream) in framing.streams_mut() {
-        stream.postpone_receiving(by);
-        if let Some((clock, _)) = stream.send_clock() {
-            clock.postpone(by);
-        }
     }
 }

@@ -1,7 +1,8 @@
 //! The rules that are the same over every framing, as provided methods: a connection gives its
 //! session and its own verbs, and gets them.
 
-use super::{Session, Timed, deadlines};
+use super::deadlines::{Pressure, deadline, earliest};
+use super::{Session, Timed};
 use crate::abuse::Verdict;
 use crate::error::{Misuse, Violation};
 use crate::http::StreamId;
@@ -92,14 +93,53 @@ pub(crate) trait Framing {
             self.set_streams_deadline(at);
         }
     }
-    /// The deadline of the streams came: ends those whose time is up.
+    /// The deadline of the streams came: ends those whose time is up, and finds the next one.
     fn expire_streams(&mut self, now: Instant) {
-        deadlines::expire_streams(self, now);
+        let session = self.session_mut();
+        let mut timeouts = session.config().timeouts.clone();
+        if !session.is_server() {
+            // A server may rest between two events for as long as its application does.
+            timeouts.body_idle = None;
+            timeouts.rate_min = 0;
+            timeouts.head = None;
+        }
+        let (carried_in, is_scarce) = (session.totals().body_bytes_received, session.is_scarce());
+        let waiting = self
+            .streams_mut()
+            .filter(|(_, stream)| stream.queued() > 0)
+            .count();
+        let pressure = Pressure {
+            carried_in,
+            carried_out: self.carried_out(),
+            waiting: waiting as u64,
+            is_scarce,
+        };
+        let mut next = None;
+        let mut late = Vec::new();
+        for (id, stream) in self.streams_mut() {
+            match deadline(stream, &timeouts, &pressure, now) {
+                Ok(at) => next = earliest(next, at),
+                Err(violation) => late.push((id, violation)),
+            }
+        }
+        if let Some(at) = next {
+            self.set_streams_deadline(at);
+        }
+        for (id, violation) in late {
+            if let Err(violation) = self.end_late(now, id, violation) {
+                return self.end_connection(now, violation);
+            }
+        }
     }
     /// Nothing was read for so long, because our user did not keep up: the deadlines of streams are
     /// as much later.
     fn postpone_streams(&mut self, by: Duration) {
-        deadlines::postpone_streams(self, by);
+        for (_, stream) in self.streams_mut() {
+            stream.postpone_receiving(by);
+            if let Some((clock, _)) = stream.send_clock() {
+                clock.postpone(by);
+            }
+        }
     }
 
     /// Carries out the verdict on what the peer did.

@@ -39,6 +39,7 @@ mod send;
 use super::encode::LastAnswer;
 use super::exchange::Exchange;
 use super::parse::HeadScan;
+use super::proxy::Proxy;
 use super::reuse::CloseReason;
 use crate::credit::BudgetShare;
 use crate::error::{Closed, TransportEnd};
@@ -52,7 +53,6 @@ use crate::time::{TimerTable, timer_kinds};
 use crate::wire::Outbox;
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -134,27 +134,6 @@ pub(super) enum PeerInput {
     Ended(TransportEnd),
     /// Everything that it said is parsed; its answers are what is left.
     Concluded,
-}
-
-/// Client: the proxy at the other end, which forwards each request by itself.
-#[derive(Clone, Default)]
-pub struct Proxy {
-    /// The value of `proxy-authorization` on every request that brings none of its own. It must
-    /// be a valid field value.
-    pub authorization: Option<Box<[u8]>>,
-    /// Names (lower-case) and values of further fields on every request that brings none of that
-    /// name. They must be valid, and neither about framing nor about the connection.
-    pub fields: Arc<[ProxyField]>,
-}
-
-/// A field that is meant for a proxy: its name, in lower case, and its value.
-pub type ProxyField = (Box<[u8]>, Box<[u8]>);
-
-impl fmt::Debug for Proxy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Credentials stay out of logs.
-        f.debug_struct("Proxy").finish_non_exhaustive()
-    }
 }
 
 /// The kind of the peer's next bytes.

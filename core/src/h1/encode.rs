@@ -4,7 +4,7 @@
 //! Framing fields are ours: the owner's `transfer-encoding` is never copied, `content-length`
 //! only where it may stand, and `connection` is replaced when the connection closes.
 
-use super::conn::Proxy;
+use super::proxy::Proxy;
 use crate::error::Violation;
 use crate::http::head::reason;
 use crate::http::{Field, Fields, RequestHead, ResponseHead, Token};

@@ -22,7 +22,7 @@ mod send;
 mod settings;
 mod timers;
 
-use super::connection_window::ConnectionWindow;
+use super::connection_window::{ConnectionWindow, WINDOW_INITIAL};
 use super::reset_slots::ResetSlots;
 use super::settings::{Settings, initial_window};
 use super::stream::{FreeBodies, Incoming, Stream};
@@ -470,6 +470,3 @@ impl Framing for Conn {
         self.fail(now, violation);
     }
 }
-
-/// RFC 9113 section 6.9.2: both windows of a fresh connection, before any SETTINGS.
-pub(super) const WINDOW_INITIAL: u32 = 65_535;

@@ -1,10 +1,12 @@
 //! The windows of the connection (RFC 9113 section 6.9): our grant to the peer, and the peer's to us.
 
-use super::conn::WINDOW_INITIAL;
 use crate::credit::{BudgetShare, Credit, Quota, Readback};
 use crate::error::Violation;
 use crate::limits::Windows;
 use std::time::{Duration, Instant};
+
+/// RFC 9113 section 6.9.2: both windows of a fresh connection, before any SETTINGS. Bytes.
+pub(super) const WINDOW_INITIAL: u32 = 65_535;
 
 /// Both windows.
 ///

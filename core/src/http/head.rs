@@ -6,6 +6,7 @@
 
 use super::field::{Field, Fields, Token};
 
+use super::field::syntax::{self, Port};
 use crate::error::Violation;
 use marks::{
     ABSENT, Marks, PSEUDO_HTTP1, PSEUDO_REQUEST, PSEUDO_RESPONSE, bit, check_name_and_value,
@@ -13,7 +14,6 @@ use marks::{
 use rules::{Rule, rule_of};
 use std::borrow::Cow;
 use std::num::{NonZeroU32, NonZeroU64};
-use syntax::Port;
 
 /// Three digits hold no more.
 const STATUS_MAX: u16 = 999;
@@ -26,7 +26,6 @@ pub(crate) mod last_response;
 mod marks;
 pub(crate) mod reason;
 mod rules;
-pub(super) mod syntax;
 
 pub(crate) use marks::is_sound;
 

@@ -1,13 +1,12 @@
 //! The pool's record of a connection.
 
 pub(super) mod capacity;
+pub(super) mod gate;
 pub(super) mod health;
 pub(super) mod lifetime;
-mod suspects;
-mod upkeep;
 
-use super::dispatch::gate::Gate;
-use super::origin::Multiplexing;
+use self::capacity::Multiplexing;
+use self::gate::Gate;
 use super::slab::Key;
 use std::time::{Duration, Instant};
 
@@ -83,10 +82,8 @@ pub(super) fn jitter_per_mille(seed: u64, number: u64) -> u32 {
 }
 
 #[cfg(test)]
+mod gate_test;
+#[cfg(test)]
 mod health_test;
 #[cfg(test)]
 mod lifetime_test;
-#[cfg(test)]
-mod suspects_test;
-#[cfg(test)]
-mod upkeep_test;

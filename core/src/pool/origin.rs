@@ -7,6 +7,7 @@ mod prewarm;
 pub(super) mod race;
 pub(super) mod state;
 
+use crate::pool::connection::capacity::Multiplexing;
 use std::net::IpAddr;
 
 /// The key of the pool.
@@ -103,16 +104,6 @@ impl Origin {
             (Protocols::H2AndH1 | Protocols::All, _) => None,
         }
     }
-}
-
-/// Whether connections of an origin carry many exchanges at once: all that the pool knows of a
-/// version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Multiplexing {
-    /// One exchange, or the pipelining depth: HTTP/1.1.
-    No,
-    /// As many as the peer's limit allows: HTTP/2, HTTP/3.
-    Yes,
 }
 
 #[cfg(test)]

@@ -12,8 +12,6 @@
 //! answered something before: each costs the peer an answer. A peer that ends its connections before
 //! it answers anything gets [`UNUSED_CONNECTIONS_MAX`] of them per request.
 
-pub(super) mod returns;
-
 use crate::error::{Closed, H2Code};
 use crate::http::Reset;
 use crate::http::event::ResetBy;
@@ -218,6 +216,3 @@ fn pause(tries: u32, random: u32) -> Duration {
 
 /// Parts of a token in one retry.
 const WHOLE: u32 = 100;
-
-#[cfg(test)]
-mod returns_test;

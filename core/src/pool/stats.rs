@@ -1,8 +1,9 @@
 //! Statistics of the pool: every wait with its reason.
 
+use super::connection::capacity::Multiplexing;
 use super::dispatch::decide::WaitReason;
 use super::dispatch::queue::Rank;
-use super::origin::{Multiplexing, Origin};
+use super::origin::Origin;
 use std::time::Duration;
 
 /// One origin, now.

@@ -1,5 +1,22 @@
-//! Calls across the channel that are answered later, by ticket: JavaScript's to Rust and Rust's to
-//! JavaScript.
+//! Cold calls across the channel: their arguments and answers as JSON, and the answers that come later,
+//! by ticket.
 
 pub(crate) mod questions;
 pub(crate) mod reply;
+
+use crate::failure;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+
+/// Parses the argument of a cold call.
+pub(crate) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Value> {
+    serde_json::from_str(text).map_err(|why| failure::refusal("config", &why.to_string()))
+}
+
+/// An address and its port.
+pub(crate) fn address(address: SocketAddr) -> Value {
+    let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
+    // In Node.js's order: with the feature `preserve_order` of serde_json it is the order in the text.
+    json!({ "address": address.ip().to_string(), "family": family, "port": address.port() })
+}

@@ -8,10 +8,10 @@
 use super::bodies::Bodies;
 use super::codes::control::{READ, SUBMITTED};
 use super::codes::{ENTRY_WORDS, Entry, LENGTH};
+use super::head::{Heads, absolute_head, leaving_head};
 use super::records::{self, FileRequest};
 use super::ring::{ARENA_BYTES, ENTRIES, Memory, Submissions, body_of, code_of};
 use super::sync::Ordering;
-use crate::client::head::{Heads, absolute_head, leaving_head};
 use bytes::Bytes;
 use trunkline::core::http::RequestHead;
 

@@ -3,9 +3,9 @@
 use super::codes::{NUMBER, body, submission, submission_flag};
 use super::records;
 use super::ring::{Entry, Submissions, body_of, code_of};
+use crate::channel::head::{Heads, absolute_head, leaving_head};
 use crate::client::Clients;
 use crate::client::exchange::{ExchangeCallbacks, Upload, UploadBody};
-use crate::client::head::{Heads, absolute_head, leaving_head};
 use crate::environment::Shared;
 use crate::failure;
 use crate::server::bridge::ServerBridge;

@@ -1,9 +1,9 @@
 //! Reports the events of a client's connections as completions, which JavaScript emits.
 
+use crate::channel::calls::address;
 use crate::channel::codes::completion;
 use crate::environment::Shared;
 use crate::failure;
-use crate::server::listen::bound::address;
 use serde_json::{Value, json};
 use std::sync::Weak;
 use std::time::Duration;

@@ -2,14 +2,15 @@
 //! and its answer comes back as a cold call.
 
 use crate::channel::calls::questions::Question;
+use crate::channel::calls::read;
 use crate::channel::codes::completion;
-use crate::client::read;
 use crate::environment::Shared;
+use crate::failure::OwnFailure;
 use crate::streams::StreamAsk;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::io;
 use std::sync::{Arc, Weak};
-use std::{error, fmt, io};
 use trunkline::ByteStream;
 use trunkline::client::{Connecting, Connector};
 use trunkline::core::pool::{Origin, Protocols};
@@ -37,20 +38,6 @@ pub(crate) fn answer(shared: &Arc<Shared>, text: &str) -> Result<Value, Value> {
     Ok(json!(true))
 }
 
-/// JavaScript's function failed for this question.
-#[derive(Debug)]
-pub(crate) struct DialFailed {
-    pub(crate) ticket: u32,
-}
-
-impl fmt::Display for DialFailed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the function connect failed")
-    }
-}
-
-impl error::Error for DialFailed {}
-
 /// Asks one client's function.
 pub(crate) struct ScriptConnector {
     /// It holds the client that this belongs to.
@@ -77,7 +64,7 @@ impl Connector for ScriptConnector {
         Box::pin(async move {
             match question.answer().await {
                 Some(Some(stream)) => Ok(stream),
-                Some(None) => Err(io::Error::other(DialFailed { ticket })),
+                Some(None) => Err(io::Error::other(OwnFailure::Dial(ticket))),
                 None => Err(io::ErrorKind::NotConnected.into()),
             }
         })

@@ -2,6 +2,7 @@
 //! request body comes from submissions.
 
 use crate::channel::codes::{BY_REFERENCE_BYTES_MIN, completion, completion_flag};
+use crate::channel::fields::{with_text, with_text_behind};
 use crate::channel::ring::Entry;
 use crate::environment::Shared;
 use crate::failure;
@@ -134,15 +135,6 @@ impl Drop for ExchangeCallbacks {
     }
 }
 
-/// Fields as JavaScript splits them: names and values by turns, a zero between two. No valid field
-/// holds a zero.
-pub(crate) fn with_text<'a, R>(
-    fields: impl Iterator<Item = Field<'a>>,
-    give: impl FnOnce(&[u8]) -> R,
-) -> R {
-    with_text_behind(&[], fields, give)
-}
-
 /// Fields with their names as HTTP/1.1 carried them.
 fn spelled<'a>(
     section: &'a Fields,
@@ -153,25 +145,6 @@ fn spelled<'a>(
         name: spellings.next().unwrap_or(field.name),
         ..field
     })
-}
-
-/// As `with_text`, behind other words.
-fn with_text_behind<'a, R>(
-    words: &[u8],
-    fields: impl Iterator<Item = Field<'a>>,
-    give: impl FnOnce(&[u8]) -> R,
-) -> R {
-    let mut text = Vec::with_capacity(512);
-    text.extend_from_slice(words);
-    for field in fields {
-        if text.len() > words.len() {
-            text.push(0);
-        }
-        text.extend_from_slice(field.name);
-        text.push(0);
-        text.extend_from_slice(field.value);
-    }
-    give(&text)
 }
 
 /// The version of HTTP in the word of a head.

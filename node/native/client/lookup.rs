@@ -4,11 +4,12 @@
 use crate::channel::calls::questions::Question;
 use crate::channel::codes::completion;
 use crate::environment::Shared;
+use crate::failure::OwnFailure;
 use serde::Deserialize;
 use serde_json::json;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Weak;
-use std::{error, fmt, io};
 use trunkline::client::{Resolver, Resolving};
 
 /// JavaScript's result; `None`: its function failed, and JavaScript keeps the error.
@@ -21,20 +22,6 @@ pub(crate) struct LookedUp {
     pub(crate) ticket: u32,
     pub(crate) addresses: Found,
 }
-
-/// JavaScript's function failed for this question.
-#[derive(Debug)]
-pub(crate) struct LookupFailed {
-    pub(crate) ticket: u32,
-}
-
-impl fmt::Display for LookupFailed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the function connect.lookup failed")
-    }
-}
-
-impl error::Error for LookupFailed {}
 
 /// Asks one client's function.
 pub(crate) struct ScriptResolver {
@@ -61,7 +48,7 @@ impl Resolver for ScriptResolver {
                     .into_iter()
                     .map(|address| SocketAddr::new(address, port))
                     .collect()),
-                Some(None) => Err(io::Error::other(LookupFailed { ticket })),
+                Some(None) => Err(io::Error::other(OwnFailure::Lookup(ticket))),
                 None => Err(io::ErrorKind::NotConnected.into()),
             }
         })

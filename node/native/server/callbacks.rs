@@ -4,9 +4,10 @@
 use super::bridge::ServerBridge;
 use super::broken;
 use super::control;
-use super::described::{described, digits, kind_of, lengths, places, write_head};
+use super::described::{described, digits, lengths, places, write_head};
+use super::secured::choices::kind_of;
 use crate::channel::codes::{completion, completion_flag};
-use crate::client::exchange::with_text;
+use crate::channel::fields::with_text;
 use crate::environment::Shared;
 use bytes::Bytes;
 use std::net::SocketAddr;

@@ -1,38 +1,10 @@
 //! Encodes the facts of connections and requests for JavaScript; `node/src/server/bridge.ts` splits
 //! them again.
 
-use super::secured::choices::ChoiceRefused;
-use crate::channel::codes::handshake_failure::*;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::net::SocketAddr;
 use trunkline::core::http::{RequestHead, Version};
-use trunkline::server::HandshakeFailure;
-use trunkline::{CertificateFault, ConnectionInfo, TlsRefusal};
-
-/// The code of a failure, and its alert.
-pub(crate) fn kind_of(why: &HandshakeFailure) -> (u32, u32) {
-    match why {
-        HandshakeFailure::Timeout => (TIMEOUT, 0),
-        HandshakeFailure::Gone => (GONE, 0),
-        HandshakeFailure::NotTls => (NOT_TLS, 0),
-        HandshakeFailure::Version => (VERSION, 0),
-        HandshakeFailure::Cipher => (CIPHER, 0),
-        HandshakeFailure::Protocol => (PROTOCOL, 0),
-        HandshakeFailure::Certificate(_) => (CERTIFICATE, 0),
-        HandshakeFailure::Refused(refusal) => of_refusal(refusal),
-        HandshakeFailure::Alert(alert) => (ALERT, u32::from(*alert)),
-        _ => (OTHER, 0),
-    }
-}
-
-/// Its own ticket stands in the place of an alert, by which JavaScript finds the error.
-fn of_refusal(refusal: &TlsRefusal) -> (u32, u32) {
-    match refusal.why().downcast_ref::<ChoiceRefused>() {
-        Some(refused) => (REFUSED, refused.ticket),
-        None if refusal.alert() == TlsRefusal::NO_APPLICATION_PROTOCOL => (PROTOCOL, 0),
-        None => (OTHER, 0),
-    }
-}
+use trunkline::{CertificateFault, ConnectionInfo};
 
 /// A request's head as JavaScript splits it: a name is found by the line feed before it and the
 /// zero behind it, which no value holds.

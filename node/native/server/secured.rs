@@ -4,8 +4,8 @@ pub(crate) mod choices;
 
 use self::choices::{Asks, Choice, choosing};
 use super::described::places;
+use crate::channel::calls::read;
 use crate::channel::codes::completion;
-use crate::client::read;
 use crate::environment::Shared;
 use crate::failure;
 use serde::Deserialize;

@@ -1,6 +1,6 @@
 //! A synchronous snapshot of a connection's windows for JavaScript.
 
-use crate::client::read;
+use crate::channel::calls::read;
 use crate::environment::Shared;
 use serde::Deserialize;
 use serde_json::{Value, json};

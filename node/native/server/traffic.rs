@@ -1,6 +1,6 @@
 //! How many bytes the connections of servers have carried, for JavaScript that asks at any time.
 
-use crate::client::read;
+use crate::channel::calls::read;
 use crate::environment::Shared;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -7,8 +7,8 @@ mod recv;
 mod turn;
 
 use super::ledger::Ledger;
-use super::link::{Link, LinkEnd};
 use super::machine::Machine;
+use super::world::link::{Link, LinkEnd};
 use super::world::referee::Entering;
 use super::world::{Notice, Outcome, SILENCE_MAX, World, WorldEvent, speaks_h2};
 use std::collections::BTreeMap;

@@ -1,12 +1,12 @@
 //! One connection over one path: its two ends, the bytes in flight, and time. A [`Conduct`] drives
 //! the ends.
 
+use super::dice::Dice;
 use super::ledger::Ledger;
-use super::link::LinkEnd;
 use super::machine::Machine;
 use super::path::{PathPlan, Wire};
 use super::world::agenda::Agenda;
-use super::world::dice::Dice;
+use super::world::link::LinkEnd;
 use super::world::other;
 use bytes::Bytes;
 use std::time::Instant;

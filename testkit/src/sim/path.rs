@@ -14,7 +14,7 @@
 //!   sender's system says how often its timer has fired.
 //! - Reordering is a stall too, of a tenth of a round trip.
 
-use super::world::dice::Dice;
+use super::dice::Dice;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

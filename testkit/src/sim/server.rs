@@ -1,7 +1,7 @@
 //! The servers: our own machines, a scripted application, and the faults of the plan.
 
-use super::link::{Handler, Link};
 use super::machine::Machine;
+use super::world::link::{Handler, Link};
 use super::world::plan::Fault;
 use super::world::{World, WorldEvent};
 use std::sync::Arc;

@@ -1,16 +1,16 @@
 //! The world: its state, its clock and its events.
 
 pub mod agenda;
-pub mod dice;
+pub(super) mod link;
 pub mod plan;
 pub(super) mod referee;
 mod turn;
 
-use super::link::Link;
+use self::link::Link;
+use super::dice::Dice;
 use super::path::Wire;
 use agenda::Agenda;
 use bytes::Bytes;
-use dice::Dice;
 use plan::{OriginPlan, Plan};
 use referee::Referee;
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@
 mod rust;
 mod script;
 
-use super::generated::File;
+use super::File;
 use toml::{Table, Value};
 
 /// The table that both ends are made from.

@@ -1,11 +1,9 @@
 //! Files that are rendered from a table and committed: `generate` writes them, `tidy` renders them
 //! again and compares.
 
-use super::{channel, promises};
+use super::{File, channel, promises};
 use crate::{Outcome, root};
 
-/// A file's path from the root, and its text.
-pub(crate) type File = (&'static str, String);
 type Render = fn(&str) -> Result<Vec<File>, String>;
 
 /// Each table with what renders it.

@@ -1,6 +1,6 @@
 //! Reads `docs/promises.toml` and renders it to `docs/promises.md`.
 
-use super::generated::File;
+use super::File;
 use std::fmt::Write;
 use toml::{Table, Value};
 

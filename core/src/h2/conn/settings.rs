@@ -2,9 +2,10 @@
 //! later change binds us once the peer has acknowledged it, because the peer sent all earlier
 //! frames under the old values.
 
-use super::{Conn, Life, Timer, WINDOW_INITIAL};
+use super::{Conn, Life, Timer};
 use crate::error::Violation;
 use crate::exchange::Framing;
+use crate::h2::connection_window::WINDOW_INITIAL;
 use crate::h2::frame::{FrameHeader, Setting, SettingsFrame, WindowUpdate, settings};
 use crate::h2::settings::{Settings, initial_window, write_ours};
 use crate::http::{Event, Side};

@@ -143,7 +143,7 @@ impl<'a> Text<'a> {
             b'"' => self.string(),
             b'*' | b'A'..=b'Z' | b'a'..=b'z' => {
                 self.take_while(|byte| {
-                    matches!(byte, b':' | b'/') || crate::http::head::syntax::is_token(&[byte])
+                    matches!(byte, b':' | b'/') || crate::http::field::syntax::is_token(&[byte])
                 });
                 Ok(Value::Token)
             }

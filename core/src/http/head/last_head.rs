@@ -5,9 +5,9 @@
 //! heads never repeat pays a comparison of lengths and a count per head.
 
 use super::admission::Admission;
-use super::syntax;
 use super::{RequestHead, Version, Whole};
 use crate::http::Token;
+use crate::http::field::syntax;
 use std::num::NonZeroU32;
 
 /// Longer heads mostly carry something that changes; and a few bytes may name much of a table.

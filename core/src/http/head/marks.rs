@@ -3,8 +3,8 @@
 
 use super::Version;
 use super::rules::{Rule, rule_of};
-use super::syntax;
 use crate::error::Violation;
+use crate::http::field::syntax;
 use crate::http::field::{Field, FieldName, Fields, Token};
 
 /// The result of one pass over a section.

@@ -41,3 +41,13 @@ impl Capacity {
         }
     }
 }
+
+/// Whether connections of an origin carry many exchanges at once: all that the pool knows of a
+/// version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Multiplexing {
+    /// One exchange, or the pipelining depth: HTTP/1.1.
+    No,
+    /// As many as the peer's limit allows: HTTP/2, HTTP/3.
+    Yes,
+}

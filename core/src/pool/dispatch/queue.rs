@@ -142,7 +142,7 @@ impl OriginQueue {
             .map(Ticket)
     }
     /// Whether a request of this class or a more urgent one waits.
-    pub(super) fn holds_up_to(&self, class: PriorityClass) -> bool {
+    pub(in crate::pool) fn holds_up_to(&self, class: PriorityClass) -> bool {
         self.class_queues[..=class as usize]
             .iter()
             .any(|class_queue| class_queue.len > 0)

@@ -1,9 +1,10 @@
 //! The pool's state of one origin: its queue, its connections, and what it remembers.
 
+use super::Origin;
 use super::prewarm::Prewarm;
-use super::{Multiplexing, Origin};
 use crate::pool::ConnectionId;
 use crate::pool::connection::Connection;
+use crate::pool::connection::capacity::Multiplexing;
 use crate::pool::connection::capacity::Standing;
 use crate::pool::connection::lifetime::Lifetime;
 use crate::pool::dispatch::decide::OriginView;

@@ -182,7 +182,7 @@ impl Requests {
                 crumbs += 1;
             }
             // SAFETY: `head` passed the validator, whose values have no control character but
-            // HTAB (core/src/http/head/syntax.rs, `is_field_value`), as this type wants it.
+            // HTAB (core/src/http/field/syntax.rs, `is_field_value`), as this type wants it.
             let mut value = unsafe { HeaderValue::from_maybe_shared_unchecked(bytes) };
             value.set_sensitive(field.sensitive);
             headers.append(header_name(&field)?, value);

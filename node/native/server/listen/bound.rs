@@ -1,8 +1,8 @@
 //! The places on which servers listen: a port, a path, or an inherited descriptor.
 
+use crate::channel::calls::address;
 use crate::server::callbacks::Server as Callbacks;
 use serde_json::{Value, json};
-use std::net::SocketAddr;
 use std::pin::Pin;
 use trunkline::Error;
 use trunkline::server::{BoundServer, Detached, ServerHandle};
@@ -48,13 +48,6 @@ impl BoundSockets {
             }
         })
     }
-}
-
-/// An address and its port.
-pub(crate) fn address(address: SocketAddr) -> Value {
-    let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
-    // In Node.js's order: with the feature `preserve_order` of serde_json it is the order in the text.
-    json!({ "address": address.ip().to_string(), "family": family, "port": address.port() })
 }
 
 /// Descriptors that the process was given.

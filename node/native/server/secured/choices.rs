@@ -3,12 +3,14 @@
 
 use crate::channel::calls::questions::Question;
 use crate::channel::codes::completion;
+use crate::channel::codes::handshake_failure::*;
 use crate::environment::Shared;
 use crate::server::described::places;
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::{Arc, Weak};
 use std::{error, fmt};
+use trunkline::server::HandshakeFailure;
 use trunkline::{ClientHello, Tls, TlsRefusal};
 
 /// The handshake questions that JavaScript wants.
@@ -53,6 +55,31 @@ impl fmt::Display for ChoiceRefused {
 }
 
 impl error::Error for ChoiceRefused {}
+
+/// The code of a failure, and its alert.
+pub(crate) fn kind_of(why: &HandshakeFailure) -> (u32, u32) {
+    match why {
+        HandshakeFailure::Timeout => (TIMEOUT, 0),
+        HandshakeFailure::Gone => (GONE, 0),
+        HandshakeFailure::NotTls => (NOT_TLS, 0),
+        HandshakeFailure::Version => (VERSION, 0),
+        HandshakeFailure::Cipher => (CIPHER, 0),
+        HandshakeFailure::Protocol => (PROTOCOL, 0),
+        HandshakeFailure::Certificate(_) => (CERTIFICATE, 0),
+        HandshakeFailure::Refused(refusal) => of_refusal(refusal),
+        HandshakeFailure::Alert(alert) => (ALERT, u32::from(*alert)),
+        _ => (OTHER, 0),
+    }
+}
+
+/// Its own ticket stands in the place of an alert, by which JavaScript finds the error.
+fn of_refusal(refusal: &TlsRefusal) -> (u32, u32) {
+    match refusal.why().downcast_ref::<ChoiceRefused>() {
+        Some(refused) => (REFUSED, refused.ticket),
+        None if refusal.alert() == TlsRefusal::NO_APPLICATION_PROTOCOL => (PROTOCOL, 0),
+        None => (OTHER, 0),
+    }
+}
 
 /// Has JavaScript choose at each handshake of `server` that it wants to be asked of.
 pub(crate) fn choosing(tls: Tls, server: u32, asks: Asks, shared: &Arc<Shared>) -> Tls {

@@ -2,7 +2,8 @@
 //! all remaining bytes), and that many bytes. The control bytes cut streams and drive the
 //! application.
 
-use super::streams::{Terms, WireStreams};
+use super::sent::Terms;
+use super::streams::WireStreams;
 use crate::fuzz::Input;
 use crate::fuzz::application::{Application, OPENED_MAX};
 use bytes::Bytes;

@@ -1,7 +1,6 @@
 //! Reads an HTTP/3 machine's output and checks rules that hold for every input: streams of whole
 //! frames of the allowed types, and sections that decode.
 
-use super::streams::Terms;
 use std::collections::BTreeMap;
 use trunkline_core::error::Violation;
 use trunkline_core::h3::UniKind;
@@ -10,6 +9,13 @@ use trunkline_core::h3::frame::{FrameKind, FrameReader, Piece};
 use trunkline_core::http::{Fields, StreamId};
 use trunkline_core::limits::Limits;
 use trunkline_core::qpack::{DecodedSection, Decoder};
+
+/// A peer's limits for its QPACK decoder.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::fuzz) struct Terms {
+    pub(super) table_bytes_max: u64,
+    pub(super) blocked_streams_max: u64,
+}
 
 /// The machine's output so far.
 pub(in crate::fuzz) struct SentSettings {

@@ -2,7 +2,7 @@
 //! far as the machine takes them, carries out the machine's actions, and checks both against the
 //! rules of streams (RFC 9000 sections 2 and 3).
 
-use super::sent::SentSettings;
+use super::sent::{SentSettings, Terms};
 use bytes::{Buf, Bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -12,13 +12,6 @@ use trunkline_core::h3::stream_kind::StreamOrigin;
 use trunkline_core::h3::{Conn, TransportAction};
 use trunkline_core::http::{Side, StreamId};
 use trunkline_core::limits::QUIC_SEND_WINDOW_BYTES;
-
-/// A peer's limits for its QPACK decoder.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::fuzz) struct Terms {
-    pub(super) table_bytes_max: u64,
-    pub(super) blocked_streams_max: u64,
-}
 
 /// How a side of a stream ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

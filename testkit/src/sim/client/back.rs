@@ -1,7 +1,7 @@
 //! Requests given back by a connection, and the client's view of its peer's health.
 
 use super::{PATIENCE, is_lateness};
-use crate::sim::link::Link;
+use crate::sim::world::link::Link;
 use crate::sim::world::{Notice, Outcome, World, WorldEvent};
 use trunkline_core::error::{H2Code, TransportEnd};
 use trunkline_core::http::{Reset, ResetBy, Side, StreamId};

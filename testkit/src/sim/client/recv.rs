@@ -1,7 +1,7 @@
 //! The response events of the client's machines, and their readers.
 
 use super::READ_EVERY;
-use crate::sim::link::Link;
+use crate::sim::world::link::Link;
 use crate::sim::world::{Outcome, World, WorldEvent};
 use trunkline_core::error::TransportEnd;
 use trunkline_core::http::{Event, Side, StreamId};

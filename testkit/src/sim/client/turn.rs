@@ -1,8 +1,8 @@
 //! A turn of the client's end: reads, reports to the pool, starts dispatched requests, writes.
 
 use super::PATIENCE;
-use crate::sim::link::{Exchange, Link};
 use crate::sim::machine::request_head;
+use crate::sim::world::link::{Exchange, Link};
 use crate::sim::world::{World, WorldEvent};
 use trunkline_core::error::Misuse;
 use trunkline_core::http::{Side, StreamId};

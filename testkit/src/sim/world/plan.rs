@@ -1,7 +1,7 @@
 //! The plan of a world, generated from a seed: the paths, the servers and their faults, the
 //! requests.
 
-use super::dice::Dice;
+use crate::sim::dice::Dice;
 use crate::sim::path::PathPlan;
 use std::time::Duration;
 use trunkline_core::error::TransportEnd;

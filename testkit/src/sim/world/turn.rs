@@ -1,7 +1,7 @@
 //! A turn of one end: reads the received bytes, acts on them, and writes as much as the path takes.
 
 use super::{World, WorldEvent, other};
-use crate::sim::link::Link;
+use crate::sim::world::link::Link;
 use trunkline_core::http::Side;
 
 impl World {

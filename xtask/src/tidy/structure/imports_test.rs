@@ -1,4 +1,4 @@
-use super::{between_files, circles};
+use super::{between_files, check, circles};
 use crate::tidy::rust::parse;
 use crate::tidy::tree::Tree;
 
@@ -73,4 +73,23 @@ fn a_circle_through_three_files_is_one_and_a_line_is_none() {
     circle[2].1 = "use super::b::B; pub struct D;";
     let names = ["b", "c", "d"].map(str::to_owned).to_vec();
     assert_eq!(found(&circle), [("engine/src/a".to_owned(), names)]);
+}
+
+#[test]
+fn a_circle_in_any_crate_is_refused_once_for_each_pair_of_files() {
+    for folder in ["core/src/a", "testkit/src/a", "cli/src/a"] {
+        let b = format!("{folder}/b.rs");
+        let c = format!("{folder}/c.rs");
+        let files = [
+            (b.as_str(), "use super::c::{C, D}; pub struct B;"),
+            (c.as_str(), "use super::b::B; pub struct C; pub struct D;"),
+        ];
+        let found = check(&between_files(&parse(&Tree::of(&files)).0));
+        let found: Vec<&str> = found
+            .iter()
+            .filter(|finding| finding.line > 0)
+            .map(|finding| finding.path.as_str())
+            .collect();
+        assert_eq!(found, [b.as_str(), c.as_str()]);
+    }
 }

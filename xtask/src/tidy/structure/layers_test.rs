@@ -24,7 +24,7 @@ fn siblings_and_upward_imports_are_found_however_they_are_written() {
         1
     );
     assert_eq!(
-        core_findings("core/src/pool/dispatch/gate.rs", "use crate::h2::Conn;"),
+        core_findings("core/src/pool/connection/gate.rs", "use crate::h2::Conn;"),
         1
     );
 }

@@ -1,8 +1,13 @@
 //! Updates the pool after each event: moves queues, starts attempts, fails requests. Carries out
-//! the decisions of `decide.rs`.
+//! the decisions of `dispatch/decide.rs`.
 
-use super::queue::{Entrance, QueueEnd};
+pub(super) mod returns;
+mod socket_waiters;
+mod suspects;
+mod upkeep;
+
 use crate::pool::connection::lifetime::LIFETIME_DOUBT;
+use crate::pool::dispatch::queue::{Entrance, QueueEnd};
 use crate::pool::{
     Action, Attempt, AttemptId, Capacity, ConnectionId, DEADLINES_STALE_MAX, Decision, Due,
     Failure, Key, OriginId, OriginState, Pool, PoolBounds, Standing, Ticket, WaitReason, decide,
@@ -334,3 +339,12 @@ impl<R> Pool<R> {
         });
     }
 }
+
+#[cfg(test)]
+mod returns_test;
+#[cfg(test)]
+mod socket_waiters_test;
+#[cfg(test)]
+mod suspects_test;
+#[cfg(test)]
+mod upkeep_test;

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 impl<R> Pool<R> {
     /// The line of `key` waits for a socket from here on.
-    pub(super) fn wait_for_socket(&mut self, now: Instant, key: Key) {
+    pub(in crate::pool) fn wait_for_socket(&mut self, now: Instant, key: Key) {
         if let Some(state) = self.origins.get_mut(key)
             && !state.waits_for_socket
         {

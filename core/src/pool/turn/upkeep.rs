@@ -1,6 +1,6 @@
 //! Closes connections that are idle, too old, worn out, or were never used.
 
-use super::Connection;
+use crate::pool::connection::Connection;
 use crate::pool::{Action, Capacity, ConnectionId, Due, Failure, Key, OriginState, Pool, Standing};
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};

@@ -1,10 +1,10 @@
 //! One connection: two ends, each with its machine, its outgoing path and its received bytes.
 
-use super::ledger::Ledger;
-use super::machine::Machine;
-use super::path::{Burst, Pipe, Wire};
-use super::world::dice::Dice;
-use super::world::plan::Fault;
+use super::plan::Fault;
+use crate::sim::dice::Dice;
+use crate::sim::ledger::Ledger;
+use crate::sim::machine::Machine;
+use crate::sim::path::{Burst, Pipe, Wire};
 use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -15,94 +15,94 @@ use trunkline_core::pool::{Capacity, ConnectionId, Health};
 
 /// One end.
 #[derive(Debug)]
-pub(super) struct LinkEnd {
-    pub(super) machine: Machine,
-    pub(super) out: Pipe,
+pub(in crate::sim) struct LinkEnd {
+    pub(in crate::sim) machine: Machine,
+    pub(in crate::sim) out: Pipe,
     /// Arrived, not yet read by the machine.
-    pub(super) inbox: VecDeque<Bytes>,
+    pub(in crate::sim) inbox: VecDeque<Bytes>,
     /// The peer has ended its side, in this way.
-    pub(super) eof: Option<TransportEnd>,
+    pub(in crate::sim) eof: Option<TransportEnd>,
     /// The machine knows.
-    pub(super) eof_reported: bool,
+    pub(in crate::sim) eof_reported: bool,
     /// This end wants to end its side behind what is unsent.
-    pub(super) closing: bool,
+    pub(in crate::sim) closing: bool,
     /// How the other end sees it.
-    pub(super) closes_as: TransportEnd,
+    pub(in crate::sim) closes_as: TransportEnd,
     /// It has.
-    pub(super) closed: bool,
+    pub(in crate::sim) closed: bool,
     /// When the next wake-up is entered for.
-    pub(super) wake_at: Option<Instant>,
+    pub(in crate::sim) wake_at: Option<Instant>,
 }
 
 /// A request on the connection, as the client sees it.
 #[derive(Debug)]
-pub(super) struct Exchange {
-    pub(super) request: u32,
-    pub(super) sent: u64,
-    pub(super) upload_done: bool,
-    pub(super) head_seen: bool,
-    pub(super) received: u64,
-    pub(super) unread: u64,
-    pub(super) ended: bool,
-    pub(super) limit_known: bool,
-    pub(super) progress_at: Instant,
+pub(in crate::sim) struct Exchange {
+    pub(in crate::sim) request: u32,
+    pub(in crate::sim) sent: u64,
+    pub(in crate::sim) upload_done: bool,
+    pub(in crate::sim) head_seen: bool,
+    pub(in crate::sim) received: u64,
+    pub(in crate::sim) unread: u64,
+    pub(in crate::sim) ended: bool,
+    pub(in crate::sim) limit_known: bool,
+    pub(in crate::sim) progress_at: Instant,
 }
 
 /// A request on the connection, as the server sees it.
 #[derive(Debug)]
-pub(super) struct Handler {
-    pub(super) request: u32,
-    pub(super) received: u64,
-    pub(super) request_ended: bool,
-    pub(super) responded: bool,
-    pub(super) sent: u64,
-    pub(super) done: bool,
+pub(in crate::sim) struct Handler {
+    pub(in crate::sim) request: u32,
+    pub(in crate::sim) received: u64,
+    pub(in crate::sim) request_ended: bool,
+    pub(in crate::sim) responded: bool,
+    pub(in crate::sim) sent: u64,
+    pub(in crate::sim) done: bool,
 }
 
 /// One connection.
 #[derive(Debug)]
-pub(super) struct Link {
-    pub(super) origin: usize,
-    pub(super) id: ConnectionId,
-    pub(super) client: LinkEnd,
-    pub(super) server: LinkEnd,
-    pub(super) ledger: Option<Ledger>,
+pub(in crate::sim) struct Link {
+    pub(in crate::sim) origin: usize,
+    pub(in crate::sim) id: ConnectionId,
+    pub(in crate::sim) client: LinkEnd,
+    pub(in crate::sim) server: LinkEnd,
+    pub(in crate::sim) ledger: Option<Ledger>,
     // The client's side, as the engine keeps it.
-    pub(super) taken: u64,
-    pub(super) draining: bool,
+    pub(in crate::sim) taken: u64,
+    pub(in crate::sim) draining: bool,
     /// It has brought a response.
-    pub(super) answered: bool,
-    pub(super) health: Health,
-    pub(super) round_trip: Option<Duration>,
+    pub(in crate::sim) answered: bool,
+    pub(in crate::sim) health: Health,
+    pub(in crate::sim) round_trip: Option<Duration>,
     /// Its streams timed out, or the network changed: PINGs without a request.
-    pub(super) asked: u64,
-    pub(super) reported: Capacity,
-    pub(super) left: bool,
-    pub(super) exchanges: BTreeMap<u64, Exchange>,
+    pub(in crate::sim) asked: u64,
+    pub(in crate::sim) reported: Capacity,
+    pub(in crate::sim) left: bool,
+    pub(in crate::sim) exchanges: BTreeMap<u64, Exchange>,
     // The server's side.
-    pub(super) handlers: BTreeMap<u64, Handler>,
-    pub(super) fault: Option<Fault>,
+    pub(in crate::sim) handlers: BTreeMap<u64, Handler>,
+    pub(in crate::sim) fault: Option<Fault>,
     /// The server writes nothing before this.
-    pub(super) mute_until: Option<Instant>,
+    pub(in crate::sim) mute_until: Option<Instant>,
     /// Nothing arrives before this.
-    pub(super) stalled_until: Option<Instant>,
+    pub(in crate::sim) stalled_until: Option<Instant>,
     /// The path swallows everything.
-    pub(super) dead: bool,
-    pub(super) streams_seen: u64,
+    pub(in crate::sim) dead: bool,
+    pub(in crate::sim) streams_seen: u64,
     /// The last stream of a one-step GOAWAY.
-    pub(super) goaway_last: Option<u64>,
+    pub(in crate::sim) goaway_last: Option<u64>,
     /// The limits on streams that the server has announced, in order.
-    pub(super) limits: Vec<u32>,
+    pub(in crate::sim) limits: Vec<u32>,
     /// Streams that get frames behind their end.
-    pub(super) late: Vec<StreamId>,
+    pub(in crate::sim) late: Vec<StreamId>,
     /// The acknowledgement of the server machine's own SETTINGS has gone through.
-    pub(super) ack_passed: bool,
+    pub(in crate::sim) ack_passed: bool,
     /// The server ends its side behind what waits in its machine's outbox.
-    pub(super) ends_behind_outbox: bool,
+    pub(in crate::sim) ends_behind_outbox: bool,
 }
 
 impl LinkEnd {
-    pub(super) fn new(machine: Machine, now: Instant) -> Self {
+    pub(in crate::sim) fn new(machine: Machine, now: Instant) -> Self {
         Self {
             machine,
             out: Pipe::new(now),
@@ -116,7 +116,7 @@ impl LinkEnd {
         }
     }
     /// Sends what the congestion window lets out.
-    pub(super) fn transmit(
+    pub(in crate::sim) fn transmit(
         &mut self,
         now: Instant,
         wire: &mut Wire,
@@ -128,20 +128,23 @@ impl LinkEnd {
 
 impl Link {
     /// The limit on streams that the client has acknowledged; `None` before the first.
-    pub(super) fn limit_known(&self) -> Option<u32> {
+    pub(in crate::sim) fn limit_known(&self) -> Option<u32> {
         let acks = self.ledger.as_ref()?.client.settings_acks;
         self.limits.get(acks.checked_sub(1)?).copied()
     }
 }
 
 impl Link {
-    pub(super) fn end(&mut self, side: Side) -> &mut LinkEnd {
+    pub(in crate::sim) fn end(&mut self, side: Side) -> &mut LinkEnd {
         match side {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
         }
     }
-    pub(super) fn end_and_ledger(&mut self, side: Side) -> (&mut LinkEnd, Option<&mut Ledger>) {
+    pub(in crate::sim) fn end_and_ledger(
+        &mut self,
+        side: Side,
+    ) -> (&mut LinkEnd, Option<&mut Ledger>) {
         let end = match side {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
@@ -149,24 +152,24 @@ impl Link {
         (end, self.ledger.as_mut())
     }
     /// The end that delimits the bodies of responses here.
-    pub(super) fn delimits_by_end(&self) -> Option<TransportEnd> {
+    pub(in crate::sim) fn delimits_by_end(&self) -> Option<TransportEnd> {
         match self.fault {
             Some(Fault::EndDelimited(end)) if self.ledger.is_none() => Some(end),
             _ => None,
         }
     }
     /// Both machines are done, the pool knows, and what came is read.
-    pub(super) fn is_over(&mut self) -> bool {
+    pub(in crate::sim) fn is_over(&mut self) -> bool {
         let read = self.exchanges.is_empty();
         read && self.left && self.client.machine.is_closed() && self.server.machine.is_closed()
     }
     /// Puts frames of the script's own behind what the server has written.
-    pub(super) fn report(&mut self, now: Instant, write: impl FnOnce(&mut Vec<u8>)) {
+    pub(in crate::sim) fn report(&mut self, now: Instant, write: impl FnOnce(&mut Vec<u8>)) {
         write(self.server.machine.poll_write(now).buffer());
     }
     /// The server's machine knows of its own SETTINGS only: acknowledgements of the script's are
     /// taken out.
-    pub(super) fn without_extra_acks(&mut self, written: Bytes) -> Bytes {
+    pub(in crate::sim) fn without_extra_acks(&mut self, written: Bytes) -> Bytes {
         if self.ledger.is_none() {
             return written;
         }

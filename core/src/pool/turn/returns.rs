@@ -1,8 +1,8 @@
 //! Requests returned by a connection: sent again now or after a pause, or failed. Each loss also
 //! updates the connection and its origin.
 
-use super::{Cause, Loss, NoRetry, Retry, RetryClass, classify};
 use crate::pool::dispatch::queue::{Entrance, QueueEnd, Rank};
+use crate::pool::{Cause, Loss, NoRetry, Retry, RetryClass, classify};
 use crate::pool::{
     ConnectionId, Due, Key, Multiplexing, Origin, OriginId, Pool, Protocols, Reverse, Ticket,
 };
