@@ -102,6 +102,7 @@ impl Direct {
             if next == Next::Close || io.is_done(now) {
                 return Poll::Ready(());
             }
+            more |= io.take_read_on();
             if !more && !rings(cx, alarm, next) {
                 return Poll::Pending;
             }
