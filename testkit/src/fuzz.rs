@@ -8,6 +8,7 @@ mod application;
 mod capsules;
 mod compress;
 mod conn;
+mod control;
 mod frames;
 mod generated;
 mod h1_end;
@@ -21,11 +22,13 @@ pub use capsules::capsules;
 pub use compress::hpack::hpack;
 pub use compress::qpack::qpack;
 pub use conn::{h1_body, h1_head, h2_conn_client, h2_conn_server};
+pub use control::h2_control;
 pub use frames::h2_frames;
 pub use generated::Generator;
 pub use h1_end::h1_end;
 pub use h2_heads::h2_heads;
 pub use h3::conn::{h3_conn_client, h3_conn_server};
+pub use h3::control::h3_control;
 pub use h3::frames::h3_frames;
 pub use h3::heads::h3_heads;
 pub use proxies::{proxy_connect, proxy_socks};
@@ -44,10 +47,12 @@ pub const TARGETS: &[Target] = &[
     ("h1_head", h1_head),
     ("h2_conn_client", h2_conn_client),
     ("h2_conn_server", h2_conn_server),
+    ("h2_control", h2_control),
     ("h2_frames", h2_frames),
     ("h2_heads", h2_heads),
     ("h3_conn_client", h3_conn_client),
     ("h3_conn_server", h3_conn_server),
+    ("h3_control", h3_control),
     ("h3_frames", h3_frames),
     ("h3_heads", h3_heads),
     ("hpack", hpack),

@@ -175,3 +175,66 @@ fn answers_of_socks_proxies_end_as_the_rfcs_say_at_every_split() {
     ];
     compose(behind_controls(fuzz::proxy_socks), 30_000, 3, 7, &words);
 }
+
+#[test]
+fn control_frames_of_http_2_end_both_sides_with_one_code_that_the_rfcs_give() {
+    generate(fuzz::h2_control, 6_000, 160);
+    compose(behind_controls(fuzz::h2_control), 6_000, 2, 24, &H2_RECORDS);
+}
+
+/// Records of `h2_control`: a frame each (type and flags, stream, length, payload), or something that
+/// happens at the machine's end.
+const H2_RECORDS: [&[u8]; 22] = [
+    b"\x00\x00\x06\x00\x04\x7f\xff\xff\xff",
+    b"\x00\x00\x06\x00\x04\x00\x00\x00\x00",
+    b"\x00\x00\x06\x00\x01\x00\x00\x00\x00",
+    b"\x10\x00\x00",
+    b"\x01\x00\x0812345678",
+    b"\x81\x00\x0812345678",
+    b"\x02\x00\x08\x00\x00\x00\x03\x00\x00\x00\x00",
+    b"\x02\x00\x08\x00\x00\x00\x01\x00\x00\x00\x08",
+    b"\x03\x00\x04\x00\x00\xff\xff",
+    b"\x03\x01\x04\x7f\xff\xff\xff",
+    b"\x04\x01\x04\x00\x00\x00\x08",
+    b"\x04\x03\x04\x00\x00\x00\x07",
+    b"\x06\x00\x07\x00\x00\x00\x01u=1",
+    b"\x07\x00\x02\x00\x00",
+    b"\x08\x00\x0b\x00\x09https://a",
+    b"\x2a\x01\x00",
+    b"\x3a\x01\x00",
+    b"\x3a\x03\x00",
+    b"\x1b\x01\x01x",
+    b"\x0e\x00\x00",
+    b"\x0e\x01\x00",
+    b"\x0e\x02\x00",
+];
+
+#[test]
+fn control_frames_of_http_3_end_both_sides_with_one_code_that_the_rfcs_give() {
+    generate(fuzz::h3_control, 6_000, 160);
+    compose(behind_controls(fuzz::h3_control), 6_000, 2, 24, &H3_RECORDS);
+}
+
+/// As `H2_RECORDS`, of `h3_control`.
+const H3_RECORDS: [&[u8]; 20] = [
+    b"\x00\x00\x00",
+    b"\x00\x00\x04\x06\x40\x64\x00",
+    b"\x01\x00\x01\x00",
+    b"\x01\x00\x01\x04",
+    b"\x01\x00\x01\x08",
+    b"\x02\x00\x01\x03",
+    b"\x03\x00\x01\x00",
+    b"\x04\x00\x04\x00u=1",
+    b"\x04\x00\x04\x04u=7",
+    b"\x05\x00\x04\x00u=1",
+    b"\x06\x01\x02\x00\x00",
+    b"\x07\x00\x02\x00\x00",
+    b"\x08\x01\x03xyz",
+    b"\x0b\x01\x00",
+    b"\x0b\x02\x00",
+    b"\x0c\x01\x01x",
+    b"\x0d\x01\x00",
+    b"\x0e\x02\x00",
+    b"\x0f\x00\x00",
+    b"\x0f\x09\x00",
+];

@@ -55,12 +55,20 @@ fn seeds_of_h2_clients_hold() {
     replay("h2_conn_client");
 }
 #[test]
+fn seeds_of_h2_control_frames_hold() {
+    replay("h2_control");
+}
+#[test]
 fn seeds_of_h2_heads_hold() {
     replay("h2_heads");
 }
 #[test]
 fn seeds_of_h3_frames_hold() {
     replay("h3_frames");
+}
+#[test]
+fn seeds_of_h3_control_frames_hold() {
+    replay("h3_control");
 }
 #[test]
 fn seeds_of_qpack_hold() {

@@ -161,10 +161,11 @@ pub(crate) fn script(profile: &str, name: &str, flags: &[String]) -> Outcome {
         .env("TRUNKLINE_ORIGIN", origin))
 }
 
-/// Builds the engine's example `origin`; where it lies.
+/// Builds the engine's examples `origin` and, beside it, `quic_peer`; where the first lies.
 pub(crate) fn origin(profile: &str) -> Result<PathBuf, String> {
-    let origin = ["build", "--quiet", "-p", "trunkline", "--example", "origin"];
-    run(cargo(&origin).args(["--profile", profile]))?;
+    let mut build = cargo(&["build", "--quiet", "-p", "trunkline"]);
+    build.args(["--example", "origin", "--example", "quic_peer"]);
+    run(build.args(["--profile", profile]))?;
     Ok(built_in(profile).join("examples").join("origin"))
 }
 

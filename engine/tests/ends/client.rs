@@ -3,6 +3,7 @@
 use super::frame::{
     self, CODES, END_HEADERS, END_STREAM, HTTP_1_1_REQUIRED, REFUSED_STREAM, frame, goaway,
 };
+use super::h3_peer::AGAIN;
 use super::table::{Table, named};
 use super::wire::{End, Identity, Wire};
 use http::Method;
@@ -30,8 +31,6 @@ pub(crate) struct Seen {
     pub(crate) body: String,
     pub(crate) requests: usize,
 }
-
-pub(crate) const AGAIN: &str = "again";
 
 pub(crate) async fn send(client: &Client, method: Method, url: &str) -> (String, String) {
     match method {
@@ -295,6 +294,7 @@ fn a_client_on_http_2_sees_what_the_table_says() {
                 CODES.collect(),
                 Some(0),
             ),
+            ("a malformed frame", vec![0], None),
         ];
         for (name, codes, last) in rows {
             let expected = table.cell(name, script.place).to_owned();
@@ -302,6 +302,7 @@ fn a_client_on_http_2_sees_what_the_table_says() {
             let codes = codes.into_iter().filter(|&code| code != HTTP_1_1_REQUIRED);
             for code in codes {
                 let (ending, end) = match last {
+                    None if name == "a malformed frame" => (frame::malformed(), None),
                     None => (frame::rst_stream(1, code), None),
                     Some(last) => (goaway(last, code), Some(End::Fin)),
                 };

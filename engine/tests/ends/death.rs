@@ -5,8 +5,8 @@
 use super::client::{self, outcome};
 use super::frame;
 use super::h3::{self, End, PLACES, play};
-use super::h3_client::OK;
-use super::h3_server::{self, POST};
+use super::h3_peer::{OK, POST};
+use super::h3_server;
 use super::quic::{PATIENCE, Quic};
 use super::server::{self, Came, Stage};
 use super::table::Table;

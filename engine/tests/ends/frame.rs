@@ -7,6 +7,7 @@ pub(crate) const DATA: u8 = 0;
 pub(crate) const HEADERS: u8 = 1;
 pub(crate) const RST_STREAM: u8 = 3;
 pub(crate) const SETTINGS: u8 = 4;
+pub(crate) const PING: u8 = 6;
 pub(crate) const GOAWAY: u8 = 7;
 pub(crate) const END_STREAM: u8 = 0x1;
 pub(crate) const END_HEADERS: u8 = 0x4;
@@ -32,6 +33,11 @@ pub(crate) fn rst_stream(stream: u32, code: u32) -> Vec<u8> {
 pub(crate) fn goaway(last: u32, code: u32) -> Vec<u8> {
     let payload = [last.to_be_bytes(), code.to_be_bytes()].concat();
     frame(GOAWAY, 0, 0, &payload)
+}
+
+/// A PING of another length than eight bytes, which costs the connection (RFC 9113 section 6.7).
+pub(crate) fn malformed() -> Vec<u8> {
+    frame(PING, 0, 0, b"short")
 }
 
 /// The kind, the flags and the stream of the next frame; `None` at the end of the connection.

@@ -110,6 +110,8 @@ pub(crate) enum End {
     Reset(u64),
     /// STOP_SENDING with this code, then a FIN.
     Stop(u64),
+    /// STOP_SENDING with this code, and nothing behind it.
+    StopAlone(u64),
     /// CONNECTION_CLOSE of HTTP/3.
     Close(u64),
     /// CONNECTION_CLOSE of QUIC.
@@ -157,7 +159,9 @@ pub(crate) fn play(
     let stream = [varints(&[kind, id, length]), script.sent.clone()].concat();
     let ending = match end {
         End::Reset(code) => varints(&[0x04, id, code, length]),
-        End::Stop(code) | End::StopBehind(code) => varints(&[0x05, id, code]),
+        End::Stop(code) | End::StopAlone(code) | End::StopBehind(code) => {
+            varints(&[0x05, id, code])
+        }
         End::Abort(code) => [
             varints(&[0x05, id, code]),
             varints(&[0x04, id, code, length]),

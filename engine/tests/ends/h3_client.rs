@@ -1,7 +1,8 @@
 //! A client of ours on HTTP/3 against a scripted server.
 
-use super::client::{AGAIN, Seen, send};
-use super::h3::{self, End, PLACES, SOME_CODES, Script, TRANSPORT_CODES, codes, play, scripts};
+use super::client::{Seen, send};
+use super::h3::{self, End, PLACES, Script, scripts};
+use super::h3_peer::{AGAIN, OK, client_rows, serve};
 use super::quic::Quic;
 use super::table::Table;
 use super::wire::Identity;
@@ -12,49 +13,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trunkline::client::{Client, ClientTls, HealthTimes, Protocols};
 
-/// `:status: 200`, of the static table (RFC 9204 appendix A).
-pub(super) const OK: &[u8] = &[0xd9];
-
-/// Answers the first request as scripted and every other one with "again"; how many came.
-fn serve(mut quic: Quic, script: &Script, end: End, is_together: bool, stop: &AtomicBool) -> usize {
-    let mut controls = BTreeMap::new();
-    let mut answered = Vec::new();
-    while !stop.load(Ordering::SeqCst) {
-        quic.turn();
-        for connection in quic.connections() {
-            controls
-                .entry(connection)
-                .or_insert_with(|| h3::open_control(&mut quic, connection));
-        }
-        for request in quic.requests() {
-            if answered.contains(&request) {
-                continue;
-            }
-            answered.push(request);
-            let (connection, stream) = request;
-            if answered.len() == 1 {
-                let streams = (stream, controls[&connection]);
-                play(&mut quic, connection, streams, script, end, is_together);
-                if end == End::StatelessReset {
-                    controls.clear();
-                    answered.resize(1, request);
-                }
-                continue;
-            }
-            let head = h3::frame(h3::HEADERS, &h3::section(&[OK]));
-            let body = h3::frame(h3::DATA, AGAIN.as_bytes());
-            quic.write(connection, stream, &[head, body].concat(), true);
-        }
-    }
-    answered.len()
-}
-
 fn exchange(identity: &Identity, method: Method, script: Script, end: End, together: bool) -> Seen {
     let quic = Quic::server(identity);
     let port = quic.port();
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
-    let server = std::thread::spawn(move || serve(quic, &script, end, together, &stopped));
+    let server = std::thread::spawn(move || serve(quic, &script, end, together, &stopped, || {}));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -87,40 +51,6 @@ fn exchange(identity: &Identity, method: Method, script: Script, end: End, toget
     }
 }
 
-/// The rows of the table: the ends that each stands for.
-fn rows() -> Vec<(&'static str, Vec<End>)> {
-    let others = codes().filter(|&code| code != h3::REQUEST_REJECTED);
-    vec![
-        ("FIN", vec![End::Fin]),
-        (
-            "RESET_STREAM H3_REQUEST_REJECTED",
-            vec![End::Reset(h3::REQUEST_REJECTED)],
-        ),
-        (
-            "RESET_STREAM of any other code",
-            others.map(End::Reset).collect(),
-        ),
-        (
-            "STOP_SENDING of any code, then FIN",
-            SOME_CODES.map(End::Stop).to_vec(),
-        ),
-        (
-            "CONNECTION_CLOSE of HTTP/3, any code",
-            SOME_CODES.map(End::Close).to_vec(),
-        ),
-        (
-            "CONNECTION_CLOSE of QUIC, any code",
-            TRANSPORT_CODES.map(End::TransportClose).to_vec(),
-        ),
-        ("GOAWAY 4, then CONNECTION_CLOSE", vec![End::Goaway(4)]),
-        ("GOAWAY 0, then CONNECTION_CLOSE", vec![End::Goaway(0)]),
-        ("GOAWAY 4, then FIN", vec![End::GoawayAlone(4)]),
-        ("GOAWAY 0", vec![End::GoawayAlone(0)]),
-        ("a malformed frame", vec![End::Malformed]),
-        ("stateless reset", vec![End::StatelessReset]),
-    ]
-}
-
 fn script_at(place: usize) -> Script {
     scripts(OK).into_iter().nth(place).unwrap()
 }
@@ -139,7 +69,7 @@ fn assert_seen(expected: &str, case: &str, body: &str, seen: &Seen) {
 fn a_client_on_http_3_sees_what_the_table_says() {
     let table = Table::under("A client on HTTP/3");
     let identity = Identity::new(&["h3"]);
-    for (name, ends) in rows() {
+    for (name, ends) in client_rows() {
         for place in 0..PLACES {
             let Script {
                 place: at, body, ..

@@ -1,6 +1,7 @@
 //! A server of ours on HTTP/3 against a scripted client.
 
-use super::h3::{self, End, PLACES, SOME_CODES, Script, TRANSPORT_CODES, codes, play, scripts};
+use super::h3::{self, End, PLACES, Script, play, scripts};
+use super::h3_peer::{GET, POST, server_rows};
 use super::quic::{PATIENCE, Quic};
 use super::server::{Came, Stage};
 use super::table::Table;
@@ -9,11 +10,6 @@ use quinn_proto::Dir;
 use std::sync::Arc;
 use std::time::Instant;
 use trunkline::{Server, Tls};
-
-/// `POST https://localhost/`, of the static table (RFC 9204 appendix A).
-pub(super) const POST: &[u8] = b"\xd4\xd7\xc1\x50\x09localhost";
-/// `GET https://localhost/`.
-const GET: &[u8] = b"\xd1\xd7\xc1\x50\x09localhost";
 
 pub(super) fn start(identity: &Identity) -> Stage {
     let server = Server::bind("127.0.0.1:0").workers(1).http3(true);
@@ -77,32 +73,6 @@ fn exchange(
     seen
 }
 
-/// The rows of the table: the ends that each stands for.
-fn rows() -> Vec<(&'static str, Vec<End>)> {
-    vec![
-        ("FIN", vec![End::Fin]),
-        (
-            "RESET_STREAM of any code",
-            codes().map(End::Reset).collect(),
-        ),
-        (
-            "STOP_SENDING of any code, then FIN",
-            SOME_CODES.map(End::Stop).to_vec(),
-        ),
-        (
-            "CONNECTION_CLOSE of HTTP/3, any code",
-            SOME_CODES.map(End::Close).to_vec(),
-        ),
-        (
-            "CONNECTION_CLOSE of QUIC, any code",
-            TRANSPORT_CODES.map(End::TransportClose).to_vec(),
-        ),
-        ("GOAWAY, then CONNECTION_CLOSE", vec![End::Goaway(0)]),
-        ("GOAWAY, then FIN", vec![End::GoawayAlone(0)]),
-        ("a malformed frame", vec![End::Malformed]),
-    ]
-}
-
 fn assert_seen(expected: &str, case: &str, script: &Script, seen: &Came) {
     let case = format!("{case}, {}: {seen:?}", script.place);
     assert_eq!(seen.0, expected, "{case}");
@@ -116,7 +86,7 @@ fn a_handler_on_http_3_sees_what_the_table_says() {
     let table = Table::under("A server on HTTP/3");
     let identity = Identity::new(&["h3"]);
     let stage = start(&identity);
-    for (name, ends) in rows() {
+    for (name, ends) in server_rows() {
         for script in scripts(POST) {
             let expected = table.cell(name, script.place);
             let is_seen = expected != "none";

@@ -2,7 +2,7 @@
 
 use super::client::{Seen, outcome};
 use super::h3::{self, End, PLACES, SOME_CODES, Script, play, scripts};
-use super::h3_client::OK;
+use super::h3_peer::OK;
 use super::quic::{PATIENCE, Quic};
 use super::table::Table;
 use super::wire::Identity;

@@ -7,6 +7,7 @@ mod death;
 mod frame;
 mod h3;
 mod h3_client;
+mod h3_peer;
 mod h3_server;
 mod h3_upload;
 #[path = "../support/peer.rs"]

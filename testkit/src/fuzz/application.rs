@@ -6,7 +6,7 @@ use bytes::Bytes;
 use std::collections::BTreeSet;
 use std::time::Instant;
 use trunkline_core::Machine;
-use trunkline_core::error::{H2Code, TransportEnd};
+use trunkline_core::error::{Closed, H2Code, TransportEnd};
 use trunkline_core::http::{
     Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version,
 };
@@ -34,8 +34,8 @@ pub(super) struct Application<M> {
     pub(super) handlers: BTreeSet<StreamId>,
     /// Requests it opened.
     pub(super) opened: u32,
-    /// The end of the connection was told.
-    pub(super) closed_reported: bool,
+    /// The end of the connection, once it is reported.
+    pub(super) closed: Option<Closed>,
     /// It left HTTP.
     pub(super) upgraded: bool,
     /// How the peer's bytes ended.
@@ -53,7 +53,7 @@ impl<M: Machine> Application<M> {
             open: BTreeSet::new(),
             handlers: BTreeSet::new(),
             opened: 0,
-            closed_reported: false,
+            closed: None,
             upgraded: false,
             transport_end: None,
             seen: BTreeSet::new(),
@@ -93,19 +93,19 @@ impl<M: Machine> Application<M> {
             }
         }
     }
-    /// Answers what happened. False: nothing had.
-    pub(super) fn answer(&mut self, choice: u8) -> bool {
-        let mut any = false;
+    /// Answers what happened; the number of events.
+    pub(super) fn answer(&mut self, choice: u8) -> usize {
+        let mut count = 0;
         while !self.upgraded
             && let Some(event) = self.conn.poll_event()
         {
-            any = true;
+            count += 1;
             self.handle(event, choice);
         }
-        any
+        count
     }
     fn handle(&mut self, event: Event, choice: u8) {
-        assert!(!self.closed_reported, "{event:?} after the end");
+        assert_eq!(self.closed, None, "{event:?} after the end");
         match event {
             Event::RequestReceived { stream, head, .. } => {
                 assert!(self.seen.insert(stream), "{stream:?} came again");
@@ -141,7 +141,7 @@ impl<M: Machine> Application<M> {
                 let _ = self.conn.send_body(self.now, stream, data, true);
             }
             Event::Upgraded { .. } => self.upgraded = true,
-            Event::Closed(_) => self.closed_reported = true,
+            Event::Closed(why) => self.closed = Some(why),
             _ => {}
         }
     }

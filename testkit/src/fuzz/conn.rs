@@ -152,7 +152,7 @@ impl<M: ByteMachine> Run<M> {
         user.conn.handle_close(user.now, TransportEnd::Failed);
         user.answer(0);
         assert!(
-            user.closed_reported || user.upgraded,
+            user.closed.is_some() || user.upgraded,
             "the transport ended and nobody was told"
         );
         assert!(user.conn.is_closed() || user.upgraded);

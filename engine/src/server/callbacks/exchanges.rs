@@ -174,7 +174,9 @@ impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
         }
         if let Some(slot) = self.of(stream) {
             let (code, by_peer) = match reset.by {
-                ResetBy::Us(violation) => (violation.h2_code(), false),
+                ResetBy::Us(violation) | ResetBy::Connection(Closed::ByUs(violation)) => {
+                    (violation.h2_code(), false)
+                }
                 ResetBy::Peer(code) => (code, true),
                 ResetBy::Connection(_) | ResetBy::EarlyDataRejected => (H2Code::CANCEL, true),
             };

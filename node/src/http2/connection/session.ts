@@ -67,7 +67,7 @@ function changed (settings: Settings, changes: Settings): Settings {
 /** A stream, as far as its session needs it. */
 interface SessionStream extends Tracked {
   /** The body of its request: whether it holds bytes that were not read. */
-  readonly intake: { readonly holds: boolean }
+  readonly intake: { readonly waits: boolean }
   readonly isDraining: boolean
   destroy: (error?: Error) => unknown
 }
@@ -238,7 +238,10 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     setImmediate(() => { this.maybeDestroy() })
   }
 
-  destroy (error: Error | number = NO_ERROR, code?: number): void {
+  destroy (error: Error | number = NO_ERROR, code?: number): void { this.end(error, code, false) }
+
+  /** `byPeer`: a stream ends behind the bytes of the peer that came before, which its reader gets first. */
+  private end (error: Error | number, code: number | undefined, byPeer: boolean): void {
     if (this.isDestroyed) return
     let reason: Error | undefined
     if (typeof error === 'number') {
@@ -254,7 +257,11 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     this.timer?.stop()
     this.removeAllListeners('timeout')
     // What was received whole stays readable when its connection is over.
-    for (const stream of [...this.streams]) if (!this.isOver || !stream.isDraining) stream.destroy(reason)
+    for (const stream of [...this.streams]) {
+      if (this.isOver && stream.isDraining) continue
+      if (byPeer && stream.intake.waits) later(() => { stream.destroy(reason) })
+      else stream.destroy(reason)
+    }
     setImmediate(() => { this.cancelAsked() })
     if (this.isOver) later(() => { this.reportClosed() })
     else if (this.isClosed && reason === undefined) this.connection.shutDown()
@@ -367,19 +374,12 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     this.goawayCode = code
     this.goawayLastStreamID = lastStream
     this.emit('goaway', code, lastStream, data.length === 0 ? undefined : data)
-    if (code === NO_ERROR) return this.close()
-    const destroy = (): void => { this.destroy(sessionError(code), NO_ERROR) }
-    // Readers get the bytes that came before it first.
-    let holds = false
-    for (const stream of this.streams) holds ||= stream.intake.holds
-    if (holds) later(destroy)
-    else destroy()
+    if (code === NO_ERROR) this.close()
+    else this.end(sessionError(code), NO_ERROR, true)
   }
 
   /** The peer broke a rule of its connection, which ends it. */
-  onBroken (error: Error): void {
-    if (!this.isDestroyed) this.destroy(error, INTERNAL_ERROR)
-  }
+  onBroken (error: Error): void { this.end(error, INTERNAL_ERROR, true) }
 
   // What becomes of the connection.
 

@@ -19,14 +19,19 @@ export class Intake {
   private cut: ((reader: Readable) => void) | null = null
   /** All has come. */
   isWhole: boolean
+  /** The end is with the reader, or the head has said it. */
+  private isEndGiven: boolean
   /** The body has been read from. */
   didRead = false
 
   /** `goesOn`: bytes come although the request has no body. */
-  constructor (private readonly exchange: Exchange, goesOn = false) { this.isWhole = !exchange.hasBody && !goesOn }
+  constructor (private readonly exchange: Exchange, goesOn = false) { this.isWhole = this.isEndGiven = !exchange.hasBody && !goesOn }
 
   /** Whether bytes wait for their reader. */
   get holds (): boolean { return this.held.length > 0 }
+
+  /** Whether bytes, or the end behind them, wait for their reader. */
+  get waits (): boolean { return this.holds || (this.isWhole && !this.isEndGiven) }
 
   /** Whether all of it was given to another reader. */
   isSpent (by: object): boolean { return this.isWhole && !this.holds && this.reader !== null && this.reader as object !== by }
@@ -74,8 +79,10 @@ export class Intake {
   private settle (): void {
     if (this.held.length > 0) return
     const { cut, other, reader } = this
-    if (this.isWhole) this.push(null)
-    else if (cut === null) return
+    if (this.isWhole) {
+      this.isEndGiven = reader !== null
+      this.push(null)
+    } else if (cut === null) return
     else if (reader !== null) cut(reader)
     other?.push(null)
   }

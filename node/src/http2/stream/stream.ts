@@ -387,8 +387,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   onClosed (code: number): void {
     if (this.destroyed) return
     const isOrderly = code === NO_ERROR && this.exchange.received && this.exchange.done
-    if (!this.isEndRead && !isOrderly && this.intake.holds) {
-      // The end is read a turn behind the bytes that came before it, however they came: a reader gets them first.
+    if (!this.isEndRead && !isOrderly && this.intake.waits) {
+      // The exchange's end is read a turn behind what came before it, however it came: a reader gets that first.
       this.isEndRead = true
       return later(() => { this.onClosed(code) })
     }

@@ -2,13 +2,16 @@
 // tables of docs/ends.md for clients.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { Agent, fetchOver, request } from 'trunkline'
+import { Agent } from 'trunkline'
 import { cert, key } from '../../support/certificates/certificate.mjs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import * as frames from '../../support/servers/h2_frames.mjs'
-import { ends, listening, table } from '../../support/servers/wire.mjs'
+import { AGAIN, ask, assertCell, faces } from '../../support/clients/asking.mjs'
+import { ends, listening, serveMessages, tableWithKinds as table } from '../../support/servers/wire.mjs'
 
-const { DATA, HEADERS, RST_STREAM, SETTINGS, GOAWAY, END_STREAM, END_HEADERS, REFUSED_STREAM, frame, numbers } = frames
-const AGAIN = 'again'
+const { DATA, HEADERS, RST_STREAM, SETTINGS, GOAWAY, END_STREAM, END_HEADERS, REFUSED_STREAM, frame, numbers, serveFrames } = frames
 const LENGTH = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n'
 const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'
 /** A server's bytes before its end, and the body among them. */
@@ -33,34 +36,6 @@ const h2 = {
   'behind the response': [Buffer.concat([head, data(END_STREAM, 'hello')]), 'hello']
 }
 
-/** A response as its user sees it: its outcome and the received bytes. */
-async function read (response, body) {
-  const decoder = new TextDecoder()
-  let text = ''
-  try {
-    assert.equal(response, 200)
-    for await (const chunk of body ?? []) text += decoder.decode(chunk, { stream: true })
-  } catch (error) {
-    if (error instanceof assert.AssertionError) throw error
-    return ['cut', text]
-  }
-  return [text === AGAIN ? 'again' : 'whole', text]
-}
-
-const faces = {
-  async request (url, dispatcher) {
-    const sent = request(url, { dispatcher, method: 'POST', body: 'pay=1' })
-    const response = await sent.catch(() => {})
-    return response === undefined ? ['failed', ''] : read(response.statusCode, response.body)
-  },
-  async fetch (url, dispatcher) {
-    const sent = fetchOver(dispatcher)(url, { method: 'POST' })
-    // A body would be a stream, which is not sent again once something of it was read.
-    const response = await sent.catch(() => {})
-    return response === undefined ? ['failed', ''] : read(response.status, response.body)
-  }
-}
-
 /** One request over a server of its own; what the user saw and how many requests came. */
 async function exchange (face, isSecure, protocol, serve) {
   const tls = isSecure ? { key, cert } : undefined
@@ -69,21 +44,19 @@ async function exchange (face, isSecure, protocol, serve) {
   const isH2 = protocol === 'h2'
   const dispatcher = new Agent({ connections: 1, allowH2: isH2, useH2c: isH2 && !isSecure, connect: { ca: cert } })
   try {
-    const [outcome, text] = await faces[face](server.url, dispatcher)
-    return { outcome, text, requests }
+    return { seen: await ask(face, server.url, dispatcher), requests }
   } finally {
     await dispatcher.destroy()
     await server.close()
   }
 }
 
-function assertSeen (expected, body, seen, about) {
-  assert.equal(seen.outcome, expected, about)
-  assert.equal(seen.requests, expected === 'again' ? 2 : 1, `requests: ${about}`)
-  if (expected === 'cut' || expected === 'whole') assert.equal(seen.text, body, `what came is delivered: ${about}`)
+function assertSeen (face, cell, body, { seen, requests }, about) {
+  assertCell(face, cell, body, seen, about)
+  assert.equal(requests, cell === 'again' ? 2 : 1, `requests: ${about}`)
 }
 
-for (const face of Object.keys(faces)) {
+for (const face of faces) {
   test(`${face} on HTTP/1.1 sees what the table says`, async () => {
     const cells = table('A client on HTTP/1.1')
     let seen = 0
@@ -91,17 +64,13 @@ for (const face of Object.keys(faces)) {
       for (const [place, [sent, body]] of Object.entries(h1)) {
         const about = `${end}, ${place}`
         const outcome = await exchange(face, isSecure, 'http/1.1', ({ socket, end: finish }, _, count) => {
-          let received = ''
-          socket.on('data', chunk => {
-            received += chunk.toString('latin1')
-            if (!/(\r\ncontent-length: 0\r\n(.*\r\n)*\r\n|pay=1)$/.test(received)) return
-            received = ''
+          serveMessages(socket, () => {
             count()
             // Even nothing is written, so that the end comes behind the request.
             socket.write(sent === '' ? '\r\n' : sent, () => finish(end))
           })
         })
-        assertSeen(cells[end][place], body, outcome, about)
+        assertSeen(face, cells[end][place], body, outcome, about)
         seen++
       }
     }
@@ -115,7 +84,8 @@ for (const face of Object.keys(faces)) {
       ['RST_STREAM REFUSED_STREAM', false, [frame(RST_STREAM, 0, 1, numbers(REFUSED_STREAM))]],
       ['RST_STREAM of any other code', false, codes.filter(code => code !== REFUSED_STREAM).map(code => frame(RST_STREAM, 0, 1, numbers(code)))],
       ['GOAWAY of any code, last stream 1', false, codes.map(code => frame(GOAWAY, 0, 0, numbers(1, code))), 'FIN'],
-      ['GOAWAY of any code, last stream 0', false, codes.map(code => frame(GOAWAY, 0, 0, numbers(0, code))), 'FIN']
+      ['GOAWAY of any code, last stream 0', false, codes.map(code => frame(GOAWAY, 0, 0, numbers(0, code))), 'FIN'],
+      ['a malformed frame', false, [frames.malformed]]
     )
     assert.deepEqual(rows.map(([name]) => name).sort(), Object.keys(cells).sort())
     for (const [name, isSecure, endings, end] of rows) {
@@ -132,32 +102,40 @@ for (const face of Object.keys(faces)) {
               socket.write(Buffer.concat([first, sent, ending]), () => { if (end !== undefined) finish(end) })
             })
           })
-          assertSeen(cells[name][place], body, seen, `${name}, ${place}, ${ending.toString('hex')}`)
+          assertSeen(face, cells[name][place], body, seen, `${name}, ${place}, ${ending.toString('hex')}`)
         }
+      }
+    }
+  })
+
+  test(`${face} sees what the table says of a server that is killed`, async () => {
+    for (const [protocol, heading, scripts] of [['http/1.1', 'A client on HTTP/1.1', h1], ['h2', 'A client on HTTP/2', h2]]) {
+      const cells = table(heading, true)
+      for (const [end, isSecure] of [['SIGKILL in cleartext', false], ['SIGKILL under TLS', true]]) {
+        assert.deepEqual(Object.keys(scripts).sort(), Object.keys(cells[end]).sort())
+        await Promise.all(Object.entries(scripts).map(async ([place, [sent, body]]) => {
+          assertCell(face, cells[end][place], body, await askDying(face, protocol, isSecure, sent), `${end}, ${place}`)
+        }))
       }
     }
   })
 }
 
-/** Reads frames; `onRequest(stream)` when a request is complete. */
-function serveFrames (socket, onRequest) {
-  let received = Buffer.alloc(0)
-  let isBegun = false
-  socket.on('data', chunk => {
-    received = Buffer.concat([received, chunk])
-    if (!isBegun) {
-      if (received.length < 24) return
-      received = received.subarray(24)
-      isBegun = true
-      socket.write(frame(SETTINGS, 0, 0, Buffer.alloc(0)))
-    }
-    while (received.length >= 9) {
-      const length = received.readUIntBE(0, 3)
-      if (received.length < 9 + length) return
-      const [kind, flags, stream] = [received[3], received[4], received.readUInt32BE(5)]
-      received = received.subarray(9 + length)
-      if (kind === SETTINGS && flags === 0) socket.write(frame(SETTINGS, 1, 0, Buffer.alloc(0)))
-      if ((kind === DATA || kind === HEADERS) && (flags & END_STREAM) !== 0) onRequest(stream)
-    }
-  })
+/** One request to a server in a process of its own, which is killed behind what it sends. */
+async function askDying (face, protocol, isSecure, sent) {
+  const program = fileURLToPath(new URL('../../support/servers/dying_server.mjs', import.meta.url))
+  const args = [program, protocol, isSecure ? 'tls' : 'cleartext', Buffer.from(sent).toString('hex')]
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const [port] = await once(child.stdout, 'data')
+  const isH2 = protocol === 'h2'
+  const dispatcher = new Agent({ connections: 1, allowH2: isH2, useH2c: isH2 && !isSecure, connect: { ca: cert } })
+  try {
+    const seen = ask(face, `http${isSecure ? 's' : ''}://localhost:${Number(port)}/`, dispatcher)
+    await once(child.stdout, 'data')
+    child.kill('SIGKILL')
+    return await seen
+  } finally {
+    child.kill('SIGKILL')
+    await dispatcher.destroy()
+  }
 }

@@ -5,6 +5,7 @@ import http2 from 'node:http2'
 import https from 'node:https'
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { cert, certFile, key, keyFile } from '../certificates/certificate.mjs'
@@ -96,10 +97,20 @@ export const ways = [
 /** How long the origin may take to start, and to end. */
 const ORIGIN_MS_MAX = 60_000
 
-/** The engine's own origin, for HTTP/3: built by `make test`, or by `cargo build --example origin`. */
-export async function origin () {
+/** A program of the engine's examples: built by `make test`, or by `cargo build --example NAME`. */
+export function example (name) {
   const target = process.env.CARGO_TARGET_DIR ?? fileURLToPath(new URL('../../../../target', import.meta.url))
-  const program = process.env.TRUNKLINE_ORIGIN ?? ['debug', 'release'].map(kind => `${target}/${kind}/examples/origin`).find(existsSync)
+  const folders = ['debug', 'release'].map(kind => `${target}/${kind}/examples`)
+  const { TRUNKLINE_ORIGIN: origin } = process.env
+  if (origin !== undefined) folders.unshift(dirname(origin))
+  const program = folders.map(folder => `${folder}/${name}`).find(existsSync)
+  if (program === undefined) throw new Error(`no program ${name} in ${folders.join(', ')}: cargo build -p trunkline --example ${name}`)
+  return program
+}
+
+/** The engine's own origin, for HTTP/3. */
+export async function origin () {
+  const program = example('origin')
   const child = spawn(program, [certFile, keyFile], { stdio: ['pipe', 'pipe', 'inherit'] })
   const spoken = once(createInterface(child.stdout), 'line', { signal: AbortSignal.timeout(ORIGIN_MS_MAX) })
   const [line] = await spoken.catch(error => {

@@ -20,13 +20,20 @@ export const ends = {
  * the engine's, which has names of its own in JavaScript. Without `deaths` rows of processes that are killed are left
  * out. */
 export function table (heading, deaths = false) {
+  const cells = tableWithKinds(heading, deaths)
+  const outcomes = row => Object.fromEntries(Object.entries(row).map(([place, cell]) => [place, cell.split(':')[0]]))
+  return Object.fromEntries(Object.entries(cells).map(([end, row]) => [end, outcomes(row)]))
+}
+
+/** As `table`, with the kinds of errors as the page has them. */
+export function tableWithKinds (heading, deaths) {
   const page = readFileSync(new URL('../../../../docs/ends.md', import.meta.url), 'utf8')
   const section = page.split('\n## ').find(section => section.startsWith(`${heading}\n`))
   const rows = section.split('\n').filter(line => line.startsWith('|'))
     .map(line => line.slice(1, -1).split('|').map(cell => cell.trim()))
   const [[, ...places], , ...all] = rows
   const cells = all.filter(([end]) => deaths || !end.startsWith('SIGKILL'))
-  return Object.fromEntries(cells.map(([end, ...row]) => [end, Object.fromEntries(row.map((cell, at) => [places[at], cell.split(':')[0]]))]))
+  return Object.fromEntries(cells.map(([end, ...row]) => [end, Object.fromEntries(row.map((cell, at) => [places[at], cell]))]))
 }
 
 /** The bytes of `raw` as a stream that TLS runs over, so that nothing but what a test says ends it. */
@@ -83,4 +90,15 @@ export async function listening (tls, protocol, serve) {
       await once(server, 'close')
     }
   }
+}
+
+/** Calls `onRequest` when a request of HTTP/1.1 is complete. */
+export function serveMessages (socket, onRequest) {
+  let received = ''
+  socket.on('data', chunk => {
+    received += chunk.toString('latin1')
+    if (!/(\r\ncontent-length: 0\r\n(.*\r\n)*\r\n|pay=1)$/.test(received)) return
+    received = ''
+    onRequest()
+  })
 }

@@ -229,7 +229,7 @@ impl Run {
     fn act(&mut self, choice: u8) {
         self.user.open_some(choice);
         loop {
-            let any = self.user.answer(choice);
+            let any = self.user.answer(choice) > 0;
             if choice & 0x40 != 0 {
                 self.user.consume_all();
             }
@@ -287,7 +287,7 @@ impl Run {
         self.user.conn.handle_close(self.user.now, None);
         self.act(0);
         assert!(
-            self.user.closed_reported,
+            self.user.closed.is_some(),
             "the transport ended and nobody was told"
         );
         assert!(self.user.conn.is_closed() && self.user.conn.next_deadline().is_none());

@@ -48,7 +48,8 @@ pub(in crate::fuzz) struct WireStreams {
     /// Streams whose end waits for the peer's acknowledgement.
     unacknowledged: Vec<StreamId>,
     reads: BTreeSet<StreamId>,
-    pub(in crate::fuzz) closed: bool,
+    /// The code of the CONNECTION_CLOSE that the machine ordered.
+    pub(in crate::fuzz) closed: Option<H3Code>,
 }
 
 impl WireStreams {
@@ -62,7 +63,7 @@ impl WireStreams {
             sent: SentSettings::new(terms),
             unacknowledged: Vec::new(),
             reads: BTreeSet::new(),
-            closed: false,
+            closed: None,
         }
     }
     /// Whether the machine may send on a stream.
@@ -208,7 +209,7 @@ impl WireStreams {
     /// Carries out the machine's orders.
     pub(super) fn obey(&mut self, conn: &mut Conn, now: Instant) {
         while let Some(action) = conn.poll_transport(now) {
-            assert!(!self.closed, "after Close: {action:?}");
+            assert_eq!(self.closed, None, "after Close: {action:?}");
             match action {
                 TransportAction::OpenUni { stream, kind } => {
                     assert_eq!(stream.0, self.next_uni, "ids have no gaps");
@@ -261,7 +262,7 @@ impl WireStreams {
                 }
                 TransportAction::HoldBytes { bytes } => assert!(bytes >= QUIC_SEND_WINDOW_BYTES),
                 TransportAction::Datagram { bytes } => assert!(!bytes.is_empty()),
-                TransportAction::Close { .. } => self.closed = true,
+                TransportAction::Close { code, .. } => self.closed = Some(code),
             }
         }
     }

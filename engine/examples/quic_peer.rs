@@ -1,0 +1,257 @@
+//! A scripted end of HTTP/3 connections, for tests in other languages: it plays the ends of `docs/ends.md` by
+//! the scripts of `tests/ends`, with every frame and code that they name.
+//!
+//! `cargo run --example quic_peer -- client PORT CERTIFICATE.pem` connects to a server of this machine,
+//! `quic_peer server` is one itself. It prints its root certificate (a server; in hexadecimal), then a line
+//! per case: `case NUMBER ROW PLACE BODY`, parted by tabs, then `ready`. Each line of its standard input is
+//! an order, `RUN` a number that the test chooses: `play RUN CASE` begins one, `probe RUN` (a client) asks
+//! for `/probe` on a connection of its own, `end RUN` ends one. It answers `played RUN`,
+//! `answered RUN` (a client) where the response came to its end, `port RUN PORT` and, behind its end, `requests RUN
+//! COUNT` (a server). It ends with its standard input.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+#![allow(dead_code, reason = "the tests of the engine use the rest")]
+
+#[path = "../tests/ends/h3.rs"]
+mod h3;
+#[path = "../tests/ends/h3_peer.rs"]
+mod h3_peer;
+#[path = "../tests/ends/quic.rs"]
+mod quic;
+#[path = "../tests/ends/wire.rs"]
+mod wire;
+
+use h3::{End, Script, scripts};
+use h3_peer::{OK, POST, client_rows, serve, server_rows};
+use quic::Quic;
+use quinn_proto::{Dir, StreamId};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread::JoinHandle;
+
+/// `GET https://localhost/probe`, of the static table (RFC 9204 appendix A).
+const PROBE: &[u8] = b"\xd1\xd7\x51\x06/probe\x50\x09localhost";
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["client", port, certificate] => {
+            let root = CertificateDer::from_pem_file(certificate).unwrap();
+            let to = ([127, 0, 0, 1], port.parse().unwrap()).into();
+            Clients::new(root, to).run(&orders());
+        }
+        ["server"] => Servers::new().run(&orders()),
+        _ => {
+            eprintln!("quic_peer client PORT CERTIFICATE.pem | server");
+            std::process::exit(2);
+        }
+    }
+}
+
+/// The lines of the standard input, in words.
+fn orders() -> Receiver<Vec<String>> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lines().map_while(Result::ok) {
+            let words = line.split(' ').map(str::to_owned).collect();
+            if sender.send(words).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+fn print_line(words: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{words}").unwrap();
+    out.flush().unwrap();
+}
+
+/// One end at one place.
+#[derive(Clone, Copy)]
+struct Case {
+    row: &'static str,
+    end: End,
+    place: usize,
+}
+
+impl Case {
+    fn script(self, lines: &[u8]) -> Script {
+        scripts(lines).into_iter().nth(self.place).unwrap()
+    }
+}
+
+/// Every case of these rows and of silence, printed.
+fn cases(lines: &[u8], rows: Vec<(&'static str, Vec<End>)>) -> Vec<Case> {
+    let silence = [("silence", vec![End::Silence])];
+    let mut cases = Vec::new();
+    for (row, ends) in rows.into_iter().chain(silence) {
+        for end in ends {
+            for (place, script) in scripts(lines).iter().enumerate() {
+                let number = cases.len();
+                let Script {
+                    place: at, body, ..
+                } = script;
+                print_line(&format!("case\t{number}\t{row}\t{at}\t{body}"));
+                cases.push(Case { row, end, place });
+            }
+        }
+    }
+    print_line("ready");
+    cases
+}
+
+/// A client's connection.
+struct Asked {
+    quic: Quic,
+    connection: usize,
+    stream: StreamId,
+    is_answered: bool,
+}
+
+struct Clients {
+    tls: Arc<rustls::ClientConfig>,
+    to: SocketAddr,
+    cases: Vec<Case>,
+    open: BTreeMap<String, Asked>,
+}
+
+impl Clients {
+    fn new(root: CertificateDer<'static>, to: SocketAddr) -> Self {
+        Self {
+            tls: wire::trusting(root, vec![b"h3".into()]),
+            to,
+            cases: cases(POST, server_rows()),
+            open: BTreeMap::new(),
+        }
+    }
+    fn run(&mut self, orders: &Receiver<Vec<String>>) {
+        loop {
+            let order = match self.open.is_empty() {
+                true => orders.recv().map_err(|_| TryRecvError::Disconnected),
+                false => orders.try_recv(),
+            };
+            match order {
+                Ok(order) => self.carry_out(&order),
+                Err(TryRecvError::Disconnected) => return,
+                Err(TryRecvError::Empty) => {}
+            }
+            for (run, asked) in &mut self.open {
+                asked.quic.turn();
+                let Asked {
+                    connection, stream, ..
+                } = *asked;
+                let received = asked.quic.received(connection, stream);
+                if !asked.is_answered && received.is_some_and(|received| received.is_over) {
+                    asked.is_answered = true;
+                    print_line(&format!("answered {run}"));
+                }
+            }
+        }
+    }
+    fn carry_out(&mut self, order: &[String]) {
+        let words: Vec<&str> = order.iter().map(String::as_str).collect();
+        match words[..] {
+            ["play", run, case] => self.play(run, self.cases[case.parse::<usize>().unwrap()]),
+            ["probe", run] => {
+                let (mut asked, _) = self.ask();
+                let head = h3::frame(h3::HEADERS, &h3::section(&[PROBE]));
+                asked
+                    .quic
+                    .write(asked.connection, asked.stream, &head, true);
+                self.open.insert(run.to_owned(), asked);
+            }
+            ["end", run] => {
+                self.open.remove(run);
+            }
+            _ => panic!("{words:?}"),
+        }
+    }
+    fn ask(&self) -> (Asked, StreamId) {
+        let (mut quic, connection) = Quic::connected(&self.tls, self.to);
+        let control = h3::open_control(&mut quic, connection);
+        let stream = quic.open(connection, Dir::Bi);
+        let asked = Asked {
+            quic,
+            connection,
+            stream,
+            is_answered: false,
+        };
+        (asked, control)
+    }
+    fn play(&mut self, run: &str, case: Case) {
+        let (mut asked, control) = self.ask();
+        let streams = (asked.stream, control);
+        let script = case.script(POST);
+        h3::play(
+            &mut asked.quic,
+            asked.connection,
+            streams,
+            &script,
+            case.end,
+            false,
+        );
+        self.open.insert(run.to_owned(), asked);
+        print_line(&format!("played {run}"));
+    }
+}
+
+/// Servers, each in a thread.
+struct Servers {
+    identity: wire::Identity,
+    cases: Vec<Case>,
+    open: BTreeMap<String, (Arc<AtomicBool>, JoinHandle<usize>)>,
+}
+
+impl Servers {
+    fn new() -> Self {
+        let identity = wire::Identity::new(&["h3"]);
+        let root: String = identity
+            .root
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        print_line(&format!("root {root}"));
+        Self {
+            identity,
+            cases: cases(OK, client_rows()),
+            open: BTreeMap::new(),
+        }
+    }
+    fn run(&mut self, orders: &Receiver<Vec<String>>) {
+        while let Ok(order) = orders.recv() {
+            let words: Vec<&str> = order.iter().map(String::as_str).collect();
+            match words[..] {
+                ["play", run, case] => self.play(run, self.cases[case.parse::<usize>().unwrap()]),
+                ["end", run] => {
+                    let (stop, server) = self.open.remove(run).unwrap();
+                    stop.store(true, Ordering::SeqCst);
+                    print_line(&format!("requests {run} {}", server.join().unwrap()));
+                }
+                _ => panic!("{words:?}"),
+            }
+        }
+    }
+    fn play(&mut self, run: &str, case: Case) {
+        let quic = Quic::server(&self.identity);
+        let port = quic.port();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let name = run.to_owned();
+        let server = std::thread::spawn(move || {
+            let script = case.script(OK);
+            serve(quic, &script, case.end, false, &stopped, || {
+                print_line(&format!("played {name}"));
+            })
+        });
+        self.open.insert(run.to_owned(), (stop, server));
+        print_line(&format!("port {run} {port}"));
+    }
+}

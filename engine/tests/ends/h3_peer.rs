@@ -1,0 +1,127 @@
+//! Scripted peers on HTTP/3, for the tests of the engine and, as a program (`examples/quic_peer.rs`), for
+//! those of the package: the rows of the tables with the ends that each stands for, and a server.
+
+use super::h3::{self, End, SOME_CODES, Script, TRANSPORT_CODES, codes, play};
+use super::quic::Quic;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The body of an answer to a request that was sent again.
+pub(crate) const AGAIN: &str = "again";
+/// `:status: 200`, of the static table (RFC 9204 appendix A).
+pub(crate) const OK: &[u8] = &[0xd9];
+
+/// `POST https://localhost/`, of the static table (RFC 9204 appendix A).
+pub(crate) const POST: &[u8] = b"\xd4\xd7\xc1\x50\x09localhost";
+/// `GET https://localhost/`.
+pub(crate) const GET: &[u8] = b"\xd1\xd7\xc1\x50\x09localhost";
+
+/// Answers the first request as scripted, calls `played`, and answers every other one with "again"; how many
+/// came.
+pub(crate) fn serve(
+    mut quic: Quic,
+    script: &Script,
+    end: End,
+    is_together: bool,
+    stop: &AtomicBool,
+    played: impl FnOnce(),
+) -> usize {
+    let mut played = Some(played);
+    let mut controls = BTreeMap::new();
+    let mut answered = Vec::new();
+    while !stop.load(Ordering::SeqCst) {
+        quic.turn();
+        for connection in quic.connections() {
+            controls
+                .entry(connection)
+                .or_insert_with(|| h3::open_control(&mut quic, connection));
+        }
+        for request in quic.requests() {
+            if answered.contains(&request) {
+                continue;
+            }
+            answered.push(request);
+            let (connection, stream) = request;
+            if answered.len() == 1 {
+                let streams = (stream, controls[&connection]);
+                play(&mut quic, connection, streams, script, end, is_together);
+                if let Some(played) = played.take() {
+                    played();
+                }
+                if end == End::StatelessReset {
+                    controls.clear();
+                    answered.resize(1, request);
+                }
+                continue;
+            }
+            let head = h3::frame(h3::HEADERS, &h3::section(&[OK]));
+            let body = h3::frame(h3::DATA, AGAIN.as_bytes());
+            quic.write(connection, stream, &[head, body].concat(), true);
+        }
+    }
+    answered.len()
+}
+
+/// The rows of a client's table: the ends that each stands for.
+pub(crate) fn client_rows() -> Vec<(&'static str, Vec<End>)> {
+    let others = codes().filter(|&code| code != h3::REQUEST_REJECTED);
+    vec![
+        ("FIN", vec![End::Fin]),
+        (
+            "RESET_STREAM H3_REQUEST_REJECTED",
+            vec![End::Reset(h3::REQUEST_REJECTED)],
+        ),
+        (
+            "RESET_STREAM of any other code",
+            others.map(End::Reset).collect(),
+        ),
+        (
+            "STOP_SENDING of any code, then FIN",
+            SOME_CODES.map(End::Stop).to_vec(),
+        ),
+        (
+            "CONNECTION_CLOSE of HTTP/3, any code",
+            SOME_CODES.map(End::Close).to_vec(),
+        ),
+        (
+            "CONNECTION_CLOSE of QUIC, any code",
+            TRANSPORT_CODES.map(End::TransportClose).to_vec(),
+        ),
+        ("GOAWAY 4, then CONNECTION_CLOSE", vec![End::Goaway(4)]),
+        ("GOAWAY 0, then CONNECTION_CLOSE", vec![End::Goaway(0)]),
+        ("GOAWAY 4, then FIN", vec![End::GoawayAlone(4)]),
+        ("GOAWAY 0", vec![End::GoawayAlone(0)]),
+        ("a malformed frame", vec![End::Malformed]),
+        ("stateless reset", vec![End::StatelessReset]),
+    ]
+}
+
+/// The rows of a server's table.
+pub(crate) fn server_rows() -> Vec<(&'static str, Vec<End>)> {
+    vec![
+        ("FIN", vec![End::Fin]),
+        (
+            "RESET_STREAM of any code",
+            codes().map(End::Reset).collect(),
+        ),
+        (
+            "STOP_SENDING of any code, then FIN",
+            SOME_CODES.map(End::Stop).to_vec(),
+        ),
+        (
+            "CONNECTION_CLOSE of HTTP/3, any code",
+            SOME_CODES.map(End::Close).to_vec(),
+        ),
+        (
+            "CONNECTION_CLOSE of QUIC, any code",
+            TRANSPORT_CODES.map(End::TransportClose).to_vec(),
+        ),
+        (
+            "STOP_SENDING of any code",
+            SOME_CODES.map(End::StopAlone).to_vec(),
+        ),
+        ("GOAWAY, then CONNECTION_CLOSE", vec![End::Goaway(0)]),
+        ("GOAWAY, then FIN", vec![End::GoawayAlone(0)]),
+        ("a malformed frame", vec![End::Malformed]),
+    ]
+}
