@@ -3,7 +3,8 @@
 //! the pieces in a second run, which must end in the same way; an odd one leaves the peer's SETTINGS to
 //! the records.
 
-use super::streams::{Terms, WireStreams};
+use super::sent::Terms;
+use super::streams::WireStreams;
 use crate::fuzz::Input;
 use crate::fuzz::application::Application;
 use std::sync::Arc;
