@@ -112,7 +112,6 @@ impl Direct {
             if next == Next::Close || ahead.is_none() && io.is_done(now) {
                 return Poll::Ready(());
             }
-            more |= io.take_read_on();
             if !more && !rings(cx, alarm, next) {
                 return Poll::Pending;
             }

@@ -213,14 +213,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             }
         }
     }
-    /// Whether the machine got bytes by [`poll_write`](Self::poll_write) since the last call: those
-    /// that waited in a stream of QUIC until their reader took what it had.
-    pub(crate) fn take_read_on(&mut self) -> bool {
-        match &mut self.carrier {
-            IoKind::Bytes(_) => false,
-            IoKind::Quic(quic) => quic.take_read_on(),
-        }
-    }
     /// Carries out the deadlines that have passed; false when none has.
     pub(crate) fn expire_due(&mut self, now: Instant) -> bool {
         let due = self.next_deadline().is_some_and(|deadline| deadline <= now);

@@ -47,8 +47,6 @@ pub(crate) struct Session {
     datagrams_dropped: u64,
     /// The connection's receive window.
     window: QuicReceiveWindow,
-    /// The machine has read on: see [`take_read_on`](Self::take_read_on).
-    read_on: bool,
     /// Why it ended below us.
     lost: Option<ConnectionError>,
     /// Client: request streams opened ahead, and those of them that are in use. quinn-proto does
@@ -77,7 +75,6 @@ impl Session {
             idle_frames: 0,
             datagrams_dropped: 0,
             window: QuicReceiveWindow::default(),
-            read_on: false,
             lost: None,
             reserved: 0,
             used: 0,
@@ -211,11 +208,6 @@ impl Session {
         }
         let size = self.quic.datagrams().max_size()?;
         size.checked_sub(QUARTER_ID_BYTES_MAX)
-    }
-    /// Whether the machine has read on since the last call: bytes that had waited in a stream came to
-    /// it without a packet, and no other event wakes the task for them.
-    pub(crate) fn take_read_on(&mut self) -> bool {
-        std::mem::take(&mut self.read_on)
     }
     /// Datagrams that were dropped for want of room on the path.
     pub(crate) fn datagrams_dropped(&self) -> u64 {
@@ -407,7 +399,6 @@ impl Session {
             }
             h3::TransportAction::Read { stream } => {
                 if let Some(id) = self.receiving(stream) {
-                    self.read_on = true;
                     self.read(machine, now, id);
                 }
             }

@@ -240,10 +240,6 @@ impl QuicTransport {
         }
         flushed
     }
-    /// Whether the machine got bytes by [`poll_write`](Self::poll_write) since the last call.
-    pub(crate) fn take_read_on(&mut self) -> bool {
-        self.session.take_read_on()
-    }
     /// When [`expire`](Self::expire) is due.
     pub(crate) fn next_deadline(&mut self) -> Option<Instant> {
         let early = self.early_until.filter(|_| self.is_early());

@@ -210,7 +210,7 @@ impl Run {
         }
         self.user.closed
     }
-    /// What came is delivered and answered; what the machine holds stays within its limits.
+    /// Delivers and answers the input so far, and checks that the machine holds no more than its limits.
     fn settle(&mut self, choice: u8) {
         let mut events = 0;
         loop {
