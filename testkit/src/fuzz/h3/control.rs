@@ -209,7 +209,7 @@ impl Run {
         }
         self.user.closed
     }
-    /// What came is delivered and answered; what the machine holds stays within its limits.
+    /// Delivers what came and answers it; the machine's events and streams stay within their limits.
     fn settle(&mut self, choice: u8) {
         let mut events = 0;
         loop {
