@@ -1,4 +1,4 @@
-//! Scripted peers on HTTP/3, for the tests of the engine and, as a program (`examples/quic_peer.rs`), for
+//! Scripted peers on HTTP/3, for the tests of the engine and, as a program (`quic_peer.rs`), for
 //! those of the package: the rows of the tables with the ends that each stands for, and a server.
 
 use super::h3::{self, End, SOME_CODES, Script, TRANSPORT_CODES, codes, play};

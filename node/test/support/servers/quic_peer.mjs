@@ -1,4 +1,4 @@
-// The scripted end of HTTP/3 connections (engine/examples/quic_peer.rs): a process that plays the ends of
+// The scripted end of HTTP/3 connections (engine/tests/ends/quic_peer.rs): a process that plays the ends of
 // docs/ends.md with frames of QUIC that no library sends.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

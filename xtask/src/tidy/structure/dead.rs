@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Rust files that are not a crate's root and that no `mod` declares.
 pub(in crate::tidy) fn check_sources(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
-    let is_root = |path: &str| is_root(path) && is_built(tree, path);
+    let is_root = |path: &str| is_root(path) && is_built(tree, path) || is_named(tree, path);
     let by_path: BTreeMap<&str, &Source> = sources
         .iter()
         .map(|source| (source.path.as_str(), source))
@@ -54,6 +54,15 @@ fn is_built(tree: &Tree, path: &str) -> bool {
     let name = test.trim_end_matches(".rs");
     let manifest = tree.text(&format!("{krate}/Cargo.toml"));
     manifest.is_some_and(|text| text.contains(&format!("[[test]]\nname = \"{name}\"\n")))
+}
+
+/// Whether the manifest names the file as that of a program, which stands among the tests whose modules it uses.
+fn is_named(tree: &Tree, path: &str) -> bool {
+    let Some((krate, file)) = path.split_once("/tests/") else {
+        return false;
+    };
+    let manifest = tree.text(&format!("{krate}/Cargo.toml"));
+    manifest.is_some_and(|text| text.contains(&format!("path = \"tests/{file}\"\n")))
 }
 
 /// Whether cargo builds the file by itself.

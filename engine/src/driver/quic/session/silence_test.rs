@@ -163,6 +163,39 @@ fn a_long_path_has_time_in_proportion() {
     }
 }
 
+#[test]
+fn a_server_that_dies_is_left_within_the_times_that_are_stated_for_its_round_trip() {
+    let page = include_str!("../../../../../docs/ends.md");
+    let section = page
+        .split("\n## ")
+        .find(|section| section.starts_with("A server that dies without a word\n"));
+    let rows = section
+        .unwrap()
+        .lines()
+        .filter(|line| line.starts_with('|'));
+    let mut trips = Vec::new();
+    for row in rows.skip(2) {
+        let cells = row.trim_matches('|').split('|');
+        let cells: Vec<u64> = cells.map(|cell| cell.trim().parse().unwrap()).collect();
+        let [trip, bounds @ ..] = &cells[..] else {
+            panic!("{row}");
+        };
+        trips.push(*trip);
+        let one_way = Duration::from_micros(trip * 500);
+        for (at, bounds) in [At::Request, At::Wait].into_iter().zip(bounds.chunks(2)) {
+            let course = follow(at, false, one_way);
+            let times = [course.suspect.unwrap(), course.ended.unwrap()];
+            for (time, &most) in times.iter().zip(bounds) {
+                let most = Duration::from_millis(most);
+                assert!(*time <= most, "{at:?}, {trip} ms: {course:?}, {most:?}");
+            }
+            // Not before a packet could have been lost twice.
+            assert!(times[0] >= one_way * 6, "{at:?}, {trip} ms: {course:?}");
+        }
+    }
+    assert_eq!(trips, [1, 40, 100, 300]);
+}
+
 /// A client whose request a handler works on for ever.
 fn waiting() -> Scene {
     let mut scene = Scene::new(Windows::default());

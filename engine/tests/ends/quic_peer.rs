@@ -1,5 +1,5 @@
 //! A scripted end of HTTP/3 connections, for tests in other languages: it plays the ends of `docs/ends.md` by
-//! the scripts of `tests/ends`, with every frame and code that they name.
+//! the scripts beside it, with every frame and code that they name.
 //!
 //! `cargo run --example quic_peer -- client PORT CERTIFICATE.pem` connects to a server of this machine,
 //! `quic_peer server` is one itself. It prints its root certificate (a server; in hexadecimal), then a line
@@ -11,13 +11,9 @@
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 #![allow(dead_code, reason = "the tests of the engine use the rest")]
 
-#[path = "../tests/ends/h3.rs"]
 mod h3;
-#[path = "../tests/ends/h3_peer.rs"]
 mod h3_peer;
-#[path = "../tests/ends/quic.rs"]
 mod quic;
-#[path = "../tests/ends/wire.rs"]
 mod wire;
 
 use h3::{End, Script, scripts};
@@ -108,8 +104,8 @@ fn cases(lines: &[u8], rows: Vec<(&'static str, Vec<End>)>) -> Vec<Case> {
     cases
 }
 
-/// A client's connection.
-struct Asked {
+/// A client's connection and its request.
+struct OpenRequest {
     quic: Quic,
     connection: usize,
     stream: StreamId,
@@ -120,7 +116,7 @@ struct Clients {
     tls: Arc<rustls::ClientConfig>,
     to: SocketAddr,
     cases: Vec<Case>,
-    open: BTreeMap<String, Asked>,
+    open: BTreeMap<String, OpenRequest>,
 }
 
 impl Clients {
@@ -145,7 +141,7 @@ impl Clients {
             }
             for (run, asked) in &mut self.open {
                 asked.quic.turn();
-                let Asked {
+                let OpenRequest {
                     connection, stream, ..
                 } = *asked;
                 let received = asked.quic.received(connection, stream);
@@ -174,11 +170,11 @@ impl Clients {
             _ => panic!("{words:?}"),
         }
     }
-    fn ask(&self) -> (Asked, StreamId) {
+    fn ask(&self) -> (OpenRequest, StreamId) {
         let (mut quic, connection) = Quic::connected(&self.tls, self.to);
         let control = h3::open_control(&mut quic, connection);
         let stream = quic.open(connection, Dir::Bi);
-        let asked = Asked {
+        let asked = OpenRequest {
             quic,
             connection,
             stream,

@@ -1,6 +1,6 @@
 //! Frames: a parsed frame is written again and parses equally.
 
-use super::Input;
+use crate::fuzz::Input;
 use trunkline_core::h2::frame::{
     Continuation, DataLayout, FRAME_HEADER_BYTES, FrameHeader, Goaway, Headers, Ping,
     PriorityUpdate, PushPromise, RstStream, SettingsFrame, StreamDependency, WindowUpdate, flag,

@@ -2,8 +2,8 @@
 //! and flags, one with its stream, a length, and that many bytes of payload. The first control byte is
 //! the length of the pieces in a second run, which must end in the same way.
 
-use super::Input;
-use super::application::Application;
+use crate::fuzz::Input;
+use crate::fuzz::application::Application;
 use std::io::IoSlice;
 use std::sync::Arc;
 use std::time::Instant;
