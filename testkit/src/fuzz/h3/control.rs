@@ -210,11 +210,7 @@ impl Run {
         }
         self.user.closed
     }
-<<<<<<< HEAD
     /// Delivers and answers the input so far, and checks that the machine holds no more than its limits.
-=======
-    /// Delivers what came and answers it; the machine's events and streams stay within their limits.
->>>>>>> ends
     fn settle(&mut self, choice: u8) {
         let mut events = 0;
         loop {
