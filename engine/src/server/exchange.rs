@@ -8,3 +8,4 @@ pub(super) mod request;
 pub(super) mod scratch;
 pub(super) mod serve;
 pub(super) mod targets;
+pub(super) mod turn;

@@ -5,7 +5,7 @@ mod date;
 mod last_answer;
 pub(super) mod number;
 
-use crate::driver::machine::Machine;
+use super::exchange::turn::Turn;
 use bytes::{Buf, Bytes};
 use date::with_date;
 use http::header::HeaderMap;
@@ -95,34 +95,32 @@ impl BodyPlan {
     }
 }
 
-impl Responses {
-    /// Sends the head with `extra`; says whether a body is to follow. `whole`: all of it.
-    #[expect(clippy::too_many_arguments, reason = "an answer is of so many things")]
-    pub(super) fn head(
+impl Turn<'_> {
+    /// Sends the head with the server's own fields; the outcome says whether a body is to follow.
+    /// `whole`: all of it.
+    pub(super) fn answer_head(
         &mut self,
-        machine: &mut Machine,
-        now: Instant,
         facts: RequestFacts,
-        extra: &AnswerOptions,
         parts: &Parts,
         body_plan: BodyPlan,
         whole: Option<Bytes>,
     ) -> Sending {
-        let stream = facts.stream;
+        let (stream, now) = (facts.stream, self.now);
+        let (machine, responses) = (&mut *self.machine, &mut self.scratch.responses);
         let head_key = HeadKey {
             status: parts.status,
             headers: &parts.headers,
             length: body_plan.length,
             version: machine.version(),
-            extra,
+            extra: self.extra,
         };
-        let last = self.last.as_mut();
+        let last = responses.last.as_mut();
         let composed = match last.is_some_and(|last| last.is_again(head_key, now)) {
             true => Ok(()),
-            false => self.word(head_key, now),
+            false => responses.word(head_key, now),
         };
         let end = body_plan.nothing || whole.is_some();
-        let sent = composed.and_then(|()| match (&self.last, whole) {
+        let sent = composed.and_then(|()| match (&responses.last, whole) {
             (Some(last), Some(body)) => machine.answer(now, stream, last.head(), body),
             (Some(last), None) => machine.respond(now, stream, last.head(), end),
             (None, _) => Err(Misuse::StreamNotOpen),
@@ -131,8 +129,7 @@ impl Responses {
             Ok(()) if end => Sending::Done,
             Ok(()) => Sending::Open,
             Err(Misuse::Invalid(_) | Misuse::BodyLength) => {
-                let status = StatusCode::INTERNAL_SERVER_ERROR;
-                self.status(machine, now, stream, extra, status);
+                self.answer_status(stream, StatusCode::INTERNAL_SERVER_ERROR);
                 Sending::Done
             }
             // The exchange ended meanwhile.
@@ -140,52 +137,45 @@ impl Responses {
         }
     }
     /// Sends an interim response of the handler's.
-    pub(super) fn interim(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        response: &Response<()>,
-    ) {
-        let version = machine.version();
+    pub(super) fn answer_interim(&mut self, stream: StreamId, response: &Response<()>) {
+        let version = self.machine.version();
+        let responses = &mut self.scratch.responses;
         // Nothing is added: what the server says by itself is for the final response.
-        self.copy(response.headers(), response.status(), version);
-        let fields = std::mem::take(&mut self.fields);
+        responses.copy(response.headers(), response.status(), version);
+        let fields = std::mem::take(&mut responses.fields);
         let status = response.status().as_u16();
         // What cannot be sent belongs to an exchange that ended meanwhile.
         if let Ok(head) = ResponseHead::new(status, fields, version) {
-            let _ = machine.send_interim(now, stream, &head);
-            self.fields = head.into_fields();
+            let _ = self.machine.send_interim(self.now, stream, &head);
+            responses.fields = head.into_fields();
         }
     }
     /// Answers with a status and nothing else.
-    pub(super) fn status(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        extra: &AnswerOptions,
-        status: StatusCode,
-    ) {
-        self.fields.clear();
+    pub(super) fn answer_status(&mut self, stream: StreamId, status: StatusCode) {
+        let (machine, responses) = (&mut *self.machine, &mut self.scratch.responses);
+        responses.fields.clear();
         let server_fields = ServerFields {
-            date: extra.date,
+            date: self.extra.date,
             alt_svc: None,
             length: Some(0),
         };
-        self.dated_until = server_fields.add_to(&mut self.fields, HandlerFields::default(), now);
-        let composed = self.compose(status, machine.version());
-        let sent = composed.and_then(|()| match &self.last {
-            Some(last) => machine.respond(now, stream, last.head(), true),
+        let fields = &mut responses.fields;
+        responses.dated_until = server_fields.add_to(fields, HandlerFields::default(), self.now);
+        let composed = responses.compose(status, machine.version());
+        let sent = composed.and_then(|()| match &responses.last {
+            Some(last) => machine.respond(self.now, stream, last.head(), true),
             None => Err(Misuse::StreamNotOpen),
         });
         if let Err(Misuse::Invalid(_)) = sent {
             // The client takes no section as large as even this (RFC 9114 section 4.2.2); it
             // must not wait for an answer.
-            machine.reset(now, stream, H2Code::INTERNAL_ERROR);
+            machine.reset(self.now, stream, H2Code::INTERNAL_ERROR);
         }
         // Else the exchange ended meanwhile.
     }
+}
+
+impl Responses {
     /// Makes the fields those of the handler.
     fn copy(&mut self, headers: &HeaderMap, status: StatusCode, version: Version) -> HandlerFields {
         self.fields.clear();
@@ -313,8 +303,7 @@ fn push_decimal(bytes: &mut Vec<u8>, mut number: u64) {
 /// Sends as much of `body` as the machine has room for and the body has ready, behind `first`, which
 /// it gave already; adds its bytes to `bytes`.
 pub(super) fn pump<B: http_body::Body>(
-    machine: &mut Machine,
-    now: Instant,
+    turn: &mut Turn<'_>,
     stream: StreamId,
     mut body: Pin<&mut B>,
     mut first: Option<Polled<B>>,
@@ -325,14 +314,14 @@ pub(super) fn pump<B: http_body::Body>(
         let frame = match first.take() {
             Some(frame) => frame,
             // `SendReady` says when it goes on.
-            None if machine.send_room(stream) == 0 => return Sending::Open,
+            None if turn.machine.send_room(stream) == 0 => return Sending::Open,
             None => match body.as_mut().poll_frame(cx) {
                 Poll::Ready(frame) => frame,
                 Poll::Pending => return Sending::Open,
             },
         };
         let sent = match frame {
-            None => machine.send_body(now, stream, Bytes::new(), true),
+            None => turn.machine.send_body(turn.now, stream, Bytes::new(), true),
             Some(Ok(frame)) => match frame.into_data() {
                 Ok(mut data) => {
                     let end = body.is_end_stream();
@@ -341,14 +330,14 @@ pub(super) fn pump<B: http_body::Body>(
                         continue;
                     }
                     *bytes += data.len() as u64;
-                    let sent = machine.send_body(now, stream, data, end);
+                    let sent = turn.machine.send_body(turn.now, stream, data, end);
                     if !end && sent.is_ok() {
                         continue;
                     }
                     sent
                 }
                 Err(frame) => match frame.into_trailers() {
-                    Ok(trailers) => send_trailers(machine, now, stream, &trailers),
+                    Ok(trailers) => send_trailers(turn, stream, &trailers),
                     // A kind of frame that HTTP does not have.
                     Err(_) => continue,
                 },
@@ -357,23 +346,22 @@ pub(super) fn pump<B: http_body::Body>(
         };
         if sent.is_err() {
             // A failed body must not look like a whole one.
-            machine.reset(now, stream, H2Code::INTERNAL_ERROR);
+            turn.machine.reset(turn.now, stream, H2Code::INTERNAL_ERROR);
         }
         return Sending::Done;
     }
 }
 
 /// Sends `100 (Continue)`: the handler waits for the body (RFC 9110 section 10.1.1).
-pub(super) fn invite_body(machine: &mut Machine, now: Instant, stream: StreamId) {
-    if let Ok(head) = ResponseHead::new(100, Fields::new(), machine.version()) {
+pub(super) fn invite_body(turn: &mut Turn<'_>, stream: StreamId) {
+    if let Ok(head) = ResponseHead::new(100, Fields::new(), turn.machine.version()) {
         // What cannot be sent belongs to an exchange that ended meanwhile.
-        let _ = machine.send_interim(now, stream, &head);
+        let _ = turn.machine.send_interim(turn.now, stream, &head);
     }
 }
 
 fn send_trailers(
-    machine: &mut Machine,
-    now: Instant,
+    turn: &mut Turn<'_>,
     stream: StreamId,
     trailers: &HeaderMap,
 ) -> Result<(), Misuse> {
@@ -381,7 +369,7 @@ fn send_trailers(
     for (name, value) in trailers {
         fields.push_named(name.as_str().as_bytes(), value.as_bytes());
     }
-    machine.send_trailers(now, stream, &fields)
+    turn.machine.send_trailers(turn.now, stream, &fields)
 }
 
 /// RFC 9110 sections 9.3.2, 15.2, 15.3.5, 15.4.5.

@@ -2,12 +2,12 @@
 
 use super::{Callbacks, ResponseBody, StreamHandle};
 use crate::driver::machine::Machine;
-use crate::server::response::{AnswerOptions, Responses, is_bodiless};
+use crate::server::exchange::turn::Turn;
+use crate::server::response::is_bodiless;
 use bytes::Bytes;
 use http::StatusCode;
 use std::collections::VecDeque;
 use std::mem;
-use std::time::Instant;
 use trunkline_core::error::{H2Code, Misuse};
 use trunkline_core::http::{Fields, ResponseHead};
 
@@ -86,8 +86,7 @@ impl<A: Callbacks> CallbackExchange<A> {
     /// piece, before their head.
     pub(in crate::server) fn answer(
         &mut self,
-        machine: &mut Machine,
-        now: Instant,
+        turn: &mut Turn<'_>,
         head: &ResponseHead,
         body: ResponseBody,
     ) -> Result<usize, Misuse> {
@@ -103,9 +102,10 @@ impl<A: Callbacks> CallbackExchange<A> {
                 ResponseBody::Streaming => false,
             };
         // HTTP/1.1 alone: elsewhere a tunnel is a stream like any other.
-        let leaves = matches!(machine, Machine::H1(_))
+        let leaves = matches!(turn.machine, Machine::H1(_))
             && (head.status == 101 || self.handle.facts.connect && status.is_success());
-        machine.respond(now, self.handle.stream(), head, end && !leaves)?;
+        turn.machine
+            .respond(turn.now, self.handle.stream(), head, end && !leaves)?;
         self.stage = match (leaves, end) {
             (true, _) => Stage::Leaving,
             (false, true) => Stage::Done,
@@ -116,24 +116,17 @@ impl<A: Callbacks> CallbackExchange<A> {
             let pieces = mem::take(&mut self.waiting);
             self.finish = None;
             if let ResponseBody::Whole(body) = body {
-                self.send(machine, now, body, true)?;
+                self.send(turn, body, true)?;
                 self.whole = true;
             }
             return Ok(pieces.iter().map(Bytes::len).sum());
         }
-        self.pump(machine, now)
+        self.pump(turn)
     }
     /// The machine refused a command, and sent none of it. A failed response must not look
     /// complete, and one that has not begun becomes an error response. False: the exchange ended
     /// meanwhile, which the machine reports itself.
-    pub(in crate::server) fn fail(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        responses: &mut Responses,
-        extra: &AnswerOptions,
-        misuse: Misuse,
-    ) -> bool {
+    pub(in crate::server) fn fail(&mut self, turn: &mut Turn<'_>, misuse: Misuse) -> bool {
         if !matches!(misuse, Misuse::Invalid(_) | Misuse::BodyLength) {
             return false;
         }
@@ -141,10 +134,10 @@ impl<A: Callbacks> CallbackExchange<A> {
         match self.stage {
             Stage::Head => {
                 let status = StatusCode::INTERNAL_SERVER_ERROR;
-                responses.status(machine, now, stream, extra, status);
+                turn.answer_status(stream, status);
             }
             Stage::Body | Stage::Leaving | Stage::Done => {
-                machine.reset(now, stream, H2Code::INTERNAL_ERROR)
+                turn.machine.reset(turn.now, stream, H2Code::INTERNAL_ERROR)
             }
         }
         true
@@ -152,8 +145,7 @@ impl<A: Callbacks> CallbackExchange<A> {
     /// Body bytes; `end`: the last. How many bytes the machine took at once.
     pub(in crate::server) fn send(
         &mut self,
-        machine: &mut Machine,
-        now: Instant,
+        turn: &mut Turn<'_>,
         data: Bytes,
         end: bool,
     ) -> Result<usize, Misuse> {
@@ -163,9 +155,9 @@ impl<A: Callbacks> CallbackExchange<A> {
         }
         let stream = self.handle.stream();
         let is_next = self.stage == Stage::Body && self.waiting.is_empty();
-        if is_next && machine.send_room(stream) > 0 {
+        if is_next && turn.machine.send_room(stream) > 0 {
             let length = data.len();
-            machine.send_body(now, stream, data, end)?;
+            turn.machine.send_body(turn.now, stream, data, end)?;
             if end {
                 self.stage = Stage::Done;
             }
@@ -182,8 +174,7 @@ impl<A: Callbacks> CallbackExchange<A> {
     /// The end of the body, perhaps with trailers. How many bytes of what waited the machine took.
     pub(in crate::server) fn finish(
         &mut self,
-        machine: &mut Machine,
-        now: Instant,
+        turn: &mut Turn<'_>,
         trailers: Fields,
     ) -> Result<usize, Misuse> {
         if self.finish.is_some() || self.stage == Stage::Done {
@@ -193,7 +184,7 @@ impl<A: Callbacks> CallbackExchange<A> {
             true => Finish::Plain,
             false => Finish::Trailers(trailers),
         });
-        self.pump(machine, now)
+        self.pump(turn)
     }
     /// Takes the bytes that wait for the connection to leave HTTP, and whether our side ends behind
     /// them.
@@ -202,23 +193,19 @@ impl<A: Callbacks> CallbackExchange<A> {
     }
     /// Sends what waits, as far as there is room. How many bytes the machine took of those that were
     /// sent piece by piece.
-    pub(in crate::server) fn pump(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-    ) -> Result<usize, Misuse> {
+    pub(in crate::server) fn pump(&mut self, turn: &mut Turn<'_>) -> Result<usize, Misuse> {
         let stream = self.handle.stream();
         let mut taken = 0;
         if self.stage != Stage::Body {
             return Ok(0);
         }
-        while !self.waiting.is_empty() && machine.send_room(stream) > 0 {
+        while !self.waiting.is_empty() && turn.machine.send_room(stream) > 0 {
             let Some(data) = self.waiting.pop_front() else {
                 break;
             };
             taken += data.len();
             let is_last = self.waiting.is_empty() && matches!(self.finish, Some(Finish::Plain));
-            machine.send_body(now, stream, data, is_last)?;
+            turn.machine.send_body(turn.now, stream, data, is_last)?;
             if is_last {
                 self.finish = None;
                 self.stage = Stage::Done;
@@ -228,8 +215,12 @@ impl<A: Callbacks> CallbackExchange<A> {
             && let Some(finish) = self.finish.take()
         {
             match finish {
-                Finish::Plain => machine.send_body(now, stream, Bytes::new(), true)?,
-                Finish::Trailers(trailers) => machine.send_trailers(now, stream, &trailers)?,
+                Finish::Plain => turn
+                    .machine
+                    .send_body(turn.now, stream, Bytes::new(), true)?,
+                Finish::Trailers(trailers) => {
+                    turn.machine.send_trailers(turn.now, stream, &trailers)?
+                }
             }
             self.stage = Stage::Done;
         }

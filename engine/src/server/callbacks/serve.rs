@@ -31,14 +31,9 @@ impl<A> CallbackServer<A> {
 impl<A: Callbacks> Serve for CallbackServer<A> {
     type Exchanges = CallbackExchanges<A>;
 
-    fn exchanges(
-        &self,
-        signals: &Arc<Signals>,
-        _: bool,
-        extra: &Arc<AnswerOptions>,
-    ) -> CallbackExchanges<A> {
+    fn exchanges(&self, signals: &Arc<Signals>, _: bool) -> CallbackExchanges<A> {
         let commands = ConnectionHandle::new(signals, &self.heads);
-        CallbackExchanges::new(self.callbacks.clone(), commands, signals, extra)
+        CallbackExchanges::new(self.callbacks.clone(), commands, signals)
     }
     fn pause(&self) -> Option<Pause> {
         self.callbacks.pause()

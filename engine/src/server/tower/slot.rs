@@ -3,20 +3,17 @@
 use super::interim::InterimSender;
 use super::service::HttpService;
 use crate::body::{Body, Inlet};
-use crate::driver::machine::Machine;
-use crate::error::Error;
-use crate::server::observe::access::Record;
-use crate::server::response::{
-    AnswerOptions, BodyPlan, Polled, RequestFacts, Responses, Sending, invite_body, pump,
-};
 use crate::tunnel::datagrams::DatagramInlet;
+use crate::error::Error;
+use crate::server::exchange::turn::Turn;
+use crate::server::observe::access::Record;
+use crate::server::response::{BodyPlan, Polled, RequestFacts, Sending, invite_body, pump};
 use bytes::{Buf, Bytes};
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
 use trunkline_core::http::Reset;
 
 /// A place for one exchange.
@@ -91,36 +88,22 @@ impl<S: HttpService> Slot<S> {
             Err(_) => Step::Failed,
         }
     }
-    pub(super) fn run(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        responses: &mut Responses,
-        extra: &AnswerOptions,
-        cx: &mut Context<'_>,
-    ) -> Step {
+    pub(super) fn run(&mut self, turn: &mut Turn<'_>, cx: &mut Context<'_>) -> Step {
         let Some(handler) = self.handler.as_mut().as_pin_mut() else {
             return Step::Failed;
         };
         // A panic must cost one exchange, not the connection's others. The handler is dropped and
         // never polled again, so the state that the panic left is not observed.
         let polled = catch_unwind(AssertUnwindSafe(|| handler.poll(cx)));
-        self.send_interim(
-            machine,
-            now,
-            responses,
-            !matches!(polled, Ok(Poll::Pending)),
-        );
+        self.send_interim(turn, !matches!(polled, Ok(Poll::Pending)));
         match polled {
-            Ok(Poll::Ready(Ok(response))) => {
-                self.answer(machine, now, responses, extra, response, cx)
-            }
+            Ok(Poll::Ready(Ok(response))) => self.answer(turn, response, cx),
             Ok(Poll::Ready(Err(_))) | Err(_) => Step::Failed,
             Ok(Poll::Pending) => {
                 if let SlotStage::Handling { invite } = &mut self.stage
                     && std::mem::take(invite)
                 {
-                    invite_body(machine, now, self.facts.stream);
+                    invite_body(turn, self.facts.stream);
                 }
                 Step::Wait
             }
@@ -144,13 +127,7 @@ impl<S: HttpService> Slot<S> {
         }
     }
     /// Sends what the handler has said so far. `over`: its answer follows.
-    fn send_interim(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        responses: &mut Responses,
-        over: bool,
-    ) {
+    fn send_interim(&mut self, turn: &mut Turn<'_>, over: bool) {
         let Some(interim) = &self.interim else {
             return;
         };
@@ -158,15 +135,12 @@ impl<S: HttpService> Slot<S> {
             if response.status() == StatusCode::CONTINUE {
                 self.stage = SlotStage::Handling { invite: false };
             }
-            responses.interim(machine, now, self.facts.stream, &response);
+            turn.answer_interim(self.facts.stream, &response);
         }
     }
     fn answer(
         &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        responses: &mut Responses,
-        extra: &AnswerOptions,
+        turn: &mut Turn<'_>,
         response: Response<S::ResponseBody>,
         cx: &mut Context<'_>,
     ) -> Step {
@@ -178,11 +152,11 @@ impl<S: HttpService> Slot<S> {
         let (head, body) = response.into_parts();
         self.body.set(Some(body));
         if body_plan.nothing {
-            responses.head(machine, now, facts, extra, &head, body_plan, None);
+            turn.answer_head(facts, &head, body_plan, None);
             return Step::Over;
         }
         // A body is not polled while the connection's share of waiting bytes is used up.
-        let has_room = machine.send_room(facts.stream) > 0;
+        let has_room = turn.machine.send_room(facts.stream) > 0;
         let begun = match has_room {
             true => catch_unwind(AssertUnwindSafe(|| self.poll_body(cx))),
             false => Ok(Begun::Part(Poll::Pending)),
@@ -195,17 +169,17 @@ impl<S: HttpService> Slot<S> {
                 if let Some(record) = &mut self.record {
                     record.body_bytes += body.len() as u64;
                 }
-                responses.head(machine, now, facts, extra, &head, body_plan, Some(body));
+                turn.answer_head(facts, &head, body_plan, Some(body));
                 return Step::Over;
             }
             Begun::Part(first) => first,
         };
-        if responses.head(machine, now, facts, extra, &head, body_plan, None) == Sending::Done {
+        if turn.answer_head(facts, &head, body_plan, None) == Sending::Done {
             return Step::Over;
         }
         self.stage = SlotStage::Sending;
         match first {
-            Poll::Ready(first) => self.send(machine, now, Some(first), cx),
+            Poll::Ready(first) => self.send(turn, Some(first), cx),
             Poll::Pending => Step::Wait,
         }
     }
@@ -225,8 +199,7 @@ impl<S: HttpService> Slot<S> {
     /// Sends what the body has ready, behind `first`, which it gave already.
     pub(super) fn send(
         &mut self,
-        machine: &mut Machine,
-        now: Instant,
+        turn: &mut Turn<'_>,
         first: Option<Polled<S::ResponseBody>>,
         cx: &mut Context<'_>,
     ) -> Step {
@@ -236,7 +209,7 @@ impl<S: HttpService> Slot<S> {
         let stream = self.facts.stream;
         let mut sent = 0;
         let pumped = catch_unwind(AssertUnwindSafe(|| {
-            pump(machine, now, stream, body, first, cx, &mut sent)
+            pump(turn, stream, body, first, cx, &mut sent)
         }));
         if let Some(record) = &mut self.record {
             record.body_bytes += sent;
@@ -245,7 +218,11 @@ impl<S: HttpService> Slot<S> {
             Ok(Sending::Open) => Step::Wait,
             Ok(Sending::Done) => Step::Over,
             Err(_) => {
-                machine.reset(now, stream, trunkline_core::error::H2Code::INTERNAL_ERROR);
+                turn.machine.reset(
+                    turn.now,
+                    stream,
+                    trunkline_core::error::H2Code::INTERNAL_ERROR,
+                );
                 Step::Over
             }
         }
