@@ -2,7 +2,6 @@
 //! their Huffman code, the ring of table entries, the policy of what to index, and the cache of
 //! encoded heads. The wire format of field lines is left to `hpack` and `qpack`.
 
-pub(crate) mod encode_cache;
 pub(crate) mod huffman;
 pub(crate) mod integer;
 pub(crate) mod policy;

@@ -13,7 +13,7 @@ use marks::{
 };
 use rules::{Rule, rule_of};
 use std::borrow::Cow;
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::NonZeroU32;
 
 /// Three digits hold no more.
 const STATUS_MAX: u16 = 999;
@@ -22,7 +22,6 @@ mod admission;
 mod authority;
 pub(crate) mod free_list;
 pub(crate) mod last_head;
-pub(crate) mod last_response;
 mod marks;
 pub(crate) mod reason;
 mod rules;
@@ -70,7 +69,6 @@ pub struct ResponseHead {
     pub status: u16,
     /// In a box, as that of a request.
     checked: Box<Checked>,
-    number: Option<NonZeroU64>,
     reason: Option<Box<[u8]>>,
 }
 
@@ -370,7 +368,6 @@ impl ResponseHead {
         Ok(Self {
             status,
             checked: Box::new(Checked { fields, marks }),
-            number: None,
             reason: None,
         })
     }
@@ -426,16 +423,6 @@ impl ResponseHead {
     /// Takes the memory back for the next head.
     pub fn into_fields(self) -> Fields {
         self.checked.fields
-    }
-    /// Gives it a number, for who sends it again and again. Its owner sees to it that all heads
-    /// with one number that a connection is given are alike: what was written for one of them is
-    /// written again for the others without a look at their fields.
-    pub fn set_number(&mut self, number: NonZeroU64) {
-        self.number = Some(number);
-    }
-    /// The number that it was given.
-    pub fn number(&self) -> Option<NonZeroU64> {
-        self.number
     }
 }
 

@@ -2,17 +2,15 @@
 //! the machine has room.
 
 mod date;
-mod last_answer;
-pub(super) mod number;
 
 use super::exchange::turn::Turn;
+use crate::driver::machine::Machine;
 use bytes::{Buf, Bytes};
 use date::with_date;
 use http::header::HeaderMap;
 use http::response::Parts;
 use http::{Response, StatusCode};
 use http_body::{Body as _, Frame};
-use last_answer::{HeadKey, LastAnswer};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -25,9 +23,6 @@ use trunkline_core::http::{FieldName, Fields, ResponseHead, StreamId, Token, Ver
 pub(super) struct Responses {
     /// Used again for every head.
     fields: Fields,
-    /// Until when the date in `fields` is that of now, if it is ours.
-    dated_until: Option<Instant>,
-    last: Option<LastAnswer>,
 }
 
 /// Fields that the server adds where the handler did not set them.
@@ -105,25 +100,19 @@ impl Turn<'_> {
         body_plan: BodyPlan,
         whole: Option<Bytes>,
     ) -> Sending {
-        let (stream, now) = (facts.stream, self.now);
-        let (machine, responses) = (&mut *self.machine, &mut self.scratch.responses);
-        let head_key = HeadKey {
-            status: parts.status,
-            headers: &parts.headers,
+        let (stream, version) = (facts.stream, self.machine.version());
+        let server_fields = ServerFields {
+            date: self.extra.date,
+            alt_svc: self.extra.elsewhere(version),
             length: body_plan.length,
-            version: machine.version(),
-            extra: self.extra,
         };
-        let last = responses.last.as_mut();
-        let composed = match last.is_some_and(|last| last.is_again(head_key, now)) {
-            true => Ok(()),
-            false => responses.word(head_key, now),
-        };
+        let responses = &mut self.scratch.responses;
+        let set = responses.copy(&parts.headers, parts.status, version);
+        server_fields.add_to(&mut responses.fields, set, self.now);
         let end = body_plan.nothing || whole.is_some();
-        let sent = composed.and_then(|()| match (&responses.last, whole) {
-            (Some(last), Some(body)) => machine.answer(now, stream, last.head(), body),
-            (Some(last), None) => machine.respond(now, stream, last.head(), end),
-            (None, _) => Err(Misuse::StreamNotOpen),
+        let sent = self.send_head(parts.status, version, |machine, now, head| match whole {
+            Some(body) => machine.answer(now, stream, head, body),
+            None => machine.respond(now, stream, head, end),
         });
         match sent {
             Ok(()) if end => Sending::Done,
@@ -142,36 +131,45 @@ impl Turn<'_> {
         let responses = &mut self.scratch.responses;
         // Nothing is added: what the server says by itself is for the final response.
         responses.copy(response.headers(), response.status(), version);
-        let fields = std::mem::take(&mut responses.fields);
-        let status = response.status().as_u16();
         // What cannot be sent belongs to an exchange that ended meanwhile.
-        if let Ok(head) = ResponseHead::new(status, fields, version) {
-            let _ = self.machine.send_interim(self.now, stream, &head);
-            responses.fields = head.into_fields();
-        }
+        let _ = self.send_head(response.status(), version, |machine, now, head| {
+            machine.send_interim(now, stream, head)
+        });
     }
     /// Answers with a status and nothing else.
     pub(super) fn answer_status(&mut self, stream: StreamId, status: StatusCode) {
-        let (machine, responses) = (&mut *self.machine, &mut self.scratch.responses);
-        responses.fields.clear();
         let server_fields = ServerFields {
             date: self.extra.date,
             alt_svc: None,
             length: Some(0),
         };
-        let fields = &mut responses.fields;
-        responses.dated_until = server_fields.add_to(fields, HandlerFields::default(), self.now);
-        let composed = responses.compose(status, machine.version());
-        let sent = composed.and_then(|()| match &responses.last {
-            Some(last) => machine.respond(self.now, stream, last.head(), true),
-            None => Err(Misuse::StreamNotOpen),
+        let fields = &mut self.scratch.responses.fields;
+        fields.clear();
+        server_fields.add_to(fields, HandlerFields::default(), self.now);
+        let version = self.machine.version();
+        let sent = self.send_head(status, version, |machine, now, head| {
+            machine.respond(now, stream, head, true)
         });
         if let Err(Misuse::Invalid(_)) = sent {
             // The client takes no section as large as even this (RFC 9114 section 4.2.2); it
             // must not wait for an answer.
-            machine.reset(self.now, stream, H2Code::INTERNAL_ERROR);
+            self.machine.reset(self.now, stream, H2Code::INTERNAL_ERROR);
         }
         // Else the exchange ended meanwhile.
+    }
+    /// Makes a head of the fields, and gives it to `send`; its memory serves the next one.
+    fn send_head(
+        &mut self,
+        status: StatusCode,
+        version: Version,
+        send: impl FnOnce(&mut Machine, Instant, &ResponseHead) -> Result<(), Misuse>,
+    ) -> Result<(), Misuse> {
+        let responses = &mut self.scratch.responses;
+        let fields = std::mem::take(&mut responses.fields);
+        let head = ResponseHead::new(status.as_u16(), fields, version).map_err(Misuse::Invalid)?;
+        let sent = send(self.machine, self.now, &head);
+        responses.fields = head.into_fields();
+        sent
     }
 }
 
@@ -189,28 +187,6 @@ impl Responses {
             }
         }
         printed
-    }
-    /// Makes the head that is worded so the last one.
-    fn word(&mut self, head_key: HeadKey<'_>, now: Instant) -> Result<(), Misuse> {
-        let (version, extra) = (head_key.version, head_key.extra);
-        let printed = self.copy(head_key.headers, head_key.status, version);
-        let server_fields = ServerFields {
-            date: extra.date,
-            alt_svc: extra.elsewhere(version),
-            length: head_key.length,
-        };
-        self.dated_until = server_fields.add_to(&mut self.fields, printed, now);
-        self.compose(head_key.status, version)
-    }
-    /// Makes a head of the fields: the last one now.
-    fn compose(&mut self, status: StatusCode, version: Version) -> Result<(), Misuse> {
-        let fields = std::mem::take(&mut self.fields);
-        if let Some(last) = self.last.take() {
-            self.fields = last.into_fields();
-        }
-        let head = ResponseHead::new(status.as_u16(), fields, version).map_err(Misuse::Invalid)?;
-        self.last = Some(LastAnswer::new(head, version, self.dated_until));
-        Ok(())
     }
 }
 
@@ -264,23 +240,18 @@ pub(super) struct ServerFields<'a> {
 }
 
 impl ServerFields<'_> {
-    /// Adds it to `fields`. Until when the date is that of now, if it was added.
-    pub(super) fn add_to(
-        self,
-        fields: &mut Fields,
-        printed: HandlerFields,
-        now: Instant,
-    ) -> Option<Instant> {
-        let adds_date = self.date && !printed.date;
-        let until = adds_date.then(|| with_date(now, |date| fields.push(Token::DATE, date)));
-        if let Some(alt_svc) = self.alt_svc.filter(|_| !printed.alt_svc) {
+    /// Adds it to `fields`, where the handler has not `set` it.
+    pub(super) fn add_to(self, fields: &mut Fields, set: HandlerFields, now: Instant) {
+        if self.date && !set.date {
+            with_date(now, |date| fields.push(Token::DATE, date));
+        }
+        if let Some(alt_svc) = self.alt_svc.filter(|_| !set.alt_svc) {
             fields.push(Token::ALT_SVC, alt_svc.as_bytes());
         }
-        if let Some(length) = self.length.filter(|_| !printed.length) {
+        if let Some(length) = self.length.filter(|_| !set.length) {
             let name = FieldName::Token(Token::CONTENT_LENGTH);
             fields.push_with(name, false, |bytes| push_decimal(bytes, length));
         }
-        until
     }
 }
 

@@ -159,6 +159,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "targets",
             "info_policy",
             "scratch",
+            "turn",
             "context",
             "serve",
         ],
@@ -167,10 +168,7 @@ const ENGINE: &[(&str, &[&str])] = &[
         "engine/src/server/observe",
         &["handshake_failure", "metrics", "handshake_log", "access"],
     ),
-    (
-        "engine/src/server/response",
-        &["number", "date", "last_answer"],
-    ),
+    ("engine/src/server/response", &["date"]),
     (
         "engine/src/server/tower",
         &[
