@@ -1,29 +1,14 @@
-//! Writes an [`http::Response`] to the machine: the head through a reused block, the body as far as
-//! the machine has room.
+//! Rules of a server's response: the fields that the server adds to a handler's, those that it leaves
+//! out, and the length of the body.
 
 mod date;
 
-use super::exchange::turn::Turn;
-use crate::driver::machine::Machine;
-use bytes::{Buf, Bytes};
 use date::with_date;
 use http::header::HeaderMap;
-use http::response::Parts;
 use http::{Response, StatusCode};
-use http_body::{Body as _, Frame};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Instant;
-use trunkline_core::error::{H2Code, Misuse};
-use trunkline_core::http::{FieldName, Fields, ResponseHead, StreamId, Token, Version};
-
-/// Writes the heads of the responses of a thread's connections.
-#[derive(Debug, Default)]
-pub(super) struct Responses {
-    /// Used again for every head.
-    fields: Fields,
-}
+use trunkline_core::http::{FieldName, Fields, StreamId, Token, Version};
 
 /// Fields that the server adds where the handler did not set them.
 #[derive(Clone, Debug, Default)]
@@ -55,20 +40,7 @@ pub(super) struct BodyPlan {
     /// There is none, or none is sent.
     pub(super) nothing: bool,
     /// The result of [`length_of`].
-    length: Option<u64>,
-}
-
-/// A frame of a body.
-pub(super) type Polled<B> =
-    Option<Result<Frame<<B as http_body::Body>::Data>, <B as http_body::Body>::Error>>;
-
-/// Where an answer stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sending {
-    /// More is to be sent.
-    Open,
-    /// All of it is with the machine, or never will be.
-    Done,
+    pub(super) length: Option<u64>,
 }
 
 impl AnswerOptions {
@@ -90,104 +62,24 @@ impl BodyPlan {
     }
 }
 
-impl Turn<'_> {
-    /// Sends the head with the server's own fields; the outcome says whether a body is to follow.
-    /// `whole`: all of it.
-    pub(super) fn answer_head(
-        &mut self,
-        facts: RequestFacts,
-        parts: &Parts,
-        body_plan: BodyPlan,
-        whole: Option<Bytes>,
-    ) -> Sending {
-        let (stream, version) = (facts.stream, self.machine.version());
-        let server_fields = ServerFields {
-            date: self.extra.date,
-            alt_svc: self.extra.elsewhere(version),
-            length: body_plan.length,
-        };
-        let responses = &mut self.scratch.responses;
-        let set = responses.copy(&parts.headers, parts.status, version);
-        server_fields.add_to(&mut responses.fields, set, self.now);
-        let end = body_plan.nothing || whole.is_some();
-        let sent = self.send_head(parts.status, version, |machine, now, head| match whole {
-            Some(body) => machine.answer(now, stream, head, body),
-            None => machine.respond(now, stream, head, end),
-        });
-        match sent {
-            Ok(()) if end => Sending::Done,
-            Ok(()) => Sending::Open,
-            Err(Misuse::Invalid(_) | Misuse::BodyLength) => {
-                self.answer_status(stream, StatusCode::INTERNAL_SERVER_ERROR);
-                Sending::Done
-            }
-            // The exchange ended meanwhile.
-            Err(_) => Sending::Done,
+/// Makes `fields` those of a handler, without those that belong to the connection.
+pub(super) fn copy_fields(
+    headers: &HeaderMap,
+    status: StatusCode,
+    version: Version,
+    fields: &mut Fields,
+) -> HandlerFields {
+    fields.clear();
+    let mut set = HandlerFields::default();
+    for (name, value) in headers {
+        let name = FieldName::of(name.as_str().as_bytes());
+        if set.note(name, value.as_bytes(), status.as_u16(), version) {
+            fields.push_with(name, value.is_sensitive(), |bytes| {
+                bytes.extend_from_slice(value.as_bytes());
+            });
         }
     }
-    /// Sends an interim response of the handler's.
-    pub(super) fn answer_interim(&mut self, stream: StreamId, response: &Response<()>) {
-        let version = self.machine.version();
-        let responses = &mut self.scratch.responses;
-        // Nothing is added: what the server says by itself is for the final response.
-        responses.copy(response.headers(), response.status(), version);
-        // What cannot be sent belongs to an exchange that ended meanwhile.
-        let _ = self.send_head(response.status(), version, |machine, now, head| {
-            machine.send_interim(now, stream, head)
-        });
-    }
-    /// Answers with a status and nothing else.
-    pub(super) fn answer_status(&mut self, stream: StreamId, status: StatusCode) {
-        let server_fields = ServerFields {
-            date: self.extra.date,
-            alt_svc: None,
-            length: Some(0),
-        };
-        let fields = &mut self.scratch.responses.fields;
-        fields.clear();
-        server_fields.add_to(fields, HandlerFields::default(), self.now);
-        let version = self.machine.version();
-        let sent = self.send_head(status, version, |machine, now, head| {
-            machine.respond(now, stream, head, true)
-        });
-        if let Err(Misuse::Invalid(_)) = sent {
-            // The client takes no section as large as even this (RFC 9114 section 4.2.2); it
-            // must not wait for an answer.
-            self.machine.reset(self.now, stream, H2Code::INTERNAL_ERROR);
-        }
-        // Else the exchange ended meanwhile.
-    }
-    /// Makes a head of the fields, and gives it to `send`; its memory serves the next one.
-    fn send_head(
-        &mut self,
-        status: StatusCode,
-        version: Version,
-        send: impl FnOnce(&mut Machine, Instant, &ResponseHead) -> Result<(), Misuse>,
-    ) -> Result<(), Misuse> {
-        let responses = &mut self.scratch.responses;
-        let fields = std::mem::take(&mut responses.fields);
-        let head = ResponseHead::new(status.as_u16(), fields, version).map_err(Misuse::Invalid)?;
-        let sent = send(self.machine, self.now, &head);
-        responses.fields = head.into_fields();
-        sent
-    }
-}
-
-impl Responses {
-    /// Makes the fields those of the handler.
-    fn copy(&mut self, headers: &HeaderMap, status: StatusCode, version: Version) -> HandlerFields {
-        self.fields.clear();
-        let mut printed = HandlerFields::default();
-        for (name, value) in headers {
-            let name = FieldName::of(name.as_str().as_bytes());
-            if printed.note(name, value.as_bytes(), status.as_u16(), version) {
-                self.fields.push_with(name, value.is_sensitive(), |bytes| {
-                    bytes.extend_from_slice(value.as_bytes());
-                });
-            }
-        }
-        printed
-    }
+    set
 }
 
 /// Which of the server's own fields the handler has set.
@@ -271,76 +163,13 @@ fn push_decimal(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.extend_from_slice(&digits[from..]);
 }
 
-/// Sends as much of `body` as the machine has room for and the body has ready, behind `first`, which
-/// it gave already; adds its bytes to `bytes`.
-pub(super) fn pump<B: http_body::Body>(
-    turn: &mut Turn<'_>,
-    stream: StreamId,
-    mut body: Pin<&mut B>,
-    mut first: Option<Polled<B>>,
-    cx: &mut Context<'_>,
-    bytes: &mut u64,
-) -> Sending {
-    loop {
-        let frame = match first.take() {
-            Some(frame) => frame,
-            // `SendReady` says when it goes on.
-            None if turn.machine.send_room(stream) == 0 => return Sending::Open,
-            None => match body.as_mut().poll_frame(cx) {
-                Poll::Ready(frame) => frame,
-                Poll::Pending => return Sending::Open,
-            },
-        };
-        let sent = match frame {
-            None => turn.machine.send_body(turn.now, stream, Bytes::new(), true),
-            Some(Ok(frame)) => match frame.into_data() {
-                Ok(mut data) => {
-                    let end = body.is_end_stream();
-                    let data = data.copy_to_bytes(data.remaining());
-                    if data.is_empty() && !end {
-                        continue;
-                    }
-                    *bytes += data.len() as u64;
-                    let sent = turn.machine.send_body(turn.now, stream, data, end);
-                    if !end && sent.is_ok() {
-                        continue;
-                    }
-                    sent
-                }
-                Err(frame) => match frame.into_trailers() {
-                    Ok(trailers) => send_trailers(turn, stream, &trailers),
-                    // A kind of frame that HTTP does not have.
-                    Err(_) => continue,
-                },
-            },
-            Some(Err(_)) => Err(Misuse::BodyLength),
-        };
-        if sent.is_err() {
-            // A failed body must not look like a whole one.
-            turn.machine.reset(turn.now, stream, H2Code::INTERNAL_ERROR);
-        }
-        return Sending::Done;
-    }
-}
-
-/// Sends `100 (Continue)`: the handler waits for the body (RFC 9110 section 10.1.1).
-pub(super) fn invite_body(turn: &mut Turn<'_>, stream: StreamId) {
-    if let Ok(head) = ResponseHead::new(100, Fields::new(), turn.machine.version()) {
-        // What cannot be sent belongs to an exchange that ended meanwhile.
-        let _ = turn.machine.send_interim(turn.now, stream, &head);
-    }
-}
-
-fn send_trailers(
-    turn: &mut Turn<'_>,
-    stream: StreamId,
-    trailers: &HeaderMap,
-) -> Result<(), Misuse> {
+/// A trailer section for the wire.
+pub(super) fn trailer_fields(trailers: &HeaderMap) -> Fields {
     let mut fields = Fields::new();
     for (name, value) in trailers {
         fields.push_named(name.as_str().as_bytes(), value.as_bytes());
     }
-    turn.machine.send_trailers(turn.now, stream, &fields)
+    fields
 }
 
 /// RFC 9110 sections 9.3.2, 15.2, 15.3.5, 15.4.5.

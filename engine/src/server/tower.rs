@@ -7,6 +7,7 @@
 use super::exchange::context::ConnectionContext;
 use super::exchange::info_policy::InfoPolicy;
 use super::exchange::request::{Prepared, trailer_map};
+use super::exchange::send::SendSide;
 use super::exchange::serve::{Exchanging, RawConnection, Serve};
 use super::exchange::turn::Turn;
 use super::observe::access::Record;
@@ -298,6 +299,7 @@ impl<S: HttpService> Slots<S> {
         if let Some(index) = self.free.pop() {
             let slot = &mut self.all[index as usize];
             slot.facts = facts;
+            slot.send = SendSide::Head;
             slot.inlet = inlet;
             slot.record = record;
             return index;
@@ -306,6 +308,7 @@ impl<S: HttpService> Slots<S> {
         self.all.push(Slot {
             facts,
             stage: SlotStage::Free,
+            send: SendSide::Head,
             handler: Box::pin(None),
             body: Box::pin(None),
             inlet,

@@ -2,13 +2,14 @@
 
 use super::{Callbacks, ResponseBody, StreamHandle};
 use crate::driver::machine::Machine;
+use crate::server::exchange::send::{FirstBody, SendSide};
 use crate::server::exchange::turn::Turn;
 use crate::server::response::is_bodiless;
 use bytes::Bytes;
 use http::StatusCode;
 use std::collections::VecDeque;
 use std::mem;
-use trunkline_core::error::{H2Code, Misuse};
+use trunkline_core::error::Misuse;
 use trunkline_core::http::{Fields, ResponseHead};
 
 /// An exchange, until both sides have ended.
@@ -22,23 +23,13 @@ pub(in crate::server) struct CallbackExchange<A: Callbacks> {
     pub(super) declined: bool,
     /// Bytes of the request that were reported and not taken.
     pub(in crate::server) unread: usize,
-    stage: Stage,
+    send: SendSide,
     /// The body was given whole, so no `room` callback follows.
     whole: bool,
     /// Body bytes that the machine has no room for yet.
     waiting: VecDeque<Bytes>,
     /// How our side ends, once nothing waits.
     finish: Option<Finish>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// The head is to come.
-    Head,
-    Body,
-    /// The connection leaves HTTP: what is to be sent waits for that.
-    Leaving,
-    Done,
 }
 
 enum Finish {
@@ -59,7 +50,7 @@ impl<A: Callbacks> CallbackExchange<A> {
             quiet: false,
             declined: false,
             unread: 0,
-            stage: Stage::Head,
+            send: SendSide::Head,
             whole: false,
             waiting: VecDeque::new(),
             finish: None,
@@ -68,19 +59,19 @@ impl<A: Callbacks> CallbackExchange<A> {
     /// The connection leaves HTTP with it: what is sent waits for that.
     pub(in crate::server) fn leaving(handle: StreamHandle, exchange: A::Exchange) -> Self {
         Self {
-            stage: Stage::Leaving,
+            send: SendSide::Leaving,
             ..Self::new(handle, exchange, false)
         }
     }
     /// Whether both sides are complete: the request was received and the machine has the answer.
     pub(in crate::server) fn is_whole(&self) -> bool {
-        self.stage == Stage::Done && self.received
+        self.send == SendSide::Done && self.received
     }
     /// Whether the exchange ends now. One that is whole stays open until its body is taken: what was
     /// received of it is counted for as long as a reader holds it.
     pub(super) fn is_over(&self) -> bool {
         let unwanted = self.quiet || self.declined;
-        self.stage == Stage::Done && (unwanted || self.received && self.unread == 0)
+        self.send == SendSide::Done && (unwanted || self.received && self.unread == 0)
     }
     /// Sends the head, and what is there of the body. How many bytes went that were sent piece by
     /// piece, before their head.
@@ -90,28 +81,23 @@ impl<A: Callbacks> CallbackExchange<A> {
         head: &ResponseHead,
         body: ResponseBody,
     ) -> Result<usize, Misuse> {
-        if self.stage != Stage::Head {
-            return Err(Misuse::StreamNotOpen);
-        }
         let status = StatusCode::from_u16(head.status).unwrap_or_default();
-        let bodiless = is_bodiless(status, self.handle.facts);
-        let end = bodiless
-            || match &body {
-                ResponseBody::Nothing => true,
-                ResponseBody::Whole(body) => body.is_empty(),
-                ResponseBody::Streaming => false,
-            };
+        let is_empty = match &body {
+            ResponseBody::Nothing => true,
+            ResponseBody::Whole(body) => body.is_empty(),
+            ResponseBody::Streaming => false,
+        };
         // HTTP/1.1 alone: elsewhere a tunnel is a stream like any other.
         let leaves = matches!(turn.machine, Machine::H1(_))
             && (head.status == 101 || self.handle.facts.connect && status.is_success());
-        turn.machine
-            .respond(turn.now, self.handle.stream(), head, end && !leaves)?;
-        self.stage = match (leaves, end) {
-            (true, _) => Stage::Leaving,
-            (false, true) => Stage::Done,
-            (false, false) => Stage::Body,
+        let end = is_bodiless(status, self.handle.facts) || is_empty;
+        let first = match (leaves, end) {
+            (true, _) => FirstBody::Leaving,
+            (false, true) => FirstBody::Nothing,
+            (false, false) => FirstBody::Later,
         };
-        if !(end || matches!(body, ResponseBody::Streaming)) || self.stage == Stage::Done {
+        self.send.head(turn, self.handle.stream(), head, first)?;
+        if !(end || matches!(body, ResponseBody::Streaming)) || self.send == SendSide::Done {
             // Pieces of a body that there is not.
             let pieces = mem::take(&mut self.waiting);
             self.finish = None;
@@ -123,24 +109,9 @@ impl<A: Callbacks> CallbackExchange<A> {
         }
         self.pump(turn)
     }
-    /// The machine refused a command, and sent none of it. A failed response must not look
-    /// complete, and one that has not begun becomes an error response. False: the exchange ended
-    /// meanwhile, which the machine reports itself.
+    /// The machine refused a command, and sent none of it. False: the exchange ended meanwhile.
     pub(in crate::server) fn fail(&mut self, turn: &mut Turn<'_>, misuse: Misuse) -> bool {
-        if !matches!(misuse, Misuse::Invalid(_) | Misuse::BodyLength) {
-            return false;
-        }
-        let stream = self.handle.stream();
-        match self.stage {
-            Stage::Head => {
-                let status = StatusCode::INTERNAL_SERVER_ERROR;
-                turn.answer_status(stream, status);
-            }
-            Stage::Body | Stage::Leaving | Stage::Done => {
-                turn.machine.reset(turn.now, stream, H2Code::INTERNAL_ERROR)
-            }
-        }
-        true
+        self.send.fail(turn, self.handle.stream(), misuse)
     }
     /// Body bytes; `end`: the last. How many bytes the machine took at once.
     pub(in crate::server) fn send(
@@ -149,18 +120,14 @@ impl<A: Callbacks> CallbackExchange<A> {
         data: Bytes,
         end: bool,
     ) -> Result<usize, Misuse> {
-        if self.stage == Stage::Done || self.finish.is_some() {
+        if self.send == SendSide::Done || self.finish.is_some() {
             // Of an answer that has no body, or behind its end.
             return Ok(data.len());
         }
         let stream = self.handle.stream();
-        let is_next = self.stage == Stage::Body && self.waiting.is_empty();
-        if is_next && turn.machine.send_room(stream) > 0 {
+        if self.waiting.is_empty() && self.send.has_room(turn, stream) {
             let length = data.len();
-            turn.machine.send_body(turn.now, stream, data, end)?;
-            if end {
-                self.stage = Stage::Done;
-            }
+            self.send.body(turn, stream, data, end)?;
             return Ok(length);
         }
         if !data.is_empty() {
@@ -177,7 +144,7 @@ impl<A: Callbacks> CallbackExchange<A> {
         turn: &mut Turn<'_>,
         trailers: Fields,
     ) -> Result<usize, Misuse> {
-        if self.finish.is_some() || self.stage == Stage::Done {
+        if self.finish.is_some() || self.send == SendSide::Done {
             return Ok(0);
         }
         self.finish = Some(match trailers.is_empty() {
@@ -196,33 +163,27 @@ impl<A: Callbacks> CallbackExchange<A> {
     pub(in crate::server) fn pump(&mut self, turn: &mut Turn<'_>) -> Result<usize, Misuse> {
         let stream = self.handle.stream();
         let mut taken = 0;
-        if self.stage != Stage::Body {
+        if self.send != SendSide::Body {
             return Ok(0);
         }
-        while !self.waiting.is_empty() && turn.machine.send_room(stream) > 0 {
+        while !self.waiting.is_empty() && self.send.has_room(turn, stream) {
             let Some(data) = self.waiting.pop_front() else {
                 break;
             };
             taken += data.len();
             let is_last = self.waiting.is_empty() && matches!(self.finish, Some(Finish::Plain));
-            turn.machine.send_body(turn.now, stream, data, is_last)?;
+            self.send.body(turn, stream, data, is_last)?;
             if is_last {
                 self.finish = None;
-                self.stage = Stage::Done;
             }
         }
         if self.waiting.is_empty()
             && let Some(finish) = self.finish.take()
         {
             match finish {
-                Finish::Plain => turn
-                    .machine
-                    .send_body(turn.now, stream, Bytes::new(), true)?,
-                Finish::Trailers(trailers) => {
-                    turn.machine.send_trailers(turn.now, stream, &trailers)?
-                }
+                Finish::Plain => self.send.body(turn, stream, Bytes::new(), true)?,
+                Finish::Trailers(trailers) => self.send.trailers(turn, stream, &trailers)?,
             }
-            self.stage = Stage::Done;
         }
         Ok(if self.whole { 0 } else { taken })
     }

@@ -10,7 +10,7 @@ use trunkline_core::http::{FieldName, Fields, ResponseHead, Version};
 /// Stands before the name of a field that no compressor may keep (RFC 7541 section 7.1.3).
 const SENSITIVE: u8 = 1;
 
-/// What a head is made of beside its text.
+/// The facts of a head that its text does not give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::server) struct HeadSpec {
     pub(in crate::server) status: u16,

@@ -82,7 +82,8 @@ fn a_sensitive_value_is_marked_and_its_name_is_clean() {
 #[test]
 fn a_value_that_would_split_the_message_is_refused() {
     for text in [&b"a\0b\r\nc: d"[..], b"A b\0c", b"a b\0c", b"a\0b\nc"] {
-        let made = heads(None).make_head(Instant::now(), b"", text, head_spec(200, Version::Http11));
+        let made =
+            heads(None).make_head(Instant::now(), b"", text, head_spec(200, Version::Http11));
         assert!(made.is_err(), "{text:?}");
     }
 }

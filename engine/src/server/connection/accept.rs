@@ -416,7 +416,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Negotiated<T> {
             .targets
             .rule_of(secure, self.info.as_ref());
         exchanges.show(self.info, version, &shared.info_policy);
-        let mut serving = Serving::new(exchanges, signals, &shared, activity);
+        let mut serving = Serving::new(exchanges, signals, shared.extra, shared.counters, activity);
         serving.set_targets(targets);
         Box::new(ServedConnection::new(io, serving))
     }

@@ -76,7 +76,13 @@ impl<S: Serve> QuicConnection<S> {
         let peer = Some(quic.remote_address());
         let entry = OpenConnections::enter(open, &signals, &activity, peer);
         let counters = Arc::clone(&shared.counters);
-        let serving = Serving::new(shared.exchanges(&signals, true), signals, shared, activity);
+        let serving = Serving::new(
+            shared.exchanges(&signals, true),
+            signals,
+            Arc::clone(&shared.extra),
+            Arc::clone(&counters),
+            activity,
+        );
         let conn = h3::Conn::new(Side::Server, Arc::clone(&shared.config), now)
             .borrowing_from(&shared.budget_share)
             .sending_from(&shared.send_budget_share)

@@ -1,7 +1,6 @@
 //! The transport-independent part of a server connection: notes of other tasks, events of the
 //! machine, and the handlers that answer them. TCP and QUIC connections have one each.
 
-use super::accept::WorkerContext;
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Notes, Signals, Stop};
 use crate::server::exchange::control::PeerEvent;
@@ -49,7 +48,8 @@ impl<S: Serve> Serving<S> {
     pub(super) fn new(
         exchanges: S::Exchanges,
         signals: Arc<Signals>,
-        shared: &WorkerContext<S>,
+        extra: Arc<AnswerOptions>,
+        counters: Arc<Counters>,
         activity: Rc<Activity>,
     ) -> Self {
         activity.is_serving.set(true);
@@ -57,8 +57,8 @@ impl<S: Serve> Serving<S> {
             exchanges,
             signals,
             notes: None,
-            extra: Arc::clone(&shared.extra),
-            counters: Arc::clone(&shared.counters),
+            extra,
+            counters,
             activity,
             left: None,
             draining: false,

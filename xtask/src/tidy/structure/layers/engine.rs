@@ -160,6 +160,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "info_policy",
             "scratch",
             "turn",
+            "send",
             "context",
             "serve",
         ],
