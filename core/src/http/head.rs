@@ -334,6 +334,27 @@ impl ResponseHead {
         let marks = Marks::of(&fields, version, 0)?;
         Self::with_status(status, fields, marks, version)
     }
+    /// As [`new`](Self::new), in the memory of this head, whose fields were [taken](Self::take_fields).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn renew(
+        mut self,
+        status: u16,
+        fields: Fields,
+        version: Version,
+    ) -> Result<Self, Violation> {
+        let marks = Marks::of(&fields, version, 0)?;
+        check_status(status, version)?;
+        *self.checked = Checked { fields, marks };
+        (self.status, self.reason) = (status, None);
+        Ok(self)
+    }
+    /// Takes the memory of its fields for the next head; what is left serves [`renew`](Self::renew) and
+    /// nothing else.
+    pub fn take_fields(&mut self) -> Fields {
+        std::mem::take(&mut self.checked.fields)
+    }
     /// Validates a decoded HTTP/2 or HTTP/3 section: `:status` in front.
     ///
     /// # Errors
@@ -357,14 +378,7 @@ impl ResponseHead {
         marks: Marks,
         version: Version,
     ) -> Result<Self, Violation> {
-        // RFC 9110 section 15: a client treats 600 to 999 as a server's error, so they are passed
-        // on; they are in use.
-        if !(100..=STATUS_MAX).contains(&status) {
-            return Err(Violation::StatusInvalid);
-        }
-        if status == 101 && version.is_framed() {
-            return Err(Violation::SwitchingProtocolsForbidden);
-        }
+        check_status(status, version)?;
         Ok(Self {
             status,
             checked: Box::new(Checked { fields, marks }),
@@ -424,6 +438,18 @@ impl ResponseHead {
     pub fn into_fields(self) -> Fields {
         self.checked.fields
     }
+}
+
+fn check_status(status: u16, version: Version) -> Result<(), Violation> {
+    // RFC 9110 section 15: a client treats 600 to 999 as a server's error, so they are passed
+    // on; they are in use.
+    if !(100..=STATUS_MAX).contains(&status) {
+        return Err(Violation::StatusInvalid);
+    }
+    if status == 101 && version.is_framed() {
+        return Err(Violation::SwitchingProtocolsForbidden);
+    }
+    Ok(())
 }
 
 /// Validates a trailer section: no pseudo-fields (RFC 9113 section 8.1), no fields that frame,

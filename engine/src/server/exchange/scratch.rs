@@ -3,7 +3,7 @@
 
 use super::request::Requests;
 use std::cell::Cell;
-use trunkline_core::http::Fields;
+use trunkline_core::http::{Fields, ResponseHead};
 
 /// Memory that is used again from exchange to exchange.
 #[derive(Default)]
@@ -11,6 +11,8 @@ pub(in crate::server) struct Scratch {
     pub(in crate::server) requests: Requests,
     /// The fields of the next response head.
     pub(in crate::server) fields: Fields,
+    /// The last response head, without its fields: the memory of the next one.
+    pub(in crate::server) head: Option<ResponseHead>,
 }
 
 thread_local! {

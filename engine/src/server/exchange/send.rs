@@ -195,10 +195,15 @@ impl Turn<'_> {
         version: Version,
         send: impl FnOnce(&mut Self, &ResponseHead) -> Result<(), Misuse>,
     ) -> Result<(), Misuse> {
-        let fields = std::mem::take(&mut self.scratch.fields);
-        let head = ResponseHead::new(status.as_u16(), fields, version).map_err(Misuse::Invalid)?;
+        let (status, fields) = (status.as_u16(), std::mem::take(&mut self.scratch.fields));
+        let head = match self.scratch.head.take() {
+            Some(spare) => spare.renew(status, fields, version),
+            None => ResponseHead::new(status, fields, version),
+        };
+        let mut head = head.map_err(Misuse::Invalid)?;
         let sent = send(self, &head);
-        self.scratch.fields = head.into_fields();
+        self.scratch.fields = head.take_fields();
+        self.scratch.head = Some(head);
         sent
     }
 }
