@@ -163,15 +163,6 @@ fn push_decimal(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.extend_from_slice(&digits[from..]);
 }
 
-/// A trailer section for the wire.
-pub(super) fn trailer_fields(trailers: &HeaderMap) -> Fields {
-    let mut fields = Fields::new();
-    for (name, value) in trailers {
-        fields.push_named(name.as_str().as_bytes(), value.as_bytes());
-    }
-    fields
-}
-
 /// RFC 9110 sections 9.3.2, 15.2, 15.3.5, 15.4.5.
 pub(super) fn is_bodiless(status: StatusCode, facts: RequestFacts) -> bool {
     facts.head || status == StatusCode::NO_CONTENT || status == StatusCode::NOT_MODIFIED

@@ -6,7 +6,7 @@
 
 use super::exchange::context::ConnectionContext;
 use super::exchange::info_policy::InfoPolicy;
-use super::exchange::request::{Prepared, trailer_map};
+use super::exchange::request::Prepared;
 use super::exchange::send::SendSide;
 use super::exchange::serve::{Exchanging, RawConnection, Serve};
 use super::exchange::turn::Turn;
@@ -16,6 +16,7 @@ use crate::body::{Body, Inlet};
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Signals, SlotWaker};
+use crate::header_map::map_of;
 use crate::tunnel::upgrade::{Offer, Upgraded};
 use bytes::Bytes;
 use early::EarlyData;
@@ -192,7 +193,7 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
     }
     fn receive_trailers(&mut self, _: &mut Turn<'_>, stream: StreamId, trailers: &Fields) {
         if let Some(inlet) = self.inlet_of(stream) {
-            inlet.end(Some(trailer_map(trailers)));
+            inlet.end(Some(map_of(trailers)));
         }
     }
     fn receive_datagram(&mut self, stream: StreamId, datagram: Bytes) {

@@ -3,12 +3,13 @@
 use super::interim::InterimSender;
 use super::service::HttpService;
 use crate::body::{Body, Inlet};
-use crate::tunnel::datagrams::DatagramInlet;
 use crate::error::Error;
+use crate::header_map::fields_of;
 use crate::server::exchange::send::{FirstBody, SendSide};
 use crate::server::exchange::turn::Turn;
 use crate::server::observe::access::Record;
-use crate::server::response::{BodyPlan, RequestFacts, trailer_fields};
+use crate::server::response::{BodyPlan, RequestFacts};
+use crate::tunnel::datagrams::DatagramInlet;
 use bytes::{Buf, Bytes};
 use http::{Request, Response, StatusCode};
 use http_body::{Body as _, Frame};
@@ -179,7 +180,7 @@ impl<S: HttpService> Slot<S> {
             Poll::Pending => Step::Wait,
         }
     }
-    /// What goes out with the head, and the frame of the body that follows it.
+    /// The part of the body that goes out with the head, and the frame behind it.
     fn poll_body(&mut self, cx: &mut Context<'_>) -> (FirstBody, Poll<Polled<S::ResponseBody>>) {
         let Some(mut body) = self.body.as_mut().as_pin_mut() else {
             return (FirstBody::Later, Poll::Ready(None));
@@ -259,7 +260,7 @@ fn pump<B: http_body::Body>(
                 Err(frame) => {
                     // Another kind of frame is none that HTTP has.
                     if let Ok(trailers) = frame.into_trailers() {
-                        send.trailers(turn, stream, &trailer_fields(&trailers))?;
+                        send.trailers(turn, stream, &fields_of(&trailers))?;
                     }
                 }
             },

@@ -15,6 +15,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "config",
             "connection_info",
             "byte_stream",
+            "header_map",
             "driver",
             "net",
             "body",
