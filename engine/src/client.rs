@@ -19,6 +19,7 @@ mod attempt;
 mod builder;
 mod connect;
 mod connection;
+#[cfg(feature = "load-generator")]
 mod direct;
 mod dispatch;
 mod exchange;
@@ -31,7 +32,9 @@ pub use crate::tls::ClientTls;
 pub use builder::ClientBuilder;
 pub use connect::connector::{Connecting, Connector};
 pub use connect::resolve::{HttpsRecord, Resolver, Resolving, ResolvingRecord};
-pub use direct::{Direct, Next, Turn};
+#[cfg(feature = "load-generator")]
+#[doc(hidden)]
+pub use direct::{Direct, DirectTurn, Next};
 pub use dispatch::early_counts::EarlyDataCounts;
 pub use dispatch::response_future::ResponseFuture;
 pub use listener::connection::ConnectionListener;
@@ -117,6 +120,8 @@ impl Client {
     ///
     /// # Errors
     /// As for a request that finds no connection.
+    #[cfg(feature = "load-generator")]
+    #[doc(hidden)]
     pub async fn connect(&self, url: impl AsRef<str>) -> Result<Direct, Error> {
         Direct::connect(&self.dispatch, url.as_ref()).await
     }

@@ -47,6 +47,7 @@ mod config;
 mod connection_info;
 mod driver;
 mod error;
+mod header_map;
 mod net;
 mod tls;
 mod tunnel;
@@ -77,6 +78,5 @@ pub use tunnel::upgrade;
 /// Bounds, deadlines and windows, as the core names them.
 pub use trunkline_core::limits::{Limits, Timeouts, Windows};
 
-/// The machines underneath, for those who drive a connection themselves
-/// ([`client::Direct`]).
+/// The machines underneath: their events, heads and errors are part of the callback API.
 pub use trunkline_core as core;

@@ -10,7 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use trunkline::client::{Client, ClientTls, Direct, Next, Protocols, Turn};
+use trunkline::client::{Client, ClientTls, Direct, DirectTurn, Next, Protocols};
 use trunkline::core::error::Misuse;
 use trunkline::core::http::{Event, Fields, RequestHead, StreamId, Token, Version};
 use trunkline::{Limits, Windows};
@@ -227,7 +227,7 @@ impl Load {
         }
     }
 
-    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+    fn turn(&mut self, turn: &mut DirectTurn<'_>) -> Next {
         let mut closed = None;
         while let Some(event) = turn.event() {
             match event {
@@ -283,7 +283,7 @@ impl Load {
     }
 
     /// Starts what may start now.
-    fn start(&mut self, turn: &mut Turn<'_>) -> Next {
+    fn start(&mut self, turn: &mut DirectTurn<'_>) -> Next {
         let shared = Rc::clone(&self.shared);
         while shared.left.get() > 0 && turn.capacity() > 0 && self.in_flight < shared.streams {
             let due = match &shared.schedule {

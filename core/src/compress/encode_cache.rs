@@ -2,7 +2,6 @@
 //! an equal head encodes to an equal block, which costs a comparison and a copy of a few bytes.
 
 use crate::http::{Fields, ResponseHead};
-use std::num::NonZeroU64;
 
 /// How many heads are remembered: a server's usual answers, or a client's usual requests.
 const HEADS: usize = 4;
@@ -23,25 +22,18 @@ pub(crate) struct HeadSection<'a> {
     /// 0 for a section without a status of its own.
     pub(crate) status: u16,
     pub(crate) fields: &'a Fields,
-    /// Heads with one number are alike.
-    pub(crate) number: Option<NonZeroU64>,
 }
 
 impl<'a> HeadSection<'a> {
     /// A section that is no response.
     pub(crate) fn of(fields: &'a Fields) -> Self {
-        Self {
-            status: 0,
-            fields,
-            number: None,
-        }
+        Self { status: 0, fields }
     }
     /// The section of a response.
     pub(crate) fn of_response(head: &'a ResponseHead) -> Self {
         Self {
             status: head.status,
             fields: head.section(),
-            number: head.number(),
         }
     }
 }
@@ -49,8 +41,6 @@ impl<'a> HeadSection<'a> {
 #[derive(Debug, Default)]
 struct Encoded<Note> {
     status: u16,
-    /// Of the head that it was last found for.
-    number: Option<NonZeroU64>,
     section: Fields,
     block: Vec<u8>,
     /// The table that the block stands on.
@@ -60,16 +50,13 @@ struct Encoded<Note> {
 
 impl<Note: Copy + Default> EncodeCache<Note> {
     /// The block of this head under the table of `generation`.
-    pub(crate) fn find(
-        &mut self,
-        section: HeadSection<'_>,
-        generation: u64,
-    ) -> Option<(&[u8], Note)> {
-        let head = self.heads.iter_mut().find(|head| {
+    pub(crate) fn find(&self, section: HeadSection<'_>, generation: u64) -> Option<(&[u8], Note)> {
+        let is_it = |head: &&Encoded<Note>| {
             head.generation == generation
-                && (head.has_number_of(section) || head.is_twin_of(section))
-        })?;
-        head.number = section.number;
+                && head.status == section.status
+                && head.section.is_twin_of(section.fields)
+        };
+        let head = self.heads.iter().find(is_it)?;
         Some((head.block.as_slice(), head.note))
     }
     /// Remembers a block whose encoding left the table as it was.
@@ -89,21 +76,11 @@ impl<Note: Copy + Default> EncodeCache<Note> {
         }
         let head = &mut self.heads[self.next];
         head.status = section.status;
-        head.number = section.number;
         head.section.copy_from(section.fields);
         head.block.clear();
         head.block.extend_from_slice(block);
         head.generation = generation;
         head.note = note;
         self.next = (self.next + 1) % HEADS;
-    }
-}
-
-impl<Note> Encoded<Note> {
-    fn has_number_of(&self, section: HeadSection<'_>) -> bool {
-        section.number.is_some() && self.number == section.number
-    }
-    fn is_twin_of(&self, section: HeadSection<'_>) -> bool {
-        self.status == section.status && self.section.is_twin_of(section.fields)
     }
 }

@@ -36,7 +36,6 @@ mod refuse;
 mod request;
 mod send;
 
-use super::encode::LastAnswer;
 use super::exchange::Exchange;
 use super::parse::HeadScan;
 use super::proxy::Proxy;
@@ -78,8 +77,6 @@ pub struct Conn {
     pub(super) slab: BytesMut,
     /// Server: the last request that may come again.
     pub(super) last_head: LastHead,
-    /// Server: the last answer that may come again.
-    pub(super) last_answer: LastAnswer,
     /// Memory of heads to come.
     pub(super) free_list: FreeList,
     /// Body bytes that no owner has consumed.
@@ -196,7 +193,6 @@ impl Conn {
             is_paused: false,
             slab: BytesMut::new(),
             last_head: LastHead::default(),
-            last_answer: LastAnswer::default(),
             free_list: FreeList::default(),
             unread: 0,
             read_ahead: UNREAD_BODY_BYTES_MAX as u32,
@@ -392,7 +388,6 @@ impl Conn {
             self.outbox.release();
             self.slab = BytesMut::new();
             self.last_head.release();
-            self.last_answer.release();
             self.free_list = FreeList::default();
             self.events = VecDeque::new();
             self.exchanges = VecDeque::new();

@@ -9,7 +9,6 @@ use crate::error::Violation;
 use crate::http::head::reason;
 use crate::http::{Field, Fields, RequestHead, ResponseHead, Token};
 use std::io::Write;
-use std::num::NonZeroU64;
 
 /// The body framing that a head announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,40 +66,6 @@ pub(super) enum Form {
     /// As the connection needs it.
     Usual,
     Absolute,
-}
-
-/// The lines of a response head that was numbered ([`ResponseHead::set_number`]), written as given:
-/// nothing to add about framing or the connection. Nothing before the first.
-#[derive(Debug, Default)]
-pub(super) struct LastAnswer(Option<Box<(NonZeroU64, Vec<u8>)>>);
-
-/// Longer heads are not kept, bytes.
-const LAST_ANSWER_BYTES_MAX: usize = 2048;
-
-impl LastAnswer {
-    /// The lines of `head`.
-    pub(super) fn find(&self, head: &ResponseHead) -> Option<&[u8]> {
-        let known = self.0.as_deref()?;
-        (head.number() == Some(known.0)).then_some(known.1.as_slice())
-    }
-    /// `lines` are those of `head`.
-    #[cold]
-    pub(super) fn keep(&mut self, head: &ResponseHead, lines: &[u8]) {
-        let Some(number) = head.number() else {
-            return;
-        };
-        if lines.len() > LAST_ANSWER_BYTES_MAX {
-            return;
-        }
-        let known = self.0.get_or_insert_with(|| Box::new((number, Vec::new())));
-        known.0 = number;
-        known.1.clear();
-        known.1.extend_from_slice(lines);
-    }
-    /// Gives the memory back.
-    pub(super) fn release(&mut self) {
-        self.0 = None;
-    }
 }
 
 /// Appends a request head.

@@ -32,7 +32,6 @@ use crate::abuse::Abuse;
 use crate::credit::{BudgetShare, Credit};
 use crate::error::{H2Code, H3Code, Violation};
 use crate::exchange::{Framing, Session};
-use crate::http::head::last_response::LastResponse;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX, Windows};
 use crate::qpack::{Decoder, Encoder};
@@ -106,7 +105,6 @@ pub struct Conn {
     // In.
     pub(super) decoder: Decoder,
     /// Client: the response that may.
-    pub(super) last_response: LastResponse,
     pub(super) theirs: PeerUnis,
     pub(super) datagrams: DatagramQueue,
     pub(super) peer: PeerSettings,
@@ -148,7 +146,6 @@ impl Conn {
             ours: OurUnis::new(side),
             unacknowledged: UnacknowledgedEnds::default(),
             decoder: Decoder::new(QPACK_TABLE_BYTES_MAX, QPACK_BLOCKED_STREAMS_MAX),
-            last_response: LastResponse::default(),
             theirs: PeerUnis::default(),
             datagrams: DatagramQueue::default(),
             peer: PeerSettings::default(),
@@ -276,7 +273,6 @@ impl Conn {
         self.streams.release();
         self.session.release();
         self.section = Vec::new();
-        self.last_response.release();
         self.free_queues = Vec::new();
         if self.open.is_none() {
             self.slab = BytesMut::new();

@@ -7,7 +7,7 @@ use super::{TABLE_BYTES_INITIAL, static_table};
 use crate::compress::encode_cache::{EncodeCache, HeadSection};
 use crate::compress::policy::{self, Indexing, Sightings};
 use crate::compress::table::{Table, entry_size};
-use crate::compress::{integer, text};
+use crate::compress::{integer, status_digits, status_field, text};
 use crate::http::{Field, FieldName, Fields, RequestHead, ResponseHead, Token};
 use crate::limits::HPACK_TABLE_BYTES_MAX;
 
@@ -177,19 +177,6 @@ impl Encoder {
         }
         let index = self.table.find_name(name, 0)?;
         Some(static_table::LEN + 1 + index)
-    }
-}
-
-fn status_digits(status: u16) -> [u8; 3] {
-    [status / 100 % 10, status / 10 % 10, status % 10].map(|digit| b'0' + digit as u8)
-}
-
-fn status_field(digits: &[u8; 3]) -> Field<'_> {
-    Field {
-        token: Some(Token::STATUS),
-        name: Token::STATUS.as_str().as_bytes(),
-        value: digits,
-        sensitive: false,
     }
 }
 

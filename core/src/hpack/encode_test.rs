@@ -2,7 +2,6 @@ use super::{Encoder, HeadSection};
 use crate::hpack::{DecodedBlock, Decoder};
 use crate::http::{Fields, RequestHead, ResponseHead, Token, Version};
 use crate::limits::Limits;
-use std::num::NonZeroU64;
 
 /// An encoder, and a decoder that must understand every block of it.
 struct Sender {
@@ -239,33 +238,6 @@ fn a_repeated_head_comes_from_the_cache_and_equals_what_the_table_would_give() {
     sender.answers(200, &section(&[("via", "2 proxy")]));
     let moved = sender.answers(200, &head);
     assert_ne!(moved, settled);
-}
-
-#[test]
-fn a_numbered_head_is_found_by_its_number_alone_and_others_by_their_fields() {
-    let plain = section(&[(":method", "GET")]);
-    let numbered = |number, fields| HeadSection {
-        number: NonZeroU64::new(number),
-        ..stated(200, fields)
-    };
-    let mut encoder = Encoder::new();
-    let mut block = |section| {
-        let mut out = Vec::new();
-        encoder.put_section(section, &mut out);
-        out
-    };
-    let first = block(numbered(7, &plain));
-    assert_eq!(first, [0x88, 0x82]);
-    // No fields are looked at: the owner of a number vouches for them.
-    let other = section(&[(":method", "POST")]);
-    assert_eq!(block(numbered(7, &other)), first);
-    assert_eq!(block(numbered(8, &other)), [0x88, 0x83]);
-    // Another number of an equal head: found by its fields, by its number from then on.
-    assert_eq!(block(numbered(9, &plain)), first);
-    assert_eq!(block(numbered(9, &other)), first);
-    assert_eq!(block(numbered(7, &other)), [0x88, 0x83]);
-    assert_eq!(block(stated(200, &other)), [0x88, 0x83]);
-    assert_eq!(block(stated(200, &plain)), first);
 }
 
 #[test]

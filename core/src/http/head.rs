@@ -13,7 +13,7 @@ use marks::{
 };
 use rules::{Rule, rule_of};
 use std::borrow::Cow;
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::NonZeroU32;
 
 /// Three digits hold no more.
 const STATUS_MAX: u16 = 999;
@@ -22,7 +22,6 @@ mod admission;
 mod authority;
 pub(crate) mod free_list;
 pub(crate) mod last_head;
-pub(crate) mod last_response;
 mod marks;
 pub(crate) mod reason;
 mod rules;
@@ -70,7 +69,6 @@ pub struct ResponseHead {
     pub status: u16,
     /// In a box, as that of a request.
     checked: Box<Checked>,
-    number: Option<NonZeroU64>,
     reason: Option<Box<[u8]>>,
 }
 
@@ -336,6 +334,27 @@ impl ResponseHead {
         let marks = Marks::of(&fields, version, 0)?;
         Self::with_status(status, fields, marks, version)
     }
+    /// As [`new`](Self::new), in the memory of this head, whose fields were [taken](Self::take_fields).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn renew(
+        mut self,
+        status: u16,
+        fields: Fields,
+        version: Version,
+    ) -> Result<Self, Violation> {
+        let marks = Marks::of(&fields, version, 0)?;
+        check_status(status, version)?;
+        *self.checked = Checked { fields, marks };
+        (self.status, self.reason) = (status, None);
+        Ok(self)
+    }
+    /// Takes the memory of its fields for the next head; what is left serves [`renew`](Self::renew) and
+    /// nothing else.
+    pub fn take_fields(&mut self) -> Fields {
+        std::mem::take(&mut self.checked.fields)
+    }
     /// Validates a decoded HTTP/2 or HTTP/3 section: `:status` in front.
     ///
     /// # Errors
@@ -359,18 +378,10 @@ impl ResponseHead {
         marks: Marks,
         version: Version,
     ) -> Result<Self, Violation> {
-        // RFC 9110 section 15: a client treats 600 to 999 as a server's error, so they are passed
-        // on; they are in use.
-        if !(100..=STATUS_MAX).contains(&status) {
-            return Err(Violation::StatusInvalid);
-        }
-        if status == 101 && version.is_framed() {
-            return Err(Violation::SwitchingProtocolsForbidden);
-        }
+        check_status(status, version)?;
         Ok(Self {
             status,
             checked: Box::new(Checked { fields, marks }),
-            number: None,
             reason: None,
         })
     }
@@ -427,16 +438,18 @@ impl ResponseHead {
     pub fn into_fields(self) -> Fields {
         self.checked.fields
     }
-    /// Gives it a number, for who sends it again and again. Its owner sees to it that all heads
-    /// with one number that a connection is given are alike: what was written for one of them is
-    /// written again for the others without a look at their fields.
-    pub fn set_number(&mut self, number: NonZeroU64) {
-        self.number = Some(number);
+}
+
+fn check_status(status: u16, version: Version) -> Result<(), Violation> {
+    // RFC 9110 section 15: a client treats 600 to 999 as a server's error, so they are passed
+    // on; they are in use.
+    if !(100..=STATUS_MAX).contains(&status) {
+        return Err(Violation::StatusInvalid);
     }
-    /// The number that it was given.
-    pub fn number(&self) -> Option<NonZeroU64> {
-        self.number
+    if status == 101 && version.is_framed() {
+        return Err(Violation::SwitchingProtocolsForbidden);
     }
+    Ok(())
 }
 
 /// Validates a trailer section: no pseudo-fields (RFC 9113 section 8.1), no fields that frame,

@@ -644,3 +644,23 @@ fn trailers_have_no_pseudo_and_no_framing_fields() {
         );
     }
 }
+
+#[test]
+fn a_head_made_in_the_memory_of_another_is_as_one_made_afresh() {
+    let fields = |value: &[u8]| {
+        let mut fields = Fields::new();
+        fields.push(Token::CONTENT_LENGTH, value);
+        fields
+    };
+    let first = ResponseHead::new(200, fields(b"7"), Version::Http11).expect("a valid head");
+    let mut first = first.with_reason(b"Fine").expect("a valid reason");
+    first.take_fields();
+    let again = first.clone().renew(404, fields(b"9"), Version::Http2);
+    let again = again.expect("a valid head");
+    assert_eq!((again.status, again.content_length()), (404, Some(9)));
+    assert_eq!((again.reason(), again.fields().len()), (None, 1));
+    let refused = first.clone().renew(200, fields(b"x"), Version::Http2);
+    assert!(refused.is_err());
+    let refused = first.renew(101, fields(b"9"), Version::Http2);
+    assert_eq!(refused.err(), Some(Violation::SwitchingProtocolsForbidden));
+}

@@ -15,7 +15,7 @@ use super::static_table;
 use super::table::{DecoderTable, entry_size};
 use crate::compress::encode_cache::{EncodeCache, HeadSection};
 use crate::compress::policy::{self, Indexing, Sightings};
-use crate::compress::{integer, text};
+use crate::compress::{integer, status_digits, status_field, text};
 use crate::error::Violation;
 use crate::http::field::FIELD_OVERHEAD_BYTES;
 use crate::http::{Field, FieldName, Fields, RequestHead, ResponseHead, StreamId, Token};
@@ -387,19 +387,6 @@ fn static_row(name: FieldName<'_>) -> Option<usize> {
     match name {
         FieldName::Token(token) => static_table::find_name(token),
         FieldName::Bytes(_) => None,
-    }
-}
-
-fn status_digits(status: u16) -> [u8; 3] {
-    [status / 100 % 10, status / 10 % 10, status % 10].map(|digit| b'0' + digit as u8)
-}
-
-fn status_field(digits: &[u8; 3]) -> Field<'_> {
-    Field {
-        token: Some(Token::STATUS),
-        name: Token::STATUS.as_str().as_bytes(),
-        value: digits,
-        sensitive: false,
     }
 }
 

@@ -2,18 +2,16 @@
 
 use super::super::Client;
 use super::super::dispatch::response_future::ResponseFuture;
-use super::super::exchange::{Early, Exchange, Patience};
 use super::super::request::origin_of_url;
 use super::*;
 use crate::body::Body;
-use crate::body::window::Wanted;
 use crate::client::exchange::compose;
 use crate::driver::transport::Transport;
 use http::Request;
 use std::future::poll_fn;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use trunkline_core::http::{Fields, RequestHead, Token, Version};
-use trunkline_core::pool::{Action, Multiplexing, Origin, Pool, PoolConfig, Rank};
+use trunkline_core::pool::{Action, Multiplexing, Origin, Pool, PoolConfig};
 
 /// The number of a connection: the pool's to give.
 fn an_id(origin: &Origin, now: Instant) -> ConnectionId {
@@ -31,33 +29,8 @@ fn an_id(origin: &Origin, now: Instant) -> ConnectionId {
 fn a_get(origin: &Origin, url: &str) -> Box<Outgoing> {
     let (parts, ()) = Request::get(url).body(()).unwrap().into_parts();
     let body = Body::empty();
-    Box::new(Outgoing {
-        exchange: Arc::new(Exchange::default()),
-        origin: Arc::new(origin.clone()),
-        head: compose::request_head(&parts, &body).unwrap(),
-        body,
-        on_interim: None,
-        listener: None,
-        leaves_http: false,
-        ends_connection: false,
-        idempotent: None,
-        blocks: false,
-        traffic: None,
-        absolute_form: false,
-        early: Early::default(),
-        patience: Patience {
-            headers: None,
-            body: None,
-        },
-        rank: Rank::default(),
-        wanted: Wanted::default(),
-        tries: 0,
-        unused: 0,
-        attempts: Vec::new(),
-        perhaps_processed: false,
-        wait_until: None,
-        total_until: None,
-    })
+    let head = compose::request_head(&parts, &body).unwrap();
+    Outgoing::new(Arc::new(origin.clone()), head, body)
 }
 
 /// Runs the connection until `done` says so.

@@ -1,5 +1,5 @@
 //! One connection outside of the pool, driven by its caller without a future per request, over the
-//! client's transport and machines. The load generator uses it.
+//! client's transport and machines. For `trunkline bench` alone: no public API.
 
 use super::attempt::{self, Start};
 use super::connect::socket::Socket;
@@ -40,7 +40,7 @@ pub enum Next {
 }
 
 /// The commands of a turn. Facts come from [`event`](Self::event); take all of them in each turn.
-pub struct Turn<'a> {
+pub struct DirectTurn<'a> {
     machine: &'a mut Machine,
     ahead: &'a mut Option<Event>,
     /// The time of this turn.
@@ -76,7 +76,10 @@ impl Direct {
     /// Runs the connection: `turn` is called at the start, whenever the peer sent something, and
     /// at the time it asked for. Ends when `turn` says so or when the connection is closed (the
     /// last event is [`Event::Closed`]).
-    pub fn run(mut self, mut turn: impl FnMut(&mut Turn<'_>) -> Next) -> impl Future<Output = ()> {
+    pub fn run(
+        mut self,
+        mut turn: impl FnMut(&mut DirectTurn<'_>) -> Next,
+    ) -> impl Future<Output = ()> {
         let mut alarm: Option<Pin<Box<Sleep>>> = None;
         poll_fn(move |cx| self.poll(cx, &mut turn, &mut alarm))
     }
@@ -84,7 +87,7 @@ impl Direct {
     fn poll(
         &mut self,
         cx: &mut Context<'_>,
-        turn: &mut impl FnMut(&mut Turn<'_>) -> Next,
+        turn: &mut impl FnMut(&mut DirectTurn<'_>) -> Next,
         alarm: &mut Option<Pin<Box<Sleep>>>,
     ) -> Poll<()> {
         let Self { io, ahead } = self;
@@ -99,7 +102,7 @@ impl Direct {
                 }
             }
             more |= io.poll_timer(cx, now).is_ready();
-            let next = turn(&mut Turn {
+            let next = turn(&mut DirectTurn {
                 machine: &mut io.machine,
                 ahead,
                 now,
@@ -132,7 +135,7 @@ fn rings(cx: &mut Context<'_>, alarm: &mut Option<Pin<Box<Sleep>>>, next: Next) 
     sleep.as_mut().poll(cx).is_ready()
 }
 
-impl Turn<'_> {
+impl DirectTurn<'_> {
     /// The next fact.
     pub fn event(&mut self) -> Option<Event> {
         self.ahead.take().or_else(|| self.machine.poll_event())
@@ -171,9 +174,9 @@ impl fmt::Debug for Direct {
     }
 }
 
-impl fmt::Debug for Turn<'_> {
+impl fmt::Debug for DirectTurn<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Turn")
+        f.debug_struct("DirectTurn")
             .field("now", &self.now)
             .finish_non_exhaustive()
     }

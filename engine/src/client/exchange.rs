@@ -62,6 +62,37 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
+    /// A request that goes out as its head says, in no hurry, with no deadline; its exchange receives
+    /// the outcome.
+    pub(super) fn new(origin: Arc<Origin>, head: RequestHead, body: Body) -> Box<Self> {
+        Box::new(Self {
+            exchange: Arc::default(),
+            origin,
+            head,
+            body,
+            on_interim: None,
+            listener: None,
+            rank: Rank::default(),
+            wanted: Wanted::default(),
+            tries: 0,
+            unused: 0,
+            traffic: None,
+            attempts: Vec::new(),
+            perhaps_processed: false,
+            patience: Patience {
+                headers: None,
+                body: None,
+            },
+            leaves_http: false,
+            ends_connection: false,
+            idempotent: None,
+            blocks: false,
+            absolute_form: false,
+            early: Early::default(),
+            wait_until: None,
+            total_until: None,
+        })
+    }
     /// When it must have left the line.
     pub(super) fn queue_deadline(&self) -> Option<Instant> {
         self.wait_until.into_iter().chain(self.total_until).min()

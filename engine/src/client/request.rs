@@ -8,7 +8,7 @@ mod url;
 use super::dispatch::Dispatch;
 use super::dispatch::response_future::ResponseFuture;
 use super::exchange::compose;
-use super::exchange::{Early, Exchange, OnInterim, Outgoing, Patience};
+use super::exchange::{OnInterim, Outgoing, Patience};
 use super::settings::origin::origin_of;
 use crate::body::Body;
 use crate::body::window::Wanted;
@@ -202,36 +202,19 @@ pub(super) fn send(
         ));
         return ResponseFuture::failed(Arc::clone(dispatch), error);
     }
-    let exchange = Arc::new(Exchange::default());
     let now = Instant::now();
-    let request = Outgoing {
-        exchange: Arc::clone(&exchange),
-        origin,
-        head,
-        body,
-        on_interim: extra.on_interim,
-        listener: None,
-        leaves_http: false,
-        ends_connection: false,
-        idempotent: None,
-        blocks: false,
-        traffic: None,
-        absolute_form: false,
-        early: Early::default(),
-        patience: Patience {
-            headers: timeouts.headers,
-            body: timeouts.body,
-        },
-        rank: extra.rank,
-        wanted: extra.wanted,
-        tries: 0,
-        unused: 0,
-        attempts: Vec::new(),
-        perhaps_processed: false,
-        wait_until: extra.queue.or(timeouts.queue).map(|queue| now + queue),
-        total_until: extra.total.or(timeouts.total).map(|total| now + total),
+    let mut request = Outgoing::new(origin, head, body);
+    request.on_interim = extra.on_interim;
+    request.patience = Patience {
+        headers: timeouts.headers,
+        body: timeouts.body,
     };
-    dispatch.submit(now, Box::new(request));
+    request.rank = extra.rank;
+    request.wanted = extra.wanted;
+    request.wait_until = extra.queue.or(timeouts.queue).map(|queue| now + queue);
+    request.total_until = extra.total.or(timeouts.total).map(|total| now + total);
+    let exchange = Arc::clone(&request.exchange);
+    dispatch.submit(now, request);
     ResponseFuture::new(Arc::clone(dispatch), exchange)
 }
 

@@ -3,16 +3,15 @@
 
 use super::Client;
 use super::dispatch::Dispatch;
-use super::exchange::{Early, Exchange, Outgoing, Patience};
+use super::exchange::{Exchange, Outgoing, Patience};
 use super::listener::ExchangeListener;
 use super::request;
 use crate::body::Body;
-use crate::body::window::Wanted;
 use crate::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline_core::http::RequestHead;
-use trunkline_core::pool::{Origin, Protocols, Rank, WaitReason};
+use trunkline_core::pool::{Origin, Protocols, WaitReason};
 
 /// A request whose head is made already.
 #[derive(Debug)]
@@ -70,38 +69,24 @@ impl Client {
         submission: Submission,
         listener: Box<dyn ExchangeListener>,
     ) -> SubmittedExchange {
-        let exchange = Arc::new(Exchange::default());
         let now = Instant::now();
         let timeouts = &self.dispatch.settings.timeouts;
         let queue = submission.queue_timeout.or(timeouts.queue);
-        let request = Outgoing {
-            exchange: Arc::clone(&exchange),
-            origin: submission.origin,
-            head: submission.head,
-            body: submission.body,
-            on_interim: None,
-            listener: Some(listener),
-            leaves_http: submission.leaves_http,
-            ends_connection: submission.ends_connection,
-            idempotent: submission.idempotent,
-            blocks: submission.blocks,
-            traffic: None,
-            absolute_form: submission.absolute_form,
-            early: Early::default(),
-            rank: Rank::default(),
-            wanted: Wanted::default(),
-            tries: 0,
-            unused: 0,
-            attempts: Vec::new(),
-            perhaps_processed: false,
-            patience: Patience {
-                headers: submission.headers_timeout,
-                body: submission.body_timeout,
-            },
-            wait_until: queue.map(|queue| now + queue),
-            total_until: timeouts.total.map(|total| now + total),
+        let mut request = Outgoing::new(submission.origin, submission.head, submission.body);
+        request.listener = Some(listener);
+        request.leaves_http = submission.leaves_http;
+        request.ends_connection = submission.ends_connection;
+        request.idempotent = submission.idempotent;
+        request.blocks = submission.blocks;
+        request.absolute_form = submission.absolute_form;
+        request.patience = Patience {
+            headers: submission.headers_timeout,
+            body: submission.body_timeout,
         };
-        self.dispatch.submit(now, Box::new(request));
+        request.wait_until = queue.map(|queue| now + queue);
+        request.total_until = timeouts.total.map(|total| now + total);
+        let exchange = Arc::clone(&request.exchange);
+        self.dispatch.submit(now, request);
         SubmittedExchange {
             dispatch: Arc::clone(&self.dispatch),
             exchange,

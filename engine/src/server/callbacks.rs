@@ -13,11 +13,11 @@ mod tunnel;
 use super::exchange::control::{ControlCommand, PeerEvent};
 use super::exchange::serve::Pause;
 use super::observe::handshake_failure::HandshakeFailure;
-use super::response::{RequestFacts, length_of};
+use super::response::{AnswerOptions, RequestFacts, length_of};
 use crate::connection_info::ConnectionInfo;
 use crate::driver::signals::{Signals, Stop};
 use bytes::Bytes;
-use heads::{HeadSpec, Heads, trailers};
+use heads::{HeadSpec, trailers};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::net::SocketAddr;
@@ -233,18 +233,18 @@ pub(super) struct CommandQueue {
     /// The connection is closed and carries out no more commands.
     closed: Cell<bool>,
     signals: Arc<Signals>,
-    heads: Rc<Heads>,
+    extra: Arc<AnswerOptions>,
 }
 
 /// One thing to do.
 pub(super) enum Command {
     Answer {
         handle: StreamHandle,
-        head: Result<Rc<ResponseHead>, Violation>,
+        head: Result<ResponseHead, Violation>,
         body: ResponseBody,
         quiet: bool,
     },
-    Informational(StreamHandle, Rc<ResponseHead>),
+    Informational(StreamHandle, ResponseHead),
     Send(StreamHandle, Bytes, bool),
     Finish(StreamHandle, Fields),
     Reset(StreamHandle, H2Code),
@@ -257,14 +257,14 @@ pub(super) enum Command {
 }
 
 impl ConnectionHandle {
-    pub(super) fn new(signals: &Arc<Signals>, heads: &Rc<Heads>) -> Self {
+    pub(super) fn new(signals: &Arc<Signals>, extra: &Arc<AnswerOptions>) -> Self {
         Self(Rc::new(CommandQueue {
             list: RefCell::default(),
             version: Cell::new(Version::Http11),
             is_starting: Cell::new(false),
             closed: Cell::new(false),
             signals: Arc::clone(signals),
-            heads: Rc::clone(heads),
+            extra: Arc::clone(extra),
         }))
     }
     /// The version of the connection.
@@ -281,8 +281,8 @@ impl ConnectionHandle {
         let head_spec = self.head_spec(answer.status, length, answer.date);
         let head = self
             .0
-            .heads
-            .make(now, answer.reason, answer.fields, head_spec);
+            .extra
+            .make_head(now, answer.reason, answer.fields, head_spec);
         let (body, quiet) = (answer.body, answer.quiet);
         self.push(Command::Answer {
             handle,
@@ -303,7 +303,7 @@ impl ConnectionHandle {
         fields: &[u8],
     ) -> Result<(), Violation> {
         let head_spec = self.head_spec(status, None, false);
-        let head = self.0.heads.make(now, &[], fields, head_spec)?;
+        let head = self.0.extra.make_head(now, &[], fields, head_spec)?;
         self.push(Command::Informational(handle, head));
         Ok(())
     }

@@ -6,5 +6,7 @@ pub(super) mod control;
 pub(super) mod info_policy;
 pub(super) mod request;
 pub(super) mod scratch;
+pub(super) mod send;
 pub(super) mod serve;
 pub(super) mod targets;
+pub(super) mod turn;

@@ -1,34 +1,14 @@
-//! Writes an [`http::Response`] to the machine: the head through a reused block, the body as far as
-//! the machine has room.
+//! Rules of a server's response: the fields that the server adds to a handler's, those that it leaves
+//! out, and the length of the body.
 
 mod date;
-mod last_answer;
-pub(super) mod number;
 
-use crate::driver::machine::Machine;
-use bytes::{Buf, Bytes};
 use date::with_date;
 use http::header::HeaderMap;
-use http::response::Parts;
 use http::{Response, StatusCode};
-use http_body::{Body as _, Frame};
-use last_answer::{HeadKey, LastAnswer};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Instant;
-use trunkline_core::error::{H2Code, Misuse};
-use trunkline_core::http::{FieldName, Fields, ResponseHead, StreamId, Token, Version};
-
-/// Writes the heads of the responses of a thread's connections.
-#[derive(Debug, Default)]
-pub(super) struct Responses {
-    /// Used again for every head.
-    fields: Fields,
-    /// Until when the date in `fields` is that of now, if it is ours.
-    dated_until: Option<Instant>,
-    last: Option<LastAnswer>,
-}
+use trunkline_core::http::{FieldName, Fields, StreamId, Token, Version};
 
 /// Fields that the server adds where the handler did not set them.
 #[derive(Clone, Debug, Default)]
@@ -60,20 +40,7 @@ pub(super) struct BodyPlan {
     /// There is none, or none is sent.
     pub(super) nothing: bool,
     /// The result of [`length_of`].
-    length: Option<u64>,
-}
-
-/// A frame of a body.
-pub(super) type Polled<B> =
-    Option<Result<Frame<<B as http_body::Body>::Data>, <B as http_body::Body>::Error>>;
-
-/// Where an answer stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sending {
-    /// More is to be sent.
-    Open,
-    /// All of it is with the machine, or never will be.
-    Done,
+    pub(super) length: Option<u64>,
 }
 
 impl AnswerOptions {
@@ -95,133 +62,24 @@ impl BodyPlan {
     }
 }
 
-impl Responses {
-    /// Sends the head with `extra`; says whether a body is to follow. `whole`: all of it.
-    #[expect(clippy::too_many_arguments, reason = "an answer is of so many things")]
-    pub(super) fn head(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        facts: RequestFacts,
-        extra: &AnswerOptions,
-        parts: &Parts,
-        body_plan: BodyPlan,
-        whole: Option<Bytes>,
-    ) -> Sending {
-        let stream = facts.stream;
-        let head_key = HeadKey {
-            status: parts.status,
-            headers: &parts.headers,
-            length: body_plan.length,
-            version: machine.version(),
-            extra,
-        };
-        let last = self.last.as_mut();
-        let composed = match last.is_some_and(|last| last.is_again(head_key, now)) {
-            true => Ok(()),
-            false => self.word(head_key, now),
-        };
-        let end = body_plan.nothing || whole.is_some();
-        let sent = composed.and_then(|()| match (&self.last, whole) {
-            (Some(last), Some(body)) => machine.answer(now, stream, last.head(), body),
-            (Some(last), None) => machine.respond(now, stream, last.head(), end),
-            (None, _) => Err(Misuse::StreamNotOpen),
-        });
-        match sent {
-            Ok(()) if end => Sending::Done,
-            Ok(()) => Sending::Open,
-            Err(Misuse::Invalid(_) | Misuse::BodyLength) => {
-                let status = StatusCode::INTERNAL_SERVER_ERROR;
-                self.status(machine, now, stream, extra, status);
-                Sending::Done
-            }
-            // The exchange ended meanwhile.
-            Err(_) => Sending::Done,
+/// Makes `fields` those of a handler, without those that belong to the connection.
+pub(super) fn copy_fields(
+    headers: &HeaderMap,
+    status: StatusCode,
+    version: Version,
+    fields: &mut Fields,
+) -> HandlerFields {
+    fields.clear();
+    let mut set = HandlerFields::default();
+    for (name, value) in headers {
+        let name = FieldName::of(name.as_str().as_bytes());
+        if set.note(name, value.as_bytes(), status.as_u16(), version) {
+            fields.push_with(name, value.is_sensitive(), |bytes| {
+                bytes.extend_from_slice(value.as_bytes());
+            });
         }
     }
-    /// Sends an interim response of the handler's.
-    pub(super) fn interim(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        response: &Response<()>,
-    ) {
-        let version = machine.version();
-        // Nothing is added: what the server says by itself is for the final response.
-        self.copy(response.headers(), response.status(), version);
-        let fields = std::mem::take(&mut self.fields);
-        let status = response.status().as_u16();
-        // What cannot be sent belongs to an exchange that ended meanwhile.
-        if let Ok(head) = ResponseHead::new(status, fields, version) {
-            let _ = machine.send_interim(now, stream, &head);
-            self.fields = head.into_fields();
-        }
-    }
-    /// Answers with a status and nothing else.
-    pub(super) fn status(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        extra: &AnswerOptions,
-        status: StatusCode,
-    ) {
-        self.fields.clear();
-        let server_fields = ServerFields {
-            date: extra.date,
-            alt_svc: None,
-            length: Some(0),
-        };
-        self.dated_until = server_fields.add_to(&mut self.fields, HandlerFields::default(), now);
-        let composed = self.compose(status, machine.version());
-        let sent = composed.and_then(|()| match &self.last {
-            Some(last) => machine.respond(now, stream, last.head(), true),
-            None => Err(Misuse::StreamNotOpen),
-        });
-        if let Err(Misuse::Invalid(_)) = sent {
-            // The client takes no section as large as even this (RFC 9114 section 4.2.2); it
-            // must not wait for an answer.
-            machine.reset(now, stream, H2Code::INTERNAL_ERROR);
-        }
-        // Else the exchange ended meanwhile.
-    }
-    /// Makes the fields those of the handler.
-    fn copy(&mut self, headers: &HeaderMap, status: StatusCode, version: Version) -> HandlerFields {
-        self.fields.clear();
-        let mut printed = HandlerFields::default();
-        for (name, value) in headers {
-            let name = FieldName::of(name.as_str().as_bytes());
-            if printed.note(name, value.as_bytes(), status.as_u16(), version) {
-                self.fields.push_with(name, value.is_sensitive(), |bytes| {
-                    bytes.extend_from_slice(value.as_bytes());
-                });
-            }
-        }
-        printed
-    }
-    /// Makes the head that is worded so the last one.
-    fn word(&mut self, head_key: HeadKey<'_>, now: Instant) -> Result<(), Misuse> {
-        let (version, extra) = (head_key.version, head_key.extra);
-        let printed = self.copy(head_key.headers, head_key.status, version);
-        let server_fields = ServerFields {
-            date: extra.date,
-            alt_svc: extra.elsewhere(version),
-            length: head_key.length,
-        };
-        self.dated_until = server_fields.add_to(&mut self.fields, printed, now);
-        self.compose(head_key.status, version)
-    }
-    /// Makes a head of the fields: the last one now.
-    fn compose(&mut self, status: StatusCode, version: Version) -> Result<(), Misuse> {
-        let fields = std::mem::take(&mut self.fields);
-        if let Some(last) = self.last.take() {
-            self.fields = last.into_fields();
-        }
-        let head = ResponseHead::new(status.as_u16(), fields, version).map_err(Misuse::Invalid)?;
-        self.last = Some(LastAnswer::new(head, version, self.dated_until));
-        Ok(())
-    }
+    set
 }
 
 /// Which of the server's own fields the handler has set.
@@ -274,23 +132,18 @@ pub(super) struct ServerFields<'a> {
 }
 
 impl ServerFields<'_> {
-    /// Adds it to `fields`. Until when the date is that of now, if it was added.
-    pub(super) fn add_to(
-        self,
-        fields: &mut Fields,
-        printed: HandlerFields,
-        now: Instant,
-    ) -> Option<Instant> {
-        let adds_date = self.date && !printed.date;
-        let until = adds_date.then(|| with_date(now, |date| fields.push(Token::DATE, date)));
-        if let Some(alt_svc) = self.alt_svc.filter(|_| !printed.alt_svc) {
+    /// Adds it to `fields`, where the handler has not `set` it.
+    pub(super) fn add_to(self, fields: &mut Fields, set: HandlerFields, now: Instant) {
+        if self.date && !set.date {
+            with_date(now, |date| fields.push(Token::DATE, date));
+        }
+        if let Some(alt_svc) = self.alt_svc.filter(|_| !set.alt_svc) {
             fields.push(Token::ALT_SVC, alt_svc.as_bytes());
         }
-        if let Some(length) = self.length.filter(|_| !printed.length) {
+        if let Some(length) = self.length.filter(|_| !set.length) {
             let name = FieldName::Token(Token::CONTENT_LENGTH);
             fields.push_with(name, false, |bytes| push_decimal(bytes, length));
         }
-        until
     }
 }
 
@@ -308,80 +161,6 @@ fn push_decimal(bytes: &mut Vec<u8>, mut number: u64) {
         }
     }
     bytes.extend_from_slice(&digits[from..]);
-}
-
-/// Sends as much of `body` as the machine has room for and the body has ready, behind `first`, which
-/// it gave already; adds its bytes to `bytes`.
-pub(super) fn pump<B: http_body::Body>(
-    machine: &mut Machine,
-    now: Instant,
-    stream: StreamId,
-    mut body: Pin<&mut B>,
-    mut first: Option<Polled<B>>,
-    cx: &mut Context<'_>,
-    bytes: &mut u64,
-) -> Sending {
-    loop {
-        let frame = match first.take() {
-            Some(frame) => frame,
-            // `SendReady` says when it goes on.
-            None if machine.send_room(stream) == 0 => return Sending::Open,
-            None => match body.as_mut().poll_frame(cx) {
-                Poll::Ready(frame) => frame,
-                Poll::Pending => return Sending::Open,
-            },
-        };
-        let sent = match frame {
-            None => machine.send_body(now, stream, Bytes::new(), true),
-            Some(Ok(frame)) => match frame.into_data() {
-                Ok(mut data) => {
-                    let end = body.is_end_stream();
-                    let data = data.copy_to_bytes(data.remaining());
-                    if data.is_empty() && !end {
-                        continue;
-                    }
-                    *bytes += data.len() as u64;
-                    let sent = machine.send_body(now, stream, data, end);
-                    if !end && sent.is_ok() {
-                        continue;
-                    }
-                    sent
-                }
-                Err(frame) => match frame.into_trailers() {
-                    Ok(trailers) => send_trailers(machine, now, stream, &trailers),
-                    // A kind of frame that HTTP does not have.
-                    Err(_) => continue,
-                },
-            },
-            Some(Err(_)) => Err(Misuse::BodyLength),
-        };
-        if sent.is_err() {
-            // A failed body must not look like a whole one.
-            machine.reset(now, stream, H2Code::INTERNAL_ERROR);
-        }
-        return Sending::Done;
-    }
-}
-
-/// Sends `100 (Continue)`: the handler waits for the body (RFC 9110 section 10.1.1).
-pub(super) fn invite_body(machine: &mut Machine, now: Instant, stream: StreamId) {
-    if let Ok(head) = ResponseHead::new(100, Fields::new(), machine.version()) {
-        // What cannot be sent belongs to an exchange that ended meanwhile.
-        let _ = machine.send_interim(now, stream, &head);
-    }
-}
-
-fn send_trailers(
-    machine: &mut Machine,
-    now: Instant,
-    stream: StreamId,
-    trailers: &HeaderMap,
-) -> Result<(), Misuse> {
-    let mut fields = Fields::new();
-    for (name, value) in trailers {
-        fields.push_named(name.as_str().as_bytes(), value.as_bytes());
-    }
-    machine.send_trailers(now, stream, &fields)
 }
 
 /// RFC 9110 sections 9.3.2, 15.2, 15.3.5, 15.4.5.

@@ -6,15 +6,17 @@
 
 use super::exchange::context::ConnectionContext;
 use super::exchange::info_policy::InfoPolicy;
-use super::exchange::request::{Prepared, trailer_map};
-use super::exchange::scratch::Scratch;
+use super::exchange::request::Prepared;
+use super::exchange::send::SendSide;
 use super::exchange::serve::{Exchanging, RawConnection, Serve};
+use super::exchange::turn::Turn;
 use super::observe::access::Record;
-use super::response::{AnswerOptions, RequestFacts};
+use super::response::RequestFacts;
 use crate::body::{Body, Inlet};
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Signals, SlotWaker};
+use crate::header_map::map_of;
 use crate::tunnel::upgrade::{Offer, Upgraded};
 use bytes::Bytes;
 use early::EarlyData;
@@ -42,8 +44,6 @@ pub(super) struct TowerExchanges<S: HttpService> {
     service: S,
     /// The connection is under TLS.
     secure: bool,
-    /// Fields that every response carries beside the handler's.
-    extra: Arc<AnswerOptions>,
     /// The handshake is not done: requests that come now are early data.
     early: bool,
     /// The largest datagram that a packet holds; `None`: the peer has not said that it takes any.
@@ -82,16 +82,10 @@ pub(super) struct Tower<S>(pub(super) S);
 impl<S: HttpService> Serve for Tower<S> {
     type Exchanges = TowerExchanges<S>;
 
-    fn exchanges(
-        &self,
-        signals: &Arc<Signals>,
-        secure: bool,
-        extra: &Arc<AnswerOptions>,
-    ) -> Self::Exchanges {
+    fn exchanges(&self, signals: &Arc<Signals>, secure: bool) -> Self::Exchanges {
         TowerExchanges {
             service: self.0.clone(),
             secure,
-            extra: Arc::clone(extra),
             early: false,
             datagram_size: None,
             connection_context: None,
@@ -106,15 +100,7 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
     fn len(&self) -> usize {
         self.slots.as_ref().map_or(0, |slots| slots.waiting.len())
     }
-    fn start(
-        &mut self,
-        scratch: &mut Scratch,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        head: RequestHead,
-        end: bool,
-    ) {
+    fn start(&mut self, turn: &mut Turn<'_>, stream: StreamId, head: RequestHead, end: bool) {
         let facts = RequestFacts {
             stream,
             head: head.method() == b"HEAD",
@@ -130,20 +116,20 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
             let (inlet, body) = Body::incoming(&self.signals, stream, head.content_length());
             (Some(inlet), body)
         };
-        let (version, secure) = (machine.version(), self.secure);
+        let (version, secure) = (turn.machine.version(), self.secure);
         let slots = self.slots.get_or_insert_default();
         let last = &mut slots.prepared;
         let mut request = Some(Request::new(body));
-        let requests = &mut scratch.requests;
+        let requests = &mut turn.scratch.requests;
         let made = request.as_mut();
         let made = made.and_then(|made| requests.fill(made, &head, version, secure, last));
         let Some(made) = made else {
             let status = StatusCode::BAD_REQUEST;
-            return self.turn_away(scratch, machine, now, stream, head, status);
+            return self.turn_away(turn, stream, head, status);
         };
-        let offers = matches!(machine, Machine::H1(_))
+        let offers = matches!(turn.machine, Machine::H1(_))
             && (facts.connect || head.has_hop_fields() && head.get(Token::UPGRADE).is_some());
-        machine.recycle_head(head);
+        turn.machine.recycle_head(head);
         if offers {
             let (taker, offer) = Offer::new();
             made.extensions_mut().insert(offer);
@@ -151,16 +137,16 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
         }
         let connection_context = self.connection_context.as_ref();
         let record = connection_context
-            .and_then(|connection_context| connection_context.introduce(made, now));
+            .and_then(|connection_context| connection_context.introduce(made, turn.now));
         let slot = slots.take(&self.signals, facts, inlet, record);
         if self.early {
             made.extensions_mut().insert(EarlyData);
         }
-        slots.add_extensions(&self.extra, &self.signals, self.datagram_size, slot, made);
+        slots.add_extensions(turn.extra, &self.signals, self.datagram_size, slot, made);
         if slots.call(&mut self.service, slot, &mut request, invite) {
-            self.advance(scratch, machine, now, slot);
+            self.advance(turn, slot);
         } else {
-            self.fail(scratch, machine, now, slot);
+            self.fail(turn, slot);
         }
         if let Some(slots) = &mut self.slots
             && !slots.is_free(slot)
@@ -175,61 +161,39 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
         self.connection_context =
             info.map(|info| Box::new(ConnectionContext::new(info, version, info_policy)));
     }
-    fn extra(&self) -> &AnswerOptions {
-        &self.extra
-    }
     fn connection_context(&self) -> Option<&ConnectionContext> {
         self.connection_context.as_deref()
     }
-    fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, slot: u32) {
+    fn resume(&mut self, turn: &mut Turn<'_>, slot: u32) {
         // A late wake of an exchange that ended finds the slot free or gone, or another exchange
         // in it that is polled once for nothing.
         let Some(stream) = self.slots.as_ref().and_then(|slots| slots.stream_in(slot)) else {
             return;
         };
-        self.advance(scratch, machine, now, slot);
+        self.advance(turn, slot);
         if let Some(slots) = &mut self.slots
             && slots.is_free(slot)
         {
             slots.forget(stream);
         }
     }
-    fn resume_stream(
-        &mut self,
-        scratch: &mut Scratch,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-    ) {
+    fn resume_stream(&mut self, turn: &mut Turn<'_>, stream: StreamId) {
         if let Some(slot) = self.slots.as_ref().and_then(|slots| slots.of(stream)) {
-            self.resume(scratch, machine, now, slot);
+            self.resume(turn, slot);
         }
     }
-    fn receive(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        data: Bytes,
-        end: bool,
-    ) {
+    fn receive(&mut self, turn: &mut Turn<'_>, stream: StreamId, data: Bytes, end: bool) {
         let length = data.len();
         let read = self
             .inlet_of(stream)
             .is_some_and(|inlet| inlet.push(data, end));
         if !read && length > 0 {
-            machine.consume(now, stream, length);
+            turn.machine.consume(turn.now, stream, length);
         }
     }
-    fn receive_trailers(
-        &mut self,
-        _: &mut Machine,
-        _: Instant,
-        stream: StreamId,
-        trailers: &Fields,
-    ) {
+    fn receive_trailers(&mut self, _: &mut Turn<'_>, stream: StreamId, trailers: &Fields) {
         if let Some(inlet) = self.inlet_of(stream) {
-            inlet.end(Some(trailer_map(trailers)));
+            inlet.end(Some(map_of(trailers)));
         }
     }
     fn receive_datagram(&mut self, stream: StreamId, datagram: Bytes) {
@@ -241,7 +205,7 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
     fn resize_datagrams(&mut self, size_max: Option<usize>) {
         self.report_datagram_size(size_max);
     }
-    fn cancel(&mut self, machine: &mut Machine, now: Instant, stream: StreamId, reset: Reset) {
+    fn cancel(&mut self, turn: &mut Turn<'_>, stream: StreamId, reset: Reset) {
         if let Some(slots) = &mut self.slots
             && let Some(slot) = slots.of(stream)
         {
@@ -252,7 +216,7 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
             {
                 connection_context.note_reset(record, reset);
             }
-            slots.give_back(machine, now, slot, self.connection_context.as_deref());
+            slots.give_back(turn, slot, self.connection_context.as_deref());
             slots.forget(stream);
         }
     }
@@ -275,7 +239,7 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
 
 impl<S: HttpService> TowerExchanges<S> {
     /// Runs the exchange as far as it goes; gives the slot back when it is over.
-    fn advance(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, index: u32) {
+    fn advance(&mut self, turn: &mut Turn<'_>, index: u32) {
         let Some(slots) = &mut self.slots else {
             return;
         };
@@ -285,34 +249,31 @@ impl<S: HttpService> TowerExchanges<S> {
             let step = match &mut slot.stage {
                 SlotStage::Free => return,
                 SlotStage::Queued { .. } => slot.leave_queue(&mut cx),
-                SlotStage::Handling { .. } => {
-                    slot.run(machine, now, &mut scratch.responses, &self.extra, &mut cx)
-                }
-                SlotStage::Sending => slot.send(machine, now, None, &mut cx),
+                SlotStage::Handling { .. } => slot.run(turn, &mut cx),
+                SlotStage::Sending => slot.send(turn, None, &mut cx),
             };
             match step {
                 Step::Again => {}
                 Step::Wait => return,
                 Step::Over => {
-                    break slots.give_back(machine, now, index, self.connection_context.as_deref());
+                    break slots.give_back(turn, index, self.connection_context.as_deref());
                 }
-                Step::Failed => break self.fail(scratch, machine, now, index),
+                Step::Failed => break self.fail(turn, index),
             }
         }
     }
     /// The handler failed or panicked before it gave a head.
-    fn fail(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, slot: u32) {
+    fn fail(&mut self, turn: &mut Turn<'_>, slot: u32) {
         let Some(slots) = &mut self.slots else {
             return;
         };
         let stream = slots.all[slot as usize].facts.stream;
         let status = StatusCode::INTERNAL_SERVER_ERROR;
-        let responses = &mut scratch.responses;
-        responses.status(machine, now, stream, &self.extra, status);
+        turn.answer_status(stream, status);
         if let Some(record) = &mut slots.all[slot as usize].record {
             record.status = Some(status);
         }
-        slots.give_back(machine, now, slot, self.connection_context.as_deref());
+        slots.give_back(turn, slot, self.connection_context.as_deref());
     }
 }
 
@@ -339,6 +300,7 @@ impl<S: HttpService> Slots<S> {
         if let Some(index) = self.free.pop() {
             let slot = &mut self.all[index as usize];
             slot.facts = facts;
+            slot.send = SendSide::Head;
             slot.inlet = inlet;
             slot.record = record;
             return index;
@@ -347,6 +309,7 @@ impl<S: HttpService> Slots<S> {
         self.all.push(Slot {
             facts,
             stage: SlotStage::Free,
+            send: SendSide::Head,
             handler: Box::pin(None),
             body: Box::pin(None),
             inlet,
@@ -390,8 +353,7 @@ impl<S: HttpService> Slots<S> {
     }
     fn give_back(
         &mut self,
-        machine: &mut Machine,
-        now: Instant,
+        turn: &mut Turn<'_>,
         index: u32,
         connection_context: Option<&ConnectionContext>,
     ) {
@@ -407,9 +369,9 @@ impl<S: HttpService> Slots<S> {
         if let Some(record) = slot.record.take()
             && let Some(connection_context) = connection_context
         {
-            connection_context.report(&record, now);
+            connection_context.report(&record, turn.now);
         }
-        machine.handler_done(now, slot.facts.stream);
+        turn.machine.handler_done(turn.now, slot.facts.stream);
         self.free.push(index);
     }
     fn is_free(&self, index: u32) -> bool {

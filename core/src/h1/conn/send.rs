@@ -146,7 +146,7 @@ impl Conn {
         }
         let (announce, sending) = framing::of_response(open.method, open.version, head, end)?;
         if sending != Sending::Switch {
-            if self.last_answer.find(head).is_none() && connection_lists(head.fields(), b"close") {
+            if connection_lists(head.fields(), b"close") {
                 open.close_because(CloseReason::WeAskedClose);
             }
             if sending == Sending::Body(SendLength::UntilClose) {
@@ -176,7 +176,11 @@ impl Conn {
         if invites {
             self.outbox_of(index).buffer().extend_from_slice(CONTINUE);
         }
-        self.write_response(index, head, announce, persist);
+        let out = match index {
+            0 => self.outbox.buffer(),
+            _ => self.exchanges[index].queued.buffer(),
+        };
+        encode::response_head(out, head, announce, persist);
         if sending != Sending::Switch && matches!(self.receiving, Receiving::AwaitSwitch) {
             self.receiving = match close {
                 Some(_) => Receiving::Nothing,
@@ -319,32 +323,6 @@ impl Conn {
         if let Some(index) = self.index_of(stream) {
             self.exchanges[index].unattended = true;
             self.unsettled = true;
-        }
-    }
-
-    /// A final head: where it is the last one again, its lines are copied.
-    fn write_response(
-        &mut self,
-        index: usize,
-        head: &ResponseHead,
-        announce: Announce,
-        persist: Persist,
-    ) {
-        let out = match index {
-            0 => self.outbox.buffer(),
-            _ => self.exchanges[index].queued.buffer(),
-        };
-        let is_plain = announce == Announce::AsGiven && persist == Persist::AsGiven;
-        match self.last_answer.find(head).filter(|_| is_plain) {
-            Some(lines) => out.extend_from_slice(lines),
-            None => {
-                let from = out.len();
-                encode::response_head(out, head, announce, persist);
-                // A connection with one exchange pays nothing for a second.
-                if is_plain && head.number().is_some() && self.next_id > 2 {
-                    self.last_answer.keep(head, &out[from..]);
-                }
-            }
         }
     }
 

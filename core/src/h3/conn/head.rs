@@ -49,12 +49,6 @@ impl Conn {
                 let taken = self.take_request(now, id, ends, head);
                 return self.refuse_if_wrong(now, id, ends, taken);
             }
-            let spare = || self.session.fields();
-            if let Some(head) = self.last_response.again(section, stamp, spare) {
-                self.decoder.handle_again(id, section);
-                let taken = self.take_response(now, id, ends, head);
-                return self.refuse_if_wrong(now, id, ends, taken);
-            }
         }
         let mut fields = self.session.fields();
         let limits = &self.session.config().limits;
@@ -116,8 +110,7 @@ impl Conn {
                     (true, Side::Server) => self
                         .read_head(fields, section)
                         .and_then(|head| self.take_request(now, id, ends, head)),
-                    (true, Side::Client) => self
-                        .read_response(fields, section)
+                    (true, Side::Client) => ResponseHead::from_fields(fields, Version::Http3)
                         .and_then(|head| self.take_response(now, id, ends, head)),
                     _ => self.take_trailers(now, id, ends, fields),
                 }
@@ -152,22 +145,6 @@ impl Conn {
             let stamp = self.decoder.stamp();
             self.session
                 .keep_head(section, stamp, &head, Version::Http3);
-        }
-        Ok(head)
-    }
-
-    /// Client: the same of a response.
-    fn read_response(
-        &mut self,
-        fields: Fields,
-        section: Option<&[u8]>,
-    ) -> Result<ResponseHead, Violation> {
-        let head = ResponseHead::from_fields(fields, Version::Http3)?;
-        if self.session.totals().exchanges > 1
-            && let Some(section) = section
-        {
-            let stamp = self.decoder.stamp();
-            self.last_response.note(section, stamp, &head);
         }
         Ok(head)
     }

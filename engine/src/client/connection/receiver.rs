@@ -1,9 +1,9 @@
 //! The receiver of a response's body: a reader or a listener.
 
 use crate::body::Inlet;
-use crate::client::exchange::compose;
 use crate::client::listener::ExchangeListener;
 use crate::error::Error;
+use crate::header_map::map_of;
 use bytes::Bytes;
 use trunkline_core::http::Fields;
 
@@ -46,7 +46,7 @@ impl Receiver {
     /// The trailers came: the end.
     pub(super) fn end(self, trailers: &Fields) {
         match self {
-            Self::Pipe(inlet) => inlet.end(Some(compose::trailers(trailers))),
+            Self::Pipe(inlet) => inlet.end(Some(map_of(trailers))),
             Self::Listener { mut listener, .. } => listener.end(Some(trailers)),
         }
     }

@@ -3,9 +3,9 @@
 use super::ConnectionTask;
 use super::entry::Upload;
 use crate::body::Body;
-use crate::client::exchange::compose;
 use crate::driver::signals::SlotWaker;
 use crate::error::Error;
+use crate::header_map;
 use bytes::Bytes;
 use http_body::Body as _;
 use std::pin::Pin;
@@ -72,7 +72,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
                     Err(frame) => {
                         entry.upload = Upload::Done;
                         let trailers = frame.into_trailers().unwrap_or_default();
-                        let trailers = compose::trailer_fields(&trailers);
+                        let trailers = header_map::fields_of(&trailers);
                         machine.send_trailers(now, stream, &trailers)
                     }
                 },

@@ -3,18 +3,15 @@
 
 use crate::body::Body;
 use crate::error::Error;
+use crate::header_map::append_all;
 use crate::tunnel::upgrade::Protocol;
-use bytes::Bytes;
-use http::header::{
-    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
-};
+use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
 use http::request::Parts;
-use http::{HeaderMap, Method, Response, StatusCode, Version as HttpVersion};
+use http::{Method, Response, StatusCode, Version as HttpVersion};
 use http_body::Body as _;
 use std::io::Write;
-use std::sync::LazyLock;
 use trunkline_core::error::Misuse;
-use trunkline_core::http::{Field, FieldName, Fields, RequestHead, ResponseHead, Token, Version};
+use trunkline_core::http::{FieldName, Fields, RequestHead, ResponseHead, Token, Version};
 
 /// The head of a request.
 pub(in crate::client) fn request_head(parts: &Parts, body: &Body) -> Result<RequestHead, Error> {
@@ -133,53 +130,6 @@ pub(in crate::client) fn response<B>(
     append_all(response.headers_mut(), head.fields());
     (response, head.into_fields())
 }
-
-/// A trailer section for the user.
-pub(in crate::client) fn trailers(fields: &Fields) -> HeaderMap {
-    let mut map = HeaderMap::new();
-    append_all(&mut map, fields.iter());
-    map
-}
-
-/// A trailer section for the wire.
-pub(in crate::client) fn trailer_fields(map: &HeaderMap) -> Fields {
-    let mut fields = Fields::new();
-    for (name, value) in map {
-        fields.push_named(name.as_str().as_bytes(), value.as_bytes());
-    }
-    fields
-}
-
-/// All values share one allocation; names with a token are made once for the process.
-fn append_all<'a>(
-    headers: &mut HeaderMap,
-    fields: impl ExactSizeIterator<Item = Field<'a>> + Clone,
-) {
-    headers.reserve(fields.len());
-    let len = fields.clone().map(|field| field.value.len()).sum();
-    let mut values = Vec::with_capacity(len);
-    for field in fields.clone() {
-        values.extend_from_slice(field.value);
-    }
-    let mut values = Bytes::from(values);
-    for field in fields {
-        let value = values.split_to(field.value.len());
-        let name = match field.token {
-            Some(token) => NAMES[token.index()].clone(),
-            None => HeaderName::from_bytes(field.name).ok(),
-        };
-        // The head is valid: its names and values are those of fields.
-        if let (Some(name), Ok(value)) = (name, HeaderValue::from_maybe_shared(value)) {
-            headers.append(name, value);
-        }
-    }
-}
-
-/// The `http` crate's name of every token; pseudo-fields have none.
-static NAMES: LazyLock<Vec<Option<HeaderName>>> = LazyLock::new(|| {
-    let name = |token: Token| HeaderName::from_bytes(token.as_str().as_bytes()).ok();
-    Token::all().map(name).collect()
-});
 
 /// Pseudo-fields, a length, and one to spare.
 const EXTRA_FIELDS: usize = 6;

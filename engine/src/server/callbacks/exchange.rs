@@ -2,13 +2,14 @@
 
 use super::{Callbacks, ResponseBody, StreamHandle};
 use crate::driver::machine::Machine;
-use crate::server::response::{AnswerOptions, Responses, is_bodiless};
+use crate::server::exchange::send::{FirstBody, SendSide};
+use crate::server::exchange::turn::Turn;
+use crate::server::response::is_bodiless;
 use bytes::Bytes;
 use http::StatusCode;
 use std::collections::VecDeque;
 use std::mem;
-use std::time::Instant;
-use trunkline_core::error::{H2Code, Misuse};
+use trunkline_core::error::Misuse;
 use trunkline_core::http::{Fields, ResponseHead};
 
 /// An exchange, until both sides have ended.
@@ -22,23 +23,13 @@ pub(in crate::server) struct CallbackExchange<A: Callbacks> {
     pub(super) declined: bool,
     /// Bytes of the request that were reported and not taken.
     pub(in crate::server) unread: usize,
-    stage: Stage,
+    send: SendSide,
     /// The body was given whole, so no `room` callback follows.
     whole: bool,
     /// Body bytes that the machine has no room for yet.
     waiting: VecDeque<Bytes>,
     /// How our side ends, once nothing waits.
     finish: Option<Finish>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// The head is to come.
-    Head,
-    Body,
-    /// The connection leaves HTTP: what is to be sent waits for that.
-    Leaving,
-    Done,
 }
 
 enum Finish {
@@ -59,7 +50,7 @@ impl<A: Callbacks> CallbackExchange<A> {
             quiet: false,
             declined: false,
             unread: 0,
-            stage: Stage::Head,
+            send: SendSide::Head,
             whole: false,
             waiting: VecDeque::new(),
             finish: None,
@@ -68,107 +59,75 @@ impl<A: Callbacks> CallbackExchange<A> {
     /// The connection leaves HTTP with it: what is sent waits for that.
     pub(in crate::server) fn leaving(handle: StreamHandle, exchange: A::Exchange) -> Self {
         Self {
-            stage: Stage::Leaving,
+            send: SendSide::Leaving,
             ..Self::new(handle, exchange, false)
         }
     }
     /// Whether both sides are complete: the request was received and the machine has the answer.
     pub(in crate::server) fn is_whole(&self) -> bool {
-        self.stage == Stage::Done && self.received
+        self.send == SendSide::Done && self.received
     }
     /// Whether the exchange ends now. One that is whole stays open until its body is taken: what was
     /// received of it is counted for as long as a reader holds it.
     pub(super) fn is_over(&self) -> bool {
         let unwanted = self.quiet || self.declined;
-        self.stage == Stage::Done && (unwanted || self.received && self.unread == 0)
+        self.send == SendSide::Done && (unwanted || self.received && self.unread == 0)
     }
     /// Sends the head, and what is there of the body. How many bytes went that were sent piece by
     /// piece, before their head.
     pub(in crate::server) fn answer(
         &mut self,
-        machine: &mut Machine,
-        now: Instant,
+        turn: &mut Turn<'_>,
         head: &ResponseHead,
         body: ResponseBody,
     ) -> Result<usize, Misuse> {
-        if self.stage != Stage::Head {
-            return Err(Misuse::StreamNotOpen);
-        }
         let status = StatusCode::from_u16(head.status).unwrap_or_default();
-        let bodiless = is_bodiless(status, self.handle.facts);
-        let end = bodiless
-            || match &body {
-                ResponseBody::Nothing => true,
-                ResponseBody::Whole(body) => body.is_empty(),
-                ResponseBody::Streaming => false,
-            };
-        // HTTP/1.1 alone: elsewhere a tunnel is a stream like any other.
-        let leaves = matches!(machine, Machine::H1(_))
-            && (head.status == 101 || self.handle.facts.connect && status.is_success());
-        machine.respond(now, self.handle.stream(), head, end && !leaves)?;
-        self.stage = match (leaves, end) {
-            (true, _) => Stage::Leaving,
-            (false, true) => Stage::Done,
-            (false, false) => Stage::Body,
+        let is_empty = match &body {
+            ResponseBody::Nothing => true,
+            ResponseBody::Whole(body) => body.is_empty(),
+            ResponseBody::Streaming => false,
         };
-        if !(end || matches!(body, ResponseBody::Streaming)) || self.stage == Stage::Done {
+        // HTTP/1.1 alone: elsewhere a tunnel is a stream like any other.
+        let leaves = matches!(turn.machine, Machine::H1(_))
+            && (head.status == 101 || self.handle.facts.connect && status.is_success());
+        let end = is_bodiless(status, self.handle.facts) || is_empty;
+        let first = match (leaves, end) {
+            (true, _) => FirstBody::Leaving,
+            (false, true) => FirstBody::Nothing,
+            (false, false) => FirstBody::Later,
+        };
+        self.send.head(turn, self.handle.stream(), head, first)?;
+        if !(end || matches!(body, ResponseBody::Streaming)) || self.send == SendSide::Done {
             // Pieces of a body that there is not.
             let pieces = mem::take(&mut self.waiting);
             self.finish = None;
             if let ResponseBody::Whole(body) = body {
-                self.send(machine, now, body, true)?;
+                self.send(turn, body, true)?;
                 self.whole = true;
             }
             return Ok(pieces.iter().map(Bytes::len).sum());
         }
-        self.pump(machine, now)
+        self.pump(turn)
     }
-    /// The machine refused a command, and sent none of it. A failed response must not look
-    /// complete, and one that has not begun becomes an error response. False: the exchange ended
-    /// meanwhile, which the machine reports itself.
-    pub(in crate::server) fn fail(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        responses: &mut Responses,
-        extra: &AnswerOptions,
-        misuse: Misuse,
-    ) -> bool {
-        if !matches!(misuse, Misuse::Invalid(_) | Misuse::BodyLength) {
-            return false;
-        }
-        let stream = self.handle.stream();
-        match self.stage {
-            Stage::Head => {
-                let status = StatusCode::INTERNAL_SERVER_ERROR;
-                responses.status(machine, now, stream, extra, status);
-            }
-            Stage::Body | Stage::Leaving | Stage::Done => {
-                machine.reset(now, stream, H2Code::INTERNAL_ERROR)
-            }
-        }
-        true
+    /// The machine refused a command, and sent none of it. False: the exchange ended meanwhile.
+    pub(in crate::server) fn fail(&mut self, turn: &mut Turn<'_>, misuse: Misuse) -> bool {
+        self.send.fail(turn, self.handle.stream(), misuse)
     }
     /// Body bytes; `end`: the last. How many bytes the machine took at once.
     pub(in crate::server) fn send(
         &mut self,
-        machine: &mut Machine,
-        now: Instant,
+        turn: &mut Turn<'_>,
         data: Bytes,
         end: bool,
     ) -> Result<usize, Misuse> {
-        if self.stage == Stage::Done || self.finish.is_some() {
+        if self.send == SendSide::Done || self.finish.is_some() {
             // Of an answer that has no body, or behind its end.
             return Ok(data.len());
         }
         let stream = self.handle.stream();
-        let is_next = self.stage == Stage::Body && self.waiting.is_empty();
-        if is_next && machine.send_room(stream) > 0 {
+        if self.waiting.is_empty() && self.send.has_room(turn, stream) {
             let length = data.len();
-            machine.send_body(now, stream, data, end)?;
-            if end {
-                self.stage = Stage::Done;
-            }
+            self.send.body(turn, stream, data, end)?;
             return Ok(length);
         }
         if !data.is_empty() {
@@ -182,18 +141,17 @@ impl<A: Callbacks> CallbackExchange<A> {
     /// The end of the body, perhaps with trailers. How many bytes of what waited the machine took.
     pub(in crate::server) fn finish(
         &mut self,
-        machine: &mut Machine,
-        now: Instant,
+        turn: &mut Turn<'_>,
         trailers: Fields,
     ) -> Result<usize, Misuse> {
-        if self.finish.is_some() || self.stage == Stage::Done {
+        if self.finish.is_some() || self.send == SendSide::Done {
             return Ok(0);
         }
         self.finish = Some(match trailers.is_empty() {
             true => Finish::Plain,
             false => Finish::Trailers(trailers),
         });
-        self.pump(machine, now)
+        self.pump(turn)
     }
     /// Takes the bytes that wait for the connection to leave HTTP, and whether our side ends behind
     /// them.
@@ -202,36 +160,30 @@ impl<A: Callbacks> CallbackExchange<A> {
     }
     /// Sends what waits, as far as there is room. How many bytes the machine took of those that were
     /// sent piece by piece.
-    pub(in crate::server) fn pump(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-    ) -> Result<usize, Misuse> {
+    pub(in crate::server) fn pump(&mut self, turn: &mut Turn<'_>) -> Result<usize, Misuse> {
         let stream = self.handle.stream();
         let mut taken = 0;
-        if self.stage != Stage::Body {
+        if self.send != SendSide::Body {
             return Ok(0);
         }
-        while !self.waiting.is_empty() && machine.send_room(stream) > 0 {
+        while !self.waiting.is_empty() && self.send.has_room(turn, stream) {
             let Some(data) = self.waiting.pop_front() else {
                 break;
             };
             taken += data.len();
             let is_last = self.waiting.is_empty() && matches!(self.finish, Some(Finish::Plain));
-            machine.send_body(now, stream, data, is_last)?;
+            self.send.body(turn, stream, data, is_last)?;
             if is_last {
                 self.finish = None;
-                self.stage = Stage::Done;
             }
         }
         if self.waiting.is_empty()
             && let Some(finish) = self.finish.take()
         {
             match finish {
-                Finish::Plain => machine.send_body(now, stream, Bytes::new(), true)?,
-                Finish::Trailers(trailers) => machine.send_trailers(now, stream, &trailers)?,
+                Finish::Plain => self.send.body(turn, stream, Bytes::new(), true)?,
+                Finish::Trailers(trailers) => self.send.trailers(turn, stream, &trailers)?,
             }
-            self.stage = Stage::Done;
         }
         Ok(if self.whole { 0 } else { taken })
     }

@@ -8,13 +8,12 @@ use super::exchange::CallbackExchange;
 use super::tunnel::CallbackTunnel;
 use super::{Callbacks, Command, ConnectionHandle, Ended, Pause, StreamHandle};
 use crate::connection_info::ConnectionInfo;
-use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
 use crate::server::exchange::control::PeerEvent;
 use crate::server::exchange::info_policy::InfoPolicy;
-use crate::server::exchange::scratch::Scratch;
 use crate::server::exchange::serve::{Exchanging, RawConnection};
-use crate::server::response::{AnswerOptions, RequestFacts};
+use crate::server::exchange::turn::Turn;
+use crate::server::response::RequestFacts;
 use bytes::Bytes;
 use http::StatusCode;
 use std::rc::Rc;
@@ -31,7 +30,6 @@ pub(in crate::server) struct CallbackExchanges<A: Callbacks> {
     pub(in crate::server) connection: Option<A::Connection>,
     pub(in crate::server) commands: ConnectionHandle,
     signals: Arc<Signals>,
-    extra: Arc<AnswerOptions>,
     /// The peer's broken rule was reported.
     pub(super) is_broken: bool,
     /// The handshake is not done: requests that come now are early data.
@@ -76,21 +74,13 @@ impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
             .connected(self.commands.clone(), version, info);
         self.connection = Some(connection);
     }
-    fn start(
-        &mut self,
-        scratch: &mut Scratch,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        head: RequestHead,
-        end: bool,
-    ) {
+    fn start(&mut self, turn: &mut Turn<'_>, stream: StreamId, head: RequestHead, end: bool) {
         let slot = self.slot();
         let Some(connection) = &self.connection else {
             self.give_back(slot);
             debug_assert!(false, "a request comes between the connection's two ends");
             let status = StatusCode::INTERNAL_SERVER_ERROR;
-            return self.turn_away(scratch, machine, now, stream, head, status);
+            return self.turn_away(turn, stream, head, status);
         };
         let facts = RequestFacts {
             stream,
@@ -101,47 +91,29 @@ impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
             slot,
             facts,
             early: self.early,
-            http10: machine.is_http10(stream),
+            http10: turn.machine.is_http10(stream),
         };
         let exchange = self.callbacks.requested(connection, handle, &head, end);
-        machine.recycle_head(head);
+        turn.machine.recycle_head(head);
         self.put(CallbackExchange::new(handle, exchange, end));
     }
-    fn extra(&self) -> &AnswerOptions {
-        &self.extra
-    }
-    fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, _: u32) {
+    fn resume(&mut self, turn: &mut Turn<'_>, _: u32) {
         let mut pending = std::mem::take(&mut self.pending);
         std::mem::swap(&mut pending, &mut self.commands.0.list.borrow_mut());
         for cmd in pending.drain(..) {
-            self.run(scratch, machine, now, cmd);
+            self.run(turn, cmd);
         }
         self.pending = pending;
     }
-    fn resume_stream(
-        &mut self,
-        scratch: &mut Scratch,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-    ) {
+    fn resume_stream(&mut self, turn: &mut Turn<'_>, stream: StreamId) {
         if let Some(slot) = self.of(stream) {
-            self.update(scratch, machine, now, slot, |entry, machine| {
-                entry.pump(machine, now)
-            });
+            self.update(turn, slot, |entry, turn| entry.pump(turn));
         }
     }
-    fn receive(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        data: Bytes,
-        end: bool,
-    ) {
+    fn receive(&mut self, turn: &mut Turn<'_>, stream: StreamId, data: Bytes, end: bool) {
         let Some(slot) = self.of(stream) else {
             if !data.is_empty() {
-                machine.consume(now, stream, data.len());
+                turn.machine.consume(turn.now, stream, data.len());
             }
             return;
         };
@@ -150,15 +122,9 @@ impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
             entry.received |= end;
             self.callbacks.body(&entry.exchange, data, end);
         }
-        self.close_exchange(machine, now, slot);
+        self.close_exchange(turn, slot);
     }
-    fn receive_trailers(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        trailers: &Fields,
-    ) {
+    fn receive_trailers(&mut self, turn: &mut Turn<'_>, stream: StreamId, trailers: &Fields) {
         let Some(slot) = self.of(stream) else {
             return;
         };
@@ -166,9 +132,9 @@ impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
             entry.received = true;
             self.callbacks.trailers(&entry.exchange, trailers);
         }
-        self.close_exchange(machine, now, slot);
+        self.close_exchange(turn, slot);
     }
-    fn cancel(&mut self, machine: &mut Machine, now: Instant, stream: StreamId, reset: Reset) {
+    fn cancel(&mut self, turn: &mut Turn<'_>, stream: StreamId, reset: Reset) {
         if let ResetBy::Connection(Closed::ByUs(violation)) = reset.by {
             self.report_broken(violation);
         }
@@ -180,7 +146,7 @@ impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
                 ResetBy::Peer(code) => (code, true),
                 ResetBy::Connection(_) | ResetBy::EarlyDataRejected => (H2Code::CANCEL, true),
             };
-            self.end(machine, now, slot, Ended::Reset { code, by_peer });
+            self.end(turn, slot, Ended::Reset { code, by_peer });
         }
     }
     fn half_close(&mut self) {
@@ -228,14 +194,12 @@ impl<A: Callbacks> CallbackExchanges<A> {
         callbacks: A,
         commands: ConnectionHandle,
         signals: &Arc<Signals>,
-        extra: &Arc<AnswerOptions>,
     ) -> Self {
         Self {
             callbacks,
             connection: None,
             commands,
             signals: Arc::clone(signals),
-            extra: Arc::clone(extra),
             is_broken: false,
             early: false,
             pending: Vec::new(),
@@ -285,18 +249,18 @@ impl<A: Callbacks> CallbackExchanges<A> {
         (self.streams.get(slot) == Some(&handle.stream())).then_some(slot)
     }
 
-    fn run(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, cmd: Command) {
+    fn run(&mut self, turn: &mut Turn<'_>, cmd: Command) {
         if let Command::Snapshot(callback) = cmd {
-            if let Some(conn) = machine.h2() {
+            if let Some(conn) = turn.machine.h2() {
                 callback(conn.accounts());
             }
             return;
         }
         let handle = match &cmd {
-            Command::ShutDown => return machine.shut_down(now),
-            Command::Abort(code) => return machine.abort(now, *code),
+            Command::ShutDown => return turn.machine.shut_down(turn.now),
+            Command::Abort(code) => return turn.machine.abort(turn.now, *code),
             Command::Snapshot(_) => return,
-            Command::Control(control) => return control.carry_out(machine, now),
+            Command::Control(control) => return control.carry_out(turn.machine, turn.now),
             Command::Answer { handle, .. }
             | Command::Informational(handle, _)
             | Command::Send(handle, ..)
@@ -309,29 +273,29 @@ impl<A: Callbacks> CallbackExchanges<A> {
             return;
         };
         if let Command::Reset(_, code) = cmd {
-            machine.reset(now, handle.stream(), code);
+            turn.machine.reset(turn.now, handle.stream(), code);
             let by_peer = false;
-            return self.end(machine, now, slot, Ended::Reset { code, by_peer });
+            return self.end(turn, slot, Ended::Reset { code, by_peer });
         }
         let taken = Rc::clone(&self.taken);
-        self.update(scratch, machine, now, slot, |entry, machine| match cmd {
+        self.update(turn, slot, |entry, turn| match cmd {
             Command::Answer {
                 head, body, quiet, ..
             } => {
                 let head = head.map_err(Misuse::Invalid)?;
                 entry.quiet = quiet;
-                entry.answer(machine, now, &head, body)
+                entry.answer(turn, &head, body)
             }
             Command::Informational(_, head) => {
                 // One that comes too late, or to HTTP/1.0, is not sent; the answer counts.
-                let _ = machine.send_interim(now, handle.stream(), &head);
+                let _ = turn.machine.send_interim(turn.now, handle.stream(), &head);
                 Ok(0)
             }
-            Command::Send(_, data, end) => entry.send(machine, now, data, end),
-            Command::Finish(_, trailers) => entry.finish(machine, now, trailers),
+            Command::Send(_, data, end) => entry.send(turn, data, end),
+            Command::Finish(_, trailers) => entry.finish(turn, trailers),
             Command::Take(_, bytes) => {
                 entry.unread = entry.unread.saturating_sub(bytes);
-                machine.consume(now, handle.stream(), bytes);
+                turn.machine.consume(turn.now, handle.stream(), bytes);
                 taken.notify_waiters();
                 Ok(0)
             }
@@ -350,33 +314,30 @@ impl<A: Callbacks> CallbackExchanges<A> {
     /// took that were sent piece by piece.
     fn update(
         &mut self,
-        scratch: &mut Scratch,
-        machine: &mut Machine,
-        now: Instant,
+        turn: &mut Turn<'_>,
         slot: usize,
-        work: impl FnOnce(&mut CallbackExchange<A>, &mut Machine) -> Result<usize, Misuse>,
+        work: impl FnOnce(&mut CallbackExchange<A>, &mut Turn<'_>) -> Result<usize, Misuse>,
     ) {
         let Some(Some(entry)) = self.entries.get_mut(slot) else {
             return;
         };
-        match work(entry, machine) {
+        match work(entry, turn) {
             Ok(taken) => {
                 if taken > 0 {
                     self.callbacks.room(&entry.exchange, taken);
                 }
-                self.close_exchange(machine, now, slot);
+                self.close_exchange(turn, slot);
             }
             Err(misuse) => {
-                let responses = &mut scratch.responses;
-                if entry.fail(machine, now, responses, &self.extra, misuse) {
+                if entry.fail(turn, misuse) {
                     let (code, by_peer) = (H2Code::INTERNAL_ERROR, false);
-                    self.end(machine, now, slot, Ended::Reset { code, by_peer });
+                    self.end(turn, slot, Ended::Reset { code, by_peer });
                 }
             }
         }
     }
     /// Ends an exchange that both sides have ended.
-    fn close_exchange(&mut self, machine: &mut Machine, now: Instant, slot: usize) {
+    fn close_exchange(&mut self, turn: &mut Turn<'_>, slot: usize) {
         let Some(Some(entry)) = self.entries.get(slot) else {
             return;
         };
@@ -386,10 +347,10 @@ impl<A: Callbacks> CallbackExchanges<A> {
             } else {
                 Ended::Whole
             };
-            self.end(machine, now, slot, how);
+            self.end(turn, slot, how);
         }
     }
-    fn end(&mut self, machine: &mut Machine, now: Instant, slot: usize, how: Ended) {
+    fn end(&mut self, turn: &mut Turn<'_>, slot: usize, how: Ended) {
         let Some(entry) = self.entries.get_mut(slot).and_then(Option::take) else {
             return;
         };
@@ -399,9 +360,9 @@ impl<A: Callbacks> CallbackExchanges<A> {
         if entry.unread > 0 {
             // Returns the unread bytes to the connection's window, because the body has no reader
             // any more.
-            machine.consume(now, stream, entry.unread);
+            turn.machine.consume(turn.now, stream, entry.unread);
         }
-        machine.handler_done(now, stream);
+        turn.machine.handler_done(turn.now, stream);
         self.callbacks.ended(entry.exchange, how);
     }
     /// The machine is gone or has ended everything, so exchanges without an end event end here. A

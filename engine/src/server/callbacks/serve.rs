@@ -3,7 +3,6 @@
 
 use super::exchange::CallbackExchange;
 use super::exchanges::CallbackExchanges;
-use super::heads::Heads;
 use super::tunnel::CallbackTunnel;
 use super::{Callbacks, ConnectionHandle, Pause, StreamHandle};
 use crate::connection_info::{Addresses, ConnectionInfo};
@@ -11,34 +10,28 @@ use crate::driver::signals::Signals;
 use crate::server::exchange::serve::{RawConnection, Serve};
 use crate::server::observe::handshake_failure::HandshakeFailure;
 use crate::server::response::{AnswerOptions, RequestFacts};
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// The source of the exchanges of a server with callbacks.
 #[derive(Clone)]
 pub(in crate::server) struct CallbackServer<A> {
     callbacks: A,
-    heads: Rc<Heads>,
+    extra: Arc<AnswerOptions>,
 }
 
 impl<A> CallbackServer<A> {
     pub(in crate::server) fn new(callbacks: A, extra: &Arc<AnswerOptions>) -> Self {
-        let heads = Rc::new(Heads::new(extra));
-        Self { callbacks, heads }
+        let extra = Arc::clone(extra);
+        Self { callbacks, extra }
     }
 }
 
 impl<A: Callbacks> Serve for CallbackServer<A> {
     type Exchanges = CallbackExchanges<A>;
 
-    fn exchanges(
-        &self,
-        signals: &Arc<Signals>,
-        _: bool,
-        extra: &Arc<AnswerOptions>,
-    ) -> CallbackExchanges<A> {
-        let commands = ConnectionHandle::new(signals, &self.heads);
-        CallbackExchanges::new(self.callbacks.clone(), commands, signals, extra)
+    fn exchanges(&self, signals: &Arc<Signals>, _: bool) -> CallbackExchanges<A> {
+        let commands = ConnectionHandle::new(signals, &self.extra);
+        CallbackExchanges::new(self.callbacks.clone(), commands, signals)
     }
     fn pause(&self) -> Option<Pause> {
         self.callbacks.pause()
@@ -52,7 +45,7 @@ impl<A: Callbacks> Serve for CallbackServer<A> {
         info: Option<ConnectionInfo>,
         signals: &Arc<Signals>,
     ) {
-        let commands = ConnectionHandle::new(signals, &self.heads);
+        let commands = ConnectionHandle::new(signals, &self.extra);
         let facts = RequestFacts {
             stream: left.stream,
             head: false,

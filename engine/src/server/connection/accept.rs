@@ -80,7 +80,7 @@ impl<S: Serve> WorkerContext<S> {
         signals: &Arc<Signals>,
         secure: bool,
     ) -> S::Exchanges {
-        self.service.exchanges(signals, secure, &self.extra)
+        self.service.exchanges(signals, secure)
     }
 }
 
@@ -416,7 +416,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Negotiated<T> {
             .targets
             .rule_of(secure, self.info.as_ref());
         exchanges.show(self.info, version, &shared.info_policy);
-        let mut serving = Serving::new(exchanges, signals, shared.counters, activity);
+        let mut serving = Serving::new(exchanges, signals, shared.extra, shared.counters, activity);
         serving.set_targets(targets);
         Box::new(ServedConnection::new(io, serving))
     }

@@ -79,6 +79,7 @@ impl<S: Serve> QuicConnection<S> {
         let serving = Serving::new(
             shared.exchanges(&signals, true),
             signals,
+            Arc::clone(&shared.extra),
             Arc::clone(&counters),
             activity,
         );

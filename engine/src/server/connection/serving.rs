@@ -4,10 +4,11 @@
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Notes, Signals, Stop};
 use crate::server::exchange::control::PeerEvent;
-use crate::server::exchange::scratch::{Scratch, with_scratch};
 use crate::server::exchange::serve::{Exchanging, Pause, Serve};
+use crate::server::exchange::turn::with_turn;
 use crate::server::observe::metrics::{Counters, add};
 use crate::server::registry::Activity;
+use crate::server::response::AnswerOptions;
 use bytes::Bytes;
 use http::StatusCode;
 use std::rc::Rc;
@@ -24,6 +25,8 @@ pub(in crate::server) struct Serving<S: Serve> {
     pub(in crate::server) exchanges: S::Exchanges,
     signals: Arc<Signals>,
     notes: Option<Box<Notes>>,
+    /// Fields that every response carries beside the handler's.
+    extra: Arc<AnswerOptions>,
     counters: Arc<Counters>,
     /// For the drain, and for the choice of connections to close.
     pub(in crate::server) activity: Rc<Activity>,
@@ -42,9 +45,10 @@ pub(in crate::server) struct Serving<S: Serve> {
 
 impl<S: Serve> Serving<S> {
     /// `signals` are those of `exchanges`.
-    pub(in crate::server) fn new(
+    pub(super) fn new(
         exchanges: S::Exchanges,
         signals: Arc<Signals>,
+        extra: Arc<AnswerOptions>,
         counters: Arc<Counters>,
         activity: Rc<Activity>,
     ) -> Self {
@@ -53,6 +57,7 @@ impl<S: Serve> Serving<S> {
             exchanges,
             signals,
             notes: None,
+            extra,
             counters,
             activity,
             left: None,
@@ -118,9 +123,9 @@ impl<S: Serve> Serving<S> {
         }
         self.draining |= stop.is_some();
         if !notes.ready.is_empty() {
-            with_scratch(|scratch| {
+            with_turn(machine, now, &self.extra, |turn| {
                 for slot in notes.ready.drain(..) {
-                    self.exchanges.resume(scratch, machine, now, slot);
+                    self.exchanges.resume(turn, slot);
                 }
             });
         }
@@ -154,76 +159,73 @@ impl<S: Serve> Serving<S> {
             return false;
         };
         let enough = machine.written().len().saturating_add(bytes);
-        with_scratch(|scratch| self.answer(scratch, machine, now, first, enough));
-        true
-    }
-    /// A function of its own, because the check before it runs three times a turn and usually finds
-    /// no event.
-    #[inline(never)]
-    fn answer(
-        &mut self,
-        scratch: &mut Scratch,
-        machine: &mut Machine,
-        now: Instant,
-        first: Event,
-        enough: usize,
-    ) {
-        let mut requests = 0;
-        let exchanges = &mut self.exchanges;
-        let mut next = Some(first);
-        while let Some(event) = next {
-            match event {
-                Event::RequestReceived { stream, head, end } => {
-                    requests += 1;
-                    let refusal = refusal(&head, self.early, &self.targets, &self.counters);
-                    match refusal {
-                        Some(status) => {
-                            exchanges.turn_away(scratch, machine, now, stream, head, status);
-                        }
-                        None => exchanges.start(scratch, machine, now, stream, head, end),
-                    }
-                }
-                Event::BodyReceived { stream, data, end } => {
-                    exchanges.receive(machine, now, stream, data, end);
-                }
-                Event::TrailersReceived { stream, trailers } => {
-                    exchanges.receive_trailers(machine, now, stream, &trailers);
-                    machine.recycle(trailers);
-                }
-                Event::SendReady { stream } => {
-                    exchanges.resume_stream(scratch, machine, now, stream)
-                }
-                Event::StreamReset { stream, reset } => {
-                    self.counters.reset(machine.version(), reset);
-                    exchanges.cancel(machine, now, stream, reset);
-                }
-                Event::InputEnded => exchanges.half_close(),
-                Event::RequestRefused { stream, refused } => exchanges.refuse(stream, *refused),
-                Event::Upgraded { stream, rest } => self.left = Some(Box::new((stream, rest))),
-                Event::Closed(closed) => {
-                    self.counters.closed(closed);
-                    exchanges.close(closed, now);
-                }
-                // A client's facts.
-                Event::InterimReceived { .. }
-                | Event::ResponseReceived { .. }
-                | Event::SendStopped { .. }
-                | Event::CapacityChanged => {}
-                of_connection @ (Event::PongReceived { .. }
-                | Event::PingReceived { .. }
-                | Event::SettingsReceived
-                | Event::SettingsAcknowledged { .. }
-                | Event::GoingAway { .. }) => {
-                    if let Some(received) = PeerEvent::of(of_connection, machine) {
-                        exchanges.take_control(received);
-                    }
-                }
-            }
-            let goes_on = machine.written().len() < enough;
-            next = if goes_on { machine.poll_event() } else { None };
-        }
+        let requests = self.answer(machine, now, first, enough);
         self.activity.moved_at.set(now);
         self.count(machine, requests);
+        true
+    }
+    /// Answers `first` and the events behind it; the number of requests among them. A function of its
+    /// own, because the check before it runs three times a turn and usually finds no event.
+    #[inline(never)]
+    fn answer(&mut self, machine: &mut Machine, now: Instant, first: Event, enough: usize) -> u64 {
+        let mut requests = 0;
+        with_turn(machine, now, &self.extra, |turn| {
+            let exchanges = &mut self.exchanges;
+            let mut next = Some(first);
+            while let Some(event) = next {
+                match event {
+                    Event::RequestReceived { stream, head, end } => {
+                        requests += 1;
+                        let refusal = refusal(&head, self.early, &self.targets, &self.counters);
+                        match refusal {
+                            Some(status) => {
+                                exchanges.turn_away(turn, stream, head, status);
+                            }
+                            None => exchanges.start(turn, stream, head, end),
+                        }
+                    }
+                    Event::BodyReceived { stream, data, end } => {
+                        exchanges.receive(turn, stream, data, end);
+                    }
+                    Event::TrailersReceived { stream, trailers } => {
+                        exchanges.receive_trailers(turn, stream, &trailers);
+                        turn.machine.recycle(trailers);
+                    }
+                    Event::SendReady { stream } => exchanges.resume_stream(turn, stream),
+                    Event::StreamReset { stream, reset } => {
+                        self.counters.reset(turn.machine.version(), reset);
+                        exchanges.cancel(turn, stream, reset);
+                    }
+                    Event::InputEnded => exchanges.half_close(),
+                    Event::RequestRefused { stream, refused } => exchanges.refuse(stream, *refused),
+                    Event::Upgraded { stream, rest } => self.left = Some(Box::new((stream, rest))),
+                    Event::Closed(closed) => {
+                        self.counters.closed(closed);
+                        exchanges.close(closed, turn.now);
+                    }
+                    // A client's facts.
+                    Event::InterimReceived { .. }
+                    | Event::ResponseReceived { .. }
+                    | Event::SendStopped { .. }
+                    | Event::CapacityChanged => {}
+                    of_connection @ (Event::PongReceived { .. }
+                    | Event::PingReceived { .. }
+                    | Event::SettingsReceived
+                    | Event::SettingsAcknowledged { .. }
+                    | Event::GoingAway { .. }) => {
+                        if let Some(received) = PeerEvent::of(of_connection, turn.machine) {
+                            exchanges.take_control(received);
+                        }
+                    }
+                }
+                let goes_on = turn.machine.written().len() < enough;
+                next = match goes_on {
+                    true => turn.machine.poll_event(),
+                    false => None,
+                };
+            }
+        });
+        requests
     }
     fn count(&self, machine: &mut Machine, requests: u64) {
         if requests > 0 {

@@ -5,13 +5,14 @@
 //! cut from it is gone; a handler that keeps a value keeps at most `ARENA_BYTES` with it.
 
 use crate::body::Body;
+use crate::header_map::name_of;
 use crate::tunnel::upgrade::Protocol;
 use bytes::BytesMut;
-use http::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
+use http::header::{COOKIE, HeaderMap, HeaderValue};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Method, Request, Uri};
 use std::num::NonZeroU32;
-use trunkline_core::http::{Field, Fields, RequestHead, Token, Version};
+use trunkline_core::http::{Field, RequestHead, Token, Version};
 
 /// Makes the requests of a thread's connections.
 #[derive(Debug, Default)]
@@ -185,7 +186,7 @@ impl Requests {
             // HTAB (core/src/http/field/syntax.rs, `is_field_value`), as this type wants it.
             let mut value = unsafe { HeaderValue::from_maybe_shared_unchecked(bytes) };
             value.set_sensitive(field.sensitive);
-            headers.append(header_name(&field)?, value);
+            headers.append(name_of(&field).ok_or(Unsupported)?, value);
         }
         if crumbs > 1 {
             join_cookie(head, headers)?;
@@ -269,38 +270,6 @@ fn join_cookie(head: &RequestHead, headers: &mut HeaderMap) -> Result<(), Unsupp
         headers.insert(COOKIE, value);
     }
     Ok(())
-}
-
-/// A trailer section as a map. What the `http` crate cannot carry is left out.
-pub(crate) fn trailer_map(trailers: &Fields) -> HeaderMap {
-    let mut map = HeaderMap::with_capacity(trailers.len());
-    for field in trailers.iter() {
-        if let (Ok(name), Ok(value)) = (header_name(&field), HeaderValue::from_bytes(field.value)) {
-            map.append(name, value);
-        }
-    }
-    map
-}
-
-fn header_name(field: &Field<'_>) -> Result<HeaderName, Unsupported> {
-    match field.token {
-        Some(token) if !token.is_pseudo() => Ok(token_name(token)),
-        Some(_) => Err(Unsupported),
-        None => HeaderName::from_bytes(field.name).map_err(|_| Unsupported),
-    }
-}
-
-/// The `http` crate's name of a token, without a look at its bytes.
-fn token_name(token: Token) -> HeaderName {
-    thread_local! {
-        /// Indexed by token. Pseudo-fields have no such name; nothing asks for theirs.
-        static NAMES: Vec<HeaderName> = Token::all()
-            .map(|token| {
-                HeaderName::from_bytes(token.as_str().as_bytes()).unwrap_or(http::header::HOST)
-            })
-            .collect();
-    }
-    NAMES.with(|names| names[token.index()].clone())
 }
 
 /// Bytes of a fresh arena: several ordinary heads.

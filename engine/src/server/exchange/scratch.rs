@@ -2,14 +2,17 @@
 //! borrowed for one batch, so that idle connections own none.
 
 use super::request::Requests;
-use crate::server::response::Responses;
 use std::cell::Cell;
+use trunkline_core::http::{Fields, ResponseHead};
 
 /// Memory that is used again from exchange to exchange.
 #[derive(Default)]
 pub(in crate::server) struct Scratch {
     pub(in crate::server) requests: Requests,
-    pub(in crate::server) responses: Responses,
+    /// The fields of the next response head.
+    pub(in crate::server) fields: Fields,
+    /// The last response head, without its fields: the memory of the next one.
+    pub(in crate::server) head: Option<ResponseHead>,
 }
 
 thread_local! {

@@ -4,14 +4,13 @@
 use super::context::ConnectionContext;
 use super::control::PeerEvent;
 use super::info_policy::InfoPolicy;
-use super::scratch::Scratch;
+use super::turn::Turn;
 use crate::connection_info::{Addresses, ConnectionInfo};
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
 use crate::driver::transport::drain::TunnelStall;
 use crate::server::observe::handshake_failure::HandshakeFailure;
 use crate::server::registry::OpenEntry;
-use crate::server::response::AnswerOptions;
 use crate::tunnel::upgrade::Upgraded;
 use bytes::Bytes;
 use http::StatusCode;
@@ -27,14 +26,8 @@ pub type Pause = Pin<Box<dyn Future<Output = ()>>>;
 /// The source of exchanges for a worker's connections.
 pub(in crate::server) trait Serve: Clone + 'static {
     type Exchanges: Exchanging;
-    /// The exchanges of a new connection; `secure`: it is under TLS. `extra`: what every answer
-    /// carries beside the handler's fields.
-    fn exchanges(
-        &self,
-        signals: &Arc<Signals>,
-        secure: bool,
-        extra: &Arc<AnswerOptions>,
-    ) -> Self::Exchanges;
+    /// The exchanges of a new connection; `secure`: it is under TLS.
+    fn exchanges(&self, signals: &Arc<Signals>, secure: bool) -> Self::Exchanges;
     /// `Some`: no connection is accepted until it completes.
     fn pause(&self) -> Option<Pause> {
         None
@@ -85,17 +78,7 @@ pub(in crate::server) trait Exchanging: 'static {
     /// if any reader needs it ([`InfoPolicy::is_nothing`]).
     fn show(&mut self, info: Option<ConnectionInfo>, version: Version, info_policy: &InfoPolicy);
     /// A request came.
-    fn start(
-        &mut self,
-        scratch: &mut Scratch,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        head: RequestHead,
-        end: bool,
-    );
-    /// Fields that every response of this server carries.
-    fn extra(&self) -> &AnswerOptions;
+    fn start(&mut self, turn: &mut Turn<'_>, stream: StreamId, head: RequestHead, end: bool);
     /// The connection's context for handlers and logs; the callback API has its own.
     fn connection_context(&self) -> Option<&ConnectionContext> {
         None
@@ -103,48 +86,31 @@ pub(in crate::server) trait Exchanging: 'static {
     /// Answers a request with `status`; no handler sees it.
     fn turn_away(
         &self,
-        scratch: &mut Scratch,
-        machine: &mut Machine,
-        now: Instant,
+        turn: &mut Turn<'_>,
         stream: StreamId,
         head: RequestHead,
         status: StatusCode,
     ) {
         if let Some(connection_context) = self.connection_context() {
-            connection_context.report_turned_away(&mut scratch.requests, &head, status, now);
+            connection_context.report_turned_away(
+                &mut turn.scratch.requests,
+                &head,
+                status,
+                turn.now,
+            );
         }
-        machine.recycle_head(head);
-        let responses = &mut scratch.responses;
-        responses.status(machine, now, stream, self.extra(), status);
-        machine.handler_done(now, stream);
+        turn.machine.recycle_head(head);
+        turn.answer_status(stream, status);
+        turn.machine.handler_done(turn.now, stream);
     }
     /// A note to `slot`: something can go on.
-    fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, slot: u32);
+    fn resume(&mut self, turn: &mut Turn<'_>, slot: u32);
     /// The machine has room for the body of `stream` again.
-    fn resume_stream(
-        &mut self,
-        scratch: &mut Scratch,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-    );
+    fn resume_stream(&mut self, turn: &mut Turn<'_>, stream: StreamId);
     /// Body bytes came.
-    fn receive(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        data: Bytes,
-        end: bool,
-    );
+    fn receive(&mut self, turn: &mut Turn<'_>, stream: StreamId, data: Bytes, end: bool);
     /// The request's trailers came.
-    fn receive_trailers(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        trailers: &Fields,
-    );
+    fn receive_trailers(&mut self, turn: &mut Turn<'_>, stream: StreamId, trailers: &Fields);
     /// A datagram came. Callbacks get none.
     fn receive_datagram(&mut self, stream: StreamId, datagram: Bytes) {
         let _ = (stream, datagram);
@@ -158,7 +124,7 @@ pub(in crate::server) trait Exchanging: 'static {
         let _ = size_max;
     }
     /// The exchange ended early.
-    fn cancel(&mut self, machine: &mut Machine, now: Instant, stream: StreamId, reset: Reset);
+    fn cancel(&mut self, turn: &mut Turn<'_>, stream: StreamId, reset: Reset);
     /// The client has closed its side and waits for responses, or is gone. Only the callback API
     /// uses it: a handler is cancelled by dropping its response.
     fn half_close(&mut self) {}

@@ -14,20 +14,18 @@ struct Date {
     good_until: Option<Instant>,
 }
 
-/// Gives `write` the date of `now`; says until when it is the same.
-pub(super) fn with_date(now: Instant, write: impl FnOnce(&[u8])) -> Instant {
+/// Gives `write` the date of `now`.
+pub(super) fn with_date(now: Instant, write: impl FnOnce(&[u8])) {
     DATE.with_borrow_mut(|date| {
-        let until = match date.good_until.filter(|until| now < *until) {
-            Some(until) => until,
-            None => date.renew(now),
-        };
+        if date.good_until.is_none_or(|until| until <= now) {
+            date.renew(now);
+        }
         write(date.text.as_bytes());
-        until
     })
 }
 
 impl Date {
-    fn renew(&mut self, now: Instant) -> Instant {
+    fn renew(&mut self, now: Instant) {
         let wall = SystemTime::now();
         let into_second = wall
             .duration_since(UNIX_EPOCH)
@@ -36,6 +34,6 @@ impl Date {
         self.text.clear();
         // Writing to a String cannot fail.
         let _ = write!(self.text, "{}", httpdate::HttpDate::from(wall));
-        *self.good_until.insert(now + left)
+        self.good_until = Some(now + left);
     }
 }

@@ -3,26 +3,28 @@
 use super::interim::InterimSender;
 use super::service::HttpService;
 use crate::body::{Body, Inlet};
-use crate::driver::machine::Machine;
 use crate::error::Error;
+use crate::header_map::fields_of;
+use crate::server::exchange::send::{FirstBody, SendSide};
+use crate::server::exchange::turn::Turn;
 use crate::server::observe::access::Record;
-use crate::server::response::{
-    AnswerOptions, BodyPlan, Polled, RequestFacts, Responses, Sending, invite_body, pump,
-};
+use crate::server::response::{BodyPlan, RequestFacts};
 use crate::tunnel::datagrams::DatagramInlet;
 use bytes::{Buf, Bytes};
 use http::{Request, Response, StatusCode};
-use http_body::Body as _;
+use http_body::{Body as _, Frame};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
-use trunkline_core::http::Reset;
+use trunkline_core::error::Misuse;
+use trunkline_core::http::{Reset, StreamId};
 
 /// A place for one exchange.
 pub(super) struct Slot<S: HttpService> {
     pub(super) facts: RequestFacts,
     pub(super) stage: SlotStage<S>,
+    /// The send side of the exchange.
+    pub(super) send: SendSide,
     /// The handler's future. Set anew for every exchange; the box is reused.
     pub(super) handler: Pin<Box<Option<S::Future>>>,
     /// The response's body, likewise.
@@ -60,11 +62,8 @@ pub(super) enum Step {
     Failed,
 }
 
-/// The part of a body that is ready together with its head.
-enum Begun<B: http_body::Body> {
-    Whole(Bytes),
-    Part(Poll<Polled<B>>),
-}
+/// A frame of a body.
+type Polled<B> = Option<Result<Frame<<B as http_body::Body>::Data>, <B as http_body::Body>::Error>>;
 
 impl<S: HttpService> Slot<S> {
     pub(super) fn leave_queue(&mut self, cx: &mut Context<'_>) -> Step {
@@ -91,36 +90,22 @@ impl<S: HttpService> Slot<S> {
             Err(_) => Step::Failed,
         }
     }
-    pub(super) fn run(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        responses: &mut Responses,
-        extra: &AnswerOptions,
-        cx: &mut Context<'_>,
-    ) -> Step {
+    pub(super) fn run(&mut self, turn: &mut Turn<'_>, cx: &mut Context<'_>) -> Step {
         let Some(handler) = self.handler.as_mut().as_pin_mut() else {
             return Step::Failed;
         };
         // A panic must cost one exchange, not the connection's others. The handler is dropped and
         // never polled again, so the state that the panic left is not observed.
         let polled = catch_unwind(AssertUnwindSafe(|| handler.poll(cx)));
-        self.send_interim(
-            machine,
-            now,
-            responses,
-            !matches!(polled, Ok(Poll::Pending)),
-        );
+        self.send_interim(turn, !matches!(polled, Ok(Poll::Pending)));
         match polled {
-            Ok(Poll::Ready(Ok(response))) => {
-                self.answer(machine, now, responses, extra, response, cx)
-            }
+            Ok(Poll::Ready(Ok(response))) => self.answer(turn, response, cx),
             Ok(Poll::Ready(Err(_))) | Err(_) => Step::Failed,
             Ok(Poll::Pending) => {
                 if let SlotStage::Handling { invite } = &mut self.stage
                     && std::mem::take(invite)
                 {
-                    invite_body(machine, now, self.facts.stream);
+                    turn.invite_body(self.facts.stream);
                 }
                 Step::Wait
             }
@@ -144,13 +129,7 @@ impl<S: HttpService> Slot<S> {
         }
     }
     /// Sends what the handler has said so far. `over`: its answer follows.
-    fn send_interim(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        responses: &mut Responses,
-        over: bool,
-    ) {
+    fn send_interim(&mut self, turn: &mut Turn<'_>, over: bool) {
         let Some(interim) = &self.interim else {
             return;
         };
@@ -158,15 +137,12 @@ impl<S: HttpService> Slot<S> {
             if response.status() == StatusCode::CONTINUE {
                 self.stage = SlotStage::Handling { invite: false };
             }
-            responses.interim(machine, now, self.facts.stream, &response);
+            turn.answer_interim(self.facts.stream, &response);
         }
     }
     fn answer(
         &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        responses: &mut Responses,
-        extra: &AnswerOptions,
+        turn: &mut Turn<'_>,
         response: Response<S::ResponseBody>,
         cx: &mut Context<'_>,
     ) -> Step {
@@ -174,80 +150,123 @@ impl<S: HttpService> Slot<S> {
         if let Some(record) = &mut self.record {
             record.status = Some(response.status());
         }
-        let (facts, body_plan) = (self.facts, BodyPlan::of(&response, self.facts));
+        let plan = BodyPlan::of(&response, self.facts);
         let (head, body) = response.into_parts();
         self.body.set(Some(body));
-        if body_plan.nothing {
-            responses.head(machine, now, facts, extra, &head, body_plan, None);
-            return Step::Over;
-        }
         // A body is not polled while the connection's share of waiting bytes is used up.
-        let has_room = machine.send_room(facts.stream) > 0;
-        let begun = match has_room {
-            true => catch_unwind(AssertUnwindSafe(|| self.poll_body(cx))),
-            false => Ok(Begun::Part(Poll::Pending)),
+        let has_room = !plan.nothing && turn.machine.send_room(self.facts.stream) > 0;
+        let begun = match (plan.nothing, has_room) {
+            (true, _) => Ok((FirstBody::Nothing, Poll::Pending)),
+            (false, true) => catch_unwind(AssertUnwindSafe(|| self.poll_body(cx))),
+            (false, false) => Ok((FirstBody::Later, Poll::Pending)),
         };
-        let Ok(begun) = begun else {
+        let Ok((body, first)) = begun else {
             return Step::Failed;
         };
-        let first = match begun {
-            Begun::Whole(body) => {
-                if let Some(record) = &mut self.record {
-                    record.body_bytes += body.len() as u64;
-                }
-                responses.head(machine, now, facts, extra, &head, body_plan, Some(body));
-                return Step::Over;
-            }
-            Begun::Part(first) => first,
-        };
-        if responses.head(machine, now, facts, extra, &head, body_plan, None) == Sending::Done {
+        if let (Some(record), FirstBody::Whole(body)) = (&mut self.record, &body) {
+            record.body_bytes += body.len() as u64;
+        }
+        let send = &mut self.send;
+        if let Err(misuse) = turn.answer_head(send, self.facts, &head, (plan, body)) {
+            send.fail(turn, self.facts.stream, misuse);
+            return Step::Over;
+        }
+        if self.send == SendSide::Done {
             return Step::Over;
         }
         self.stage = SlotStage::Sending;
         match first {
-            Poll::Ready(first) => self.send(machine, now, Some(first), cx),
+            Poll::Ready(first) => self.send(turn, Some(first), cx),
             Poll::Pending => Step::Wait,
         }
     }
-    fn poll_body(&mut self, cx: &mut Context<'_>) -> Begun<S::ResponseBody> {
+    /// The part of the body that goes out with the head, and the frame behind it.
+    fn poll_body(&mut self, cx: &mut Context<'_>) -> (FirstBody, Poll<Polled<S::ResponseBody>>) {
         let Some(mut body) = self.body.as_mut().as_pin_mut() else {
-            return Begun::Part(Poll::Ready(None));
+            return (FirstBody::Later, Poll::Ready(None));
         };
         match body.as_mut().poll_frame(cx) {
             // Mostly all of it is there, and goes out with the head.
             Poll::Ready(Some(Ok(frame))) if body.is_end_stream() => match frame.into_data() {
-                Ok(mut data) => Begun::Whole(data.copy_to_bytes(data.remaining())),
-                Err(frame) => Begun::Part(Poll::Ready(Some(Ok(frame)))),
+                Ok(mut data) => {
+                    let data = data.copy_to_bytes(data.remaining());
+                    (FirstBody::Whole(data), Poll::Pending)
+                }
+                Err(frame) => (FirstBody::Later, Poll::Ready(Some(Ok(frame)))),
             },
-            part => Begun::Part(part),
+            part => (FirstBody::Later, part),
         }
     }
     /// Sends what the body has ready, behind `first`, which it gave already.
     pub(super) fn send(
         &mut self,
-        machine: &mut Machine,
-        now: Instant,
+        turn: &mut Turn<'_>,
         first: Option<Polled<S::ResponseBody>>,
         cx: &mut Context<'_>,
     ) -> Step {
         let Some(body) = self.body.as_mut().as_pin_mut() else {
             return Step::Over;
         };
-        let stream = self.facts.stream;
-        let mut sent = 0;
+        let (send, stream, mut sent) = (&mut self.send, self.facts.stream, 0);
         let pumped = catch_unwind(AssertUnwindSafe(|| {
-            pump(machine, now, stream, body, first, cx, &mut sent)
+            pump(turn, stream, send, body, first, cx, &mut sent)
         }));
         if let Some(record) = &mut self.record {
             record.body_bytes += sent;
         }
-        match pumped {
-            Ok(Sending::Open) => Step::Wait,
-            Ok(Sending::Done) => Step::Over,
-            Err(_) => {
-                machine.reset(now, stream, trunkline_core::error::H2Code::INTERNAL_ERROR);
+        // A body that panicked is one that failed.
+        match pumped.unwrap_or(Err(Misuse::BodyLength)) {
+            Ok(()) if self.send == SendSide::Body => Step::Wait,
+            Ok(()) => Step::Over,
+            Err(misuse) => {
+                self.send.fail(turn, stream, misuse);
                 Step::Over
             }
         }
     }
+}
+
+/// Sends as much of `body` as the machine has room for and the body has ready, behind `first`, which
+/// it gave already; adds its bytes to `bytes`.
+fn pump<B: http_body::Body>(
+    turn: &mut Turn<'_>,
+    stream: StreamId,
+    send: &mut SendSide,
+    mut body: Pin<&mut B>,
+    mut first: Option<Polled<B>>,
+    cx: &mut Context<'_>,
+    bytes: &mut u64,
+) -> Result<(), Misuse> {
+    while *send == SendSide::Body {
+        let frame = match first.take() {
+            Some(frame) => frame,
+            None if !send.has_room(turn, stream) => break,
+            None => match body.as_mut().poll_frame(cx) {
+                Poll::Ready(frame) => frame,
+                Poll::Pending => break,
+            },
+        };
+        match frame {
+            None => send.body(turn, stream, Bytes::new(), true)?,
+            Some(Ok(frame)) => match frame.into_data() {
+                Ok(mut data) => {
+                    let end = body.is_end_stream();
+                    let data = data.copy_to_bytes(data.remaining());
+                    *bytes += data.len() as u64;
+                    if end || !data.is_empty() {
+                        send.body(turn, stream, data, end)?;
+                    }
+                }
+                Err(frame) => {
+                    // Another kind of frame is none that HTTP has.
+                    if let Ok(trailers) = frame.into_trailers() {
+                        send.trailers(turn, stream, &fields_of(&trailers))?;
+                    }
+                }
+            },
+            // A failed body must not look like a whole one.
+            Some(Err(_)) => return Err(Misuse::BodyLength),
+        }
+    }
+    Ok(())
 }

@@ -4,7 +4,6 @@ use super::script::*;
 use crate::error::{Misuse, Violation};
 use crate::http::{Fields, ResponseHead, StreamId, Token, Version};
 use bytes::Bytes;
-use std::num::NonZeroU64;
 
 const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 const EMPTY_200: &str = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
@@ -149,46 +148,6 @@ fn answers_to_head_and_204_and_304_have_no_body() {
         script.connection_lists(GET);
         assert_eq!(script.received().len(), 2, "the connection goes on");
     }
-}
-
-#[test]
-fn a_numbered_head_is_written_once_and_copied_where_its_lines_would_be_the_same() {
-    let requests = [
-        GET,
-        GET,
-        "HEAD / HTTP/1.1\r\nhost: a\r\n\r\n",
-        "GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n",
-        GET,
-        "GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n",
-    ];
-    let written = |numbered: bool| {
-        let mut head = response(200, &[("content-length", "2"), ("server", "t")]);
-        if numbered {
-            head.set_number(NonZeroU64::MIN);
-        }
-        let mut script = Script::server();
-        let mut kept = Vec::new();
-        for (stream, request) in (1..).zip(requests) {
-            script.connection_lists(request);
-            script.respond(stream, &head, false);
-            script.send(stream, "ok", true);
-            kept.push(script.conn.last_answer.find(&head).is_some());
-        }
-        assert!(!kept[0], "one exchange pays nothing for a second");
-        assert_eq!(kept[1..], [numbered; 5]);
-        script.wrote()
-    };
-    assert_eq!(written(true), written(false));
-    // A caller that gives two heads one number states that they are equal.
-    let mut script = Script::server();
-    for (stream, length) in [(1, "2"), (2, "2"), (3, "02")] {
-        let mut head = response(200, &[("content-length", length)]);
-        head.set_number(NonZeroU64::MIN);
-        script.connection_lists(GET);
-        script.respond(stream, &head, false);
-        script.send(stream, "ok", true);
-    }
-    assert_eq!(script.wrote().matches("content-length: 2\r\n").count(), 3);
 }
 
 #[test]

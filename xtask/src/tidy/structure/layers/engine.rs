@@ -15,6 +15,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "config",
             "connection_info",
             "byte_stream",
+            "header_map",
             "driver",
             "net",
             "body",
@@ -159,6 +160,8 @@ const ENGINE: &[(&str, &[&str])] = &[
             "targets",
             "info_policy",
             "scratch",
+            "turn",
+            "send",
             "context",
             "serve",
         ],
@@ -167,10 +170,7 @@ const ENGINE: &[(&str, &[&str])] = &[
         "engine/src/server/observe",
         &["handshake_failure", "metrics", "handshake_log", "access"],
     ),
-    (
-        "engine/src/server/response",
-        &["number", "date", "last_answer"],
-    ),
+    ("engine/src/server/response", &["date"]),
     (
         "engine/src/server/tower",
         &[

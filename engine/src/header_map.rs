@@ -1,0 +1,58 @@
+//! Header maps of the `http` crate from field sections of the core, and back.
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::{HeaderName, HeaderValue};
+use std::sync::LazyLock;
+use trunkline_core::http::{Field, Fields, Token};
+
+/// The `http` crate's name of every token; pseudo-fields have none.
+static NAMES: LazyLock<Vec<Option<HeaderName>>> = LazyLock::new(|| {
+    let name = |token: Token| HeaderName::from_bytes(token.as_str().as_bytes()).ok();
+    Token::all().map(name).collect()
+});
+
+/// The name of a field, without a look at its bytes where it has a token.
+pub(crate) fn name_of(field: &Field<'_>) -> Option<HeaderName> {
+    match field.token {
+        Some(token) => NAMES[token.index()].clone(),
+        None => HeaderName::from_bytes(field.name).ok(),
+    }
+}
+
+/// Appends `fields` to `headers`; all values share one allocation. A field that the `http` crate cannot
+/// carry is left out.
+pub(crate) fn append_all<'a>(
+    headers: &mut HeaderMap,
+    fields: impl ExactSizeIterator<Item = Field<'a>> + Clone,
+) {
+    headers.reserve(fields.len());
+    let len = fields.clone().map(|field| field.value.len()).sum();
+    let mut values = Vec::with_capacity(len);
+    for field in fields.clone() {
+        values.extend_from_slice(field.value);
+    }
+    let mut values = Bytes::from(values);
+    for field in fields {
+        let value = values.split_to(field.value.len());
+        if let (Some(name), Ok(value)) = (name_of(&field), HeaderValue::from_maybe_shared(value)) {
+            headers.append(name, value);
+        }
+    }
+}
+
+/// A received trailer section.
+pub(crate) fn map_of(fields: &Fields) -> HeaderMap {
+    let mut map = HeaderMap::new();
+    append_all(&mut map, fields.iter());
+    map
+}
+
+/// A trailer section to send.
+pub(crate) fn fields_of(map: &HeaderMap) -> Fields {
+    let mut fields = Fields::new();
+    for (name, value) in map {
+        fields.push_named(name.as_str().as_bytes(), value.as_bytes());
+    }
+    fields
+}
