@@ -23,6 +23,7 @@ mod direct;
 mod dispatch;
 mod exchange;
 mod listener;
+mod policy;
 mod request;
 mod settings;
 mod submission;
@@ -33,11 +34,16 @@ pub use connect::connector::{Connecting, Connector};
 pub use connect::resolve::{HttpsRecord, Resolver, Resolving, ResolvingRecord};
 pub use direct::{Direct, Next, Turn};
 pub use dispatch::early_counts::EarlyDataCounts;
-pub use dispatch::response_future::ResponseFuture;
 pub use listener::connection::ConnectionListener;
 pub use listener::connection_use::ConnectionUse;
 pub use listener::{BodyArrival, ExchangeListener};
-pub use request::RequestBuilder;
+#[cfg(feature = "cookies")]
+pub use policy::cookies::{CookieStore, Jar};
+pub use policy::redirect::{RedirectAction, RedirectAttempt, RedirectPolicy};
+pub use policy::retry::RetryPolicy;
+#[cfg(feature = "multipart")]
+pub use request::multipart;
+pub use request::{RequestBuilder, ResponseExt, ResponseFuture, ResponseUrl};
 pub use settings::ClientTimeouts;
 pub use submission::{Submission, SubmittedExchange};
 pub use trunkline_core::pool::{

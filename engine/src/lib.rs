@@ -29,6 +29,26 @@
 //! }
 //! ```
 //!
+//! [`guide`] has recipes: bodies, streams, requests, errors and retries, shutdown, TLS and mutual TLS,
+//! counts and traces, WebSockets, gRPC, HTTP/3, tuning.
+//!
+//! # Features
+//!
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `form` | yes | `query` and `form` of a request, by serde |
+//! | `json` | yes | `json` of requests and bodies, by serde |
+//! | `platform-verifier` | yes | clients trust the roots of their platform |
+//! | `self-signed` | yes | [`Tls::self_signed`], certificates for development |
+//! | `cookies` | no | cookies of a client (`ClientBuilder::cookie_store`) |
+//! | `decompression` | no | responses in gzip, br, zstd and deflate are decompressed |
+//! | `fs` | no | files as bodies (`Body::from_file`) |
+//! | `hyper-upgrade` | no | upgrades as hyper has them, for axum's WebSockets |
+//! | `multipart` | no | `multipart/form-data` (`RequestBuilder::multipart`) |
+//! | `qlog` | no | logs of QUIC packets |
+//! | `tracing` | no | spans and events of `tracing` |
+//! | `webpki-roots` | no | Mozilla's roots for a client |
+//!
 //! # Where handlers run
 //!
 //! - [`serve`]: connections run on threads of the server, handlers as tasks of the tokio runtime that the
@@ -52,12 +72,13 @@ mod tls;
 mod tunnel;
 
 pub mod client;
+pub mod guide;
 pub mod server;
 
 pub use body::window::{ReceiveWindow, WindowHandle};
-pub use body::{Body, BodySender};
+pub use body::{Body, BodySender, BodyStream};
 pub use byte_stream::ByteStream;
-pub use client::Client;
+pub use client::{Client, ResponseExt};
 pub use config::{ClientConfig, Congestion, ServerConfig};
 pub use connection_info::traffic::Traffic;
 pub use connection_info::{ConnectionInfo, TlsInfo};
@@ -73,6 +94,15 @@ pub use tls::{
 pub use tunnel::capsules::{Capsule, Capsules};
 pub use tunnel::datagrams::Datagrams;
 pub use tunnel::upgrade;
+
+/// A GET request by a client of its own, which ends with it: for one request. Programs with more keep a
+/// [`Client`], whose connections serve all of them.
+///
+/// # Errors
+/// As [`RequestBuilder::send`](client::RequestBuilder::send).
+pub async fn get(url: impl AsRef<str>) -> Result<http::Response<Body>, Error> {
+    Client::new().get(url).send().await
+}
 
 /// Bounds, deadlines and windows, as the core names them.
 pub use trunkline_core::limits::{Limits, Timeouts, Windows};

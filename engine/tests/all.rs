@@ -18,6 +18,7 @@ mod client_expect;
 mod client_faults;
 mod client_hopeless;
 mod client_net;
+mod client_policies;
 mod client_pool;
 mod client_proxy;
 mod client_request;

@@ -4,9 +4,11 @@ pub(super) mod origin;
 
 use super::connect::route::Route;
 use super::listener::connection::ConnectionListener;
+use super::policy::Policies;
 use crate::config::ClientConfig;
 use crate::driver::quic::config::QuicSettings;
 use crate::driver::quic::transport::early::EarlyMemory;
+use crate::error::Error;
 use crate::tls::ClientTls;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -32,6 +34,9 @@ pub(super) struct Settings {
     pub(super) early_data: Option<EarlyMemory>,
     /// Where origins have said that they serve HTTP/3.
     pub(super) alternatives: Mutex<Alternatives>,
+    pub(super) policies: Policies,
+    /// The error of the environment, where a client was made that cannot report it: every request's.
+    pub(super) unusable: Option<Error>,
 }
 
 impl Settings {

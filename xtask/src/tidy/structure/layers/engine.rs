@@ -21,6 +21,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "tunnel",
             "server",
             "client",
+            "guide",
         ],
     ),
     ("engine/src/body", &["window", "read"]),
@@ -30,6 +31,7 @@ const ENGINE: &[(&str, &[&str])] = &[
         &[
             "connect",
             "listener",
+            "policy",
             "settings",
             "exchange",
             "dispatch",
@@ -58,6 +60,23 @@ const ENGINE: &[(&str, &[&str])] = &[
         &["bypass", "env", "connect", "socks"],
     ),
     (
+        "engine/src/client/policy",
+        &["cookies", "decompression", "redirect", "retry"],
+    ),
+    (
+        "engine/src/client/request",
+        &[
+            "trace",
+            "response_ext",
+            "url",
+            "fields",
+            "multipart",
+            "follow_up",
+            "response_future",
+            "service",
+        ],
+    ),
+    (
         "engine/src/client/connection",
         &[
             "deadlines",
@@ -76,7 +95,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/client/listener",
-        &["connection_use", "connection"],
+        &["connection_use", "connection", "trace"],
     ),
     (
         "engine/src/driver",
@@ -165,7 +184,13 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/server/observe",
-        &["handshake_failure", "metrics", "handshake_log", "access"],
+        &[
+            "handshake_failure",
+            "metrics",
+            "handshake_log",
+            "access",
+            "trace",
+        ],
     ),
     (
         "engine/src/server/response",
