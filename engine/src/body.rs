@@ -97,6 +97,14 @@ impl Body {
             _ => None,
         }
     }
+    /// A body of ours, whose errors are given out as they are.
+    #[cfg(feature = "decompression")]
+    pub(crate) fn of_ours<B>(body: B) -> Self
+    where
+        B: http_body::Body<Data = Bytes, Error = Error> + Send + 'static,
+    {
+        Self(Kind::Foreign(Mutex::new(Box::pin(body))))
+    }
     /// The bytes of a body that can be sent again; `None`: it streams.
     pub(crate) fn repeatable(&self) -> Option<Bytes> {
         match &self.0 {

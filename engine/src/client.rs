@@ -43,7 +43,9 @@ pub use policy::redirect::{RedirectAction, RedirectAttempt, RedirectPolicy};
 pub use policy::retry::RetryPolicy;
 #[cfg(feature = "multipart")]
 pub use request::multipart;
-pub use request::{RequestBuilder, ResponseExt, ResponseFuture, ResponseUrl};
+pub use request::{
+    EventStream, RequestBuilder, ResponseExt, ResponseFuture, ResponseUrl, ServerEvent,
+};
 pub use settings::ClientTimeouts;
 pub use submission::{Submission, SubmittedExchange};
 pub use trunkline_core::pool::{

@@ -40,6 +40,7 @@
 //! | `json` | yes | `json` of requests and bodies, by serde |
 //! | `platform-verifier` | yes | clients trust the roots of their platform |
 //! | `self-signed` | yes | [`Tls::self_signed`], certificates for development |
+//! | `blocking` | no | a client whose calls wait, for programs without a runtime |
 //! | `cookies` | no | cookies of a client (`ClientBuilder::cookie_store`) |
 //! | `decompression` | no | responses in gzip, br, zstd and deflate are decompressed |
 //! | `fs` | no | files as bodies (`Body::from_file`) |
@@ -71,6 +72,8 @@ mod net;
 mod tls;
 mod tunnel;
 
+#[cfg(feature = "blocking")]
+pub mod blocking;
 pub mod client;
 pub mod guide;
 pub mod server;

@@ -8,11 +8,13 @@
 )]
 
 mod axum;
+mod blocking;
 #[path = "callbacks/main.rs"]
 mod callbacks;
 mod capsules;
 mod client_certificates;
 mod client_connector;
+mod client_events;
 mod client_exchange;
 mod client_expect;
 mod client_faults;
@@ -24,6 +26,7 @@ mod client_proxy;
 mod client_request;
 mod client_retry;
 mod client_stress;
+mod client_tls;
 mod client_unused;
 mod client_windows;
 #[path = "ends/main.rs"]

@@ -15,6 +15,7 @@ use crate::driver::quic::config::QuicSettings;
 use crate::driver::quic::transport::early::EarlyMemory;
 use crate::error::Error;
 use crate::tls::ClientTls;
+use std::env;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use trunkline_core::limits::{Limits, Timeouts, Windows};
@@ -292,7 +293,7 @@ impl ClientBuilder {
         self.config.limits.pipelining = self.pool.pipelining;
         self.config.check()?;
         self.policies.check()?;
-        self.route.read_environment();
+        self.route.read_environment(|name| env::var_os(name));
         self.route.check()?;
         Ok(self.assemble(None))
     }
@@ -350,7 +351,7 @@ impl ClientBuilder {
 
     /// For settings that are known to be good, but for the environment: an error of it is one of every request.
     pub(super) fn build_checked(mut self) -> Client {
-        self.route.read_environment();
+        self.route.read_environment(|name| env::var_os(name));
         let unusable = self.route.check().err();
         self.assemble(unusable)
     }

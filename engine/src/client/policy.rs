@@ -1,4 +1,4 @@
-//! What a client does to every request and response by its settings: fields that each request gets,
+//! Settings of a client that apply to every request and response: fields that each request gets,
 //! cookies, redirects, retries, decompression. Pure of connections: `request/follow_up.rs` sends.
 
 #[cfg(feature = "cookies")]
@@ -31,7 +31,7 @@ pub(super) struct Policies {
     refused: Option<Error>,
 }
 
-/// What was added to a request, and must not outlive its hop.
+/// The fields that were added to a request for one hop.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Added {
     /// The `cookie` field is the store's.

@@ -1,6 +1,7 @@
 //! The request builder. It rejects invalid requests before they queue, with the wrong value and the
 //! allowed ones.
 
+mod events;
 mod fields;
 mod follow_up;
 #[cfg(feature = "multipart")]
@@ -11,6 +12,7 @@ mod service;
 mod trace;
 mod url;
 
+pub use events::{EventStream, ServerEvent};
 pub use follow_up::ResponseUrl;
 pub use response_ext::ResponseExt;
 pub use response_future::ResponseFuture;
@@ -239,6 +241,7 @@ pub(super) fn send(
     extra.total_until = total.map(|total| Instant::now() + total);
     let policies = &settings.policies;
     policies.add_fields(&mut parts);
+    let added = policies.add_cookies(&mut parts);
     let span = RequestSpan::of(&parts);
     let _entered = span.enter();
     if !policies.concern(&parts.method) {
@@ -247,7 +250,6 @@ pub(super) fn send(
             Err(error) => failed(error),
         };
     }
-    let added = policies.add_cookies(&mut parts);
     let repeatable = body.repeatable();
     match submit(dispatch, &parts, body, &extra) {
         Ok(exchange) => {

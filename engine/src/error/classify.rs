@@ -75,3 +75,7 @@ impl Error {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "classify_test.rs"]
+mod classify_test;

@@ -12,6 +12,7 @@ use crate::tls::{ClientTls, retry_after};
 use bytes::Bytes;
 use rustls::pki_types::ServerName;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::mem;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -265,12 +266,15 @@ impl Route {
     }
 
     /// Takes the environment's proxies, unless a setting says how origins are reached.
-    pub(in crate::client) fn read_environment(&mut self) {
+    pub(in crate::client) fn read_environment(
+        &mut self,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) {
         let is_set = self.proxy_given || self.connector.is_some() || self.unix_socket.is_some();
         if is_set || !mem::take(&mut self.environment) {
             return;
         }
-        if let Some(found) = self.accept(env::proxies(|name| std::env::var_os(name))) {
+        if let Some(found) = self.accept(env::proxies(variable)) {
             let bypass = match self.proxies.bypass.is_empty() {
                 true => found.bypass,
                 false => mem::take(&mut self.proxies.bypass),
@@ -416,3 +420,7 @@ pub(in crate::client) fn displayed(origin: &Origin) -> String {
 /// The kernel counts in whole seconds; Linux takes at most 32,767 of them.
 const KEEPALIVE_MIN: Duration = Duration::from_secs(1);
 const KEEPALIVE_MAX: Duration = Duration::from_secs(32_767);
+
+#[cfg(test)]
+#[path = "route_test.rs"]
+mod route_test;

@@ -14,7 +14,7 @@ use http_body::Body as _;
 /// a use for.
 const CODINGS_MAX: usize = 5;
 
-/// What a client that decompresses asks for.
+/// The codings that a client that decompresses asks for.
 const ASKED: HeaderValue = HeaderValue::from_static("gzip, br, zstd, deflate");
 
 /// Adds `accept-encoding`, unless the request says itself what it takes, or wants a part: a part of compressed
@@ -43,7 +43,7 @@ pub(super) fn decompress(response: Response<Body>) -> Response<Body> {
     parts.headers.remove(CONTENT_ENCODING);
     parts.headers.remove(CONTENT_LENGTH);
     for coding in codings.into_iter().rev() {
-        body = Body::wrap(Decompressed::new(body, coding));
+        body = Body::of_ours(Decompressed::new(body, coding));
     }
     Response::from_parts(parts, body)
 }

@@ -18,7 +18,7 @@ const REDIRECTS_MAX: usize = 10;
 
 /// Which redirects a client follows. Default: [`limited(10)`](Self::limited).
 ///
-/// What is followed: 301, 302, 303, 307 and 308 with a `location`. After 303 the request is a GET (a HEAD
+/// Followed are 301, 302, 303, 307 and 308 with a `location`. After 303 the request is a GET (a HEAD
 /// stays one), and so is a POST after 301 and 302; its body and the fields about it are dropped. Every other
 /// request keeps its method and body; where the body streams and cannot be sent again, the redirect itself
 /// is the response. On the way to another origin (scheme, host, port) `authorization`,
@@ -45,7 +45,7 @@ pub struct RedirectAttempt<'a> {
     pub previous: &'a [Uri],
 }
 
-/// What becomes of a redirect.
+/// The decision on a redirect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RedirectAction {
@@ -116,7 +116,7 @@ impl fmt::Debug for RedirectPolicy {
     }
 }
 
-/// What a redirect makes of a request.
+/// The request that follows a redirect.
 #[derive(Debug)]
 pub(in crate::client) struct Redirected {
     uri: Uri,
