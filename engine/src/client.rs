@@ -23,7 +23,6 @@ mod direct;
 mod dispatch;
 mod exchange;
 mod listener;
-mod policy;
 mod request;
 mod settings;
 mod submission;
@@ -37,16 +36,18 @@ pub use dispatch::early_counts::EarlyDataCounts;
 pub use listener::connection::ConnectionListener;
 pub use listener::connection_use::ConnectionUse;
 pub use listener::{BodyArrival, ExchangeListener};
-#[cfg(feature = "cookies")]
-pub use policy::cookies::{CookieStore, Jar};
-pub use policy::redirect::{RedirectAction, RedirectAttempt, RedirectPolicy};
-pub use policy::retry::RetryPolicy;
+#[cfg(feature = "blocking")]
+pub use request::blocking;
 #[cfg(feature = "multipart")]
 pub use request::multipart;
 pub use request::{
     EventStream, RequestBuilder, ResponseExt, ResponseFuture, ResponseUrl, ServerEvent,
 };
 pub use settings::ClientTimeouts;
+#[cfg(feature = "cookies")]
+pub use settings::policy::cookies::{CookieStore, Jar};
+pub use settings::policy::redirect::{RedirectAction, RedirectAttempt, RedirectPolicy};
+pub use settings::policy::retry::RetryPolicy;
 pub use submission::{Submission, SubmittedExchange};
 pub use trunkline_core::pool::{
     HealthTimes, OriginStats, PriorityClass, Protocols, Rank, Totals, Wait, WaitReason,

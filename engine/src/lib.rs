@@ -72,15 +72,14 @@ mod net;
 mod tls;
 mod tunnel;
 
-#[cfg(feature = "blocking")]
-pub mod blocking;
 pub mod client;
-pub mod guide;
 pub mod server;
 
 pub use body::window::{ReceiveWindow, WindowHandle};
 pub use body::{Body, BodySender, BodyStream};
 pub use byte_stream::ByteStream;
+#[cfg(feature = "blocking")]
+pub use client::blocking;
 pub use client::{Client, ResponseExt};
 pub use config::{ClientConfig, Congestion, ServerConfig};
 pub use connection_info::traffic::Traffic;
@@ -97,6 +96,33 @@ pub use tls::{
 pub use tunnel::capsules::{Capsule, Capsules};
 pub use tunnel::datagrams::Datagrams;
 pub use tunnel::upgrade;
+
+/// Recipes, one page for each subject. Every example is compiled and, where it needs no foreign peer, run as
+/// a test.
+pub mod guide {
+    #[doc = include_str!("guide/bodies.md")]
+    pub mod bodies {}
+    #[doc = include_str!("guide/streams.md")]
+    pub mod streams {}
+    #[doc = include_str!("guide/requests.md")]
+    pub mod requests {}
+    #[doc = include_str!("guide/errors.md")]
+    pub mod errors {}
+    #[doc = include_str!("guide/shutdown.md")]
+    pub mod shutdown {}
+    #[doc = include_str!("guide/tls.md")]
+    pub mod tls {}
+    #[doc = include_str!("guide/observing.md")]
+    pub mod observing {}
+    #[doc = include_str!("guide/websockets.md")]
+    pub mod websockets {}
+    #[doc = include_str!("guide/grpc.md")]
+    pub mod grpc {}
+    #[doc = include_str!("guide/http3.md")]
+    pub mod http3 {}
+    #[doc = include_str!("guide/tuning.md")]
+    pub mod tuning {}
+}
 
 /// A GET request by a client of its own, which ends with it: for one request. Programs with more keep a
 /// [`Client`], whose connections serve all of them.

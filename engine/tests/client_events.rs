@@ -12,6 +12,7 @@ use origin::{Origin, Speaks, run};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tokio::sync::Notify;
 use trunkline::{Body, ErrorKind};
 
 /// Answers one request after the other by `answers`, with the id that it was asked for in the event.
@@ -45,16 +46,7 @@ fn a_stream_that_ends_goes_on_behind_its_last_event() {
             let site = site(speaks, |count, id| match count {
                 0 => events(format!("retry: 1\nid: a\ndata: {id}\n\ndata: unfinished")),
                 1 => status(503),
-                2 => {
-                    let (mut sender, body) = Body::channel();
-                    let first = format!("id: b\ndata: {id}\n\n");
-                    tokio::spawn(async move {
-                        // The connection breaks behind the first event.
-                        sender.send(first).await.unwrap();
-                        sender.fail("broken");
-                    });
-                    events(body)
-                }
+                2 => events(format!("id: b\ndata: {id}\n\n")),
                 3 => events(format!("data: {id}\n\n")),
                 _ => status(204),
             });
@@ -100,4 +92,36 @@ fn a_server_that_never_gives_an_event_is_asked_ten_times() {
         assert!(stream.next().await.is_none());
         assert_eq!(site.seen.requests(), 10);
     });
+}
+
+#[test]
+fn a_connection_that_breaks_is_made_again_behind_the_last_event() {
+    for speaks in [Speaks::Plain, Speaks::Tls, Speaks::TlsH1] {
+        run(async {
+            let seen = Arc::new(Notify::new());
+            let wait = Arc::clone(&seen);
+            let site = Origin::start(speaks, 100, move |request: Request<Body>| {
+                let wait = Arc::clone(&wait);
+                async move {
+                    if let Some(id) = request.headers().get("last-event-id") {
+                        assert_eq!(id, "b");
+                        return events("data: 2\n\n");
+                    }
+                    let (mut sender, body) = Body::channel();
+                    tokio::spawn(async move {
+                        sender.send("id: b\ndata: 1\n\n").await.unwrap();
+                        wait.notified().await;
+                        sender.fail("broken");
+                    });
+                    events(body)
+                }
+            });
+            let client = site.client().build().unwrap();
+            let stream = client.get(site.url("/")).events();
+            let mut stream = stream.reconnect_pause(Duration::from_millis(1));
+            assert_eq!(stream.next().await.unwrap().unwrap().data, "1");
+            seen.notify_one();
+            assert_eq!(stream.next().await.unwrap().unwrap().data, "2");
+        });
+    }
 }

@@ -24,16 +24,16 @@ struct Lines {
     spans: Arc<AtomicU64>,
 }
 
-struct Line(String);
+struct FieldText(String);
 
-impl Visit for Line {
+impl Visit for FieldText {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         let _ = write!(self.0, " {}={value:?}", field.name());
     }
 }
 
 impl Lines {
-    fn write(&self, line: Line) {
+    fn write(&self, line: FieldText) {
         self.lines.lock().unwrap().push(line.0);
     }
     fn with(&self, parts: &[&str]) -> bool {
@@ -48,20 +48,20 @@ impl Subscriber for Lines {
         metadata.target().starts_with("trunkline")
     }
     fn new_span(&self, attributes: &Attributes<'_>) -> Id {
-        let mut line = Line(format!("span {}", attributes.metadata().name()));
+        let mut line = FieldText(format!("span {}", attributes.metadata().name()));
         attributes.record(&mut line);
         self.write(line);
         Id::from_u64(self.spans.fetch_add(1, Ordering::SeqCst) + 1)
     }
     fn record(&self, _: &Id, values: &Record<'_>) {
-        let mut line = Line("record".to_owned());
+        let mut line = FieldText("record".to_owned());
         values.record(&mut line);
         self.write(line);
     }
     fn record_follows_from(&self, _: &Id, _: &Id) {}
     fn event(&self, event: &Event<'_>) {
         let metadata = event.metadata();
-        let mut line = Line(format!("{} {}", metadata.level(), metadata.target()));
+        let mut line = FieldText(format!("{} {}", metadata.level(), metadata.target()));
         event.record(&mut line);
         self.write(line);
     }

@@ -8,7 +8,7 @@ use super::attempt;
 use super::connect::route::Route;
 use super::dispatch::{self, Dispatch};
 use super::listener::connection::ConnectionListener;
-use super::policy::Policies;
+use super::settings::policy::Policies;
 use super::settings::{ClientTimeouts, KeepAlive, Settings};
 use crate::config::{ClientConfig, Congestion};
 use crate::driver::quic::config::QuicSettings;

@@ -1,6 +1,8 @@
 //! The request builder. It rejects invalid requests before they queue, with the wrong value and the
 //! allowed ones.
 
+#[cfg(feature = "blocking")]
+pub mod blocking;
 mod events;
 mod fields;
 mod follow_up;

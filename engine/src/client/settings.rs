@@ -1,15 +1,16 @@
 //! The settings of a client, fixed when it is made.
 
 pub(super) mod origin;
+pub(super) mod policy;
 
 use super::connect::route::Route;
 use super::listener::connection::ConnectionListener;
-use super::policy::Policies;
 use crate::config::ClientConfig;
 use crate::driver::quic::config::QuicSettings;
 use crate::driver::quic::transport::early::EarlyMemory;
 use crate::error::Error;
 use crate::tls::ClientTls;
+use policy::Policies;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use trunkline_core::pool::{Alternatives, HealthTimes, Protocols};

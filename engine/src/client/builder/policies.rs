@@ -1,8 +1,8 @@
 //! Settings of what a client does to every request and response.
 
 use super::ClientBuilder;
-use crate::client::policy::redirect::RedirectPolicy;
-use crate::client::policy::retry::{Retries, RetryPolicy};
+use crate::client::settings::policy::redirect::RedirectPolicy;
+use crate::client::settings::policy::retry::{Retries, RetryPolicy};
 use http::HeaderMap;
 use std::time::{Duration, Instant};
 

@@ -19,8 +19,9 @@
 mod request;
 mod response;
 
-pub use request::RequestBuilder;
-pub use response::Response;
+pub use BlockingClient as Client;
+pub use request::BlockingRequest as RequestBuilder;
+pub use response::BlockingResponse as Response;
 
 use crate::error::Error;
 use http::Method;
@@ -39,7 +40,7 @@ pub fn get(url: impl AsRef<str>) -> Result<Response, Error> {
 
 /// A pool of connections whose requests block. Cheap to clone; clones share the pool.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub struct BlockingClient {
     client: crate::Client,
     background: Arc<Background>,
 }
@@ -51,7 +52,7 @@ pub(crate) struct Background {
     stop: Option<oneshot::Sender<()>>,
 }
 
-impl Client {
+impl BlockingClient {
     /// A client with the default settings.
     ///
     /// # Errors

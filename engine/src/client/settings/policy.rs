@@ -2,11 +2,11 @@
 //! cookies, redirects, retries, decompression. Pure of connections: `request/follow_up.rs` sends.
 
 #[cfg(feature = "cookies")]
-pub(super) mod cookies;
+pub(in crate::client) mod cookies;
 #[cfg(feature = "decompression")]
-pub(super) mod decompression;
-pub(super) mod redirect;
-pub(super) mod retry;
+pub(in crate::client) mod decompression;
+pub(in crate::client) mod redirect;
+pub(in crate::client) mod retry;
 
 use crate::body::Body;
 use crate::error::Error;
@@ -18,34 +18,34 @@ use retry::Retries;
 
 /// The settings of a client that are about whole exchanges.
 #[derive(Debug, Default)]
-pub(super) struct Policies {
+pub(in crate::client) struct Policies {
     /// Fields of every request that does not have them itself.
-    pub(super) fields: HeaderMap,
-    pub(super) redirects: RedirectPolicy,
-    pub(super) retries: Option<Retries>,
+    pub(in crate::client) fields: HeaderMap,
+    pub(in crate::client) redirects: RedirectPolicy,
+    pub(in crate::client) retries: Option<Retries>,
     #[cfg(feature = "cookies")]
-    pub(super) cookies: Option<std::sync::Arc<dyn cookies::CookieStore>>,
+    pub(in crate::client) cookies: Option<std::sync::Arc<dyn cookies::CookieStore>>,
     /// Whether responses are decompressed; only with the feature `decompression`.
-    pub(super) decompresses: bool,
+    pub(in crate::client) decompresses: bool,
     /// The first setting that cannot be used.
     refused: Option<Error>,
 }
 
 /// The fields that were added to a request for one hop.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Added {
+pub(in crate::client) struct Added {
     /// The `cookie` field is the store's.
-    pub(super) cookie: bool,
+    pub(in crate::client) cookie: bool,
 }
 
 impl Policies {
-    pub(super) fn new() -> Self {
+    pub(in crate::client) fn new() -> Self {
         Self {
             decompresses: cfg!(feature = "decompression"),
             ..Self::default()
         }
     }
-    pub(super) fn set_user_agent(&mut self, value: &str) {
+    pub(in crate::client) fn set_user_agent(&mut self, value: &str) {
         match HeaderValue::from_str(value) {
             Ok(value) => {
                 self.fields.insert(USER_AGENT, value);
@@ -56,11 +56,11 @@ impl Policies {
         }
     }
     /// Keeps the first error for `build`.
-    pub(super) fn refuse(&mut self, error: Error) {
+    pub(in crate::client) fn refuse(&mut self, error: Error) {
         self.refused.get_or_insert(error);
     }
     /// The first setting that cannot be used.
-    pub(super) fn check(&mut self) -> Result<(), Error> {
+    pub(in crate::client) fn check(&mut self) -> Result<(), Error> {
         if self.decompresses && !cfg!(feature = "decompression") {
             return Err(Error::config(
                 "decompression is true, and the crate was built without its feature decompression",
@@ -69,7 +69,7 @@ impl Policies {
         self.refused.take().map_or(Ok(()), Err)
     }
     /// Whether something is done with the response to a request of this method.
-    pub(super) fn concern(&self, method: &Method) -> bool {
+    pub(in crate::client) fn concern(&self, method: &Method) -> bool {
         // What a CONNECT answers is no content, and leads nowhere else.
         method != Method::CONNECT
             && (self.redirects.follows()
@@ -78,7 +78,7 @@ impl Policies {
                 || self.has_cookies())
     }
     /// Adds the client's fields to a request, once.
-    pub(super) fn add_fields(&self, parts: &mut Parts) {
+    pub(in crate::client) fn add_fields(&self, parts: &mut Parts) {
         for name in self.fields.keys() {
             if !parts.headers.contains_key(name) {
                 for value in self.fields.get_all(name) {
@@ -92,7 +92,7 @@ impl Policies {
         }
     }
     /// Adds what depends on the URL: for each hop.
-    pub(super) fn add_cookies(&self, parts: &mut Parts) -> Added {
+    pub(in crate::client) fn add_cookies(&self, parts: &mut Parts) -> Added {
         #[cfg(feature = "cookies")]
         if let Some(store) = &self.cookies
             && !parts.headers.contains_key(http::header::COOKIE)
@@ -106,7 +106,7 @@ impl Policies {
         Added::default()
     }
     /// Keeps the cookies of a response to a request for `uri`.
-    pub(super) fn keep_cookies(&self, uri: &http::Uri, response: &Response<Body>) {
+    pub(in crate::client) fn keep_cookies(&self, uri: &http::Uri, response: &Response<Body>) {
         #[cfg(feature = "cookies")]
         if let Some(store) = &self.cookies {
             let mut values = response.headers().get_all(http::header::SET_COOKIE).iter();
@@ -118,7 +118,11 @@ impl Policies {
         let _ = (uri, response);
     }
     /// The response as its reader gets it.
-    pub(super) fn decompress(&self, method: &Method, response: Response<Body>) -> Response<Body> {
+    pub(in crate::client) fn decompress(
+        &self,
+        method: &Method,
+        response: Response<Body>,
+    ) -> Response<Body> {
         #[cfg(feature = "decompression")]
         if self.decompresses && method != Method::HEAD {
             return decompression::decompress(response);

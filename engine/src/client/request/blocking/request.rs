@@ -12,12 +12,12 @@ use std::time::Duration;
 /// A request being made; [`send`](Self::send) sends it and waits.
 #[derive(Debug)]
 #[must_use = "a request does nothing until it is sent"]
-pub struct RequestBuilder {
+pub struct BlockingRequest {
     request: client::RequestBuilder,
     background: Arc<Background>,
 }
 
-impl RequestBuilder {
+impl BlockingRequest {
     pub(super) fn new(request: client::RequestBuilder, background: Arc<Background>) -> Self {
         Self {
             request,

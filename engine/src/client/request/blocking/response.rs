@@ -14,14 +14,14 @@ use std::sync::Arc;
 
 /// A response. Its body is read by one of the methods, or piece by piece as [`Read`].
 #[derive(Debug)]
-pub struct Response {
+pub struct BlockingResponse {
     response: http::Response<Body>,
     background: Arc<Background>,
     /// Bytes that were received and not read.
     piece: Bytes,
 }
 
-impl Response {
+impl BlockingResponse {
     pub(super) fn new(response: http::Response<Body>, background: Arc<Background>) -> Self {
         Self {
             response,
@@ -93,7 +93,7 @@ impl Response {
     }
 }
 
-impl Read for Response {
+impl Read for BlockingResponse {
     fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
         if self.piece.is_empty() && !space.is_empty() {
             self.piece = self.next_piece().map_err(io::Error::other)?;

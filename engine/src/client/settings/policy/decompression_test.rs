@@ -54,7 +54,7 @@ fn response(coding: &str, body: Body) -> Response<Body> {
         .unwrap()
 }
 
-/// A body in pieces of so many bytes, perhaps with trailers.
+/// A body in pieces of `size` bytes, perhaps with trailers.
 fn pieces(bytes: &[u8], size: usize, trailers: Option<HeaderMap>) -> Body {
     let (mut sender, body) = Body::channel();
     let parts: Vec<Bytes> = bytes.chunks(size).map(Bytes::copy_from_slice).collect();
