@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use template::RequestTemplate;
 use trace::Trace;
-use trunkline::client::{Client, ClientTimeouts, ClientTls, Protocols};
+use trunkline::client::{Client, ClientTimeouts, ClientTls, Protocols, RedirectPolicy};
 use trunkline::{Body, Error, Fault};
 
 /// Redirects followed with `-L` (the fetch standard's number).
@@ -285,7 +285,10 @@ fn client(options: &GetOptions) -> Result<Client, Failure> {
         total: options.timeout.map(Duration::from_secs),
         ..ClientTimeouts::default()
     };
+    // What the server answers is shown as it is; -L and --compressed are carried out above the client.
     let client = Client::builder()
+        .redirect(RedirectPolicy::none())
+        .decompression(false)
         .protocols(protocols)
         .tls(tls)
         .connection_info(options.verbose)

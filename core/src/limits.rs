@@ -243,44 +243,44 @@ pub const WINDOW_BEHIND_HEAD_BYTES: u32 = 16 * 1024;
 /// The user's limits. Defaults are the constants above.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// See [`FIELD_COUNT_MAX`].
+    /// See [`FIELD_COUNT_MAX`]. Default 128.
     pub field_count_max: usize,
     /// Our HPACK decoder's table, as SETTINGS_HEADER_TABLE_SIZE says it; see
-    /// [`HPACK_TABLE_BYTES_MAX`].
+    /// [`HPACK_TABLE_BYTES_MAX`]. Default 4,096.
     pub header_table_bytes_max: usize,
-    /// See [`FIELD_SECTION_BYTES_MAX`], bytes.
+    /// See [`FIELD_SECTION_BYTES_MAX`], bytes. Default 65,536.
     pub field_section_bytes_max: usize,
-    /// See [`HEADER_BLOCK_BYTES_MAX`], bytes.
+    /// See [`HEADER_BLOCK_BYTES_MAX`], bytes. Default 65,536.
     pub header_block_bytes_max: usize,
-    /// See [`CONTINUATIONS_MAX`].
+    /// See [`CONTINUATIONS_MAX`]. Default 8.
     pub continuations_max: u32,
-    /// See [`CONCURRENT_STREAMS_MAX`]; on a client, the ceiling of its own requests.
+    /// See [`CONCURRENT_STREAMS_MAX`]; on a client, the ceiling of its own requests. Default 100.
     pub concurrent_streams_max: u32,
-    /// See [`RUNNING_HANDLERS_MAX`].
+    /// See [`RUNNING_HANDLERS_MAX`]. Default 200.
     pub running_handlers_max: u32,
-    /// See [`REQUEST_STREAMS_MAX`]; on an HTTP/3 client, the ceiling of its own requests.
+    /// See [`REQUEST_STREAMS_MAX`]; on an HTTP/3 client, the ceiling of its own requests. Default 256.
     pub request_streams_max: u32,
-    /// See [`REQUEST_HANDLERS_MAX`].
+    /// See [`REQUEST_HANDLERS_MAX`]. Default 512.
     pub request_handlers_max: u32,
-    /// See [`RESETS`].
+    /// See [`RESETS`]. Default 200 at once and 33 a second.
     pub resets: Rate,
-    /// See [`GLITCHES`].
+    /// See [`GLITCHES`]. Default 10,000 at once and 330 a second.
     pub glitches: Rate,
-    /// See [`PINGS`].
+    /// See [`PINGS`]. Default 100 at once and 10 a second.
     pub pings: Rate,
-    /// See [`OUTBOX_BYTES_MAX`], bytes.
+    /// See [`OUTBOX_BYTES_MAX`], bytes. Default 262,144.
     pub outbox_bytes_max: usize,
-    /// See [`SEND_BUFFER_BYTES_MAX`], bytes.
+    /// See [`SEND_BUFFER_BYTES_MAX`], bytes. Default 262,144.
     pub send_buffer_bytes_max: usize,
-    /// See [`REQUESTS_PER_CONNECTION_MAX`].
+    /// See [`REQUESTS_PER_CONNECTION_MAX`]. Default 1,073,741,824.
     pub requests_per_connection_max: u64,
-    /// See [`HEAD_BYTES_MAX`], bytes.
+    /// See [`HEAD_BYTES_MAX`], bytes. Default 65,536.
     pub head_bytes_max: usize,
-    /// See [`TARGET_BYTES_MAX`], bytes.
+    /// See [`TARGET_BYTES_MAX`], bytes. Default 16,384.
     pub target_bytes_max: usize,
-    /// See [`CHUNK_EXTENSION_BYTES_MAX`], bytes.
+    /// See [`CHUNK_EXTENSION_BYTES_MAX`], bytes. Default 16,384.
     pub chunk_extension_bytes_max: usize,
-    /// See [`INTERIM_RESPONSES_MAX`].
+    /// See [`INTERIM_RESPONSES_MAX`]. Default 16.
     pub interim_responses_max: u32,
     /// HTTP/1.1 only: requests a client has in flight on one connection. An h2 setting never
     /// moves it. Default 1.
@@ -317,15 +317,15 @@ impl Default for Limits {
 /// How long each phase may take. `None` turns a timeout off.
 #[derive(Clone, Debug)]
 pub struct Timeouts {
-    /// TLS handshake (the engine's to keep).
+    /// TLS handshake (the engine's to keep). Default 10 s.
     pub handshake: Option<Duration>,
-    /// HTTP/2 preface and first SETTINGS; also the answer to our SETTINGS.
+    /// HTTP/2 preface and first SETTINGS; also the answer to our SETTINGS. Default 10 s.
     pub settings: Option<Duration>,
-    /// A request head, or a whole HTTP/2 header block, from its first byte.
+    /// A request head, or a whole HTTP/2 header block, from its first byte. Default 15 s.
     pub head: Option<Duration>,
     /// A server: between two pieces of a request's body, while its handler reads and has not
     /// answered. A request that breaks it is ended with [`BodyTimeout`], over HTTP/1.1 with 408.
-    /// Default 5 minutes, as Envoy's `stream_idle_timeout` and Node.js's `requestTimeout`. `None`:
+    /// Default 300 s, as Envoy's `stream_idle_timeout` and Node.js's `requestTimeout`. `None`:
     /// a client may rest for as long as it likes, as with hyper and Go; for gRPC client streams
     /// that rest longer.
     ///
@@ -338,11 +338,11 @@ pub struct Timeouts {
     /// share of [`rate_min`](Self::rate_min) in this time; tiny WINDOW_UPDATEs do not restart it
     /// (CVE-2026-49975). Default 30 s.
     pub stream_stall: Option<Duration>,
-    /// A connection without an exchange.
+    /// A connection without an exchange. Default 60 s.
     pub idle: Option<Duration>,
     /// HTTP/1.1, server: how long a response may take after the client has closed its side, while
     /// no byte of it waits to be written. The client may be gone, which only a write would reveal.
-    /// 0: a client that closes its side wants no response; `None`: no limit.
+    /// 0: a client that closes its side wants no response; `None`: no limit. Default 30 s.
     pub half_closed: Option<Duration>,
     /// A connection's age, then a graceful drain. Default `None`, as with hyper, Go and Envoy: gRPC
     /// clients fail what they are about to send when their connection drains. Set it where a load
@@ -399,23 +399,23 @@ impl Default for Timeouts {
 #[derive(Clone, Debug)]
 pub struct Windows {
     /// SETTINGS_INITIAL_WINDOW_SIZE: what a stream may send before we have seen its reader. 0: nothing before
-    /// its head has come, and [`WINDOW_BEHIND_HEAD_BYTES`] then.
+    /// its head has come, and [`WINDOW_BEHIND_HEAD_BYTES`] then. Default 65,536.
     pub stream_initial: u32,
-    /// How far a stream window may grow by itself.
+    /// How far a stream window may grow by itself, bytes. Default 16,777,216.
     pub stream_max: u32,
-    /// The connection's window, raised in the preface.
+    /// The connection's window, raised in the preface, bytes. Default 16,777,216.
     pub connection: u32,
     /// Bytes that all stream windows of one client or server may borrow beyond their initial
     /// size: unread bytes stay within this and `stream_initial` per stream. What the QUIC
     /// connections of a client hold for servers beyond [`QUIC_SEND_WINDOW_BYTES`] comes out of it
-    /// too.
+    /// too. Default 67,108,864.
     pub memory_budget: u64,
     /// Bytes that all connections of one server hold for peers that do not take them, on every
     /// version: what waits on a connection beyond [`SEND_FREE_BYTES`], and over QUIC what waits for
     /// an acknowledgement beyond [`QUIC_SEND_WINDOW_BYTES`]. While it is used up a connection's
-    /// bodies are asked for more only as its bytes leave. Default [`SEND_BUDGET_BYTES`].
+    /// bodies are asked for more only as its bytes leave. See [`SEND_BUDGET_BYTES`]. Default 67,108,864.
     pub send_budget: u64,
-    /// False: windows stay at `stream_initial` (fixed-window mode).
+    /// False: windows stay at `stream_initial` (fixed-window mode). Default true.
     pub auto: bool,
     /// Fixed-window mode: a stream's window is refilled when this many bytes of it are left.
     /// Default `None`: by eighths, which keeps more grants in flight on a long path.

@@ -85,3 +85,55 @@ fn a_stream_over_quic_is_as_wide_as_its_path_and_a_hundred_of_a_short_one_fit_a_
     };
     assert_eq!(narrow.quic_stream_over(Some(Duration::ZERO), 0), 128 * 1024);
 }
+
+/// The number, or word, of a default: as its documentation and as `Debug` have it.
+fn bare(text: &str) -> String {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    match digits.is_empty() {
+        true => text
+            .trim_matches(|letter: char| !letter.is_alphanumeric())
+            .to_owned(),
+        false => digits,
+    }
+}
+
+#[test]
+fn the_documentation_of_each_field_says_its_default() {
+    let printed = format!(
+        "{:?} {:?} {:?}",
+        Limits::default(),
+        Timeouts::default(),
+        Windows::default()
+    );
+    let structs = include_str!("limits.rs")
+        .split("#[derive(Clone, Debug)]")
+        .skip(1);
+    // Each up to the end of its struct.
+    let fields_of = structs.take(3).filter_map(|part| part.split("\n}").next());
+    let (mut documentation, mut fields) = (String::new(), 0);
+    for line in fields_of.flat_map(str::lines) {
+        let line = line.trim();
+        if let Some(words) = line.strip_prefix("///") {
+            documentation += words;
+            continue;
+        }
+        let field = line
+            .strip_prefix("pub ")
+            .and_then(|rest| rest.split_once(": "));
+        if let Some((name, _)) = field.filter(|(name, _)| !name.contains([' ', '('])) {
+            let text = documentation.rsplit_once("Default ");
+            let (_, text) = text.unwrap_or_else(|| panic!("{name} has no default"));
+            let stated = text.split([';', '.', ':']).next().unwrap_or(text);
+            let stated = stated.split(", ").next().unwrap_or(stated);
+            let (_, value) = printed.split_once(&format!(" {name}: ")).unwrap();
+            let mut ends = value.match_indices(", ").map(|(at, _)| at);
+            let is_next = |at: &usize| !value[at + 2..].starts_with("per_second");
+            let end = ends.find(is_next).unwrap_or(value.len());
+            let end = end.min(value.find(" }").unwrap_or(end).max(1));
+            assert_eq!(bare(stated), bare(&value[..end]), "{name}: {text}");
+            fields += 1;
+        }
+        documentation.clear();
+    }
+    assert_eq!(fields, 38);
+}

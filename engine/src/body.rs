@@ -4,8 +4,13 @@
 //! The reader's end of a connection's pipe reports the bytes it has taken; the connection grants
 //! the peer that much again. An unread body stalls its own stream and no other.
 
+#[cfg(feature = "fs")]
+mod file;
 mod read;
+mod stream;
 pub(crate) mod window;
+
+pub use stream::BodyStream;
 
 use crate::body::window::WindowHandle;
 use crate::driver::signals::Signals;
@@ -90,6 +95,21 @@ impl Body {
         match &self.0 {
             Kind::Whole(bytes) => Some(bytes.clone()),
             _ => None,
+        }
+    }
+    /// A body of ours, whose errors are given out as they are.
+    #[cfg(feature = "decompression")]
+    pub(crate) fn of_ours<B>(body: B) -> Self
+    where
+        B: http_body::Body<Data = Bytes, Error = Error> + Send + 'static,
+    {
+        Self(Kind::Foreign(Mutex::new(Box::pin(body))))
+    }
+    /// The bytes of a body that can be sent again; `None`: it streams.
+    pub(crate) fn repeatable(&self) -> Option<Bytes> {
+        match &self.0 {
+            Kind::Empty => Some(Bytes::new()),
+            _ => self.whole(),
         }
     }
     /// A body that a connection receives.

@@ -36,12 +36,21 @@ pub use connect::resolve::{HttpsRecord, Resolver, Resolving, ResolvingRecord};
 #[doc(hidden)]
 pub use direct::{Direct, DirectTurn, Next};
 pub use dispatch::early_counts::EarlyDataCounts;
-pub use dispatch::response_future::ResponseFuture;
 pub use listener::connection::ConnectionListener;
 pub use listener::connection_use::ConnectionUse;
 pub use listener::{BodyArrival, ExchangeListener};
-pub use request::RequestBuilder;
+#[cfg(feature = "blocking")]
+pub use request::blocking;
+#[cfg(feature = "multipart")]
+pub use request::multipart;
+pub use request::{
+    EventStream, RequestBuilder, ResponseExt, ResponseFuture, ResponseUrl, ServerEvent,
+};
 pub use settings::ClientTimeouts;
+#[cfg(feature = "cookies")]
+pub use settings::policy::cookies::{CookieStore, Jar};
+pub use settings::policy::redirect::{RedirectAction, RedirectAttempt, RedirectPolicy};
+pub use settings::policy::retry::RetryPolicy;
 pub use submission::{Submission, SubmittedExchange};
 pub use trunkline_core::pool::{
     HealthTimes, OriginStats, PriorityClass, Protocols, Rank, Totals, Wait, WaitReason,

@@ -1,6 +1,8 @@
 //! The engine's error: its kind, whose fault it is, and whether the request may be sent again.
 //! `Display` prints one level; the cause is `source()`.
 
+mod classify;
+
 pub use trunkline_core::proxy::SocksRefusal;
 
 use std::net::SocketAddr;
@@ -70,6 +72,12 @@ pub enum ErrorKind {
     Cancelled,
     /// A body that the user gave failed; its error is the source.
     Body,
+    /// A redirect that is not followed: one too many, or to what is no `http` or `https` URL
+    /// ([`RedirectPolicy`](crate::client::RedirectPolicy)).
+    Redirect,
+    /// The status of a response, where it was asked for as an error
+    /// ([`ResponseExt::error_for_status`](crate::client::ResponseExt::error_for_status)).
+    Status(http::StatusCode),
 }
 
 /// Why a proxy gave no connection, where it said so.
@@ -361,6 +369,8 @@ impl fmt::Display for Error {
             ErrorKind::Refused => f.write_str("refused: no room to wait"),
             ErrorKind::Cancelled => f.write_str("cancelled by our side"),
             ErrorKind::Body => f.write_str("the body given to send failed"),
+            ErrorKind::Redirect => f.write_str("the redirect is not followed"),
+            ErrorKind::Status(status) => write!(f, "the response has the status {status}"),
         }
     }
 }

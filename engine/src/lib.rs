@@ -29,6 +29,27 @@
 //! }
 //! ```
 //!
+//! [`guide`] has recipes: bodies, streams, requests, errors and retries, shutdown, TLS and mutual TLS,
+//! counts and traces, WebSockets, gRPC, HTTP/3, tuning.
+//!
+//! # Features
+//!
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `form` | yes | `query` and `form` of a request, by serde |
+//! | `json` | yes | `json` of requests and bodies, by serde |
+//! | `platform-verifier` | yes | clients trust the roots of their platform |
+//! | `self-signed` | yes | [`Tls::self_signed`], certificates for development |
+//! | `blocking` | no | a client whose calls wait, for programs without a runtime |
+//! | `cookies` | no | cookies of a client (`ClientBuilder::cookie_store`) |
+//! | `decompression` | no | responses in gzip, br, zstd and deflate are decompressed |
+//! | `fs` | no | files as bodies (`Body::from_file`) |
+//! | `hyper-upgrade` | no | upgrades as hyper has them, for axum's WebSockets |
+//! | `multipart` | no | `multipart/form-data` (`RequestBuilder::multipart`) |
+//! | `qlog` | no | logs of QUIC packets |
+//! | `tracing` | no | spans and events of `tracing` |
+//! | `webpki-roots` | no | Mozilla's roots for a client |
+//!
 //! # Where handlers run
 //!
 //! - [`serve`]: connections run on threads of the server, handlers as tasks of the tokio runtime that the
@@ -56,9 +77,11 @@ pub mod client;
 pub mod server;
 
 pub use body::window::{ReceiveWindow, WindowHandle};
-pub use body::{Body, BodySender};
+pub use body::{Body, BodySender, BodyStream};
 pub use byte_stream::ByteStream;
-pub use client::Client;
+#[cfg(feature = "blocking")]
+pub use client::blocking;
+pub use client::{Client, ResponseExt};
 pub use config::{ClientConfig, Congestion, ServerConfig};
 pub use connection_info::traffic::Traffic;
 pub use connection_info::{ConnectionInfo, TlsInfo};
@@ -74,6 +97,42 @@ pub use tls::{
 pub use tunnel::capsules::{Capsule, Capsules};
 pub use tunnel::datagrams::Datagrams;
 pub use tunnel::upgrade;
+
+/// Recipes, one page for each subject. Every example is compiled and, where it needs no foreign peer, run as
+/// a test.
+pub mod guide {
+    #[doc = include_str!("guide/bodies.md")]
+    pub mod bodies {}
+    #[doc = include_str!("guide/streams.md")]
+    pub mod streams {}
+    #[doc = include_str!("guide/requests.md")]
+    pub mod requests {}
+    #[doc = include_str!("guide/errors.md")]
+    pub mod errors {}
+    #[doc = include_str!("guide/shutdown.md")]
+    pub mod shutdown {}
+    #[doc = include_str!("guide/tls.md")]
+    pub mod tls {}
+    #[doc = include_str!("guide/observing.md")]
+    pub mod observing {}
+    #[doc = include_str!("guide/websockets.md")]
+    pub mod websockets {}
+    #[doc = include_str!("guide/grpc.md")]
+    pub mod grpc {}
+    #[doc = include_str!("guide/http3.md")]
+    pub mod http3 {}
+    #[doc = include_str!("guide/tuning.md")]
+    pub mod tuning {}
+}
+
+/// A GET request by a client of its own, which ends with it: for one request. Programs with more keep a
+/// [`Client`], whose connections serve all of them.
+///
+/// # Errors
+/// As [`RequestBuilder::send`](client::RequestBuilder::send).
+pub async fn get(url: impl AsRef<str>) -> Result<http::Response<Body>, Error> {
+    Client::new().get(url).send().await
+}
 
 /// Bounds, deadlines and windows, as the core names them.
 pub use trunkline_core::limits::{Limits, Timeouts, Windows};

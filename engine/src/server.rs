@@ -117,6 +117,16 @@ impl<P> Server<P> {
         self.handshake_log = Some(HandshakeLog::new(log));
         self
     }
+    /// Gives an event of `tracing` for each finished exchange and failed handshake, with the target
+    /// `trunkline::server` and OpenTelemetry's names of fields: level INFO, and WARN for an exchange that was
+    /// broken off. Takes the place of [`access_log`](Self::access_log) and
+    /// [`handshake_log`](Self::handshake_log).
+    #[cfg(feature = "tracing")]
+    #[must_use]
+    pub fn traced(self) -> Self {
+        self.access_log(observe::trace::access)
+            .handshake_log(observe::trace::failed_handshake)
+    }
     /// Takes other settings than the default.
     #[must_use]
     pub fn config(mut self, config: ServerConfig) -> Self {

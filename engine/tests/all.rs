@@ -8,21 +8,25 @@
 )]
 
 mod axum;
+mod blocking;
 #[path = "callbacks/main.rs"]
 mod callbacks;
 mod capsules;
 mod client_certificates;
 mod client_connector;
+mod client_events;
 mod client_exchange;
 mod client_expect;
 mod client_faults;
 mod client_hopeless;
 mod client_net;
+mod client_policies;
 mod client_pool;
 mod client_proxy;
 mod client_request;
 mod client_retry;
 mod client_stress;
+mod client_tls;
 mod client_unused;
 mod client_windows;
 #[path = "ends/main.rs"]

@@ -462,6 +462,7 @@ fn an_answer_407_to_a_forwarded_request_is_an_answer() {
     let proxy = Scripted::http(Then::Sends(answer.to_vec()));
     run(async {
         let client = Client::builder().proxy(&format!("http://u:p@{}", proxy.address));
+        let client = client.decompression(false);
         let response = client.build().unwrap().get("http://a.test/x").send().await;
         assert_eq!(response.unwrap().status(), 407);
     });

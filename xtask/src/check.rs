@@ -3,6 +3,7 @@
 pub(crate) mod apps;
 pub(crate) mod attacks;
 pub(crate) mod conform;
+pub(crate) mod features;
 pub(crate) mod flake;
 pub(crate) mod fuzz;
 pub(crate) mod mutants;

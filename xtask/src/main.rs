@@ -34,6 +34,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   node-lines [LINE..]   every test file on every installed line of Node.js (node20, node24 ..)
   comparisons [LINE..]   every comparison with undici and node:http2 on every installed line of Node.js
   wpt [PART] [--corpus FOLDER]   web-platform-tests' fetch tests with Node's own fetch and ours, side by side
+  features       the engine with each of its features alone, without any and with all
   flake N FILE   the tests of one file, N times
   fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
   sanitize [PART..]   Miri, loom, AddressSanitizer (miri-core, miri, loom, address)
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
         "comparisons" => node::script("dev", "comparisons/all.mjs", rest),
         "wpt" => node::script("dev", "wpt/run.mjs", rest),
         "generate" => render::generated::generate(),
+        "features" => check::features::features(),
         "flake" => check::flake::flake(rest),
         "fuzz" => check::fuzz::fuzz(rest),
         "sanitize" => check::sanitize::sanitize(rest),

@@ -165,6 +165,7 @@ fn client(plan: &Plan) -> Result<Client, Failure> {
         ..Windows::default()
     };
     Client::builder()
+        .environment_proxies(false)
         .protocols(protocols)
         .limits(limits)
         .windows(windows)

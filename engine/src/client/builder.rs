@@ -1,5 +1,6 @@
 //! Settings of a client; `build` checks their ranges.
 
+mod policies;
 mod route;
 
 use super::Client;
@@ -7,12 +8,14 @@ use super::attempt;
 use super::connect::route::Route;
 use super::dispatch::{self, Dispatch};
 use super::listener::connection::ConnectionListener;
+use super::settings::policy::Policies;
 use super::settings::{ClientTimeouts, KeepAlive, Settings};
 use crate::config::{ClientConfig, Congestion};
 use crate::driver::quic::config::QuicSettings;
 use crate::driver::quic::transport::early::EarlyMemory;
 use crate::error::Error;
 use crate::tls::ClientTls;
+use std::env;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use trunkline_core::limits::{Limits, Timeouts, Windows};
@@ -34,6 +37,7 @@ pub struct ClientBuilder {
     listener: Option<Arc<dyn ConnectionListener>>,
     keep_alive: KeepAlive,
     quic: QuicSettings,
+    policies: Policies,
 }
 
 impl Default for ClientBuilder {
@@ -57,6 +61,7 @@ impl Default for ClientBuilder {
             listener: None,
             keep_alive: KeepAlive::default(),
             quic: QuicSettings::default(),
+            policies: Policies::new(),
         }
     }
 }
@@ -287,8 +292,10 @@ impl ClientBuilder {
         self.check_pool()?;
         self.config.limits.pipelining = self.pool.pipelining;
         self.config.check()?;
+        self.policies.check()?;
+        self.route.read_environment(|name| env::var_os(name));
         self.route.check()?;
-        Ok(self.assemble())
+        Ok(self.assemble(None))
     }
 
     fn check_pool(&self) -> Result<(), Error> {
@@ -342,12 +349,14 @@ impl ClientBuilder {
         Ok(())
     }
 
-    /// For settings that are known to be good.
-    pub(super) fn build_checked(self) -> Client {
-        self.assemble()
+    /// For settings that are known to be good, but for the environment: an error of it is one of every request.
+    pub(super) fn build_checked(mut self) -> Client {
+        self.route.read_environment(|name| env::var_os(name));
+        let unusable = self.route.check().err();
+        self.assemble(unusable)
     }
 
-    fn assemble(mut self) -> Client {
+    fn assemble(mut self, unusable: Option<Error>) -> Client {
         self.pool.no_exchange_timeout = self.timeouts.headers;
         // 0 would mean that nothing is spread.
         self.pool.seed = dispatch::random().max(1);
@@ -359,16 +368,28 @@ impl ClientBuilder {
             route: self.route,
             health: self.health,
             connection_info: self.connection_info,
-            listener: self.listener,
+            listener: listened(self.listener),
             keep_alive: self.keep_alive,
             early_data: self.quic.early_data.then(EarlyMemory::default),
             quic: self.quic,
             alternatives: Mutex::new(Alternatives::new()),
+            policies: self.policies,
+            unusable,
         };
         Client {
             dispatch: Arc::new(Dispatch::new(settings, self.pool, attempt::spawn)),
         }
     }
+}
+
+/// The listener of connections, under the one that gives events of `tracing`.
+#[cfg(feature = "tracing")]
+fn listened(listener: Option<Arc<dyn ConnectionListener>>) -> Option<Arc<dyn ConnectionListener>> {
+    Some(Arc::new(super::listener::trace::Traced(listener)))
+}
+#[cfg(not(feature = "tracing"))]
+fn listened(listener: Option<Arc<dyn ConnectionListener>>) -> Option<Arc<dyn ConnectionListener>> {
+    listener
 }
 
 /// Longer times are meant as "never", which is `None`.

@@ -1,7 +1,7 @@
 //! A connection's task over a pipe in memory.
 
 use super::super::Client;
-use super::super::dispatch::response_future::ResponseFuture;
+use super::super::dispatch::exchange_future::ExchangeFuture;
 use super::super::request::origin_of_url;
 use super::*;
 use crate::body::Body;
@@ -117,7 +117,7 @@ async fn a_request_waits_for_the_peers_settings_no_longer_than_its_timeouts_say(
         let (mut connection, _far) = a_connection_that_never_settles(&client, request).await;
         // Only the connection's own timer wakes it.
         run_until(&mut connection, |it| it.unsettled.is_empty()).await;
-        let answer = ResponseFuture::new(Arc::clone(&client.dispatch), exchange);
+        let answer = ExchangeFuture::new(Arc::clone(&client.dispatch), exchange);
         let error = answer.await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
     }

@@ -20,9 +20,9 @@ use trunkline_core::pool::{
 
 mod back;
 pub(super) mod early_counts;
+pub(super) mod exchange_future;
 mod machine;
 mod prewarm;
-pub(super) mod response_future;
 mod stats;
 
 pub(super) use back::random;

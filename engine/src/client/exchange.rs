@@ -20,7 +20,7 @@ use trunkline_core::http::{RequestHead, StreamId};
 use trunkline_core::pool::{ConnectionId, Origin, Rank, Ticket};
 
 /// A callback for 1xx responses.
-pub(super) type OnInterim = Box<dyn Fn(Response<()>) + Send + Sync>;
+pub(super) type OnInterim = Arc<dyn Fn(Response<()>) + Send + Sync>;
 
 /// A request between the user and the wire. Dropping it settles its exchange: none is ever lost.
 pub(super) struct Outgoing {

@@ -3,6 +3,8 @@
 
 pub(super) mod connection;
 pub(super) mod connection_use;
+#[cfg(feature = "tracing")]
+pub(super) mod trace;
 
 use crate::error::Error;
 use bytes::Bytes;

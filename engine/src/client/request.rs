@@ -1,24 +1,40 @@
 //! The request builder. It rejects invalid requests before they queue, with the wrong value and the
 //! allowed ones.
 
+#[cfg(feature = "blocking")]
+pub mod blocking;
+mod events;
 mod fields;
+mod follow_up;
+#[cfg(feature = "multipart")]
+pub mod multipart;
+mod response_ext;
+mod response_future;
 mod service;
+mod trace;
 mod url;
 
+pub use events::{EventStream, ServerEvent};
+pub use follow_up::ResponseUrl;
+pub use response_ext::ResponseExt;
+pub use response_future::ResponseFuture;
+
 use super::dispatch::Dispatch;
-use super::dispatch::response_future::ResponseFuture;
+use super::dispatch::exchange_future::ExchangeFuture;
 use super::exchange::compose;
 use super::exchange::{OnInterim, Outgoing, Patience};
 use super::settings::origin::origin_of;
 use crate::body::Body;
 use crate::body::window::Wanted;
 use crate::error::Error;
+use follow_up::FollowUp;
 use http::header::{HeaderName, HeaderValue, PROXY_AUTHORIZATION};
 use http::request::Parts;
 use http::{Method, Request, Response};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use trace::RequestSpan;
 use trunkline_core::pool::{Origin, PriorityClass, Rank};
 
 /// A request being made; [`send`](Self::send) sends it.
@@ -76,7 +92,7 @@ impl RequestBuilder {
     }
     /// Called with every 1xx response, on the connection's task: it must not block.
     pub fn on_interim(mut self, call: impl Fn(Response<()>) + Send + Sync + 'static) -> Self {
-        self.on_interim = Some(Box::new(call));
+        self.on_interim = Some(Arc::new(call));
         self
     }
     /// How long all of it may take, in place of the client's setting.
@@ -112,6 +128,31 @@ impl RequestBuilder {
         self.wanted.expected_size = bytes;
         self
     }
+    /// The request as `http` has it, with the client's settings left out: for
+    /// [`Client::execute`](crate::Client::execute), a layer of tower or a log. Timeouts,
+    /// [`on_interim`](Self::on_interim) and windows of this builder are not in it.
+    ///
+    /// # Errors
+    /// The first part that cannot be used.
+    pub fn build(self) -> Result<Request<Body>, Error> {
+        let parts = self.parts?;
+        let mut request = Request::from_parts(parts, self.body);
+        request.extensions_mut().insert(self.rank);
+        Ok(request)
+    }
+    /// A copy to be sent beside this one; `None`: its body streams, or a part of it cannot be used.
+    pub fn try_clone(&self) -> Option<Self> {
+        Some(Self {
+            dispatch: Arc::clone(&self.dispatch),
+            parts: Ok(self.parts.as_ref().ok()?.clone()),
+            body: Body::full(self.body.repeatable()?),
+            on_interim: self.on_interim.clone(),
+            total: self.total,
+            queue: self.queue,
+            rank: self.rank,
+            wanted: self.wanted,
+        })
+    }
     /// Sends it. The response's body streams: unread bytes hold the peer back.
     ///
     /// # Errors
@@ -124,6 +165,7 @@ impl RequestBuilder {
                 let extra = RequestExtensions {
                     on_interim: self.on_interim,
                     total: self.total,
+                    total_until: None,
                     queue: self.queue,
                     rank: self.rank,
                     wanted,
@@ -148,6 +190,8 @@ impl fmt::Debug for RequestBuilder {
 pub(super) struct RequestExtensions {
     on_interim: Option<OnInterim>,
     total: Option<Duration>,
+    /// From `total`, and the client's setting, when it is first sent.
+    total_until: Option<Instant>,
     queue: Option<Duration>,
     rank: Rank,
     wanted: Wanted,
@@ -169,42 +213,69 @@ impl RequestExtensions {
     }
 }
 
-/// Sends a request whose parts are complete.
+/// Sends a request, and what follows from its response by the client's policies.
 pub(super) fn send(
     dispatch: &Arc<Dispatch>,
-    parts: Parts,
+    mut parts: Parts,
     body: Body,
     extra: Option<RequestExtensions>,
 ) -> ResponseFuture {
-    let made = dispatch
-        .recent_origins
-        .find(&parts, &dispatch.settings)
-        .and_then(|origin| {
-            refuse_proxy_credentials(&origin, &parts)?;
-            Ok((origin, compose::request_head(&parts, &body)?))
-        });
-    let (origin, head) = match made {
-        Ok(made) => made,
-        Err(error) => return ResponseFuture::failed(Arc::clone(dispatch), error),
-    };
-    let timeouts = &dispatch.settings.timeouts;
-    let extra = extra.unwrap_or_else(|| RequestExtensions {
+    let settings = &dispatch.settings;
+    let failed = |error| ResponseFuture::failed(Arc::clone(dispatch), error);
+    if let Some(error) = &settings.unusable {
+        return failed(error.again());
+    }
+    let mut extra = extra.unwrap_or_else(|| RequestExtensions {
         on_interim: None,
         total: None,
+        total_until: None,
         queue: None,
         wanted: Wanted::default(),
         // A request made elsewhere says it by an extension.
         rank: parts.extensions.get().copied().unwrap_or_default(),
     });
     if let Some((name, time)) = extra.unusable_time() {
-        let error = Error::config(format!(
+        return failed(Error::config(format!(
             "{name} is {time:?}; it must be from 1 ms to 366 days"
-        ));
-        return ResponseFuture::failed(Arc::clone(dispatch), error);
+        )));
     }
+    let total = extra.total.or(settings.timeouts.total);
+    extra.total_until = total.map(|total| Instant::now() + total);
+    let policies = &settings.policies;
+    policies.add_fields(&mut parts);
+    let added = policies.add_cookies(&mut parts);
+    let span = RequestSpan::of(&parts);
+    let _entered = span.enter();
+    if !policies.concern(&parts.method) {
+        return match submit(dispatch, &parts, body, &extra) {
+            Ok(exchange) => ResponseFuture::new(exchange, None, span.clone()),
+            Err(error) => failed(error),
+        };
+    }
+    let repeatable = body.repeatable();
+    match submit(dispatch, &parts, body, &extra) {
+        Ok(exchange) => {
+            let follow_up = FollowUp::new(dispatch, parts, repeatable, extra, added);
+            ResponseFuture::new(exchange, Some(Box::new(follow_up)), span.clone())
+        }
+        Err(error) => failed(error),
+    }
+}
+
+/// Puts one exchange into its origin's line.
+fn submit(
+    dispatch: &Arc<Dispatch>,
+    parts: &Parts,
+    body: Body,
+    extra: &RequestExtensions,
+) -> Result<ExchangeFuture, Error> {
+    let origin = dispatch.recent_origins.find(parts, &dispatch.settings)?;
+    refuse_proxy_credentials(&origin, parts)?;
+    let head = compose::request_head(parts, &body)?;
+    let timeouts = &dispatch.settings.timeouts;
     let now = Instant::now();
     let mut request = Outgoing::new(origin, head, body);
-    request.on_interim = extra.on_interim;
+    request.on_interim.clone_from(&extra.on_interim);
     request.patience = Patience {
         headers: timeouts.headers,
         body: timeouts.body,
@@ -212,10 +283,10 @@ pub(super) fn send(
     request.rank = extra.rank;
     request.wanted = extra.wanted;
     request.wait_until = extra.queue.or(timeouts.queue).map(|queue| now + queue);
-    request.total_until = extra.total.or(timeouts.total).map(|total| now + total);
+    request.total_until = extra.total_until;
     let exchange = Arc::clone(&request.exchange);
     dispatch.submit(now, request);
-    ResponseFuture::new(Arc::clone(dispatch), exchange)
+    Ok(ExchangeFuture::new(Arc::clone(dispatch), exchange))
 }
 
 /// Through a tunnel the origin would read them: they are the proxy's, and a setting.

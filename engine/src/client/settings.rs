@@ -1,13 +1,16 @@
 //! The settings of a client, fixed when it is made.
 
 pub(super) mod origin;
+pub(super) mod policy;
 
 use super::connect::route::Route;
 use super::listener::connection::ConnectionListener;
 use crate::config::ClientConfig;
 use crate::driver::quic::config::QuicSettings;
 use crate::driver::quic::transport::early::EarlyMemory;
+use crate::error::Error;
 use crate::tls::ClientTls;
+use policy::Policies;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use trunkline_core::pool::{Alternatives, HealthTimes, Protocols};
@@ -32,6 +35,9 @@ pub(super) struct Settings {
     pub(super) early_data: Option<EarlyMemory>,
     /// Where origins have said that they serve HTTP/3.
     pub(super) alternatives: Mutex<Alternatives>,
+    pub(super) policies: Policies,
+    /// The error of the environment, where a client was made that cannot report it: every request's.
+    pub(super) unusable: Option<Error>,
 }
 
 impl Settings {

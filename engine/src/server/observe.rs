@@ -9,3 +9,5 @@ pub(super) use access::AccessLog;
 pub(super) use handshake_failure::HandshakeFailure;
 pub(super) use handshake_log::HandshakeLog;
 pub(super) use metrics::Counters;
+#[cfg(feature = "tracing")]
+pub(super) mod trace;

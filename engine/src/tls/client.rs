@@ -7,7 +7,7 @@ pub(super) mod openssl;
 
 use super::key_log::KeyLogFile;
 use super::server::certificates;
-use super::server::read_pem_files;
+use super::server::{read_certificates, read_pem, read_pem_files};
 use crate::error::Error;
 use openssl::{OpensslRules, signature};
 use rustls::ClientConfig;
@@ -31,6 +31,10 @@ pub struct ClientTls {
     rules: Rules,
     resumed_servers_max: usize,
     key_log: Option<Arc<KeyLogFile>>,
+    #[cfg(feature = "webpki-roots")]
+    mozillas_roots: bool,
+    /// In place of all of it.
+    given: Option<Arc<ClientConfig>>,
     configs: Mutex<BTreeMap<Protocols, Arc<ClientConfig>>>,
 }
 
@@ -59,6 +63,9 @@ impl Default for ClientTls {
             rules: Rules::default(),
             resumed_servers_max: RESUMED_SERVERS_MAX,
             key_log: None,
+            #[cfg(feature = "webpki-roots")]
+            mozillas_roots: false,
+            given: None,
             configs: Mutex::default(),
         }
     }
@@ -82,6 +89,22 @@ impl ClientTls {
     pub fn roots_from_pem_file(mut self, path: impl AsRef<Path>) -> Result<Self, Error> {
         self.extra_roots.extend(certificates(path.as_ref())?);
         Ok(self)
+    }
+    /// Trusts every certificate in this PEM text too.
+    ///
+    /// # Errors
+    /// Text that is not valid PEM, or has no certificate in it.
+    pub fn roots_from_pem(mut self, pem: impl AsRef<[u8]>) -> Result<Self, Error> {
+        self.extra_roots.extend(read_certificates(pem.as_ref())?);
+        Ok(self)
+    }
+    /// Trusts Mozilla's roots as they were when the crate `webpki-roots` was built, in place of the platform's.
+    #[cfg(feature = "webpki-roots")]
+    #[must_use]
+    pub fn mozillas_roots(mut self) -> Self {
+        self.mozillas_roots = true;
+        self.platform_roots = PlatformRoots::Ignored;
+        self
     }
     /// Trusts the roots given by [`root`](Self::root) and no other.
     #[must_use]
@@ -110,6 +133,28 @@ impl ClientTls {
     ) -> Result<Self, Error> {
         let (chain, key) = read_pem_files(certificate.as_ref(), key.as_ref())?;
         Ok(self.identity(chain, key))
+    }
+    /// As [`identity`](Self::identity), from PEM text: a chain and its private key, which may be one text.
+    ///
+    /// # Errors
+    /// Says of which text it is that it is not valid PEM, or has no certificate or key.
+    pub fn identity_from_pem(
+        self,
+        certificate: impl AsRef<[u8]>,
+        key: impl AsRef<[u8]>,
+    ) -> Result<Self, Error> {
+        let (chain, key) = read_pem(certificate.as_ref(), key.as_ref())?;
+        Ok(self.identity(chain, key))
+    }
+    /// Settings of rustls that are made elsewhere: roots, verifier, certificates, provider and versions are
+    /// taken from it. The names of protocols (ALPN) are the client's own, by
+    /// [`ClientBuilder::protocols`](crate::client::ClientBuilder::protocols). What this struct sets
+    /// beside it is not used, but for [`key_log`](Self::key_log).
+    pub fn from_rustls(config: Arc<ClientConfig>) -> Self {
+        Self {
+            given: Some(config),
+            ..Self::default()
+        }
     }
     /// Accepts every certificate, so that an attacker on the path can read and change everything:
     /// for tests on your own machine only.
@@ -171,6 +216,28 @@ impl ClientTls {
     }
 
     fn make(&self, protocols: Protocols) -> Result<ClientConfig, Error> {
+        let mut config = match &self.given {
+            // The copies share the sessions.
+            Some(given) => ClientConfig::clone(given),
+            None => self.make_own()?,
+        };
+        // RFC 7301: in order of preference.
+        let offered: &[&[u8]] = match protocols {
+            // HTTP/3 has a handshake of its own.
+            Protocols::H2AndH1 | Protocols::All => &[b"h2", b"http/1.1"],
+            Protocols::H1Only => &[b"http/1.1"],
+            Protocols::H2Only => &[b"h2"],
+            // QUIC carries TLS 1.3 and nothing older; rustls sees to it there.
+            Protocols::H3Only => &[b"h3"],
+        };
+        config.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
+        if let Some(log) = &self.key_log {
+            config.key_log = Arc::clone(log) as Arc<dyn KeyLog>;
+        }
+        Ok(config)
+    }
+
+    fn make_own(&self) -> Result<ClientConfig, Error> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let verifier = self.verifier(&provider)?;
         let builder = ClientConfig::builder_with_provider(provider)
@@ -187,23 +254,10 @@ impl ClientTls {
                         .with_source(error)
                 })?,
         };
-        // RFC 7301: in order of preference.
-        let offered: &[&[u8]] = match protocols {
-            // HTTP/3 has a handshake of its own.
-            Protocols::H2AndH1 | Protocols::All => &[b"h2", b"http/1.1"],
-            Protocols::H1Only => &[b"http/1.1"],
-            Protocols::H2Only => &[b"h2"],
-            // QUIC carries TLS 1.3 and nothing older; rustls sees to it there.
-            Protocols::H3Only => &[b"h3"],
-        };
-        config.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
         config.resumption = match self.resumed_servers_max {
             0 => Resumption::disabled(),
             servers => Resumption::in_memory_sessions(servers.saturating_mul(SESSIONS_PER_SERVER)),
         };
-        if let Some(log) = &self.key_log {
-            config.key_log = Arc::clone(log) as Arc<dyn KeyLog>;
-        }
         Ok(config)
     }
 
@@ -218,6 +272,7 @@ impl ClientTls {
             return self.openssl_verifier(provider);
         }
         let roots = self.extra_roots.iter().cloned();
+        #[cfg(feature = "platform-verifier")]
         if self.platform_roots == PlatformRoots::Believed {
             let provider = Arc::clone(provider);
             let verifier =
@@ -227,6 +282,10 @@ impl ClientTls {
                 .map_err(no_platform_roots);
         }
         let mut store = RootCertStore::empty();
+        #[cfg(feature = "webpki-roots")]
+        if self.mozillas_roots {
+            store.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+        }
         for root in roots {
             store.add(root).map_err(|error| {
                 Error::config("a root certificate cannot be used").with_source(error)
@@ -235,7 +294,7 @@ impl ClientTls {
         WebPkiServerVerifier::builder_with_provider(Arc::new(store), Arc::clone(provider))
             .build()
             .map(|verifier| verifier as Arc<dyn ServerCertVerifier>)
-            .map_err(|error| Error::config("no root certificate was given").with_source(error))
+            .map_err(|error| Error::config(NO_ROOT).with_source(error))
     }
 
     fn openssl_verifier(
@@ -243,7 +302,7 @@ impl ClientTls {
         provider: &Arc<CryptoProvider>,
     ) -> Result<Arc<dyn ServerCertVerifier>, Error> {
         let platform = match self.platform_roots {
-            PlatformRoots::Ignored => None,
+            #[cfg(feature = "platform-verifier")]
             PlatformRoots::Believed => {
                 match rustls_platform_verifier::Verifier::new(Arc::clone(provider)) {
                     Ok(verifier) => Some(Arc::new(verifier) as Arc<dyn ServerCertVerifier>),
@@ -253,12 +312,14 @@ impl ClientTls {
                     Err(_) => None,
                 }
             }
+            _ => None,
         };
         let (given, provider) = (self.extra_roots.clone(), Arc::clone(provider));
         Ok(Arc::new(OpensslRules::new(platform, given, provider)))
     }
 }
 
+#[cfg(feature = "platform-verifier")]
 fn no_platform_roots(error: rustls::Error) -> Error {
     Error::config(
         "the platform has no usable root certificates; install them \
@@ -305,6 +366,9 @@ impl ServerCertVerifier for BelievesAll {
     }
 }
 
+/// Neither the platform's roots nor others.
+const NO_ROOT: &str = "no root certificate was given; give one, or build with the feature \
+                       platform-verifier, or webpki-roots and ClientTls::mozillas_roots";
 /// Servers whose sessions are kept.
 const RESUMED_SERVERS_MAX: usize = 32;
 /// Sessions of at most this many servers. The cache allocates its full size at once, half a

@@ -155,6 +155,7 @@ impl Tls {
     ///
     /// # Errors
     /// When a name is neither a host name nor an address.
+    #[cfg(feature = "self-signed")]
     pub fn self_signed<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Result<Self, Error> {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         let signed = rcgen::generate_simple_self_signed(names.clone()).map_err(|error| {
@@ -354,6 +355,7 @@ impl Tls {
     ///
     /// # Errors
     /// When no certificate can be made for the names.
+    #[cfg(feature = "self-signed")]
     #[doc(hidden)]
     pub fn self_signed_with_root(names: &[&str]) -> Result<(Self, CertificateDer<'static>), Error> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
@@ -397,23 +399,33 @@ pub(crate) fn read_pem_files(
     Ok((chain, key_der))
 }
 
-fn read_pem(certificate: &[u8], key: &[u8]) -> Result<(Chain, PrivateKeyDer<'static>), Error> {
-    let unusable = |what: &str, error: pem::Error| {
-        Error::config(match &error {
-            pem::Error::NoItemsFound => format!("the text of the {what} has no such PEM section"),
-            _ => format!("the text of the {what} is not valid PEM"),
-        })
-        .with_source(error)
-    };
-    let chain = CertificateDer::pem_slice_iter(certificate)
+/// A chain and its key from PEM text.
+pub(super) fn read_pem(
+    certificate: &[u8],
+    key: &[u8],
+) -> Result<(Chain, PrivateKeyDer<'static>), Error> {
+    let chain = read_certificates(certificate)?;
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| unusable("key", error))?;
+    Ok((chain, key))
+}
+
+/// The certificates in PEM text, at least one.
+pub(super) fn read_certificates(text: &[u8]) -> Result<Chain, Error> {
+    CertificateDer::pem_slice_iter(text)
         .collect::<Result<Chain, _>>()
         .and_then(|chain| match chain.is_empty() {
             true => Err(pem::Error::NoItemsFound),
             false => Ok(chain),
         })
-        .map_err(|error| unusable("certificate", error))?;
-    let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| unusable("key", error))?;
-    Ok((chain, key))
+        .map_err(|error| unusable("certificate", error))
+}
+
+fn unusable(what: &str, error: pem::Error) -> Error {
+    Error::config(match &error {
+        pem::Error::NoItemsFound => format!("the text of the {what} has no such PEM section"),
+        _ => format!("the text of the {what} is not valid PEM"),
+    })
+    .with_source(error)
 }
 
 /// The certificates of a PEM file, at least one.

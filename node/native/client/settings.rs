@@ -10,7 +10,9 @@ use serde::Deserialize;
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use trunkline::client::{Client, ClientBuilder, ClientTimeouts, ClientTls, HealthTimes, Protocols};
+use trunkline::client::{
+    Client, ClientBuilder, ClientTimeouts, ClientTls, HealthTimes, Protocols, RedirectPolicy,
+};
 use trunkline::core::pool::Scheme;
 use trunkline::{Limits, Windows};
 
@@ -106,6 +108,10 @@ impl Settings {
             ..HealthTimes::default()
         };
         let mut builder = Client::builder().timeouts(timeouts).tls(tls).health(health);
+        // As undici: redirects and codings are its interceptors', the environment's proxies its
+        // EnvHttpProxyAgent's.
+        builder = builder.environment_proxies(false).decompression(false);
+        builder = builder.redirect(RedirectPolicy::none());
         // As node:http and undici: servers and proxies of HTTP/1.0 close without it.
         builder = builder.sends_keep_alive(true).spelled_names(true);
         /// Says to the builder what is there.

@@ -120,7 +120,16 @@ impl ClientBuilder {
                 ..mem::take(&mut self.route.proxies)
             };
             self.route.proxy_given = false;
+            self.route.environment = false;
         }
+        self
+    }
+    /// Whether [`build`](Self::build) reads the environment's proxies where no proxy, Unix socket or connector
+    /// is set, as [`proxy_from_env`](Self::proxy_from_env) does; `localhost` and loopback addresses
+    /// are reached without them then. Default: true.
+    #[must_use]
+    pub fn environment_proxies(mut self, on: bool) -> Self {
+        self.route.environment = on;
         self
     }
     /// The hosts reached without a proxy, separated by commas: names (with every name below them),

@@ -3,7 +3,7 @@
 
 use super::connector::Connector;
 use super::proxy::socks;
-use super::proxy::{Proxies, Proxy, ProxyKind, connect};
+use super::proxy::{Proxies, Proxy, ProxyKind, connect, env};
 use super::race::{self, SocketOptions};
 use super::resolve::{Resolver, SystemResolver, wrong_family};
 use super::socket::{ProxyTls, Socket};
@@ -12,6 +12,8 @@ use crate::tls::{ClientTls, retry_after};
 use bytes::Bytes;
 use rustls::pki_types::ServerName;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::mem;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,6 +40,8 @@ pub(in crate::client) struct Route {
     pub(in crate::client) proxies: Proxies,
     /// The one given by `proxy`, not by the environment.
     pub(in crate::client) proxy_given: bool,
+    /// The environment's proxies are read where nothing else is set.
+    pub(in crate::client) environment: bool,
     pub(in crate::client) proxy_tls: ClientTls,
     /// The first setting that could not be used.
     refused: Option<Error>,
@@ -56,6 +60,7 @@ impl Default for Route {
             attempt_delay: ATTEMPT_DELAY,
             proxies: Proxies::default(),
             proxy_given: false,
+            environment: true,
             proxy_tls: ClientTls::new(),
             refused: None,
         }
@@ -260,6 +265,26 @@ impl Route {
             .choose(origin.scheme, &origin.host, origin.port)
     }
 
+    /// Takes the environment's proxies, unless a setting says how origins are reached.
+    pub(in crate::client) fn read_environment(
+        &mut self,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) {
+        let is_set = self.proxy_given || self.connector.is_some() || self.unix_socket.is_some();
+        if is_set || !mem::take(&mut self.environment) {
+            return;
+        }
+        if let Some(found) = self.accept(env::proxies(variable)) {
+            let bypass = match self.proxies.bypass.is_empty() {
+                true => found.bypass,
+                false => mem::take(&mut self.proxies.bypass),
+            };
+            self.proxies.bypass = bypass.with_loopback();
+            self.proxies.for_http = found.for_http;
+            self.proxies.for_https = found.for_https;
+        }
+    }
+
     /// Rejects settings that are invalid alone or together.
     pub(in crate::client) fn check(&mut self) -> Result<(), Error> {
         if let Some(error) = self.refused.take() {
@@ -395,3 +420,7 @@ pub(in crate::client) fn displayed(origin: &Origin) -> String {
 /// The kernel counts in whole seconds; Linux takes at most 32,767 of them.
 const KEEPALIVE_MIN: Duration = Duration::from_secs(1);
 const KEEPALIVE_MAX: Duration = Duration::from_secs(32_767);
+
+#[cfg(test)]
+#[path = "route_test.rs"]
+mod route_test;

@@ -105,6 +105,12 @@ impl<S> ServeBuilder<S> {
         self.server = self.server.access_log(log);
         self
     }
+    /// As [`Server::traced`].
+    #[cfg(feature = "tracing")]
+    pub fn traced(mut self) -> Self {
+        self.server = self.server.traced();
+        self
+    }
     /// When `signal` is over, no connection is accepted, every peer gets a GOAWAY or `connection:
     /// close`, and open exchanges finish.
     pub fn with_graceful_shutdown<F>(mut self, signal: F) -> Self

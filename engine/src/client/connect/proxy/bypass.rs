@@ -17,6 +17,9 @@ use crate::error::Error;
 use ipnet::IpNet;
 use std::net::IpAddr;
 
+/// This machine, which no proxy reaches.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.0/8", "::1"];
+
 /// A parsed list.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::client) struct Bypass {
@@ -55,6 +58,17 @@ impl Bypass {
             })
             .collect::<Result<_, _>>()?;
         Ok(Self { entries })
+    }
+
+    /// Whether every host is reached through the proxy.
+    pub(in crate::client) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+    /// The list with this machine's own names and addresses.
+    pub(in crate::client) fn with_loopback(mut self) -> Self {
+        let own = LOOPBACK.iter().filter_map(|text| BypassEntry::parse(text));
+        self.entries.extend(own);
+        self
     }
 
     /// Whether this host is reached without a proxy. `host` is lower-case, an IPv6 address

@@ -24,7 +24,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "client",
         ],
     ),
-    ("engine/src/body", &["window", "read"]),
+    ("engine/src/body", &["window", "read", "stream", "file"]),
     ("engine/src/tunnel", &["datagrams", "capsules", "upgrade"]),
     (
         "engine/src/client",
@@ -59,6 +59,29 @@ const ENGINE: &[(&str, &[&str])] = &[
         &["bypass", "env", "connect", "socks"],
     ),
     (
+        "engine/src/client/settings/policy",
+        &["cookies", "decompression", "redirect", "retry"],
+    ),
+    (
+        "engine/src/client/request",
+        &[
+            "trace",
+            "url",
+            "fields",
+            "multipart",
+            "follow_up",
+            "response_future",
+            "response_ext",
+            "events",
+            "blocking",
+            "service",
+        ],
+    ),
+    (
+        "engine/src/client/request/blocking",
+        &["response", "request"],
+    ),
+    (
         "engine/src/client/connection",
         &[
             "deadlines",
@@ -77,7 +100,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/client/listener",
-        &["connection_use", "connection"],
+        &["connection_use", "connection", "trace"],
     ),
     (
         "engine/src/driver",
@@ -168,7 +191,13 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/server/observe",
-        &["handshake_failure", "metrics", "handshake_log", "access"],
+        &[
+            "handshake_failure",
+            "metrics",
+            "handshake_log",
+            "access",
+            "trace",
+        ],
     ),
     ("engine/src/server/response", &["date"]),
     (

@@ -1,4 +1,4 @@
-//! The future of a response.
+//! The future of one exchange's response.
 
 use super::Dispatch;
 use crate::body::Body;
@@ -14,13 +14,13 @@ use trunkline_core::pool::WaitReason;
 /// The response to come. Dropping it takes the request out of its line, or resets the exchange.
 #[must_use = "the response comes by awaiting this; dropping it cancels the request"]
 #[derive(Debug)]
-pub struct ResponseFuture {
+pub(in crate::client) struct ExchangeFuture {
     dispatch: Arc<Dispatch>,
     exchange: Arc<Exchange>,
     done: bool,
 }
 
-impl ResponseFuture {
+impl ExchangeFuture {
     pub(in crate::client) fn new(dispatch: Arc<Dispatch>, exchange: Arc<Exchange>) -> Self {
         Self {
             dispatch,
@@ -35,12 +35,12 @@ impl ResponseFuture {
         Self::new(dispatch, exchange)
     }
     /// Why the request waits now; `None`: it is on a connection, or has ended.
-    pub fn wait_reason(&self) -> Option<WaitReason> {
+    pub(in crate::client) fn wait_reason(&self) -> Option<WaitReason> {
         self.dispatch.why_waits(&self.exchange)
     }
 }
 
-impl Future for ResponseFuture {
+impl Future for ExchangeFuture {
     type Output = Result<Response<Body>, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -50,7 +50,7 @@ impl Future for ResponseFuture {
     }
 }
 
-impl Drop for ResponseFuture {
+impl Drop for ExchangeFuture {
     fn drop(&mut self) {
         if self.done {
             return;

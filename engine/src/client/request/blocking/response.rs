@@ -1,0 +1,105 @@
+//! A response whose body is read by calls that wait.
+
+use super::Background;
+use crate::body::Body;
+use crate::client::ResponseExt;
+use crate::error::Error;
+use bytes::{Buf, Bytes};
+use http::{HeaderMap, StatusCode, Uri, Version};
+use http_body::Body as _;
+use std::future::poll_fn;
+use std::io::{self, Read};
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// A response. Its body is read by one of the methods, or piece by piece as [`Read`].
+#[derive(Debug)]
+pub struct BlockingResponse {
+    response: http::Response<Body>,
+    background: Arc<Background>,
+    /// Bytes that were received and not read.
+    piece: Bytes,
+}
+
+impl BlockingResponse {
+    pub(super) fn new(response: http::Response<Body>, background: Arc<Background>) -> Self {
+        Self {
+            response,
+            background,
+            piece: Bytes::new(),
+        }
+    }
+    /// The status.
+    pub fn status(&self) -> StatusCode {
+        self.response.status()
+    }
+    /// The version of HTTP.
+    pub fn version(&self) -> Version {
+        self.response.version()
+    }
+    /// The fields.
+    pub fn headers(&self) -> &HeaderMap {
+        self.response.headers()
+    }
+    /// The URL that the response came from, where redirects led to another than was asked for.
+    pub fn redirected_to(&self) -> Option<&Uri> {
+        self.response.redirected_to()
+    }
+    /// As [`ResponseExt::error_for_status`].
+    ///
+    /// # Errors
+    /// A status of 400 or above.
+    pub fn error_for_status(mut self) -> Result<Self, Error> {
+        self.response = self.response.error_for_status()?;
+        Ok(self)
+    }
+    /// All bytes of the body, without those that were read already.
+    ///
+    /// # Errors
+    /// As [`Body::bytes`].
+    pub fn bytes(self) -> Result<Bytes, Error> {
+        let body = self.response.into_body();
+        self.background.wait(body.bytes())?
+    }
+    /// The body as text.
+    ///
+    /// # Errors
+    /// As [`Body::text`].
+    pub fn text(self) -> Result<String, Error> {
+        let body = self.response.into_body();
+        self.background.wait(body.text())?
+    }
+    /// The body as JSON.
+    ///
+    /// # Errors
+    /// As [`Body::json`].
+    #[cfg(feature = "json")]
+    pub fn json<T: serde::de::DeserializeOwned>(self) -> Result<T, Error> {
+        let body = self.response.into_body();
+        self.background.wait(body.json())?
+    }
+    /// The next piece that is not empty; an empty one at the end.
+    fn next_piece(&mut self) -> Result<Bytes, Error> {
+        let body = self.response.body_mut();
+        self.background.wait(async {
+            while let Some(frame) = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
+                match frame?.into_data() {
+                    Ok(data) if !data.is_empty() => return Ok(data),
+                    _ => {}
+                }
+            }
+            Ok(Bytes::new())
+        })?
+    }
+}
+
+impl Read for BlockingResponse {
+    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        if self.piece.is_empty() && !space.is_empty() {
+            self.piece = self.next_piece().map_err(io::Error::other)?;
+        }
+        let taken = self.piece.len().min(space.len());
+        self.piece.copy_to_slice(&mut space[..taken]);
+        Ok(taken)
+    }
+}

@@ -1,0 +1,119 @@
+//! The format `text/event-stream` (the HTML standard, "Parsing an event stream").
+
+use super::ServerEvent;
+use std::collections::VecDeque;
+use std::mem;
+use std::time::Duration;
+
+/// Bytes of one event, its lines together. A stream with more is broken off.
+pub(super) const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// The longest time that a server can ask for between two connections.
+const RETRY_MAX: Duration = Duration::from_secs(3600);
+
+/// An event with more than [`EVENT_BYTES_MAX`].
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TooLong;
+
+/// The events of one connection, from its bytes.
+#[derive(Debug, Default)]
+pub(super) struct Parser {
+    line: Vec<u8>,
+    /// The line before ended with CR, so that an LF belongs to it.
+    after_return: bool,
+    /// A line came before: no byte order mark any more.
+    began: bool,
+    name: String,
+    data: String,
+    has_data: bool,
+    id: Option<String>,
+    retry: Option<Duration>,
+}
+
+impl Parser {
+    /// Goes on behind the event with this id.
+    pub(super) fn resumed(id: Option<String>) -> Self {
+        Self {
+            id,
+            ..Self::default()
+        }
+    }
+    /// The id of the last event that had one, to send when connecting again.
+    pub(super) fn last_id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+    /// The time between two connections, if the server has said one since the last call.
+    pub(super) fn take_retry(&mut self) -> Option<Duration> {
+        self.retry.take()
+    }
+    /// Adds the events that `bytes` complete.
+    pub(super) fn feed(
+        &mut self,
+        bytes: &[u8],
+        events: &mut VecDeque<ServerEvent>,
+    ) -> Result<(), TooLong> {
+        for &byte in bytes {
+            let belongs_to_return = mem::take(&mut self.after_return) && byte == b'\n';
+            match byte {
+                _ if belongs_to_return => {}
+                b'\n' | b'\r' => {
+                    self.after_return = byte == b'\r';
+                    events.extend(self.end_line());
+                }
+                byte => {
+                    if self.line.len() + self.data.len() >= EVENT_BYTES_MAX {
+                        return Err(TooLong);
+                    }
+                    self.line.push(byte);
+                }
+            }
+        }
+        Ok(())
+    }
+    fn end_line(&mut self) -> Option<ServerEvent> {
+        let line = mem::take(&mut self.line);
+        let text = String::from_utf8_lossy(&line);
+        let text = match mem::replace(&mut self.began, true) {
+            false => text.strip_prefix('\u{feff}').unwrap_or(&text),
+            true => &text,
+        };
+        if text.is_empty() {
+            return self.end_event();
+        }
+        let (field, value) = text.split_once(':').unwrap_or((text, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "data" => {
+                if self.has_data {
+                    self.data.push('\n');
+                }
+                self.data.push_str(value);
+                self.has_data = true;
+            }
+            "event" => value.clone_into(&mut self.name),
+            "id" if !value.contains('\0') => self.id = Some(value.to_owned()),
+            "retry" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                let millis = value.parse().map_or(RETRY_MAX, Duration::from_millis);
+                self.retry = Some(millis.min(RETRY_MAX));
+            }
+            // A comment, or a field that is not known.
+            _ => {}
+        }
+        None
+    }
+    fn end_event(&mut self) -> Option<ServerEvent> {
+        let name = mem::take(&mut self.name);
+        let data = mem::take(&mut self.data);
+        mem::take(&mut self.has_data).then(|| ServerEvent {
+            name: match name.is_empty() {
+                true => "message".to_owned(),
+                false => name,
+            },
+            data,
+            id: self.id.clone().unwrap_or_default(),
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "parse_test.rs"]
+mod parse_test;

@@ -1,0 +1,76 @@
+//! Event streams, whole and split at every byte.
+
+use super::{EVENT_BYTES_MAX, Parser, TooLong};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Name, data and id of each event.
+type Seen = Vec<(String, String, String)>;
+
+fn parse(pieces: &[&[u8]]) -> (Seen, Parser) {
+    let (mut parser, mut events) = (Parser::default(), VecDeque::new());
+    for piece in pieces {
+        parser.feed(piece, &mut events).unwrap();
+    }
+    let seen = events.into_iter();
+    let seen = seen.map(|event| (event.name, event.data, event.id));
+    (seen.collect(), parser)
+}
+
+fn event(name: &str, data: &str, id: &str) -> (String, String, String) {
+    (name.to_owned(), data.to_owned(), id.to_owned())
+}
+
+#[test]
+fn events_are_the_same_however_their_bytes_are_split() {
+    let text = "\u{feff}data: a\n\n: comment\nevent: add\ndata: b\ndata:  c\nid: 7\nretry: 250\n\n\
+                data\r\rid\r\ndata: ä\r\n\r\ndata: cut off";
+    let expected = [
+        event("message", "a", ""),
+        event("add", "b\n c", "7"),
+        event("message", "", "7"),
+        event("message", "ä", ""),
+    ];
+    let bytes = text.as_bytes();
+    for at in 0..=bytes.len() {
+        let (seen, mut parser) = parse(&[&bytes[..at], &bytes[at..]]);
+        assert_eq!(seen, expected, "split at {at}");
+        assert_eq!(parser.take_retry(), Some(Duration::from_millis(250)));
+        assert_eq!(parser.take_retry(), None);
+        assert_eq!(parser.last_id(), Some(""));
+    }
+    let single: Vec<&[u8]> = bytes.chunks(1).collect();
+    assert_eq!(parse(&single).0, expected);
+}
+
+#[test]
+fn lines_that_mean_nothing_give_no_event() {
+    for text in [
+        "\n\n\n",
+        "event: x\n\n",
+        "id: 1\n\n",
+        "unknown: 1\n\n",
+        ":\n\n",
+        "data: a\n",
+    ] {
+        assert!(parse(&[text.as_bytes()]).0.is_empty(), "{text:?}");
+    }
+    let (_, mut parser) = parse(&[b"retry: 1x\nretry:\nretry: -1\nid: a\0b\n\n"]);
+    assert_eq!((parser.take_retry(), parser.last_id()), (None, None));
+    let (_, mut parser) = parse(&[b"retry: 99999999999999999999999\n"]);
+    assert_eq!(parser.take_retry(), Some(Duration::from_secs(3600)));
+}
+
+#[test]
+fn an_event_without_end_is_broken_off_at_its_bound() {
+    let mut parser = Parser::default();
+    let mut events = VecDeque::new();
+    let piece = vec![b'x'; EVENT_BYTES_MAX / 4 - 2];
+    for _ in 0..4 {
+        parser.feed(b"data:", &mut events).unwrap();
+        parser.feed(&piece[..piece.len() - 5], &mut events).unwrap();
+        parser.feed(b"\n", &mut events).unwrap();
+    }
+    assert_eq!(parser.feed(&[b'y'; 100], &mut events), Err(TooLong));
+    assert!(events.is_empty());
+}

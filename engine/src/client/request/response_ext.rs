@@ -1,0 +1,66 @@
+//! Reading a response where it stands.
+
+use super::ResponseUrl;
+use crate::body::{Body, BodyStream};
+use crate::error::{Error, ErrorKind, Fault, Retry};
+use bytes::Bytes;
+use http::{Response, Uri};
+use std::future::Future;
+
+/// Shorter ways to the body of a response and to its status as an error.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), trunkline::Error> {
+/// use trunkline::ResponseExt;
+///
+/// let response = trunkline::get("https://example.org/").await?;
+/// println!("{}", response.error_for_status()?.text().await?);
+/// # Ok(())
+/// # }
+/// ```
+pub trait ResponseExt: Sized {
+    /// The response; or an error of kind [`ErrorKind::Status`] where its status is 400 or above.
+    ///
+    /// # Errors
+    /// The status, with the peer at fault from 500 on.
+    fn error_for_status(self) -> Result<Self, Error>;
+    /// All bytes of the body ([`Body::bytes`]).
+    fn bytes(self) -> impl Future<Output = Result<Bytes, Error>> + Send;
+    /// The body as text ([`Body::text`]).
+    fn text(self) -> impl Future<Output = Result<String, Error>> + Send;
+    /// The body as JSON ([`Body::json`]).
+    #[cfg(feature = "json")]
+    fn json<T: serde::de::DeserializeOwned>(self) -> impl Future<Output = Result<T, Error>> + Send;
+    /// The body as a stream of its bytes ([`Body::into_stream`]).
+    fn bytes_stream(self) -> BodyStream;
+    /// The URL that the response came from, where redirects led to another than was asked for.
+    fn redirected_to(&self) -> Option<&Uri>;
+}
+
+impl ResponseExt for Response<Body> {
+    fn error_for_status(self) -> Result<Self, Error> {
+        let status = self.status();
+        let (fault, retry) = match status.as_u16() {
+            ..400 => return Ok(self),
+            400..500 => (Fault::Us, Retry::Never),
+            _ => (Fault::Peer, Retry::OnlyIfIdempotent),
+        };
+        Err(Error::new(ErrorKind::Status(status), fault, retry))
+    }
+    fn bytes(self) -> impl Future<Output = Result<Bytes, Error>> + Send {
+        self.into_body().bytes()
+    }
+    fn text(self) -> impl Future<Output = Result<String, Error>> + Send {
+        self.into_body().text()
+    }
+    #[cfg(feature = "json")]
+    fn json<T: serde::de::DeserializeOwned>(self) -> impl Future<Output = Result<T, Error>> + Send {
+        self.into_body().json()
+    }
+    fn bytes_stream(self) -> BodyStream {
+        self.into_body().into_stream()
+    }
+    fn redirected_to(&self) -> Option<&Uri> {
+        self.extensions().get::<ResponseUrl>().map(|url| &url.0)
+    }
+}

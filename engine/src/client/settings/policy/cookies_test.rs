@@ -1,0 +1,114 @@
+//! A jar's rules and bounds.
+
+use super::{COOKIES_MAX, CookieStore, FIELD_BYTES_MAX, Jar, OF_DOMAIN_MAX};
+use http::{HeaderValue, Uri};
+
+fn set(jar: &Jar, url: &str, fields: &[&str]) {
+    let values: Vec<HeaderValue> = fields
+        .iter()
+        .map(|field| HeaderValue::from_str(field).unwrap())
+        .collect();
+    jar.set_cookies(&mut values.iter(), &url.parse::<Uri>().unwrap());
+}
+
+fn sent(jar: &Jar, url: &str) -> Option<String> {
+    let value = jar.cookies(&url.parse::<Uri>().unwrap())?;
+    assert!(value.is_sensitive());
+    Some(value.to_str().unwrap().to_owned())
+}
+
+#[test]
+fn cookies_go_to_their_domain_path_and_scheme() {
+    let jar = Jar::default();
+    set(
+        &jar,
+        "https://www.a.example/d/x",
+        &[
+            "host=1",
+            "domain=2; Domain=a.example; Path=/",
+            "deep=3; Path=/d/e",
+            "safe=4; Secure; Path=/",
+        ],
+    );
+    for (url, expected) in [
+        ("https://www.a.example/d/", Some("host=1; domain=2; safe=4")),
+        ("https://www.a.example/", Some("domain=2; safe=4")),
+        ("http://www.a.example/", Some("domain=2")),
+        (
+            "https://www.a.example/d/e/f",
+            Some("deep=3; host=1; domain=2; safe=4"),
+        ),
+        ("https://a.example/", Some("domain=2")),
+        ("https://other.a.example/d/", Some("domain=2")),
+        ("https://b.example/", None),
+    ] {
+        assert_eq!(sent(&jar, url).as_deref(), expected, "{url}");
+    }
+}
+
+#[test]
+fn a_cookie_is_replaced_and_removed_by_its_server() {
+    let jar = Jar::default();
+    let url = "http://a.example/";
+    set(&jar, url, &["a=1", "b=1"]);
+    set(&jar, url, &["a=2"]);
+    assert_eq!(sent(&jar, url).as_deref(), Some("a=2; b=1"));
+    set(&jar, url, &["a=; Max-Age=0"]);
+    assert_eq!(sent(&jar, url).as_deref(), Some("b=1"));
+    set(&jar, url, &["a=3"]);
+    assert_eq!(sent(&jar, url).as_deref(), Some("b=1; a=3"));
+    jar.clear();
+    assert_eq!(sent(&jar, url), None);
+}
+
+#[test]
+fn cookies_that_are_not_the_servers_to_set_are_not_kept() {
+    let jar = Jar::default();
+    let url = "http://a.example/";
+    set(
+        &jar,
+        url,
+        &[
+            "x=1; Domain=b.example",
+            "y=1; Domain=example",
+            "",
+            "=",
+            "bare",
+        ],
+    );
+    jar.add("z=1", "no url");
+    assert_eq!(sent(&jar, "http://b.example/"), None);
+    assert_eq!(sent(&jar, "http://c.example/"), None);
+    jar.add("mine=1; Path=/p", url);
+    assert_eq!(sent(&jar, "http://a.example/p").as_deref(), Some("mine=1"));
+}
+
+#[test]
+fn the_oldest_cookies_give_way_at_the_bounds() {
+    let jar = Jar::default();
+    let url = "http://a.example/";
+    let long = format!("long={}", "x".repeat(FIELD_BYTES_MAX));
+    set(&jar, url, &[&long]);
+    assert_eq!(sent(&jar, url), None);
+    for number in 0..OF_DOMAIN_MAX + 5 {
+        set(&jar, url, &[&format!("n{number}=1")]);
+    }
+    let all = sent(&jar, url).unwrap();
+    assert_eq!(all.split("; ").count(), OF_DOMAIN_MAX);
+    assert!(all.starts_with("n5=1; n6=1"), "{all}");
+    for host in 0..COOKIES_MAX {
+        set(&jar, &format!("http://h{host}.example/"), &["k=1"]);
+    }
+    assert_eq!(sent(&jar, url), None);
+    assert_eq!(sent(&jar, "http://h0.example/").as_deref(), Some("k=1"));
+    set(&jar, url, &["again=1"]);
+    assert_eq!(sent(&jar, "http://h0.example/"), None);
+    assert_eq!(sent(&jar, "http://h1.example/").as_deref(), Some("k=1"));
+}
+
+#[test]
+fn what_a_jar_prints_has_no_values_in_it() {
+    let jar = Jar::default();
+    jar.add("secret=hidden", "http://a.example/");
+    assert_eq!(format!("{jar:?}"), "Jar { cookies: 1, .. }");
+}

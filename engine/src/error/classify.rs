@@ -1,0 +1,81 @@
+//! Questions about an error that a program asks first.
+
+use super::{Error, ErrorKind};
+use http::StatusCode;
+use trunkline_core::error::H2Code;
+
+impl Error {
+    /// Whether no connection was had: the name, the address, the proxy or TLS failed.
+    pub fn is_connect(&self) -> bool {
+        let failed = matches!(
+            self.kind,
+            ErrorKind::Resolve | ErrorKind::Connect | ErrorKind::Proxy | ErrorKind::Tls
+        );
+        failed && !self.was_sent
+    }
+    /// Whether a deadline passed.
+    pub fn is_timeout(&self) -> bool {
+        self.kind == ErrorKind::Timeout
+    }
+    /// Whether a redirect is not followed.
+    pub fn is_redirect(&self) -> bool {
+        self.kind == ErrorKind::Redirect
+    }
+    /// Whether a body failed: one that was given, or one that is not what it was read as.
+    pub fn is_body(&self) -> bool {
+        self.kind == ErrorKind::Body
+    }
+    /// Whether a setting or a part of the request cannot be used: nothing was sent.
+    pub fn is_config(&self) -> bool {
+        self.kind == ErrorKind::Config
+    }
+    /// The code of gRPC for it: of a reset by its code (the table of gRPC over HTTP/2), UNAVAILABLE (14) where no
+    /// connection was had or one ended, DEADLINE_EXCEEDED (4) for a timeout, CANCELLED (1) for our
+    /// own side's end, else INTERNAL (13). `tonic::Code::from` takes it.
+    pub fn grpc_code(&self) -> i32 {
+        const CANCELLED: i32 = 1;
+        const UNKNOWN: i32 = 2;
+        const DEADLINE_EXCEEDED: i32 = 4;
+        const PERMISSION_DENIED: i32 = 7;
+        const RESOURCE_EXHAUSTED: i32 = 8;
+        const UNIMPLEMENTED: i32 = 12;
+        const INTERNAL: i32 = 13;
+        const UNAVAILABLE: i32 = 14;
+        const UNAUTHENTICATED: i32 = 16;
+        match self.kind {
+            ErrorKind::StreamReset(H2Code::REFUSED_STREAM) => UNAVAILABLE,
+            ErrorKind::StreamReset(H2Code::CANCEL) | ErrorKind::Cancelled => CANCELLED,
+            ErrorKind::StreamReset(H2Code::ENHANCE_YOUR_CALM) => RESOURCE_EXHAUSTED,
+            ErrorKind::StreamReset(H2Code::INADEQUATE_SECURITY) => PERMISSION_DENIED,
+            ErrorKind::Timeout => DEADLINE_EXCEEDED,
+            ErrorKind::Resolve
+            | ErrorKind::Connect
+            | ErrorKind::Proxy
+            | ErrorKind::Tls
+            | ErrorKind::Refused
+            | ErrorKind::TransportClosed
+            | ErrorKind::ConnectionClosed(_) => UNAVAILABLE,
+            ErrorKind::Status(status) => match status.as_u16() {
+                400 => INTERNAL,
+                401 => UNAUTHENTICATED,
+                403 => PERMISSION_DENIED,
+                404 => UNIMPLEMENTED,
+                429 | 502 | 503 | 504 => UNAVAILABLE,
+                _ => UNKNOWN,
+            },
+            _ => INTERNAL,
+        }
+    }
+    /// The status of a response that was asked for as an error
+    /// ([`error_for_status`](crate::client::ResponseExt::error_for_status)).
+    pub fn status(&self) -> Option<StatusCode> {
+        match self.kind {
+            ErrorKind::Status(status) => Some(status),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "classify_test.rs"]
+mod classify_test;

@@ -1,0 +1,61 @@
+//! Answers about errors.
+
+use super::super::{Error, ErrorKind, Fault, Retry};
+use http::StatusCode;
+use trunkline_core::error::H2Code;
+
+fn of(kind: ErrorKind) -> Error {
+    Error::new(kind, Fault::Peer, Retry::Never)
+}
+
+#[test]
+fn each_kind_has_the_code_that_grpc_gives_it() {
+    let status = |code| ErrorKind::Status(StatusCode::from_u16(code).unwrap());
+    for (kind, code) in [
+        (ErrorKind::Timeout, 4),
+        (ErrorKind::Cancelled, 1),
+        (ErrorKind::Resolve, 14),
+        (ErrorKind::Connect, 14),
+        (ErrorKind::Proxy, 14),
+        (ErrorKind::Tls, 14),
+        (ErrorKind::Refused, 14),
+        (ErrorKind::TransportClosed, 14),
+        (ErrorKind::ConnectionClosed(H2Code::NO_ERROR), 14),
+        (ErrorKind::StreamReset(H2Code::NO_ERROR), 13),
+        (ErrorKind::StreamReset(H2Code::PROTOCOL_ERROR), 13),
+        (ErrorKind::StreamReset(H2Code::REFUSED_STREAM), 14),
+        (ErrorKind::StreamReset(H2Code::CANCEL), 1),
+        (ErrorKind::StreamReset(H2Code::ENHANCE_YOUR_CALM), 8),
+        (ErrorKind::StreamReset(H2Code::INADEQUATE_SECURITY), 7),
+        (status(400), 13),
+        (status(401), 16),
+        (status(403), 7),
+        (status(404), 12),
+        (status(429), 14),
+        (status(503), 14),
+        (status(418), 2),
+        (ErrorKind::Config, 13),
+        (ErrorKind::Body, 13),
+        (ErrorKind::Redirect, 13),
+    ] {
+        assert_eq!(of(kind).grpc_code(), code, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_connection_error_is_one_before_anything_was_sent() {
+    assert!(of(ErrorKind::Resolve).is_connect());
+    assert!(!of(ErrorKind::Tls).with_was_sent(true).is_connect());
+    assert!(!of(ErrorKind::Timeout).is_connect());
+    assert!(of(ErrorKind::Timeout).is_timeout());
+    assert!(of(ErrorKind::Redirect).is_redirect());
+    assert!(of(ErrorKind::Body).is_body());
+    assert!(of(ErrorKind::Config).is_config());
+    let status = of(ErrorKind::Status(StatusCode::NOT_FOUND));
+    assert_eq!(status.status(), Some(StatusCode::NOT_FOUND));
+    assert_eq!(
+        status.to_string(),
+        "the response has the status 404 Not Found"
+    );
+    assert_eq!(of(ErrorKind::Timeout).status(), None);
+}

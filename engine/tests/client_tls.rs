@@ -1,0 +1,140 @@
+//! TLS settings of a client from PEM text and from rustls, on every version.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+#[path = "support/origin.rs"]
+mod origin;
+#[path = "support/peer.rs"]
+mod support;
+
+use http::Response;
+use origin::run;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rustls::RootCertStore;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::sync::Arc;
+use support::service;
+use trunkline::client::{Client, ClientTls, Protocols};
+use trunkline::{Body, ClientCertificates, ErrorKind, ResponseExt, Running, Server, Tls};
+
+const VERSIONS: [Protocols; 3] = [Protocols::H1Only, Protocols::H2Only, Protocols::H3Only];
+
+/// A server that admits only clients with a certificate, and the texts that both need.
+struct Site {
+    running: Running,
+    /// The server's certificate, its own root.
+    root: String,
+    /// A certificate of the authority's for clients, and its key.
+    identity: (String, String),
+}
+
+fn site() -> Site {
+    let signed = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let (root, key) = (signed.cert.pem(), signed.signing_key.serialize_pem());
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority_key = KeyPair::generate().unwrap();
+    let authority = params.self_signed(&authority_key).unwrap().pem();
+    let issuer = Issuer::new(params, authority_key);
+    let client_key = KeyPair::generate().unwrap();
+    let client = CertificateParams::default();
+    let client = client.signed_by(&client_key, &issuer).unwrap();
+    let clients = ClientCertificates::issued_by(authority.as_bytes()).unwrap();
+    let tls = Tls::from_pem(root.as_bytes(), key.as_bytes()).unwrap();
+    let running = Server::bind("127.0.0.1:0")
+        .workers(1)
+        .tls(tls.client_certificates(clients).unwrap())
+        .http3(true)
+        .serve(service(|_| async { Response::new(Body::full("in")) }))
+        .unwrap();
+    Site {
+        running,
+        root,
+        identity: (client.pem(), client_key.serialize_pem()),
+    }
+}
+
+async fn get(site: &Site, version: Protocols, tls: ClientTls) -> Result<String, trunkline::Error> {
+    let address = site.running.local_addr();
+    let client = Client::builder()
+        .protocols(version)
+        .resolve("localhost", [address])
+        .tls(tls)
+        .build()?;
+    let url = format!("https://localhost:{}/", address.port());
+    client.get(url).send().await?.text().await
+}
+
+#[test]
+fn roots_and_identity_are_taken_from_pem_text() {
+    let site = site();
+    let (chain, key) = &site.identity;
+    for version in VERSIONS {
+        run(async {
+            let trusting = || {
+                let tls = ClientTls::new().only_given_roots();
+                tls.roots_from_pem(&site.root).unwrap()
+            };
+            let tls = trusting().identity_from_pem(chain, key).unwrap();
+            assert_eq!(get(&site, version, tls).await.unwrap(), "in");
+            // Both in one text.
+            let both = format!("{key}\n{chain}");
+            let tls = trusting().identity_from_pem(&both, &both).unwrap();
+            assert_eq!(get(&site, version, tls).await.unwrap(), "in");
+            let without = get(&site, version, trusting()).await.unwrap_err();
+            assert_eq!(without.kind(), ErrorKind::Tls, "{without:?}");
+        });
+    }
+}
+
+#[test]
+fn settings_of_rustls_are_used_as_they_are() {
+    let site = site();
+    let (chain, key) = &site.identity;
+    let mut roots = RootCertStore::empty();
+    let root = CertificateDer::from_pem_slice(site.root.as_bytes()).unwrap();
+    roots.add(root).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_client_auth_cert(
+            vec![CertificateDer::from_pem_slice(chain.as_bytes()).unwrap()],
+            PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap(),
+        )
+        .unwrap();
+    let config = Arc::new(config);
+    for version in VERSIONS {
+        run(async {
+            let tls = ClientTls::from_rustls(Arc::clone(&config));
+            assert_eq!(get(&site, version, tls).await.unwrap(), "in");
+        });
+    }
+}
+
+#[test]
+fn text_without_what_is_looked_for_is_refused_by_its_name() {
+    let refused = |outcome: Result<ClientTls, trunkline::Error>| outcome.unwrap_err().to_string();
+    let text = refused(ClientTls::new().roots_from_pem("nothing"));
+    assert_eq!(text, "the text of the certificate has no such PEM section");
+    let signed = rcgen::generate_simple_self_signed(vec!["a".to_owned()]).unwrap();
+    let text = refused(ClientTls::new().identity_from_pem(signed.cert.pem(), "nothing"));
+    assert_eq!(text, "the text of the key has no such PEM section");
+}
+
+#[test]
+fn mozillas_roots_do_not_trust_a_certificate_of_ones_own() {
+    let site = site();
+    run(async {
+        let error = get(&site, Protocols::H2Only, ClientTls::new().mozillas_roots()).await;
+        let error = error.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Tls, "{error:?}");
+        assert!(error.is_connect());
+        let (chain, key) = &site.identity;
+        let tls = ClientTls::new().mozillas_roots();
+        let tls = tls.roots_from_pem(&site.root).unwrap();
+        let tls = tls.identity_from_pem(chain, key).unwrap();
+        assert_eq!(get(&site, Protocols::H2Only, tls).await.unwrap(), "in");
+    });
+}

@@ -1,0 +1,20 @@
+//! The builds of `features`.
+
+use super::selections;
+
+#[test]
+fn every_feature_but_default_is_built_alone_between_none_and_all() {
+    let manifest = "[features]\ndefault = [\"a\"]\na = []\nb = [\"a\"]\n";
+    let found = selections(manifest).unwrap();
+    let lines: Vec<String> = found.iter().map(|args| args.join(" ")).collect();
+    assert_eq!(
+        lines,
+        [
+            "--no-default-features",
+            "--no-default-features --features a",
+            "--no-default-features --features b",
+            "--all-features",
+        ]
+    );
+    assert!(selections("[package]\nname = \"a\"").is_err());
+}
