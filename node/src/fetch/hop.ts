@@ -27,6 +27,8 @@ export interface Receiver {
 
 /** The dispatcher that counts open exchanges. */
 interface Owner {
+  /** Reports failures of connections, before the requests that fail with them do. */
+  emitFailures: () => void
   onOver: (exchange: DirectHop) => void
   connection: (number: number) => Connection
 }
@@ -161,7 +163,9 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   }
 
   onFailed (failure: Failure): void {
-    if (!this.isOver) this.fail(errorOf(failure, this.hasHead, number => this.owner!.connection(number)))
+    if (this.isOver) return
+    this.owner!.emitFailures()
+    this.fail(errorOf(failure, this.hasHead, number => this.owner!.connection(number)))
   }
 
   onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }
