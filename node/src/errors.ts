@@ -175,6 +175,8 @@ function pick (failure: Failure, text: string, answered: boolean): Error {
       if (failure.system) {
         const { address } = failure
         const facts = { errno: errnoOf(failure.system), syscall: 'connect' }
+        const [, path] = /^no connection to the Unix socket (.+?): /s.exec(text) ?? []
+        if (path !== undefined) return Object.assign(system(failure.system, `connect ${failure.system} ${path}`), facts, { address: path, cause: new Error(text) })
         if (address == null) return Object.assign(system(failure.system, text), facts)
         // The words of Node.js, which programs match; the engine's say which origin it was.
         const words = `connect ${failure.system} ${address.ip}:${address.port}`

@@ -450,7 +450,7 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     settings,
     headersTimeout: time('headersTimeout', whole('headersTimeout', options.headersTimeout, 0)) ?? 300_000,
     bodyTimeout: time('bodyTimeout', whole('bodyTimeout', options.bodyTimeout, 0)) ?? 300_000,
-    maxResponseSize: Math.max(maxResponseSize, 0),
+    maxResponseSize: maxResponseSize < 0 ? Infinity : maxResponseSize,
     strictContentLength: options.strictContentLength ?? true,
     isClient,
     connections,

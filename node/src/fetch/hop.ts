@@ -107,7 +107,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   load: Load | null = null
   upload: Upload | null = null
   trace: Trace | null = null
-  bodyBytesMax = 0
+  bodyBytesMax = Infinity
   isForwarded = false
   private bridge: Bridge | null = null
   private owner: Owner | null = null
@@ -133,7 +133,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
 
   onWhole (status: number, fields: string, reason: string, body: Buffer | undefined): void {
     if (this.isOver) return
-    if (body !== undefined && this.bodyBytesMax > 0 && body.length > this.bodyBytesMax) return this.abortWith(new ResponseExceededMaxSizeError())
+    if (body !== undefined && body.length > this.bodyBytesMax) return this.abortWith(new ResponseExceededMaxSizeError())
     this.head(status, fields, reason, body ?? null)
     if (this.isOver) return
     if (body !== undefined) this.trace?.onReceived(body)
@@ -150,7 +150,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
 
   onData (chunk: Buffer, credit: boolean): void {
     if (this.isOver) return
-    if (this.bodyBytesMax > 0 && (this.received += chunk.length) > this.bodyBytesMax) return this.abortWith(new ResponseExceededMaxSizeError())
+    if ((this.received += chunk.length) > this.bodyBytesMax) return this.abortWith(new ResponseExceededMaxSizeError())
     this.trace?.onReceived(chunk)
     this.pushed(chunk, credit)
   }

@@ -52,7 +52,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   load: Load | null = null
   upload: Upload | null = null
   trace: Trace | null = null
-  bodyBytesMax = 0
+  bodyBytesMax = Infinity
   isForwarded = false
   private answer: Answer | null = null
   private isOver = false
@@ -125,7 +125,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
 
   onData (chunk: Buffer, credit: boolean): void {
     if (this.isIgnored) return
-    if (this.bodyBytesMax > 0 && (this.received += chunk.length) > this.bodyBytesMax) {
+    if ((this.received += chunk.length) > this.bodyBytesMax) {
       return this.abort(new ResponseExceededMaxSizeError())
     }
     this.trace?.onReceived(chunk)

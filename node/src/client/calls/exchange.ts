@@ -111,8 +111,8 @@ export class Exchange implements ExchangeCallbacks, Tracked {
   upload: Upload | null = null
   /** Set while a diagnostics channel has subscribers. */
   trace: Trace | null = null
-  /** The most bytes of a body; 0: any. */
-  bodyBytesMax = 0
+  /** The most bytes of a body. */
+  bodyBytesMax = Infinity
   /** It asks for the connection itself. */
   leavesHttp = false
   /** A 407 comes from the proxy that the request was sent to. */
@@ -319,7 +319,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
 
   private arrive (chunk: Buffer, credit: boolean): void {
     if (this.isIgnored) return
-    if (this.bodyBytesMax > 0 && (this.received += chunk.length) > this.bodyBytesMax) {
+    if ((this.received += chunk.length) > this.bodyBytesMax) {
       return this.giveUp(new ResponseExceededMaxSizeError())
     }
     this.trace?.onReceived(chunk)

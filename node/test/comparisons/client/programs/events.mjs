@@ -43,6 +43,13 @@ for (const [name, make] of Object.entries(MAKE)) {
       log(code, syscall, address, hostname, port, errno, message)
     }
   }
+  programs[`${name}: a Unix socket that there is not`] = async (module, t) => {
+    const log = t.log('client')
+    const dispatcher = t.own(new module[name](...name === 'Agent' ? [] : ['http://localhost'], { connect: { socketPath: '/nowhere/socket' } }))
+    void logged(dispatcher, log)
+    const { code, syscall, address, port, errno, message } = await dispatcher.request({ origin: 'http://localhost', path: '/', method: 'GET' }).catch(error => error)
+    log(code, syscall, address, port, errno, message)
+  }
   programs[`${name}: statistics`] = async (module, t) => {
     const log = t.log('client')
     const server = await t.serve((request, response) => { response.end('x') })

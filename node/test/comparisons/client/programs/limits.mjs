@@ -65,6 +65,16 @@ export default {
   'sources that wait: a Readable': waiting(read => new Readable({ read () { read(); setImmediate(() => { this.push('x'.repeat(1000)) }) } })),
   'sources that wait: an iterable': waiting(read => (async function * () { for (;;) { read(); yield 'x'.repeat(1000); await turns(1) } })()),
   'sources that wait: a Blob': waiting(read => ({ [Symbol.toStringTag]: 'Blob', size: 3, type: '', arrayBuffer: async () => new ArrayBuffer(3), stream () { read(); return new Blob(['abc']).stream() } })),
+  'the most bytes of a body': async ({ Client }, t) => {
+    const log = t.log('client')
+    const server = await t.serve((request, response) => { response.end('x'.repeat(Number(request.url.slice(1)))) })
+    for (const maxResponseSize of [-1, 0, 1, 10]) {
+      for (const size of [0, 1, 10, 11]) {
+        const client = t.own(new Client(server.url, { maxResponseSize }))
+        await t.settle(log, `${size} of ${maxResponseSize}`, client.request({ path: `/${size}`, method: 'GET' }).then(({ body }) => body.text()))
+      }
+    }
+  },
   'pipelining on a warm connection': async ({ Client }, t) => {
     const log = t.log('server')
     const held = []
