@@ -114,7 +114,7 @@ export const differences = {
     'certificates: *: a key alone': { reason: TOGETHER, of: ['client: '], programs: 8 },
     'certificates: *: minVersion of none': { reason: CHECKED, of: ['client: ', 'events: '], programs: 10 },
     'certificates: h1, *, a certificate is required: none': { reason: 'the alert of the server is named, as on HTTP/2', of: ['client: failed'], programs: 2 },
-    'exchanges: *: fields of several values': { reason: JOINED, of: ['client: head'], programs: 38 },
+    'exchanges: *: fields of several values': { reason: JOINED, of: ['client: head'], programs: 50 },
     'tunnels: connect, *: 404': { reason: 'only a 2xx opens a tunnel (RFC 9110 section 9.3.6)', of: ['client: end', 'client: failed', 'client: got', 'client: opened'], programs: 6 },
     'tunnels: connect, *: 500 without a body': { reason: 'only a 2xx opens a tunnel (RFC 9110 section 9.3.6)', of: ['client: end', 'client: failed', 'client: got', 'client: opened'], programs: 6 },
 
