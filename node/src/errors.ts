@@ -152,6 +152,16 @@ function socketOf ({ attempts }: Failure, connection: ((number: number) => Socke
   return { localAddress, localPort, remoteAddress, remotePort, remoteFamily, timeout: undefined, bytesWritten, bytesRead }
 }
 
+/** A name that was not found, in the words of Node.js, which programs match; the engine's are the cause. */
+function unresolved (text: string): Error {
+  const [, hostname] = /^the host (\S+) cannot be resolved/.exec(text) ?? []
+  // glibc's words for EAI_AGAIN; musl's are `Try again`.
+  const code = /Temporary failure|Try again/.test(text) ? 'EAI_AGAIN' : 'ENOTFOUND'
+  const facts = { errno: code === 'ENOTFOUND' ? ENOTFOUND_ERRNO : EAI_AGAIN_ERRNO, syscall: 'getaddrinfo' }
+  if (hostname === undefined) return Object.assign(system(code, text), facts)
+  return Object.assign(system(code, `getaddrinfo ${code} ${hostname}`), facts, { hostname, cause: new Error(text) })
+}
+
 function pick (failure: Failure, text: string, answered: boolean): Error {
   const own = failure.own == null ? undefined : ownErrors.get(failure.own)
   if (own !== undefined) return own
@@ -160,11 +170,13 @@ function pick (failure: Failure, text: string, answered: boolean): Error {
     case 'message':
       return new InvalidArgumentError(text)
     case 'resolve':
-      return Object.assign(system('ENOTFOUND', text), { errno: ENOTFOUND_ERRNO, syscall: 'getaddrinfo' })
+      return unresolved(text)
     case 'connect':
       if (failure.system) {
         const { address } = failure
         const facts = { errno: errnoOf(failure.system), syscall: 'connect' }
+        const [, path] = /^no connection to the Unix socket (.+?): /s.exec(text) ?? []
+        if (path !== undefined) return Object.assign(system(failure.system, `connect ${failure.system} ${path}`), facts, { address: path, cause: new Error(text) })
         if (address == null) return Object.assign(system(failure.system, text), facts)
         // The words of Node.js, which programs match; the engine's say which origin it was.
         const words = `connect ${failure.system} ${address.ip}:${address.port}`
@@ -262,6 +274,7 @@ const ALTNAME_INVALID = 'ERR_TLS_CERT_ALTNAME_INVALID'
 
 /** The errno of Node.js for an unknown host name (UV_EAI_NONAME). */
 const ENOTFOUND_ERRNO = -3008
+const EAI_AGAIN_ERRNO = -3001
 /** undici's words for a peer that is gone, which programs look for. */
 const OTHER_SIDE_CLOSED = 'other side closed'
 /** undici's words for NO_ERROR and CANCEL: a stream that was ended and did not fail. */
@@ -298,6 +311,14 @@ function ended (failure: Failure, text: string): Error {
   if (kind === 'closed' && detail === '0') return new SocketError(OTHER_SIDE_CLOSED, { cause: new Error(text) })
   if (kind === 'transport' && code) return Object.assign(system(code, `read ${code}`), { errno: errnoOf(code), syscall: 'read', cause: new Error(text) })
   return new SocketError(text === 'the transport closed' ? OTHER_SIDE_CLOSED : text)
+}
+
+/** Why a connection was closed by its peer, in undici's words for HTTP/2; without a fault it is no failure. */
+export function goneAway (failure: Failure): Error {
+  if (failure.kind !== 'closed' || failure.detail == null) return errorOf(failure, false)
+  const words = `HTTP/2: "GOAWAY" frame received with code ${failure.detail}`
+  const options = { cause: new Error(failure.message) }
+  return failure.detail === '0' ? new InformationalError(words, options) : new SocketError(words, options)
 }
 
 /** The system's number of an error, as errors of Node.js have it. */

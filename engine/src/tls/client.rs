@@ -15,11 +15,18 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, KeyLog, RootCertStore, SignatureScheme};
+use rustls::version::{TLS12, TLS13};
+use rustls::{
+    DigitallySignedStruct, KeyLog, RootCertStore, SignatureScheme, SupportedProtocolVersion,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_core::pool::Protocols;
+
+static BOTH_VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
+static ONLY_TLS13: [&SupportedProtocolVersion; 1] = [&TLS13];
+static ONLY_TLS12: [&SupportedProtocolVersion; 1] = [&TLS12];
 
 /// A client's TLS settings. Default: the platform's roots, no certificate of our own.
 #[derive(Debug)]
@@ -29,6 +36,7 @@ pub struct ClientTls {
     identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
     insecure: bool,
     rules: Rules,
+    versions: &'static [&'static SupportedProtocolVersion],
     resumed_servers_max: usize,
     key_log: Option<Arc<KeyLogFile>>,
     #[cfg(feature = "webpki-roots")]
@@ -61,6 +69,7 @@ impl Default for ClientTls {
             identity: None,
             insecure: false,
             rules: Rules::default(),
+            versions: &BOTH_VERSIONS,
             resumed_servers_max: RESUMED_SERVERS_MAX,
             key_log: None,
             #[cfg(feature = "webpki-roots")]
@@ -173,6 +182,18 @@ impl ClientTls {
         self.rules = Rules::Openssl;
         self
     }
+    /// Offers TLS 1.3 alone. Default: TLS 1.2 too.
+    #[must_use]
+    pub fn only_tls13(mut self) -> Self {
+        self.versions = &ONLY_TLS13;
+        self
+    }
+    /// Offers TLS 1.2 alone, with which there is no HTTP/3. Default: TLS 1.3 too.
+    #[must_use]
+    pub fn only_tls12(mut self) -> Self {
+        self.versions = &ONLY_TLS12;
+        self
+    }
     /// Of how many servers sessions are kept, so that later connections to them resume
     /// (RFC 8446 section 2.2); those of the server that was met first go first. 0: every handshake
     /// is a whole one. Default 32; 4,096 at most, whatever is given.
@@ -241,7 +262,7 @@ impl ClientTls {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let verifier = self.verifier(&provider)?;
         let builder = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
+            .with_protocol_versions(self.versions)
             .map_err(|error| Error::config("TLS cannot be set up").with_source(error))?
             .dangerous()
             .with_custom_certificate_verifier(verifier);

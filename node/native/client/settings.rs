@@ -76,6 +76,8 @@ struct Tls {
     cert: Option<String>,
     key: Option<String>,
     insecure: bool,
+    /// The one version of TLS that is offered, 12 or 13.
+    only_version: Option<u8>,
 }
 
 fn time(ms: u64) -> Option<Duration> {
@@ -251,7 +253,11 @@ impl Tls {
             }
             _ => return Err("connect.cert and connect.key must be given together".into()),
         }
-        Ok(tls)
+        Ok(match self.only_version {
+            None => tls,
+            Some(12) => tls.only_tls12(),
+            Some(_) => tls.only_tls13(),
+        })
     }
 }
 

@@ -402,6 +402,7 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
   }
   const connect = connectOf(options, way)
   warnOfSlips(options, OPTIONS, connect, CONNECT_OPTIONS)
+  if (connect.maxVersion === 'TLSv1.2' && (options.http3 ?? false) !== false) return refuse('http3 needs TLS 1.3, and connect.maxVersion is TLSv1.2: leave one of them out')
   const lookup = lookupOf(connect)
   const connector = connectorOf(options)
   const { initialWindowSize, connectionWindowSize } = { ...options.h2Options?.settings, ...options.h2Options, ...defined(options) }
@@ -449,13 +450,14 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     settings,
     headersTimeout: time('headersTimeout', whole('headersTimeout', options.headersTimeout, 0)) ?? 300_000,
     bodyTimeout: time('bodyTimeout', whole('bodyTimeout', options.bodyTimeout, 0)) ?? 300_000,
-    maxResponseSize: Math.max(maxResponseSize, 0),
+    maxResponseSize: maxResponseSize < 0 ? Infinity : maxResponseSize,
     strictContentLength: options.strictContentLength ?? true,
     isClient,
     connections,
     pipelining: pipelining ?? 1,
     maxConcurrentStreams: streams ?? 100,
-    servername: connect.servername ?? null,
+    // As with undici: an empty name is none.
+    servername: connect.servername || null,
     maxOrigins: maxOriginsOf(options.maxOrigins),
     lookup,
     connector,

@@ -13,7 +13,7 @@ import { usualDispatcher } from './process_dispatcher'
 
 type Url = string | URL | UrlParts
 /** `protocol`: of an upgrade. */
-export type UrlOptions = Omit<RequestOptions, 'path' | 'origin'> & { protocol?: string | undefined; path?: string | undefined; dispatcher?: AnyDispatcher | undefined }
+type UrlOptions = Omit<RequestOptions, 'path' | 'origin'> & { protocol?: string | undefined; path?: string | undefined; dispatcher?: AnyDispatcher | undefined }
 
 /** The parts of URLs that were asked for lately: nearly every URL comes again, and parsing is dear. */
 const RECENT_MAX = 512

@@ -17,10 +17,10 @@ export interface TlsOptions {
   passphrase?: string
   /** Whether a server without a trusted certificate is refused. Default: true. */
   rejectUnauthorized?: boolean
-  /** Accepted up to TLSv1.2: TLS 1.2 and 1.3 are always offered. */
-  minVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | null
-  /** Accepted only as TLSv1.3. */
-  maxVersion?: 'TLSv1.3' | null
+  /** The least version that is offered; those below TLSv1.2 are as TLSv1.2. Default: TLSv1.2. */
+  minVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3' | null
+  /** The greatest version that is offered; with TLSv1.2 there is no HTTP/3. Default: TLSv1.3. */
+  maxVersion?: 'TLSv1.2' | 'TLSv1.3' | null
 }
 
 /**
@@ -39,8 +39,9 @@ const REFUSED: Record<string, string> = {
   secureOptions: 'TLS 1.2 and 1.3 are what there is',
   secureProtocol: 'TLS 1.2 and 1.3 are what there is'
 }
-/** The least version; versions below TLS 1.2 are never negotiated. */
-const MIN_VERSIONS = new Set<unknown>([undefined, null, 'TLSv1', 'TLSv1.1', 'TLSv1.2'])
+/** The least and the greatest version; versions below TLS 1.2 are never negotiated. */
+const MIN_VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3']
+const MAX_VERSIONS = ['TLSv1.2', 'TLSv1.3']
 
 const refuse = (text: string): never => { throw new InvalidArgumentError(text) }
 
@@ -49,9 +50,15 @@ function checkPolicy (connect: TlsOptions): void {
   for (const [name, instead] of Object.entries(REFUSED)) {
     if (given[name] != null && given[name] !== false) refuse(`connect.${name} is not taken: ${instead}`)
   }
-  const { minVersion, maxVersion } = given
-  if (!MIN_VERSIONS.has(minVersion)) refuse(`connect.minVersion is ${String(minVersion)}; it must be TLSv1.2 or older: TLS 1.2 and 1.3 are offered`)
-  if (maxVersion != null && maxVersion !== 'TLSv1.3') refuse(`connect.maxVersion is ${String(maxVersion)}; it must be TLSv1.3: TLS 1.2 and 1.3 are offered`)
+}
+
+/** The one version that is offered; undefined: both. */
+function onlyVersion ({ minVersion, maxVersion }: TlsOptions): number | undefined {
+  if (minVersion != null && !MIN_VERSIONS.includes(minVersion)) refuse(`connect.minVersion is ${String(minVersion)}; it must be one of ${MIN_VERSIONS.join(', ')}`)
+  if (maxVersion != null && !MAX_VERSIONS.includes(maxVersion)) refuse(`connect.maxVersion is ${String(maxVersion)}; it must be one of ${MAX_VERSIONS.join(', ')}: older versions are not spoken`)
+  if (minVersion === 'TLSv1.3' && maxVersion === 'TLSv1.2') refuse('connect.minVersion is TLSv1.3, and connect.maxVersion is TLSv1.2, which is older: leave one of them out')
+  if (minVersion === 'TLSv1.3') return 13
+  return maxVersion === 'TLSv1.2' ? 12 : undefined
 }
 
 function pem (name: string, value: Pem | undefined): string[] {
@@ -81,7 +88,7 @@ export function tls (connect: TlsOptions): Record<string, unknown> {
   const cert = pem('cert', connect.cert).join('\n') || undefined
   const { passphrase } = connect
   const [key] = pem('key', connect.key).map(key => passphrase == null ? key : opened(key, passphrase))
-  return { ca, extraCa: ca.length > 0 ? [] : extraCa(), cert, key, insecure }
+  return { ca, extraCa: ca.length > 0 ? [] : extraCa(), cert, key, insecure, onlyVersion: onlyVersion(connect) }
 }
 
 /** Whether certificates are not verified because the environment says so, as for Node.js itself. */

@@ -2,7 +2,7 @@
 // classes that is looked at (19 MiB of resident memory, 30 to 40 ms), so that the link is made when a program looks at one,
 // which is before it can test for it.
 
-export type ClassName = 'Headers' | 'Request' | 'Response' | 'FormData'
+type ClassName = 'Headers' | 'Request' | 'Response' | 'FormData'
 
 type Made = { prototype: object }
 

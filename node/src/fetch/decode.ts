@@ -5,7 +5,7 @@ import zlib from 'node:zlib'
 import type { ByteSource } from './body'
 
 /** Codings that are undone; a response with more is refused, because each multiplies what few bytes can become. */
-export const CODINGS_MAX = 5
+const CODINGS_MAX = 5
 
 /** Bytes that came are flushed, also where the end is missing, as browsers do. */
 const TOLERANT = { flush: zlib.constants.Z_SYNC_FLUSH, finishFlush: zlib.constants.Z_SYNC_FLUSH }

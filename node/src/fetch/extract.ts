@@ -9,7 +9,7 @@ import { scalarString } from './convert'
 import { isBlob } from './form_data'
 import { isForm, Multipart } from './multipart'
 
-export interface Extracted {
+interface Extracted {
   body: Body
   /** The content type that belongs to it. */
   type: string | null

@@ -13,7 +13,7 @@ import { Response as OwnResponse } from './response'
 /** A body that lies in a file, as `file` makes one. */
 interface FileLike { readonly path: string; pieces: () => AsyncIterable<Uint8Array> }
 
-export type ResponseBody = string | Uint8Array | ArrayBuffer | null | undefined | FileLike | ReadableStream | Blob | globalThis.FormData | URLSearchParams | AsyncIterable<Uint8Array>
+type ResponseBody = string | Uint8Array | ArrayBuffer | null | undefined | FileLike | ReadableStream | Blob | globalThis.FormData | URLSearchParams | AsyncIterable<Uint8Array>
 
 interface ResponseInit { status?: number; statusText?: string; headers?: FieldsInit }
 

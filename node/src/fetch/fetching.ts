@@ -16,7 +16,7 @@ import { baseUrl, hasBadPort, isHttp, partsOfUrl, type ParsedUrl } from './url'
 import { bodyFor, headersFor, type FetchUpload } from './wire'
 
 /** https://fetch.spec.whatwg.org/#concept-http-redirect-fetch, step 8. */
-export const REDIRECTS_MAX = 20
+const REDIRECTS_MAX = 20
 
 /** Fields that speak of a body (https://fetch.spec.whatwg.org/#request-body-header-name). */
 const OF_BODY = ['content-encoding', 'content-language', 'content-location', 'content-type', 'content-length']

@@ -16,7 +16,7 @@ interface Name {
 }
 
 /** A name in lower case; throws a TypeError where it is none. */
-export function lowerName (text: string): string {
+function lowerName (text: string): string {
   if (!TOKEN.test(text)) throw new TypeError(`${JSON.stringify(text)} is not a name of a header: it must be a token`)
   return text.toLowerCase()
 }

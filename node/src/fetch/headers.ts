@@ -111,7 +111,7 @@ for (const key of ['append', 'set']) Object.defineProperty(Headers.prototype[key
 export function headersOver (list: HeaderList, guard: Guard): Headers { return new (Headers as new (...args: unknown[]) => Headers)(OVER, list, guard) }
 
 /** The list of one of ours; undefined: it is not one. */
-export function listOf (value: unknown): HeaderList | undefined {
+function listOf (value: unknown): HeaderList | undefined {
   return typeof value === 'object' && value !== null && hasList(value) ? listOfHeaders(value) : undefined
 }
 

@@ -27,6 +27,8 @@ export interface Receiver {
 
 /** The dispatcher that counts open exchanges. */
 interface Owner {
+  /** Reports failures of connections, before the requests that fail with them do. */
+  emitFailures: () => void
   onOver: (exchange: DirectHop) => void
   connection: (number: number) => Connection
 }
@@ -105,7 +107,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   load: Load | null = null
   upload: Upload | null = null
   trace: Trace | null = null
-  bodyBytesMax = 0
+  bodyBytesMax = Infinity
   isForwarded = false
   private bridge: Bridge | null = null
   private owner: Owner | null = null
@@ -131,7 +133,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
 
   onWhole (status: number, fields: string, reason: string, body: Buffer | undefined): void {
     if (this.isOver) return
-    if (body !== undefined && this.bodyBytesMax > 0 && body.length > this.bodyBytesMax) return this.abortWith(new ResponseExceededMaxSizeError())
+    if (body !== undefined && body.length > this.bodyBytesMax) return this.abortWith(new ResponseExceededMaxSizeError())
     this.head(status, fields, reason, body ?? null)
     if (this.isOver) return
     if (body !== undefined) this.trace?.onReceived(body)
@@ -148,7 +150,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
 
   onData (chunk: Buffer, credit: boolean): void {
     if (this.isOver) return
-    if (this.bodyBytesMax > 0 && (this.received += chunk.length) > this.bodyBytesMax) return this.abortWith(new ResponseExceededMaxSizeError())
+    if ((this.received += chunk.length) > this.bodyBytesMax) return this.abortWith(new ResponseExceededMaxSizeError())
     this.trace?.onReceived(chunk)
     this.pushed(chunk, credit)
   }
@@ -161,7 +163,9 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   }
 
   onFailed (failure: Failure): void {
-    if (!this.isOver) this.fail(errorOf(failure, this.hasHead, number => this.owner!.connection(number)))
+    if (this.isOver) return
+    this.owner!.emitFailures()
+    this.fail(errorOf(failure, this.hasHead, number => this.owner!.connection(number)))
   }
 
   onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }

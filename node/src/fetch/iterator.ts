@@ -2,7 +2,7 @@
 
 const IteratorPrototype = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())) as object
 
-export type Kind = 'key' | 'value' | 'key+value'
+type Kind = 'key' | 'value' | 'key+value'
 
 interface State<V> { pairs: () => [string, V][]; kind: Kind; at: number }
 

@@ -63,7 +63,7 @@ export function mimeText ({ essence, parameters }: Mime): string {
 }
 
 /** The values of a field, divided at commas that are not quoted ("get, decode, and split"). */
-export function splitValues (text: string): string[] {
+function splitValues (text: string): string[] {
   const values: string[] = []
   let at = 0
   let value = ''

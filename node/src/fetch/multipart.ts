@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 const BOUNDARY_RANDOM_BYTES = 16
 
 /** The part of a FormData of any package that is read. */
-export interface FormLike { entries: () => Iterable<[string, string | Blob]> }
+interface FormLike { entries: () => Iterable<[string, string | Blob]> }
 
 /** Whether a value is a FormData, of any package. */
 export function isForm (value: unknown): value is FormData {

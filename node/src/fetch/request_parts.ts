@@ -233,7 +233,7 @@ function applyBody (parts: MadeParts, given: Record<string, unknown>, inputBody:
   if (body instanceof ReadableStream && duplex == null) throw new TypeError('RequestInit: duplex option is required when sending a body.')
   parts.body = extracted.body
   const { type } = extracted
-  if (type !== null && !parts.list.has('content-type')) parts.list.append('Content-Type', nameOf('content-type'), valueOf(type, 'content-type'))
+  if (type !== null && !parts.list.has('content-type')) parts.list.append('content-type', nameOf('content-type'), valueOf(type, 'content-type'))
 }
 
 /** The body of another request, which has it no more. */

@@ -12,7 +12,7 @@ import { asInterface } from './iterator'
 import { mixBody, type BodyMethods, type Readable } from './mixin'
 import { parseUrl } from './url'
 
-export type ResponseType = 'basic' | 'cors' | 'default' | 'error' | 'opaque' | 'opaqueredirect'
+type ResponseType = 'basic' | 'cors' | 'default' | 'error' | 'opaque' | 'opaqueredirect'
 
 /** The state behind a response. */
 export class ResponseParts implements Readable {

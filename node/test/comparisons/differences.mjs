@@ -34,6 +34,7 @@ const BEHIND = 'bytes behind a request that leaves HTTP come from the socket, an
 const ONE = 'an answer that has gone in one message cannot be broken any more'
 
 const IDENTITY = 'what is given as a certificate or key has to be one'
+const TOGETHER = 'a certificate and its key are given together'
 const CALLBACK = 'a callback is a function'
 const JOINED = 'values of a field stay apart, as on HTTP/1.1'
 const TIMEOUTS = 'the words of a timeout are the same on every version'
@@ -106,7 +107,14 @@ export const differences = {
     'exchanges: *: CANCEL in the body': { reason: RESET_BODY, of: ['client: body', 'client: failed'], programs: 48 },
     'exchanges: *: NO_ERROR in the body': { reason: RESET_BODY, of: ['client: body', 'client: failed'], programs: 48 },
     'exchanges: *: the connection ends in a body of known length': { reason: 'the end of the connection is what is named, and not what it leaves of a length', of: ['client: failed'], programs: 48 },
-    'exchanges: *: fields of several values': { reason: JOINED, of: ['client: head'], programs: 38 },
+    'moments: h2, a text with its length: destroy of the dispatcher*, in the callback': { reason: 'the end of the connection is what is named, and not what it leaves of a length', of: ['client: error'], programs: 2 },
+    'certificates: *: what is none': { reason: IDENTITY, of: ['client: ', 'events: '], programs: 8 },
+    'certificates: *: one with the key of another': { reason: 'a certificate and a key that do not belong together are an option that is wrong', of: ['client: failed', 'events: '], programs: 8 },
+    'certificates: *: one without its key': { reason: TOGETHER, of: ['client: '], programs: 8 },
+    'certificates: *: a key alone': { reason: TOGETHER, of: ['client: '], programs: 8 },
+    'certificates: *: minVersion of none': { reason: CHECKED, of: ['client: ', 'events: '], programs: 10 },
+    'certificates: h1, *, a certificate is required: none': { reason: 'the alert of the server is named, as on HTTP/2', of: ['client: failed'], programs: 2 },
+    'exchanges: *: fields of several values': { reason: JOINED, of: ['client: head'], programs: 50 },
     'tunnels: connect, *: 404': { reason: 'only a 2xx opens a tunnel (RFC 9110 section 9.3.6)', of: ['client: end', 'client: failed', 'client: got', 'client: opened'], programs: 6 },
     'tunnels: connect, *: 500 without a body': { reason: 'only a 2xx opens a tunnel (RFC 9110 section 9.3.6)', of: ['client: end', 'client: failed', 'client: got', 'client: opened'], programs: 6 },
 

@@ -12,6 +12,8 @@ export interface BodySource {
   take: (bytes: number) => void
   /** Discards the rest of the body. */
   abort: (reason: Error) => void
+  /** All of it was read, or it is not wanted any more. */
+  onBodyClosed: () => void
 }
 
 /** Bytes that `dump` reads before it gives the exchange up, as with undici. */
@@ -128,7 +130,7 @@ export class Body extends Readable {
         return
       }
     }
-    if (this.isEnded && this.failure === null && this.collected === null) this.push(null)
+    if (this.isEnded && this.failure === null && this.collected === null && !this.destroyed) this.push(null)
   }
 
   override _destroy (error: Error | null, done: (error?: Error | null) => void): void {
@@ -141,6 +143,7 @@ export class Body extends Readable {
       this.#bodySource.abort(why ?? new RequestAbortedError())
     }
     this.held = []
+    this.#bodySource.onBodyClosed()
     const { settle } = this
     this.settle = null
     if (settle !== null) {
@@ -211,6 +214,7 @@ export class Body extends Readable {
 
   private finishCollected (): void {
     this.collected = null
+    this.#bodySource.onBodyClosed()
     const { settle } = this
     this.settle = null
     if (this.isReceived) this.endStream()

@@ -69,8 +69,9 @@ type Called<T> = (error: Error | null, value: T | Failed) => void
 
 /** A call with a callback or a promise. */
 function answered<T> (options: unknown, callback: ((error: Error | null, value: any) => void) | undefined, start: (done: Called<T>) => void): Promise<T> | undefined {
-  const begin = (done: Called<T>): void => {
+  const begin = (done: Called<T> | null): void => {
     try {
+      if (done === null) throw new InvalidArgumentError('invalid callback')
       start(done)
     } catch (error) {
       // The body of a request that is refused is not wanted any more.
@@ -85,8 +86,7 @@ function answered<T> (options: unknown, callback: ((error: Error | null, value: 
     })
   }
   try {
-    if (typeof callback !== 'function') throw new InvalidArgumentError('invalid callback')
-    begin(AsyncResource.bind(callback))
+    begin(typeof callback === 'function' ? AsyncResource.bind(callback) : null)
   } catch (error) {
     if (typeof callback !== 'function') throw error
     const opaque = (options as RequestExtras | null | undefined)?.opaque
@@ -134,9 +134,11 @@ class Following {
     }
     this.unfollow = follow(signal as Signal, reason => {
       this.reason = reason
-      this.controller?.abort(reason)
+      this.onAborted(reason)
     })
   }
+
+  protected onAborted (reason: Error): void { this.controller?.abort(reason) }
 
   onRequestStart (controller: Exchange, context: unknown): void {
     this.controller = controller
@@ -168,6 +170,7 @@ class Following {
 class RequestHandler extends Following implements NewHandler, BodySource {
   private answer: Answer | null = null
   private untaken = 0
+  private hasEnded = false
 
   constructor (options: RequestExtras, private reported: AnswerCallback | null) { super(options, true) }
 
@@ -194,8 +197,16 @@ class RequestHandler extends Following implements NewHandler, BodySource {
 
   abort (reason: Error): void { this.controller?.abort(reason) }
 
+  /** The signal counts until the body is closed, which may be behind the end of the exchange. */
+  onBodyClosed (): void { this.over() }
+
+  protected override onAborted (reason: Error): void {
+    if (this.hasEnded) this.answer!.body.destroy(reason)
+    else super.onAborted(reason)
+  }
+
   onResponseEnd (_: Exchange, trailers: Fields): void {
-    this.over()
+    this.hasEnded = true
     addFields(this.answer!.trailers, trailers)
     this.answer!.body.finish()
   }
@@ -231,7 +242,9 @@ class StreamHandler extends Following implements NewHandler {
     }
     this.sink = sink
     sink.on('drain', () => { controller.resume() })
-    if (sink.writableNeedDrain) controller.pause()
+    // A sink that is no stream of this Node.js may have one of the two, or neither.
+    const { needDrain } = (sink as { _writableState?: { needDrain?: boolean } })._writableState ?? {}
+    if (sink.writableNeedDrain ?? needDrain) controller.pause()
     finished(sink, { readable: false }, error => {
       if (error) controller.abort(error)
       this.report(error ?? null)
@@ -239,7 +252,8 @@ class StreamHandler extends Following implements NewHandler {
   }
 
   onResponseData (controller: Exchange, chunk: Buffer): void {
-    if (this.sink !== null && !this.sink.write(chunk)) controller.pause()
+    // As with undici: a `write` of the caller's own that returns nothing has taken the chunk.
+    if (this.sink !== null && (this.sink.write(chunk) as unknown) === false) controller.pause()
   }
 
   onResponseEnd (_: Exchange, trailers: Fields): void {
@@ -273,9 +287,14 @@ export function stream (on: Dispatching, options: RequestOptions, factory: Strea
   })
 }
 
-/** A Readable that is written to from outside; `onRead` is called when it wants more. */
-function fed (onRead: () => void): Readable {
-  return new Readable({ read: onRead }).on('error', () => {})
+/** A Readable that is written to from outside; `onRead` is called when it wants more. `reasonFor`: the error of a `destroy`
+ * without one. */
+function fed (onRead: () => void, reasonFor: (hasEnded: boolean) => Error | null = () => null): Readable {
+  const made: Readable = new Readable({
+    read: onRead,
+    destroy (error, done) { done(error ?? reasonFor(made.readableEnded)) }
+  })
+  return made.on('error', () => {})
 }
 
 /** By this `stream.isDisturbed` knows a stream that was read. */
@@ -316,7 +335,7 @@ class PipelineHandler extends Following implements NewHandler {
     const error = given ?? (this.duplex.readableEnded ? null : new RequestAbortedError())
     this.over()
     if (error !== null) this.controller?.abort(error)
-    for (const one of [this.returned, this.body, this.source]) if (one !== null && !one.destroyed) one.destroy(error ?? undefined)
+    for (const one of [this.returned, this.body, this.source]) if (one !== null) endStream(one, error)
     done(error)
   }
 
@@ -324,7 +343,7 @@ class PipelineHandler extends Following implements NewHandler {
     const { opaque } = this.options
     const headers = this.headers(controller, fields)
     if (status < 200) return this.reportInfo(status, headers)
-    const body = fed(() => { controller.resume() })
+    const body = fed(() => { controller.resume() }, hasEnded => hasEnded ? null : new RequestAbortedError())
     this.body = body
     const returned = this.handler({ statusCode: status, headers, opaque: opaque || null, body, context: this.context }) as Readable | null | undefined
     if (returned == null || typeof returned.on !== 'function') throw new InvalidReturnValueError('expected Readable')

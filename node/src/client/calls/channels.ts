@@ -22,7 +22,7 @@ export function isWatched (): boolean {
 
 /** A request that is checked and not sent; its head is `method\0path\0authority` and `\0name\0value`
  * per field. */
-export interface Unsent { head: string; length: number | null; flags: number }
+interface Unsent { head: string; length: number | null; flags: number }
 
 interface RequestFacts {
   origin?: string | URL
@@ -35,7 +35,7 @@ interface RequestFacts {
 }
 
 /** A request as undici's channels show it. */
-export class PublishedRequest {
+class PublishedRequest {
   readonly origin: string
   readonly protocol: string
   readonly method: string

@@ -35,7 +35,11 @@ export interface RequestExtras {
 
 /** The dispatcher that counts open requests. */
 interface Owner {
+  /** Its requests fail when this turn is over, and get nothing before. */
+  readonly destroyed: boolean
   onOver: (directRequest: DirectRequest) => void
+  /** Reports failures of connections, before the requests that fail with them do. */
+  emitFailures: () => void
   /** A connection as channels show it. */
   connection: (number: number) => Connection
 }
@@ -48,7 +52,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   load: Load | null = null
   upload: Upload | null = null
   trace: Trace | null = null
-  bodyBytesMax = 0
+  bodyBytesMax = Infinity
   isForwarded = false
   private answer: Answer | null = null
   private isOver = false
@@ -70,12 +74,22 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   /** Follows the signal; false: it has been aborted already. */
   start (): boolean {
     const { signal } = this.extras
-    if (signal) this.unfollow = follow(signal as Signal, reason => { this.abort(reason) })
+    if (signal) this.unfollow = follow(signal as Signal, reason => { this.onAborted(reason) })
     return !this.isOver
   }
 
+  /** The signal counts until the body is closed, which may be behind the end of the exchange. */
+  private onAborted (reason: Error): void {
+    if (this.isOver) this.answer?.body.destroy(reason)
+    else this.abort(reason)
+  }
+
+  onBodyClosed (): void { this.unfollow?.() }
+
+  private get isIgnored (): boolean { return this.isOver || this.owner.destroyed }
+
   onInterim (status: number, fields: string, reason: string): void {
-    if (this.isOver) return
+    if (this.isIgnored) return
     this.trace?.onHead(status, fields, reason)
     try {
       const raw = rawFields(fields)
@@ -86,7 +100,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   }
 
   onResponse (status: number, fields: string, reason: string, version: number): void {
-    if (this.isOver) return
+    if (this.isIgnored) return
     if (status === 407 && this.isForwarded) return this.abort(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
     const { reported } = this
     this.reported = null
@@ -110,8 +124,8 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   }
 
   onData (chunk: Buffer, credit: boolean): void {
-    if (this.isOver) return
-    if (this.bodyBytesMax > 0 && (this.received += chunk.length) > this.bodyBytesMax) {
+    if (this.isIgnored) return
+    if ((this.received += chunk.length) > this.bodyBytesMax) {
       return this.abort(new ResponseExceededMaxSizeError())
     }
     this.trace?.onReceived(chunk)
@@ -124,7 +138,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   }
 
   onEnd (trailers: string): void {
-    if (this.isOver) return
+    if (this.isIgnored) return
     this.trace?.onEnd(trailers)
     this.answer!.end(trailers)
     this.over()
@@ -132,7 +146,9 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   }
 
   onFailed (failure: Failure): void {
-    if (!this.isOver) this.fail(errorOf(failure, this.answer !== null, number => this.owner.connection(number)))
+    if (this.isIgnored) return
+    this.owner.emitFailures()
+    this.fail(errorOf(failure, this.answer !== null, number => this.owner.connection(number)))
   }
 
   onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }
@@ -164,7 +180,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
 
   private over (error?: Error): void {
     this.isOver = true
-    this.unfollow?.()
+    if (error !== undefined) this.unfollow?.()
     if (this.upload !== null) this.upload.stop(error)
     else if (error !== undefined && isStream(this.extras.body)) endStream(this.extras.body, error)
     this.owner.onOver(this)

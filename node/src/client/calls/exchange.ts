@@ -8,7 +8,7 @@ import type { Upload } from '../prepare/body'
 import type { Trace } from './channels'
 import { UNKNOWN, type Connection } from '../connect/connection'
 import { markForUndici, StreamTunnel, Tunnel } from './tunnel'
-import { errorOf, InvalidArgumentError, PROXY_WANTS_CREDENTIALS, RequestAbortedError, ResponseExceededMaxSizeError } from '../../errors'
+import { errorOf, InvalidArgumentError, PROXY_WANTS_CREDENTIALS, RequestAbortedError, ResponseExceededMaxSizeError, SocketError } from '../../errors'
 import { fieldsObject, fieldsOf, rawFields, type Fields } from '../prepare/head'
 import type { Load } from '../dispatcher/load'
 import type { Tracked } from '../../open'
@@ -90,7 +90,11 @@ const BY_HAND = { requireManualDestroy: true }
 
 /** The dispatcher that counts exchanges and handles their ends. */
 export interface Owner {
+  /** Its requests fail when this turn is over, and get nothing before. */
+  readonly destroyed: boolean
   onOver: (exchange: Exchange) => void
+  /** Reports failures of connections, behind the handler of the first request that fails with them. */
+  emitFailures: () => void
   /** Its socket is the user's alone from now on. */
   onLeft: (exchange: Exchange) => void
   /** An exception of the handler at the error of its request. */
@@ -107,8 +111,8 @@ export class Exchange implements ExchangeCallbacks, Tracked {
   upload: Upload | null = null
   /** Set while a diagnostics channel has subscribers. */
   trace: Trace | null = null
-  /** The most bytes of a body; 0: any. */
-  bodyBytesMax = 0
+  /** The most bytes of a body. */
+  bodyBytesMax = Infinity
   /** It asks for the connection itself. */
   leavesHttp = false
   /** A 407 comes from the proxy that the request was sent to. */
@@ -202,8 +206,13 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     void this.upload?.run()
   }
 
+  /** Whether events are dropped: it is over, or will be when this turn is. A socket that was handed over goes on. */
+  private get isIgnored (): boolean {
+    return this.isOver || (this.owner.destroyed && (this.tunnel === null || this.isOnStream))
+  }
+
   onInterim (status: number, fields: string, reason: string, version: number): void {
-    if (this.isOver) return
+    if (this.isIgnored) return
     this.trace?.onHead(status, fields, reason)
     this.headText = fields
     this.headFields = null
@@ -219,9 +228,12 @@ export class Exchange implements ExchangeCallbacks, Tracked {
   onResponse (status: number, fields: string, reason: string): void { this.guard(this.answer, status, fields, reason) }
 
   private answer (status: number, fields: string, reason: string): void {
-    if (this.isOver) return
+    if (this.isIgnored) return
     this.trace?.onHead(status, fields, reason)
-    if (this.leavesHttp && this.opens(status)) return this.openTunnel(status, fields)
+    if (this.leavesHttp && this.opens(status)) {
+      if (status === 101 && !hasField(fields, 'upgrade')) return this.giveUp(new SocketError('bad upgrade'))
+      return this.openTunnel(status, fields)
+    }
     if (status === 407 && this.isForwarded) return this.giveUp(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
     this.hasResponse = true
     this.upload?.onHead()
@@ -300,14 +312,14 @@ export class Exchange implements ExchangeCallbacks, Tracked {
   }
 
   onData (chunk: Buffer, credit: boolean): void {
-    if (this.isOver) return
+    if (this.isIgnored) return
     if (this.tunnel !== null) return this.tunnel.arrive(chunk)
     this.guard(this.arrive, chunk, credit)
   }
 
   private arrive (chunk: Buffer, credit: boolean): void {
-    if (this.isOver) return
-    if (this.bodyBytesMax > 0 && (this.received += chunk.length) > this.bodyBytesMax) {
+    if (this.isIgnored) return
+    if ((this.received += chunk.length) > this.bodyBytesMax) {
       return this.giveUp(new ResponseExceededMaxSizeError())
     }
     this.trace?.onReceived(chunk)
@@ -317,7 +329,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
   }
 
   onEnd (trailers: string): void {
-    if (this.isOver) return
+    if (this.isIgnored) return
     if (this.tunnel === null) return this.guard(this.close, trailers)
     this.endTunnel(this.tunnel)
   }
@@ -329,7 +341,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
   }
 
   private close (trailers: string): void {
-    if (this.isOver) return
+    if (this.isIgnored) return
     this.trailerText = trailers
     if (this.isPaused || this.isHolding) this.hold(null)
     else this.finish()
@@ -382,6 +394,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     // body.
     if (this.hasResponse) setImmediate(() => { this.fail(error) })
     else this.fail(error)
+    this.owner.emitFailures()
   }
 
   /** Sends it once more in the other way, where the peer does not take the one that it went. */
@@ -475,6 +488,11 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     this.scope = null
     scope?.emitDestroy()
   }
+}
+
+/** Whether a head as it comes over the channel has a field; `name` is in lower case. */
+function hasField (fields: string, name: string): boolean {
+  return rawFields(fields).some((text, at) => at % 2 === 0 && text.toLowerCase() === name)
 }
 
 /** undici's checks of a handler, with its words. */

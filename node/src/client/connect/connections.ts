@@ -6,7 +6,7 @@ import type { EventEmitter } from 'node:events'
 import { isIP } from 'node:net'
 import { Connection, UNKNOWN, type ConnectionEvent } from './connection'
 import type { Dialer } from './dial'
-import { errorOf, InformationalError, InvalidArgumentError, keepOwnError, NotSupportedError } from '../../errors'
+import { errorOf, goneAway, InformationalError, InvalidArgumentError, keepOwnError, NotSupportedError } from '../../errors'
 import type { Load } from '../dispatcher/load'
 import type { Lookup } from '../options'
 import type { Bridge, Failure, ConnectionListener } from '../../channel/ring'
@@ -24,12 +24,14 @@ export type OwningDispatcher = EventEmitter & { readonly origin: URL | null; rea
 export interface Of {
   readonly dispatcher: OwningDispatcher
   readonly checked: { readonly connections: number | null }
+  /** Why the dispatcher closes its connections; null: it does not. */
+  readonly reason: Error | null
   load: (url: URL) => Load
   settle: (load: Load) => void
 }
 
 /** Where an Agent keeps the connections of one origin: undici has a Pool there. */
-export class OriginEntry {
+class OriginEntry {
   constructor (readonly origin: string, private readonly agent: OwningDispatcher) {}
   /** The Agent's statistics of it. */
   get stats (): object | undefined { return this.agent.stats.origins.find(({ origin }) => origin === this.origin) }
@@ -98,7 +100,7 @@ export class Connections implements ConnectionListener {
         return
       case 'opened': return this.onOpened(events, url)
       case 'failed': return this.onFailed(events, url)
-      case 'requestsFailed': return this.failures.shift()?.()
+      case 'requestsFailed': return this.emitFailures()
       case 'answered':
         this.dispatcher.emit('ping', events.ms)
         return
@@ -138,8 +140,18 @@ export class Connections implements ConnectionListener {
     connection.destroyed = true
     this.of.load(url).connection ??= connection
     const targets = this.targets(url, connection)
-    // The requests that fail with it come first, as with undici.
-    this.failures.push(() => { queueMicrotask(() => { this.dispatcher.emit('connectionError', url, targets, error) }) })
+    this.failures.push(() => { this.dispatcher.emit('connectionError', url, targets, error) })
+  }
+
+  /** As with undici: behind the handler of the first request that fails with it, and in front of its callback. */
+  emitFailures (): void {
+    for (let emit = this.failures.shift(); emit !== undefined; emit = this.failures.shift()) {
+      try {
+        emit()
+      } catch (error) {
+        queueMicrotask(() => { throw error })
+      }
+    }
   }
 
   private onClosed (events: ConnectionEvent, url: URL): void {
@@ -152,7 +164,7 @@ export class Connections implements ConnectionListener {
     this.of.load(url).onClosed()
     const targets = this.targets(url, connection)
     const { kind, message } = events.error!
-    const error = kind === 'cancelled' ? new InformationalError(message) : errorOf(events.error!, false)
+    const error = kind === 'cancelled' ? this.of.reason ?? new InformationalError(message) : connection.alpnProtocol === 'h2' ? goneAway(events.error!) : errorOf(events.error!, false)
     queueMicrotask(() => { this.dispatcher.emit('disconnect', url, targets, error) })
   }
 

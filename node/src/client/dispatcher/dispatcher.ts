@@ -25,7 +25,7 @@ import { answerUndici } from './undici'
 export type { Dispatch, DispatchOptions } from '../prepare/prepare'
 export type Interceptor = (dispatch: Dispatch, origin?: string | null) => Dispatch
 /** An interceptor of any package: what it takes and gives is undici's of some version. */
-export type AnyInterceptor = (dispatch: any, origin?: any) => (options: any, handler: any) => boolean
+type AnyInterceptor = (dispatch: any, origin?: any) => (options: any, handler: any) => boolean
 type Callback = (error: Error | null, data: null) => void
 
 function submit (state: State, exchange: Exchange | DirectRequest | DirectHop, made: Made): void {
@@ -118,9 +118,11 @@ export abstract class Dispatcher extends EventEmitter {
     const state = this[kState]
     if (state.delegate !== null) return { ...NO_STATS, ...state.delegate.stats }
     const stats = state.destroyed ? NO_STATS : state.ask('stats', { client: state.client }) as Stats
-    if (this.origin !== null) return { ...stats, ...counted(stats.origins, state.checked.isClient) }
+    if (this.origin !== null) return { ...stats, ...counted(stats.origins, state.underWay(this.origin.origin), state.checked.isClient) }
     const each: Record<string, PoolStats> = {}
-    for (const { origin } of stats.origins) each[origin] ??= counted(stats.origins.filter(one => one.origin === origin), false) as PoolStats
+    for (const origin of [...stats.origins.map(one => one.origin), ...state.askedOrigins]) {
+      each[origin] ??= counted(stats.origins.filter(one => one.origin === origin), state.underWay(origin), false) as PoolStats
+    }
     return Object.assign({ ...stats }, each)
   }
 
@@ -309,6 +311,7 @@ export abstract class Dispatcher extends EventEmitter {
     if (state.destroyed) return
     state.destroyed = true
     const why = error ?? new ClientDestroyedError()
+    state.reason = why
     // After this turn: a handler that calls destroy must not be called back from within.
     queueMicrotask(() => {
       for (const exchange of [...state.exchanges]) exchange.abort(why)
@@ -349,7 +352,7 @@ export abstract class Dispatcher extends EventEmitter {
  * The statistics of undici's Pool; those of a Client are the first four, of which `connected` is a
  * boolean.
  */
-export interface PoolStats {
+interface PoolStats {
   /** Open connections. */
   connected: number
   /** Requests that wait for a connection. */
@@ -366,12 +369,12 @@ export interface PoolStats {
 
 const NO_STATS = { origins: [], totals: { submitted: 0, dispatched: 0, waited: 0, failed: 0, attempts: 0, connections: 0, retriesUnprocessed: 0, retriesLost: 0 } }
 
-/** Counts as undici's dispatchers have them. */
-function counted (origins: Stats['origins'], isClient: boolean): object {
+/** Counts as undici's dispatchers have them. `underWay`: requests that have not ended, also those that the engine has not got yet. */
+function counted (origins: Stats['origins'], underWay: number, isClient: boolean): object {
   const sum = (count: (of: Stats['origins'][number]) => number): number => origins.reduce((all, one) => all + count(one), 0)
   const connected = sum(one => one.connections)
   const running = sum(one => one.active)
-  const pending = sum(one => one.waiting + one.paused)
+  const pending = Math.max(sum(one => one.waiting + one.paused), underWay - running)
   const size = running + pending
   if (isClient) return { connected: connected > 0, pending, running, size }
   return { connected, free: Math.max(connected - running, 0), pending, queued: pending, running, size }
@@ -433,9 +436,11 @@ function refuse (handler: Handler, error: Error): boolean {
   return false
 }
 
-/** A source that fails before it is read fails the exchange. */
+/** A source that fails before it is read fails the exchange; one that does not destroy itself at its end is destroyed there. */
 function watch (body: Readable, exchange: Exchange | DirectRequest | DirectHop): void {
   body.once('error', error => { exchange.abort(error) })
+  const { autoDestroy } = (body as { _readableState?: { autoDestroy?: boolean } })._readableState ?? {}
+  if (autoDestroy !== true) body.once('end', () => { endStream(body) })
 }
 
 setOwnDispatch(Dispatcher.prototype.dispatch)

@@ -38,6 +38,8 @@ export class State {
   delegate: Delegate | null = null
   closed = false
   destroyed = false
+  /** Why connections are closed: the error of `destroy`, or undici's own. */
+  reason: Error | null = null
   onClosed: Callback[] | null = null
   onDestroyed: Callback[] | null = null
   /** By origin. */
@@ -73,6 +75,12 @@ export class State {
     return made
   }
 
+  /** Requests to the origin that have not ended. */
+  underWay (origin: string): number { return this.loads.get(origin)?.count ?? 0 }
+
+  /** Origins that were requested. */
+  get askedOrigins (): string[] { return [...this.loads.keys()] }
+
   /** Whether a request to the origin, as callers write it, would not wait behind others for a connection. */
   hasRoom (origin: string): boolean { return this.loads.get(origin)?.isFull !== true }
 
@@ -90,6 +98,7 @@ export class State {
   }
 
   onLeft (exchange: Exchange): void { this.onOver(exchange) }
+  emitFailures (): void { this.connections.emitFailures() }
 
   /** An 'error' of a Client, which is uncaught without a listener, as with undici; of other dispatchers uncaught. */
   onFault (error: unknown): void {
@@ -172,6 +181,7 @@ export class State {
   /** Nothing is under way, or nothing is to be: the connections go. */
   end (): void {
     if (this.onClosed === null && this.onDestroyed === null) return
+    this.reason ??= new ClientDestroyedError()
     this.bridge.ask('shutDown', { client: this.client })
     this.connections.end(() => { this.bridge.unlisten(this.client, this.connections) })
     for (const mock of this.mocks?.values() ?? []) void dispatcherOf(mock).close()

@@ -122,7 +122,7 @@ function formSource (form: FormData): Source {
 }
 
 /** The exchange that sends a body. */
-export interface Sender {
+interface Sender {
   number: number
   onSent: (chunk: Buffer) => void
   onAllSent: () => void

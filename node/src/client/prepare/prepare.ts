@@ -81,7 +81,7 @@ export interface DispatchOptions {
 export type Dispatch = (options: DispatchOptions, handler: Handler) => boolean
 
 /** The dispatcher's state, as far as a request needs it: its options, and where requests go. */
-export interface Targets {
+interface Targets {
   readonly checked: Checked
   target: (origin: string, servername: string | null, isH1: boolean) => Target
   /** Whether a request to the origin would not wait behind others for a connection. */
@@ -182,12 +182,19 @@ function wayOut (
   const isForStreams = canStream && isStreamable(options, handler)
   const streams = canStream ? state.target(origin, servername, false) : null
   if (streams !== null && isWebSocket(options, head) && takesStreams(handler) && !streams.declinesWebSocket) return { target: streams, onStream: true, overStreams: null }
-  if (streams?.lacksHttp1 || (options.method === 'CONNECT' && !hasH1(checked))) {
+  if (streams?.lacksHttp1 || isBoundToStreams(checked, options, isForStreams)) {
     if (streams !== null && isForStreams) return { target: streams, onStream: true, overStreams: null }
-    if (options.upgrade) throw new InvalidArgumentError(`Custom upgrade "${options.upgrade as string}" not supported over HTTP/2`)
+    if (options.upgrade) throw new InvalidArgumentError(`Custom upgrade "${options.upgrade as string}" not supported over HTTP/${checked.settings['protocols'] === 'h3' ? 3 : 2}`)
   }
   const overStreams = isForStreams && origin.startsWith('https:') ? streams : null
   return { target: state.target(origin, servername, true), onStream: false, overStreams }
+}
+
+/** Whether a dispatcher without HTTP/1.1 sends it on a stream, or not at all. HTTP/2 alone is said of what is known to speak it, and
+ * a handler that takes no stream is a caller of an older line: HTTP/1.1 is tried for it. */
+function isBoundToStreams (checked: Checked, { method }: DispatchOptions, isForStreams: boolean): boolean {
+  if (hasH1(checked)) return false
+  return method === 'CONNECT' || isForStreams || checked.settings['protocols'] === 'h3'
 }
 
 /** Whether HTTP/2 has a way for it: a CONNECT, and a WebSocket whose handler takes a stream for it. */
@@ -269,7 +276,7 @@ function checkOptions (options: DispatchOptions): void {
 
 /** The name that a request asks certificates for; without TLS it says nothing. */
 function askedName ({ servername }: DispatchOptions, origin: string): string | null {
-  if (servername == null || !origin.startsWith('https:')) return null
+  if (servername == null || servername === '' || !origin.startsWith('https:')) return null
   if (typeof servername !== 'string') throw new InvalidArgumentError('servername must be a string')
   return servername
 }

@@ -131,7 +131,7 @@ function headersToSend (response: globalThis.Response): FieldsInit {
 }
 
 /** A `Response` of the built-in class, or of one that looks like it. */
-export function encodeBuiltIn (response: globalThis.Response): Encoded {
+function encodeBuiltIn (response: globalThis.Response): Encoded {
   if (response.bodyUsed) throw new TypeError('the body of the Response was used already')
   const { status } = response
   if (status < 200) throw new RangeError(`the status of the Response is ${status}; it must be from 200 to 599`)

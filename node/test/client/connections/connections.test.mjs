@@ -68,15 +68,67 @@ for (const { name, serve, options } of ways) {
   })
 }
 
-test('a connection that close ends is told as our own doing', async () => {
+test('a connection that close or destroy ends has the error of destroy, as with undici', async () => {
   const server = await h2(answer)
   const pool = new Pool(server.url, { connect: { ca: cert } })
   await get(pool)
   const ended = next(pool, 'disconnect')
   await pool.close()
   const [, , error] = await ended
-  assert.equal(error.code, 'UND_ERR_INFO')
+  assert.equal(error.code, 'UND_ERR_DESTROYED')
+  const own = new Error('my own')
+  const other = new Pool(server.url, { connect: { ca: cert } })
+  await get(other)
+  const destroyed = next(other, 'disconnect')
+  await other.destroy(own)
+  assert.equal((await destroyed)[2], own)
   await server.close()
+})
+
+test('a connection that an HTTP/2 server ends says its GOAWAY, as with undici', async () => {
+  for (const [code, expected] of [[0, 'InformationalError'], [2, 'SocketError']]) {
+    const server = await h2((request, response) => {
+      response.end('answer')
+      response.stream.session.goaway(code)
+    })
+    const pool = new Pool(server.url, { connect: { ca: cert } })
+    const ended = next(pool, 'disconnect')
+    await get(pool)
+    const [, , error] = await ended
+    assert.deepEqual([error.name, error.message], [expected, `HTTP/2: "GOAWAY" frame received with code ${code}`])
+    await pool.close()
+    await server.close()
+  }
+})
+
+test('statistics count a request from the moment that it was made', async () => {
+  const server = await h1(answer)
+  const client = new Client(server.url)
+  const agent = new Agent()
+  const asked = [get(client), get(client), get(agent, server.url)]
+  assert.deepEqual([client.stats.connected, client.stats.pending, client.stats.running, client.stats.size], [false, 2, 0, 2])
+  assert.equal(agent.stats[server.url].size, 1)
+  await Promise.all(asked)
+  assert.equal(client.stats.size, 0)
+  await client.close()
+  await agent.close()
+  await server.close()
+})
+
+test('a connection that fails is reported before the requests that waited for it, and behind a handler of dispatch', async () => {
+  for (const made of [new Client('http://127.0.0.1:1'), new Pool('http://127.0.0.1:1'), new Agent()]) {
+    const seen = []
+    made.on('connectionError', () => { seen.push('event') })
+    await get(made, 'http://127.0.0.1:1').catch(() => { seen.push('request') })
+    await new Promise(resolve => {
+      made.dispatch({ origin: 'http://127.0.0.1:1', path: '/', method: 'GET' }, {
+        onRequestStart () {}, onResponseStart () {}, onResponseData () {}, onResponseEnd () {},
+        onResponseError () { seen.push('handler'); setImmediate(resolve) }
+      })
+    })
+    assert.deepEqual(seen, ['event', 'request', 'handler', 'event'])
+    await made.close()
+  }
 })
 
 test('a connection that fails is told once, behind the requests that fail with it', async () => {

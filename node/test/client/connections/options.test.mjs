@@ -259,14 +259,14 @@ test('typeOfService other than 0 is refused, because requests share connections'
 test('options by which others would be believed than the program says are refused, and not taken in silence', () => {
   const refused = {
     checkServerIdentity () {}, crl: cert, pfx: Buffer.alloc(1), secureContext: {}, pskCallback () {}, ciphers: 'HIGH',
-    sigalgs: 'a', ecdhCurve: 'P-256', secureOptions: 1, secureProtocol: 'TLSv1_2_method', minVersion: 'TLSv1.3', maxVersion: 'TLSv1.2'
+    sigalgs: 'a', ecdhCurve: 'P-256', secureOptions: 1, secureProtocol: 'TLSv1_2_method', minVersion: 'TLSv1.4', maxVersion: 'TLSv1.1'
   }
   for (const [name, value] of Object.entries(refused)) {
     for (const options of [{ connect: { [name]: value } }, { tls: { [name]: value } }]) {
       assert.throws(() => new Client('https://a.test', options), { code: 'UND_ERR_INVALID_ARG', message: new RegExp(`^connect.${name} `) }, name)
     }
   }
-  for (const taken of [{ minVersion: 'TLSv1.2', maxVersion: 'TLSv1.3' }, { checkServerIdentity: undefined, crl: null }]) {
+  for (const taken of [{ minVersion: 'TLSv1.2', maxVersion: 'TLSv1.3' }, { minVersion: 'TLSv1.3' }, { minVersion: null, maxVersion: 'TLSv1.2' }, { checkServerIdentity: undefined, crl: null }]) {
     void new Client('https://a.test', { connect: taken }).destroy()
   }
   assert.throws(() => new Agent({ factory: 1 }), { code: 'UND_ERR_INVALID_ARG', message: 'factory must be a function.' })

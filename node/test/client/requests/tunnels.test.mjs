@@ -189,6 +189,25 @@ for (const [name, own, options] of [['h2', {}, {}], ['h3', { http3: true }, { ht
   })
 }
 
+test('upgrade and connect stay with HTTP/3 where nothing else is allowed, though the server speaks HTTP/1.1 too', { timeout: 60_000 }, async t => {
+  const server = createSecureServer({ cert, key, allowHTTP1: true, http3: true, settings: { enableConnectProtocol: true } }, (_, response) => { response.end() })
+  const seen = []
+  server.on('connect', (request, response) => {
+    seen.push(`${request.headers[':protocol']} ${request.httpVersion}`)
+    response.stream.on('error', () => {}).respond({ ':status': 200 })
+    response.stream.pipe(response.stream)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  const client = new Client(`https://localhost:${server.address().port}`, { http3: 'only', connect: { ca: cert } })
+  t.after(() => client.destroy())
+  for (const headers of [{}, KEY]) assert.equal(await echoed((await client.upgrade({ path: '/', headers })).socket), 'there and back')
+  assert.equal(await echoed((await client.connect({ path: 'a.test:1' })).socket), 'there and back')
+  await assert.rejects(client.upgrade({ path: '/', protocol: 'own' }), { code: 'UND_ERR_INVALID_ARG', message: 'Custom upgrade "own" not supported over HTTP/3' })
+  assert.deepEqual(seen, ['websocket 3.0', 'websocket 3.0', 'undefined 3.0'])
+})
+
 /** An origin that speaks HTTP/2 alone, and echoes what comes through CONNECTs and WebSockets. */
 async function onlyH2 (t, settings = { enableConnectProtocol: true }) {
   const seen = []

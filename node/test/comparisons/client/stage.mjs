@@ -15,6 +15,19 @@ export const turns = async (count = 3) => {
   for (let turn = 0; turn < count; turn++) await new Promise(resolve => { setImmediate(resolve) })
 }
 
+/** How many requests are sent to give what may happen the time to. */
+const ROUND_TRIPS = 20
+
+/** Resolves behind requests of a Client of its own, one after another: what was on its way when it was called has come by then. */
+export async function roundTrips (module, stage, request, options = {}) {
+  const client = stage.own(new module.Client(request.origin, options))
+  for (let trip = 0; trip < ROUND_TRIPS; trip++) {
+    // A program that needs no more of them ends, and its dispatchers with it.
+    const text = await client.request({ method: 'GET', ...request }).then(({ body }) => body.text()).catch(() => null)
+    if (text === null) return
+  }
+}
+
 export class Stage {
   /** Lines by side. */
   sides = new Map()

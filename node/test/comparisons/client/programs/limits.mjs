@@ -1,6 +1,6 @@
 // Lengths that are not those of the body, sources of requests that wait, and pipelined requests.
 import { Readable } from 'node:stream'
-import { bytesOf, turns } from '../stage.mjs'
+import { bytesOf, roundTrips, turns } from '../stage.mjs'
 
 async function * pieces () { yield 'some '; yield 'text' }
 const SOURCES = { 'an iterable': pieces, 'a Readable': () => Readable.from([Buffer.from('some '), Buffer.from('text')], { objectMode: false }), 'a Readable of objects': () => Readable.from(['some ', 'text']) }
@@ -9,12 +9,17 @@ const SOURCES = { 'an iterable': pieces, 'a Readable': () => Readable.from([Buff
 const said = (length, method, source, strictContentLength) => async ({ Client }, t) => {
   const log = t.log('client')
   const server = await t.serveRaw(socket => {
+    const answer = () => { socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok') }
+    let text = ''
+    let hasAnswered = false
     socket.on('data', piece => {
-      const text = piece.toString('latin1')
-      const answer = () => { socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok') }
-      if (text.startsWith('GET /again')) answer()
+      if (piece.toString('latin1').startsWith('GET /again')) return answer()
+      text += piece.toString('latin1')
       // When what may come of the body is there.
-      else if (text.includes(' / HTTP/1.1')) setTimeout(answer, 100)
+      const end = text.indexOf('\r\n\r\n')
+      if (end < 0 || hasAnswered || text.length - end - 4 < Math.min(length, 9)) return
+      hasAnswered = true
+      answer()
     })
   })
   const client = t.own(new Client(server.url, { strictContentLength }))
@@ -60,6 +65,16 @@ export default {
   'sources that wait: a Readable': waiting(read => new Readable({ read () { read(); setImmediate(() => { this.push('x'.repeat(1000)) }) } })),
   'sources that wait: an iterable': waiting(read => (async function * () { for (;;) { read(); yield 'x'.repeat(1000); await turns(1) } })()),
   'sources that wait: a Blob': waiting(read => ({ [Symbol.toStringTag]: 'Blob', size: 3, type: '', arrayBuffer: async () => new ArrayBuffer(3), stream () { read(); return new Blob(['abc']).stream() } })),
+  'the most bytes of a body': async ({ Client }, t) => {
+    const log = t.log('client')
+    const server = await t.serve((request, response) => { response.end('x'.repeat(Number(request.url.slice(1)))) })
+    for (const maxResponseSize of [-1, 0, 1, 10]) {
+      for (const size of [0, 1, 10, 11]) {
+        const client = t.own(new Client(server.url, { maxResponseSize }))
+        await t.settle(log, `${size} of ${maxResponseSize}`, client.request({ path: `/${size}`, method: 'GET' }).then(({ body }) => body.text()))
+      }
+    }
+  },
   'pipelining on a warm connection': async ({ Client }, t) => {
     const log = t.log('server')
     const held = []
@@ -75,14 +90,16 @@ export default {
     t.log('client')(await Promise.all(all))
     clearInterval(last)
   },
-  'pipelining while the first answer is held': async ({ Client }, t) => {
+  'pipelining while the first answer is held': async (module, t) => {
+    const { Client } = module
     const log = t.log('server')
     const held = []
+    const probe = await t.serve((request, response) => { response.end() })
     const server = await t.serve((request, response) => { log(request.method, request.url); held.push(response) })
     const client = t.own(new Client(server.url, { pipelining: 3 }))
     const all = [1, 2, 3].map(at => client.request({ path: `/${at}`, method: 'GET' }).then(({ body }) => body.text()))
     while (held.length < 1) await turns(1)
-    await new Promise(resolve => { setTimeout(resolve, 100) })
+    await roundTrips(module, t, { origin: probe.url, path: '/' })
     log('held', held.length)
     const last = setInterval(() => { held.shift()?.end('y') }, 5)
     t.log('client')(await Promise.all(all))

@@ -2,7 +2,7 @@
 // goes, and what becomes of the dispatcher.
 import { PassThrough, Readable, Writable } from 'node:stream'
 import { VERSIONS, originOf } from '../origins.mjs'
-import { turns } from '../stage.mjs'
+import { roundTrips, turns } from '../stage.mjs'
 
 const HOOKS = ['onRequestStart', 'onResponseStarted', 'onResponseStart', 'onResponseData', 'onResponseEnd', 'onResponseError', 'onBodySent', 'onRequestSent']
 const ANSWERED = ['a text', 'nothing', 'a 103 before it', 'the connection ends before the head']
@@ -11,7 +11,7 @@ const ENDLESS_ON_H2 = new Set(['dispatch, onBodySent', 'dispatch, onRequestSent'
 
 /** A request by `dispatch` one of whose hooks throws at its first call. */
 function throwing (hooks, thrower) {
-  return async (dispatcher, options, log) => {
+  return async (dispatcher, options, log, quiet) => {
     await new Promise(resolve => {
       let hasThrown = false
       const handler = {}
@@ -23,7 +23,7 @@ function throwing (hooks, thrower) {
           if (hook === thrower && !hasThrown) {
             hasThrown = true
             // Of one that is not called back at all the end is seen by what follows.
-            setTimeout(resolve, 300)
+            quiet().then(resolve)
             throw new Error(`from ${hook}`)
           }
         }
@@ -43,11 +43,11 @@ const failed = log => (error) => { log('failed', error) }
 
 /** Calls of undici's API one of whose functions throws. */
 const CALLS = {
-  'the callback of request': async (dispatcher, options, log) => {
+  'the callback of request': async (dispatcher, options, log, quiet) => {
     await new Promise(resolve => {
       dispatcher.request({ method: 'GET', ...options }, (error, answer) => {
         log('called', error, answer?.statusCode)
-        setTimeout(resolve, 100)
+        quiet().then(resolve)
         fault('the callback')
       })
     })
@@ -66,11 +66,11 @@ const CALLS = {
     sink.on('error', error => { log('sink', error) }).on('close', () => { log('sink closed') })
     await dispatcher.stream({ method: 'GET', ...options }, () => sink).then(() => { log('done') }, failed(log))
   },
-  'the callback of stream': async (dispatcher, options, log) => {
+  'the callback of stream': async (dispatcher, options, log, quiet) => {
     await new Promise(resolve => {
       dispatcher.stream({ method: 'GET', ...options }, () => new PassThrough().resume(), error => {
         log('called', error)
-        setTimeout(resolve, 100)
+        quiet().then(resolve)
         fault('the callback')
       })
     })
@@ -80,24 +80,24 @@ const CALLS = {
     duplex.on('error', failed(log)).resume().end('text')
     await new Promise(resolve => { duplex.on('close', resolve) })
   },
-  'the handler of pipeline behind its reader': async (dispatcher, options, log) => {
+  'the handler of pipeline behind its reader': async (dispatcher, options, log, quiet) => {
     const duplex = dispatcher.pipeline({ method: 'POST', ...options }, ({ body }) => {
       body.on('data', () => { fault('data') })
       return body
     })
     duplex.on('error', failed(log)).resume().end('text')
-    await Promise.race([new Promise(resolve => { duplex.on('close', resolve) }), new Promise(resolve => { setTimeout(resolve, 300) })])
+    await Promise.race([new Promise(resolve => { duplex.on('close', resolve) }), quiet()])
   },
-  'a listener of data': async (dispatcher, options, log) => {
+  'a listener of data': async (dispatcher, options, log, quiet) => {
     await dispatcher.request({ method: 'GET', ...options }).then(async ({ body }) => {
       body.on('data', () => { fault('data') }).on('error', failed(log)).on('close', () => { log('closed') })
-      await new Promise(resolve => { setTimeout(resolve, 100) })
+      await quiet()
     }, failed(log))
   },
-  'a listener of end': async (dispatcher, options, log) => {
+  'a listener of end': async (dispatcher, options, log, quiet) => {
     await dispatcher.request({ method: 'GET', ...options }).then(async ({ body }) => {
       body.resume().on('end', () => { fault('end') }).on('error', failed(log)).on('close', () => { log('closed') })
-      await new Promise(resolve => { setTimeout(resolve, 100) })
+      await quiet()
     }, failed(log))
   },
   'the source of the body, at once': async (dispatcher, options, log) => {
@@ -124,14 +124,14 @@ const CALLS = {
     controller.abort()
     await call.then(text => { log(text) }, failed(log))
   },
-  'a listener of connect': async (dispatcher, options, log) => {
+  'a listener of connect': async (dispatcher, options, log, quiet) => {
     dispatcher.once('connect', () => { fault('connect') })
-    await Promise.race([dispatcher.request({ method: 'GET', ...options }).then(({ body }) => body.text()).then(text => { log(text) }, failed(log)), new Promise(resolve => { setTimeout(resolve, 1000, log('waits')) })])
+    await Promise.race([dispatcher.request({ method: 'GET', ...options }).then(({ body }) => body.text()).then(text => { log(text) }, failed(log)), quiet()])
   },
-  'a listener of drain': async (dispatcher, options, log) => {
+  'a listener of drain': async (dispatcher, options, log, quiet) => {
     dispatcher.once('drain', () => { fault('drain') })
     await dispatcher.request({ method: 'GET', ...options }).then(({ body }) => body.text()).then(text => { log(text) }, failed(log))
-    await new Promise(resolve => { setTimeout(resolve, 50) })
+    await quiet()
   }
 }
 
@@ -150,7 +150,7 @@ function add (name, version, answer, call, options = {}) {
     const { origin, path } = await originOf(version)
     const dispatcher = stage.own(new module.Client(origin, VERSIONS[version]))
     dispatcher.on('error', error => { stage.log('client')('error of the dispatcher', error) })
-    await call(dispatcher, { origin, path: path(answer), ...options }, stage.log('client'))
+    await call(dispatcher, { origin, path: path(answer), ...options }, stage.log('client'), async () => await roundTrips(module, stage, { origin, path: path('a text') }, VERSIONS[version]))
     await turns()
     await after(dispatcher, origin, path('a text'), stage.log('again'))
   }
