@@ -4,6 +4,7 @@
 //! The reader's end of a connection's pipe reports the bytes it has taken; the connection grants
 //! the peer that much again. An unread body stalls its own stream and no other.
 
+pub(crate) mod header_map;
 mod read;
 pub(crate) mod window;
 

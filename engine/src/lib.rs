@@ -47,7 +47,6 @@ mod config;
 mod connection_info;
 mod driver;
 mod error;
-mod header_map;
 mod net;
 mod tls;
 mod tunnel;

@@ -215,6 +215,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
     }
     /// Whether the machine got bytes by [`poll_write`](Self::poll_write) since the last call: those
     /// that waited in a stream of QUIC until their reader took what it had.
+    #[cfg_attr(
+        not(feature = "load-generator"),
+        allow(dead_code, reason = "its caller is that feature")
+    )]
     pub(crate) fn take_read_on(&mut self) -> bool {
         match &mut self.carrier {
             IoKind::Bytes(_) => false,
