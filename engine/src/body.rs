@@ -6,6 +6,7 @@
 
 #[cfg(feature = "fs")]
 mod file;
+pub(crate) mod header_map;
 mod read;
 mod stream;
 pub(crate) mod window;

@@ -68,7 +68,6 @@ mod config;
 mod connection_info;
 mod driver;
 mod error;
-mod header_map;
 mod net;
 mod tls;
 mod tunnel;

@@ -662,5 +662,5 @@ fn a_head_made_in_the_memory_of_another_is_as_one_made_afresh() {
     let refused = first.clone().renew(200, fields(b"x"), Version::Http2);
     assert!(refused.is_err());
     let refused = first.renew(101, fields(b"9"), Version::Http2);
-    assert_eq!(refused.err(), Some(Violation::SwitchingProtocolsForbidden));
+    assert_eq!(refused.err(), Some(SwitchingProtocolsForbidden));
 }

@@ -1,9 +1,9 @@
 //! The receiver of a response's body: a reader or a listener.
 
 use crate::body::Inlet;
+use crate::body::header_map::map_of;
 use crate::client::listener::ExchangeListener;
 use crate::error::Error;
-use crate::header_map::map_of;
 use bytes::Bytes;
 use trunkline_core::http::Fields;
 

@@ -3,9 +3,9 @@
 use super::ConnectionTask;
 use super::entry::Upload;
 use crate::body::Body;
+use crate::body::header_map;
 use crate::driver::signals::SlotWaker;
 use crate::error::Error;
-use crate::header_map;
 use bytes::Bytes;
 use http_body::Body as _;
 use std::pin::Pin;

@@ -2,8 +2,8 @@
 //! connection's version is known, so it must meet the strictest rules, those of HTTP/2.
 
 use crate::body::Body;
+use crate::body::header_map::append_all;
 use crate::error::Error;
-use crate::header_map::append_all;
 use crate::tunnel::upgrade::Protocol;
 use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
 use http::request::Parts;

@@ -5,7 +5,7 @@
 //! cut from it is gone; a handler that keeps a value keeps at most `ARENA_BYTES` with it.
 
 use crate::body::Body;
-use crate::header_map::name_of;
+use crate::body::header_map::name_of;
 use crate::tunnel::upgrade::Protocol;
 use bytes::BytesMut;
 use http::header::{COOKIE, HeaderMap, HeaderValue};

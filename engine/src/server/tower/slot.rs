@@ -2,9 +2,9 @@
 
 use super::interim::InterimSender;
 use super::service::HttpService;
+use crate::body::header_map::fields_of;
 use crate::body::{Body, Inlet};
 use crate::error::Error;
-use crate::header_map::fields_of;
 use crate::server::exchange::send::{FirstBody, SendSide};
 use crate::server::exchange::turn::Turn;
 use crate::server::observe::access::Record;

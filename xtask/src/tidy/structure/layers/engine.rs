@@ -15,7 +15,6 @@ const ENGINE: &[(&str, &[&str])] = &[
             "config",
             "connection_info",
             "byte_stream",
-            "header_map",
             "driver",
             "net",
             "body",
@@ -24,7 +23,10 @@ const ENGINE: &[(&str, &[&str])] = &[
             "client",
         ],
     ),
-    ("engine/src/body", &["window", "read", "stream", "file"]),
+    (
+        "engine/src/body",
+        &["header_map", "window", "read", "stream", "file"],
+    ),
     ("engine/src/tunnel", &["datagrams", "capsules", "upgrade"]),
     (
         "engine/src/client",
