@@ -152,7 +152,7 @@ impl Responses {
         self.copy(response.headers(), response.status(), version);
         let fields = std::mem::take(&mut self.fields);
         let status = response.status().as_u16();
-        // What cannot be sent belongs to an exchange that ended meanwhile.
+        // A response that cannot be sent belongs to an exchange that ended meanwhile.
         if let Ok(head) = ResponseHead::new(status, fields, version) {
             let _ = machine.send_interim(now, stream, &head);
             self.fields = head.into_fields();
@@ -366,7 +366,7 @@ pub(super) fn pump<B: http_body::Body>(
 /// Sends `100 (Continue)`: the handler waits for the body (RFC 9110 section 10.1.1).
 pub(super) fn invite_body(machine: &mut Machine, now: Instant, stream: StreamId) {
     if let Ok(head) = ResponseHead::new(100, Fields::new(), machine.version()) {
-        // What cannot be sent belongs to an exchange that ended meanwhile.
+        // A response that cannot be sent belongs to an exchange that ended meanwhile.
         let _ = machine.send_interim(now, stream, &head);
     }
 }

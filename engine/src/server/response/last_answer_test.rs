@@ -49,7 +49,7 @@ fn an_answer_worded_alike_is_the_last_one_and_has_a_number_from_then_on() {
         assert!(last.is_again(head_key(&plain, &extra), now));
         assert!(last.head().number().is_some());
     }
-    // The same text in other memory.
+    // An equal text in other memory.
     let mut other = HeaderMap::new();
     let text = String::from("text/plain");
     other.insert(CONTENT_TYPE, HeaderValue::try_from(text).expect("a value"));
