@@ -118,8 +118,8 @@ impl Subject {
             cores,
             ..
         } = context;
-        // What serves 1 KiB cheapest here: opened once, and sent in the write of its head.
-        // What the kernel is to send is large.
+        // The cheapest way to serve 1 KiB here: opened once, and sent in the write of its head.
+        // Files that the kernel is to send are large.
         let sendfile = if scenario.is_file() { "on" } else { "off" };
         let files = format!(
             "keepalive_requests 1000000000; sendfile {sendfile}; open_file_cache max=4000;"

@@ -32,7 +32,7 @@ impl Scripted {
             let answer = |answer: &Vec<u8>| {
                 let (socket, _) = listener.accept().expect("a client");
                 let head = head(&socket);
-                // Who has seen enough leaves.
+                // The reader leaves after the first lines.
                 let _ = (&socket).write_all(answer);
                 head
             };

@@ -47,10 +47,10 @@ def malformed(server):
 def endless_section(server):
     peer = server()
     stream = peer.asks(wire.varint(wire.HEADERS) + wire.varint(1 << 30), fin=False)
-    lane = peer.lane(stream)
+    record = peer.record(stream)
 
     def one(_):
-        if lane.stopped is None and lane.reset is None:
+        if record.stopped is None and record.reset is None:
             peer.says(stream, bytes(1000))
 
     _flood(peer, 2_000, one)
@@ -59,8 +59,8 @@ def endless_section(server):
 
 def _of_stream(peer, stream):
     """The fate of a stream, where its connection is open."""
-    lane = peer.lane(stream)
-    code = lane.stopped if lane.reset is None else lane.reset
+    record = peer.record(stream)
+    code = record.stopped if record.reset is None else record.reset
     return None if peer.closed or code is None else f"reset {code:#x}"
 
 
@@ -120,7 +120,7 @@ def slow_heads(server):
     while time.monotonic() < end:
         begun = time.monotonic()
         for peer, stream in zip(peers, streams):
-            if not peer.closed and peer.lane(stream).reset is None:
+            if not peer.closed and peer.record(stream).reset is None:
                 peer.says(stream, b"\0")
             peer.wait(0.002)
         time.sleep(max(0, 1 - (time.monotonic() - begun)))

@@ -15,7 +15,7 @@ from aioquic.quic.connection import QuicConnection
 
 import wire
 
-# What a server may take for anything; a case that waits so long has failed.
+# Seconds that a server may take for anything; a case that waits longer has failed.
 PATIENCE = 5.0
 # How long silence is listened to.
 SILENCE = 0.15
@@ -26,7 +26,7 @@ class Broken(AssertionError):
 
 
 @dataclass
-class Lane:
+class StreamRecord:
     """What came on one stream."""
 
     data: bytes = b""
@@ -57,7 +57,7 @@ class Peer:
         self.socket.connect(("127.0.0.1", port))
         self.socket.setblocking(False)
         self.address = ("127.0.0.1", port)
-        self.lanes = {}
+        self.records = {}
         self.closed = None
         self.connected = False
         self.sent = 0
@@ -71,7 +71,7 @@ class Peer:
             if said is not None:
                 self.control = self.opens(wire.CONTROL, wire.settings(*said))
 
-    # What the case says.
+    # Sending.
 
     def opens(self, kind, rest=b"", fin=False):
         """A unidirectional stream of this type."""
@@ -105,7 +105,7 @@ class Peer:
         self.flush()
         self.socket.close()
 
-    # What the server must do.
+    # Expectations.
 
     def must_close(self, code, transport=False):
         """The connection ends with this code."""
@@ -115,29 +115,29 @@ class Peer:
 
     def must_reset(self, stream, *codes):
         """The stream ends with one of these codes and the connection goes on."""
-        lane = self.lane(stream)
+        record = self.record(stream)
         due = " or ".join(f"{code:#x}" for code in codes)
-        self.until(lambda: lane.reset is not None or lane.fin, f"a reset with {due}")
-        if lane.reset not in codes:
-            raise Broken(f"{lane} where a reset with {due} is due")
+        self.until(lambda: record.reset is not None or record.fin, f"a reset with {due}")
+        if record.reset not in codes:
+            raise Broken(f"{record} where a reset with {due} is due")
         self.must_live()
 
     def must_refuse(self, stream, code=wire.H3_MESSAGE_ERROR):
         """The request is malformed (RFC 9114 section 4.1.2): a 4xx answer, or this reset."""
-        lane = self.lane(stream)
-        self.until(lambda: lane.reset is not None or lane.fin, "a refusal")
-        if lane.reset is None:
+        record = self.record(stream)
+        self.until(lambda: record.reset is not None or record.fin, "a refusal")
+        if record.reset is None:
             status = self.answer(stream)[0]
             if not 400 <= status < 500:
                 raise Broken(f"status {status} where the request is malformed")
-        elif lane.reset != code:
-            raise Broken(f"reset with {lane.reset:#x} where {code:#x} is due")
+        elif record.reset != code:
+            raise Broken(f"reset with {record.reset:#x} where {code:#x} is due")
         self.must_live()
 
     def must_answer(self, stream, status=200, body=None):
         """The whole answer comes."""
-        lane = self.lane(stream)
-        self.until(lambda: lane.fin or lane.reset is not None, f"an answer on {stream}")
+        record = self.record(stream)
+        self.until(lambda: record.fin or record.reset is not None, f"an answer on {stream}")
         got = self.answer(stream)
         if got[0] != status or body is not None and got[2] != body:
             raise Broken(f"{got[0]} with {got[2][:80]!r} where {status} with {body!r} is due")
@@ -152,21 +152,21 @@ class Peer:
         self.wait(SILENCE)
         if self.closed:
             raise Broken(f"closed with {self.closed} where nothing is due")
-        if stream is not None and self.lane(stream) != Lane():
-            raise Broken(f"{self.lane(stream)} where nothing is due")
+        if stream is not None and self.record(stream) != StreamRecord():
+            raise Broken(f"{self.record(stream)} where nothing is due")
 
-    # What came.
+    # Received.
 
-    def lane(self, stream):
-        return self.lanes.setdefault(stream, Lane())
+    def record(self, stream):
+        return self.records.setdefault(stream, StreamRecord())
 
     def answer(self, stream):
         """Status, fields and body of an answer; interim ones are left out."""
-        lane = self.lane(stream)
-        if lane.reset is not None:
-            raise Broken(f"stream {stream} was reset with {lane.reset:#x}")
+        record = self.record(stream)
+        if record.reset is not None:
+            raise Broken(f"stream {stream} was reset with {record.reset:#x}")
         status, fields, body, trailers = None, [], b"", []
-        for kind, payload in wire.frames(lane.data):
+        for kind, payload in wire.frames(record.data):
             if kind == wire.DATA:
                 body += payload
             elif kind == wire.HEADERS:
@@ -177,13 +177,13 @@ class Peer:
                 else:
                     trailers = found
         if status is None:
-            raise Broken(f"no answer on {stream}: {lane}")
+            raise Broken(f"no answer on {stream}: {record}")
         return status, fields, body, trailers
 
     def unis(self, kind):
         """What the server says on its stream of this type, without the type; None: there is none."""
-        for stream, lane in self.lanes.items():
-            first = wire.take_varint(lane.data) if stream & 3 == 3 else None
+        for stream, record in self.records.items():
+            first = wire.take_varint(record.data) if stream & 3 == 3 else None
             if first and first[0] == kind:
                 return stream, first[1]
         return None
@@ -242,13 +242,13 @@ class Peer:
         if isinstance(event, events.HandshakeCompleted):
             self.connected = True
         elif isinstance(event, events.StreamDataReceived):
-            lane = self.lane(event.stream_id)
-            lane.data += event.data
-            lane.fin |= event.end_stream
+            record = self.record(event.stream_id)
+            record.data += event.data
+            record.fin |= event.end_stream
         elif isinstance(event, events.StreamReset):
-            self.lane(event.stream_id).reset = event.error_code
+            self.record(event.stream_id).reset = event.error_code
         elif isinstance(event, events.StopSendingReceived):
-            self.lane(event.stream_id).stopped = event.error_code
+            self.record(event.stream_id).stopped = event.error_code
         elif isinstance(event, events.ConnectionTerminated):
             application = event.frame_type is None
             self.closed = Closed(event.error_code, event.reason_phrase, application)

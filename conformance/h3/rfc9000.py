@@ -120,19 +120,19 @@ def a_peer_that_never_answers_gets_at_most_three_times_what_it_sent_and_one_pack
     assert 0 < sum(sizes) < 3 * sent + sizes[-1], f"{sizes} bytes for {sent}"
 
 
-def _stranger(server):
+def _unknown_client(server):
     """A socket of which the server knows nothing."""
-    stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    stranger.connect(server().address)
-    return stranger
+    client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    client.connect(server().address)
+    return client
 
 
 def an_unknown_version_is_answered_in_fewer_bytes_than_it_came_in(server):
-    stranger = _stranger(server)
+    client = _unknown_client(server)
     head = b"\xc0" + b"\xfa\xfa\xfa\xfa" + b"\x08" + os.urandom(8) + b"\x08" + os.urandom(8)
     for size, most in ((1200, 1200), (200, 0)):
-        stranger.send(head + bytes(size - len(head)))
-        got = sum(_answers(stranger))
+        client.send(head + bytes(size - len(head)))
+        got = sum(_answers(client))
         assert got <= most, f"{got} bytes for {size} of an unknown version"
 
 
@@ -142,11 +142,11 @@ def _for_nobody(server):
     id = peer.quic._peer_cid.cid
     peer.quic.close(error_code=wire.H3_NO_ERROR)
     peer.flush()
-    stranger = _stranger(server)
+    client = _unknown_client(server)
 
     def sends(size, seconds=0.4):
-        stranger.send(b"\x40" + id + os.urandom(size - 1 - len(id)))
-        return _answers(stranger, seconds)
+        client.send(b"\x40" + id + os.urandom(size - 1 - len(id)))
+        return _answers(client, seconds)
 
     # Until the server has forgotten it.
     end = time.monotonic() + 5
@@ -164,14 +164,14 @@ def a_packet_for_nobody_is_answered_in_fewer_bytes_than_it_came_in(server):
 
 
 def versions_that_nobody_speaks_are_answered_at_a_rate(server):
-    stranger = _stranger(server)
+    client = _unknown_client(server)
     head = b"\xc0" + b"\xfa\xfa\xfa\xfa" + b"\x08" + os.urandom(8) + b"\x08" + os.urandom(8)
     began, got = time.monotonic(), 0
     for _ in range(100):
         for _ in range(30):
-            stranger.send(head + bytes(1200 - len(head)))
-        got += len(_answers(stranger, 0.005))
-    got += len(_answers(stranger))
+            client.send(head + bytes(1200 - len(head)))
+        got += len(_answers(client, 0.005))
+    got += len(_answers(client))
     # A burst of 500, and 500 a second.
     most = 500 + 500 * (time.monotonic() - began)
     assert 0 < got <= most, f"{got} answers where {most:.0f} are allowed"

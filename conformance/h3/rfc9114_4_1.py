@@ -53,7 +53,7 @@ def an_answer_may_come_before_the_request_is_complete_and_survives(server):
     stream = peer.asks(wire.post("/early") + wire.data(b"x"), fin=False)
     peer.must_answer(stream)
     # Only with H3_NO_ERROR may the server ask for the rest to be dropped.
-    assert peer.lane(stream).stopped in (None, wire.H3_NO_ERROR), peer.lane(stream)
+    assert peer.record(stream).stopped in (None, wire.H3_NO_ERROR), peer.record(stream)
     peer.must_live()
 
 

@@ -21,7 +21,7 @@ def a_reset_is_heard_though_nobody_reads_the_body(server):
 def a_client_that_stops_the_answer_gives_it_up(server):
     peer = server()
     stream = peer.asks(wire.get("/never"))
-    peer.until(lambda: peer.lane(stream).data, "the start of an answer")
+    peer.until(lambda: peer.record(stream).data, "the start of an answer")
     peer.stops(stream)
     peer.must_reset(stream, wire.H3_REQUEST_CANCELLED, wire.H3_REQUEST_REJECTED)
 
@@ -48,5 +48,5 @@ def two_hundred_requests_given_up_leave_the_connection_usable(server):
         streams = [peer.asks(wire.post("/never"), fin=False) for _ in range(30)]
         for stream in streams:
             peer.resets(stream)
-        peer.until(lambda: all(peer.lane(of).reset is not None for of in streams), "30 resets")
+        peer.until(lambda: all(peer.record(of).reset is not None for of in streams), "30 resets")
     peer.must_live()

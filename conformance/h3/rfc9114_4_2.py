@@ -28,7 +28,7 @@ def space_around_a_value_is_malformed_or_harmless(server):
     # Section 4.2 leaves it to RFC 9110 section 5.5: stripped or refused, never an error of more.
     peer = server()
     stream = peer.asks(wire.get("/", ("x-a", " b ")))
-    peer.until(lambda: peer.lane(stream).fin or peer.lane(stream).reset is not None, "an end")
+    peer.until(lambda: peer.record(stream).fin or peer.record(stream).reset is not None, "an end")
     peer.must_live()
 
 
@@ -78,8 +78,8 @@ def no_answer_is_larger_than_the_client_takes(server):
     peer = server(said=((wire.MAX_FIELD_SECTION_SIZE, 40),))
     peer.until(lambda: peer.unis(wire.CONTROL), "the server's control stream")
     stream = peer.asks(wire.get("/cookie", ("cookie", "a=1")))
-    lane = peer.lane(stream)
-    peer.until(lambda: lane.fin or lane.reset is not None, "an end")
-    if lane.reset is None:
+    record = peer.record(stream)
+    peer.until(lambda: record.fin or record.reset is not None, "an end")
+    if record.reset is None:
         fields = peer.answer(stream)[1]
         assert sum(len(name) + len(value) + 32 for name, value in fields) <= 40, fields

@@ -28,8 +28,8 @@ def connect_is_answered_by_the_handler(server):
     peer = server()
     fields = wire.pseudo(method="CONNECT", scheme=None, path=None, authority="localhost:1")
     stream = peer.asks(wire.headers(*fields), fin=False)
-    lane = peer.lane(stream)
-    peer.until(lambda: wire.frames(lane.data) or lane.reset is not None, "an answer")
+    record = peer.record(stream)
+    peer.until(lambda: wire.frames(record.data) or record.reset is not None, "an answer")
     peer.must_live()
 
 

@@ -10,7 +10,7 @@ def a_stream_of_unknown_type_is_no_error(server):
     stream = peer.opens(wire.GREASE + 0x1F, b"nothing of note")
     peer.must_live()
     # RFC 9114 section 6.2: it may be stopped, with this code.
-    assert peer.lane(stream).stopped in (None, wire.H3_STREAM_CREATION_ERROR)
+    assert peer.record(stream).stopped in (None, wire.H3_STREAM_CREATION_ERROR)
 
 
 def a_stream_may_end_before_it_says_its_type(server):

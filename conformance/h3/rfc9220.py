@@ -24,7 +24,7 @@ def the_server_announces_it(server):
 def an_extended_connect_reaches_the_handler(server):
     peer = server()
     stream = peer.asks(wire.headers(*_extended(path="/protocol")), fin=False)
-    peer.until(lambda: wire.frames(peer.lane(stream).data), "an answer")
+    peer.until(lambda: wire.frames(peer.record(stream).data), "an answer")
     peer.says(stream, b"", fin=True)
     peer.must_answer(stream, body=b"websocket")
 

@@ -38,7 +38,7 @@ def run(case, port):
         return f"{type(why).__name__}: {why}"
     finally:
         for peer in peers:
-            if hasattr(peer, "lanes"):
+            if hasattr(peer, "records"):
                 peer.hangs_up()
     return None
 

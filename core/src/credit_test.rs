@@ -474,7 +474,7 @@ fn unread_bytes_within_the_allowance_do_not_hold_the_connection_back() {
         "the allowance is used up"
     );
     assert_eq!(credit.remaining(), 0);
-    // What was freed on receipt is not freed again on consumption.
+    // Bytes freed on receipt are not freed again on consumption.
     credit.refund(5 * MIB);
     assert_eq!(credit.grant(t, None, false, &mut nobody()), Some(MIB));
 }

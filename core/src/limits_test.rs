@@ -74,7 +74,7 @@ fn a_stream_over_quic_is_as_wide_as_its_path_and_a_hundred_of_a_short_one_fit_a_
     assert_eq!(over(10_000), 16 * MIB);
     let displayed = windows.quic_stream_over(Some(Duration::from_millis(1)), 2 * MIB);
     assert_eq!(displayed, 2 * MIB);
-    // What a connection reaches (`handle_blocked`), against a hundred and the one that is read.
+    // The state that a connection reaches (`handle_blocked`), against a hundred and the one that is read.
     let window = u64::from(windows.connection) + windows.memory_budget / 2;
     assert!(101 * u64::from(QUIC_STREAM_WINDOW_BYTES_MIN) <= window);
     let fixed = Windows::fixed(MIB, 4 * MIB);

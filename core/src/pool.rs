@@ -222,7 +222,7 @@ impl<R> Pool<R> {
             since: now,
             deadline,
             avoid: Some(avoid.0),
-            // What it is, is not known here.
+            // Its cause is not known here.
             alone: true,
             end: QueueEnd::Front,
         };

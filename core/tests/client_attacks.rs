@@ -234,7 +234,7 @@ fn bombs_in_an_answer_are_refused_in_bounded_memory() {
     over_http_2(&("HPACK", Vec::new(), head, 1, due));
     let mut rig = rig3::Rig::client(rig3::Cut::Whole);
     rig.get();
-    // The same over QPACK: capacity 4,096, the entry, and a section that needs it.
+    // Over QPACK: capacity 4,096, the entry, and a section that needs it.
     let mut table = vec![2, 0x3f, 0xe1, 0x1f, 0x41, b'a', 0x7f, 0x80 + 0x51, 0x1d];
     table.extend_from_slice(&[b'x'; 3920]);
     rig.sends(7, &table);

@@ -149,7 +149,7 @@ fn we_take_and_refuse_what_a_strict_reader_does() {
             let whole = [&case.input[..], b"\r\n\r\n"].concat();
             ours.refused = read(case, &whole, 1).refused;
         }
-        // What came before a refusal depends on when it is noticed.
+        // The events before a refusal depend on when it is noticed.
         let same = ours == case.theirs || (ours.refused && case.theirs.refused);
         if !same {
             println!("{}: ours {ours:?}, theirs {:?}", case.name, case.theirs);

@@ -91,7 +91,7 @@ fn a_window_that_rests_gives_back_what_it_borrowed_and_the_next_request_begins_w
     );
     rig.waits(Duration::from_secs(3));
     assert_eq!(rig.windows.last(), Some(&QUIC_RECEIVE_WINDOW_BYTES));
-    // What was granted stays granted: the peer uses it up first.
+    // Granted bytes stay granted: the peer uses it up first.
     for _ in 0..window / 32_768 {
         rig.waits(RTT);
         uploads(&mut rig, 0, 32 * KIB);
@@ -155,7 +155,7 @@ fn unread_of_one_connection(windows: Windows) -> u32 {
         let window = rig.windows.last().copied();
         let window = window.unwrap_or(QUIC_RECEIVE_WINDOW_BYTES);
         while sent + 64 * 1024 <= window {
-            // What is not read ahead of a handler waits in the transport.
+            // Bytes that are not read ahead of a handler wait in the transport.
             if (1..50).contains(&(stream / 4)) {
                 rig.sends(stream, &headers(POST));
             }
@@ -383,7 +383,7 @@ fn unread_by_a_reader_that_takes(piece: usize, rtt: Duration, rounds: u32) -> u6
     rig.conn.handle_round_trip(rtt);
     rig.sends(stream, &headers(OK));
     rig.events();
-    // What the peer has sent, what was given to the machine of it, and what was read.
+    // Bytes that the peer has sent, those given to the machine, and those read.
     let (mut sent, mut given, mut read, mut most) = (0, 0, 0, 0);
     let frame = data(&vec![0; 32 << 20]);
     for _ in 0..rounds {

@@ -151,7 +151,7 @@ fn an_http_proxy_gets_its_credentials_and_the_origin_does_not() {
             let url = format!("http://me:secret@{}", proxy.address);
             let response = fetch(&through(&origin, &url).build().unwrap(), &origin).await;
             assert_eq!(response.headers()["x-credentials"], "none");
-            // The same as an explicit field: base64 of me:secret.
+            // As an explicit field: base64 of me:secret.
             let client = through(&origin, &format!("http://{}", proxy.address));
             let client = client.proxy_authorization("Basic bWU6c2VjcmV0");
             fetch(&client.build().unwrap(), &origin).await;

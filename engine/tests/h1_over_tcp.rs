@@ -452,7 +452,7 @@ fn a_request_that_comes_again_is_the_same_and_one_that_differs_in_a_byte_is_not(
     let running = Server::bind("127.0.0.1:0")
         .serve(service(async |mut request: Request<Body>| {
             let seen = request.headers().len();
-            // What a handler does to its request is nothing to the next one.
+            // A handler's changes to its request do not reach the next one.
             request.headers_mut().clear();
             let agent = request.headers().get("user-agent").is_some();
             let path = request.uri().path().to_owned();

@@ -198,7 +198,7 @@ fn a_block_that_comes_again_means_what_the_table_says_now() {
         assert_eq!(asks(&with_newest_entry), "/ one");
     }
     assert_eq!(asks(ASKED), "/ ");
-    // The same bytes name another entry from here on.
+    // These bytes name another entry from here on.
     assert_eq!(asks(&with_new_agent(b"two")), "/ two");
     for _ in 0..5 {
         assert_eq!(asks(&with_newest_entry), "/ two");

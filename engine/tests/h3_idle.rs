@@ -99,7 +99,7 @@ fn a_connection_that_idles_gives_back_what_it_held_at_work() {
         });
         let url = origin.url("/");
         let client = || origin.client().connections(1).build().unwrap();
-        // What all connections share is there before the first of them counts.
+        // Memory that all connections share is allocated before the first of them counts.
         all_ask(&[client()], &url, STREAMS, BODY_BYTES).await;
         let clients: Vec<Client> = (0..CONNECTIONS).map(|_| client()).collect();
         let before = LIVE.load(Ordering::Relaxed);

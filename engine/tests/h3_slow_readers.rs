@@ -53,7 +53,7 @@ async fn reads(body: &mut Body) {
 fn a_request_behind_bodies_that_nobody_reads_goes_over_another_connection() {
     run(async {
         let origin = endless();
-        // The same on every machine: how wide streams are by default depends on how far the server
+        // Equal on every machine: how wide streams are by default depends on how far the server
         // seems, and few of the widest take the whole budget.
         let windows = Windows {
             stream_initial: MIB,

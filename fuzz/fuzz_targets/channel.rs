@@ -15,8 +15,10 @@ mod bodies;
 mod codes;
 #[path = "../../node/native/channel/fuzz.rs"]
 mod fuzz;
-#[path = "../../node/native/channel/head.rs"]
-mod head;
+mod heads {
+    #[path = "../../../node/native/channel/heads/head.rs"]
+    pub(crate) mod head;
+}
 #[path = "../../node/native/channel/records.rs"]
 mod records;
 #[path = "../../node/native/channel/ring.rs"]

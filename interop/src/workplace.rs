@@ -51,7 +51,7 @@ impl Workplace {
 
 impl Drop for Workplace {
     fn drop(&mut self) {
-        // What cannot be removed lies in the system's folder for temporary files.
+        // Files that cannot be removed lie in the system's folder for temporary files.
         let _ = fs::remove_dir_all(&self.root);
     }
 }

@@ -4,11 +4,9 @@ mod area;
 pub(crate) mod bodies;
 pub(crate) mod calls;
 pub(crate) mod codes;
-pub(crate) mod fields;
 #[cfg(test)]
 mod fuzz;
-pub(crate) mod head;
-pub(crate) mod intake;
+pub(crate) mod heads;
 pub(crate) mod outbound;
 pub(crate) mod records;
 pub(crate) mod ring;

@@ -2,12 +2,14 @@
 //! Created by `open`, ended by a cleanup hook: the thread is joined before any of its memory is
 //! freed.
 
+mod intake;
+
+use self::intake::Intake;
 use crate::channel::bodies::Bodies;
 use crate::channel::calls::questions::Questions;
 use crate::channel::calls::read;
 use crate::channel::calls::reply::Reply;
 use crate::channel::codes::{BY_REFERENCE_BYTES_MIN, completion_flag};
-use crate::channel::intake::Intake;
 use crate::channel::outbound::Outbound;
 use crate::channel::ring::{
     ARENA_BYTES, CONTROL_WORDS, ENTRIES, Entry, LENGTH, Memory, POSITION, TEXT_BYTES_MAX,
@@ -234,7 +236,7 @@ fn start(shared: &Arc<Shared>) -> Result<Engine, String> {
         .name("trunkline".into())
         .spawn(move || {
             let reader = Arc::clone(&shared);
-            // What servers hold stays on this thread.
+            // The state of servers stays on this thread.
             let local = LocalSet::new();
             let reading = async move {
                 let mut intake = Intake::new(Arc::clone(&reader));

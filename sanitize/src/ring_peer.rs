@@ -101,7 +101,7 @@ fn loom_what_is_completed_comes_out_in_order_and_nobody_sleeps_over_it() {
                         bell.notify();
                     }
                 }
-                // What waits outside goes in as there is room; until then it sleeps like any engine.
+                // Entries that wait outside go in as there is room; until then it sleeps like any engine.
                 while memory.overflows() {
                     let is_done = || !memory.overflows();
                     rest(&memory, &mut outbound, &bell, &kick, is_done);

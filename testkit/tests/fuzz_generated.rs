@@ -86,7 +86,7 @@ fn no_end_but_one_in_order_completes_a_response_that_the_end_delimits() {
         b"\n",
     ];
     compose(fuzz::h1_end, 20_000, 2, 8, &words);
-    // What begins as a response gets further.
+    // A text that begins as a response gets further.
     compose(
         |input| {
             let (front, rest) = input.split_at(input.len().min(2));

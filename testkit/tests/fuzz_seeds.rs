@@ -16,7 +16,7 @@ fn replay(name: &str) {
         let data = std::fs::read(entry.path()).expect("a seed");
         eprintln!("{name}: {}", entry.file_name().to_string_lossy());
         body(&data);
-        // The same bytes, cut at every one: the first control byte is 1.
+        // These bytes, cut at every one: the first control byte is 1.
         let control = usize::from(data.first().copied().unwrap_or(0));
         if let Some(wire) = data.get(1 + control..) {
             body(&[&[1, 1], wire].concat());

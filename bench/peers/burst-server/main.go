@@ -25,7 +25,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// What a connection does; the event comes with the stream of that number, on the first connection.
+// Behaviour of connections; the event comes with the stream of that number, on the first connection.
 type plan struct {
 	h1, silent  bool
 	streams     uint32 // SETTINGS_MAX_CONCURRENT_STREAMS at the start

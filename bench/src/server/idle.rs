@@ -52,7 +52,7 @@ pub(crate) fn growth_kib(
     };
     runtime.block_on(async {
         let mut held = Vec::new();
-        // What the first connection makes the server allocate once is not a connection's cost.
+        // Memory that the server allocates once, with the first connection, is not a connection's cost.
         open(target.port, tls.as_ref(), OPENING_MAX, &mut held).await?;
         let before = settled_kib(target).await;
         let first = held.len();
@@ -158,7 +158,7 @@ impl IdleConnection {
             Self::Clear(socket) => socket,
             Self::Tls(socket) => socket.get_ref().0,
         };
-        // What else may lie there (a ping, a window update) does not matter.
+        // Other frames that may lie there (a ping, a window update) do not matter.
         matches!(socket.try_read(&mut [0; 1]), Ok(0))
     }
 }

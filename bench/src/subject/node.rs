@@ -141,7 +141,7 @@ impl NodeSubject {
             command.arg(&context.certificate.chain);
             command.arg(&context.certificate.key);
         }
-        // What frameworks leave out in production is not what is measured.
+        // Checks that frameworks leave out in production are not measured.
         command.env("NODE_ENV", "production");
         let log = format!("{}.log", name.replace([' ', ':'], "-"));
         let process = Process::start(&mut command, &[port], context.workplace.path().join(log))?;

@@ -55,7 +55,7 @@ fn escaped(text: &str) -> String {
 
 /// SVG.
 fn picture(tally: &Tally) -> String {
-    // What is rarer than one answer in all of them has no latency of its own.
+    // A percentile rarer than one answer in all of them has no latency of its own.
     let last = 100.0 - 100.0 / tally.answered.max(2) as f64;
     let displayed = |percent: &f64| *percent <= last;
     let nines = |percent: f64| -(1.0 - percent / 100.0).log10();

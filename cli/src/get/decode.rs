@@ -183,7 +183,7 @@ impl<W: Write> Zstd<W> {
         loop {
             let read = input.pos();
             let mut text = OutBuffer::around(&mut self.step[..]);
-            // What the decoder still wants of this frame; 0 at its end, behind which another may begin.
+            // Bytes that the decoder still wants of this frame; 0 at its end, behind which another may begin.
             let wanted = self.decoder.run(&mut input, &mut text)?;
             let is_full = text.pos() == STEP_BYTES;
             if input.pos() == read && text.pos() == 0 && read < piece.len() {

@@ -39,7 +39,7 @@ impl AccessLog {
     /// An exchange is over.
     pub(super) fn report(&self, access: &Access<'_>) {
         let peer = access.connection.peer_addr();
-        // Who comes by a Unix socket has no address.
+        // A client of a Unix socket has no address.
         let host = peer.map_or("-".to_owned(), |peer| peer.ip().to_string());
         let mut text = format!(
             "{host} - - [{}] \"{}\" ",

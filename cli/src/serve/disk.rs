@@ -176,7 +176,7 @@ impl AsyncRead for DiskFile {
                 let read = try_ready!(Pin::new(awaited).poll(cx));
                 self.awaited = None;
                 let bytes = read.unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))?;
-                // Who comes back with less room reads the rest again.
+                // A caller with less room reads the rest again.
                 let taken = bytes.len().min(buffer.remaining());
                 buffer.put_slice(&bytes[..taken]);
                 self.at += taken as u64;

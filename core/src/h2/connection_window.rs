@@ -27,7 +27,7 @@ impl ConnectionWindow {
         }
     }
 
-    // What we grant.
+    // Our grant to the peer.
 
     /// Our grant, to use or change.
     pub(super) fn credit(&mut self, windows: &Windows, now: Instant) -> &mut Credit {
@@ -73,7 +73,7 @@ impl ConnectionWindow {
         self.updates_sent
     }
 
-    // What the peer grants.
+    // The peer's grant to us.
 
     /// Bytes that we may send now.
     #[inline]

@@ -90,7 +90,7 @@ impl<T> H2Streams<T> {
     }
 
     /// Takes a stream out, and remembers how it ended.
-    // Who takes it out wants little of it: in line, the rest need not be moved.
+    // Callers that take it out want little of it: inlined, the rest need not be moved.
     #[inline]
     pub fn remove(&mut self, id: u32, how: ClosedHow) -> Option<T> {
         let key = match self.ring_index(id) {
@@ -282,7 +282,7 @@ impl ClosedMemory {
     fn grow(&mut self) {
         let places = (self.ends.len() * 2).clamp(CLOSED_FIRST, CLOSED_MAX);
         for end in std::mem::replace(&mut self.ends, vec![0; places]) {
-            // What is nothing may fall on what is something.
+            // An absent entry may fall on a present one.
             if end != 0 {
                 self.ends[(end >> 2) as usize & (places - 1)] = end;
             }

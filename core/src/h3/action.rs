@@ -38,7 +38,7 @@ pub enum TransportAction {
         stream: StreamId,
     },
     /// Write both pieces in order (either may be empty), then finish the sending side if `fin`.
-    /// What the transport does not take goes back at once with
+    /// Bytes that the transport does not take go back at once with
     /// [`handle_stream_blocked`](super::Conn::handle_stream_blocked); the machine then asks for
     /// nothing more on this stream before `handle_stream_room`.
     Write {

@@ -91,7 +91,7 @@ pub(super) struct BlockedInput {
 /// One exchange on the connection.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    // What the peer sends.
+    // The peer's message.
     pub(super) received: Received,
     pub(super) reader: FrameReader,
     /// HEADERS in pieces.
@@ -113,7 +113,7 @@ pub(crate) struct Stream {
     /// How fast it comes.
     pub(super) min_rate: MinRate,
 
-    // What we send.
+    // Our message.
     pub(super) sent: Sent,
     /// Waiting bytes; allocated with the first.
     pub(super) queue: Option<Box<H3SendQueue>>,

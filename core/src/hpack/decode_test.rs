@@ -336,7 +336,7 @@ fn the_hpack_bomb_is_refused_in_bounded_memory() {
     let limit = peer.limits.field_section_bytes_max;
     assert!(peer.fields.arena_capacity() <= 2 * (limit + 4096));
 
-    // The same with a section limit that it never meets: the count does it.
+    // With a section limit that it never meets, the count refuses it.
     peer.limits.field_section_bytes_max = usize::MAX;
     assert_eq!(
         peer.takes(&[0xbe; 50_000]),

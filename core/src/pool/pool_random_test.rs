@@ -97,7 +97,7 @@ impl Play {
                     assert!(on_it as u32 <= played.limit, "more than the peer allows");
                 }
                 Action::Fail { request, .. } => self.out[request as usize] += 1,
-                // What a connection makes of these is its own health's.
+                // A connection's own health decides about these.
                 Action::Doubt { .. } | Action::Outlived { .. } => {}
                 Action::Close { connection } => {
                     self.connections.retain(|c| c.id != connection);

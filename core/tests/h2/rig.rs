@@ -305,7 +305,7 @@ impl Rig {
             .collect()
     }
 
-    // What the user of the machine does.
+    // The user of the machine.
 
     /// Client: opens GET /.
     pub fn get(&mut self) -> u32 {

@@ -396,7 +396,7 @@ impl Rig {
         assert_eq!(self.conn.next_deadline(), None);
     }
 
-    // What the user of the machine does.
+    // The user of the machine.
 
     /// Client: opens GET /.
     #[track_caller]

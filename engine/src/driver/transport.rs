@@ -139,7 +139,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         };
         loop {
             if !tls.connection.is_handshaking() {
-                // What rustls still has to say (tickets) goes out with our first bytes.
+                // Messages that rustls still has to send (tickets) go out with our first bytes.
                 return Poll::Ready(Ok(()));
             }
             // Reading goes on while the socket takes nothing: the peer may be in the middle of its
@@ -229,7 +229,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         if let Some(tls) = &mut self.tls
             && outbox.len() >= RECORD_BYTES
         {
-            // What fails here fails again when the rest is sealed.
+            // A failure here comes again when the rest is sealed.
             let _ = tls.seal_records(outbox, now, self.traffic.as_ref());
         }
     }

@@ -170,7 +170,7 @@ impl<S: Serve> Worker<S> {
             let pause = self.shared.service.pause();
             let paused = pause.is_some();
             tokio::select! {
-                // Who connects after an order finds it carried out.
+                // A client that connects after a command finds it carried out.
                 biased;
                 command = commands.recv() => match command {
                     Some(WorkerCommand::Configure { http1, others }) => {

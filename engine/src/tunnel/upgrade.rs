@@ -183,7 +183,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Tunnel<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = &mut *self;
-        // What was taken before goes first: at most one piece waits.
+        // A piece taken before goes first: at most one waits.
         ready!(
             this.transport
                 .poll_write(cx, &mut this.outbox, Instant::now())

@@ -381,7 +381,7 @@ fn an_early_answer_is_read_though_its_server_resets_the_upload() {
             let mut head = [0; 1024];
             assert!(wire.read(&mut head).unwrap() > 0);
             wire.write_all(ANSWER).unwrap();
-            // What is unread turns the end into a reset.
+            // Unread bytes turn the end into a reset.
             drop(wire);
         });
         let runtime = tokio::runtime::Builder::new_current_thread()

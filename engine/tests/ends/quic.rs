@@ -49,7 +49,7 @@ fn transport() -> Arc<TransportConfig> {
     let mut transport = TransportConfig::default();
     transport
         .max_idle_timeout(Some(IDLE.try_into().unwrap()))
-        // What a test sends in one packet has room in each.
+        // Packets have room for the frames that a test sends in one of them.
         .pad_to_mtu(true)
         .mtu_discovery_config(None);
     Arc::new(transport)

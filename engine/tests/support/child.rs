@@ -194,7 +194,7 @@ pub(crate) fn serve_if_asked() {
 
 fn send(word: &str) {
     let mut out = std::io::stdout().lock();
-    // Who hears nothing any more has ended.
+    // A client without further output has ended.
     let _ = writeln!(out, "child: {word}");
     let _ = out.flush();
 }

@@ -122,7 +122,7 @@ impl Origin {
     /// A client that offers HTTP/2 and HTTP/1.1, as by default.
     pub(crate) fn any_client(&self) -> ClientBuilder {
         let address: SocketAddr = ([127, 0, 0, 1], 0).into();
-        // What a test counts must not depend on how long a packet takes on a busy machine.
+        // The counts of a test must not depend on how long a packet takes on a busy machine.
         let health = HealthTimes {
             unanswered: None,
             ..HealthTimes::default()

@@ -106,7 +106,7 @@ impl Origin {
     /// Settings of a client that reaches and believes this origin.
     pub(crate) fn client(&self) -> ClientBuilder {
         let address: SocketAddr = ([127, 0, 0, 1], 0).into();
-        // What a test counts must not depend on how long a handshake takes here.
+        // The counts of a test must not depend on how long a handshake takes here.
         let builder = Client::builder().probe_patience(None);
         let builder = builder.resolve("localhost", [address]);
         match &self.root {

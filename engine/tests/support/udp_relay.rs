@@ -106,7 +106,7 @@ async fn forward(front: Arc<UdpSocket>, state: Arc<Mutex<State>>) {
             }
         };
         let server = state.lock().unwrap().server;
-        // What cannot be sent is lost.
+        // A packet that cannot be sent is lost.
         let _ = back.send_to(&bytes[..length], server).await;
     }
 }

@@ -201,7 +201,7 @@ async def cancel(client):
     client._quic.stop_stream(answer.stream, 0x10C)
     client.transmit()
     print((await client.whole("GET", "/gone")).body.decode())
-    # The same in the middle of an upload: the request is reset.
+    # Now in the middle of an upload: the request is reset.
     answer = client.ask("POST", "/never", body=b"a part", end=False)
     await answer.until(1)
     client._quic.reset_stream(answer.stream, 0x10C)

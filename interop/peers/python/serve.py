@@ -102,7 +102,7 @@ class Server(QuicConnectionProtocol):
         elif path == "/keys":
             asyncio.ensure_future(self.keys(stream))
         elif path == "/last":
-            # What comes after this stream is not served here (RFC 9114 section 5.2).
+            # Streams after this one are not served here (RFC 9114 section 5.2).
             if not self.is_leaving:
                 self.is_leaving = True
                 frame = encode_frame(FrameType.GOAWAY, encode_uint_var(stream + 4))

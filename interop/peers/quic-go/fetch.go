@@ -238,7 +238,7 @@ func (c *client) expectContinue(ctx context.Context) error {
 	return nil
 }
 
-// hints hears of a link before the answer.
+// hints gets a link before the answer.
 func (c *client) hints(ctx context.Context) error {
 	trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, head textproto.MIMEHeader) error {
 		fmt.Println("interim", code, head.Get("link"))
@@ -270,7 +270,7 @@ func (c *client) again(ctx context.Context) error {
 	return nil
 }
 
-// reset hears of the end of an answer whose first part it has read.
+// reset gets the end of an answer whose first part it has read.
 func (c *client) reset(ctx context.Context) error {
 	response, err := c.do(ctx, "GET", "/cut", nil)
 	if err != nil {
@@ -321,7 +321,7 @@ func (k *keyUpdates) AddProducer() qlogwriter.Recorder { return k }
 func (k *keyUpdates) Close() error                     { return nil }
 func (k *keyUpdates) RecordEvent(event qlogwriter.Event) {
 	update, is := event.(qlog.KeyUpdated)
-	// Each update is told for both directions, and the first keys as one too.
+	// Each update is reported for both directions, and the first keys as one too.
 	if is && update.Trigger != qlog.KeyUpdateTLS && update.KeyType == qlog.KeyTypeClient1RTT {
 		k.count.Add(1)
 	}

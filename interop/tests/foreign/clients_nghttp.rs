@@ -13,7 +13,7 @@ fn with(program: &str) -> Option<Stage> {
 fn nghttp(stage: &Stage, way: Way, flags: &[&str], path: &str) -> String {
     let mut command = Command::new("nghttp");
     command.args(["--timeout", "60"]).args(flags);
-    // What it thinks of the certificate goes to standard error.
+    // Its messages about the certificate go to standard error.
     let output = command
         .arg(way.url(stage.endpoints, path))
         .output()

@@ -160,7 +160,7 @@ async fn answer(site: Site, request: Request<Body>) -> Response<Body> {
             });
             Response::new(body)
         }
-        // The same, and then it is cut off.
+        // As above, and then it is cut off.
         "/cut" => {
             let (mut sender, body) = Body::channel();
             tokio::task::spawn_local(async move {

@@ -117,7 +117,7 @@ fn an_answer_that_breaks_off_behind_caddy_is_an_error_and_never_a_short_body() {
         while stage.ours.clear.metrics().requests_h2 == 0 {
             tokio::task::yield_now().await;
         }
-        // What it has of the answer is on its way before the rest is cut off.
+        // The begun answer is on its way before the rest is cut off.
         stage.get(&client, "/behind/bytes/1024").await;
         stage.get(&client, "/behind/release").await;
         let error = cut.await.unwrap().unwrap_err();
@@ -166,7 +166,7 @@ fn relay(server: u16) -> (u16, Arc<AtomicU64>) {
             if from == server && packet.first().is_some_and(|first| first & 0xf0 == 0xf0) {
                 count.fetch_add(1, Ordering::SeqCst);
             }
-            // What cannot be passed on is lost, as anywhere.
+            // Packets that cannot be passed on are lost, as anywhere.
             let _ = to.map(|to| socket.send_to(packet, to));
         }
     });

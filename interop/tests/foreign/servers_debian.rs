@@ -130,7 +130,7 @@ fn a_burst_is_answered_whole_by_an_nginx_that_ends_connections_every_ten_request
                 assert_eq!(read(response.into_body()).await.0.len(), 1024, "{way:?}");
             }
             let totals = client.totals();
-            // What is sent before the second connection is cut off comes back; behind that, none.
+            // Requests sent before the second connection is cut off come back; later ones do not.
             assert!(totals.retries_unprocessed <= 300, "{way:?}: {totals:?}");
             assert!(totals.connections <= 34, "{way:?}: {totals:?}");
             assert_eq!(totals.retries_over_budget, 0, "{way:?}");

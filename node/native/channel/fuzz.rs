@@ -8,7 +8,7 @@
 use super::bodies::Bodies;
 use super::codes::control::{READ, SUBMITTED};
 use super::codes::{ENTRY_WORDS, Entry, LENGTH};
-use super::head::{Heads, absolute_head, leaving_head};
+use super::heads::head::{Heads, absolute_head, leaving_head};
 use super::records::{self, FileRequest};
 use super::ring::{ARENA_BYTES, ENTRIES, Memory, Submissions, body_of, code_of};
 use super::sync::Ordering;

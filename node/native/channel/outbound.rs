@@ -39,7 +39,7 @@ impl Outbound {
             }
             self.overflow.pop_front();
             if self.overflow.is_empty() {
-                // What one burst took is not kept for the next.
+                // Memory that one burst took is not kept for the next.
                 self.overflow = VecDeque::new();
                 self.completions.set_overflows(false);
                 return true;

@@ -210,7 +210,7 @@ fn a_full_arena_refuses_and_bytes_lie_in_one_piece_past_its_end() {
     for round in 0..100_u32 {
         let (_, text) = reader.next().unwrap();
         assert!(text.iter().all(|byte| *byte == text[0]) && text.len() == 300_000);
-        // What does not fit behind the others begins at the start: for that two must be read.
+        // An entry that does not fit behind the others begins at the start: for that two must be read.
         if !completions.push(entry, &vec![round as u8; 300_000], b"") {
             reader.next().unwrap();
             assert!(completions.push(entry, &vec![round as u8; 300_000], b""));

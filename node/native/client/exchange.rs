@@ -2,7 +2,7 @@
 //! request body comes from submissions.
 
 use crate::channel::codes::{BY_REFERENCE_BYTES_MIN, completion, completion_flag};
-use crate::channel::fields::{with_text, with_text_behind};
+use crate::channel::heads::fields::{with_text, with_text_behind};
 use crate::channel::ring::Entry;
 use crate::environment::Shared;
 use crate::failure;

@@ -7,7 +7,7 @@ use super::control;
 use super::described::{described, digits, lengths, places, write_head};
 use super::secured::choices::kind_of;
 use crate::channel::codes::{completion, completion_flag};
-use crate::channel::fields::with_text;
+use crate::channel::heads::fields::with_text;
 use crate::environment::Shared;
 use bytes::Bytes;
 use std::net::SocketAddr;

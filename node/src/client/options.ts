@@ -324,7 +324,7 @@ export function urlOf (given: string | URL | UrlParts): URL {
   if (given === null || (typeof given !== 'string' && typeof given !== 'object')) {
     throw new InvalidArgumentError('Invalid URL: The URL argument must be a non-null object.')
   }
-  // What is no URL at all is Node.js's own error, ERR_INVALID_URL, as with undici.
+  // A text that is no URL at all is Node.js's own error, ERR_INVALID_URL, as with undici.
   const url = new URL(typeof given === 'string' || given instanceof URL ? given : written(given))
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new InvalidArgumentError('Invalid URL protocol: the URL must start with `http:` or `https:`.')

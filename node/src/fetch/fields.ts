@@ -76,7 +76,7 @@ function textOfPairs (count: number, type: string | null): string {
     const value = pairs[at + 1]
     if (Array.isArray(value)) for (const one of value as unknown[]) text = add(text, name, String(one))
     else text = add(text, name, typeof value === 'string' ? value : String(value))
-    // What is in an object may be something else next time.
+    // An object's fields may differ the next time.
     if (typeof value === 'object') isFixed = false
   }
   text = withType(text, type)

@@ -36,7 +36,7 @@ function parseMultipart (bytes: Buffer, mime: Mime): FormData {
   for (;;) {
     if (!isAt(dashes, at)) throw broken('a part does not begin with the boundary')
     at += dashes.length
-    // What follows the last boundary is not looked at.
+    // Bytes behind the last boundary are ignored.
     if (isAt('--', at)) return form
     at = afterPadding(bytes, at)
     if (!isAt(CRLF, at)) throw broken('a boundary is not followed by a line end')

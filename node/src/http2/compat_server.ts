@@ -30,19 +30,31 @@ import { UpgradeSocket } from './compat/upgrade'
 type RequestClass = new (stream: unknown, headers: unknown, options: undefined, raw: string[]) => { socket: unknown }
 type ResponseClass = new (stream: unknown) => { socket: unknown }
 
+/** The checked options of a server; those of `Http2ServerOptions` have their meaning and defaults. */
 export interface CompatServerOptions {
+  /** Our SETTINGS on each connection of HTTP/2. */
   settings: Settings
+  /** Ms that open exchanges may take after `close`; undefined: as long as they need. */
   drainTimeout: number | undefined
-  /** How long who did not say what it speaks may take to leave, in ms. */
+  /** Ms until a connection without a known protocol is closed. */
   unknownProtocolTimeout: number
+  /** Whether other processes may listen on the port; undefined: as `listen` and the cluster have it. */
   sharesPort: boolean | undefined
+  /** Whether the scheme of a request is taken from the gateway; undefined: false. */
   schemeFromGateway: boolean | undefined
+  /** The form of `request` events on HTTP/2 and HTTP/3; undefined: by the listener. */
   requests: 'http' | 'http2' | undefined
+  /** The limits of one peer. */
   limits: Limits
+  /** The time limits of each phase, in ms. */
   timeouts: Timeouts
+  /** The options that each session reads. */
   session: SessionOptions
+  /** The class of requests on HTTP/2. */
   Http2ServerRequest: unknown
+  /** The class of responses on HTTP/2. */
   Http2ServerResponse: unknown
+  /** The classes and options of HTTP/1.1. */
   http1: Http1
 }
 

@@ -53,6 +53,7 @@ export interface Http2ServerOptions extends ServerOptions {
   timeouts?: Timeouts
   /** Whether HTTP/1.1 and HTTP/2 are served in cleartext; under TLS `allowHTTP1` says it. Default: both. */
   http1?: boolean
+  /** Whether HTTP/2 by prior knowledge is served in cleartext, as `http1` for HTTP/1.1. Default: true. */
   http2?: boolean
   /** Every peer is a gateway that ends TLS: a request is `http` or `https` as it says, whatever its connection is;
    * otherwise one that says another scheme than its connection's is answered with 421. Default: false. */

@@ -68,7 +68,7 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
     return this.controller.signal
   }
 
-  // What a `Request` needs of it.
+  // Members that a `Request` needs.
 
   get method (): string { return this.exchange.method }
   get url (): string { return (this.href ??= urlOf(this.exchange)) }

@@ -209,7 +209,7 @@ export class Exchange {
     this.connection.open--
   }
 
-  // What is done to it. After its end every call changes nothing.
+  // Calls of its owner. After its end every call changes nothing.
 
   /** Bytes of the request's body were taken: the peer may send as many more. */
   take (bytes: number): void { if (!this.closed && bytes > 0) this.bridge.take(this, bytes) }

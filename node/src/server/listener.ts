@@ -132,7 +132,7 @@ function tlsOf (tls: ListenTls): object {
   const names: Record<string, object> = {}
   for (const [name, identity] of Object.entries(tls.names ?? {})) names[name] = pem(identity)
   const { requestCert, rejectUnauthorized, ca, crl, roots, ...rest } = tls
-  // What is not known goes along, so that the engine refuses it by its name.
+  // Unknown options go along, so that the engine refuses them by name.
   const others = { ...rest, names, clients: clientsOf(tls) }
   if (tls.cert === undefined || tls.key === undefined) return others
   const { cert, key } = pem({ cert: tls.cert, key: tls.key })

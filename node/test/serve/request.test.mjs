@@ -248,7 +248,7 @@ test('the url of a request is what the built-in class makes of its target', asyn
   let compared = 0
   for (const [target, host] of [...targets.map(target => [target, 'localhost']), ...hosts.map(host => ['/a', host])]) {
     seen.length = 0
-    // What no client may send is refused before it is a request.
+    // A method that no client may send is refused before it is a request.
     if (await answered(target, host) !== 200) continue
     compared++
     assert.deepEqual(seen, [new Request(`http://${host}${target}`).url])

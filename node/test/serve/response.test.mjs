@@ -123,7 +123,7 @@ async function agree (make, name) {
     // one without an uncaught error.
     if (name === 'a form' && ['bytes', 'blob', 'pieces', 'a body that was cancelled'].includes(looked)) continue
     const [ours, theirs] = [await outcome(() => look(make(Lean))), await outcome(() => look(make(Response)))]
-    // What the built-in class refuses when it is made, ours may refuse when its headers are asked for.
+    // Values that the built-in class refuses in its constructor, ours may refuse when its headers are read.
     if (theirs === 'TypeError' && ours !== theirs) await assert.rejects(async () => [...make(Lean).headers], TypeError, `${name}: ${looked}`)
     else assert.equal(ours, theirs, `${name}: ${looked}`)
   }
@@ -193,7 +193,7 @@ test('what was read of a Response before it is returned changes nothing of what 
       touch(answer)
       const expected = { reported, added: touch === touches.at(-1) ? 'yes' : undefined }
       assert.deepEqual(await sent(), expected, String(make))
-      // What is read as it is sent is gone.
+      // A body that is read as it is sent is gone.
       if (make !== makes.at(-1)) assert.deepEqual(await sent(), expected, String(make))
     }
   }

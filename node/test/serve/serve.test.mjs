@@ -179,7 +179,7 @@ for (const version of versions) {
         assert.deepEqual(await printed('/empty'), [200, '0', ''])
         assert.deepEqual(await printed('/whole', 'HEAD'), [200, String(BIG.length), ''])
         assert.deepEqual(await printed('/end', 'HEAD'), [200, '2', ''])
-        // What is read at once, and what is one byte more.
+        // The size that is read at once, and one byte more.
         for (const length of [128 * 1024, 128 * 1024 + 1]) {
           const { headers, body } = await client.ask(`/sized?${length}`)
           assert.equal(headers['content-length'], String(length))
@@ -466,19 +466,19 @@ test('a hook whose own answer cannot be sent is asked once, and the client gets 
   assert.equal(written.mock.callCount(), 3)
 })
 
-test('what fails behind the head is written to stderr, or told to the hook', async t => {
+test('what fails behind the head is written to stderr, or reported to the hook', async t => {
   const written = t.mock.method(console, 'error', () => {})
-  const told = []
+  const reported = []
   const fetch = () => new Lean((async function * () {
     yield 'a part'
     await turns(3)
     throw new Error('behind')
   })())
-  for (const error of [undefined, error => { told.push(error.message); return new Lean('nobody gets it') }]) {
+  for (const error of [undefined, error => { reported.push(error.message); return new Lean('nobody gets it') }]) {
     await withPair(versions[0], fetch, async ({ client }) => { await assert.rejects(client.ask('/')) }, { error })
   }
   assert.deepEqual(written.mock.calls.map(({ arguments: [error] }) => error.message), ['behind'])
-  assert.deepEqual(told, ['behind'])
+  assert.deepEqual(reported, ['behind'])
 })
 
 for (const version of versions.filter(({ protocol }) => protocol === 'h2')) {

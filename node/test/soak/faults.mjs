@@ -70,7 +70,7 @@ const faults = {
 
 function answer (request, response) {
   for (const one of [request, response]) one.on('error', () => {})
-  // Who asked on a stream may have left before its turn came.
+  // The client of a stream may have left before its turn came.
   if (request.stream?.destroyed) return
   const [, word, ...rest] = request.url.split('/')
   if (word === 'echo') return request.pipe(response)

@@ -29,7 +29,7 @@ pub fn h1_end(data: &[u8]) {
     let whole = outcome(method, &[bytes], end);
     let pieces: Vec<&[u8]> = bytes.chunks(1).collect();
     assert_eq!(whole, outcome(method, &pieces, end), "byte by byte");
-    // What any other end completes, the one in order does too.
+    // A message that any other end completes is complete with an orderly end too.
     if whole.is_complete {
         let in_order = outcome(method, &[bytes], TransportEnd::InOrder);
         assert!(in_order.is_complete);

@@ -42,7 +42,7 @@ pub fn priority(data: &[u8]) {
     };
     // Behind what is no dictionary nothing counts.
     assert!(over == expected || over == Priority::default(), "{over:?}");
-    // What a response does not say stays (RFC 9218 section 8).
+    // Parameters that a response leaves out stay (RFC 9218 section 8).
     let first = Priority {
         urgency: 1,
         incremental: true,

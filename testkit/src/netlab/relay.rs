@@ -175,7 +175,7 @@ fn read_batch(from: &Tun, direction: &mut Direction, buffer: &mut [u8]) -> io::R
 fn write_due(to: &Tun, direction: &mut Direction) {
     let now = Instant::now();
     while let Some(packet) = direction.take(now) {
-        // What the kernel refuses is lost, as on any path.
+        // A packet that the kernel refuses is lost, as on any path.
         let _ = to.write(&packet);
     }
 }

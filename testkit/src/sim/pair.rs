@@ -122,7 +122,7 @@ impl Pair {
         }
         loop {
             conduct.act(self, side);
-            // What leaves the socket makes room in it.
+            // Bytes that leave the socket make room in it.
             let wrote = self.write(side);
             self.report(conduct, side);
             if !wrote {

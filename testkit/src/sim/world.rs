@@ -340,7 +340,7 @@ impl World {
 
     /// Sockets stay within their bounds, and no request waits without a reason.
     fn check_pool(&self) {
-        // What is due at this very moment may not have been carried out yet.
+        // Events due at this very moment may not have been carried out yet.
         let is_due = self.pool.next_deadline().is_some_and(|at| at <= self.now);
         let config = &self.plan.pool;
         assert!(

@@ -17,7 +17,7 @@ const SKIPPED: &[&str] = &[
     "fuzz/target",
 ];
 /// Files that a rule may want to read.
-const READ: &[&str] = &["rs", "md", "toml", "py", "ts", "mts", "mjs"];
+const READ: &[&str] = &["rs", "md", "toml", "py", "ts", "mts", "mjs", "go"];
 
 /// Text files by their path from the root, with `/`; other files have an empty text.
 #[derive(Debug, Default)]

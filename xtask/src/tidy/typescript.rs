@@ -3,6 +3,7 @@
 
 mod layers;
 mod names;
+mod options;
 
 pub(super) use layers::CIRCLE;
 
@@ -16,6 +17,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let modules = parse(tree);
     let mut found = layers::check(&modules, layers::ROWS, layers::MUTUAL);
     found.extend(names::check(&modules));
+    let files = tree.ending(".ts").chain(tree.ending(".mts"));
+    let files = files.chain(tree.ending(".mjs"));
+    let ours = files.filter(|(path, _)| path.starts_with("node/"));
+    found.extend(ours.flat_map(|(path, text)| names::check_definitions(path, text)));
+    found.extend(options::check(tree));
     found
 }
 

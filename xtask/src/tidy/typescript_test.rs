@@ -135,3 +135,44 @@ fn another_package_is_not_read() {
     let files = [("bench/src/a.ts", "export class Desk {}")];
     assert!(check(&Tree::of(&files)).is_empty());
 }
+
+#[test]
+fn a_metaphor_is_refused_in_every_name_that_a_script_defines() {
+    for line in [
+        "const lane = 1",
+        "  private readonly lane: number",
+        "  async lane() {",
+        "function lane() {}",
+        "  #lane = 1",
+        "  lane?: string",
+    ] {
+        let found = super::names::check_definitions("node/test/x.mjs", line);
+        assert_eq!(found.len(), 1, "{line}");
+        assert_eq!(
+            (found[0].line, found[0].path.as_str()),
+            (1, "node/test/x.mjs")
+        );
+    }
+    for line in [
+        "// const lane = 1",
+        "const text = 'const lane = 1'",
+        "use(lane)",
+        "const plane = 1",
+    ] {
+        assert_eq!(
+            super::names::check_definitions("node/src/x.ts", line),
+            [],
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn a_field_of_exported_options_has_a_doc_comment() {
+    let text = "export interface AOptions {\n  /** Bytes. Default: 1. */\n  a?: number\n  b?: { c: string }\n}\n\
+                interface BOptions {\n  d: string\n}\nexport interface Other {\n  e: string\n}\n";
+    let found = super::options::check(&Tree::of(&[("node/src/a.ts", text)]));
+    let found: Vec<(usize, &str)> = found.iter().map(|f| (f.line, f.text.as_str())).collect();
+    let expected = "`AOptions.b` has no doc comment: meaning, unit, range, default";
+    assert_eq!(found, [(4, expected)]);
+}

@@ -1,7 +1,7 @@
 //! hyper as a peer: 1 KiB for every request, or pieces, HTTP/1.1 and HTTP/2 on one port, one thread.
 //! Arguments: address [certificate key].
 
-// What our own answers with.
+// The body of our own server's answers.
 #[path = "../../trunkline/src/pieces.rs"]
 mod pieces;
 

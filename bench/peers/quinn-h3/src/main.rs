@@ -92,7 +92,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let socket = UdpSocket::bind(address)?;
     let server = Some(config(certificate, key)?);
     let endpoint = Endpoint::new(EndpointConfig::default(), server, socket, runtime)?;
-    // Who starts it waits until the TCP port answers.
+    // The starter waits until the TCP port answers.
     let _ready = TcpListener::bind(address)?;
     while let Some(incoming) = endpoint.accept().await {
         tokio::spawn(async move {

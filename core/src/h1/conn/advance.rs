@@ -26,7 +26,7 @@ impl Conn {
                 Timer::HalfClosed => self.finish(Closed::Transport(TransportEnd::InOrder)),
                 Timer::WriteStall if self.outbox.written() > self.stall_from => {}
                 Timer::WriteStall => {
-                    // What waits cannot be delivered.
+                    // Waiting bytes cannot be delivered.
                     self.outbox = Outbox::new();
                     self.finish(Closed::ByUs(Violation::WriteStalled));
                 }
@@ -70,7 +70,7 @@ impl Conn {
             self.finish(reason.closed());
         }
         if self.side == Side::Server {
-            // Who found no room is in `room_lost`.
+            // Exchanges that found no room are in `room_lost`.
             let _ = self.send_account.follow(self.waiting());
         }
         self.report_send_ready();

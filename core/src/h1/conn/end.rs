@@ -236,7 +236,7 @@ impl Conn {
             self.report_reset(index, reset);
         }
         if self.side == Side::Client {
-            // What was called unprocessed must not go out any more.
+            // A request that was called unprocessed must not go out any more.
             self.outbox = Outbox::new();
         }
         self.exchanges.clear();

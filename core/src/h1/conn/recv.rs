@@ -384,7 +384,7 @@ impl Conn {
         };
         if side == Side::Client {
             self.stop_upload();
-            // What follows in this read belongs to the next exchange.
+            // Bytes that follow in this read belong to the next exchange.
             while self.advance_front() {}
         }
     }

@@ -130,7 +130,7 @@ impl Conn {
         self.streams.get_mut(id)?.incoming()
     }
 
-    // What we grant.
+    // Our grant to the peer.
 
     /// The user took `bytes` of the body: the peer gets room for as many.
     pub fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize) {
@@ -375,7 +375,7 @@ impl Conn {
         update.write(self.outbox.buffer());
     }
 
-    // What the peer grants.
+    // The peer's grant to us.
 
     pub(super) fn take_window_update(
         &mut self,

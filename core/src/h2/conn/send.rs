@@ -333,7 +333,7 @@ impl Conn {
         self.peer_ended(now, id, StreamInput::SendHeaders { end: true });
     }
 
-    // What a call may be made on.
+    // Checks before a call.
 
     /// The id of an open stream.
     pub(super) fn live_id(&self, stream: StreamId) -> Result<u32, Misuse> {
@@ -343,7 +343,7 @@ impl Conn {
     /// The id and the key of a request that has no final head yet.
     fn answerable(&self, stream: StreamId) -> Result<(u32, u32), Misuse> {
         let key = self.answerable_key(stream)?;
-        // What has a key has an id of 32 bits.
+        // A stream with a key has an id of 32 bits.
         Ok((stream.0 as u32, key))
     }
 }

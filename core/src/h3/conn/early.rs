@@ -39,7 +39,7 @@ impl Conn {
         self.session.close_body();
         let fresh = Self::new(self.session.side(), self.session.shared_config(), now);
         let before = std::mem::replace(self, fresh);
-        // What is not of streams goes on: facts not yet told, memory, what was learned and counted.
+        // State that is not of streams goes on: facts not yet told, memory, what was learned and counted.
         self.session.resume(before.session);
         self.actions.resume(before.actions);
         self.credit = before.credit;

@@ -55,7 +55,7 @@ impl Conn {
     pub fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize) {
         let read_window = self.read_window();
         let Some(open) = self.streams.get_mut(stream) else {
-            // What was unread of a stream that is over was settled with it.
+            // Unread bytes of a stream that is over were settled with it.
             return;
         };
         let half = open.ahead(read_window) / 2;
@@ -164,7 +164,7 @@ impl Conn {
     /// peer may send that was not read. It only grows; the connection's goes on tuning itself from
     /// there. The memory is the caller's word, beside the memory budget.
     ///
-    /// What a peer may have under way on a stream has one size for all of a connection's streams
+    /// The amount that a peer may have under way on a stream has one size for all of a connection's streams
     /// ([`Windows::quic_stream`](crate::limits::Windows::quic_stream)): the transport announces so
     /// much beyond what was read of it. A window above that is made of what is read ahead of the
     /// user.

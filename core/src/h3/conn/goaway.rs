@@ -135,7 +135,7 @@ impl Conn {
         let news = (Self::GOAWAY_CODE, StreamId(id));
         self.session.take_goaway(id, news, &[], false)?;
         if self.session.side() == Side::Server {
-            // What it names are pushes, of which there are none.
+            // It names pushes, of which there are none.
             return Ok(());
         }
         for stream in self.streams.ids() {

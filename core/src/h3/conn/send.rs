@@ -189,7 +189,7 @@ impl Conn {
         }
     }
 
-    // What a call may be made on.
+    // Checks before a call.
 
     fn live(&mut self, stream: StreamId) -> Result<&mut Stream, Misuse> {
         let key = self.live_key(stream)?;

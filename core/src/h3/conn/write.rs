@@ -91,7 +91,7 @@ impl Conn {
         queue
             .clock
             .start_if_stopped(now, self.actions.carried_out());
-        // Who found no room because of these bytes hears when there is some again.
+        // Streams that found no room because of these bytes get an event when there is some again.
         queue.is_full |= queue.len() >= max;
         open.blocked = true;
         if fin {

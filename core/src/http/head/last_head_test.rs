@@ -154,7 +154,7 @@ fn a_head_that_differs_in_more_than_its_path_is_not_the_known_one() {
     ] {
         assert!(last.find_but_path(other.as_bytes()).is_none(), "{other:?}");
     }
-    // What asks for no path is never found so.
+    // A request without a path is never found so.
     let options = b"OPTIONS * HTTP/1.1\r\nhost: a\r\n\r\n";
     last.keep(options, 0, &head_of("OPTIONS", "*"), Version::Http11);
     assert!(last.find_but_path(options).is_none());

@@ -367,7 +367,7 @@ impl Health {
 
     /// When it is probed without a request.
     fn unasked_at(&self, times: &HealthTimes, waits: bool) -> Option<Instant> {
-        // What is unanswered is a question already, and its transport repeats it.
+        // Unanswered bytes are a question already, and the transport repeats them.
         let waits = waits && (self.unanswered.is_none() || times.unanswered.is_none());
         let of_wait = waits.then(|| {
             let pause = times.unanswered.map(|base| self.pause(base));

@@ -94,7 +94,7 @@ impl<R> Pool<R> {
         if missing == 0 || self.shut_down {
             return;
         }
-        // Who looks then is planned already.
+        // The look at that time is planned already.
         if state.prewarm.not_before.is_some_and(|at| at > now) {
             return;
         }

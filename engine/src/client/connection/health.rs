@@ -71,7 +71,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             }
             Checkup::Doubt => {
                 self.io.change_path();
-                // What has no other path is asked for a sign of life, as a path is that changed.
+                // A connection without another path is asked for a sign of life, as one whose path changed.
                 if !matches!(self.io.machine, Machine::H3(_)) {
                     self.io.ask(now);
                 }

@@ -121,7 +121,7 @@ impl QuicTransport {
         slot: EarlySlot,
         limit: impl Fn(Duration) -> Option<Duration>,
     ) -> Self {
-        // Who begins without early data is not bound by what the server said before (RFC 9114
+        // A connection without early data is not bound by the server's earlier settings (RFC 9114
         // section 7.2.4.2).
         self.remembered = slot.take().filter(|_| self.session.begin_early());
         if let Some(remembered) = self.remembered {

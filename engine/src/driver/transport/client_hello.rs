@@ -180,7 +180,7 @@ async fn send_last<S: AsyncRead + AsyncWrite + Unpin>(
         Ok(()) => socket.shutdown().await,
         broken => broken,
     };
-    // Who has left needs no word.
+    // A peer that has left needs no alert.
     let alerted = sent.ok().map(|()| Transport::plain(socket));
     Refused { error, alerted }
 }

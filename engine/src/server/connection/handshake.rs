@@ -106,7 +106,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Refused<T> {
     pub(in crate::server) async fn part(self) {
         if let Some(mut alerted) = self.alerted {
             let discarded = poll_fn(|cx| alerted.poll_discard(cx));
-            // Who does not end is cut.
+            // A peer that does not end is cut.
             let _ = tokio::time::timeout(LINGER, discarded).await;
         }
     }

@@ -321,7 +321,7 @@ impl<S: Serve> QuicListener<S> {
             }
             self.mark_sending(key);
         }
-        // What was marked meanwhile comes after the others have sent.
+        // Connections marked meanwhile come after the others have sent.
         dirty.append(&mut self.dirty);
         self.dirty = dirty;
     }

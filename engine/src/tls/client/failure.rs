@@ -16,7 +16,7 @@ pub(crate) fn retry_after(error: &io::Error) -> Retry {
 
 fn retry_after_tls(error: &Error) -> Retry {
     match error {
-        // What was shown or offered is what will be shown and offered.
+        // The settings offered before are those that will be offered.
         Error::InvalidCertificate(_)
         | Error::InvalidCertRevocationList(_)
         | Error::NoCertificatesPresented

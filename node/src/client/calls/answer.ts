@@ -82,7 +82,7 @@ export class Body extends Readable {
     return { [Symbol.toStringTag]: 'Body', bodyUsed, closed, destroyed, errored, readableEnded, readableFlowing, readableHighWaterMark, readableLength }
   }
 
-  // What the exchange says.
+  // Calls of the exchange.
 
   arrive (chunk: Buffer, credit: boolean): void {
     this.seen += chunk.length
@@ -110,7 +110,7 @@ export class Body extends Readable {
     // An error without a listener must not end the process, as with undici's bodies.
     this.on('error', noop)
     if (this.collected !== null) this.destroy(error)
-    // Who reads gets what has come before; who gets the answer in this turn can listen.
+    // A reader gets the bytes that came before; the receiver of the answer can listen in this turn.
     else setImmediate(() => { if (!this.destroyed) this.destroy(error) })
   }
 
@@ -174,7 +174,7 @@ export class Body extends Readable {
     return new Promise((resolve, reject) => {
       if (this.bodyUsed || this.web?.locked === true) {
         const unusable = this.failure ?? this.errored ?? new TypeError('Body is unusable: Body has already been read')
-        // Who destroyed it hears so when the stream has said it.
+        // The caller of `destroy` gets its error after the stream has emitted it.
         if (this.destroyed && !this.closed) this.on('error', noop).on('close', () => { reject(this.errored ?? unusable) })
         else reject(unusable)
         return

@@ -311,13 +311,13 @@ class PipelineHandler extends Following implements NewHandler {
 
   constructor (options: RequestExtras & { objectMode?: boolean | undefined }, private readonly handler: PipelineCall) {
     super(options)
-    // What is written cannot be read a second time: interceptors must neither repeat nor redirect it.
+    // A written body cannot be read a second time: interceptors must neither repeat nor redirect it.
     this.source = Object.assign(fed(() => { this.rouse() }), { [DISTURBED]: true }).on('close', () => { this.rouse() })
     this.duplex = new Duplex({
       readableObjectMode: options.objectMode === true,
       read: () => { this.returned?.resume() },
       write: (chunk, encoding, done) => {
-        // What the request does not take any more is as good as written: the answer counts.
+        // Bytes that the request does not take any more are as good as written: the answer counts.
         if (this.source.destroyed || this.source.push(chunk, encoding)) done()
         else this.waiting = done
       },

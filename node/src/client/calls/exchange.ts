@@ -416,7 +416,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     this.tunnel?.onRoom(bytes)
   }
 
-  // What the upload says.
+  // Calls of the upload.
 
   onSent (chunk: Buffer): void {
     this.trace?.onSent(chunk)

@@ -37,7 +37,7 @@ export class Tunnel extends Duplex {
     this.connection = under.connection
   }
 
-  // What the exchange says.
+  // Calls of the exchange.
 
   arrive (chunk: Buffer): void {
     if (this.destroyed) return

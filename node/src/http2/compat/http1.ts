@@ -199,7 +199,7 @@ class Carrier implements ServerExchangeCallbacks {
     }, server.requestTimeout).unref()
   }
 
-  // What the response says.
+  // Calls of the response.
 
   keepHead (): void {
     const { response } = this
@@ -376,7 +376,7 @@ function reportClosed (response: Response): void {
   response.emit('close')
 }
 
-// What stands in front of the methods of a request and a response; own members, so that frameworks may give
+// Wrappers of the methods of a request and a response; own members, so that frameworks may give
 // them other prototypes.
 
 function read (this: Request): void {

@@ -239,7 +239,7 @@ export class Http2ServerResponse implements Face {
       if (typeof done === 'function') process.nextTick(done as () => void)
       return this
     }
-    // What has not gone yet goes in one message with the rest.
+    // Bytes not yet sent go in one message with the rest.
     // A piece that is none is refused by write, before anything has ended.
     const isPiece = chunk == null || isBody(chunk, encoding)
     const isRest = !stream.isMade && isPiece

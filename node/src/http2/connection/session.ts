@@ -180,7 +180,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     if (this.isClosed && this.streams.size === 0) this.destroy()
   }
 
-  // What users do to it.
+  // Calls of users.
 
   settings (settings: Settings, callback?: SettingsCallback): void {
     this.check()
@@ -256,7 +256,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     this.endCode = code ?? NO_ERROR
     this.timer?.stop()
     this.removeAllListeners('timeout')
-    // What was received whole stays readable when its connection is over.
+    // A message received whole stays readable when its connection is over.
     for (const stream of [...this.streams]) {
       if (this.isOver && stream.isDraining) continue
       if (byPeer && stream.intake.waits) later(() => { stream.destroy(reason) })
@@ -333,7 +333,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
 
   private check (): void { if (this.isDestroyed) throw plain('ERR_HTTP2_INVALID_SESSION') }
 
-  // What the peer says of the connection.
+  // Frames of the peer about the connection.
 
   onSettings (values: (number | undefined)[]): void {
     if (this.isFresh) return later(() => { this.onSettings(values) })
@@ -381,7 +381,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   /** The peer broke a rule of its connection, which ends it. */
   onBroken (error: Error): void { this.end(error, INTERNAL_ERROR, true) }
 
-  // What becomes of the connection.
+  // The end of the connection.
 
   /** `reported` is called when all has been told. */
   onConnectionClosed (reported: () => void): void {
@@ -389,7 +389,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     // One that was destroyed was not closed before, as node has it.
     if (!this.isDestroyed) this.isClosed = true
     this.once('close', reported)
-    // What the same batch has told of its streams comes first.
+    // Events of its streams in the same batch come first.
     later(() => {
       if (this.isDestroyed) this.reportClosed()
       else this.destroy()

@@ -18,11 +18,15 @@ interface FileStream extends AnsweredStream {
   send: (chunk: Buffer, done: () => void) => void
 }
 
-/** `Stream`: the class of streams. */
+/** The options of `respondWithFile` and `respondWithFD`. `Stream`: the class of streams. */
 export interface FileResponseOptions<Stream> extends RespondOptions {
+  /** Called with the file's status before the head is sent; it may change the head and the range, and false answers nothing. Default: none. */
   statCheck?: (this: Stream, stat: Stats, headers: Headers, range: Range) => boolean | void
+  /** Called when the file cannot be opened or is none. Default: the stream is reset with INTERNAL_ERROR. */
   onError?: (error: Error) => void
+  /** The first byte to send, from 0. Default: 0. */
   offset?: number
+  /** Bytes to send at most; -1: to the end of the file. Default: -1. */
   length?: number
 }
 

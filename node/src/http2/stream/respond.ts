@@ -7,9 +7,13 @@ import { checkObject, invalidInfoStatus, invalidPseudoHeader, invalidStatus, inv
 import { finalHead, textOf, type Headers } from '../fields'
 import type { Exchange } from '../../server/exchange'
 
+/** The options of `respond`. */
 export interface RespondOptions {
+  /** Whether the head is the whole response. Default: false. */
   endStream?: boolean
+  /** Whether `wantTrailers` is emitted behind the body, and `sendTrailers` or `close` must follow. Default: false. */
   waitForTrailers?: boolean
+  /** Whether a missing `date` field is added. Default: true. */
   sendDate?: boolean
 }
 

@@ -102,7 +102,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   /** The body of the request. */
   get intake (): Intake { return (this.body ??= new Intake(this.exchange)) }
 
-  // What it is.
+  // Properties.
 
   get id (): number { return this.exchange.streamId }
   get session (): ServerHttp2Session | undefined { return this.of }
@@ -348,7 +348,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     return longEnd.call(this, chunk, encoding, done) as this
   }
 
-  // What becomes of it.
+  // Its end.
 
   onData (chunk: Buffer): void {
     this.timer?.refresh()

@@ -2,18 +2,23 @@
 
 import { TOKEN } from '../../names'
 
+/** The attributes of a cookie (RFC 6265 section 4.1.2). */
 export interface CookieOptions {
+  /** The domain that the cookie is sent to, with its subdomains. Default: the host of the request alone. */
   domain?: string | undefined
-  /** Default: '/'. */
+  /** The path below which the cookie is sent. Default: '/'. */
   path?: string | undefined
-  /** A moment, or seconds since 1970. */
+  /** The end of its life: a moment, or seconds since 1970. Default: with the browser's session. */
   expires?: Date | number | string | undefined
-  /** Seconds. */
+  /** Seconds that it lives. Default: as `expires` has it. */
   maxAge?: number | undefined
+  /** Whether it is sent over TLS alone. Default: false. */
   secure?: boolean | undefined
+  /** Whether scripts of pages cannot read it. Default: false. */
   httpOnly?: boolean | undefined
+  /** Whether it is kept apart for each top-level site. Default: false. */
   partitioned?: boolean | undefined
-  /** Default: 'lax'. */
+  /** Whether it is sent with requests from other sites. Default: 'lax'. */
   sameSite?: 'strict' | 'lax' | 'none' | undefined
 }
 export interface CookieInit extends CookieOptions { name: string; value: string }

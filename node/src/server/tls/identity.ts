@@ -121,7 +121,7 @@ export function identityGiven (options: IdentityOptions, name: string): Identity
 export function listenTlsOf (tls: ServeTls): ListenTls {
   const { cert: _, key: __, pfx, passphrase, minVersion, maxVersion, ciphers, ecdhCurve, honorCipherOrder, secureOptions, secureProtocol, ...rest } = tls
   const policy = { minVersion, maxVersion, ciphers, ecdhCurve, honorCipherOrder, secureOptions, secureProtocol } as PolicyOptions
-  // What node:tls would not take is not taken, with its words.
+  // Values that node:tls refuses are refused, with its words.
   createSecureContext(policy)
   const names = Object.entries(tls.names ?? {}).map(([name, own]) => [name, identityGiven(own, `tls.names['${name}']`)])
   const { roots } = admissionOf(tls as ClientAuthOptions)

@@ -40,12 +40,12 @@ async function byItsClient ({ port, tls, version }) {
   const outcomes = []
   for (const [name, transport] of Object.entries(transports)) {
     const client = createClient(Row, transport)
-    const told = {}
-    const answer = await client.unary({ value: 'hello' }, { headers: { 'x-there': 'there' }, onHeader: all => { told.back = all.get('x-back') }, onTrailer: all => { told.behind = all.get('x-behind') } })
+    const fields = {}
+    const answer = await client.unary({ value: 'hello' }, { headers: { 'x-there': 'there' }, onHeader: all => { fields.back = all.get('x-back') }, onTrailer: all => { fields.behind = all.get('x-behind') } })
     const failure = await client.fails({ value: '' }).catch(error => [error.code, error.rawMessage, error.metadata.get('x-meta')])
     const all = []
     for await (const { value } of client.down({ value: 'item' })) all.push(value)
-    outcomes.push([name, answer.value, told, failure, all, (await client.up(streams('one', 'three'))).value])
+    outcomes.push([name, answer.value, fields, failure, all, (await client.up(streams('one', 'three'))).value])
     if (version !== 'h2') continue
     const both = []
     for await (const { value } of client.both(streams('a', 'b', 'c'))) both.push(value)

@@ -60,10 +60,10 @@ async function byItsClient ({ port, tls }) {
   const failure = error => `${error.code} ${error.details}`
   const one = (call, ...args) => new Promise(resolve => { client[call](...args, (error, answer) => { resolve(error ? failure(error) : answer) }) })
   const all = call => new Promise(resolve => {
-    const heard = []
-    call.on('data', message => { heard.push(message) })
-    call.on('error', error => { heard.push(failure(error)) })
-    call.on('status', ({ code }) => { heard.push(code); resolve(heard) })
+    const events = []
+    call.on('data', message => { events.push(message) })
+    call.on('error', error => { events.push(failure(error)) })
+    call.on('status', ({ code }) => { events.push(code); resolve(events) })
   })
   const metadata = new grpc.Metadata()
   metadata.set('x-there', 'there')
@@ -75,10 +75,10 @@ async function byItsClient ({ port, tls }) {
   })
   outcomes.push(await up)
   const both = client.both()
-  const heard = all(both)
+  const events = all(both)
   for (let at = 0; at < 20; at++) both.write(`m${at}`)
   both.end()
-  outcomes.push(await heard)
+  outcomes.push(await events)
   outcomes.push((await one('late', 'x', metadata, { deadline: Date.now() + 300 })).split(' ')[0])
   const many = await Promise.all(Array.from({ length: 200 }, (_, at) => one('unary', `n${at}`)))
   outcomes.push(many.filter((answer, at) => answer === `unary n${at}`).length)

@@ -201,7 +201,7 @@ test('maxRequestsPerClient bounds the requests of a connection', async t => {
 test('warmConnections stay open though they idle, and others do not', async t => {
   const waiting = []
   const server = await served(t, h1((request, response) => { waiting.push(response); if (waiting.length === 3) waiting.forEach(one => { one.end('answer') }) }))
-  // What it says of its patience would take the place of ours.
+  // Its idle time would take the place of ours.
   server.server.keepAliveTimeout = 0
   const pool = made(t, Pool, server.url, { keepAliveTimeout: 50, warmConnections: 1 })
   const ended = []

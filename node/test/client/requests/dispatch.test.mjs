@@ -125,7 +125,7 @@ for (const { name, serve, options } of versions) {
         onResponseStart (controller) { seen.push('head'); if (stage === 'head') act(controller) },
         onResponseData (controller) { seen.push('data'); if (stage === 'data') act(controller) },
         onResponseEnd () { seen.push('end') },
-        // What came behind it would come before the answer to another request.
+        // Bytes behind it would come before the answer to another request.
         async onResponseError (controller, error) { seen.push(error.message); await viaNew(client, { path: '/', method: 'GET' }); resolve(seen) }
       })
     })
@@ -347,7 +347,7 @@ test('close waits for what is under way and refuses what comes after; destroy en
   await closing
   assert.deepEqual([pool.closed, pool.destroyed], [true, true])
   await assert.rejects(pool.close(), { code: 'UND_ERR_DESTROYED' })
-  // What is disposed of may be closed already.
+  // A disposed client may be closed already.
   await pool[Symbol.asyncDispose]()
 
   const other = new Pool(server.url)

@@ -53,7 +53,7 @@ for (const { name, serve, options } of versions) {
     const [request] = await asked
     // Long enough for what can move to move.
     for (let round = 0; round < 50; round++) await viaNew(other, { path: '/other', method: 'GET' })
-    // What was copied by now arrives, and nothing else can.
+    // Bytes copied by now arrive, and nothing else can.
     structuredClone(memory, { transfer: [memory] })
     let bytes = 0
     request.on('data', piece => { bytes += piece.length })

@@ -16,7 +16,7 @@ if (process.send !== undefined) {
   await asks(url, 100)
   process.send('asked')
   if (lasts) for (;;) await asks(url, 20)
-  // What holds a worker now is its channel to the parent alone.
+  // Only its channel to the parent keeps a worker alive now.
   process.disconnect()
 } else {
   const server = createServer((request, response) => { response.end('x'.repeat(2000)) })

@@ -25,16 +25,16 @@ async function use () {
     await body.text()
     left.push(new WeakRef(dispatcher))
   }
-  // What is under way holds its dispatcher.
+  // A request under way holds its dispatcher.
   const { socket } = await new Client(server.url).upgrade({ path: '/', protocol: 'x' })
   tunnel = socket
 }
 
 await use()
 const alive = () => left.filter(one => one.deref() !== undefined).length
-// What never comes is ended by the time of the test.
+// An answer that never comes is ended by the time limit of the test.
 while (alive() > 1 || server.counts.open > 2) {
-  // What was looked at stays for the turn.
+  // A dereferenced object stays for the turn.
   await turn()
   collect()
   await turn()

@@ -21,7 +21,7 @@ const limits = { concurrentStreamsMax: 1000, runningHandlersMax: 2000, requestSt
 /** A server of the API of node:http2 for a version. */
 function serverOf ({ options }, ...listener) {
   const own = { settings }
-  // What a listener rejects with becomes a 500, as on servers of node's.
+  // A listener's rejection becomes a 500, as on servers of node's.
   EventEmitter.captureRejections = true
   try {
     if (options.tls === undefined) return createServer(own, ...listener)
@@ -65,7 +65,7 @@ function anExpress (routes) {
   app.post('/count', express.raw({ type: () => true, limit: '20mb' }), (request, response) => { response.send(String(request.body?.length ?? 0)) })
   app.use((request, response, next) => {
     const route = routes[request.path]
-    // What it throws, and what it rejects with, is Express's to answer.
+    // Express answers thrown errors and rejections.
     return route === undefined ? next() : route(request, response)
   })
   app.use((error, request, response, next) => { response.status(500).send(error.message) })
@@ -122,7 +122,7 @@ function aHono (notes, isOnNode) {
   app.all('*', async context => {
     const { path } = context.req
     if (isOnNode && (UNDER_HONO.includes(path) || path === '/head' || path === '/version')) {
-      // What is left of a request a moment behind its handler Hono's server cuts off.
+      // Hono's server cuts off the rest of a request a moment behind its handler.
       await node[path](context.env.incoming, context.env.outgoing)
       return RESPONSE_ALREADY_SENT
     }

@@ -131,7 +131,7 @@ export function nodeRoutes (notes) {
       }
       response.end()
     },
-    // What the peers in other languages ask for beside.
+    // Further resources that the peers in other languages request.
     '/version' (request, response) { response.end(`HTTP/${request.httpVersion}`) },
     '/bytes/1024' (request, response) { response.end(Buffer.alloc(1024, 'x')) },
     '/refuse' (request, response) {

@@ -14,7 +14,7 @@ const program = fileURLToPath(new URL('../../support/servers/cluster.mjs', impor
 const CLUSTER_MS_MAX = 120_000
 
 /** Reads what the primary of a cluster prints. */
-async function said (t, ...given) {
+async function outcomeOf (t, ...given) {
   const child = spawn(process.execPath, [program, ...given], { stdio: ['ignore', 'pipe', 'inherit'], timeout: CLUSTER_MS_MAX, killSignal: 'SIGKILL' })
   t.after(() => child.kill('SIGKILL'))
   const lines = []
@@ -29,7 +29,7 @@ for (const module of ['node', 'ours']) {
     test(`${module}, ${policy}: workers share a path, and are replaced without a refused connection`, async t => {
       const folder = mkdtempSync(join(tmpdir(), 'trunkline-cluster-'))
       t.after(() => rmSync(folder, { recursive: true }))
-      const [errors, failed, answers, exits] = await said(t, module, policy, join(folder, 'socket'))
+      const [errors, failed, answers, exits] = await outcomeOf(t, module, policy, join(folder, 'socket'))
       assert.deepEqual(errors, [], 'every worker listens')
       assert.deepEqual(failed, [], 'no connection fails')
       assert.ok(answers > 0)

@@ -22,7 +22,7 @@ const kinds = [
     name: 'h1 over TLS',
     options: { tls: { cert, key } },
     make: listener => createSecureServer({ cert, key, allowHTTP1: true }, listener),
-    // What ends it says close_notify.
+    // The end comes with close_notify.
     open: port => tls.connect({ port, host: '127.0.0.1', servername: 'localhost', ca: cert, allowHalfOpen: true })
   }
 ]

@@ -51,7 +51,7 @@ function carried (raw) {
 /** Our end of a connection: `socket` to read and write, and `end(how)`. */
 function connection (raw, tls) {
   raw.on('error', () => {})
-  // What is written is with the peer before a reset, which takes along what still waits to be sent.
+  // Written bytes are with the peer before a reset, which discards bytes that still wait to be sent.
   raw.setNoDelay(true)
   const socket = tls ? tls(carried(raw)) : raw
   socket.on('error', () => {})

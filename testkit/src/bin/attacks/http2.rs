@@ -41,7 +41,7 @@ fn flood(address: SocketAddr, first: &[u8], mut next: impl FnMut(u32) -> Vec<u8>
         if !send(&mut socket, &bytes) {
             break;
         }
-        // What comes is read, as a client that wants to go on does.
+        // Received bytes are read, as by a client that wants to go on.
         if let fate @ Fate::Goaway(_) = fate_of(&mut socket, Duration::ZERO) {
             return vec![fate];
         }

@@ -1,6 +1,6 @@
 //! Heads of HTTP/3 that come again: a server and a client, which remember some, are given the same
 //! sections and instructions as a decoder that remembers nothing, and take the same heads from them.
-//! What they skip must be acknowledged as if it had been decoded (RFC 9204 section 4.4.1).
+//! Sections that they skip must be acknowledged as if they had been decoded (RFC 9204 section 4.4.1).
 //!
 //! The input is a side and a program: each byte adds an instruction or a line, repeats an earlier
 //! section or ends this one.

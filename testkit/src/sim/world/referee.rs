@@ -202,7 +202,7 @@ impl Referee {
         self.links[link] = None;
     }
 
-    // What the pool decides.
+    // Decisions of the pool.
 
     pub(in crate::sim) fn reported_to_close(&mut self, link: usize) {
         if let Some(watched) = &mut self.links[link] {

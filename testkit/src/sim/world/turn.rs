@@ -69,7 +69,7 @@ impl World {
         let is_mute = side == Side::Server && own.mute_until.is_some_and(|until| until > now);
         loop {
             if !own.end(side).out.has_room() {
-                // What leaves the socket makes room in it.
+                // Bytes that leave the socket make room in it.
                 self.flush(link, own, side);
             }
             let (end, ledger) = own.end_and_ledger(side);

@@ -24,7 +24,7 @@ const CORE: &[(&str, &[&str])] = &[
         "http",
         &["budget", "credit", "error", "limits", "time", "wire"],
     ),
-    // What both header compressions stand on.
+    // The common part of both header compressions.
     ("compress", &["error", "http", "limits"]),
     (
         "hpack",

@@ -1,7 +1,8 @@
 //! Rejects exported names without meaning, and types and classes that share a name.
 
-use super::{Finding, Module};
-use crate::tidy::words::names::{HOMONYM, fault_of};
+use super::Module;
+use crate::tidy::Finding;
+use crate::tidy::words::names::{HOMONYM, fault_of, metaphor_of};
 use std::collections::BTreeMap;
 
 /// Types with one name in several files, and why.
@@ -29,6 +30,87 @@ const TWINS: &[(&str, &str)] = &[
     ("Request", "as `FormData`"),
     ("Response", "as `FormData`"),
 ];
+
+/// Words before a name that is defined.
+const KEYWORDS: [&str; 9] = [
+    "const",
+    "let",
+    "var",
+    "function",
+    "class",
+    "interface",
+    "type",
+    "enum",
+    "namespace",
+];
+/// Words before the name of a member.
+const MODIFIERS: [&str; 10] = [
+    "public",
+    "private",
+    "protected",
+    "static",
+    "readonly",
+    "async",
+    "get",
+    "set",
+    "override",
+    "declare",
+];
+
+/// Names that a file defines, members too, with a metaphor in them.
+pub(super) fn check_definitions(path: &str, text: &str) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (line, words) in (1..).zip(text.lines()) {
+        let mut names = definitions(words);
+        names.dedup();
+        let faults = names.iter().filter_map(|name| metaphor_of(name));
+        found.extend(faults.map(|text| Finding::new(path, line, text)));
+    }
+    found
+}
+
+/// The names that one line defines, as far as a line shows it.
+fn definitions(line: &str) -> Vec<&str> {
+    let is_comment = ["//", "/*", "*"]
+        .iter()
+        .any(|mark| line.trim_start().starts_with(mark));
+    if is_comment {
+        return Vec::new();
+    }
+    let is_of_name = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '$');
+    // Text between quotes stands at the odd places.
+    let code = line.split(['\'', '"', '`']).step_by(2);
+    let mut found = Vec::new();
+    for (place, piece) in code.enumerate() {
+        let piece = piece.split("//").next().unwrap_or_default();
+        let mut is_definition = false;
+        for word in piece.split(|letter| !is_of_name(letter)) {
+            if is_definition && !word.is_empty() {
+                found.push(word);
+            }
+            is_definition = KEYWORDS.contains(&word);
+        }
+        if place > 0 {
+            continue;
+        }
+        let mut rest = piece.trim_start();
+        while let Some((_, behind)) = rest
+            .split_once(' ')
+            .filter(|(word, _)| MODIFIERS.contains(word))
+        {
+            rest = behind.trim_start();
+        }
+        let rest = rest.trim_start_matches(['*', '#']);
+        let end = rest
+            .find(|letter| !is_of_name(letter))
+            .unwrap_or(rest.len());
+        let behind = rest[end..].trim_start_matches(['?', '!']).trim_start();
+        if end > 0 && behind.starts_with([':', '(', '=', ';', '<']) {
+            found.push(&rest[..end]);
+        }
+    }
+    found
+}
 
 pub(super) fn check(modules: &[Module]) -> Vec<Finding> {
     let mut found = Vec::new();

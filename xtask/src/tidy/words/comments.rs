@@ -1,11 +1,11 @@
-//! Checks the English of comments: a doc comment or module header begins with a noun or a verb,
-//! not with a headless clause, and no comment or document describes a machine as a person that is
+//! Checks the English of comments: each begins with a noun or a verb, not with a headless clause, and
+//! no comment or document describes a machine as a person that is
 //! informed.
 
 use crate::tidy::Finding;
 use crate::tidy::tree::Tree;
 
-/// Words that must not begin a doc comment or a module header. A question may begin with "What".
+/// Words that must not begin a comment. A question may begin with "What".
 const BEGINNINGS: &[&str] = &[
     "Who", "Whoever", "What", "Nobody", "Somebody", "So many", "The same",
 ];
@@ -20,6 +20,7 @@ const LANGUAGES: &[(&str, &str)] = &[
     (".mts", "//"),
     (".mjs", "//"),
     (".py", "#"),
+    (".go", "//"),
 ];
 
 /// Documents that are not edited: past releases, the output of measuring runs, and the page that is
@@ -60,6 +61,7 @@ fn paragraphs(text: &str) -> Vec<Comment> {
         if !is_inside {
             found.push(Comment {
                 line,
+                is_paragraph: true,
                 ..Comment::default()
             });
         }
@@ -76,8 +78,8 @@ fn paragraphs(text: &str) -> Vec<Comment> {
 struct Comment {
     /// The first line, counted from 1.
     line: usize,
-    /// Whether it documents an item, or heads its file.
-    is_doc: bool,
+    /// Whether it is a paragraph of a document, whose beginning may be a question's answer.
+    is_paragraph: bool,
     /// Its words, with one space between two.
     text: String,
 }
@@ -97,7 +99,8 @@ fn faults(comment: &Comment) -> impl Iterator<Item = String> {
     let is_question = text
         .find(['.', '?'])
         .is_some_and(|at| text[at..].starts_with('?'));
-    let begins = |word: &&&str| comment.is_doc && !is_question && starts_with_word(text, word);
+    let begins =
+        |word: &&&str| !comment.is_paragraph && !is_question && starts_with_word(text, word);
     let beginning = BEGINNINGS.iter().find(begins);
     let lower = text.to_lowercase();
     let phrases = PHRASES
@@ -144,11 +147,9 @@ fn comments(text: &str, marker: &str) -> Vec<Comment> {
             continue;
         }
         if kind != before {
-            let is_header = index == 0 && marker == "//";
             found.push(Comment {
                 line: index + 1,
-                is_doc: is_header || matches!(kind, "//!" | "///" | "/**"),
-                text: String::new(),
+                ..Comment::default()
             });
         }
         if let Some(comment) = found.last_mut() {

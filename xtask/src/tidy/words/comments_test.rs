@@ -26,12 +26,18 @@ fn a_doc_comment_or_header_begins_with_no_headless_clause() {
 }
 
 #[test]
-fn a_question_and_a_comment_within_code_may_begin_as_they_like() {
+fn a_comment_within_code_begins_with_no_headless_clause_in_any_language() {
+    let begins = "begins with \"What\"; begin with a noun or a verb";
+    for path in ["a.rs", "a.ts", "a.mts", "a.mjs", "a.go"] {
+        let text = "x\n    // What follows is short.\n";
+        assert_eq!(texts(path, text), [begins], "{path}");
+    }
+    assert_eq!(texts("a.py", "x\n    # What follows.\n"), [begins]);
+}
+
+#[test]
+fn a_question_may_begin_with_what() {
     assert_eq!(texts("a.rs", "//! What runs? Nothing."), [""; 0]);
-    assert_eq!(
-        texts("a.rs", "fn f() {}\n// What follows is short.\n"),
-        [""; 0]
-    );
     assert_eq!(texts("a.rs", "/// Whole numbers.\n/// Whatever."), [""; 0]);
 }
 
@@ -72,15 +78,11 @@ fn a_phrase_is_found_across_the_end_of_a_line_and_strings_are_free() {
 fn comments_of_different_kinds_are_apart() {
     let text = "//! Header.\n\n/// Doc one,\n/// goes on.\nfn f() {\n    // Why.\n}\n";
     let found = comments(text, "//");
-    let seen: Vec<(usize, bool, &str)> = found
+    let seen: Vec<(usize, &str)> = found
         .iter()
-        .map(|comment| (comment.line, comment.is_doc, comment.text.as_str()))
+        .map(|comment| (comment.line, comment.text.as_str()))
         .collect();
-    let expected = [
-        (1, true, "Header."),
-        (3, true, "Doc one, goes on."),
-        (6, false, "Why."),
-    ];
+    let expected = [(1, "Header."), (3, "Doc one, goes on."), (6, "Why.")];
     assert_eq!(seen, expected);
 }
 

@@ -47,6 +47,11 @@ pub(in crate::tidy) fn fault_of(name: &str, is_type: bool) -> Option<String> {
     hollow(name).or_else(|| meaning::fault_of(name, is_type))
 }
 
+/// The fault of any name that is defined, if it has a metaphor in it.
+pub(in crate::tidy) fn metaphor_of(name: &str) -> Option<String> {
+    meaning::fault_of(name, false)
+}
+
 /// The fault of a name with a banned word in it.
 fn hollow(name: &str) -> Option<String> {
     let mut words = words(name).into_iter();

@@ -101,7 +101,7 @@ impl PacketKey for ForgingKey {
         let payload = &mut bytes[header_len..end];
         let mut script = self.script.0.lock().unwrap();
         if let Some(frames) = script.pop_front_if(|frames| frames.len() <= payload.len()) {
-            // What is left of it is PADDING.
+            // The rest of it is PADDING.
             payload.fill(0);
             payload[..frames.len()].copy_from_slice(&frames);
         }

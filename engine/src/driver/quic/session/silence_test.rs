@@ -273,7 +273,7 @@ fn an_upload_that_is_not_read_brings_a_servers_stream_window_and_leaves_room_for
     let sent = session.quic.stats().udp_tx.bytes;
     let window = u64::from(QUIC_UPLOAD_WINDOW_BYTES);
     assert!(sent >= window, "{sent}");
-    // What is read ahead of the handler, and what frames and packets add.
+    // Bytes read ahead of the handler, and those that frames and packets add.
     assert!(sent <= window + window / 8, "{sent}");
     scene.open(true);
     scene.run_for(Duration::from_secs(1));

@@ -70,7 +70,7 @@ function cells (face, version, kind, requests) {
     if (isH2) for (const answer of Object.keys(RESETS)) add(`${label}: ${answer}`, { ...base, request, answer, isAgain: kind !== 'Client' })
     for (const [act, does] of Object.entries(ACTS)) {
       add(`${label}: ${act} before`, { ...base, request, answer: 'a text', act: does, when: 'before' })
-      // What closes lets the exchange end, which it never does here.
+      // A closing peer lets the exchange end, which it never does here.
       if (act === 'closes the dispatcher') continue
       add(`${label}: ${act} when the server has it`, { ...base, request, answer: 'no head', act: does, when: 'request' })
     }

@@ -6,7 +6,7 @@ async function * pieces () { yield 'some '; yield 'text' }
 const SOURCES = { 'an iterable': pieces, 'a Readable': () => Readable.from([Buffer.from('some '), Buffer.from('text')], { objectMode: false }), 'a Readable of objects': () => Readable.from(['some ', 'text']) }
 
 /** A request whose content-length is not that of its source. */
-const said = (length, method, source, strictContentLength) => async ({ Client }, t) => {
+const declared = (length, method, source, strictContentLength) => async ({ Client }, t) => {
   const log = t.log('client')
   const server = await t.serveRaw(socket => {
     const answer = () => { socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok') }
@@ -34,7 +34,7 @@ for (const [label, source] of Object.entries(SOURCES)) {
   for (const method of ['POST', 'GET']) {
     for (const length of [5, 9, 12]) {
       for (const isStrict of [true, false]) {
-        programs[`${method}, ${label} of 9 bytes with content-length ${length}${isStrict ? '' : ', not strict'}`] = said(length, method, source, isStrict)
+        programs[`${method}, ${label} of 9 bytes with content-length ${length}${isStrict ? '' : ', not strict'}`] = declared(length, method, source, isStrict)
       }
     }
   }

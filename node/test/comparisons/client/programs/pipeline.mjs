@@ -55,7 +55,7 @@ export default {
   }, { serve: (request, response) => { response.end('early') } }),
   'a peer that is gone': over(({ body }) => body, undefined, { serve: request => { request.resume().on('end', () => { request.socket.destroy() }) } }),
   'an answer that is cut': over(({ body }) => body, undefined, {
-    // What the server has not read would make a reset of the end.
+    // Bytes that the server has not read would make a reset of the end.
     serve: (request, response) => { request.resume().on('end', () => { response.write('begin'); setImmediate(() => { request.socket.destroy() }) }) }
   }),
   'a large echo': async ({ Client }, t) => {

@@ -1,9 +1,9 @@
 //! Reads submissions on the engine's thread and carries them out.
 
-use super::codes::{NUMBER, body, submission, submission_flag};
-use super::records;
-use super::ring::{Entry, Submissions, body_of, code_of};
-use crate::channel::head::{Heads, absolute_head, leaving_head};
+use crate::channel::codes::{NUMBER, body, submission, submission_flag};
+use crate::channel::heads::head::{Heads, absolute_head, leaving_head};
+use crate::channel::records;
+use crate::channel::ring::{Entry, Submissions, body_of, code_of};
 use crate::client::Clients;
 use crate::client::exchange::{ExchangeCallbacks, Upload, UploadBody};
 use crate::environment::Shared;

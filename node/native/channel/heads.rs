@@ -1,0 +1,4 @@
+//! Heads and field sections as texts of the channel.
+
+pub(crate) mod fields;
+pub(crate) mod head;
