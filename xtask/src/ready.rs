@@ -1,6 +1,6 @@
 //! `docs` and `ready`: everything that CI runs, in the order in which failures are cheap.
 
-use crate::check::{conform, features};
+use crate::check::conform;
 use crate::tools::{self, cargo, run};
 use crate::{Outcome, node, root, suite, tidy};
 use std::process::Command;
@@ -38,7 +38,6 @@ pub(crate) fn ready() -> Outcome {
         ];
         run(&mut cargo(&lint))
     })?;
-    step("features", features::features)?;
     step("test", suite::test)?;
     step("bench", || {
         run(&mut cargo(&["test", "--quiet", "-p", "trunkline-bench"]))

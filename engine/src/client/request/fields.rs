@@ -1,11 +1,14 @@
 //! Fields, queries and bodies of a request in the forms that programs have them in.
 
 use super::RequestBuilder;
+#[cfg(any(feature = "form", feature = "json"))]
 use crate::body::Body;
 use crate::error::Error;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+#[cfg(any(feature = "form", feature = "json"))]
+use http::header::CONTENT_TYPE;
+use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use http::request::Parts;
 use std::fmt::Display;
 

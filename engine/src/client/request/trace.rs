@@ -60,8 +60,11 @@ mod without {
     use http::request::Parts;
 
     /// No span.
-    #[derive(Clone, Copy, Debug)]
+    #[derive(Clone, Debug)]
     pub(in crate::client::request) struct RequestSpan;
+
+    /// Nothing that was entered.
+    pub(in crate::client::request) struct Entered;
 
     impl RequestSpan {
         pub(in crate::client::request) fn of(_: &Parts) -> Self {
@@ -70,7 +73,9 @@ mod without {
         pub(in crate::client::request) fn none() -> Self {
             Self
         }
-        pub(in crate::client::request) fn enter(&self) {}
+        pub(in crate::client::request) fn enter(&self) -> Entered {
+            Entered
+        }
         pub(in crate::client::request) fn record(&self, _: &Result<Response<Body>, Error>) {}
     }
 }
