@@ -285,7 +285,7 @@ fn client(options: &GetOptions) -> Result<Client, Failure> {
         total: options.timeout.map(Duration::from_secs),
         ..ClientTimeouts::default()
     };
-    // What the server answers is shown as it is; -L and --compressed are carried out above the client.
+    // The response of the server is shown as it is; -L and --compressed are carried out above the client.
     let client = Client::builder()
         .redirect(RedirectPolicy::none())
         .decompression(false)

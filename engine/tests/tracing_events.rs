@@ -85,7 +85,7 @@ fn requests_connections_and_exchanges_give_spans_and_events() {
         assert_eq!(response.text().await.unwrap(), "hello");
         let refused = client.get("http://127.0.0.1:1/").send().await.unwrap_err();
         assert!(refused.is_connect());
-        // What was served is logged when the server has ended.
+        // A served request is logged when the server has ended.
         server.drain(std::time::Duration::from_secs(10)).await;
     });
     for parts in [

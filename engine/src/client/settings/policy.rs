@@ -70,7 +70,7 @@ impl Policies {
     }
     /// Whether something is done with the response to a request of this method.
     pub(in crate::client) fn concern(&self, method: &Method) -> bool {
-        // What a CONNECT answers is no content, and leads nowhere else.
+        // The response to a CONNECT has no content, and leads nowhere else.
         method != Method::CONNECT
             && (self.redirects.follows()
                 || self.retries.is_some()

@@ -154,7 +154,7 @@ impl Turn<'_> {
             version,
             &mut self.scratch.fields,
         );
-        // What cannot be sent belongs to an exchange that ended meanwhile.
+        // A response that cannot be sent belongs to an exchange that ended meanwhile.
         let _ = self.with_head(status, version, |turn, head| {
             turn.machine.send_interim(turn.now, stream, head)
         });
@@ -163,7 +163,7 @@ impl Turn<'_> {
     pub(in crate::server) fn invite_body(&mut self, stream: StreamId) {
         self.scratch.fields.clear();
         let version = self.machine.version();
-        // What cannot be sent belongs to an exchange that ended meanwhile.
+        // A response that cannot be sent belongs to an exchange that ended meanwhile.
         let _ = self.with_head(StatusCode::CONTINUE, version, |turn, head| {
             turn.machine.send_interim(turn.now, stream, head)
         });

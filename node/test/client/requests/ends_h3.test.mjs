@@ -12,12 +12,12 @@ const agent = ({ root }) => new Agent({ connections: 1, http3: 'only', connect: 
 /** One request to a server of its own; what its user saw and how many came. */
 async function exchange (peer, face, number) {
   const run = peer.play(number)
-  const port = await peer.said('port', run)
+  const port = await peer.printed('port', run)
   const dispatcher = agent(peer)
   try {
     const seen = await ask(face, `https://localhost:${port}/`, dispatcher)
     peer.end(run)
-    return { seen, requests: Number(await peer.said('requests', run)) }
+    return { seen, requests: Number(await peer.printed('requests', run)) }
   } finally {
     await dispatcher.destroy()
   }
@@ -44,9 +44,9 @@ test('request and fetch on HTTP/3 see what the table says of a server that is ki
     const dispatcher = agent(peer)
     const asked = cases.map(async ({ number }) => {
       const run = peer.play(number)
-      const port = await peer.said('port', run)
+      const port = await peer.printed('port', run)
       const seen = ask(face, `https://localhost:${port}/`, dispatcher)
-      await peer.said('played', run)
+      await peer.printed('played', run)
       return { seen }
     })
     const seen = await Promise.all(asked)

@@ -9,7 +9,7 @@ import { tableWithKinds } from '../../support/servers/wire.mjs'
 /** The outcome of a case at the handler of a server. */
 async function outcome (peer, { seen }, number, expected) {
   const run = peer.play(number)
-  await peer.said('played', run)
+  await peer.printed('played', run)
   if (expected === 'none') {
     // A request on another connection, whose handler runs behind it.
     const probed = seen.probed()
@@ -21,7 +21,7 @@ async function outcome (peer, { seen }, number, expected) {
   }
   const came = await seen.next()
   if (expected === 'answered') {
-    await peer.said('answered', run)
+    await peer.printed('answered', run)
     came[0] = 'answered'
   }
   peer.end(run)
@@ -59,7 +59,7 @@ async function assertSilence (t, face, row, ends) {
   const cells = tableWithKinds('A server on HTTP/3', true)[row]
   const cases = peer.cases.filter(({ row }) => row === 'silence')
   assert.deepEqual(cases.map(({ place }) => place).sort(), Object.keys(cells).sort())
-  for (const { number } of cases) await peer.said('played', peer.play(number))
+  for (const { number } of cases) await peer.printed('played', peer.play(number))
   await ends(peer)
   const expected = cases.filter(({ place }) => cells[place] !== 'none').map(({ place, body }) => [cells[place].split(':')[0], body])
   const seen = []

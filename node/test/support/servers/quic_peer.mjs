@@ -52,7 +52,7 @@ class QuicPeer {
   }
 
   /** The value of a line that this run prints. */
-  said (word, run) {
+  printed (word, run) {
     const key = `${word} ${run}`
     if (this.#came.has(key)) {
       const value = this.#came.get(key)

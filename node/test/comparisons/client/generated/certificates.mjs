@@ -13,13 +13,13 @@ const lazily = make => {
   return () => { made ??= make(); return made }
 }
 const root = lazily(() => certificate('root', { extensions: [CA, 'subjectKeyIdentifier=hash'] }))
-const stranger = lazily(() => certificate('stranger', { extensions: [CA] }))
+const otherRoot = lazily(() => certificate('other-root', { extensions: [CA] }))
 const intermediate = lazily(() => certificate('intermediate', { issuer: root(), extensions: [CA, 'subjectKeyIdentifier=hash', 'authorityKeyIdentifier=keyid'] }))
 const leaf = (options = {}) => lazily(() => certificate('localhost', { issuer: root(), extensions: [SAN], ...options }))
 const alone = (options = {}) => lazily(() => certificate('localhost', { extensions: [SAN, CA], ...options }))
 const middle = lazily(() => certificate('localhost', { issuer: intermediate(), extensions: [SAN] }))
 const client = lazily(() => certificate('client', { issuer: root(), extensions: ['extendedKeyUsage=clientAuth'] }))
-const intruder = lazily(() => certificate('client', { issuer: stranger(), extensions: ['extendedKeyUsage=clientAuth'] }))
+const intruder = lazily(() => certificate('client', { issuer: otherRoot(), extensions: ['extendedKeyUsage=clientAuth'] }))
 
 const fine = leaf()
 /** A server: its certificate, and what it sends beside it. */
@@ -42,8 +42,8 @@ const SERVERS = {
 const TRUSTED = {
   'the roots of the platform': () => ({}),
   'its root': () => ({ ca: root().cert }),
-  'its root, as bytes in a list': () => ({ ca: [stranger().cert, Buffer.from(root().cert)] }),
-  'another root': () => ({ ca: stranger().cert }),
+  'its root, as bytes in a list': () => ({ ca: [otherRoot().cert, Buffer.from(root().cert)] }),
+  'another root': () => ({ ca: otherRoot().cert }),
   'the certificate itself': own => ({ ca: own().cert }),
   'anything': () => ({ rejectUnauthorized: false }),
   'its root, for another name': () => ({ ca: root().cert, servername: 'other.test' })
