@@ -15,6 +15,7 @@ import { showStream } from './channels'
 import { Contexts } from './handshake/contexts'
 import { AdoptedStream } from './connection/adopted'
 import { handshakeError } from './handshake/handshake'
+import type { Engine } from '../channel/place'
 import { choose, type Chooser } from './handshake/client_hello'
 import { receiveErrors, Stage, reportAsHttp1, reportUpgrade, type Http1 } from './compat/http1'
 import { isOfHttp1 } from './compat/express'
@@ -32,6 +33,7 @@ type ResponseClass = new (stream: unknown) => { socket: unknown }
 
 export interface CompatServerOptions {
   settings: Settings
+  engine: Engine | undefined
   drainTimeout: number | undefined
   /** How long who did not say what it speaks may take to leave, in ms. */
   unknownProtocolTimeout: number
@@ -179,7 +181,7 @@ export class CompatServer {
       onHandshakeFailed: (failure, connection) => { this.onHandshakeFailed(failure, connection) },
       onSecret: (line, connection) => { server.emit('keylog', Buffer.from(`${line}\n`), socketOf(Socket, true, connection)) },
       onClosed
-    })
+    }, this.options.engine)
   }
 
   private handleOf (listener: Listener, place: ListenTarget, borrowed: { close: () => void } | undefined): Handle {
