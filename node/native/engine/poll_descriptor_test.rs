@@ -26,10 +26,13 @@ fn the_descriptor_is_that_of_the_current_runtime_and_is_readable_when_a_socket_o
     watched.block_on(tokio::task::yield_now());
     here.write_all(b"x").unwrap();
     watching.block_on(async {
-        let (descriptor, silent) = (
-            AsyncFd::register(descriptor).unwrap(),
-            AsyncFd::register(silent).unwrap(),
-        );
+        // SAFETY: the descriptors are owned, and each is open as long as its watch.
+        let (descriptor, silent) = unsafe {
+            (
+                AsyncFd::register(descriptor).unwrap(),
+                AsyncFd::register(silent).unwrap(),
+            )
+        };
         let first = tokio::select! {
             biased;
             _ = silent.readable() => "the other runtime's",
