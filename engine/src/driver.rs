@@ -2,10 +2,12 @@
 //! one timer, and the notes that other tasks leave for the task that owns the connection.
 
 pub(crate) mod connection_io;
+pub mod event_loop;
 mod lock;
 pub(crate) mod machine;
 pub(crate) mod quic;
 pub(crate) mod read_buffer;
 pub(crate) mod signals;
+pub(crate) mod timer;
 pub(crate) mod transport;
 pub(crate) mod window_ask;

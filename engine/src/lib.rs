@@ -84,6 +84,7 @@ pub use client::{Client, ResponseExt};
 pub use config::{ClientConfig, Congestion, ServerConfig};
 pub use connection_info::traffic::Traffic;
 pub use connection_info::{ConnectionInfo, TlsInfo};
+pub use driver::event_loop;
 pub use error::{Attempted, Error, ErrorKind, Fault, ProxyRefusal, Retry, SocksRefusal};
 pub use server::{
     Access, Drained, EarlyData, HttpService, InterimSender, Metrics, Running, ServeBuilder, Server,

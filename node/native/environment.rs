@@ -1,10 +1,6 @@
-//! One Node.js environment: its rings, its engine's thread, and the libuv handle that wakes it.
-//! Created by `open`, ended by a cleanup hook: the thread is joined before any of its memory is
-//! freed.
+//! One Node.js environment: its rings, its engine, and the libuv handle that wakes it. Created by
+//! `open`, ended by a cleanup hook: the engine has ended before any of its memory is freed.
 
-mod intake;
-
-use self::intake::Intake;
 use crate::channel::bodies::Bodies;
 use crate::channel::calls::questions::Questions;
 use crate::channel::calls::read;
@@ -17,6 +13,9 @@ use crate::channel::ring::{
 use crate::client::Clients;
 use crate::client::dial::{self, Dialed};
 use crate::client::lookup::{Found, LookedUp};
+#[cfg(target_os = "linux")]
+use crate::engine::inline::Inline;
+use crate::engine::{Engine, EnvironmentLoop, Runs};
 use crate::failure;
 use crate::platform::callback::Callback;
 use crate::platform::napi::{Env, Outcome, Refused, Value, call};
@@ -30,17 +29,13 @@ use bytes::Bytes;
 use serde::Deserialize;
 use std::ffi::c_void;
 use std::mem::{self, MaybeUninit};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
-use tokio::runtime::{Builder, Handle};
 use tokio::sync::Notify;
-use tokio::task::LocalSet;
 use trunkline::server::Pause;
 
-/// State that both threads of an environment share.
+/// State that JavaScript and the engine share, on two threads or on one.
 pub(crate) struct Shared {
     pub(crate) memory: Arc<Memory>,
     bell: Bell,
@@ -60,7 +55,8 @@ pub(crate) struct Shared {
     pub(crate) intake: Notify,
     /// Nothing waits outside of the ring any more.
     caught_up: Notify,
-    closing: AtomicBool,
+    pub(crate) closing: AtomicBool,
+    pub(crate) runs: Runs,
 }
 
 impl Shared {
@@ -74,7 +70,7 @@ impl Shared {
             (first, second) = (&[], &[]);
         }
         if lock(&self.outbound).complete(entry, first, second) {
-            self.bell.ring();
+            self.wake_script();
         }
     }
     /// Completes `entry` with a piece of a body: through the arena, or by reference from
@@ -119,7 +115,7 @@ impl Shared {
     }
     /// The engine is idle: wakes JavaScript for new completions, and sleeps unless something was
     /// submitted meanwhile.
-    fn rest(&self) {
+    pub(crate) fn rest(&self) {
         // JavaScript may have emptied the ring and gone to sleep after the ring was found full and
         // before the overflow flag was set: then only this call moves the overflow.
         self.spill();
@@ -127,13 +123,23 @@ impl Shared {
             self.complete(entry, &[], &[]);
         }
         if lock(&self.outbound).announce() {
-            self.bell.ring();
+            self.wake_script();
         }
         self.memory.set_engine_sleeps(true);
         if self.memory.has_submissions() {
             self.memory.set_engine_sleeps(false);
             self.intake.notify_one();
         }
+    }
+    /// Has JavaScript drain completions: behind the engine's run on its thread, if there is one.
+    pub(crate) fn wake_script(&self) {
+        if !self.runs.defer_script() {
+            self.bell.ring();
+        }
+    }
+    /// Wakes the loop, from any thread.
+    pub(crate) fn ring(&self) {
+        self.bell.ring();
     }
 }
 
@@ -151,23 +157,22 @@ struct Environment {
     cleanup: napi_sys::napi_async_cleanup_hook_handle,
 }
 
-/// The engine's thread.
-struct Engine {
-    runtime: Handle,
-    thread: JoinHandle<()>,
-}
-
-/// `open(drain)`: makes this environment's rings and its engine. `drain` is called when there are
-/// completions and JavaScript had said that it sleeps.
+/// `open(drain, inline)`: makes this environment's rings and its engine, on this thread if `inline`
+/// is 1 and the platform allows it. `drain` is called when there are completions and JavaScript had
+/// said that it sleeps.
 pub(crate) unsafe extern "C" fn open(
     env: napi_sys::napi_env,
     info: napi_sys::napi_callback_info,
 ) -> napi_sys::napi_value {
     // SAFETY: these are Node.js's own arguments.
-    unsafe { call(env, info, |env, [drain], _| make(env, drain)) }
+    unsafe {
+        call(env, info, |env, [drain, inline], _| {
+            make(env, drain, env.as_number(inline)? == 1)
+        })
+    }
 }
 
-fn make(env: Env, drain: Value) -> Outcome<Value> {
+fn make(env: Env, drain: Value, inline: bool) -> Outcome<Value> {
     let refuse = |what: &str| Refused(format!("trunkline: {what}"));
     let mut uv_loop = null_mut();
     // SAFETY: the environment is live and this is its thread; the pointer outlives the call.
@@ -202,6 +207,7 @@ fn make(env: Env, drain: Value) -> Outcome<Value> {
         intake: Notify::new(),
         caught_up: Notify::new(),
         closing: AtomicBool::new(false),
+        runs: Runs::default(),
     });
     // SAFETY: the memory is ours and has room for one; no reference to it exists yet.
     let environment = unsafe {
@@ -213,62 +219,22 @@ fn make(env: Env, drain: Value) -> Outcome<Value> {
         });
         &mut *data.cast::<Environment>()
     };
-    let made = environment.begin(env, data).map_err(|why| refuse(&why));
-    let made = made.and_then(|()| bridge(env, &shared, data));
+    let place = EnvironmentLoop {
+        uv_loop: uv_loop.cast(),
+        data,
+    };
+    let made = environment
+        .begin(env, place, inline)
+        .map_err(|why| refuse(&why));
+    let made = made.and_then(|is_inline| bridge(env, &shared, data, is_inline));
     if made.is_err() {
         environment.end();
     }
     made
 }
 
-/// The engine's thread and its runtime.
-fn start(shared: &Arc<Shared>) -> Result<Engine, String> {
-    let (resting, waking) = (Arc::clone(shared), Arc::clone(shared));
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .on_thread_park(move || resting.rest())
-        .on_thread_unpark(move || waking.memory.set_engine_sleeps(false))
-        .build()
-        .map_err(|why| format!("the engine has no runtime: {why}"))?;
-    let handle = runtime.handle().clone();
-    let shared = Arc::clone(shared);
-    let thread = thread::Builder::new()
-        .name("trunkline".into())
-        .spawn(move || {
-            let reader = Arc::clone(&shared);
-            // The state of servers stays on this thread.
-            let local = LocalSet::new();
-            let reading = async move {
-                let mut intake = Intake::new(Arc::clone(&reader));
-                while !reader.closing.load(Ordering::Acquire) {
-                    intake.run();
-                    reader.intake.notified().await;
-                }
-            };
-            // It ends when the environment closes. A panic in it, or of the runtime, ends the
-            // engine and not the process: open exchanges are dropped with the runtime, then
-            // JavaScript is notified.
-            let ran = catch_unwind(AssertUnwindSafe(|| local.block_on(&runtime, reading)));
-            if ran.is_err() {
-                shared.memory.set_ended();
-            }
-            drop(local);
-            // A pending name lookup or file read is not waited for: those threads own what they
-            // hold.
-            runtime.shutdown_background();
-            if ran.is_err() {
-                shared.bell.ring();
-            }
-        })
-        .map_err(|why| format!("the engine has no thread: {why}"))?;
-    Ok(Engine {
-        runtime: handle,
-        thread,
-    })
-}
-
 /// The return value of `open`: the memory and the functions of the channel.
-fn bridge(env: Env, shared: &Arc<Shared>, data: *mut c_void) -> Outcome<Value> {
+fn bridge(env: Env, shared: &Arc<Shared>, data: *mut c_void, is_inline: bool) -> Outcome<Value> {
     let bridge = env.object()?;
     let memory = &shared.memory;
     let control = memory.control.as_ptr().cast_mut().cast::<u8>();
@@ -284,6 +250,7 @@ fn bridge(env: Env, shared: &Arc<Shared>, data: *mut c_void) -> Outcome<Value> {
     }
     env.set(bridge, c"entries", env.number(ENTRIES)?)?;
     env.set(bridge, c"arenaBytes", env.number(ARENA_BYTES)?)?;
+    env.set(bridge, c"inline", env.number(u32::from(is_inline))?)?;
     env.set_function(bridge, c"kick", kick, data)?;
     env.set_function(bridge, c"hold", hold, data)?;
     env.set_function(bridge, c"put", put, data)?;
@@ -308,7 +275,7 @@ unsafe extern "C" fn kick(
     // SAFETY: these are Node.js's own arguments, and the data is an environment's.
     unsafe {
         call(env, info, |env, [], data| {
-            of(data).shared.intake.notify_one();
+            of(data).kick();
             Ok(env.undefined())
         })
     }
@@ -366,19 +333,17 @@ unsafe extern "C" fn ask(
             let environment = of(data);
             let (verb, text) = (env.as_text(verb)?, env.as_text(text)?);
             let engine = environment.engine.as_ref();
-            let _entered = engine.map(|engine| engine.runtime.enter());
+            let _entered = engine.map(Engine::enter);
             let answer = match verb.as_str() {
                 "warmUp" => environment.warm_up(&text),
                 "listen" | "identity" | "context" | "forget" | "chosen" | "configure" | "drain"
                 | "serve" | "stop" => {
                     let shared = &environment.shared;
                     let leave = |task| lock(&shared.tasks).push(task);
-                    let answer = lock(&shared.servers).ask(&verb, &text, shared, leave);
-                    shared.intake.notify_one();
-                    answer
+                    lock(&shared.servers).ask(&verb, &text, shared, leave)
                 }
-                "snapshot" => snapshot::ask(&environment.shared, &text),
-                "traffic" => traffic::ask(&environment.shared, &text),
+                "snapshot" => snapshot::ask(&environment.shared, &text, || environment.kick()),
+                "traffic" => traffic::ask(&environment.shared, &text, || environment.kick()),
                 "dialed" => dial::answer(&environment.shared, &text),
                 "lookedUp" => environment.looked_up(&text),
                 _ => {
@@ -386,6 +351,7 @@ unsafe extern "C" fn ask(
                     shared.clients().ask(shared, &verb, &text)
                 }
             };
+            environment.kick();
             let answer = match answer {
                 Ok(value) => serde_json::json!({ "ok": value }),
                 Err(error) => serde_json::json!({ "error": error }),
@@ -405,28 +371,40 @@ struct WarmUp {
 }
 
 impl Environment {
-    /// Starts the engine, and has it end with Node.js's environment.
-    fn begin(&mut self, env: Env, data: *mut c_void) -> Result<(), String> {
-        self.engine = Some(start(&self.shared)?);
+    /// Starts the engine, and has it end with Node.js's environment. True: it is on this thread.
+    fn begin(&mut self, env: Env, place: EnvironmentLoop, inline: bool) -> Result<bool, String> {
+        let engine = Engine::start(&self.shared, place, inline)?;
+        let is_inline = engine.is_inline();
+        self.engine = Some(engine);
         // SAFETY: the environment is live and this is its thread; the hook gets what is freed after
         // it was called or removed.
         let status = unsafe {
-            napi_sys::napi_add_async_cleanup_hook(env.0, Some(clean_up), data, &mut self.cleanup)
+            napi_sys::napi_add_async_cleanup_hook(
+                env.0,
+                Some(clean_up),
+                place.data,
+                &mut self.cleanup,
+            )
         };
         match status {
-            napi_sys::Status::napi_ok => Ok(()),
+            napi_sys::Status::napi_ok => Ok(is_inline),
             other => Err(format!("Node-API took no cleanup hook (status {other})")),
         }
     }
-    /// Ends the engine's thread first, then the bell, then the memory; once.
+    /// Something was submitted or asked.
+    fn kick(&self) {
+        if let Some(engine) = &self.engine {
+            engine.kick(&self.shared);
+        }
+    }
+    /// Ends the engine first, then the bell, then the memory; once.
     fn end(&mut self) {
         if self.shared.closing.swap(true, Ordering::AcqRel) {
             return;
         }
         self.shared.intake.notify_one();
         if let Some(engine) = self.engine.take() {
-            // A panic of the engine was its own end already.
-            let _ = engine.thread.join();
+            engine.end();
         }
         self.shared.bell.close(closed);
     }
@@ -442,7 +420,7 @@ impl Environment {
         let client = self.shared.clients().client(ask.client)?.clone();
         let reply = Reply::new(&self.shared, ask.ticket);
         if let Some(engine) = &self.engine {
-            engine.runtime.spawn(async move {
+            engine.spawn(async move {
                 let answer = client.warm_up(&ask.url, ask.count).await;
                 reply.give(match answer {
                     Ok(count) => serde_json::json!({ "ok": count }),
@@ -457,7 +435,30 @@ impl Environment {
 /// The bell: calls `drain`.
 unsafe extern "C" fn rung(handle: *mut uv::Handle) {
     // SAFETY: on the loop's thread, of a bell whose data is an environment.
-    unsafe { of(uv::data(handle)).drain.call() };
+    let environment = unsafe { of(uv::data(handle)) };
+    if let Some(engine) = &environment.engine {
+        engine.rung();
+    }
+    // SAFETY: as above; no call of JavaScript's is under way.
+    unsafe { environment.drain.call() };
+}
+
+/// Runs the engine on this thread, sockets and timers first, then calls `drain` if there is
+/// something to drain.
+///
+/// # Safety
+/// `data` is an environment's, and this is a callback of its loop.
+#[cfg(target_os = "linux")]
+pub(crate) unsafe fn run_inline(data: *mut c_void, before: impl FnOnce(&Inline)) {
+    // SAFETY: by the caller's promise.
+    let environment = unsafe { of(data) };
+    if let Some(Engine::Inline(inline)) = &environment.engine {
+        before(inline);
+        if inline.run(true) {
+            // SAFETY: as above; no call of JavaScript's is under way.
+            unsafe { environment.drain.call() };
+        }
+    }
 }
 
 /// Node.js's environment ends.

@@ -6,6 +6,7 @@
 
 mod channel;
 mod client;
+mod engine;
 mod environment;
 mod failure;
 mod platform;

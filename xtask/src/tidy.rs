@@ -13,7 +13,7 @@ use crate::Outcome;
 use documents::{exchange, generated, mutants, requirements};
 use std::fmt;
 use std::path::Path;
-use structure::{dead, folders, imports, layers, sizes};
+use structure::{dead, folders, imports, layers, sizes, timers};
 use tree::Tree;
 use words::{comments, names};
 
@@ -53,6 +53,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     found.extend(layers::check_engine(&sources, &imports));
     found.extend(imports::check(&imports));
     found.extend(folders::check(&sources));
+    found.extend(timers::check(&sources));
     found.extend(sizes::check(&sources, sizes::EXCEPTIONS));
     found.extend(names::check(tree, &sources));
     found.extend(typescript::check(tree));

@@ -8,6 +8,7 @@ mod quic_race;
 use super::connect::route::{Reached, displayed};
 use super::connect::socket::Socket;
 use super::connection::ConnectionTask;
+use super::dispatch::tasks::Tasks;
 use super::dispatch::{Dispatch, TaskHandle};
 use super::listener::connection::Farewell;
 use super::listener::connection_use::ConnectionUse;
@@ -17,6 +18,7 @@ use crate::connection_info::ConnectionInfo;
 use crate::connection_info::traffic::Traffic;
 use crate::driver::connection_io::ConnectionIo;
 use crate::driver::quic::transport::QuicTransport;
+use crate::driver::timer;
 use crate::driver::transport::Transport;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use crate::tls::retry_after;
@@ -30,18 +32,17 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
-use tokio::runtime::Handle;
 use trunkline_core::h1;
 use trunkline_core::pool::{AttemptId, Capacity, Multiplexing, Origin, Protocols, Scheme};
 
-/// Starts the task of an attempt on `runtime`.
+/// Starts the task of an attempt among `tasks`.
 pub(in crate::client) fn spawn(
-    runtime: &Handle,
+    tasks: &Tasks,
     dispatch: &Arc<Dispatch>,
     origin: Origin,
     attempt: AttemptId,
 ) {
-    runtime.spawn(run(dispatch, origin, attempt));
+    tasks.spawn(run(dispatch, origin, attempt));
 }
 
 /// Opens a connection and runs it to its end. Holds the client only while it reports to it, so that
@@ -271,7 +272,7 @@ pub(in crate::client) async fn establish_in_time(
 ) -> Result<NegotiatedConnection, Error> {
     match settings.timeouts.connect {
         None => establish(settings, origin, start).await,
-        Some(limit) => tokio::time::timeout(limit, establish(settings, origin, start))
+        Some(limit) => timer::timeout(limit, establish(settings, origin, start))
             .await
             .unwrap_or_else(|_| {
                 let text = format!("no connection to {} within {limit:?}", displayed(origin));

@@ -11,6 +11,7 @@ use super::listener::connection::ConnectionListener;
 use super::settings::policy::Policies;
 use super::settings::{ClientTimeouts, KeepAlive, Settings};
 use crate::config::{ClientConfig, Congestion};
+use crate::driver::event_loop::Spawner;
 use crate::driver::quic::config::QuicSettings;
 use crate::driver::quic::transport::early::EarlyMemory;
 use crate::error::Error;
@@ -38,6 +39,7 @@ pub struct ClientBuilder {
     keep_alive: KeepAlive,
     quic: QuicSettings,
     policies: Policies,
+    spawner: Option<Arc<dyn Spawner>>,
 }
 
 impl Default for ClientBuilder {
@@ -62,6 +64,7 @@ impl Default for ClientBuilder {
             keep_alive: KeepAlive::default(),
             quic: QuicSettings::default(),
             policies: Policies::new(),
+            spawner: None,
         }
     }
 }
@@ -270,6 +273,12 @@ impl ClientBuilder {
         )?);
         Ok(self)
     }
+    /// Runs the client's tasks. Default: the tokio runtime of the request that needs them.
+    #[must_use]
+    pub fn spawner(mut self, spawner: Arc<dyn Spawner>) -> Self {
+        self.spawner = Some(spawner);
+        self
+    }
     /// Makes the client.
     ///
     /// # Errors
@@ -372,6 +381,7 @@ impl ClientBuilder {
             keep_alive: self.keep_alive,
             early_data: self.quic.early_data.then(EarlyMemory::default),
             quic: self.quic,
+            spawner: self.spawner,
             alternatives: Mutex::new(Alternatives::new()),
             policies: self.policies,
             unusable,

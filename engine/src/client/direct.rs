@@ -7,6 +7,7 @@ use super::dispatch::Dispatch;
 use super::settings::origin::origin_of;
 use crate::driver::connection_io::ConnectionIo;
 use crate::driver::machine::Machine;
+use crate::driver::timer::{self, Sleep};
 use crate::error::Error;
 use bytes::Bytes;
 use http::{Method, Request, Uri};
@@ -15,7 +16,6 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
-use tokio::time::Sleep;
 use trunkline_core::error::Misuse;
 use trunkline_core::http::{Event, Fields, RequestHead, StreamId, Version};
 
@@ -128,7 +128,7 @@ fn rings(cx: &mut Context<'_>, alarm: &mut Option<Pin<Box<Sleep>>>, next: Next) 
         return false;
     };
     let at = tokio::time::Instant::from_std(at);
-    let sleep = alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at)));
+    let sleep = alarm.get_or_insert_with(|| Box::pin(timer::sleep_until(at)));
     if sleep.deadline() != at {
         sleep.as_mut().reset(at);
     }

@@ -5,12 +5,12 @@ use super::exchange::{Exchange, Outgoing};
 use super::settings::Settings;
 use super::settings::origin::RecentOrigins;
 use crate::driver::signals::{Signals, Stop};
+use crate::driver::timer;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
-use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use trunkline_core::credit::BudgetShare;
 use trunkline_core::limits::Config;
@@ -24,9 +24,11 @@ pub(super) mod exchange_future;
 mod machine;
 mod prewarm;
 mod stats;
+pub(super) mod tasks;
 
 pub(super) use back::random;
 use prewarm::Warmer;
+use tasks::Tasks;
 
 /// The slot number that stands for "look into your inbox" in a connection's notes.
 pub(super) const INBOX: u32 = u32::MAX;
@@ -62,7 +64,7 @@ impl TaskHandle {
 
 /// Starts the task that opens a connection and runs it. The task is made above this module and reports
 /// to it.
-pub(super) type Connect = fn(&Handle, &Arc<Dispatch>, Origin, AttemptId);
+pub(super) type Connect = fn(&Tasks, &Arc<Dispatch>, Origin, AttemptId);
 
 /// One client's pool, its settings, and the ways to its connections.
 pub(super) struct Dispatch {
@@ -83,7 +85,7 @@ struct State {
     machine_config: Arc<Config>,
     /// When the watching task looks next; `None`: there is no such task.
     alarm_at: Option<Instant>,
-    runtime: Option<Handle>,
+    tasks: Option<Tasks>,
     /// Those who wait for connections to be warm.
     warmers: Vec<Warmer>,
 }
@@ -99,14 +101,15 @@ struct Effects {
     closes: Vec<Arc<TaskHandle>>,
     doubts: Vec<(Arc<TaskHandle>, bool)>,
     outlived: Vec<Arc<TaskHandle>>,
-    watch: Option<Handle>,
+    watch: Option<Tasks>,
     hurry: bool,
-    runtime: Option<Handle>,
+    tasks: Option<Tasks>,
 }
 
 impl Dispatch {
     pub(super) fn new(settings: Settings, pool: PoolConfig, connect: Connect) -> Self {
         let machine_config = settings.config.freeze(pool.pipelining);
+        let tasks = settings.spawner.clone().map(Tasks::Given);
         let budget_share = BudgetShare::new(settings.config.windows.memory_budget);
         Self {
             budget_share,
@@ -118,7 +121,7 @@ impl Dispatch {
                 handles: BTreeMap::new(),
                 machine_config,
                 alarm_at: None,
-                runtime: None,
+                tasks,
                 warmers: Vec::new(),
             }),
             alarm: Arc::new(Notify::new()),
@@ -299,16 +302,16 @@ impl Dispatch {
         for (request, why) in effects.failed {
             request.fail(failure(why, error.as_ref()));
         }
-        if let Some(runtime) = effects.watch {
+        if let Some(tasks) = effects.watch {
             let (weak, alarm) = (Arc::downgrade(self), Arc::clone(&self.alarm));
-            runtime.spawn(watch(weak, alarm));
+            tasks.spawn(watch(weak, alarm));
         }
         if effects.hurry {
             self.alarm.notify_one();
         }
         for (origin, attempt) in effects.opens {
-            match &effects.runtime {
-                Some(runtime) => (self.connect)(runtime, self, origin, attempt),
+            match &effects.tasks {
+                Some(tasks) => (self.connect)(tasks, self, origin, attempt),
                 None => self.attempt_failed(
                     attempt,
                     Error::config("a request must be sent from within a tokio runtime"),
@@ -345,12 +348,9 @@ impl fmt::Debug for Dispatch {
 impl State {
     /// Plans a wake-up for the pool's next deadline.
     fn plan_alarm(&mut self, effects: &mut Effects) {
-        if !effects.opens.is_empty() || self.runtime.is_none() {
-            // The caller's runtime; a future may also be dropped outside of one.
-            if let Ok(runtime) = Handle::try_current() {
-                self.runtime = Some(runtime);
-            }
-            effects.runtime.clone_from(&self.runtime);
+        if !effects.opens.is_empty() || self.tasks.is_none() {
+            Tasks::find(&mut self.tasks);
+            effects.tasks.clone_from(&self.tasks);
         }
         let Some(deadline) = self.pool.next_deadline() else {
             return;
@@ -362,7 +362,7 @@ impl State {
                 effects.hurry = true;
             }
             None => {
-                effects.watch.clone_from(&self.runtime);
+                effects.watch.clone_from(&self.tasks);
                 if effects.watch.is_some() {
                     self.alarm_at = Some(deadline);
                 }
@@ -401,7 +401,7 @@ async fn watch(dispatch: Weak<Dispatch>, alarm: Arc<Notify>) {
             return;
         };
         tokio::select! {
-            () = tokio::time::sleep_until(next.into()) => {}
+            () = timer::sleep_until(next.into()) => {}
             () = alarm.notified() => {}
         }
     }

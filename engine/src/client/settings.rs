@@ -6,6 +6,7 @@ pub(super) mod policy;
 use super::connect::route::Route;
 use super::listener::connection::ConnectionListener;
 use crate::config::ClientConfig;
+use crate::driver::event_loop::Spawner;
 use crate::driver::quic::config::QuicSettings;
 use crate::driver::quic::transport::early::EarlyMemory;
 use crate::error::Error;
@@ -31,6 +32,8 @@ pub(super) struct Settings {
     /// How an HTTP/1.1 peer's `keep-alive` timeout is applied.
     pub(super) keep_alive: KeepAlive,
     pub(super) quic: QuicSettings,
+    /// Runs the tasks, in place of the runtime of the request that opened a connection.
+    pub(super) spawner: Option<Arc<dyn Spawner>>,
     /// Requests may go out with the handshake of a resumed session, under what is remembered here.
     pub(super) early_data: Option<EarlyMemory>,
     /// Where origins have said that they serve HTTP/3.

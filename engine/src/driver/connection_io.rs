@@ -7,6 +7,7 @@ use super::read_buffer::with_read_buffer;
 use super::transport::Transport;
 use super::transport::drain::{CallSocket, Drain, TunnelStall};
 use crate::connection_info::traffic::Traffic;
+use crate::driver::timer::{self, Sleep};
 use std::error::Error;
 use std::future::Future;
 use std::io;
@@ -15,7 +16,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::Sleep;
 use trunkline_core::error::{H2Code, TransportEnd};
 use trunkline_core::limits::Config;
 use trunkline_core::pool::Unanswered;
@@ -322,7 +322,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
         self.is_armed = true;
         match &mut self.timer {
             Some(timer) => timer.as_mut().reset(deadline.into()),
-            none => *none = Some(Box::pin(tokio::time::sleep_until(deadline.into()))),
+            none => *none = Some(Box::pin(timer::sleep_until(deadline.into()))),
         }
         self.poll_alarm(cx);
         if !self.is_armed {

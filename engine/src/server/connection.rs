@@ -10,6 +10,7 @@ mod serving;
 use super::exchange::serve::{Exchanging, RawConnection, Serve};
 use super::registry::OpenEntry;
 use crate::driver::connection_io::ConnectionIo;
+use crate::driver::timer;
 use crate::driver::transport::RECORD_BYTES;
 use crate::tunnel::upgrade::Upgraded;
 use serving::Serving;
@@ -39,7 +40,7 @@ enum Stage {
     /// The machine is done: TLS and the socket's write side are closed.
     Closing,
     /// Waiting for the peer's end.
-    Lingering(Pin<Box<tokio::time::Sleep>>),
+    Lingering(Pin<Box<timer::Sleep>>),
 }
 
 impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> ServedConnection<S, T> {
@@ -174,7 +175,7 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Future for ServedConnection<S,
                     } else {
                         LINGER
                     };
-                    connection.stage = Stage::Lingering(Box::pin(tokio::time::sleep(linger)));
+                    connection.stage = Stage::Lingering(Box::pin(timer::sleep(linger)));
                 }
                 Stage::Lingering(until) => {
                     if until.as_mut().poll(cx).is_ready() {

@@ -3,6 +3,7 @@
 
 use super::observe::metrics::{Counters, add};
 use crate::driver::signals::{Signals, Stop};
+use crate::driver::timer;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -210,7 +211,7 @@ impl OpenConnections {
     }
     pub(super) async fn wait_until_empty(&self, until: Instant) -> bool {
         while self.len() > 0 {
-            let closed = tokio::time::timeout_at(until, self.closed.notified());
+            let closed = timer::timeout_at(until, self.closed.notified());
             if closed.await.is_err() {
                 return self.len() == 0;
             }

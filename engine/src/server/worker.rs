@@ -10,6 +10,7 @@ use super::registry::{Activity, Allowed, OpenConnections};
 use crate::byte_stream::ByteStream;
 use crate::connection_info::Addresses;
 use crate::driver::signals::{Signals, Stop};
+use crate::driver::timer;
 use crate::net::listener::{Accepted, Acceptor, Listener};
 use quic::{QuicListener, QuicSetup};
 use std::collections::VecDeque;
@@ -319,7 +320,7 @@ async fn pause_after(error: &io::Error) {
             | io::ErrorKind::Interrupted
     );
     if !of_one_connection {
-        tokio::time::sleep(ACCEPT_PAUSE).await;
+        timer::sleep(ACCEPT_PAUSE).await;
     }
 }
 

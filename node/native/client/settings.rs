@@ -109,11 +109,8 @@ impl Settings {
             unasked: self.ping_interval.and_then(time),
             ..HealthTimes::default()
         };
-        let mut builder = Client::builder().timeouts(timeouts).tls(tls).health(health);
-        // As undici: redirects and codings are its interceptors', the environment's proxies its
-        // EnvHttpProxyAgent's.
-        builder = builder.environment_proxies(false).decompression(false);
-        builder = builder.redirect(RedirectPolicy::none());
+        let builder = builder_on(shared).timeouts(timeouts);
+        let mut builder = builder.tls(tls).health(health);
         // As node:http and undici: servers and proxies of HTTP/1.0 close without it.
         builder = builder.sends_keep_alive(true).spelled_names(true);
         /// Says to the builder what is there.
@@ -225,6 +222,19 @@ impl Settings {
             builder = builder.proxy_tls(tls.build()?);
         }
         Ok(builder.proxy_always_tunnels(self.proxy_always_tunnels))
+    }
+}
+
+/// A client whose tasks run where the engine is. As undici: redirects and codings are its
+/// interceptors', the environment's proxies its EnvHttpProxyAgent's.
+fn builder_on(shared: &Shared) -> ClientBuilder {
+    let builder = Client::builder().environment_proxies(false);
+    let builder = builder
+        .decompression(false)
+        .redirect(RedirectPolicy::none());
+    match shared.runs.spawner() {
+        Some(spawner) => builder.spawner(spawner),
+        None => builder,
     }
 }
 

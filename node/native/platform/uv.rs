@@ -1,4 +1,5 @@
-//! Wakes a libuv loop from another thread, by the symbols that Node.js exports.
+//! libuv's loop, by the symbols that Node.js exports: waking it from another thread, and, on Linux,
+//! its watch over a descriptor and its timers.
 
 use std::ffi::{c_int, c_void};
 
@@ -23,6 +24,28 @@ unsafe extern "C" {
     fn uv_unref(handle: *mut Handle);
 }
 
+#[cfg(target_os = "linux")]
+mod watch;
+#[cfg(target_os = "linux")]
+pub(crate) use watch::{Poll, Timer};
+
+/// Memory of a handle's `kind`. libuv says how large it is; `u128` is aligned for everything in it.
+/// Given back by [`give_back`] with the same words.
+fn place(kind: c_int) -> (*mut Handle, usize) {
+    // SAFETY: it reads a table of libuv's.
+    let words = unsafe { uv_handle_size(kind) }.div_ceil(size_of::<u128>());
+    let handle = Box::into_raw(vec![0_u128; words].into_boxed_slice());
+    (handle.cast(), words)
+}
+
+/// # Safety
+/// From [`place`] with these words, and libuv does not use it (any more).
+unsafe fn give_back(handle: *mut Handle, words: usize) {
+    let words = std::ptr::slice_from_raw_parts_mut(handle.cast::<u128>(), words);
+    // SAFETY: by the caller's promise.
+    drop(unsafe { Box::from_raw(words) });
+}
+
 /// Wakes a loop. It lies still in memory from `new` until libuv has closed it.
 pub(crate) struct Bell {
     handle: *mut Handle,
@@ -44,11 +67,10 @@ impl Bell {
         rung: unsafe extern "C" fn(*mut Handle),
         data: *mut c_void,
     ) -> Option<Self> {
-        // SAFETY: libuv says how large its handle is; `u128` is aligned for everything in it.
+        let (handle, words) = place(UV_ASYNC);
+        let bell = Self { handle, words };
+        // SAFETY: by the caller's promise; the place is as large as libuv says.
         unsafe {
-            let words = uv_handle_size(UV_ASYNC).div_ceil(size_of::<u128>());
-            let handle = Box::into_raw(vec![0_u128; words].into_boxed_slice()).cast::<Handle>();
-            let bell = Self { handle, words };
             if uv_async_init(uv_loop, handle, rung) != 0 {
                 bell.free();
                 return None;
@@ -83,9 +105,8 @@ impl Bell {
     /// # Safety
     /// libuv has closed it, or never opened it; no thread rings any more.
     pub(crate) unsafe fn free(&self) {
-        let words = std::ptr::slice_from_raw_parts_mut(self.handle.cast::<u128>(), self.words);
-        // SAFETY: made by `new` with this length; freed once, by the caller's promise.
-        drop(unsafe { Box::from_raw(words) });
+        // SAFETY: made by `new` with these words; freed once, by the caller's promise.
+        unsafe { give_back(self.handle, self.words) };
     }
 }
 

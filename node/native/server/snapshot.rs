@@ -36,12 +36,13 @@ struct SnapshotAsk {
     connection: u32,
 }
 
-/// Waits until the engine has carried out what was submitted before; `null`: there are none.
-pub(crate) fn ask(shared: &Shared, text: &str) -> Result<Value, Value> {
+/// Waits until the engine, which `kick` wakes, has carried out what was submitted before; `null`: there
+/// are none.
+pub(crate) fn ask(shared: &Shared, text: &str, kick: impl FnOnce()) -> Result<Value, Value> {
     let ask: SnapshotAsk = read(text)?;
     let (seen, sees) = sync_channel(1);
     shared.snapshot_requests.lock().push((ask.connection, seen));
-    shared.intake.notify_one();
+    kick();
     let Ok(accounts) = sees.recv_timeout(WAIT_MAX) else {
         return Ok(Value::Null);
     };

@@ -59,14 +59,14 @@ struct TrafficAsk {
 }
 
 /// The counts behind what was submitted before; `null`: nothing is counted.
-pub(crate) fn ask(shared: &Shared, text: &str) -> Result<Value, Value> {
+pub(crate) fn ask(shared: &Shared, text: &str, kick: impl FnOnce()) -> Result<Value, Value> {
     let ask: TrafficAsk = read(text)?;
     let counts = if ask.ended {
         shared.traffics.lock().counts.remove(&ask.connection)
     } else {
         let (settled, settles) = sync_channel(1);
         shared.traffics.lock().waiting.push(settled);
-        shared.intake.notify_one();
+        kick();
         // Without an answer the counts are as they are.
         let _ = settles.recv_timeout(WAIT_MAX);
         shared.traffics.lock().counts.get(&ask.connection).cloned()

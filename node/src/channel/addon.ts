@@ -13,6 +13,8 @@ export interface Native {
   completionArena: ArrayBuffer
   entries: number
   arenaBytes: number
+  /** Whether the engine runs on this thread. */
+  inline: 0 | 1
   /** The engine sleeps and something was submitted, or it holds completions back. */
   kick: () => void
   /** Whether the process must stay alive. */
@@ -25,7 +27,7 @@ export interface Native {
   ask: (verb: string, text: string) => string
 }
 
-interface Addon { open: (drain: () => void) => Native }
+interface Addon { open: (drain: () => void, inline: 0 | 1) => Native }
 
 /** The addon is not there, or is not this version's. */
 export class AddonError extends Error {

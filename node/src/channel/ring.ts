@@ -6,6 +6,7 @@ import { STATUS_CODES } from 'node:http'
 import { markAsUntransferable } from 'node:worker_threads'
 import type { Failure } from '../errors'
 import { load, type Native } from './addon'
+import { placeOf, type EnginePlace } from './place'
 import {
   Body, BY_REFERENCE_BYTES_MIN, Completion, CompletionFlag, Control, DataWord, DialWord, EntryWord, InterimWord, LookupWord,
   ResponseWord, RoomWord, StartedWord, SubmissionFlag, writeCancel, writeEnd, writeFail, writePiece, writeRequest, writeTake
@@ -120,8 +121,9 @@ export class Bridge {
   private outside: Buffer | null = null
   private outsideAt = 0
 
-  constructor () {
-    this.native = load().open(() => { this.drain() })
+  /** `place`: where its engine runs, if the platform allows it. */
+  constructor (place: EnginePlace) {
+    this.native = load().open(() => { this.drain() }, place === 'inline' ? 1 : 0)
     this.control = new Int32Array(this.native.control)
     this.submissions = new Int32Array(this.native.submissions)
     this.submissionArena = Buffer.from(this.native.submissionArena)
@@ -525,6 +527,7 @@ export function apart (call: () => void): void {
   }
 }
 
-let bridge: Bridge | undefined
-/** This environment's channel; made by the first dispatcher, so that importing does nothing. */
-export function theBridge (): Bridge { return (bridge ??= new Bridge()) }
+const bridges: { [P in EnginePlace]?: Bridge } = {}
+/** This environment's channel to the engine at `place`; made by the first dispatcher or server there, so that
+ * importing does nothing. */
+export function theBridge (place: EnginePlace = placeOf(undefined)): Bridge { return (bridges[place] ??= new Bridge(place)) }

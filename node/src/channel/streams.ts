@@ -7,7 +7,7 @@ import {
   Body, BY_REFERENCE_BYTES_MIN, Completion, CompletionFlag, EntryWord, STREAM_UNREAD_BYTES_MAX, StreamTakenWord, StreamWriteWord, writeMark,
   writeStreamEnd, writeStreamFail, writeStreamPiece, writeStreamTake
 } from './codes'
-import { theBridge, type Bridge, type StreamHalf } from './ring'
+import type { Bridge, StreamHalf } from './ring'
 
 /** How long a stream that the engine has dropped may refuse its remaining bytes, ms. */
 const LINGER_MS = 10_000
@@ -293,6 +293,5 @@ export class Streams implements StreamHalf {
   take (number: number, bytes: number): void { this.bridge.submitEntry(() => { writeStreamTake(this.bridge, 0, number, bytes) }) }
 }
 
-let streams: Streams | undefined
-/** This environment's streams. */
-export function theStreams (): Streams { return (streams ??= new Streams(theBridge())) }
+/** The streams of a channel. */
+export function streamsOf (bridge: Bridge): Streams { return (bridge.streams as Streams | null) ?? new Streams(bridge) }

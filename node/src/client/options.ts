@@ -5,6 +5,7 @@ import { lookup as lookUp } from 'node:dns'
 import { isIP } from 'node:net'
 import type { Connector, Extras } from './connect/dial'
 import { InvalidArgumentError } from '../errors'
+import { ENGINES_TEXT, isEngine, placeOf, type Engine, type EnginePlace } from '../channel/place'
 import { warnOfSlips } from '../near'
 import { isInsecureByEnvironment, tls, type TlsOptions } from './tls'
 
@@ -108,6 +109,8 @@ export interface Options {
    * Default: 67,108,864.
    */
   memoryBudget?: number
+  /** Where its connections are driven. Default: as the environment variable TRUNKLINE_ENGINE says, or 'threads'. */
+  engine?: Engine
   /** The most sockets of the whole dispatcher. Default: 900. */
   sockets?: number
   /** Ms after which a connection gets no more requests; 0: no bound. Default: no bound. */
@@ -149,7 +152,7 @@ const OPTIONS: Record<keyof Options, true> = {
   clientTtl: true, maxRequestsPerClient: true, maxHeaderSize: true, maxResponseSize: true, strictContentLength: true, socketPath: true, localAddress: true,
   autoSelectFamily: true, autoSelectFamilyAttemptTimeout: true, initialWindowSize: true, connectionWindowSize: true, h2Options: true, window: true,
   memoryBudget: true, sockets: true, connectionAge: true, warmConnections: true, retryLost: true, resolve: true, maxCachedSessions: true, pingInterval: true,
-  maxOrigins: true, factory: true, webSocket: true, eventSource: true
+  maxOrigins: true, factory: true, webSocket: true, eventSource: true, engine: true
 }
 const CONNECT_OPTIONS: Record<keyof ConnectOptions, true> = {
   ca: true, cert: true, key: true, passphrase: true, rejectUnauthorized: true, minVersion: true, maxVersion: true, servername: true, timeout: true,
@@ -170,6 +173,7 @@ export interface Checked {
   maxOrigins: number
   lookup: Lookup | null
   connector: { connect: Connector; extras: Extras; h2c: boolean } | null
+  place: EnginePlace
   webSocket: { maxFragments?: number; maxPayloadSize?: number }
   eventSource: { maxEventSize?: number }
   /** Requests may not have credentials for a proxy: the dispatcher has them. */
@@ -263,6 +267,10 @@ function maxOriginsOf (value: unknown): number {
   if (value === undefined) return Infinity
   if (typeof value === 'number' && value > 0) return value
   return refuse('maxOrigins must be a number greater than 0')
+}
+
+function engineOf (value: unknown): Engine | undefined {
+  return value === undefined || isEngine(value) ? value : refuse(`engine must be ${ENGINES_TEXT}`)
 }
 
 function protocols (options: Options): string {
@@ -461,6 +469,7 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     maxOrigins: maxOriginsOf(options.maxOrigins),
     lookup,
     connector,
+    place: placeOf(engineOf(options.engine)),
     webSocket: options.webSocket ?? {},
     eventSource: options.eventSource ?? {},
     isProxied: way !== undefined,

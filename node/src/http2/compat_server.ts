@@ -15,6 +15,7 @@ import { showStream } from './channels'
 import { Contexts } from './handshake/contexts'
 import { AdoptedStream } from './connection/adopted'
 import { handshakeError } from './handshake/handshake'
+import type { Engine } from '../channel/place'
 import { choose, type Chooser } from './handshake/client_hello'
 import { receiveErrors, Stage, reportAsHttp1, reportUpgrade, type Http1 } from './compat/http1'
 import { isOfHttp1 } from './compat/express'
@@ -34,6 +35,8 @@ type ResponseClass = new (stream: unknown) => { socket: unknown }
 export interface CompatServerOptions {
   /** Our SETTINGS on each connection of HTTP/2. */
   settings: Settings
+  /** The thread that serves it; undefined: by TRUNKLINE_ENGINE. */
+  engine: Engine | undefined
   /** Ms that open exchanges may take after `close`; undefined: as long as they need. */
   drainTimeout: number | undefined
   /** Ms until a connection without a known protocol is closed. */
@@ -191,7 +194,7 @@ export class CompatServer {
       onHandshakeFailed: (failure, connection) => { this.onHandshakeFailed(failure, connection) },
       onSecret: (line, connection) => { server.emit('keylog', Buffer.from(`${line}\n`), socketOf(Socket, true, connection)) },
       onClosed
-    })
+    }, this.options.engine)
   }
 
   private handleOf (listener: Listener, place: ListenTarget, borrowed: { close: () => void } | undefined): Handle {

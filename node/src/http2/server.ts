@@ -7,7 +7,7 @@ import http from 'node:http'
 import nodeHttp2, { type SecureServerOptions, type ServerOptions, type Settings } from 'node:http2'
 import net from 'node:net'
 import tls from 'node:tls'
-import { checkCall, checkObject, invalidType } from './codes'
+import { checkCall, checkObject, invalidType, invalidValue } from './codes'
 import type { ClientOptions } from '../server/tls/clients'
 import { admissionOf, checkContext, identityIn, identityOf, type ClientAuthOptions } from '../server/tls/identity'
 import { optionsIn } from '../server/tls/context'
@@ -17,6 +17,7 @@ import { deadlineOf, type ListenTarget } from '../server/listener'
 import { policyOf, type Policy } from '../server/tls/policy'
 import { notProvided } from '../server/refused'
 import { CompatServer, type CompatServerOptions } from './compat_server'
+import { ENGINES_TEXT, isEngine, type Engine } from '../channel/place'
 import type { Chooser } from './handshake/client_hello'
 import type { ServerHttp2Stream } from './stream/stream'
 
@@ -45,6 +46,8 @@ type Listener = (...args: any[]) => void
 
 /** Options of our servers beside those of node:http2. */
 export interface Http2ServerOptions extends ServerOptions {
+  /** Where connections are served. Default: as the environment variable TRUNKLINE_ENGINE says, or 'threads'. */
+  engine?: Engine
   /** How long open exchanges may take after `close`, in ms. Default: as long as they need. */
   drainTimeout?: number
   /** The limits of one peer, beside those in the options of node:http2. */
@@ -143,6 +146,11 @@ function headLimits (bytes: number): Limits {
   return { headBytesMax: bytes + HEAD_BYTES_BESIDE, targetBytesMax: bytes, ...(section > SECTION_BYTES_DEFAULT ? { fieldSectionBytesMax: section } : {}) }
 }
 
+function engineOf (value: unknown): Engine | undefined {
+  if (value === undefined || isEngine(value)) return value
+  throw invalidValue('options.engine', value, `must be ${ENGINES_TEXT}`)
+}
+
 /** Options of node:http2 that its types lack. */
 interface Untyped { streamResetBurst?: number; streamResetRate?: number; maxOutstandingSettings?: number }
 
@@ -151,6 +159,7 @@ function compatServerOptions (options: Http2ServerOptions & Untyped & Http1Optio
   return {
     settings: options.settings ?? {},
     drainTimeout: deadlineOf(options.drainTimeout),
+    engine: engineOf(options.engine),
     sharesPort: options.sharesPort,
     schemeFromGateway: options.schemeFromGateway,
     requests: options.requests,

@@ -3,6 +3,7 @@
 import type { CookieMap } from './web/cookies'
 import cluster from 'node:cluster'
 import { inspect } from 'node:util'
+import { ENGINES_TEXT, isEngine, type Engine } from '../channel/place'
 import { InvalidArgumentError } from '../errors'
 import { nearest } from '../near'
 import { checkBounds, type Timeouts } from '../server/bounds'
@@ -71,6 +72,8 @@ export interface ServeOptions<Data = undefined, Paths extends string = string> e
   unix?: string
   /** As `sharesPort`; Bun's name. */
   reusePort?: boolean
+  /** Where connections are served. Default: as the environment variable TRUNKLINE_ENGINE says, or 'threads'. */
+  engine?: Engine
   /** `self-signed`: a certificate for `localhost`, the loopback addresses and `hostname` that is made at the start, for development; clients must be made to take it. */
   tls?: ServeTls | 'self-signed'
   /** Closes the server when it aborts; open requests finish. */
@@ -83,9 +86,14 @@ export interface ServeOptions<Data = undefined, Paths extends string = string> e
 const RELOADED = ['fetch', 'routes', 'static', 'error', 'websocket', 'development', 'maxRequestBodySize', 'idleTimeout']
 const ADVERTISED = [
   ...RELOADED, 'signal', 'hostname', 'host', 'port', 'path', 'unix', 'readableAll', 'writableAll', 'fd', 'sharesPort', 'reusePort', 'backlog', 'tls', 'http1', 'http2', 'http3',
-  'extendedConnect', 'schemeFromGateway', 'expectations', 'connectionsMax', 'limits', 'timeouts', 'windows', 'overrideGlobalObjects'
+  'extendedConnect', 'schemeFromGateway', 'expectations', 'connectionsMax', 'limits', 'timeouts', 'windows', 'overrideGlobalObjects', 'engine'
 ]
 const NAMES = new Set([...ADVERTISED, 'fdIsBorrowed', 'frameEvents', 'spelledNames', 'http1Timeouts'])
+
+export function engineOf (value: unknown): Engine | undefined {
+  if (value === undefined || isEngine(value)) return value
+  throw new InvalidArgumentError(`engine is ${inspect(value)}; it must be ${ENGINES_TEXT}`)
+}
 
 export function checkNames (options: unknown): void {
   if (typeof options !== 'object' || options === null) throw new TypeError(`serve takes an object of options with a function fetch; it was given ${inspect(options, { depth: 0 })}`)
@@ -161,7 +169,7 @@ function tlsOf (tls: ServeTls | 'self-signed', host: string | undefined): Listen
 /** The listen options of a server with these options. */
 export function listenOptionsOf<Data> (options: ServeOptions<Data>): ListenOptions {
   const { fetch: _f, error: _e, routes: _r, static: _s, development: _d, maxRequestBodySize: _m, websocket, idleTimeout, signal: _a, hostname: _h, host: _o, port, path: _p, unix: _u,
-    sharesPort: _w, reusePort: _v, tls, overrideGlobalObjects: _g, timeouts, ...rest } = options
+    sharesPort: _w, reusePort: _v, tls, overrideGlobalObjects: _g, engine: _n, timeouts, ...rest } = options
   const host = one<string>(options, 'hostname', 'host')
   const path = one<string>(options, 'path', 'unix')
   // Workers of a cluster share their ports.

@@ -13,7 +13,7 @@ import { Incoming } from './incoming'
 import { RequestInfo, upgradedTo, wantsWebSocket } from './info'
 import { listenError, NO_PORT } from '../server/listen_error'
 import { Listener, type Address, type Failure, type ListenOptions } from '../server/listener'
-import { checkNames, listenOptionsOf, settingsOf, type ReloadOptions, type ServeOptions, type Settings } from './options'
+import { checkNames, engineOf, listenOptionsOf, settingsOf, type ReloadOptions, type ServeOptions, type Settings } from './options'
 import { requestOver, type Request } from '../fetch/request'
 import { incomingOf } from './web/request'
 import { pathOf } from './web/url'
@@ -60,7 +60,7 @@ export class Server<Data = undefined> {
     if (options.websocket !== undefined) this.webSockets = new WebSockets(options.websocket)
     let reported = (): void => {}
     this.closed = new Promise(resolve => { reported = resolve })
-    this.listener = new Listener({ onRequest: exchange => { this.handle(exchange) }, onClosed: () => { reported() } })
+    this.listener = new Listener({ onRequest: exchange => { this.handle(exchange) }, onClosed: () => { reported() } }, engineOf(options.engine))
     try {
       this.listener.listen(this.listening)
     } catch (failure) {

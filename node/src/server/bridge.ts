@@ -7,8 +7,9 @@ import {
   UnnegotiatedWord, UploadWord, ViolationWord, writeAbort, writeControl, writeDecline, writeFinish, writeInform, writeReset, writeRespond, writeSend,
   writeShutDown, writeTakeUpload, type EntryWriter
 } from '../channel/codes'
+import type { EnginePlace } from '../channel/place'
 import { apart, theBridge, type Bridge, type ServerHalf } from '../channel/ring'
-import { theStreams } from '../channel/streams'
+import { streamsOf } from '../channel/streams'
 import type { ListenerCallbacks } from './callbacks'
 import { Connection, type Accounts } from './connection'
 import { Exchange } from './exchange'
@@ -60,7 +61,7 @@ export class ServerBridge implements ServerHalf {
           return listener.callbacks.onIdentified?.(met)
         }
         const stream = completions[at + ConnectedWord.Stream]!
-        const connection = new Connection(this, listener, number, completions[at + ConnectedWord.Version]!, text, stream === 0 ? undefined : theStreams().streamOf(stream))
+        const connection = new Connection(this, listener, number, completions[at + ConnectedWord.Version]!, text, stream === 0 ? undefined : streamsOf(this.bridge).streamOf(stream))
         this.connections.set(number, connection)
         return listener.opened(connection)
       }
@@ -343,6 +344,6 @@ export class ServerBridge implements ServerHalf {
   }
 }
 
-let half: ServerBridge | undefined
-/** This environment's; made by the first listener. */
-export function theServerBridge (): ServerBridge { return (half ??= new ServerBridge(theBridge())) }
+const halves: { [P in EnginePlace]?: ServerBridge } = {}
+/** This environment's, over the channel to the engine at `place`; made by the first listener there. */
+export function theServerBridge (place: EnginePlace): ServerBridge { return (halves[place] ??= new ServerBridge(theBridge(place))) }

@@ -5,7 +5,8 @@ import type { Limits, Timeouts, Windows } from './bounds'
 import { chmodSync, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { errorOf } from '../errors'
-import { ENDED_FAILURE, type Failure } from '../channel/ring'
+import { placeOf, type Engine } from '../channel/place'
+import { ENDED_FAILURE, type Bridge, type Failure } from '../channel/ring'
 import type { StreamAsk } from '../channel/streams'
 import { theServerBridge, type ServerBridge } from './bridge'
 import { Admission, clientsOf, completed, type ClientOptions, type ClientsAsk } from './tls/clients'
@@ -165,7 +166,7 @@ function fileAt (path: string): File | undefined {
 export class Listener {
   /** Those that are open. */
   readonly connections = new Set<Connection>()
-  private readonly bridge: ServerBridge = theServerBridge()
+  private readonly bridge: ServerBridge
   private number = 0
   private where: Address | null = null
   private isOpen = false
@@ -179,7 +180,11 @@ export class Listener {
   /** The requested client certificates. */
   admission = new Admission(undefined)
 
-  constructor (readonly callbacks: ListenerCallbacks) {}
+  /** `engine`: where its engine runs; undefined: as the environment says. */
+  constructor (readonly callbacks: ListenerCallbacks, engine?: Engine) { this.bridge = theServerBridge(placeOf(engine)) }
+
+  /** The channel to its engine. */
+  get channel (): Bridge { return this.bridge.bridge }
 
   /** Listens; what is wrong is thrown as the engine says it ([`Failure`]). */
   listen (options: ListenOptions): void {

@@ -5,3 +5,4 @@ pub(super) mod folders;
 pub(super) mod imports;
 pub(super) mod layers;
 pub(super) mod sizes;
+pub(super) mod timers;

@@ -1,11 +1,11 @@
 //! Carries out the race of QUIC and TCP for one connection: runs two attempts and the timer of
 //! [`QuicRace`]. Dropping the loser closes it.
 
+use crate::driver::timer::{self, Sleep};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Instant;
-use tokio::time::Sleep;
 use trunkline_core::pool::{QuicRace, QuicRaceStep};
 
 /// The attempt that completed first.
@@ -88,7 +88,7 @@ impl<E> RaceTask<E> {
     fn rings(&mut self, cx: &mut Context<'_>, until: Instant) -> bool {
         let alarm = self
             .alarm
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until.into())));
+            .get_or_insert_with(|| Box::pin(timer::sleep_until(until.into())));
         alarm.as_mut().poll(cx).is_ready()
     }
 }

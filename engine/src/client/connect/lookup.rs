@@ -2,6 +2,7 @@
 
 use super::resolve::{HttpsRecord, wrong_family};
 use super::route::Route;
+use crate::driver::timer;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -22,7 +23,7 @@ impl Route {
             return None;
         }
         let record = self.resolver.https_record(host, port);
-        let record = tokio::time::timeout(RECORD_PATIENCE, record).await;
+        let record = timer::timeout(RECORD_PATIENCE, record).await;
         // A record that cannot be had says nothing.
         record.ok()?.ok()?
     }

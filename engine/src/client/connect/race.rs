@@ -1,6 +1,7 @@
 //! Carries out the race for a host's addresses (RFC 8305): opens the sockets and runs the timer of
 //! [`Race`]. Dropping the losers closes them.
 
+use crate::driver::timer::{self, Sleep};
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use socket2::{SockRef, TcpKeepalive};
 use std::fmt::Write;
@@ -11,7 +12,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::net::{TcpSocket, TcpStream};
-use tokio::time::Sleep;
 use trunkline_core::pool::{Race, RaceStep};
 
 /// How sockets are made.
@@ -97,7 +97,7 @@ impl Racing {
         let until = tokio::time::Instant::from_std(until);
         let alarm = self
             .alarm
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
+            .get_or_insert_with(|| Box::pin(timer::sleep_until(until)));
         if alarm.deadline() != until {
             alarm.as_mut().reset(until);
         }

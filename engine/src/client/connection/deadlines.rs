@@ -1,13 +1,13 @@
 //! Deadlines of a connection's exchanges. An exchange adds one entry when it starts. Progress does
 //! not touch the entry: it is checked, and postponed if need be, when it falls due.
 
+use crate::driver::timer::{self, Sleep};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
-use tokio::time::Sleep;
 
 /// Entries of exchanges long gone that may stay beside the live ones.
 const STALE_MAX: usize = 1024;
@@ -68,7 +68,7 @@ impl Deadlines {
                 sleep.as_mut().reset(earliest.into());
                 sleep
             }
-            none => none.insert(Box::pin(tokio::time::sleep_until(earliest.into()))),
+            none => none.insert(Box::pin(timer::sleep_until(earliest.into()))),
         };
         if let Poll::Ready(()) = sleep.as_mut().poll(cx) {
             self.armed_at = None;

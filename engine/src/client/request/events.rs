@@ -5,6 +5,7 @@ mod parse;
 
 use super::{RequestBuilder, ResponseFuture};
 use crate::body::Body;
+use crate::driver::timer::{Sleep, sleep};
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use futures_core::Stream;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
@@ -17,7 +18,6 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::time::{Sleep, sleep};
 
 /// The pause before a stream that ended is asked for again, unless the server says another one (`retry`).
 const RECONNECT_PAUSE: Duration = Duration::from_secs(3);

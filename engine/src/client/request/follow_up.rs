@@ -6,6 +6,7 @@ use crate::client::dispatch::exchange_future::ExchangeFuture;
 use crate::client::dispatch::{Dispatch, random};
 use crate::client::settings::policy::Added;
 use crate::client::settings::policy::redirect::Redirected;
+use crate::driver::timer::{Sleep, sleep, sleep_until};
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use bytes::Bytes;
 use http::header::COOKIE;
@@ -18,7 +19,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
-use tokio::time::{Sleep, sleep, sleep_until};
 
 /// The URL that a response came from, among its extensions where redirects were followed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use super::socket::QuicSocket;
 use super::unanswered::Answers;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
+use crate::driver::timer::{self, Sleep};
 use early::{EarlySlot, Remembered};
 use quinn_proto::{
     ClientConfig, ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig,
@@ -24,7 +25,6 @@ use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
-use tokio::time::Sleep;
 use trunkline_core::error::{H3Code, TransportEnd};
 use trunkline_core::h3;
 use trunkline_core::h3::settings::Settings;
@@ -187,7 +187,7 @@ impl QuicTransport {
             };
             let alarm = self
                 .alarm
-                .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline.into())));
+                .get_or_insert_with(|| Box::pin(timer::sleep_until(deadline.into())));
             if alarm.deadline() != deadline.into() {
                 alarm.as_mut().reset(deadline.into());
             }

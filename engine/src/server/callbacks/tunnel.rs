@@ -4,6 +4,7 @@
 use super::exchange::CallbackExchange;
 use super::{Callbacks, Command, ConnectionHandle, Ended, StreamHandle};
 use crate::driver::signals::{Notes, Signals, Stop};
+use crate::driver::timer::{self, Sleep};
 use crate::driver::transport::drain::{SocketCall, TunnelStall};
 use crate::server::exchange::serve::RawConnection;
 use crate::server::registry::OpenEntry;
@@ -17,7 +18,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::Sleep;
 use trunkline_core::error::H2Code;
 use trunkline_core::limits::UNREAD_BODY_BYTES_MAX;
 
@@ -123,7 +123,7 @@ impl<A: Callbacks> CallbackTunnel<A> {
                 }
                 Command::Reset(handle, code) if handle == self.handle => {
                     // Bytes behind its own reset are not of this exchange.
-                    let until = Box::pin(tokio::time::sleep(LEAVING));
+                    let until = Box::pin(timer::sleep(LEAVING));
                     self.leaving.get_or_insert((code, until));
                     self.finishing = true;
                 }
@@ -252,7 +252,7 @@ impl<A: Callbacks> CallbackTunnel<A> {
             };
             let sleep = self
                 .judge_at
-                .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at.into())));
+                .get_or_insert_with(|| Box::pin(timer::sleep_until(at.into())));
             if sleep.deadline() != at.into() {
                 sleep.as_mut().reset(at.into());
             }

@@ -1,6 +1,7 @@
 //! The first bytes of a cleartext connection, which say its version.
 
 use crate::driver::read_buffer::with_read_buffer;
+use crate::driver::timer;
 use crate::driver::transport::Transport;
 use std::future::poll_fn;
 use std::io;
@@ -28,8 +29,7 @@ pub(in crate::server) async fn first_bytes<T: AsyncRead + AsyncWrite + Unpin>(
                 transport.poll_read(cx, buffer, &mut |bytes| first.extend_from_slice(bytes))
             });
             if read.is_pending() && silent.is_some() {
-                let silence =
-                    silence.get_or_insert_with(|| Box::pin(tokio::time::sleep(SILENT_AFTER)));
+                let silence = silence.get_or_insert_with(|| Box::pin(timer::sleep(SILENT_AFTER)));
                 if silence.as_mut().poll(cx).is_ready()
                     && let Some(silent) = silent.take()
                 {
@@ -53,7 +53,7 @@ pub(in crate::server) async fn within<R, E: From<io::Error>>(
 ) -> Result<R, E> {
     match limit {
         None => work.await,
-        Some(limit) => tokio::time::timeout(limit, work)
+        Some(limit) => timer::timeout(limit, work)
             .await
             .unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut).into())),
     }

@@ -2,6 +2,7 @@
 
 use super::LINGER;
 use crate::connection_info::{Addresses, TlsInfo};
+use crate::driver::timer;
 use crate::driver::transport::Transport;
 use crate::driver::transport::client_hello::{PeekedHello, Refused};
 use crate::tls::{Chooser, ClientHello, Tls};
@@ -107,7 +108,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Refused<T> {
         if let Some(mut alerted) = self.alerted {
             let discarded = poll_fn(|cx| alerted.poll_discard(cx));
             // A peer that does not end is cut.
-            let _ = tokio::time::timeout(LINGER, discarded).await;
+            let _ = timer::timeout(LINGER, discarded).await;
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::driver::quic::socket::batch::Batch;
 use crate::driver::quic::socket::{QuicSocket, ReceivedDatagram};
 use crate::driver::quic::timers::Timers;
 use crate::driver::signals::{Notes, Signals};
+use crate::driver::timer::{self, Sleep};
 use crate::error::Error;
 use crate::server::connection::accept::WorkerContext;
 use crate::server::connection::quic::QuicConnection;
@@ -25,7 +26,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 use tokio::sync::mpsc;
-use tokio::time::Sleep;
 use trunkline_core::budget::Budget;
 use trunkline_core::limits::{Config, QUIC_ANSWERS, QUIC_HALF_OPEN_MAX, QUIC_RESET_INTERVAL_MIN};
 
@@ -402,7 +402,7 @@ impl<S: Serve> QuicListener<S> {
             // Set before, and its time has not come.
             Some(alarm) if alarm.deadline() == deadline => return false,
             Some(alarm) => alarm.as_mut().reset(deadline),
-            none => *none = Some(Box::pin(tokio::time::sleep_until(deadline))),
+            none => *none = Some(Box::pin(timer::sleep_until(deadline))),
         }
         let alarm = self.alarm.as_mut();
         alarm.is_some_and(|alarm| alarm.as_mut().poll(cx).is_ready())

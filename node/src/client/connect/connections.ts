@@ -10,7 +10,7 @@ import { errorOf, goneAway, InformationalError, InvalidArgumentError, keepOwnErr
 import type { Load } from '../dispatcher/load'
 import type { Lookup } from '../options'
 import type { Bridge, Failure, ConnectionListener } from '../../channel/ring'
-import { theStreams } from '../../channel/streams'
+import { streamsOf } from '../../channel/streams'
 
 const opening = channel('undici:client:beforeConnect')
 const opened = channel('undici:client:connected')
@@ -122,7 +122,7 @@ export class Connections implements ConnectionListener {
     if (EVENTS.some(event => this.dispatcher.listenerCount(event) > 0)) listened.add(this)
     const connectParams = this.paramsOf(events, url)
     if (events.proxied && proxied.hasSubscribers) proxied.publish({ socket: connection, connectParams })
-    if (opened.hasSubscribers) opened.publish({ connectParams, connector: this.dialer?.connector ?? connector, socket: events.stream ? theStreams().streamOf(events.stream) ?? connection : connection })
+    if (opened.hasSubscribers) opened.publish({ connectParams, connector: this.dialer?.connector ?? connector, socket: events.stream ? streamsOf(this.bridge).streamOf(events.stream) ?? connection : connection })
     this.dispatcher.emit('connect', url, this.targets(url, connection))
     this.of.settle(load)
   }

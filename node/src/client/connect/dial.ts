@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { errorOf, InvalidArgumentError, keepOwnError } from '../../errors'
 import type { Bridge, Failure } from '../../channel/ring'
-import { isDuplex, theStreams, type Carried } from '../../channel/streams'
+import { isDuplex, streamsOf, type Carried } from '../../channel/streams'
 
 /** The arguments of a connector. */
 export interface ConnectorOptions {
@@ -77,7 +77,7 @@ export class Dialer {
   }
 
   private attach (ticket: number, stream: Carried, protocol: string): void {
-    const carrier = theStreams().carry(stream)
+    const carrier = streamsOf(this.bridge).carry(stream)
     const described = carrier.described()
     if (this.h2c && protocol === 'http:' && stream.alpnProtocol == null) described.http2 = true
     try {

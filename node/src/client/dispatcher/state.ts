@@ -46,7 +46,7 @@ export class State {
   private readonly loads = new Map<string, Load>()
 
   constructor (readonly dispatcher: OwningDispatcher, readonly checked: Checked) {
-    this.bridge = theBridge()
+    this.bridge = theBridge(checked.place)
     this.client = this.ask('client', checked.settings) as number
     const localAddress = checked.settings['localAddress'] as string | undefined
     const { connector, isClient, lookup } = checked

@@ -3,7 +3,7 @@
 
 import net from 'node:net'
 import type { Identity, Listener } from '../../server/listener'
-import { isDuplex, theStreams, type Carried } from '../../channel/streams'
+import { isDuplex, streamsOf, type Carried } from '../../channel/streams'
 import { invalidType, plain } from '../codes'
 import { Socket } from './socket'
 import { UpgradeSocket } from '../compat/upgrade'
@@ -33,9 +33,9 @@ export class AdoptedStream {
     // The bytes of a connection are the engine's, until it has left HTTP.
     if (given instanceof Socket && !(given instanceof UpgradeSocket)) throw plain('ERR_HTTP2_NO_SOCKET_MANIPULATION')
     const listener = (this.listener ??= this.make())
-    const carrier = theStreams().carry(stream)
+    const carrier = streamsOf(listener.channel).carry(stream)
     this.open++
-    if (!isAdopted(stream)) theStreams().hold(carrier)
+    if (!isAdopted(stream)) streamsOf(listener.channel).hold(carrier)
     carrier.onReleased = () => {
       if (--this.open > 0 || this.listener !== listener) return
       this.listener = undefined

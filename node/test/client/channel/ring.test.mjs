@@ -11,7 +11,7 @@ import { origin } from '../../support/servers/servers.mjs'
 
 /** Words of the channel's control (ring.ts): how far completions are written and read, and whether some wait. */
 const [COMPLETED, DRAINED, OVERFLOWS] = [64, 80, 128]
-const word = index => Atomics.load(theBridge().control, index)
+const word = index => Atomics.load(theBridge('threads').control, index)
 
 /** The completion after the connection took bytes of a request's body. */
 const ROOM = 7
@@ -24,7 +24,7 @@ function hold (isThere) {
   assert.ok(isThere(), 'it came while JavaScript was held')
 }
 
-const agentFor = protocol => new Agent({ connect: { ca: cert }, connections: 8, maxConcurrentStreams: 1000, ...(protocol === 'h3' && { http3: 'only' }) })
+const agentFor = protocol => new Agent({ engine: 'threads', connect: { ca: cert }, connections: 8, maxConcurrentStreams: 1000, ...(protocol === 'h3' && { http3: 'only' }) })
 
 for (const protocol of ['h2', 'h3']) {
   test(`over ${protocol}, answers that find the ring or its arena full wait at the engine and come in full`, async t => {

@@ -10,7 +10,7 @@ if (hasFetch()) throw new Error('importing loaded fetch')
 if (!(new Response('') instanceof globalThis.Response)) throw new Error('a Response is none of the built-in class')
 if (!hasFetch()) throw new Error('fetch has another name in the list')
 console.log('imported')
-new Agent()
+new Agent({ engine: 'threads' })
 if (process.platform === 'linux') {
   // A thread gives itself its name when it first runs.
   const nobody = new Int32Array(new SharedArrayBuffer(4))

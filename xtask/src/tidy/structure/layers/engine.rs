@@ -108,6 +108,8 @@ const ENGINE: &[(&str, &[&str])] = &[
         "engine/src/driver",
         &[
             "lock",
+            "timer",
+            "event_loop",
             "machine",
             "read_buffer",
             "window_ask",

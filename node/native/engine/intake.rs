@@ -15,6 +15,7 @@ use crate::streams::End;
 use bytes::Bytes;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use trunkline::Body;
 use trunkline::client::{Submission, SubmittedExchange};
@@ -47,6 +48,15 @@ impl Intake {
             heads: Heads::default(),
             server_bridge,
             serving,
+        }
+    }
+
+    /// Reads submissions until the environment closes.
+    pub(crate) async fn read(shared: Arc<Shared>) {
+        let mut intake = Self::new(Arc::clone(&shared));
+        while !shared.closing.load(Ordering::Acquire) {
+            intake.run();
+            shared.intake.notified().await;
         }
     }
 

@@ -1,0 +1,252 @@
+//! The engine on JavaScript's thread. libuv's loop watches the descriptor by which the runtime waits
+//! for sockets, and has a timer for the engine's earliest deadline. A run of the engine polls the
+//! tasks that were woken until none is left, or until [`RUN_MAX`] is over; then JavaScript gets its
+//! completions. No code of JavaScript's runs within a run, so nothing of the engine is re-entered.
+
+use super::EnvironmentLoop;
+use super::poll_descriptor;
+use super::wakes::Wakes;
+use crate::engine::intake::Intake;
+use crate::environment::{self, Shared};
+use crate::platform::uv::{self, Poll, Timer};
+use std::cell::{Cell, RefCell};
+use std::ffi::c_int;
+use std::future::Future;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{self, Context, Waker};
+use std::time::{Duration, Instant};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::{JoinHandle, LocalSet};
+use trunkline::event_loop::{Spawner, Task, TimerDeadlines};
+
+/// After so long a run ends although tasks are woken, and the loop gets its turn before the next: a
+/// few times that of an ordinary run with hundreds of connections.
+const RUN_MAX: Duration = Duration::from_millis(2);
+
+/// tokio's timers are due up to so much after their deadlines.
+const TIMER_LATE_MAX: Duration = Duration::from_millis(1);
+
+/// The engine of this thread.
+pub(crate) struct Inline {
+    shared: Arc<Shared>,
+    wakes: Arc<Wakes>,
+    pub(super) runtime: Handle,
+    /// `None`: it has ended after a fault of its own. Borrowed within a run.
+    tasks: RefCell<Option<Tasks>>,
+    poll: Poll,
+    timer: Timer,
+    /// When the runtime last looked at its timers.
+    looked_at: Cell<Instant>,
+    /// When the timer is due.
+    armed: Cell<Option<Instant>>,
+    deadlines: TimerDeadlines,
+    /// Watched by `poll`.
+    _descriptor: OwnedFd,
+}
+
+/// The tasks, and all that they need to be polled.
+struct Tasks {
+    runtime: Runtime,
+    local: LocalSet,
+    /// Reads submissions; it ends with the environment alone.
+    reading: JoinHandle<()>,
+    waker: Waker,
+}
+
+impl Inline {
+    /// `None`: the platform does not let the loop watch the runtime.
+    pub(super) fn start(
+        shared: &Arc<Shared>,
+        place: EnvironmentLoop,
+    ) -> Result<Option<Self>, String> {
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|why| format!("the engine has no runtime: {why}"))?;
+        let entered = runtime.enter();
+        let Some(descriptor) = poll_descriptor::of_current_runtime() else {
+            return Ok(None);
+        };
+        drop(entered);
+        let EnvironmentLoop { uv_loop, data } = place;
+        // SAFETY: on the loop's thread; both are closed by `end`, before the environment's memory and
+        // the descriptor go.
+        let (poll, timer) = unsafe {
+            let Some(timer) = Timer::new(uv_loop, data) else {
+                return Ok(None);
+            };
+            match Poll::new(uv_loop, descriptor.as_raw_fd(), ready, data) {
+                Some(poll) => (poll, timer),
+                None => {
+                    timer.close();
+                    return Ok(None);
+                }
+            }
+        };
+        let wakes = Wakes::new(shared);
+        shared
+            .runs
+            .set_spawner(Arc::clone(&wakes) as Arc<dyn Spawner>);
+        let local = LocalSet::new();
+        let reading = local.spawn_local(Intake::read(Arc::clone(shared)));
+        shared.memory.set_engine_sleeps(true);
+        Ok(Some(Self {
+            shared: Arc::clone(shared),
+            runtime: runtime.handle().clone(),
+            tasks: RefCell::new(Some(Tasks {
+                runtime,
+                local,
+                reading,
+                waker: Waker::from(Arc::clone(&wakes)),
+            })),
+            wakes,
+            poll,
+            timer,
+            looked_at: Cell::new(Instant::now()),
+            armed: Cell::new(None),
+            deadlines: TimerDeadlines::new(),
+            _descriptor: descriptor,
+        }))
+    }
+
+    /// Runs the engine; `turns`: looks at the sockets and the timers first, else at submissions. True: JavaScript has
+    /// completions to drain, of which it does not know.
+    pub(crate) fn run(&self, turns: bool) -> bool {
+        if self.wakes.is_running() {
+            return false;
+        }
+        self.wakes.set_running(true);
+        self.shared.runs.set_running(true);
+        if !turns {
+            // Within the run, so that it does not wake the loop for what follows anyway.
+            self.shared.intake.notify_one();
+        }
+        let ran = catch_unwind(AssertUnwindSafe(|| self.poll_tasks(turns)));
+        let has_ended = !matches!(ran, Ok(true));
+        if has_ended && !self.shared.memory.has_ended() {
+            self.fail();
+        }
+        self.shared.rest();
+        let due = self.shared.runs.set_running(false);
+        self.wakes.set_running(false);
+        if self.wakes.is_woken() {
+            // The loop's other handles come first.
+            self.shared.ring();
+        }
+        self.arm();
+        due
+    }
+
+    /// Runs the engine within a call of JavaScript's, which gets its completions in another turn.
+    pub(crate) fn run_for_script(&self) {
+        if self.run(false) {
+            self.shared.ring();
+        }
+    }
+
+    pub(super) fn spawn(&self, task: Task) {
+        self.wakes.spawn(task);
+    }
+
+    /// False: the task that reads submissions has ended.
+    fn poll_tasks(&self, turns: bool) -> bool {
+        let mut tasks = self.tasks.borrow_mut();
+        let Some(tasks) = &mut *tasks else {
+            return false;
+        };
+        let _within = tasks.runtime.enter();
+        if turns {
+            // A future that is pending once: between its two polls the runtime looks at the sockets
+            // and the timers, without waiting.
+            self.looked_at.set(Instant::now());
+            tasks.runtime.block_on(look_once());
+        }
+        let mut cx = Context::from_waker(&tasks.waker);
+        let mut until = None;
+        while self.wakes.take() {
+            for task in self.wakes.take_tasks() {
+                tasks.local.spawn_local(task);
+            }
+            let _ = Pin::new(&mut tasks.local).poll(&mut cx);
+            let now = Instant::now();
+            if now >= *until.get_or_insert(now + RUN_MAX) {
+                break;
+            }
+        }
+        !tasks.reading.is_finished()
+    }
+
+    /// The engine has ended after a fault: what is open is dropped, and JavaScript finds out.
+    fn fail(&self) {
+        self.shared.memory.set_ended();
+        self.drop_tasks();
+        self.shared.wake_script();
+    }
+
+    fn drop_tasks(&self) {
+        let Some(tasks) = self.tasks.borrow_mut().take() else {
+            return;
+        };
+        let Tasks { runtime, local, .. } = tasks;
+        let within = runtime.enter();
+        drop(self.wakes.take_tasks());
+        drop(local);
+        drop(within);
+        // A pending name lookup or file read is not waited for: those threads own what they hold.
+        runtime.shutdown_background();
+    }
+
+    /// Arms the timer for the engine's earliest deadline. One that is due before it stays: then it is
+    /// armed again.
+    fn arm(&self) {
+        let looked_at = self.looked_at.get();
+        let after = looked_at.checked_sub(TIMER_LATE_MAX).unwrap_or(looked_at);
+        let Some(at) = self.deadlines.earliest(after) else {
+            return;
+        };
+        if self.armed.get().is_some_and(|armed| armed <= at) {
+            return;
+        }
+        self.armed.set(Some(at));
+        let left = at.saturating_duration_since(Instant::now());
+        // Rounded up, because both libuv and the runtime count whole milliseconds.
+        let ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX / 2) + 1;
+        self.timer.start(ms, due);
+    }
+
+    /// Ends it. Nothing of it is called any more.
+    pub(super) fn end(self) {
+        self.wakes.close();
+        self.drop_tasks();
+        self.poll.close();
+        self.timer.close();
+    }
+}
+
+/// Is pending once.
+async fn look_once() {
+    let mut looked = false;
+    std::future::poll_fn(|cx| match std::mem::replace(&mut looked, true) {
+        true => task::Poll::Ready(()),
+        false => {
+            cx.waker().wake_by_ref();
+            task::Poll::Pending
+        }
+    })
+    .await;
+}
+
+/// Sockets are ready.
+unsafe extern "C" fn ready(handle: *mut uv::Handle, _status: c_int, _events: c_int) {
+    // SAFETY: on the loop's thread, of a handle whose data is an environment.
+    unsafe { environment::run_inline(uv::data(handle), |_| ()) };
+}
+
+/// A deadline may have come.
+unsafe extern "C" fn due(handle: *mut uv::Handle) {
+    // SAFETY: as in `ready`.
+    unsafe { environment::run_inline(uv::data(handle), |inline| inline.armed.set(None)) };
+}
