@@ -1,4 +1,4 @@
-// What a server of HTTP/1.1 sends, as one connection gets it.
+// The text that one connection gets of a server of HTTP/1.1.
 import { once } from 'node:events'
 import net from 'node:net'
 import { closing } from './stage.mjs'
