@@ -171,8 +171,11 @@ pub(super) fn chunk_line(out: &mut Vec<u8>, len: usize) {
 /// Appends the last chunk and the trailer section.
 pub(super) fn last_chunk(out: &mut Vec<u8>, trailers: Option<&Fields>) {
     out.extend_from_slice(b"0\r\n");
-    for field in trailers.into_iter().flat_map(Fields::iter) {
-        line(out, field.name, field.value);
+    if let Some(fields) = trailers {
+        let mut spellings = fields.spellings();
+        for field in fields.iter() {
+            line(out, spellings.next().unwrap_or(field.name), field.value);
+        }
     }
     out.extend_from_slice(b"\r\n");
 }

@@ -2,7 +2,7 @@
 //! request body comes from submissions.
 
 use crate::channel::codes::{BY_REFERENCE_BYTES_MIN, completion, completion_flag};
-use crate::channel::heads::fields::{with_text, with_text_behind};
+use crate::channel::heads::fields::{spelled, with_text, with_text_behind};
 use crate::channel::ring::Entry;
 use crate::environment::Shared;
 use crate::failure;
@@ -14,7 +14,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use trunkline::client::{BodyArrival, ExchangeListener};
-use trunkline::core::http::{Field, Fields, ResponseHead, Version};
+use trunkline::core::http::{Fields, ResponseHead, Version};
 
 /// The callbacks of one exchange.
 pub(crate) struct ExchangeCallbacks {
@@ -133,18 +133,6 @@ impl Drop for ExchangeCallbacks {
             self.finish(completion::cancelled, &[]);
         }
     }
-}
-
-/// Fields with their names as HTTP/1.1 carried them.
-fn spelled<'a>(
-    section: &'a Fields,
-    fields: impl Iterator<Item = Field<'a>>,
-) -> impl Iterator<Item = Field<'a>> {
-    let mut spellings = section.spellings();
-    fields.map(move |field| Field {
-        name: spellings.next().unwrap_or(field.name),
-        ..field
-    })
 }
 
 /// The version of HTTP in the word of a head.

@@ -7,7 +7,7 @@ use super::control;
 use super::described::{described, digits, lengths, places, write_head};
 use super::secured::choices::kind_of;
 use crate::channel::codes::{completion, completion_flag};
-use crate::channel::heads::fields::with_text;
+use crate::channel::heads::fields::{spelled, with_text};
 use crate::environment::Shared;
 use bytes::Bytes;
 use std::net::SocketAddr;
@@ -117,7 +117,7 @@ impl Callbacks for Server {
     }
     fn trailers(&self, exchange: &u32, trailers: &Fields) {
         let entry = completion::trailers(*exchange);
-        with_text(trailers.iter(), |text| {
+        with_text(spelled(trailers, trailers.iter()), |text| {
             self.server_bridge.shared.complete(entry, text, &[]);
         });
     }

@@ -254,8 +254,10 @@ export class CompatServer {
   /** Sessions from now on begin with these settings too. */
   updateSettings (settings: Settings): void {
     this.settings = { ...this.settings, ...settings }
-    this.listener?.configure(this.question())
+    this.configure()
   }
+  /** Connections from now on go by the members of the server as they are now. */
+  configure (): void { this.listener?.configure(this.question()) }
 
   /** The timeouts that node:http has as members of a server; 0: never. */
   private http1Timeouts (): Timeouts {
@@ -306,6 +308,8 @@ export class CompatServer {
     this.listener?.closeIdle()
     this.given.closeIdle()
   }
+  /** Ends every connection at once; it still listens. */
+  closeAll (): void { for (const connection of this.sockets.keys()) connection.abort() }
   /** Streams that were given finish what is open. */
   closeAdopted (): void { this.given.close(this.options.drainTimeout) }
   /** Ends at once, also while it closes. */

@@ -4,6 +4,7 @@
 import cluster from 'node:cluster'
 import { EventEmitter } from 'node:events'
 import http from 'node:http'
+import https from 'node:https'
 import nodeHttp2, { type SecureServerOptions, type ServerOptions, type Settings } from 'node:http2'
 import net from 'node:net'
 import tls from 'node:tls'
@@ -18,6 +19,7 @@ import { policyOf, type Policy } from '../server/tls/policy'
 import { notProvided } from '../server/refused'
 import { CompatServer, type CompatServerOptions } from './compat_server'
 import { ENGINES_TEXT, isEngine, type Engine } from '../channel/place'
+import { ownHttp1, setMembers, uniqueOf, type HttpOptions, type Http1Options, type OwnHttp1 } from './http1_options'
 import type { Chooser } from './handshake/client_hello'
 import type { ServerHttp2Stream } from './stream/stream'
 
@@ -40,12 +42,12 @@ const UNKNOWN_PROTOCOL_MS = 10_000
 const OUTSTANDING_MAX = 10
 
 /** As they were when this was loaded: programs may put ours in their place. */
-const { createServer: nodeServer, createSecureServer: nodeSecureServer } = nodeHttp2
+const { createServer: nodeServer } = nodeHttp2
 
 type Listener = (...args: any[]) => void
 
 /** Options of our servers beside those of node:http2. */
-export interface Http2ServerOptions extends ServerOptions {
+export interface Http2ServerOptions extends ServerOptions, HttpOptions {
   /** Where connections are served. Default: as the environment variable TRUNKLINE_ENGINE says, or 'threads'. */
   engine?: Engine
   /** How long open exchanges may take after `close`, in ms. Default: as long as they need. */
@@ -67,7 +69,8 @@ export interface Http2ServerOptions extends ServerOptions {
   /**
    * The form of `request` events on HTTP/2 and HTTP/3: 'http' for the requests and responses of
    * node:http, as on HTTP/1.1, 'http2' for those of node:http2. Default: 'http' for an Express
-   * application, 'http2' for others.
+   * application, 'http2' for others. With 'http' the server also has the options and members of a
+   * server of node:http.
    */
   requests?: 'http' | 'http2'
 }
@@ -156,6 +159,7 @@ interface Untyped { streamResetBurst?: number; streamResetRate?: number; maxOuts
 
 function compatServerOptions (options: Http2ServerOptions & Untyped & Http1Options & Partial<Pick<Http2SecureServerOptions, 'origins' | 'handshakeTimeout'>>, own: OwnHttp1): CompatServerOptions {
   const { http1Options = {} } = options
+  const ofHttp: HttpOptions = options.requests === 'http' ? options : {}
   return {
     settings: options.settings ?? {},
     drainTimeout: deadlineOf(options.drainTimeout),
@@ -174,50 +178,14 @@ function compatServerOptions (options: Http2ServerOptions & Untyped & Http1Optio
     Http2ServerRequest: options.Http2ServerRequest,
     Http2ServerResponse: options.Http2ServerResponse,
     http1: {
-      IncomingMessage: (http1Options.IncomingMessage ?? options.Http1IncomingMessage ?? http.IncomingMessage) as typeof http.IncomingMessage,
-      ServerResponse: (http1Options.ServerResponse ?? options.Http1ServerResponse ?? http.ServerResponse) as typeof http.ServerResponse,
-      joinDuplicateHeaders: own.joinDuplicateHeaders === true,
-      rejectNonStandardBodyWrites: own.rejectNonStandardBodyWrites === true
+      IncomingMessage: (http1Options.IncomingMessage ?? options.Http1IncomingMessage ?? ofHttp.IncomingMessage ?? http.IncomingMessage) as typeof http.IncomingMessage,
+      ServerResponse: (http1Options.ServerResponse ?? options.Http1ServerResponse ?? ofHttp.ServerResponse ?? http.ServerResponse) as typeof http.ServerResponse,
+      joinDuplicateHeaders: own.joinDuplicateHeaders,
+      rejectNonStandardBodyWrites: own.rejectNonStandardBodyWrites === true,
+      unique: uniqueOf(own)
     }
   }
 }
-
-/** Options of node:http on a server of node:http2, which its types lack. */
-interface Http1Options { allowHTTP1?: boolean; Http1IncomingMessage?: unknown; Http1ServerResponse?: unknown; http1Options?: Record<string, unknown> }
-
-/** The HTTP/1.1 options as parsed by this node's own server. */
-interface OwnHttp1 {
-  headersTimeout?: number
-  requestTimeout?: number
-  connectionsCheckingInterval?: number
-  keepAliveTimeout?: number
-  keepAliveTimeoutBuffer?: number
-  maxHeaderSize?: number
-  joinDuplicateHeaders?: boolean
-  rejectNonStandardBodyWrites?: boolean
-}
-
-/** Checks them as node does, and throws where they would have requests read less strictly. */
-function ownHttp1 (options: Http1Options): OwnHttp1 {
-  const own = nodeSecureServer({ ...options, allowHTTP1: true } as Http2SecureServerOptions) as OwnHttp1
-  const { insecureHTTPParser = false, httpValidation = 'strict', requireHostHeader = true } = { ...options, ...options.http1Options } as Unheeded
-  if (insecureHTTPParser) throw notProvided('insecureHTTPParser is true; it must be false: requests are read strictly')
-  if (httpValidation !== 'strict') throw notProvided(`httpValidation is ${httpValidation}; it must be strict: requests are read strictly`)
-  if (!requireHostHeader) throw notProvided('requireHostHeader is false; it must be true: a request of HTTP/1.1 has a host (RFC 9112 section 3.2)')
-  return own
-}
-
-/** Options that would have requests read less strictly. */
-interface Unheeded { insecureHTTPParser?: boolean; httpValidation?: string; requireHostHeader?: boolean }
-
-function timesOf (own: OwnHttp1): OwnHttp1 {
-  const times: OwnHttp1 = {}
-  for (const name of ['headersTimeout', 'requestTimeout', 'connectionsCheckingInterval', 'keepAliveTimeout', 'keepAliveTimeoutBuffer'] as const) {
-    if (own[name] !== undefined) times[name] = own[name]
-  }
-  return times
-}
-
 
 /** A handle of libuv's, of node's own. */
 interface NodeHandle { fd?: number; close: (done?: () => void) => void }
@@ -277,9 +245,16 @@ function placeOf (address: string | null, port: number | null, fd: number | unde
 }
 
 /** The common part of both servers: `Base`, listening with the engine. */
-function serving<B extends Made<net.Server>> (Base: B) {
+function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: EventEmitter }) {
   abstract class Serving extends Base {
     timeout = 0
+    // With `requests: 'http'`, and under TLS with `allowHTTP1`.
+    declare headersTimeout?: number
+    declare requestTimeout?: number
+    declare keepAliveTimeout?: number
+    declare maxHeadersCount?: number | null
+    declare maxRequestsPerSocket?: number
+    declare closeAllConnections?: () => void
     /** Made by the constructors. */
     declare readonly compatServer: CompatServer
 
@@ -363,22 +338,30 @@ function serving<B extends Made<net.Server>> (Base: B) {
     }
 
     closeIdleConnections (): void { this.compatServer.closeIdle() }
+
+    /** Tools that trace requests put a method of their own in the place of `emit` of node's HTTP servers. */
+    override emit (event: string | symbol, ...given: any[]): boolean {
+      const emit = event === 'request' ? Traced.prototype.emit : super.emit
+      return emit.call(this, event, ...given)
+    }
   }
   Object.defineProperty(Serving.prototype, EventEmitter.captureRejectionSymbol, { value: onRejection, writable: true, configurable: true })
   return Serving
 }
 
-export class Http2Server extends serving(net.Server) {
+export class Http2Server extends serving(net.Server, http.Server) {
   constructor (options?: Http2ServerOptions, listener?: Listener) {
     const own = checked(options)
     super(own as net.ServerOpts)
     const { http1 = true, http2 = true } = own
-    Object.assign(this, { compatServer: new CompatServer(this, compatServerOptions(own, ownHttp1(own)), { http1, http2 }) })
+    const ofHttp1 = ownHttp1(own)
+    Object.assign(this, { compatServer: new CompatServer(this, compatServerOptions(own, ofHttp1), { http1, http2 }) })
+    if (own.requests === 'http') setMembers(this, ofHttp1)
     if (typeof listener === 'function') this.on('request', listener)
   }
 }
 
-export class Http2SecureServer extends serving(tls.Server) {
+export class Http2SecureServer extends serving(tls.Server, https.Server) {
   private readonly admission: ClientOptions
   private readonly policy: Policy | undefined
   constructor (options?: Http2SecureServerOptions, listener?: Listener) {
@@ -395,9 +378,9 @@ export class Http2SecureServer extends serving(tls.Server) {
     this.admission = admissionOf(own as ClientAuthOptions)
     this.policy = policyOf(own)
     const offer = { http1: allowHTTP1, http3, isSecure: true, tls: identityOf(others), clients: this.admission, policy: this.policy, chooser }
-    const http1 = allowHTTP1 ? ownHttp1(own) : {}
+    const http1 = allowHTTP1 || own.requests === 'http' ? ownHttp1(own) : {}
     Object.assign(this, { compatServer: new CompatServer(this, compatServerOptions(own, http1), offer) })
-    Object.assign(this, timesOf(http1))
+    setMembers(this, http1)
     if (typeof listener === 'function') this.on('request', listener)
   }
 

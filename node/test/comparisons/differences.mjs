@@ -31,6 +31,12 @@ const STRICT = 'a request is refused before its head is given to the program whe
 const REASONS = 'the reason beside a code of llhttp is that of the code'
 const PACKET = 'the packet of an error is all of a head that came, and not its last piece'
 const BEHIND = 'bytes behind a request that leaves HTTP come from the socket, and not as its head'
+const METHODS = 'methods are the program\'s affair'
+const LAST = 'behind an answer that ends its connection there is none (RFC 9112 section 9.6)'
+const ENDED = 'a client that asks for the end of its connection gets it (RFC 9112 section 9.6)'
+const HTTP_1_0_LENGTH = 'an answer that is whole has its length, also of HTTP/1.0'
+const BODILESS = 'a refusal says that it has no body'
+const CODINGS = 'the framing of a response is the server\'s: a coding beside it is left out'
 const ONE = 'an answer that has gone in one message cannot be broken any more'
 
 const IDENTITY = 'what is given as a certificate or key has to be one'
@@ -183,7 +189,7 @@ export const differences = {
     'connection: a coding that is not known, without one': STRICT,
     'connection: a head that is too long, with a listener of clientError': PACKET,
     'connection: a length and chunks, with a listener of clientError': REASONS,
-    'connection: a method that is not known': 'methods are the program\'s affair',
+    'connection: a method that is not known': METHODS,
     'connection: a request behind one that is malformed, without one': 'also behind an answer a refusal is sent',
     'connection: a target that is too long, with a listener of clientError': PACKET,
     'connection: a value with a control character, with a listener of clientError': REASONS,
@@ -197,12 +203,12 @@ export const differences = {
     'connection: no version, without one': 'HTTP/0.9 is not served',
     'texts: settings by value': 'settings are checked where the server is made; node checks them when its first session begins',
     'connection: removeHeader of the framing': 'the framing is not removed',
-    'connection: requests of HTTP/1.0': 'an answer that is whole has its length, also of HTTP/1.0',
+    'connection: requests of HTTP/1.0': HTTP_1_0_LENGTH,
     'connection: socket.setTimeout': 'an answer that was given goes, also where its socket is destroyed in the same turn',
-    'details: fields beyond maxHeadersCount are not told': ['a refusal says that it has no body', 22, 24, 26],
+    'details: fields beyond maxHeadersCount are not told': [BODILESS, 22, 24, 26],
     'details: values with blanks around them': 'blanks around a value are left out; node sends them, and clients leave the field out',
     'http1: a target in absolute form is the url': 'the host beside such a target is ignored (RFC 9112 section 3.2.2)',
-    'http1: a request behind the last that a connection may have': 'behind an answer that ends its connection there is none (RFC 9112 section 9.6)',
+    'http1: a request behind the last that a connection may have': LAST,
     'http1: an expectation that is unknown is refused': WHOLE,
     'request: the authority may come as host': 'a host stands for the authority everywhere (RFC 9113 section 8.3.1)',
     'respond: fields of several values': SENSITIVE,
@@ -232,6 +238,48 @@ export const differences = {
     'wire: a request of many fields': ['the next request of such a client may be served', 22, 24, 26],
     'wire: a window of zero for a stream': [STREAM, 22, 24, 26],
     'wire: data behind the end of a request': [STREAM, 22, 24, 26]
+  },
+  'server of node:http': {
+    'request: a method in small letters': METHODS,
+    'request: a target in absolute form': 'the host beside such a target is ignored (RFC 9112 section 3.2.2)',
+    'request: a host twice': 'a request of HTTP/1.1 has one host (RFC 9112 section 3.2)',
+    'request: a fragment': 'a target has no fragment (RFC 9112 section 3.2)',
+    'request: a blank more': 'one blank is between the parts of a request line (RFC 9112 section 3)',
+    'request: the preface of HTTP/2 where http2 is off': STATUS,
+    'request: HTTP/1.2': STATUS,
+    'request: HTTP/2.0': 'HTTP/2.0 is not written so',
+    'request: a body behind Connection: close and more': LAST,
+    'request: an expectation of HTTP/1.0': HTTP_1_0_LENGTH,
+    'request: chunks of HTTP/1.0': HTTP_1_0,
+    'request: gzip, chunked': 'a coding that is not known is refused (RFC 9112 section 6.1)',
+    'request: a high-water mark': 'high-water marks are those of the engine',
+    'response: a second end': ['a callback of an end comes with the end', 24, 26],
+    'response: cork and end': ['a body with a length has no chunks', 22, 24],
+    'response: headers behind the head': ['an interim head goes in front of the head', 20, 22],
+    'response: events of both sides': SIDES,
+    'response: events of both sides of a body': SIDES,
+    'response: state through its life': 'writableLength counts what waits behind the connection',
+    'response: useChunkedEncodingByDefault': WHOLE,
+    'response: a length that is too *': { reason: LENGTH, of: ['client: '], programs: 2 },
+    'response: *: an empty message, *': { reason: 'an empty reason phrase is that of the status', of: ['client: '], programs: 12 },
+    'response: *: 204 with *': { reason: 'a response that has no body does not frame one (RFC 9110 section 8.6)', of: ['client: '], programs: 24 },
+    'response: *: 304 with chunks, *': { reason: 'a response that has no body does not frame one (RFC 9110 section 8.6)', of: ['client: '], programs: 12 },
+    'response: HEAD: chunks, *': { reason: 'a response that has no body does not frame one (RFC 9110 section 8.6)', of: ['client: '], programs: 3 },
+    'response: *: several codings, *': { reason: CODINGS, of: ['client: '], programs: 12 },
+    'response: *: a coding as a list, *': { reason: CODINGS, of: ['client: '], programs: 12 },
+    'response: *: content-length without a number, *': { reason: 'a content-length is a number', of: ['client: '], programs: 12 },
+    'response: *: a length*, *': { reason: LENGTH, of: ['client: '], programs: 9 },
+    'response: *: a connection that stays, *': { reason: ENDED, of: ['client: '], programs: 12 },
+    'response: *: a keep-alive of our own, *': { reason: ENDED, of: ['client: '], programs: 12 },
+    'response: *: an upgrade, *': { reason: ENDED, of: ['client: '], programs: 12 },
+    'response: HTTP/1.0: *': { reason: HTTP_1_0_LENGTH, of: ['client: '], programs: 146 },
+    'server: clientError is answered': 'bytesParsed counts whole messages',
+    'server: requestTimeout without a listener': BODILESS,
+    'server: an upgrade that is refused': BODILESS,
+    'server: timeout with a listener': 'the bytes of a connection are those of HTTP until a request leaves it',
+    'server: close while a request is open': ENDING,
+    'server: half-open is allowed': ENDING,
+    'server: an answer in the turn of a half-open client': ENDING
   },
   'server generated': {
     'calls: *Server, server.close: *': 'close gives the server, as that of net.Server does',

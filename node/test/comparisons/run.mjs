@@ -24,6 +24,13 @@ const load = {
     const { Response: _, ...ours } = await import('trunkline')
     return { ...undici, ...ours, errors: { ...undici.errors, ...ours.errors } }
   },
+  async 'node:http' () {
+    const { default: http } = await import('node:http')
+    if (!isOurs) return http
+    const { createServer } = await import('trunkline')
+    const ours = (options, listener) => typeof options === 'function' ? createServer({ requests: 'http' }, options) : createServer({ requests: 'http', ...options }, listener)
+    return { ...http, createServer: ours }
+  },
   async 'node:http2' () { return isOurs ? (await import('trunkline')).http2 : (await import('node:http2')).default }
 }
 const module = await load[set.original]()

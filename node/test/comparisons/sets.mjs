@@ -11,6 +11,7 @@ export const SETS = {
   'client generated': { folder: 'client/generated/', original: 'undici', isGenerated: true },
   server: { folder: 'server/programs/', original: 'node:http2', isGenerated: false },
   'server over TLS': { folder: 'server/programs/', original: 'node:http2', isGenerated: false, isSecure: true },
+  'server of node:http': { folder: 'server/http/', original: 'node:http', isGenerated: true },
   'server generated': { folder: 'server/generated/', original: 'node:http2', isGenerated: true }
 }
 export const WRITTEN = Object.keys(SETS).filter(set => !SETS[set].isGenerated)

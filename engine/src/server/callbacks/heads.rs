@@ -40,7 +40,6 @@ impl AnswerOptions {
     fn head_fields(&self, now: Instant, text: &[u8], head_spec: HeadSpec) -> Fields {
         let mut fields = Fields::with_capacity(FIELDS_USUAL, text.len() + ADDED_BYTES);
         let mut printed = HandlerFields::default();
-        let is_spelled = |name: &[u8]| name.iter().any(u8::is_ascii_uppercase);
         let spells = is_http1(head_spec.version) && pairs(text).any(|(name, ..)| is_spelled(name));
         for (spelled, value, sensitive) in pairs(text) {
             let lower = match spells {
@@ -70,11 +69,24 @@ fn is_http1(version: Version) -> bool {
     matches!(version, Version::Http10 | Version::Http11)
 }
 
-/// A trailer section from text, with names in lower case.
+fn is_spelled(name: &[u8]) -> bool {
+    name.iter().any(u8::is_ascii_uppercase)
+}
+
+/// A trailer section from text. Names are spelled as they are where one has a capital, which
+/// HTTP/1.1 alone sends.
 pub(in crate::server) fn trailers(text: &[u8]) -> Fields {
     let mut fields = Fields::with_capacity(FIELDS_USUAL, text.len());
-    for (name, value, sensitive) in pairs(text) {
-        let name = FieldName::of(name);
+    let spells = pairs(text).any(|(name, ..)| is_spelled(name));
+    for (spelled, value, sensitive) in pairs(text) {
+        let lower = match spells {
+            true => Cow::Owned(spelled.to_ascii_lowercase()),
+            false => Cow::Borrowed(spelled),
+        };
+        if spells {
+            fields.spell(spelled);
+        }
+        let name = FieldName::of(&lower);
         fields.push_with(name, sensitive, |bytes| bytes.extend_from_slice(value));
     }
     fields

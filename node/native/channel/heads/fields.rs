@@ -1,6 +1,6 @@
 //! Encodes field sections for JavaScript.
 
-use trunkline::core::http::Field;
+use trunkline::core::http::{Field, Fields};
 
 /// Fields as JavaScript splits them: names and values by turns, a zero between two. No valid field
 /// holds a zero.
@@ -28,4 +28,16 @@ pub(crate) fn with_text_behind<'a, R>(
         text.extend_from_slice(field.value);
     }
     give(&text)
+}
+
+/// Fields with their names as HTTP/1.1 carried them.
+pub(crate) fn spelled<'a>(
+    section: &'a Fields,
+    fields: impl Iterator<Item = Field<'a>>,
+) -> impl Iterator<Item = Field<'a>> {
+    let mut spellings = section.spellings();
+    fields.map(move |field| Field {
+        name: spellings.next().unwrap_or(field.name),
+        ..field
+    })
 }

@@ -34,6 +34,7 @@ interface Response extends ServerResponse {
   _closed: boolean
   _expect_continue: boolean
   _keepAliveTimeout: number
+  _maxRequestsPerSocket: number
   maxRequestsOnConnectionReached: boolean
   _storeHeader: (first: string, headers: unknown) => void
   _send: (data: string | Buffer, encoding?: BufferEncoding | null, done?: (() => void) | null) => boolean
@@ -50,6 +51,8 @@ export class Stage extends Socket {
   declare _hadError?: boolean
   /** Requests so far. */
   requestCount = 0
+  /** The server's timeout runs. */
+  private isLimited = false
   /** Those under TLS have another class beside this one. */
   isStage = true
 
@@ -61,10 +64,19 @@ export class Stage extends Socket {
     this.setTimeout(0)
   }
 
-  /** The timeout runs during a request; between requests the engine's applies. */
+  /** The timeout of the server runs during a request; between requests the engine's applies. One that a program has set
+   * stays where the server has none, as with node:http. */
   limit (time: number): void {
-    if (this.timeout !== time) this.setTimeout(time)
-    else this.refresh()
+    if (time > 0 && this.timeout !== time) {
+      this.setTimeout(time)
+      this.isLimited = true
+    } else this.refresh()
+  }
+
+  /** A request has been answered. */
+  unlimit (): void {
+    if (this.isLimited) this.setTimeout(0)
+    this.isLimited = false
   }
 
   /** As in node:http: without a listener for it, a timeout ends the connection. */
@@ -89,6 +101,8 @@ export interface Http1 {
   joinDuplicateHeaders?: boolean
   /** A body for a response that has none is an error. */
   rejectNonStandardBodyWrites?: boolean
+  /** Names of fields whose values go in one line, and under which symbol node:http keeps them. */
+  unique?: { symbol: symbol; names: unknown } | undefined
 }
 
 /** The server, which emits the requests. */
@@ -120,10 +134,11 @@ const KEY_BYTES = 16
  * which is the engine's. */
 const OF_CONNECTIONS = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 const originals = http.ServerResponse.prototype as unknown as Response
-/** Says that a writer shall wait: node:http knows it by a symbol of its own. */
-const NEEDS_DRAIN = Object.getOwnPropertySymbols(new http.ServerResponse(new http.IncomingMessage(null as never)))
-  .find(symbol => symbol.description === 'kNeedDrain')
-
+/** A member that node:http has under a symbol of its own. */
+export const symbolOf = (made: object, name: string): symbol | undefined => Object.getOwnPropertySymbols(made).find(symbol => symbol.description === name)
+const sample = new http.ServerResponse(new http.IncomingMessage(null as never))
+/** Says that a writer shall wait. */
+const NEEDS_DRAIN = symbolOf(sample, 'kNeedDrain')
 /** The head that was read last, which is mostly the next one too. */
 const lastHead = { head: '', spells: false, text: '' }
 
@@ -154,7 +169,7 @@ class Carrier implements ServerExchangeCallbacks {
   readonly intake: Intake
   private head: { status: number; reason: string; text: string } | null = null
   private pieces: Buffer[] = []
-  private waiting: ((error?: Error) => void)[] = []
+  private waiting: ((error: Error | null) => void)[] = []
   private isStreaming = false
   /** The head says that the body comes in chunks (HTTP/1.1). */
   private isChunked = false
@@ -163,6 +178,8 @@ class Carrier implements ServerExchangeCallbacks {
   private isFinished = false
   /** The end was put behind the bytes that came before it. */
   private isEndRead = false
+  /** The body broke a rule: the connection is that of the refusal. */
+  private isRefused = false
   private deadline: NodeJS.Timeout | undefined
   /** Reports room to a waiting writer, in its own context. */
   private drains: (() => void) | undefined
@@ -193,6 +210,7 @@ class Carrier implements ServerExchangeCallbacks {
     this.deadline = setTimeout(() => {
       if (exchange.received || exchange.closed) return
       // An answer that has begun can only be cut.
+      this.isRefused = !exchange.headSent
       const late = exchange.headSent ? socket : socketOf(LateSocket, exchange.connection.encrypted, exchange, this)
       if (exchange.headSent) exchange.reset(CANCEL)
       if (!server.emit('clientError', requestTimeout(), late) && late !== socket) late.end(refusalOf(REQUEST_TIMEOUT))
@@ -233,6 +251,9 @@ class Carrier implements ServerExchangeCallbacks {
     return false
   }
 
+  /** Whether the program has ended it. */
+  private get isDestroyed (): boolean { return this.request.destroyed || this.response.destroyed || this.socket.destroyed }
+
   private get kept (): number { return this.pieces.reduce((sum, piece) => sum + piece.length, 0) }
 
   private plan (): void {
@@ -259,7 +280,7 @@ class Carrier implements ServerExchangeCallbacks {
 
   reportRoom (): void {
     if (this.exchange.pending > AHEAD_BYTES_MAX) return
-    for (const done of this.waiting.splice(0)) done()
+    for (const done of this.waiting.splice(0)) done(null)
     const { response } = this
     if (NEEDS_DRAIN === undefined || !(response as unknown as Record<symbol, boolean>)[NEEDS_DRAIN] || this.isFinished) return
     ;(response as unknown as Record<symbol, boolean>)[NEEDS_DRAIN] = false
@@ -271,7 +292,7 @@ class Carrier implements ServerExchangeCallbacks {
 
   finish (): void {
     if (this.isFinished) return
-    const trailers = this.response._trailer ? fieldsOf(`\r\n${this.response._trailer}`, false) : ''
+    const trailers = this.response._trailer ? fieldsOf(`\r\n${this.response._trailer}`, this.exchange.version < 20) : ''
     if (this.head !== null && trailers === '') {
       const { status, text, reason } = this.head
       this.head = null
@@ -299,7 +320,7 @@ class Carrier implements ServerExchangeCallbacks {
     showResponse(request, response, socket, server)
     if (!request._consuming && !request._readableState.resumeScheduled) request._dump()
     if (socket._httpMessage === response) response.detachSocket(socket as never)
-    socket.limit(0)
+    socket.unlimit()
     process.nextTick(reportClosed, response)
     if (response._last && this.exchange.version < 20) this.exchange.connection.shutDown()
   }
@@ -332,26 +353,34 @@ class Carrier implements ServerExchangeCallbacks {
     })
   }
 
-  onClosed (code: number): void {
-    const { request, response } = this
+  onClosed (code: number, byPeer = true): void {
+    const { exchange, request, response } = this
     clearTimeout(this.deadline)
+    if (!byPeer && !this.isRefused && exchange.version < 20 && !exchange.headSent && !exchange.connection.closed && !this.isDestroyed) {
+      // A malformed body: as with node its refusal comes first, over the connection, which then ends.
+      this.isRefused = true
+      return later(() => { this.onClosed(code, byPeer) })
+    }
     // An answer without a body is whole with its head, though its handler may say its end later.
     const isWhole = code === 0 && (response.writableEnded || !response._hasBody)
     if (!isWhole && !this.isEndRead && this.intake.holds) {
       // As in `onHalfClosed`: a reader gets the bytes that came before the end.
       this.isEndRead = true
-      return later(() => { this.onClosed(code) })
+      return later(() => { this.onClosed(code, byPeer) })
     }
     const error = isWhole ? undefined : aborted()
     // By this node:http knows that an end that was asked for is none.
     if (!isWhole) this.socket._hadError = true
-    for (const done of this.waiting.splice(0)) apart(() => { done(error) })
+    for (const done of this.waiting.splice(0)) apart(() => { done(error ?? null) })
     if (isWhole) {
       if (this.ownsSocket) setImmediate(() => { this.socket.gone() })
       return
     }
-    if (this.ownsSocket || this.exchange.connection.closed) this.socket.gone()
-    if (this.exchange.version < 20) this.socket.gone()
+    if (this.ownsSocket || exchange.connection.closed) this.socket.gone()
+    if (exchange.version < 20) {
+      if (this.isRefused) this.socket.release()
+      this.socket.gone()
+    }
     this.intake.drop()
     request.destroy(error)
     reportClosed(response)
@@ -442,7 +471,7 @@ function requestOf (exchange: Exchange, socket: Socket, http1: Http1, fieldsMax?
   request.method = exchange.method
   request.url = targetOf(exchange)
   ;(request as unknown as { upgrade: boolean }).upgrade = false
-  request.joinDuplicateHeaders = http1.joinDuplicateHeaders === true
+  if (http1.joinDuplicateHeaders === true) request.joinDuplicateHeaders = true
   const raw = rawOf(exchange)
   request._addHeaderLines(raw, fieldsMax != null && fieldsMax > 0 ? Math.min(raw.length, 2 * fieldsMax) : raw.length)
   return request
@@ -515,6 +544,8 @@ export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: 
   response.useChunkedEncodingByDefault = !exchange.isHttp10
   response.shouldKeepAlive = keepsAlive(exchange)
   response._keepAliveTimeout = server.keepAliveTimeout ?? 0
+  if (exchange.version < 20) response._maxRequestsPerSocket = server.maxRequestsPerSocket ?? 0
+  if (http1.unique !== undefined) (response as unknown as Record<symbol, unknown>)[http1.unique.symbol] = http1.unique.names
   response.assignSocket(socket as never)
   const carrier = new Carrier(exchange, request, response, socket, ownsSocket, server)
   exchange.owner = carrier

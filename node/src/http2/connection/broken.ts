@@ -4,6 +4,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { UpgradeSocket } from '../compat/upgrade'
+import { later } from '../later'
 
 /** The texts of llhttp's codes. */
 const REASONS: Record<string, string> = {
@@ -28,6 +29,7 @@ const SESSION_ERRORS: Record<number, string> = {
   904: 'Flooding was detected in this HTTP/2 session, and it must be closed'
 }
 const BAD_REQUEST = 400
+const CANCEL = 8
 /** How long a client that was refused may take to leave, in ms. */
 const LINGER_MS = 2000
 
@@ -91,6 +93,8 @@ export class LateSocket extends UpgradeSocket {
   override _final (done: () => void): void {
     this.of.shutDown()
     super._final(done)
+    // The request is over, and its connection the answer's.
+    later(() => { this.next.onClosed(CANCEL, false) })
   }
 
   override onClosed (code = 0): void {

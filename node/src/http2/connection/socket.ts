@@ -19,11 +19,11 @@ export class Socket extends Duplex {
   /** Why the client is not authorized: a code of node:tls. */
   readonly authorizationError: string | null | undefined
   readonly connecting = false
-  timeout = 0
+  declare timeout: number | undefined
   server: unknown
   private timer: Timer | undefined
 
-  constructor (readonly of: Connection, private readonly ends: () => void = () => { of.abort() }) {
+  constructor (readonly of: Connection, private ends: () => void = () => { of.abort() }) {
     super({ allowHalfOpen: true, emitClose: false })
     if (!of.encrypted) return
     this.encrypted = true
@@ -73,6 +73,16 @@ export class Socket extends Duplex {
   /** A sign of life. */
   refresh (): void { this.timer?.refresh() }
 
+  /** As on a socket of node:net: ends, and is destroyed when what was written has gone. */
+  destroySoon (): void {
+    if (this.writable) this.end()
+    if (this.writableFinished) this.destroy()
+    else this.once('finish', () => { this.destroy() })
+  }
+
+  /** The connection goes on without it. */
+  release (): void { this.ends = () => {} }
+
   /** The connection is no more. */
   gone (): void {
     if (this.destroyed) return
@@ -92,8 +102,8 @@ export class Socket extends Duplex {
     this.timer?.stop()
     this.ends()
     done(error)
-    // As node:net has it, which says whether there was an error.
-    process.nextTick(() => { this.emit('close', error !== null) })
+    // As node:net has it, which says whether there was an error, when the loop has come round.
+    setImmediate(() => { this.emit('close', error !== null) })
   }
 }
 

@@ -40,6 +40,26 @@ fn trailers_follow_a_chunked_body() {
 }
 
 #[test]
+fn names_of_trailers_go_out_as_they_are_spelled() {
+    let mut script = Script::server();
+    script.connection_lists(GET);
+    script.respond(1, &response(200, &[]), false);
+    let mut trailers = section(&[], &[("x-sum", "1"), ("x-b", "2")]);
+    trailers.spell(b"X-Sum");
+    trailers.spell(b"x-B");
+    script
+        .conn
+        .send_trailers(script.now, StreamId(1), &trailers)
+        .unwrap();
+    script.listen();
+    assert!(
+        script
+            .wrote()
+            .ends_with("\r\n\r\n0\r\nX-Sum: 1\r\nx-B: 2\r\n\r\n")
+    );
+}
+
+#[test]
 fn framing_fields_are_refused_as_trailers_we_send() {
     let mut script = Script::server();
     script.connection_lists(GET);

@@ -1,0 +1,96 @@
+// The options and members of node:http on servers of node:http2.
+
+import http from 'node:http'
+import nodeHttp2, { type SecureServerOptions } from 'node:http2'
+import { notProvided } from '../server/refused'
+import { symbolOf } from './compat/http1'
+
+/** As they were when this was loaded: programs may put ours in their place. */
+const { createServer: nodeServer } = http
+const { createSecureServer: nodeSecureServer } = nodeHttp2
+
+/** Options of a server of node:http that one with `requests: 'http'` has too. */
+export type HttpOptions = Partial<Pick<http.ServerOptions,
+  'IncomingMessage' | 'ServerResponse' | 'connectionsCheckingInterval' | 'headersTimeout' | 'joinDuplicateHeaders' | 'keepAliveTimeout' |
+  'maxHeaderSize' | 'requestTimeout' | 'uniqueHeaders'>>
+
+/** Options of node:http on a server of node:http2, which its types lack. */
+export interface Http1Options {
+  requests?: string
+  allowHTTP1?: boolean
+  Http1IncomingMessage?: unknown
+  Http1ServerResponse?: unknown
+  http1Options?: Record<string, unknown>
+}
+
+/** The HTTP/1.1 options as parsed by this node's own server. */
+export interface OwnHttp1 {
+  headersTimeout?: number
+  requestTimeout?: number
+  connectionsCheckingInterval?: number
+  keepAliveTimeout?: number
+  keepAliveTimeoutBuffer?: number
+  maxHeadersCount?: number | null
+  maxRequestsPerSocket?: number
+  httpAllowHalfOpen?: boolean
+  maxHeaderSize?: number
+  joinDuplicateHeaders?: boolean
+  rejectNonStandardBodyWrites?: boolean
+}
+
+/** Options that would have requests read less strictly. */
+interface Unheeded { insecureHTTPParser?: boolean; httpValidation?: string; requireHostHeader?: boolean }
+
+/** Checks them as node does, and throws where they would have requests read less strictly. */
+export function ownHttp1 (options: Http1Options): OwnHttp1 {
+  const given = { ...options, ...options.http1Options } as Unheeded
+  const { insecureHTTPParser = false, httpValidation = 'strict', requireHostHeader = true } = given
+  const own = (options.requests === 'http' ? nodeServer(given as http.ServerOptions) : nodeSecureServer({ ...options, allowHTTP1: true } as SecureServerOptions)) as OwnHttp1
+  if (insecureHTTPParser) throw notProvided('insecureHTTPParser is true; it must be false: requests are read strictly')
+  if (httpValidation !== 'strict') throw notProvided(`httpValidation is ${httpValidation}; it must be strict: requests are read strictly`)
+  if (!requireHostHeader) throw notProvided('requireHostHeader is false; it must be true: a request of HTTP/1.1 has a host (RFC 9112 section 3.2)')
+  return own
+}
+
+/** The names of fields whose values go in one line, of a server of node:http. */
+export function uniqueOf (own: OwnHttp1): { symbol: symbol; names: unknown } | undefined {
+  const symbol = symbolOf(own, 'kUniqueHeaders')
+  const names = symbol === undefined ? undefined : (own as Record<symbol, unknown>)[symbol]
+  return symbol === undefined || names == null ? undefined : { symbol, names }
+}
+
+const MEMBERS = [
+  'headersTimeout', 'requestTimeout', 'connectionsCheckingInterval', 'keepAliveTimeout', 'keepAliveTimeoutBuffer', 'maxHeadersCount',
+  'maxRequestsPerSocket', 'httpAllowHalfOpen'
+] as const
+/** Those of a server of node:http2 that takes HTTP/1.1. */
+const OF_HTTP2 = MEMBERS.slice(0, 5)
+/** Those that the engine applies: programs set them while the server listens. */
+const APPLIED = new Set<string>(['headersTimeout', 'keepAliveTimeout', 'keepAliveTimeoutBuffer', 'httpAllowHalfOpen'])
+
+interface Served extends OwnHttp1 {
+  compatServer: { configure: () => void; closeAll: () => void }
+  closeAllConnections?: () => void
+}
+
+/** Gives a server the members of node:http, with the values of `own`. */
+export function setMembers (server: Served, own: OwnHttp1): void {
+  const isHttp = own instanceof http.Server
+  for (const name of isHttp ? MEMBERS : OF_HTTP2) {
+    let value: unknown = own[name]
+    if (value === undefined) continue
+    if (!APPLIED.has(name)) Object.assign(server, { [name]: value })
+    else {
+      Object.defineProperty(server, name, {
+        get: () => value,
+        set (next: unknown) {
+          value = next
+          server.compatServer.configure()
+        },
+        enumerable: true,
+        configurable: true
+      })
+    }
+  }
+  if (isHttp) server.closeAllConnections = () => { server.compatServer.closeAll() }
+}
