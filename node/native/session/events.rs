@@ -41,6 +41,8 @@ mod kind {
 /// Flags of a head.
 const END: u32 = 1;
 const INTERIM: u32 = 2;
+/// Of a section: behind its text stand the names of fields that no compressor may keep, and a line feed.
+const SENSITIVE: u32 = 4;
 /// How a connection ended, or which side ended a stream.
 const BY_TRANSPORT: u32 = 0;
 const BY_US: u32 = 1;
@@ -108,6 +110,24 @@ impl<'a> Batch<'a> {
         self.records += 1;
     }
 
+    fn section(&mut self, mut words: [u32; 4], section: &Fields) {
+        let hidden: Vec<&[u8]> = section
+            .iter()
+            .filter(|field| field.sensitive)
+            .map(|field| field.name)
+            .collect();
+        if hidden.is_empty() {
+            return self.record(words, &text_of(section));
+        }
+        words[3] |= SENSITIVE;
+        self.record(words, &text_of(section));
+        let mut names = hidden.join(&0);
+        names.push(b'\n');
+        // SAFETY: as in `record`; the names are a part of the room that the section has.
+        unsafe { self.area.write(self.at, &names) };
+        self.at += names.len();
+    }
+
     /// What found no room comes back, and is first in the next batch.
     fn write(&mut self, conn: &mut Conn, event: Event) -> Option<Event> {
         match event {
@@ -115,24 +135,22 @@ impl<'a> Batch<'a> {
                 if self.left() < room_of(head.section()) {
                     return Some(Event::ResponseReceived { stream, head, end });
                 }
-                let text = text_of(head.section());
                 let words = [
                     kind::HEAD,
                     id(stream),
                     u32::from(head.status),
                     u32::from(end) * END,
                 ];
-                self.record(words, &text);
+                self.section(words, head.section());
                 conn.recycle(head.into_fields());
             }
             Event::InterimReceived { stream, head } => {
                 if self.left() < room_of(head.section()) {
                     return Some(Event::InterimReceived { stream, head });
                 }
-                let text = text_of(head.section());
-                self.record(
+                self.section(
                     [kind::HEAD, id(stream), u32::from(head.status), INTERIM],
-                    &text,
+                    head.section(),
                 );
                 conn.recycle(head.into_fields());
             }
@@ -140,7 +158,7 @@ impl<'a> Batch<'a> {
                 if self.left() < room_of(&trailers) {
                     return Some(Event::TrailersReceived { stream, trailers });
                 }
-                self.record([kind::TRAILERS, id(stream), 0, 0], &text_of(&trailers));
+                self.section([kind::TRAILERS, id(stream), 0, 0], &trailers);
                 conn.recycle(trailers);
             }
             Event::BodyReceived { stream, data, end } => return self.body(stream, data, end),
@@ -248,9 +266,10 @@ fn closed_by(closed: Closed) -> (u32, u32) {
     }
 }
 
-/// Bytes of a section's text at most: each field counts for 32 beside its name and value.
+/// Bytes of a section's text at most, and of the names behind it: each field counts for 32 beside its name
+/// and value.
 fn room_of(section: &Fields) -> usize {
-    section.size()
+    2 * section.size()
 }
 
 /// Names and values by turns, pseudo-fields included, with a zero between two. No valid field holds a

@@ -11,7 +11,8 @@ export const SETS = {
   'client generated': { folder: 'client/generated/', original: 'undici', isGenerated: true },
   server: { folder: 'server/programs/', original: 'node:http2', isGenerated: false },
   'server over TLS': { folder: 'server/programs/', original: 'node:http2', isGenerated: false, isSecure: true },
-  'server generated': { folder: 'server/generated/', original: 'node:http2', isGenerated: true }
+  'server generated': { folder: 'server/generated/', original: 'node:http2', isGenerated: true },
+  'connect generated': { folder: 'connect/generated/', original: 'node:http2', isGenerated: true, isClient: true }
 }
 export const WRITTEN = Object.keys(SETS).filter(set => !SETS[set].isGenerated)
 export const GENERATED = Object.keys(SETS).filter(set => SETS[set].isGenerated)

@@ -37,6 +37,8 @@ const enum Word { Kind, Stream, First, Second, Position, Length }
 /** Flags of a head. */
 const END = 1
 const INTERIM = 2
+/** Of a section: behind its text stand the names of fields that no compressor may keep, and a line feed. */
+const SENSITIVE = 4
 
 /** Why a call was refused. */
 export const enum Refusal { NoCapacity = 1, Closed, Invalid, BodyLength, Other }
@@ -55,9 +57,10 @@ export const enum ClosedBy { Transport, Us, Peer, Drained }
 
 /** The events of one session. `fields` are names and values by turns, pseudo-headers included. */
 export interface MachineEvents {
-  onHead: (stream: number, status: number, fields: string[], isInterim: boolean, isEnd: boolean) => void
+  /** `sensitive`: names of fields that no compressor may keep. */
+  onHead: (stream: number, status: number, fields: string[], sensitive: string[], isInterim: boolean, isEnd: boolean) => void
   onBody: (stream: number, bytes: Buffer, isEnd: boolean) => void
-  onTrailers: (stream: number, fields: string[]) => void
+  onTrailers: (stream: number, fields: string[], sensitive: string[]) => void
   onReset: (stream: number, code: number) => void
   /** A body that waited may go on. */
   onRoom: (stream: number) => void
@@ -168,9 +171,9 @@ export class Machine {
     const from = words[at + Word.Position]!
     const to = from + words[at + Word.Length]!
     switch (words[at]! as Kind) {
-      case Kind.Head: return events.onHead(stream, first, fieldsOf(from, to), (second & INTERIM) !== 0, (second & END) !== 0)
+      case Kind.Head: return events.onHead(stream, first, fieldsOf(from, to), (second & SENSITIVE) === 0 ? [] : sensitiveOf(to), (second & INTERIM) !== 0, (second & END) !== 0)
       case Kind.Body: return events.onBody(stream, copied(from, to), first === 1)
-      case Kind.Trailers: return events.onTrailers(stream, fieldsOf(from, to))
+      case Kind.Trailers: return events.onTrailers(stream, fieldsOf(from, to), (second & SENSITIVE) === 0 ? [] : sensitiveOf(to))
       case Kind.Reset: return events.onReset(stream, first)
       case Kind.SendReady: return events.onRoom(stream)
       case Kind.Goaway: return events.onGoaway(first, second, copied(from, to))
@@ -271,4 +274,6 @@ export class Machine {
 }
 
 function fieldsOf (from: number, to: number): string[] { return from === to ? [] : bytes.latin1Slice(from, to).split('\0') }
+/** The names behind a section's text. */
+function sensitiveOf (from: number): string[] { return bytes.latin1Slice(from, bytes.indexOf(0x0a, from)).split('\0') }
 function copied (from: number, to: number): Buffer { return Buffer.from(bytes.subarray(from, to)) }

@@ -34,6 +34,9 @@ const OUTSTANDING_MAX = 10
 const ORIGINS_MAX = 128
 /** From this line on a request on a session that has ended fails its stream; before, it throws. */
 const FAILS_LATER_FROM = 24
+/** From this line on node takes names and values by turns. */
+const TAKES_ARRAYS_FROM = 22
+const takesArrays = Number.parseInt(process.versions.node, 10) >= TAKES_ARRAYS_FROM
 const failsLater = Number.parseInt(process.versions.node, 10) >= FAILS_LATER_FROM
 
 type SettingsCallback = (error: Error | null, settings?: Settings, duration?: number) => void
@@ -95,6 +98,11 @@ export class ClientHttp2Session extends EventEmitter implements MachineEvents, S
   private waiting: Asked[] = []
   /** Streams of which both sides may have ended. */
   private ending: ClientHttp2Stream[] = []
+  private isEnding = false
+  private readonly endStreams = (): void => {
+    this.isEnding = false
+    this.ending = this.ending.filter(stream => !stream.destroyed && !stream.endIfOver())
+  }
   private isClosed = false
   private isDestroyed = false
   private destroyCode = NO_ERROR
@@ -191,20 +199,23 @@ export class ClientHttp2Session extends EventEmitter implements MachineEvents, S
     else if (this.isClosed) refusal = ofClient('ERR_HTTP2_GOAWAY_SESSION')
     if (refusal !== undefined && !failsLater) throw refusal
     this.refresh()
-    if (headers !== undefined && (headers === null || typeof headers !== 'object')) throw invalidType('headers', 'an instance of Object or Array', headers)
+    if (headers !== undefined && (headers === null || typeof headers !== 'object')) throw invalidType('headers', takesArrays ? 'an instance of Object or Array' : 'of type object', headers)
     const head = Array.isArray(headers) ? rawHeadOf(headers, this.defaults) : headOf((headers ?? {}) as Headers, this.defaults)
     checkObject(options, 'options')
     const { endStream, exclusive, parent, silent, signal } = options ?? {}
-    if (parent !== undefined) checkNumber(parent, 'options.parent')
+    if (parent !== undefined) {
+      checkNumber(parent, 'options.parent')
+      if (!(parent >= 0)) throw outOfRange('options.parent', '>= 0', parent)
+    }
     checkFlag(exclusive, 'options.exclusive')
     checkFlag(silent, 'options.silent')
     checkFlag(endStream, 'options.endStream')
-    if (signal != null && (typeof signal !== 'object' || !('aborted' in signal))) throw invalidType('options.signal', 'an instance of AbortSignal', signal)
+    if (signal && (typeof signal !== 'object' || !('aborted' in signal))) throw invalidType('options.signal', 'an instance of AbortSignal', signal)
     const isEnd = endStream ?? head.endsByDefault
     const stream = new ClientHttp2Stream(this, head, options ?? {})
     this.pendingStreams.add(stream)
     if (isEnd) stream.end()
-    if (signal != null) stream.follow(signal)
+    if (signal) stream.follow(signal)
     const asked = { stream, head, isEnd }
     if (refusal !== undefined) process.nextTick(() => { stream.inContext(() => { stream.destroy(refusal) }) })
     else if (this.connecting) this.once('connect', () => { this.begin(asked) })
@@ -269,7 +280,11 @@ export class ClientHttp2Session extends EventEmitter implements MachineEvents, S
   dropOrigin (origin: string): void { if (this.isEncrypted === true) this.theOrigins().delete(origin) }
 
   private afterWrite (): void {
-    if (this.ending.length > 0) this.ending = this.ending.filter(stream => !stream.destroyed && !stream.endIfOver())
+    if (this.ending.length > 0 && !this.isEnding) {
+      this.isEnding = true
+      // Readers of a body have its end first.
+      setImmediate(this.endStreams)
+    }
     if (this.waiting.length > 0) this.openWaiting()
   }
 
@@ -289,7 +304,7 @@ export class ClientHttp2Session extends EventEmitter implements MachineEvents, S
         this.destroy(plain('ERR_HTTP2_MAX_PENDING_SETTINGS_ACK'))
         return
       }
-      this.changes.push({ settings: { ...settings }, callback: callback && AsyncResource.bind(callback) })
+      this.changes.push({ settings: { ...settings }, callback: callback ? AsyncResource.bind(callback) : undefined })
       this.machine!.settings(packed)
       this.plan()
     }
@@ -364,19 +379,19 @@ export class ClientHttp2Session extends EventEmitter implements MachineEvents, S
 
   // What the peer says.
 
-  onHead (id: number, status: number, fields: string[], isInterim: boolean, isEnd: boolean): void {
+  onHead (id: number, status: number, fields: string[], sensitive: string[], isInterim: boolean, isEnd: boolean): void {
     this.refresh()
     const stream = this.streams.get(id)
     if (stream === undefined) return
     stream.endAfterHeaders ||= isEnd
-    stream.onHead(status, fields, isInterim, isEnd)
+    stream.onHead(status, fields, sensitive, isInterim, isEnd)
   }
   onBody (id: number, bytes: Buffer, isEnd: boolean): void {
     const stream = this.streams.get(id)
     if (stream !== undefined) stream.onBody(bytes, isEnd)
     else this.machine?.take(id, bytes.length)
   }
-  onTrailers (id: number, fields: string[]): void { this.streams.get(id)?.onTrailers(fields) }
+  onTrailers (id: number, fields: string[], sensitive: string[]): void { this.streams.get(id)?.onTrailers(fields, sensitive) }
   onReset (id: number, code: number): void { this.streams.get(id)?.onStreamClosed(code, true) }
   onRoom (id: number): void { this.streams.get(id)?.onRoom() }
   onCapacity (): void { if (this.waiting.length > 0) this.openWaiting() }
@@ -449,7 +464,8 @@ export class ClientHttp2Session extends EventEmitter implements MachineEvents, S
     this.isClosed = true
     if (typeof callback === 'function') this.once('close', callback)
     this.goaway()
-    this.maybeDestroy()
+    // The GOAWAY is to go first.
+    setImmediate(() => { this.maybeDestroy() })
   }
 
   destroy (error: Error | number | null = NO_ERROR, code?: number): void {
@@ -492,7 +508,7 @@ export class ClientHttp2Session extends EventEmitter implements MachineEvents, S
     this.carrying = undefined
     this.rawSocket = undefined
     const report = (): void => {
-      if (error !== undefined) this.emit('error', error)
+      if (error) this.emit('error', error)
       this.emit('close')
     }
     if (socket === undefined || socket.destroyed) {

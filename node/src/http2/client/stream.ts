@@ -251,9 +251,9 @@ export class ClientHttp2Stream extends Duplex {
     owner?.plan()
   }
 
-  onHead (status: number, fields: string[], isInterim: boolean, isEnd: boolean): void {
+  onHead (status: number, fields: string[], sensitive: string[], isInterim: boolean, isEnd: boolean): void {
     this.touch()
-    const headers = objectOf(fields)
+    const headers = objectOf(fields, sensitive)
     headers[':status'] = status
     const event = isInterim ? 'headers' : 'response'
     const flags = isEnd ? END_HEADERS | END_STREAM : END_HEADERS
@@ -277,9 +277,9 @@ export class ClientHttp2Stream extends Duplex {
     if (isEnd) this.onEnd()
   }
 
-  onTrailers (fields: string[]): void {
+  onTrailers (fields: string[], sensitive: string[]): void {
     this.touch()
-    const trailers = objectOf(fields)
+    const trailers = objectOf(fields, sensitive)
     this.onEnd()
     this.inContext(() => { this.emit('trailers', trailers, END_HEADERS | END_STREAM, fields) })
   }
