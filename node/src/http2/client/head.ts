@@ -110,7 +110,8 @@ function checkConnect (authority: unknown, scheme: unknown, path: unknown): void
 /** The head of headers in an object. */
 export function headOf (given: Headers, { authority, protocol, isStrict }: Defaults): Head {
   const headers = Object.assign(Object.create(null), given) as Headers
-  const method = (headers[':method'] ??= 'GET') as string
+  if (headers[':method'] === undefined) headers[':method'] = 'GET'
+  const method = headers[':method'] as string
   if (method !== 'CONNECT' || headers[':protocol'] !== undefined) {
     if (headers[':authority'] === undefined && headers['host'] === undefined) headers[':authority'] = authority
     if (headers[':scheme'] === undefined) headers[':scheme'] = protocol.slice(0, -1)

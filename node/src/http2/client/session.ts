@@ -96,6 +96,8 @@ export class ClientHttp2Session extends EventEmitter implements MachineEvents, S
   private readonly pendingStreams = new Set<ClientHttp2Stream>()
   /** Requests for which the server has no room. */
   private waiting: Asked[] = []
+  /** Requests that wait for the connection. */
+  private readonly early: Asked[] = []
   /** Streams of which both sides may have ended. */
   private ending: ClientHttp2Stream[] = []
   private isEnding = false
@@ -199,7 +201,7 @@ export class ClientHttp2Session extends EventEmitter implements MachineEvents, S
     else if (this.isClosed) refusal = ofClient('ERR_HTTP2_GOAWAY_SESSION')
     if (refusal !== undefined && !failsLater) throw refusal
     this.refresh()
-    if (headers !== undefined && (headers === null || typeof headers !== 'object')) throw invalidType('headers', takesArrays ? 'an instance of Object or Array' : 'of type object', headers)
+    if (headers !== undefined && (headers === null || typeof headers !== 'object')) throw invalidType('headers', takesArrays ? 'an instance of Array or Object' : 'of type object', headers)
     const head = Array.isArray(headers) ? rawHeadOf(headers, this.defaults) : headOf((headers ?? {}) as Headers, this.defaults)
     checkObject(options, 'options')
     const { endStream, exclusive, parent, silent, signal } = options ?? {}
@@ -218,10 +220,16 @@ export class ClientHttp2Session extends EventEmitter implements MachineEvents, S
     if (signal) stream.follow(signal)
     const asked = { stream, head, isEnd }
     if (refusal !== undefined) process.nextTick(() => { stream.inContext(() => { stream.destroy(refusal) }) })
-    else if (this.connecting) this.once('connect', () => { this.begin(asked) })
+    else if (this.connecting) this.beginLater(asked)
     else this.begin(asked)
     showCreated(stream)
     return stream
+  }
+
+  /** When there is a connection; one listener for all that wait for it. */
+  private beginLater (asked: Asked): void {
+    if (this.early.push(asked) > 1) return
+    this.once('connect', () => { for (const one of this.early.splice(0)) this.begin(one) })
   }
 
   private begin (asked: Asked): void {
@@ -392,7 +400,12 @@ export class ClientHttp2Session extends EventEmitter implements MachineEvents, S
     else this.machine?.take(id, bytes.length)
   }
   onTrailers (id: number, fields: string[], sensitive: string[]): void { this.streams.get(id)?.onTrailers(fields, sensitive) }
-  onReset (id: number, code: number): void { this.streams.get(id)?.onStreamClosed(code, true) }
+  onReset (id: number, code: number): void {
+    const stream = this.streams.get(id)
+    // RFC 9113 section 8.1: behind a whole answer, whose end is read first.
+    if (stream !== undefined && code === NO_ERROR && stream.isReceived) setImmediate(() => { stream.onStreamClosed(code, true) })
+    else stream?.onStreamClosed(code, true)
+  }
   onRoom (id: number): void { this.streams.get(id)?.onRoom() }
   onCapacity (): void { if (this.waiting.length > 0) this.openWaiting() }
 
@@ -464,8 +477,9 @@ export class ClientHttp2Session extends EventEmitter implements MachineEvents, S
     this.isClosed = true
     if (typeof callback === 'function') this.once('close', callback)
     this.goaway()
+    if (this.connecting) this.maybeDestroy()
     // The GOAWAY is to go first.
-    setImmediate(() => { this.maybeDestroy() })
+    else setImmediate(() => { this.maybeDestroy() })
   }
 
   destroy (error: Error | number | null = NO_ERROR, code?: number): void {

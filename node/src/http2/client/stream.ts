@@ -68,7 +68,7 @@ export class ClientHttp2Stream extends Duplex {
   /** Our side has ended for the machine. */
   private isFinished = false
   /** The peer's side has ended. */
-  private isReceived = false
+  isReceived = false
   /** What is written to the machine at the end of this turn. */
   private pieces: Buffer[] = []
   private pieceBytes = 0

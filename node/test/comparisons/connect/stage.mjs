@@ -95,7 +95,10 @@ export class Stage {
     session.on('error', error => { log('error', error) })
     session.on('close', () => { log('close', session.closed, session.destroyed) })
     closing(session)
-    this.closers.unshift(() => { session.destroy() })
+    this.closers.unshift(async () => {
+      session.destroy()
+      await closing(session)
+    })
     return session
   }
 
