@@ -127,7 +127,9 @@ fn as_many_requests_as_allowed_start_before_the_servers_settings() {
         }
         let refused = rig.conn.open(rig.now, &request("GET"), true);
         assert_eq!(refused, Err(Misuse::NoCapacity));
-        rig.sends(&settings_frame(&[Setting::MaxConcurrentStreams(capacity + 1)]));
+        rig.sends(&settings_frame(&[Setting::MaxConcurrentStreams(
+            capacity + 1,
+        )]));
         assert_eq!(rig.conn.capacity(), 1);
     }
 }

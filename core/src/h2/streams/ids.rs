@@ -34,7 +34,7 @@ impl StreamIds {
     }
     /// Client: the id of the next stream that opens, which skips those below. False: it is not one of
     /// a client's, or used.
-    pub(super) fn skip_to(&mut self, id: u32) -> bool {
+    pub(in crate::h2) fn skip_to(&mut self, id: u32) -> bool {
         let is_ours = id >= self.next && id <= STREAM_ID_MAX && !id.is_multiple_of(2);
         if is_ours {
             self.next = id;
@@ -42,7 +42,7 @@ impl StreamIds {
         is_ours
     }
     /// Client: the id of the next stream that opens.
-    pub(super) fn next(&self) -> u32 {
+    pub(in crate::h2) fn next(&self) -> u32 {
         self.next
     }
     /// Client: whether an id is left. Without one a new connection has fresh ones.
