@@ -16,7 +16,10 @@ fn reporting(cut: Cut) -> Rig {
         frame_events: true,
         ..Config::default()
     };
-    let mut rig = Rig::client_with(config, &[], cut);
+    let mut rig = Rig::fresh(Side::Client, config, cut);
+    rig.sends(&settings_frame(&[]));
+    rig.sends(&settings_ack());
+    rig.frames();
     rig.events();
     rig
 }
@@ -120,6 +123,7 @@ fn as_many_requests_as_allowed_start_before_the_servers_settings() {
     for (early, capacity) in [(1, 1), (100, 100)] {
         let mut config = Config::default();
         config.limits.early_streams_max = early;
+        config.limits.concurrent_streams_max = 1000;
         let mut rig = Rig::fresh(Side::Client, config, Cut::Whole);
         assert_eq!(rig.conn.capacity(), capacity);
         for _ in 0..capacity {

@@ -8,7 +8,8 @@ import { promisify } from 'node:util'
 import { checkNumber, checkObject, invalidType } from '../codes'
 import { notProvided } from '../../server/refused'
 import { unsupportedProtocol } from './errors'
-import { ClientHttp2Session, isAddress, type SessionOptions } from './session'
+import type { SessionOptions } from './control'
+import { ClientHttp2Session, isAddress } from './session'
 
 type Options = ClientSessionOptions | SecureClientSessionOptions
 type Listener = (session: ClientHttp2Session, socket: Duplex) => void

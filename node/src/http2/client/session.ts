@@ -1,23 +1,21 @@
 // A client's session of node:http2: one connection, over a socket of node's or a stream made in JavaScript.
 // The machine decides what goes over it; this has the events, and the requests that wait for their turn.
 
-import { AsyncResource } from 'node:async_hooks'
-import { EventEmitter, captureRejectionSymbol } from 'node:events'
-import { getPackedSettings } from 'node:http2'
+import { captureRejectionSymbol } from 'node:events'
 import net from 'node:net'
 import type { Duplex } from 'node:stream'
 import { inspect, type InspectOptions } from 'node:util'
-import { checkBytes, checkCall, checkInteger, checkNumber, checkObject, invalidType, outOfRange, plain, sessionError } from '../codes'
+import { checkNumber, checkObject, invalidType, outOfRange, plain, sessionError } from '../codes'
 import { brokenSession } from '../connection/broken'
 import { sessionSocket, type Socket } from '../connection/socket'
 import type { Headers } from '../fields'
-import { Timer } from '../timer'
 import { Carrier } from './carrier'
 import { showCreated, showStarted } from './channels'
 import { cancelled, ofClient, tooManyOrigins } from './errors'
 import { headOf, rawHeadOf, type Defaults, type Head } from './head'
 import { ClosedBy, Refusal, type Machine, type MachineEvents } from './machines'
-import { changed, first, machineSettings, remoteOf, UNSAID, type Settings } from './settings'
+import { first, machineSettings, type Settings } from './settings'
+import { SessionControl, type Carrying, type SessionOptions } from './control'
 import { ClientHttp2Stream, type StreamOwner } from './stream'
 
 const NO_ERROR = 0
@@ -26,10 +24,6 @@ const INTERNAL_ERROR = 2
 const CANCEL = 8
 /** NGHTTP2_SESSION_CLIENT. */
 const CLIENT = 1
-const STREAM_ID_MAX = 2 ** 32 - 1
-const PING_BYTES = 8
-/** Pings, and changes of settings, that may be under way: the default of node:http2. */
-const OUTSTANDING_MAX = 10
 /** Origins of a session: the default of node:http2. */
 const ORIGINS_MAX = 128
 /** From this line on a request on a session that has ended fails its stream; before, it throws. */
@@ -38,21 +32,6 @@ const FAILS_LATER_FROM = 24
 const TAKES_ARRAYS_FROM = 22
 const takesArrays = Number.parseInt(process.versions.node, 10) >= TAKES_ARRAYS_FROM
 const failsLater = Number.parseInt(process.versions.node, 10) >= FAILS_LATER_FROM
-
-type SettingsCallback = (error: Error | null, settings?: Settings, duration?: number) => void
-type PingCallback = (error: Error | null, duration?: number, payload?: Buffer) => void
-
-/** Options of `connect` that are a session's. */
-export interface SessionOptions {
-  settings?: Settings
-  maxOutstandingPings?: number
-  maxOutstandingSettings?: number
-  maxHeaderListPairs?: number
-  peerMaxConcurrentStreams?: number
-  maxOriginSetSize?: number | null
-  strictSingleValueFields?: boolean
-  servername?: string
-}
 
 /** Options of a request. */
 export interface RequestOptions {
@@ -65,16 +44,6 @@ export interface RequestOptions {
   signal?: AbortSignal
 }
 
-/** A stream's socket, as far as it may be one of node:net or node:tls. */
-type Carrying = Duplex & Partial<Pick<Socket, 'remoteAddress' | 'remotePort' | 'remoteFamily' | 'servername' | 'encrypted' | 'alpnProtocol'>> & {
-  connecting?: boolean
-  secureConnecting?: boolean
-  ref?: () => void
-  unref?: () => void
-  setNoDelay?: () => void
-  disableRenegotiation?: () => void
-}
-
 /** A request that has no stream of the machine's yet. */
 interface Asked { stream: ClientHttp2Stream; head: Head; isEnd: boolean }
 
@@ -85,10 +54,9 @@ function checkFlag (value: unknown, name: string): void {
   if (value !== undefined && typeof value !== 'boolean') throw invalidType(name, 'of type boolean', value)
 }
 
-export class ClientHttp2Session extends EventEmitter implements MachineEvents, StreamOwner {
+export class ClientHttp2Session extends SessionControl implements MachineEvents, StreamOwner {
   readonly type = CLIENT
   rawSocket: Socket | undefined
-  private carrying: Carrying | undefined
   private carrier: Carrier | undefined
   private proxy: Socket | undefined
   private readonly streams = new Map<number, ClientHttp2Stream>()
@@ -110,19 +78,12 @@ export class ClientHttp2Session extends EventEmitter implements MachineEvents, S
   private destroyCode = NO_ERROR
   private goaway_: { code: number; last: number } | undefined
   private origins: Set<string> | undefined
-  private timer: Timer | undefined
   private isEncrypted: boolean | undefined
   private alpn: string | undefined
-  private local = UNSAID
-  private remote = UNSAID
-  /** Changes of ours that the peer has not acknowledged, oldest first. */
-  private readonly changes: { settings: Settings; callback?: SettingsCallback | undefined }[] = []
-  private pendingAck = 0
-  private readonly pings: { payload: Buffer; callback: PingCallback }[] = []
   private readonly defaults: Defaults
 
-  constructor (private readonly options: SessionOptions, socket: Duplex, authority: string, protocol: string) {
-    super()
+  constructor (options: SessionOptions, socket: Duplex, authority: string, protocol: string) {
+    super(options)
     if (carried.has(socket)) throw ofClient('ERR_HTTP2_SOCKET_BOUND')
     carried.add(socket)
     this.defaults = { authority, protocol, isStrict: options.strictSingleValueFields !== false }
@@ -166,7 +127,6 @@ export class ClientHttp2Session extends EventEmitter implements MachineEvents, S
   get destroyed (): boolean { return this.isDestroyed }
   get goawayCode (): number { return this.goaway_?.code ?? NO_ERROR }
   get goawayLastStreamID (): number { return this.goaway_?.last ?? 0 }
-  get pendingSettingsAck (): boolean { return this.pendingAck > 0 }
   get localSettings (): Settings { return this.isDestroyed || this.connecting ? {} : this.local }
   get remoteSettings (): Settings { return this.isDestroyed || this.connecting ? {} : this.remote }
   get socket (): Socket { return (this.proxy ??= sessionSocket(this)) }
@@ -296,95 +256,6 @@ export class ClientHttp2Session extends EventEmitter implements MachineEvents, S
     if (this.waiting.length > 0) this.openWaiting()
   }
 
-  // What users do to it.
-
-  settings (settings: Settings, callback?: SettingsCallback): void {
-    this.check()
-    checkObject(settings, 'settings')
-    const packed = getPackedSettings(settings)
-    if (callback) checkCall(callback, 'callback')
-    this.pendingAck++
-    const submit = (): void => {
-      if (this.isDestroyed) return
-      this.refresh()
-      if (this.changes.length >= Math.max(this.options.maxOutstandingSettings ?? OUTSTANDING_MAX, 1)) {
-        callback?.(plain('ERR_HTTP2_SETTINGS_CANCEL'))
-        this.destroy(plain('ERR_HTTP2_MAX_PENDING_SETTINGS_ACK'))
-        return
-      }
-      this.changes.push({ settings: { ...settings }, callback: callback ? AsyncResource.bind(callback) : undefined })
-      this.machine!.settings(packed)
-      this.plan()
-    }
-    if (this.connecting) this.once('connect', submit)
-    else submit()
-  }
-
-  ping (payload?: unknown, callback?: unknown): boolean | undefined {
-    this.check()
-    if (typeof payload === 'function') [payload, callback] = [undefined, payload]
-    if (payload) {
-      checkBytes(payload, 'payload')
-      if (payload.byteLength !== PING_BYTES) throw plain('ERR_HTTP2_PING_LENGTH')
-    }
-    checkCall(callback, 'callback')
-    if (this.connecting || this.isClosed) {
-      process.nextTick(callback, plain('ERR_HTTP2_PING_CANCEL'))
-      return
-    }
-    if (this.pings.length >= (this.options.maxOutstandingPings ?? OUTSTANDING_MAX)) {
-      callback(plain('ERR_HTTP2_PING_CANCEL'))
-      return false
-    }
-    const sent = payload ? Buffer.from(bytesOf(payload as NodeJS.ArrayBufferView)!) : freshPayload()
-    this.machine!.ping(sent)
-    this.plan()
-    this.pings.push({ payload: sent, callback: AsyncResource.bind(callback as PingCallback) })
-    return true
-  }
-
-  goaway (code = NO_ERROR, lastStreamID = 0, data?: NodeJS.ArrayBufferView): void {
-    this.check()
-    if (data !== undefined) checkBytes(data, 'opaqueData')
-    checkNumber(code, 'code')
-    checkNumber(lastStreamID, 'lastStreamID')
-    const submit = (): void => {
-      if (this.isDestroyed) return
-      this.refresh()
-      this.machine!.goaway(code >>> 0, Math.max(lastStreamID, 0), bytesOf(data))
-      this.plan()
-    }
-    if (this.connecting) this.once('connect', submit)
-    else submit()
-  }
-
-  setLocalWindowSize (size: number): void {
-    this.check()
-    checkInteger(size, 'windowSize', 0, 2 ** 31 - 1)
-    this.machine?.setWindow(Math.max(size, 1))
-    this.plan()
-  }
-
-  setNextStreamID (id: number): void {
-    this.check()
-    checkNumber(id, 'id')
-    if (id <= 0 || id > STREAM_ID_MAX) throw outOfRange('id', `> 0 and <= ${STREAM_ID_MAX}`, id)
-    this.machine?.skipTo(id)
-  }
-
-  setTimeout (time: number, callback?: () => void): this {
-    if (this.isDestroyed) return this
-    this.timer = Timer.set(this.timer, time, callback, this, () => { if (!this.isDestroyed) this.emit('timeout') })
-    return this
-  }
-  /** A sign of life. */
-  refresh (): void { this.timer?.refresh() }
-
-  ref (): void { this.carrying?.ref?.() }
-  unref (): void { this.carrying?.unref?.() }
-
-  private check (): void { if (this.isDestroyed) throw plain('ERR_HTTP2_INVALID_SESSION') }
-
   // What the peer says.
 
   onHead (id: number, status: number, fields: string[], sensitive: string[], isInterim: boolean, isEnd: boolean): void {
@@ -408,36 +279,6 @@ export class ClientHttp2Session extends EventEmitter implements MachineEvents, S
   }
   onRoom (id: number): void { this.streams.get(id)?.onRoom() }
   onCapacity (): void { if (this.waiting.length > 0) this.openWaiting() }
-
-  onSettings (values: number[]): void {
-    if (this.isDestroyed) return
-    this.refresh()
-    this.remote = remoteOf(values)
-    this.emit('remoteSettings', this.remote)
-    this.onCapacity()
-  }
-
-  onSettingsAcknowledged (ms: number): void {
-    const oldest = this.changes.shift()
-    if (oldest === undefined || this.isDestroyed) return
-    this.pendingAck--
-    this.local = changed(this.local, oldest.settings)
-    if (oldest.settings.enablePush === false) this.local = { ...this.local, enablePush: false }
-    oldest.callback?.(null, this.local, ms)
-    this.emit('localSettings', this.local)
-  }
-
-  onPing (payload: Buffer): void {
-    if (this.isDestroyed) return
-    this.refresh()
-    this.emit('ping', payload)
-  }
-
-  onPong (payload: Buffer, ms: number): void {
-    const place = this.pings.findIndex(ping => ping.payload.equals(payload))
-    const [ping] = place < 0 ? [] : this.pings.splice(place, 1)
-    ping?.callback(null, ms, payload)
-  }
 
   onGoaway (code: number, last: number, data: Buffer): void {
     if (this.isDestroyed) return
@@ -551,18 +392,6 @@ export class ClientHttp2Session extends EventEmitter implements MachineEvents, S
   }
 
   override [captureRejectionSymbol] (error: Error): void { this.destroy(error) }
-}
-
-function bytesOf (view: NodeJS.ArrayBufferView | undefined): Uint8Array | undefined {
-  return view === undefined ? undefined : new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
-}
-
-let pingsMade = 0n
-/** The bytes of a ping that has none of its own: those of no other that is under way. */
-function freshPayload (): Buffer {
-  const payload = Buffer.alloc(PING_BYTES)
-  payload.writeBigUInt64BE(pingsMade++)
-  return payload
 }
 
 /** Whether a host is an address, which is not asked for by SNI (RFC 6066 section 3). */
