@@ -128,7 +128,7 @@ impl<'a> Batch<'a> {
         self.at += names.len();
     }
 
-    /// What found no room comes back, and is first in the next batch.
+    /// An event without room comes back, and is first in the next batch.
     fn write(&mut self, conn: &mut Conn, event: Event) -> Option<Event> {
         match event {
             Event::ResponseReceived { stream, head, end } => {

@@ -259,14 +259,14 @@ functions! {
     }
     /// `ping(session)`: with the first eight bytes of the text.
     ping(env, machines, [session]) {
-        let opaque = machines.said(8).try_into().unwrap_or_default();
+        let opaque = machines.text_bytes(8).try_into().unwrap_or_default();
         machines.conn(env, session)?.ping(Instant::now(), opaque);
         Ok(env.undefined())
     }
     /// `settings(session, length)`: SETTINGS, packed in the text.
     settings(env, machines, [session, length]) {
         let length = env.as_number(length)?;
-        let changes = packed(&machines.said(length));
+        let changes = packed(&machines.text_bytes(length));
         machines.conn(env, session)?.change_settings(Instant::now(), &changes);
         Ok(env.undefined())
     }
@@ -275,7 +275,7 @@ functions! {
     goaway(env, machines, [session, code, last, length]) {
         let length = env.as_number(length)?;
         let (code, last) = (H2Code(env.as_number(code)?), env.as_number(last)?);
-        let debug = machines.said(length);
+        let debug = machines.text_bytes(length);
         machines.conn(env, session)?.go_away(Some(last), code, &debug);
         Ok(env.undefined())
     }
@@ -343,7 +343,7 @@ impl Machines {
         self.session(env, number).map(|session| &mut session.conn)
     }
     /// The first bytes of the text.
-    fn said(&self, length: u32) -> Vec<u8> {
+    fn text_bytes(&self, length: u32) -> Vec<u8> {
         let length = (length as usize).min(self.text.len());
         // SAFETY: the range lies inside; JavaScript writes between calls, on this thread.
         unsafe { self.text.bytes(0, length) }.to_vec()
@@ -355,7 +355,7 @@ impl Machines {
         if length == 0 {
             return fields;
         }
-        // SAFETY: as in `said`.
+        // SAFETY: as in `text_bytes`.
         let text = unsafe { self.text.bytes(0, length) };
         let mut pieces = text.split(|&byte| byte == 0);
         while let (Some(name), Some(value)) = (pieces.next(), pieces.next()) {
@@ -421,7 +421,7 @@ fn packed(bytes: &[u8]) -> Vec<Setting> {
     known.collect()
 }
 
-/// What may be written now, in one piece.
+/// The bytes that may be written now, in one piece.
 fn gathered(conn: &mut Conn, now: Instant) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     loop {

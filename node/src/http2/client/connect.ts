@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { checkNumber, checkObject, invalidType } from '../codes'
 import { notProvided } from '../../server/refused'
 import { unsupportedProtocol } from './errors'
-import type { SessionOptions } from './control'
+import type { ClientSessionBounds } from './control'
 import { ClientHttp2Session, isAddress } from './session'
 
 type Options = ClientSessionOptions | SecureClientSessionOptions
@@ -16,7 +16,7 @@ type Listener = (session: ClientHttp2Session, socket: Duplex) => void
 /** A URL, or an object with its parts. */
 interface Authority { protocol?: string; hostname?: string; host?: string; port?: string | number }
 
-interface Given extends SessionOptions {
+interface Given extends ClientSessionBounds {
   protocol?: string
   allowHTTP1?: boolean
   ALPNCallback?: unknown

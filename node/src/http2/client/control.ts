@@ -9,7 +9,7 @@ import { checkBytes, checkCall, checkInteger, checkNumber, checkObject, outOfRan
 import type { Socket } from '../connection/socket'
 import { Timer } from '../timer'
 import type { Machine } from './machines'
-import { changed, remoteOf, UNSAID, type Settings } from './settings'
+import { changed, remoteOf, UNSAID, type Http2Settings } from './settings'
 
 const NO_ERROR = 0
 const STREAM_ID_MAX = 2 ** 32 - 1
@@ -17,12 +17,12 @@ const PING_BYTES = 8
 /** Pings, and changes of settings, that may be under way: the default of node:http2. */
 const OUTSTANDING_MAX = 10
 
-type SettingsCallback = (error: Error | null, settings?: Settings, duration?: number) => void
+type SettingsCallback = (error: Error | null, settings?: Http2Settings, duration?: number) => void
 type PingCallback = (error: Error | null, duration?: number, payload?: Buffer) => void
 
 /** Options of `connect` that are a session's. */
-export interface SessionOptions {
-  settings?: Settings
+export interface ClientSessionBounds {
+  settings?: Http2Settings
   maxOutstandingPings?: number
   maxOutstandingSettings?: number
   maxHeaderListPairs?: number
@@ -48,11 +48,11 @@ export abstract class SessionControl extends EventEmitter {
   protected local = UNSAID
   protected remote = UNSAID
   /** Changes of ours that the peer has not acknowledged, oldest first. */
-  protected readonly changes: { settings: Settings; callback?: SettingsCallback | undefined }[] = []
+  protected readonly changes: { settings: Http2Settings; callback?: SettingsCallback | undefined }[] = []
   protected pendingAck = 0
   protected readonly pings: { payload: Buffer; callback: PingCallback }[] = []
 
-  constructor (protected readonly options: SessionOptions) { super() }
+  constructor (protected readonly options: ClientSessionBounds) { super() }
 
   abstract get machine (): Machine | undefined
   abstract get connecting (): boolean
@@ -65,7 +65,7 @@ export abstract class SessionControl extends EventEmitter {
 
   get pendingSettingsAck (): boolean { return this.pendingAck > 0 }
 
-  settings (settings: Settings, callback?: SettingsCallback): void {
+  settings (settings: Http2Settings, callback?: SettingsCallback): void {
     this.check()
     checkObject(settings, 'settings')
     const packed = getPackedSettings(settings)

@@ -91,7 +91,7 @@ class HeadText {
 export interface Defaults { readonly authority: string; readonly protocol: string; readonly isStrict: boolean }
 
 /** A head that is good. */
-export interface Head {
+export interface OutgoingHead {
   readonly text: string
   readonly method: string
   readonly origin: string
@@ -108,7 +108,7 @@ function checkConnect (authority: unknown, scheme: unknown, path: unknown): void
 }
 
 /** The head of headers in an object. */
-export function headOf (given: Headers, { authority, protocol, isStrict }: Defaults): Head {
+export function headOf (given: Headers, { authority, protocol, isStrict }: Defaults): OutgoingHead {
   const headers = Object.assign(Object.create(null), given) as Headers
   if (headers[':method'] === undefined) headers[':method'] = 'GET'
   const method = headers[':method'] as string
@@ -124,7 +124,7 @@ export function headOf (given: Headers, { authority, protocol, isStrict }: Defau
 }
 
 /** The head of names and values by turns. */
-export function rawHeadOf (given: readonly unknown[], { authority, protocol, isStrict }: Defaults): Head {
+export function rawHeadOf (given: readonly unknown[], { authority, protocol, isStrict }: Defaults): OutgoingHead {
   const found = new Map<string, unknown>()
   for (let at = 0; at < given.length; at += 2) {
     const name = String(given[at]).toLowerCase()

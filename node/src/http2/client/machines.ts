@@ -191,7 +191,7 @@ export class Machine {
     }
   }
 
-  /** What is to be written now. */
+  /** The bytes to be written now. */
   written (): Buffer | undefined {
     if (!this.isOpen) return undefined
     const written = this.native.written(this.number)

@@ -9,13 +9,13 @@ import { checkNumber, checkObject, invalidType, outOfRange, plain, sessionError 
 import { brokenSession } from '../connection/broken'
 import { sessionSocket, type Socket } from '../connection/socket'
 import type { Headers } from '../fields'
-import { Carrier } from './carrier'
+import { SocketLink } from './socket_link'
 import { showCreated, showStarted } from './channels'
 import { cancelled, ofClient, tooManyOrigins } from './errors'
-import { headOf, rawHeadOf, type Defaults, type Head } from './head'
+import { headOf, rawHeadOf, type Defaults, type OutgoingHead } from './head'
 import { ClosedBy, Refusal, type Machine, type MachineEvents } from './machines'
-import { first, machineSettings, type Settings } from './settings'
-import { SessionControl, type Carrying, type SessionOptions } from './control'
+import { first, machineSettings, type Http2Settings } from './settings'
+import { SessionControl, type Carrying, type ClientSessionBounds } from './control'
 import { ClientHttp2Stream, type StreamOwner } from './stream'
 
 const NO_ERROR = 0
@@ -34,7 +34,7 @@ const takesArrays = Number.parseInt(process.versions.node, 10) >= TAKES_ARRAYS_F
 const failsLater = Number.parseInt(process.versions.node, 10) >= FAILS_LATER_FROM
 
 /** Options of a request. */
-export interface RequestOptions {
+export interface StreamOptions {
   endStream?: boolean
   exclusive?: boolean
   parent?: number
@@ -45,7 +45,7 @@ export interface RequestOptions {
 }
 
 /** A request that has no stream of the machine's yet. */
-interface Asked { stream: ClientHttp2Stream; head: Head; isEnd: boolean }
+interface Asked { stream: ClientHttp2Stream; head: OutgoingHead; isEnd: boolean }
 
 /** The sessions of streams that carry one. */
 const carried = new WeakSet<Duplex>()
@@ -57,7 +57,7 @@ function checkFlag (value: unknown, name: string): void {
 export class ClientHttp2Session extends SessionControl implements MachineEvents, StreamOwner {
   readonly type = CLIENT
   rawSocket: Socket | undefined
-  private carrier: Carrier | undefined
+  private carrier: SocketLink | undefined
   private proxy: Socket | undefined
   private readonly streams = new Map<number, ClientHttp2Stream>()
   /** Streams without an id. */
@@ -82,7 +82,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   private alpn: string | undefined
   private readonly defaults: Defaults
 
-  constructor (options: SessionOptions, socket: Duplex, authority: string, protocol: string) {
+  constructor (options: ClientSessionBounds, socket: Duplex, authority: string, protocol: string) {
     super(options)
     if (carried.has(socket)) throw ofClient('ERR_HTTP2_SOCKET_BOUND')
     carried.add(socket)
@@ -111,7 +111,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     const given = this.options.settings ?? {}
     this.changes.push({ settings: first(given) })
     this.pendingAck++
-    this.carrier = new Carrier(carrying, this, machineSettings(given, this.options), () => { this.afterWrite() })
+    this.carrier = new SocketLink(carrying, this, machineSettings(given, this.options), () => { this.afterWrite() })
     process.nextTick(connected)
   }
 
@@ -127,8 +127,8 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   get destroyed (): boolean { return this.isDestroyed }
   get goawayCode (): number { return this.goaway_?.code ?? NO_ERROR }
   get goawayLastStreamID (): number { return this.goaway_?.last ?? 0 }
-  get localSettings (): Settings { return this.isDestroyed || this.connecting ? {} : this.local }
-  get remoteSettings (): Settings { return this.isDestroyed || this.connecting ? {} : this.remote }
+  get localSettings (): Http2Settings { return this.isDestroyed || this.connecting ? {} : this.local }
+  get remoteSettings (): Http2Settings { return this.isDestroyed || this.connecting ? {} : this.remote }
   get socket (): Socket { return (this.proxy ??= sessionSocket(this)) }
   get originSet (): string[] | undefined { return this.isEncrypted !== true || this.isDestroyed ? undefined : [...this.theOrigins()] }
 
@@ -155,7 +155,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
 
   // Requests.
 
-  request (headers?: Headers | readonly unknown[], options?: RequestOptions): ClientHttp2Stream {
+  request (headers?: Headers | readonly unknown[], options?: StreamOptions): ClientHttp2Stream {
     let refusal: Error | undefined
     if (this.isDestroyed) refusal = plain('ERR_HTTP2_INVALID_SESSION')
     else if (this.isClosed) refusal = ofClient('ERR_HTTP2_GOAWAY_SESSION')

@@ -3,14 +3,14 @@
 import type { Settings as NodeSettings } from 'node:http2'
 
 /** With the older name of one of them, which node's types lack. */
-export type Settings = NodeSettings & { maxHeaderSize?: number | undefined }
+export type Http2Settings = NodeSettings & { maxHeaderSize?: number | undefined }
 
 const UNLIMITED = 2 ** 32 - 1
 /** The largest section that is announced, bytes: as in `node/native/session/settings.rs`. */
 const SECTION_BYTES_MAX = 128 * 1024
 
 /** Both sides' settings before anything is said of them. */
-export const UNSAID: Settings = {
+export const UNSAID: Http2Settings = {
   headerTableSize: 4096,
   enablePush: true,
   initialWindowSize: 65_535,
@@ -21,22 +21,22 @@ export const UNSAID: Settings = {
   enableConnectProtocol: false
 }
 /** Those that a session says when its user says none: a push is refused. */
-const OURS: Settings = { enablePush: false, maxHeaderListSize: 65_536, maxHeaderSize: 65_536 }
+const OURS: Http2Settings = { enablePush: false, maxHeaderListSize: 65_536, maxHeaderSize: 65_536 }
 
 /** `settings` changed by `changes`; the two names of one setting say the same. What is fixed for a connection's life stays. */
-export function changed (settings: Settings, changes: Settings): Settings {
+export function changed (settings: Http2Settings, changes: Http2Settings): Http2Settings {
   const { maxHeaderListSize, maxHeaderSize = maxHeaderListSize } = changes
   const said = Object.entries(changes).filter(([name, value]) => name in UNSAID && name !== 'maxFrameSize' && name !== 'enablePush' && value !== undefined)
-  const next = { ...settings, ...Object.fromEntries(said) as Settings }
+  const next = { ...settings, ...Object.fromEntries(said) as Http2Settings }
   if (maxHeaderSize !== undefined) next.maxHeaderListSize = next.maxHeaderSize = maxHeaderSize
   return next
 }
 
 /** Those of the first SETTINGS. */
-export const first = (given: Settings): Settings => changed(OURS, given)
+export const first = (given: Http2Settings): Http2Settings => changed(OURS, given)
 
 /** The peer's, by the values of the machine. */
-export function remoteOf (values: readonly number[]): Settings {
+export function remoteOf (values: readonly number[]): Http2Settings {
   const [headerTableSize, push, maxConcurrentStreams, initialWindowSize, maxFrameSize, maxHeaderListSize, connect] = values as [number, number, number, number, number, number, number]
   return {
     headerTableSize, enablePush: push === 1, initialWindowSize, maxFrameSize, maxConcurrentStreams,
@@ -48,7 +48,7 @@ export function remoteOf (values: readonly number[]): Settings {
 interface Bounds { maxHeaderListPairs?: number | undefined; peerMaxConcurrentStreams?: number | undefined }
 
 /** As `node/native/session/settings.rs` takes them. */
-export function machineSettings (settings: Settings, { maxHeaderListPairs, peerMaxConcurrentStreams }: Bounds): object {
+export function machineSettings (settings: Http2Settings, { maxHeaderListPairs, peerMaxConcurrentStreams }: Bounds): object {
   const list = settings.maxHeaderSize ?? settings.maxHeaderListSize
   const whole = (value: unknown): number | undefined => typeof value === 'number' && value >= 0 ? Math.trunc(value) : undefined
   return {

@@ -9,7 +9,7 @@ import { objectOf, type Headers } from '../fields'
 import { Timer } from '../timer'
 import { AbortError } from './errors'
 import { showAnswered, showClosed, showFailed, showPart, showWhole } from './channels'
-import { trailersOf, type Head } from './head'
+import { trailersOf, type OutgoingHead } from './head'
 import type { Machine } from './machines'
 
 const NO_ERROR = 0
@@ -69,7 +69,7 @@ export class ClientHttp2Stream extends Duplex {
   private isFinished = false
   /** The peer's side has ended. */
   isReceived = false
-  /** What is written to the machine at the end of this turn. */
+  /** Pieces that are written to the machine at the end of this turn. */
   private pieces: Buffer[] = []
   private pieceBytes = 0
   private wrote: Done | undefined
@@ -77,7 +77,7 @@ export class ClientHttp2Stream extends Duplex {
   private readonly context = new AsyncResource('PendingRequest')
   readonly sentInfoHeaders: undefined
 
-  constructor (owner: StreamOwner, readonly head: Head, options: { waitForTrailers?: boolean }) {
+  constructor (owner: StreamOwner, readonly head: OutgoingHead, options: { waitForTrailers?: boolean }) {
     super({ allowHalfOpen: true, autoDestroy: false })
     this.owner = owner
     this.sentHead = head.sent

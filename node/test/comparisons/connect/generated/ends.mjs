@@ -3,7 +3,7 @@ import { closing, SERVERS, turns } from '../stage.mjs'
 
 /** When the end comes. */
 const MOMENTS = ['before the head', 'behind the head', 'within the body', 'behind the answer']
-/** What the server does to the connection or the stream. */
+/** Acts of the server on the connection or the stream. */
 const BY_SERVER = {
   'goaway 0': stream => { stream.session.goaway(0) },
   'goaway 2': stream => { stream.session.goaway(2) },
@@ -14,7 +14,7 @@ const BY_SERVER = {
   'the socket': stream => { stream.session.destroy() },
   ...Object.fromEntries([0, 1, 2, 5, 7, 8, 11, 13, 99].map(code => [`reset ${code}`, stream => { stream.close(code) }]))
 }
-/** What the client does. */
+/** Acts of the client. */
 const BY_CLIENT = {
   'stream close': (session, stream) => { stream.close() },
   'stream close 8': (session, stream) => { stream.close(8) },

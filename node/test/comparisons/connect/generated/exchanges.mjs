@@ -26,7 +26,7 @@ const ANSWERS = {
   'an interim head': stream => { stream.additionalHeaders({ ':status': 103, link: '</a>' }); stream.respond(); stream.end('behind') },
   'a reset with 2': stream => { stream.close(2) }
 }
-/** What of a request's body the server has seen. */
+/** Answers once the body of the request has come. */
 const serveWith = answer => (stream, headers) => {
   stream.on('error', () => {})
   if (headers[':method'] === 'HEAD') return stream.respond({ 'x-head': 'yes' }, { endStream: true })

@@ -10,7 +10,7 @@ const WAITING_BYTES_MAX = 256 * 1024
 /** The longest time of a timer of Node.js, in ms. */
 const TIME_MS_MAX = 2 ** 31 - 1
 
-export class Carrier {
+export class SocketLink {
   readonly machine: Machine
   private isPlanned = false
   private isBlocked = false
