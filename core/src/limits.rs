@@ -256,6 +256,9 @@ pub struct Limits {
     pub continuations_max: u32,
     /// See [`CONCURRENT_STREAMS_MAX`]; on a client, the ceiling of its own requests. Default 100.
     pub concurrent_streams_max: u32,
+    /// HTTP/2 client: requests that may be open before the server's SETTINGS have said how many it
+    /// takes. Default 1. RFC 9113 section 6.5.2 recommends servers to take 100.
+    pub early_streams_max: u32,
     /// See [`RUNNING_HANDLERS_MAX`]. Default 200.
     pub running_handlers_max: u32,
     /// See [`REQUEST_STREAMS_MAX`]; on an HTTP/3 client, the ceiling of its own requests. Default 256.
@@ -296,6 +299,7 @@ impl Default for Limits {
             header_block_bytes_max: HEADER_BLOCK_BYTES_MAX,
             continuations_max: CONTINUATIONS_MAX,
             concurrent_streams_max: CONCURRENT_STREAMS_MAX,
+            early_streams_max: 1,
             running_handlers_max: RUNNING_HANDLERS_MAX,
             request_streams_max: REQUEST_STREAMS_MAX,
             request_handlers_max: REQUEST_HANDLERS_MAX,

@@ -9,6 +9,7 @@
 mod client_attacks;
 mod h1_corpus;
 mod h2_attacks;
+mod h2_client_session;
 mod h2_drain;
 mod h2_errors;
 mod h2_exchange;

@@ -1,6 +1,6 @@
 //! The channel between JavaScript and the engine: its rings, codes and queues.
 
-mod area;
+pub(crate) mod area;
 pub(crate) mod bodies;
 pub(crate) mod calls;
 pub(crate) mod codes;

@@ -11,6 +11,7 @@ mod environment;
 mod failure;
 mod platform;
 mod server;
+mod session;
 mod streams;
 
 use platform::napi::{Env, Value};
@@ -34,6 +35,12 @@ pub unsafe extern "C" fn napi_register_module_v1(
         Value(exports),
         c"open",
         environment::open,
+        std::ptr::null_mut(),
+    );
+    let _ = env.set_function(
+        Value(exports),
+        c"sessions",
+        session::open,
         std::ptr::null_mut(),
     );
     exports

@@ -1,10 +1,10 @@
 //! The servers of an environment.
 
 pub(crate) mod bridge;
-mod broken;
+pub(crate) mod broken;
 mod callbacks;
 pub(crate) mod calls;
-mod control;
+pub(crate) mod control;
 mod described;
 mod files;
 pub(crate) mod listen;

@@ -270,10 +270,21 @@ impl Conn {
         let ours = self.session.config().limits.concurrent_streams_max;
         let ceiling = match self.life {
             // The peer's limit is unknown: one stream is always worth a try.
-            Life::Settings | Life::Preface => 1,
+            Life::Settings | Life::Preface => {
+                self.session.config().limits.early_streams_max.min(ours)
+            }
             _ => ours.min(self.peer.max_concurrent_streams),
         };
         ceiling.saturating_sub(self.active())
+    }
+    /// Client: the id of the next stream, a client's, which skips those below it (RFC 9113 section
+    /// 5.1.1). False: it is even, used or beyond 2^31-1.
+    pub fn skip_to(&mut self, id: u32) -> bool {
+        self.session.side() == Side::Client && self.ids.skip_to(id)
+    }
+    /// Client: the id of the next stream.
+    pub fn next_stream(&self) -> u32 {
+        self.ids.next()
     }
     /// Whether the peer's first SETTINGS has come: before, its limit on streams is unknown.
     pub fn is_limit_known(&self) -> bool {
@@ -282,6 +293,10 @@ impl Conn {
     /// Exchanges that are open, and those we reset that the peer may still count.
     pub fn active(&self) -> u32 {
         self.streams.len() + self.reset_slots.len()
+    }
+    /// Whether a stream is open, in either direction.
+    pub fn is_open(&self, stream: StreamId) -> bool {
+        self.live_key(stream).is_ok()
     }
     /// Body bytes that `send_body` takes on this stream before the buffer is full; `SendReady`
     /// follows a 0. `send_body` never refuses for size: this is the back-pressure.

@@ -124,6 +124,16 @@ pub enum Event {
     /// HTTP/2 and HTTP/3, with [`Config::frame_events`](crate::limits::Config): the peer's settings
     /// are those of [`peer_settings`](crate::h2::Conn::peer_settings) now.
     SettingsReceived,
+    /// Client of HTTP/2, with [`Config::frame_events`](crate::limits::Config): the server serves
+    /// these origins too (RFC 8336). Bytes as they came.
+    OriginsReceived { origins: Vec<Bytes> },
+    /// Client of HTTP/2, with [`Config::frame_events`](crate::limits::Config): another place of an
+    /// origin (RFC 7838 section 4). `stream` 0: of `origin`; else of the origin of its request.
+    AltSvcReceived {
+        stream: StreamId,
+        origin: Bytes,
+        value: Bytes,
+    },
     /// HTTP/2, with [`Config::frame_events`](crate::limits::Config): the oldest of our SETTINGS
     /// frames that was not acknowledged is.
     SettingsAcknowledged { round_trip: Duration },

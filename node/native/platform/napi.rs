@@ -158,6 +158,16 @@ impl Env {
         }
         made.map(Value)
     }
+    /// A `Buffer` with a copy of these bytes.
+    pub(crate) fn buffer_copy(self, bytes: &[u8]) -> Outcome<Value> {
+        let (start, length) = (bytes.as_ptr().cast(), bytes.len());
+        ask!(
+            "a Buffer",
+            null_mut(),
+            napi_create_buffer_copy(self.0, length, start, null_mut())
+        )
+        .map(Value)
+    }
     /// An `ArrayBuffer` over memory that `owner` keeps alive and in place.
     pub(crate) fn array_buffer<T>(self, start: *mut u8, length: usize, owner: T) -> Outcome<Value> {
         let hint = Box::into_raw(Box::new(owner)).cast();

@@ -87,7 +87,7 @@ pub(crate) fn report(shared: &Shared, connection: u32, received: &PeerEvent) {
 }
 
 /// In the order of their identifiers.
-fn describe(settings: &Settings) -> String {
+pub(crate) fn describe(settings: &Settings) -> String {
     let [push, connect] = [settings.enable_push, settings.enable_connect_protocol].map(u32::from);
     [
         settings.header_table_size,
@@ -115,6 +115,6 @@ fn describe_http3(settings: &h3::settings::Settings) -> String {
 }
 
 /// More than an hour is an hour.
-fn micros(time: Duration) -> u32 {
+pub(crate) fn micros(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }

@@ -21,6 +21,8 @@ const SINGLE = new Set([
   'if-unmodified-since', 'last-modified', 'location', 'max-forwards', 'proxy-authorization', 'range', 'referer',
   'retry-after', 'tk', 'upgrade-insecure-requests', 'user-agent', 'x-content-type-options'
 ])
+/** Whether a message has one field of this name at most. */
+export const isSingle = (name: string): boolean => SINGLE.has(name)
 /** RFC 9113 section 8.2.2. */
 const OF_CONNECTIONS = new Set(['connection', 'upgrade', 'http2-settings', 'keep-alive', 'proxy-connection', 'transfer-encoding'])
 

@@ -3,7 +3,7 @@
 //   node all.mjs [node20|node22|node24|node26 ..]
 import { lines } from '../support/lines/lines.mjs'
 import { compareSet, faultsOf, lineOf } from './compare.mjs'
-import { SETS } from './sets.mjs'
+import { lineMinOf, SETS } from './sets.mjs'
 
 const own = `node${lineOf(process.version)}`
 const programs = { [own]: process.execPath, ...lines }
@@ -16,8 +16,7 @@ const faults = []
 const report = (label, { combinations, equal, differ }) => { console.log(`${label}: ${combinations} combinations, ${equal} equal, ${differ} differ with a reason`) }
 for (const name of asked.length > 0 ? asked : Object.keys(programs).sort()) {
   for (const set of Object.keys(SETS)) {
-    // undici 8 does not run there.
-    if (SETS[set].original === 'undici' && lineOf(name) < 22) continue
+    if (lineOf(name) < lineMinOf(set)) continue
     const compared = await compareSet(set, { program: programs[name], line: lineOf(name) })
     const counts = { combinations: compared.all.length, differ: compared.differing.length - compared.unexpected.filter(one => compared.differing.includes(one)).length }
     counts.equal = counts.combinations - compared.differing.length

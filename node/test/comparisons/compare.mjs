@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { again } from '../support/lines/again.mjs'
 import { lines as installed } from '../support/lines/lines.mjs'
 import { reasonsOf } from './reasons.mjs'
-import { SETS } from './sets.mjs'
+import { lineMinOf } from './sets.mjs'
 
 /** How long the programs of a set may take, together. */
 const ALL_MS_MAX = 600_000
@@ -14,9 +14,9 @@ const script = fileURLToPath(new URL('run.mjs', import.meta.url))
 
 export const lineOf = version => Number.parseInt(version.replace(/^(v|node)/, ''), 10)
 
-/** The Node.js that runs a set: undici 8 needs Node 22 or newer; undefined where there is none. */
+/** The Node.js that runs a set whose original needs a newer line; undefined where there is none. */
 export const programFor = (set, program = process.execPath, line = lineOf(process.version)) =>
-  SETS[set].original === 'undici' && line < 22 ? installed.node24 : program
+  line < lineMinOf(set) ? installed.node24 : program
 
 /** The logs of the programs of a set, by their names. */
 export function logged (set, subject, program = process.execPath, names) {

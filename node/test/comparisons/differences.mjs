@@ -50,8 +50,23 @@ const ENDING = 'a connection that is not used again says so'
 const CUT = 'a body that was cut at its length leaves its connection in order'
 const RESET_BODY = 'a body that was reset is not whole'
 
+const UNSENT = 'a head that breaks a rule is not sent: its stream ends as the server would end it'
+const UNCONNECTED = 'before there is a connection the call does nothing: node fails by an error of its own'
+const BEGUN = 'a request that was made before its session closed is sent'
+
 /** By set. */
 export const differences = {
+  'connect generated': {
+    'calls: session, *, request, signal, *': { reason: 'a request with a signal that is none begins no stream', of: ['process: uncaughtException'], programs: 60 },
+    'calls: session, *, request, a path, *': { reason: UNSENT, of: ['stream: ready', 'stream, sending: finish'], programs: 60 },
+    'calls: session, *, request, a method, *': { reason: UNSENT, of: ['stream: ready', 'stream, sending: finish'], programs: 60 },
+    'calls: session, connecting, setNextStreamID, *': { reason: UNCONNECTED, of: ['call: setNextStreamID'], programs: 8 },
+    'calls: session, connecting, setLocalWindowSize, *': { reason: UNCONNECTED, of: ['call: setLocalWindowSize'], programs: 8 },
+    'ends: ours, an open body, behind the answer, the client: session goaway 2': 'a session closes once',
+    'ends: *, before the head, the client: session close': BEGUN,
+    'ends: *, before the head, the client: session goaway': BEGUN,
+    'ends: *, before the head, the client: session goaway 2': BEGUN
+  },
   client: {
     'body: arrayBuffer a second time': TWICE,
     'body: blob a second time': TWICE,

@@ -31,10 +31,13 @@ const load = {
     const ours = (options, listener) => typeof options === 'function' ? createServer({ requests: 'http' }, options) : createServer({ requests: 'http', ...options }, listener)
     return { ...http, createServer: ours }
   },
-  async 'node:http2' () { return isOurs ? (await import('trunkline')).http2 : (await import('node:http2')).default }
+  async 'node:http2' () {
+    if (!isOurs) return (await import('node:http2')).default
+    return set.isClient === true ? (await import('trunkline/http2')).default : (await import('trunkline')).http2
+  }
 }
 const module = await load[set.original]()
-const { Stage, displayed } = await import(set.original === 'undici' ? './client/stage.mjs' : './server/stage.mjs')
+const { Stage, displayed } = await import(set.original === 'undici' ? './client/stage.mjs' : set.isClient === true ? './connect/stage.mjs' : './server/stage.mjs')
 
 /** Events of the process belong to the programs that run. */
 const running = new Set()

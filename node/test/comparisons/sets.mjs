@@ -12,8 +12,12 @@ export const SETS = {
   server: { folder: 'server/programs/', original: 'node:http2', isGenerated: false },
   'server over TLS': { folder: 'server/programs/', original: 'node:http2', isGenerated: false, isSecure: true },
   'server of node:http': { folder: 'server/http/', original: 'node:http', isGenerated: true },
-  'server generated': { folder: 'server/generated/', original: 'node:http2', isGenerated: true }
+  'server generated': { folder: 'server/generated/', original: 'node:http2', isGenerated: true },
+  // The sessions of Node 20 and 22 now and then end their process, with a failed assertion or a broken heap.
+  'connect generated': { folder: 'connect/generated/', original: 'node:http2', isGenerated: true, isClient: true, lineMin: 24 }
 }
+/** The oldest line of Node.js that the original of a set runs on: undici 8 needs 22. */
+export const lineMinOf = set => SETS[set].lineMin ?? (SETS[set].original === 'undici' ? 22 : 0)
 export const WRITTEN = Object.keys(SETS).filter(set => !SETS[set].isGenerated)
 export const GENERATED = Object.keys(SETS).filter(set => SETS[set].isGenerated)
 

@@ -5,7 +5,12 @@ import { differences } from './differences.mjs'
 import { entryOf } from './reasons.mjs'
 
 export const page = new URL('../../../docs/guide/node-differences.md', import.meta.url)
-const OF = { client: ['client', 'client documented', 'client throws', 'client generated'], server: ['server', 'server generated'], http: ['server of node:http'] }
+const OF = {
+  client: ['client', 'client documented', 'client throws', 'client generated'],
+  server: ['server', 'server generated'],
+  http: ['server of node:http'],
+  connect: ['connect generated']
+}
 
 /** One row for a reason, with the programs that it is of. */
 function table (sets) {

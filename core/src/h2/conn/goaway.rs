@@ -41,19 +41,22 @@ impl Conn {
         }
     }
 
-    /// Server: says GOAWAY in the user's words and goes on, as RFC 9113 section 6.8 has it of a
-    /// server that warns. `last` is the highest stream that is still served; `None`, or one above
+    /// Says GOAWAY in the user's words and goes on, as RFC 9113 section 6.8 has it of a server that
+    /// warns. `last` is the highest stream of the peer's that is still served; `None`, or one above
     /// what was said before: what the state of the connection says. `debug` is cut at what fits a
-    /// frame. Nothing on a client, which has no streams of the peer's.
+    /// frame. On a client it changes nothing else: a server opens no streams.
     pub fn go_away(&mut self, last: Option<u32>, code: H2Code, debug: &[u8]) {
-        if self.life == Life::Closed || self.session.side() == Side::Client {
+        if self.life == Life::Closed {
             return;
         }
         let last = last.unwrap_or(self.ids.last_peer());
-        let first = self.session.drain_mut().warn(u64::from(last) + 1);
+        let last_stream = match self.session.side() {
+            Side::Client => last,
+            Side::Server => (self.session.drain_mut().warn(u64::from(last) + 1) - 1) as u32,
+        };
         let debug = &debug[..debug.len().min(DEBUG_BYTES_MAX)];
         let goaway = Goaway {
-            last_stream: (first - 1) as u32,
+            last_stream,
             code,
             debug,
         };

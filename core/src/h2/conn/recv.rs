@@ -14,7 +14,7 @@ pub(super) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Our SETTINGS_MAX_FRAME_SIZE. We never raise it: a bigger frame only delays its siblings.
 pub(in crate::h2) const FRAME_BYTES_MAX: u32 = FRAME_BYTES_DEFAULT;
 /// Points of the glitch budget for an unknown frame.
-const UNKNOWN_FRAME_POINTS: u32 = 1;
+pub(super) const UNKNOWN_FRAME_POINTS: u32 = 1;
 
 /// Where in the byte stream the reader stands.
 #[derive(Debug, Default)]
@@ -191,6 +191,9 @@ impl Conn {
             kind::PRIORITY_UPDATE => self.take_priority_update(now, header, payload),
             // RFC 9113 section 8.4: a client that sent ENABLE_PUSH=0, and every server.
             kind::PUSH_PROMISE => Err(Violation::PushForbidden),
+            kind::ORIGIN | kind::ALTSVC if self.session.config().frame_events => {
+                self.take_announcement(now, header, payload)
+            }
             // RFC 9113 section 5.5: unknown kinds are ignored. DATA never comes here.
             _ => self.glitch(now, UNKNOWN_FRAME_POINTS),
         };

@@ -1,4 +1,4 @@
-//! ALTSVC (RFC 7838 section 4): sent only.
+//! ALTSVC (RFC 7838 section 4).
 
 use super::{FrameHeader, kind};
 
@@ -17,7 +17,17 @@ pub struct AltSvcFrame<'a> {
     pub value: &'a [u8],
 }
 
-impl AltSvcFrame<'_> {
+impl<'a> AltSvcFrame<'a> {
+    /// The frame with this payload; `None`: it is cut off within its origin.
+    pub fn parse(header: FrameHeader, payload: &'a [u8]) -> Option<Self> {
+        let (length, rest) = payload.split_first_chunk::<2>()?;
+        let (origin, value) = rest.split_at_checked(u16::from_be_bytes(*length).into())?;
+        Some(Self {
+            stream: header.stream,
+            origin,
+            value,
+        })
+    }
     /// Payload bytes.
     pub fn payload_len(&self) -> usize {
         2 + self.origin.len() + self.value.len()

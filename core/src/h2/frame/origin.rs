@@ -1,4 +1,4 @@
-//! ORIGIN (RFC 8336 section 2): sent only.
+//! ORIGIN (RFC 8336 section 2).
 
 use super::{FrameHeader, kind};
 
@@ -15,6 +15,18 @@ pub fn len<O: AsRef<[u8]>>(origins: &[O]) -> usize {
         .iter()
         .map(|origin| LENGTH_BYTES + origin.as_ref().len())
         .sum()
+}
+
+/// The origins of a frame; `None`: the payload is cut off within one.
+pub fn parse(mut payload: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut origins = Vec::new();
+    while !payload.is_empty() {
+        let (length, rest) = payload.split_first_chunk::<LENGTH_BYTES>()?;
+        let (origin, rest) = rest.split_at_checked(u16::from_be_bytes(*length).into())?;
+        origins.push(origin);
+        payload = rest;
+    }
+    Some(origins)
 }
 
 /// Appends a frame with the origins that this server answers for beside that of the connection;

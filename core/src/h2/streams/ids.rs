@@ -32,6 +32,19 @@ impl StreamIds {
         self.next += 2;
         id
     }
+    /// Client: the id of the next stream that opens, which skips those below. False: it is not one of
+    /// a client's, or used.
+    pub(in crate::h2) fn skip_to(&mut self, id: u32) -> bool {
+        let is_ours = id >= self.next && id <= STREAM_ID_MAX && !id.is_multiple_of(2);
+        if is_ours {
+            self.next = id;
+        }
+        is_ours
+    }
+    /// Client: the id of the next stream that opens.
+    pub(in crate::h2) fn next(&self) -> u32 {
+        self.next
+    }
     /// Client: whether an id is left. Without one a new connection has fresh ones.
     #[inline]
     pub(in crate::h2) fn has_next(&self) -> bool {

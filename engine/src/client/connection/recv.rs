@@ -60,6 +60,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
                 | Event::RequestRefused { .. }
                 | Event::PingReceived { .. }
                 | Event::SettingsReceived
+                | Event::OriginsReceived { .. }
+                | Event::AltSvcReceived { .. }
                 | Event::SettingsAcknowledged { .. } => {}
             }
         }

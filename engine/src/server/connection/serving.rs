@@ -207,6 +207,8 @@ impl<S: Serve> Serving<S> {
                     Event::InterimReceived { .. }
                     | Event::ResponseReceived { .. }
                     | Event::SendStopped { .. }
+                    | Event::OriginsReceived { .. }
+                    | Event::AltSvcReceived { .. }
                     | Event::CapacityChanged => {}
                     of_connection @ (Event::PongReceived { .. }
                     | Event::PingReceived { .. }

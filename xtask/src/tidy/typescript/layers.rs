@@ -32,6 +32,7 @@ pub(super) const ROWS: &[&str] = &[
     // The socket of what leaves HTTP, for connections that never were HTTP too.
     "http2/compat/upgrade",
     "http2/connection",
+    "http2/client",
     "http2/handshake",
     "http2/compat",
     "http2",
@@ -76,6 +77,7 @@ pub(super) const ROWS: &[&str] = &[
     "serve/web",
     "serve/files",
     "serve",
+    "register",
     "index",
     "ambient.d",
 ];

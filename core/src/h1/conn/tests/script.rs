@@ -328,6 +328,8 @@ fn describe(event: Event) -> String {
         Event::PongReceived { .. }
         | Event::PingReceived { .. }
         | Event::SettingsReceived
+        | Event::OriginsReceived { .. }
+        | Event::AltSvcReceived { .. }
         | Event::SettingsAcknowledged { .. } => "a frame of HTTP/2".to_owned(),
         Event::Closed(closed) => format!("closed {closed:?}"),
     }

@@ -1,0 +1,3 @@
+export * from 'node:http2'
+import http2 from 'node:http2'
+export default http2

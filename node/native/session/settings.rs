@@ -1,0 +1,74 @@
+//! The settings of a session, from JavaScript, which has checked them.
+
+use serde::Deserialize;
+use std::sync::Arc;
+use std::time::Duration;
+use trunkline::core::limits::{Config, Limits, Timeouts, Windows};
+
+/// Bytes of the largest field section that is announced: one fits the area of events.
+pub(super) const SECTION_BYTES_MAX: usize = 128 * 1024;
+/// Bytes of a body that wait in a machine before its writer waits too.
+const SEND_AHEAD_BYTES: usize = 64 * 1024;
+
+/// By the names of node:http2; an absent one keeps the default.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(super) struct Settings {
+    header_table_size: Option<usize>,
+    initial_window_size: Option<u32>,
+    max_header_list_size: Option<usize>,
+    max_header_list_pairs: Option<usize>,
+    peer_max_concurrent_streams: Option<u32>,
+}
+
+impl Settings {
+    /// The machine's. Nothing ends by itself: a session of node:http2 has no timeout but its user's.
+    pub(super) fn config(self) -> Arc<Config> {
+        let defaults = Limits::default();
+        let limits = Limits {
+            header_table_bytes_max: self
+                .header_table_size
+                .unwrap_or(defaults.header_table_bytes_max),
+            field_section_bytes_max: self
+                .max_header_list_size
+                .unwrap_or(defaults.field_section_bytes_max)
+                .min(SECTION_BYTES_MAX),
+            field_count_max: self
+                .max_header_list_pairs
+                .unwrap_or(defaults.field_count_max),
+            early_streams_max: self.peer_max_concurrent_streams.unwrap_or(100),
+            // The server's limit alone counts.
+            concurrent_streams_max: u32::MAX,
+            send_buffer_bytes_max: SEND_AHEAD_BYTES,
+            // A server may say what it likes as often as it answers.
+            ..defaults
+        };
+        let mut windows = Windows::auto();
+        windows.stream_initial = 65_535;
+        if let Some(bytes) = self.initial_window_size {
+            windows.stream_initial = bytes;
+            windows.stream_max = bytes;
+            windows.auto = false;
+        }
+        let timeouts = Timeouts {
+            handshake: None,
+            settings: None,
+            head: None,
+            body_idle: None,
+            write_stall: None,
+            stream_stall: None,
+            idle: None,
+            half_closed: None,
+            age_max: None,
+            rate_min: 0,
+            rate_grace: Duration::from_secs(10),
+        };
+        Arc::new(Config {
+            limits,
+            timeouts,
+            windows,
+            frame_events: true,
+            ..Config::default()
+        })
+    }
+}

@@ -1,0 +1,77 @@
+// `http2.connect`: a socket by node:net or node:tls, or the user's own stream, and a session on it.
+
+import type { ClientSessionOptions, SecureClientSessionOptions } from 'node:http2'
+import net from 'node:net'
+import type { Duplex } from 'node:stream'
+import tls from 'node:tls'
+import { promisify } from 'node:util'
+import { checkNumber, checkObject, invalidType } from '../codes'
+import { notProvided } from '../../server/refused'
+import { unsupportedProtocol } from './errors'
+import type { ClientSessionBounds } from './control'
+import { ClientHttp2Session, isAddress } from './session'
+
+type Options = ClientSessionOptions | SecureClientSessionOptions
+type Listener = (session: ClientHttp2Session, socket: Duplex) => void
+/** A URL, or an object with its parts. */
+interface Authority { protocol?: string; hostname?: string; host?: string; port?: string | number }
+
+interface Given extends ClientSessionBounds {
+  protocol?: string
+  allowHTTP1?: boolean
+  ALPNCallback?: unknown
+  createConnection?: (authority: Authority, options: object) => Duplex
+  remoteCustomSettings?: unknown[]
+  paddingStrategy?: number
+}
+
+/** Options of node:tls for HTTP/2. */
+function tlsOptions (options: Given, host: string): tls.ConnectionOptions {
+  const own = { ...options } as Given & { ALPNProtocols?: string[] }
+  if (own.ALPNCallback === undefined) own.ALPNProtocols = own.allowHTTP1 === true ? ['h2', 'http/1.1'] : ['h2']
+  if (!own.servername && !isAddress(host)) own.servername = host
+  return own as tls.ConnectionOptions
+}
+
+function socketTo (protocol: string, host: string, port: string, options: Given): Duplex {
+  if (protocol === 'http:') return net.connect({ port: port as unknown as number, host, ...options } as net.NetConnectOpts)
+  if (protocol === 'https:') return tls.connect(port as unknown as number, host, tlsOptions(options, host))
+  throw unsupportedProtocol(protocol)
+}
+
+function checkOptions ({ maxOriginSetSize, strictSingleValueFields, remoteCustomSettings = [], paddingStrategy = 0, settings }: Given): void {
+  if (maxOriginSetSize != null) checkNumber(maxOriginSetSize, 'options.maxOriginSetSize')
+  if (!Array.isArray(remoteCustomSettings)) throw invalidType('options.remoteCustomSettings', 'an instance of Array', remoteCustomSettings)
+  if (strictSingleValueFields !== undefined && typeof strictSingleValueFields !== 'boolean') throw invalidType('options.strictSingleValueFields', 'of type boolean', strictSingleValueFields)
+  if (remoteCustomSettings.length > 0) throw notProvided('the option remoteCustomSettings is not taken: unknown settings are ignored')
+  if (paddingStrategy !== 0) throw notProvided(`paddingStrategy is ${paddingStrategy}; it must be PADDING_STRATEGY_NONE: nothing is padded`)
+  const custom = Object.keys(settings?.customSettings ?? {})
+  if (custom.length > 0) throw notProvided(`customSettings has ${custom.join(', ')}; it must be empty: settings that HTTP/2 has no name for are not sent`)
+}
+
+/** As `connect` of node:http2: one session is one connection. */
+export function connect (authority: string | URL | Authority, options?: Options | Listener, listener?: Listener): ClientHttp2Session {
+  if (typeof options === 'function') [options, listener] = [undefined, options]
+  checkObject(options, 'options')
+  const given = { ...options } as Given
+  checkOptions(given)
+  const to = (typeof authority === 'string' ? new URL(authority) : authority) as Authority
+  if (to !== undefined && (to === null || typeof to !== 'object' || Array.isArray(to))) throw invalidType('authority', 'of type string or an instance of Object or URL', to)
+  const protocol = to.protocol || given.protocol || 'https:'
+  const port = `${to.port !== '' && to.port !== undefined ? to.port : to.port === undefined ? 'undefined' : to.protocol === 'http:' ? 80 : 443}`
+  const host = to.hostname ? to.hostname.replace(/^\[(.*)\]$/, '$1') : to.host || 'localhost'
+  const socket = typeof given.createConnection === 'function' ? given.createConnection(to, given) : socketTo(protocol, host, port, given)
+  const session = new ClientHttp2Session(given, socket, `${given.servername || host}:${port}`, protocol)
+  if (typeof listener === 'function') session.once('connect', listener)
+  return session
+}
+
+Object.defineProperty(connect, promisify.custom, {
+  value: async (authority: string | URL, options?: Options): Promise<ClientHttp2Session> => new Promise((resolve, reject) => {
+    const session = connect(authority, options, () => {
+      session.removeListener('error', reject)
+      resolve(session)
+    })
+    session.once('error', reject)
+  })
+})

@@ -1,0 +1,198 @@
+// The calls and events of a client's session that are of its connection: settings, pings, GOAWAY, windows and
+// the timeout.
+
+import { AsyncResource } from 'node:async_hooks'
+import { EventEmitter } from 'node:events'
+import { getPackedSettings } from 'node:http2'
+import type { Duplex } from 'node:stream'
+import { checkBytes, checkCall, checkInteger, checkNumber, checkObject, outOfRange, plain } from '../codes'
+import type { Socket } from '../connection/socket'
+import { Timer } from '../timer'
+import type { Machine } from './machines'
+import { changed, remoteOf, UNSAID, type Http2Settings } from './settings'
+
+const NO_ERROR = 0
+const STREAM_ID_MAX = 2 ** 32 - 1
+const PING_BYTES = 8
+/** Pings, and changes of settings, that may be under way: the default of node:http2. */
+const OUTSTANDING_MAX = 10
+
+type SettingsCallback = (error: Error | null, settings?: Http2Settings, duration?: number) => void
+type PingCallback = (error: Error | null, duration?: number, payload?: Buffer) => void
+
+/** Options of `connect` that are a session's. */
+export interface ClientSessionBounds {
+  settings?: Http2Settings
+  maxOutstandingPings?: number
+  maxOutstandingSettings?: number
+  maxHeaderListPairs?: number
+  peerMaxConcurrentStreams?: number
+  maxOriginSetSize?: number | null
+  strictSingleValueFields?: boolean
+  servername?: string
+}
+
+/** A stream's socket, as far as it may be one of node:net or node:tls. */
+export type Carrying = Duplex & Partial<Pick<Socket, 'remoteAddress' | 'remotePort' | 'remoteFamily' | 'servername' | 'encrypted' | 'alpnProtocol'>> & {
+  connecting?: boolean
+  secureConnecting?: boolean
+  ref?: () => void
+  unref?: () => void
+  setNoDelay?: () => void
+  disableRenegotiation?: () => void
+}
+
+export abstract class SessionControl extends EventEmitter {
+  protected carrying: Carrying | undefined
+  protected timer: Timer | undefined
+  protected local = UNSAID
+  protected remote = UNSAID
+  /** Changes of ours that the peer has not acknowledged, oldest first. */
+  protected readonly changes: { settings: Http2Settings; callback?: SettingsCallback | undefined }[] = []
+  protected pendingAck = 0
+  protected readonly pings: { payload: Buffer; callback: PingCallback }[] = []
+
+  constructor (protected readonly options: ClientSessionBounds) { super() }
+
+  abstract get machine (): Machine | undefined
+  abstract get connecting (): boolean
+  abstract get closed (): boolean
+  abstract get destroyed (): boolean
+  abstract plan (): void
+  abstract destroy (error?: Error | number | null, code?: number): void
+  /** More requests may start than before. */
+  abstract onCapacity (): void
+
+  get pendingSettingsAck (): boolean { return this.pendingAck > 0 }
+
+  settings (settings: Http2Settings, callback?: SettingsCallback): void {
+    this.check()
+    checkObject(settings, 'settings')
+    const packed = getPackedSettings(settings)
+    if (callback) checkCall(callback, 'callback')
+    this.pendingAck++
+    const submit = (): void => {
+      if (this.destroyed) return
+      this.refresh()
+      if (this.changes.length >= Math.max(this.options.maxOutstandingSettings ?? OUTSTANDING_MAX, 1)) {
+        callback?.(plain('ERR_HTTP2_SETTINGS_CANCEL'))
+        this.destroy(plain('ERR_HTTP2_MAX_PENDING_SETTINGS_ACK'))
+        return
+      }
+      this.changes.push({ settings: { ...settings }, callback: callback ? AsyncResource.bind(callback) : undefined })
+      this.machine!.settings(packed)
+      this.plan()
+    }
+    if (this.connecting) this.once('connect', submit)
+    else submit()
+  }
+
+  ping (payload?: unknown, callback?: unknown): boolean | undefined {
+    this.check()
+    if (typeof payload === 'function') [payload, callback] = [undefined, payload]
+    if (payload) {
+      checkBytes(payload, 'payload')
+      if (payload.byteLength !== PING_BYTES) throw plain('ERR_HTTP2_PING_LENGTH')
+    }
+    checkCall(callback, 'callback')
+    if (this.connecting || this.closed) {
+      process.nextTick(callback, plain('ERR_HTTP2_PING_CANCEL'))
+      return
+    }
+    if (this.pings.length >= (this.options.maxOutstandingPings ?? OUTSTANDING_MAX)) {
+      callback(plain('ERR_HTTP2_PING_CANCEL'))
+      return false
+    }
+    const sent = payload ? Buffer.from(bytesOf(payload as NodeJS.ArrayBufferView)!) : freshPayload()
+    this.machine!.ping(sent)
+    this.plan()
+    this.pings.push({ payload: sent, callback: AsyncResource.bind(callback as PingCallback) })
+    return true
+  }
+
+  goaway (code = NO_ERROR, lastStreamID = 0, data?: NodeJS.ArrayBufferView): void {
+    this.check()
+    if (data !== undefined) checkBytes(data, 'opaqueData')
+    checkNumber(code, 'code')
+    checkNumber(lastStreamID, 'lastStreamID')
+    const submit = (): void => {
+      if (this.destroyed) return
+      this.refresh()
+      this.machine!.goaway(code >>> 0, Math.max(lastStreamID, 0), bytesOf(data))
+      this.plan()
+    }
+    if (this.connecting) this.once('connect', submit)
+    else submit()
+  }
+
+  setLocalWindowSize (size: number): void {
+    this.check()
+    checkInteger(size, 'windowSize', 0, 2 ** 31 - 1)
+    this.machine?.setWindow(Math.max(size, 1))
+    this.plan()
+  }
+
+  setNextStreamID (id: number): void {
+    this.check()
+    checkNumber(id, 'id')
+    if (id <= 0 || id > STREAM_ID_MAX) throw outOfRange('id', `> 0 and <= ${STREAM_ID_MAX}`, id)
+    this.machine?.skipTo(id)
+  }
+
+  setTimeout (time: number, callback?: () => void): this {
+    if (this.destroyed) return this
+    this.timer = Timer.set(this.timer, time, callback, this, () => { if (!this.destroyed) this.emit('timeout') })
+    return this
+  }
+  /** A sign of life. */
+  refresh (): void { this.timer?.refresh() }
+
+  ref (): void { this.carrying?.ref?.() }
+  unref (): void { this.carrying?.unref?.() }
+
+  private check (): void { if (this.destroyed) throw plain('ERR_HTTP2_INVALID_SESSION') }
+
+  // What the peer says.
+
+  onSettings (values: number[]): void {
+    if (this.destroyed) return
+    this.refresh()
+    this.remote = remoteOf(values)
+    this.emit('remoteSettings', this.remote)
+    this.onCapacity()
+  }
+
+  onSettingsAcknowledged (ms: number): void {
+    const oldest = this.changes.shift()
+    if (oldest === undefined || this.destroyed) return
+    this.pendingAck--
+    this.local = changed(this.local, oldest.settings)
+    if (oldest.settings.enablePush === false) this.local = { ...this.local, enablePush: false }
+    oldest.callback?.(null, this.local, ms)
+    this.emit('localSettings', this.local)
+  }
+
+  onPing (payload: Buffer): void {
+    if (this.destroyed) return
+    this.refresh()
+    this.emit('ping', payload)
+  }
+
+  onPong (payload: Buffer, ms: number): void {
+    const place = this.pings.findIndex(ping => ping.payload.equals(payload))
+    const [ping] = place < 0 ? [] : this.pings.splice(place, 1)
+    ping?.callback(null, ms, payload)
+  }
+}
+
+function bytesOf (view: NodeJS.ArrayBufferView | undefined): Uint8Array | undefined {
+  return view === undefined ? undefined : new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
+}
+
+let pingsMade = 0n
+/** The bytes of a ping that has none of its own: those of no other that is under way. */
+function freshPayload (): Buffer {
+  const payload = Buffer.alloc(PING_BYTES)
+  payload.writeBigUInt64BE(pingsMade++)
+  return payload
+}

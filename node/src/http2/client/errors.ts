@@ -1,0 +1,41 @@
+// The errors of client sessions that servers have not, by node:http2's codes and texts.
+
+import type { CodedError } from '../codes'
+
+type Base = ErrorConstructor | TypeErrorConstructor | RangeErrorConstructor
+
+const TEXTS: Record<string, string> = {
+  ERR_HTTP2_CONNECT_AUTHORITY: ':authority header is required for CONNECT requests',
+  ERR_HTTP2_CONNECT_PATH: 'The :path header is forbidden for CONNECT requests',
+  ERR_HTTP2_CONNECT_SCHEME: 'The :scheme header is forbidden for CONNECT requests',
+  ERR_HTTP2_GOAWAY_SESSION: 'New streams cannot be created after receiving a GOAWAY',
+  ERR_HTTP2_OUT_OF_STREAMS: 'No stream ID is available because maximum stream ID has been reached',
+  ERR_HTTP2_SOCKET_BOUND: 'The socket is already bound to an Http2Session',
+  ERR_SOCKET_CLOSED: 'Socket is closed'
+}
+
+function coded (Made: Base, code: string, text: string): CodedError { return Object.assign(new Made(text), { code }) }
+
+/** An error that needs no value. */
+export const ofClient = (code: string): CodedError => coded(Error, code, TEXTS[code]!)
+export const tooManyOrigins = (most: number): CodedError =>
+  coded(Error, 'ERR_HTTP2_TOO_MANY_ORIGINS', `ORIGIN frame exceeds the maximum number of origins (${most})`)
+export const unsupportedProtocol = (protocol: string): CodedError =>
+  coded(Error, 'ERR_HTTP2_UNSUPPORTED_PROTOCOL', `protocol "${protocol}" is unsupported.`)
+
+/** The error of a stream that waits when its session ends. */
+export function cancelled (cause: Error | undefined): CodedError {
+  const why = typeof cause?.message === 'string' ? ` (caused by: ${cause.message})` : ''
+  const error = coded(Error, 'ERR_HTTP2_STREAM_CANCEL', `The pending stream has been canceled${why}`)
+  if (cause) Object.defineProperty(error, 'cause', { value: cause, enumerable: true, configurable: true, writable: true })
+  return error
+}
+
+/** The error of an aborted signal. */
+export class AbortError extends Error {
+  readonly code = 'ABORT_ERR'
+  constructor (cause: unknown) {
+    super('The operation was aborted', { cause })
+    this.name = 'AbortError'
+  }
+}

@@ -1,0 +1,279 @@
+// The machines of client sessions: the core's HTTP/2, called on this thread (`node/native/session`). A
+// call changes a machine; its events are read in batches afterwards.
+
+import { load } from '../../channel/addon'
+
+/** The return value of the addon's `sessions`. */
+interface Machines {
+  text: ArrayBuffer
+  events: ArrayBuffer
+  facts: ArrayBuffer
+  begin: (settings: string) => number
+  forget: (session: number) => void
+  feed: (session: number, bytes: Uint8Array) => void
+  ended: (session: number, failed: 0 | 1) => void
+  drain: (session: number) => number
+  written: (session: number) => Buffer | undefined
+  request: (session: number, length: number, end: 0 | 1) => number
+  send: (session: number, stream: number, bytes: Uint8Array, end: 0 | 1) => number
+  finish: (session: number, stream: number, length: number) => number
+  holds: (session: number, stream: number) => number
+  reset: (session: number, stream: number, code: number) => void
+  take: (session: number, stream: number, bytes: number) => void
+  ping: (session: number) => void
+  settings: (session: number, length: number) => void
+  goaway: (session: number, code: number, last: number, length: number) => void
+  abort: (session: number, code: number) => void
+  window: (session: number, bytes: number) => number
+  skip: (session: number, stream: number) => number
+  state: (session: number) => void
+}
+
+/** The kinds of events; `node/native/session/events.rs` has the same. */
+const enum Kind { Head = 1, Body, Trailers, Reset, SendReady, Goaway, Pong, Ping, Settings, SettingsAcknowledged, Origins, AltSvc, Closed, Capacity }
+/** Words of a record, and their places. */
+const RECORD_WORDS = 8
+const enum Word { Kind, Stream, First, Second, Position, Length }
+/** Flags of a head. */
+const END = 1
+const INTERIM = 2
+/** Of a section: behind its text stand the names of fields that no compressor may keep, and a line feed. */
+const SENSITIVE = 4
+
+/** Why a call was refused. */
+export const enum Refusal { NoCapacity = 1, Closed, Invalid, BodyLength, Other }
+const REFUSAL_MASK = 0xff
+/** Places of the facts. */
+const enum Fact { Deadline, Refusal, Waiting, State = 4 }
+const NO_DEADLINE = 2 ** 32 - 1
+/** The result of a call that was refused. */
+const REFUSED = 2 ** 32 - 1
+/** Characters of a head, at one byte each. */
+export const TEXT_LENGTH_MAX = 256 * 1024
+const MICROS_PER_MS = 1000
+
+/** How a connection ended. */
+export const enum ClosedBy { Transport, Us, Peer, Drained }
+
+/** The events of one session. `fields` are names and values by turns, pseudo-headers included. */
+export interface MachineEvents {
+  /** `sensitive`: names of fields that no compressor may keep. */
+  onHead: (stream: number, status: number, fields: string[], sensitive: string[], isInterim: boolean, isEnd: boolean) => void
+  onBody: (stream: number, bytes: Buffer, isEnd: boolean) => void
+  onTrailers: (stream: number, fields: string[], sensitive: string[]) => void
+  onReset: (stream: number, code: number) => void
+  /** A body that waited may go on. */
+  onRoom: (stream: number) => void
+  onGoaway: (code: number, last: number, data: Buffer) => void
+  onPong: (payload: Buffer, ms: number) => void
+  onPing: (payload: Buffer) => void
+  onSettings: (values: number[]) => void
+  onSettingsAcknowledged: (ms: number) => void
+  onOrigins: (origins: string[]) => void
+  onAltSvc: (stream: number, origin: string, value: string) => void
+  /** The machine has ended. `number`: of nghttp2's error, or the peer's code. */
+  onClosed: (by: ClosedBy, number: number) => void
+  /** More requests may start than before, or fewer. */
+  onCapacity: () => void
+}
+
+let machines: Machines | undefined
+let text: Buffer
+let facts: Uint32Array
+let words: Uint32Array
+let bytes: Buffer
+
+/** Made by the first session, so that importing loads nothing. */
+function theMachines (): Machines {
+  if (machines !== undefined) return machines
+  machines = (load() as unknown as { sessions: () => Machines }).sessions()
+  text = Buffer.from(machines.text)
+  facts = new Uint32Array(machines.facts)
+  words = new Uint32Array(machines.events, 0, Math.floor(machines.events.byteLength / 4))
+  bytes = Buffer.from(machines.events)
+  return machines
+}
+
+/** Machines whose events are to be read. A batch lies in memory that all share: while one is read, others wait. */
+const due: Machine[] = []
+let isDraining = false
+
+function drainDue (): void {
+  if (isDraining) return
+  isDraining = true
+  try {
+    for (let machine = due.shift(); machine !== undefined; machine = due.shift()) machine.readEvents()
+  } finally {
+    isDraining = false
+  }
+  // A listener threw: the rest comes in a turn of its own, behind the exception.
+  if (due.length > 0) setImmediate(drainDue)
+}
+
+export class Machine {
+  private readonly native = theMachines()
+  private readonly number: number
+  private isOpen = true
+  private isDue = false
+  /** Milliseconds to the next deadline, after `written`. */
+  deadline: number | undefined
+  /** Bytes that wait behind what `written` gave. */
+  waiting = 0
+
+  constructor (private readonly events: MachineEvents, settings: object) {
+    this.number = this.native.begin(JSON.stringify(settings))
+  }
+
+  get isOver (): boolean { return !this.isOpen }
+
+  feed (chunk: Uint8Array): void {
+    if (!this.isOpen) return
+    this.native.feed(this.number, chunk)
+    this.drain()
+  }
+
+  /** The peer's bytes have ended. */
+  ended (hasFailed: boolean): void {
+    if (!this.isOpen) return
+    this.native.ended(this.number, hasFailed ? 1 : 0)
+    this.drain()
+  }
+
+  /** Reports what has happened, unless another's events are being reported: then behind them. */
+  drain (): void {
+    if (this.isDue || !this.isOpen) return
+    this.isDue = true
+    due.push(this)
+    drainDue()
+  }
+
+  readEvents (): void {
+    this.isDue = false
+    while (this.isOpen) {
+      const count = this.native.drain(this.number)
+      if (count === 0) return
+      for (let at = 0; at < count && this.isOpen; at++) {
+        try {
+          this.report(at * RECORD_WORDS)
+        } catch (error) {
+          // Of a listener: the other events are not lost by it.
+          process.nextTick(() => { throw error })
+        }
+      }
+    }
+  }
+
+  private report (at: number): void {
+    const { events } = this
+    const stream = words[at + Word.Stream]!
+    const first = words[at + Word.First]!
+    const second = words[at + Word.Second]!
+    const from = words[at + Word.Position]!
+    const to = from + words[at + Word.Length]!
+    switch (words[at]! as Kind) {
+      case Kind.Head: return events.onHead(stream, first, fieldsOf(from, to), (second & SENSITIVE) === 0 ? [] : sensitiveOf(to), (second & INTERIM) !== 0, (second & END) !== 0)
+      case Kind.Body: return events.onBody(stream, copied(from, to), first === 1)
+      case Kind.Trailers: return events.onTrailers(stream, fieldsOf(from, to), (second & SENSITIVE) === 0 ? [] : sensitiveOf(to))
+      case Kind.Reset: return events.onReset(stream, first)
+      case Kind.SendReady: return events.onRoom(stream)
+      case Kind.Goaway: return events.onGoaway(first, second, copied(from, to))
+      case Kind.Pong: return events.onPong(copied(from, to), first / MICROS_PER_MS)
+      case Kind.Ping: return events.onPing(copied(from, to))
+      case Kind.Settings: return events.onSettings(bytes.latin1Slice(from, to).split(' ').map(Number))
+      case Kind.SettingsAcknowledged: return events.onSettingsAcknowledged(first / MICROS_PER_MS)
+      case Kind.Origins: return events.onOrigins(first === 0 ? [] : bytes.latin1Slice(from, to).split('\0'))
+      case Kind.AltSvc: {
+        const [origin, value] = bytes.latin1Slice(from, to).split('\0')
+        return events.onAltSvc(stream, origin!, value!)
+      }
+      case Kind.Closed: return events.onClosed(first as ClosedBy, second)
+      case Kind.Capacity: return events.onCapacity()
+    }
+  }
+
+  /** The bytes to be written now. */
+  written (): Buffer | undefined {
+    if (!this.isOpen) return undefined
+    const written = this.native.written(this.number)
+    const deadline = facts[Fact.Deadline]!
+    this.deadline = deadline === NO_DEADLINE ? undefined : deadline
+    this.waiting = facts[Fact.Waiting]!
+    return written
+  }
+
+  /** Starts a stream; its id, or 0 where it is refused. */
+  request (head: string, isEnd: boolean): number {
+    if (!this.isOpen) return 0
+    return this.native.request(this.number, this.write(head), isEnd ? 1 : 0)
+  }
+
+  /** Bytes of a body; whether there is room for more. */
+  send (stream: number, chunk: Uint8Array, isEnd: boolean): boolean {
+    if (!this.isOpen) return true
+    const room = this.native.send(this.number, stream, chunk, isEnd ? 1 : 0)
+    return isEnd || room !== 0
+  }
+
+  /** The end of a body, with trailers or without. False: it was refused. */
+  finish (stream: number, trailers: string): boolean {
+    return this.isOpen && this.native.finish(this.number, stream, this.write(trailers)) !== REFUSED
+  }
+
+  /** Why the last call was refused. */
+  get refusal (): Refusal { return (facts[Fact.Refusal]! & REFUSAL_MASK) as Refusal }
+  /** Whether a stream is open, in either direction. */
+  holds (stream: number): boolean { return this.isOpen && this.native.holds(this.number, stream) === 1 }
+  reset (stream: number, code: number): void { if (this.isOpen) this.native.reset(this.number, stream, code) }
+  /** Bytes of a body were read. */
+  take (stream: number, count: number): void { if (this.isOpen) this.native.take(this.number, stream, count) }
+
+  ping (payload: Uint8Array): void {
+    if (!this.isOpen) return
+    text.set(payload, 0)
+    this.native.ping(this.number)
+  }
+
+  settings (packed: Uint8Array): void {
+    if (!this.isOpen) return
+    text.set(packed, 0)
+    this.native.settings(this.number, packed.length)
+  }
+
+  goaway (code: number, last: number, data: Uint8Array | undefined): void {
+    if (!this.isOpen) return
+    const said = data?.subarray(0, TEXT_LENGTH_MAX)
+    if (said !== undefined) text.set(said, 0)
+    this.native.goaway(this.number, code, last, said?.length ?? 0)
+  }
+
+  /** GOAWAY; nothing goes behind it. */
+  abort (code: number): void { if (this.isOpen) this.native.abort(this.number, code) }
+  /** The connection's receive window. */
+  setWindow (size: number): void { if (this.isOpen) this.native.window(this.number, size) }
+  /** The id of the next stream. */
+  skipTo (id: number): boolean { return this.isOpen && this.native.skip(this.number, id) === 0 }
+
+  /** The nine numbers of `session.state`, in its order. */
+  state (): number[] {
+    if (!this.isOpen) return []
+    this.native.state(this.number)
+    return Array.from(facts.subarray(Fact.State, Fact.State + 9))
+  }
+
+  /** Frees the memory. */
+  forget (): void {
+    if (!this.isOpen) return
+    this.isOpen = false
+    this.native.forget(this.number)
+  }
+
+  private write (head: string): number {
+    text.latin1Write(head, 0)
+    return head.length
+  }
+}
+
+function fieldsOf (from: number, to: number): string[] { return from === to ? [] : bytes.latin1Slice(from, to).split('\0') }
+/** The names behind a section's text. */
+function sensitiveOf (from: number): string[] { return bytes.latin1Slice(from, bytes.indexOf(0x0a, from)).split('\0') }
+function copied (from: number, to: number): Buffer { return Buffer.from(bytes.subarray(from, to)) }

@@ -1,0 +1,398 @@
+// A client's session of node:http2: one connection, over a socket of node's or a stream made in JavaScript.
+// The machine decides what goes over it; this has the events, and the requests that wait for their turn.
+
+import { captureRejectionSymbol } from 'node:events'
+import net from 'node:net'
+import type { Duplex } from 'node:stream'
+import { inspect, type InspectOptions } from 'node:util'
+import { checkNumber, checkObject, invalidType, outOfRange, plain, sessionError } from '../codes'
+import { brokenSession } from '../connection/broken'
+import { sessionSocket, type Socket } from '../connection/socket'
+import type { Headers } from '../fields'
+import { SocketLink } from './socket_link'
+import { showCreated, showStarted } from './channels'
+import { cancelled, ofClient, tooManyOrigins } from './errors'
+import { headOf, rawHeadOf, type Defaults, type OutgoingHead } from './head'
+import { ClosedBy, Refusal, type Machine, type MachineEvents } from './machines'
+import { first, machineSettings, type Http2Settings } from './settings'
+import { SessionControl, type Carrying, type ClientSessionBounds } from './control'
+import { ClientHttp2Stream, type StreamOwner } from './stream'
+
+const NO_ERROR = 0
+const PROTOCOL_ERROR = 1
+const INTERNAL_ERROR = 2
+const CANCEL = 8
+/** NGHTTP2_SESSION_CLIENT. */
+const CLIENT = 1
+/** Origins of a session: the default of node:http2. */
+const ORIGINS_MAX = 128
+/** From this line on a request on a session that has ended fails its stream; before, it throws. */
+const FAILS_LATER_FROM = 24
+/** From this line on node takes names and values by turns. */
+const TAKES_ARRAYS_FROM = 22
+const takesArrays = Number.parseInt(process.versions.node, 10) >= TAKES_ARRAYS_FROM
+const failsLater = Number.parseInt(process.versions.node, 10) >= FAILS_LATER_FROM
+
+/** Options of a request. */
+export interface StreamOptions {
+  endStream?: boolean
+  exclusive?: boolean
+  parent?: number
+  weight?: number
+  silent?: boolean
+  waitForTrailers?: boolean
+  signal?: AbortSignal
+}
+
+/** A request that has no stream of the machine's yet. */
+interface Asked { stream: ClientHttp2Stream; head: OutgoingHead; isEnd: boolean }
+
+/** The sessions of streams that carry one. */
+const carried = new WeakSet<Duplex>()
+
+function checkFlag (value: unknown, name: string): void {
+  if (value !== undefined && typeof value !== 'boolean') throw invalidType(name, 'of type boolean', value)
+}
+
+export class ClientHttp2Session extends SessionControl implements MachineEvents, StreamOwner {
+  readonly type = CLIENT
+  rawSocket: Socket | undefined
+  private carrier: SocketLink | undefined
+  private proxy: Socket | undefined
+  private readonly streams = new Map<number, ClientHttp2Stream>()
+  /** Streams without an id. */
+  private readonly pendingStreams = new Set<ClientHttp2Stream>()
+  /** Requests for which the server has no room. */
+  private waiting: Asked[] = []
+  /** Requests that wait for the connection. */
+  private readonly early: Asked[] = []
+  /** Streams of which both sides may have ended. */
+  private ending: ClientHttp2Stream[] = []
+  private isEnding = false
+  private readonly endStreams = (): void => {
+    this.isEnding = false
+    this.ending = this.ending.filter(stream => !stream.destroyed && !stream.endIfOver())
+  }
+  private isClosed = false
+  private isDestroyed = false
+  private destroyCode = NO_ERROR
+  private goaway_: { code: number; last: number } | undefined
+  private origins: Set<string> | undefined
+  private isEncrypted: boolean | undefined
+  private alpn: string | undefined
+  private readonly defaults: Defaults
+
+  constructor (options: ClientSessionBounds, socket: Duplex, authority: string, protocol: string) {
+    super(options)
+    if (carried.has(socket)) throw ofClient('ERR_HTTP2_SOCKET_BOUND')
+    carried.add(socket)
+    this.defaults = { authority, protocol, isStrict: options.strictSingleValueFields !== false }
+    const carrying = this.carrying = socket as Carrying
+    this.rawSocket = socket as Socket
+    socket.on('error', error => { this.onSocketError(error as NodeJS.ErrnoException) })
+    socket.on('close', () => { this.onSocketClosed() })
+    carrying.setNoDelay?.()
+    carrying.disableRenegotiation?.()
+    if (carrying.connecting === true || carrying.secureConnecting === true) {
+      socket.once(carrying.encrypted === true ? 'secureConnect' : 'connect', () => { this.start() })
+    } else this.start()
+  }
+
+  /** The socket is connected. */
+  private start (): void {
+    const { carrying } = this
+    const connected = (): void => { this.emit('connect', this, carrying) }
+    if (this.isDestroyed || carrying === undefined) {
+      process.nextTick(connected)
+      return
+    }
+    this.isEncrypted = carrying.encrypted === true
+    this.alpn = this.isEncrypted ? carrying.alpnProtocol as string : 'h2c'
+    const given = this.options.settings ?? {}
+    this.changes.push({ settings: first(given) })
+    this.pendingAck++
+    this.carrier = new SocketLink(carrying, this, machineSettings(given, this.options), () => { this.afterWrite() })
+    process.nextTick(connected)
+  }
+
+  // Its facts.
+
+  get machine (): Machine | undefined { return this.carrier?.machine }
+  get isStrict (): boolean { return this.defaults.isStrict }
+  get endCode (): number { return this.goaway_?.code || this.destroyCode }
+  get encrypted (): boolean | undefined { return this.isEncrypted }
+  get alpnProtocol (): string | undefined { return this.alpn }
+  get connecting (): boolean { return this.carrier === undefined }
+  get closed (): boolean { return this.isClosed }
+  get destroyed (): boolean { return this.isDestroyed }
+  get goawayCode (): number { return this.goaway_?.code ?? NO_ERROR }
+  get goawayLastStreamID (): number { return this.goaway_?.last ?? 0 }
+  get localSettings (): Http2Settings { return this.isDestroyed || this.connecting ? {} : this.local }
+  get remoteSettings (): Http2Settings { return this.isDestroyed || this.connecting ? {} : this.remote }
+  get socket (): Socket { return (this.proxy ??= sessionSocket(this)) }
+  get originSet (): string[] | undefined { return this.isEncrypted !== true || this.isDestroyed ? undefined : [...this.theOrigins()] }
+
+  private theOrigins (): Set<string> {
+    if (this.origins !== undefined) return this.origins
+    const { remoteAddress, remoteFamily, remotePort, servername } = this.carrying!
+    const host = servername === false || servername == null ? (remoteFamily === 'IPv6' ? `[${remoteAddress}]` : remoteAddress) : servername
+    return (this.origins = new Set([new URL(remotePort == null ? `https://${host}` : `https://${host}:${remotePort}`).origin]))
+  }
+
+  get state (): object {
+    if (this.connecting || this.isDestroyed) return {}
+    const [effectiveLocalWindowSize, effectiveRecvDataLength, nextStreamID, localWindowSize, lastProcStreamID, remoteWindowSize, outboundQueueSize, deflateDynamicTableSize, inflateDynamicTableSize] = this.machine!.state()
+    return {
+      effectiveLocalWindowSize, effectiveRecvDataLength, nextStreamID, localWindowSize, lastProcStreamID, remoteWindowSize,
+      outboundQueueSize, deflateDynamicTableSize, inflateDynamicTableSize
+    }
+  }
+
+  [inspect.custom] (depth: number, options: InspectOptions): unknown {
+    const { type, closed, destroyed, state, localSettings, remoteSettings } = this
+    return depth < 0 ? this : `ClientHttp2Session ${inspect({ type, closed, destroyed, state, localSettings, remoteSettings }, options)}`
+  }
+
+  // Requests.
+
+  request (headers?: Headers | readonly unknown[], options?: StreamOptions): ClientHttp2Stream {
+    let refusal: Error | undefined
+    if (this.isDestroyed) refusal = plain('ERR_HTTP2_INVALID_SESSION')
+    else if (this.isClosed) refusal = ofClient('ERR_HTTP2_GOAWAY_SESSION')
+    if (refusal !== undefined && !failsLater) throw refusal
+    this.refresh()
+    if (headers !== undefined && (headers === null || typeof headers !== 'object')) throw invalidType('headers', takesArrays ? 'an instance of Array or Object' : 'of type object', headers)
+    const head = Array.isArray(headers) ? rawHeadOf(headers, this.defaults) : headOf((headers ?? {}) as Headers, this.defaults)
+    checkObject(options, 'options')
+    const { endStream, exclusive, parent, silent, signal } = options ?? {}
+    if (parent !== undefined) {
+      checkNumber(parent, 'options.parent')
+      if (!(parent >= 0)) throw outOfRange('options.parent', '>= 0', parent)
+    }
+    checkFlag(exclusive, 'options.exclusive')
+    checkFlag(silent, 'options.silent')
+    checkFlag(endStream, 'options.endStream')
+    if (signal && (typeof signal !== 'object' || !('aborted' in signal))) throw invalidType('options.signal', 'an instance of AbortSignal', signal)
+    const isEnd = endStream ?? head.endsByDefault
+    const stream = new ClientHttp2Stream(this, head, options ?? {})
+    this.pendingStreams.add(stream)
+    if (isEnd) stream.end()
+    if (signal) stream.follow(signal)
+    const asked = { stream, head, isEnd }
+    if (refusal !== undefined) process.nextTick(() => { stream.inContext(() => { stream.destroy(refusal) }) })
+    else if (this.connecting) this.beginLater(asked)
+    else this.begin(asked)
+    showCreated(stream)
+    return stream
+  }
+
+  /** When there is a connection; one listener for all that wait for it. */
+  private beginLater (asked: Asked): void {
+    if (this.early.push(asked) > 1) return
+    this.once('connect', () => { for (const one of this.early.splice(0)) this.begin(one) })
+  }
+
+  private begin (asked: Asked): void {
+    const { stream } = asked
+    if (stream.destroyed || this.isDestroyed) return
+    // It waits for the connection, and its session was closed meanwhile.
+    if (this.isClosed && !this.waiting.includes(asked)) stream.inContext(() => { stream.destroy(ofClient('ERR_HTTP2_GOAWAY_SESSION')) })
+    else if (this.waiting.length > 0 || !this.open(asked)) this.waiting.push(asked)
+  }
+
+  /** Gives a stream to the machine. False: the server has no room for it. */
+  private open ({ stream, head, isEnd }: Asked): boolean {
+    const machine = this.machine!
+    const id = machine.request(head.text, isEnd)
+    if (id === 0) return this.refuse(stream, machine)
+    this.pendingStreams.delete(stream)
+    this.streams.set(id, stream)
+    stream.inContext(() => { stream.begin(id, isEnd) })
+    this.plan()
+    showStarted(stream)
+    return true
+  }
+
+  private refuse (stream: ClientHttp2Stream, { refusal }: Machine): boolean {
+    if (refusal === Refusal.NoCapacity) return false
+    // As a server answers a head that breaks a rule.
+    const code = refusal === Refusal.Closed ? CANCEL : PROTOCOL_ERROR
+    if (refusal === Refusal.Closed) stream.inContext(() => { stream.destroy(ofClient('ERR_HTTP2_GOAWAY_SESSION')) })
+    else process.nextTick(() => { stream.onStreamClosed(code, false) })
+    return true
+  }
+
+  private openWaiting (): void {
+    while (this.waiting.length > 0) {
+      const asked = this.waiting[0]!
+      if (!asked.stream.destroyed && !this.open(asked)) return
+      this.waiting.shift()
+    }
+  }
+
+  // What its streams need.
+
+  plan (): void { this.carrier?.plan() }
+  planBody (stream: ClientHttp2Stream): void { this.carrier?.planFirst(() => { stream.flushBody() }) }
+  watchEnd (stream: ClientHttp2Stream): void {
+    this.ending.push(stream)
+    this.plan()
+  }
+
+  forget (stream: ClientHttp2Stream): void {
+    if (stream.id === undefined) this.pendingStreams.delete(stream)
+    else this.streams.delete(stream.id)
+    setImmediate(() => { this.maybeDestroy() })
+  }
+
+  dropOrigin (origin: string): void { if (this.isEncrypted === true) this.theOrigins().delete(origin) }
+
+  private afterWrite (): void {
+    if (this.ending.length > 0 && !this.isEnding) {
+      this.isEnding = true
+      // Readers of a body have its end first.
+      setImmediate(this.endStreams)
+    }
+    if (this.waiting.length > 0) this.openWaiting()
+  }
+
+  // What the peer says.
+
+  onHead (id: number, status: number, fields: string[], sensitive: string[], isInterim: boolean, isEnd: boolean): void {
+    this.refresh()
+    const stream = this.streams.get(id)
+    if (stream === undefined) return
+    stream.endAfterHeaders ||= isEnd
+    stream.onHead(status, fields, sensitive, isInterim, isEnd)
+  }
+  onBody (id: number, bytes: Buffer, isEnd: boolean): void {
+    const stream = this.streams.get(id)
+    if (stream !== undefined) stream.onBody(bytes, isEnd)
+    else this.machine?.take(id, bytes.length)
+  }
+  onTrailers (id: number, fields: string[], sensitive: string[]): void { this.streams.get(id)?.onTrailers(fields, sensitive) }
+  onReset (id: number, code: number): void {
+    const stream = this.streams.get(id)
+    // RFC 9113 section 8.1: behind a whole answer, whose end is read first.
+    if (stream !== undefined && code === NO_ERROR && stream.isReceived) setImmediate(() => { stream.onStreamClosed(code, true) })
+    else stream?.onStreamClosed(code, true)
+  }
+  onRoom (id: number): void { this.streams.get(id)?.onRoom() }
+  onCapacity (): void { if (this.waiting.length > 0) this.openWaiting() }
+
+  onGoaway (code: number, last: number, data: Buffer): void {
+    if (this.isDestroyed) return
+    this.goaway_ = { code, last }
+    this.emit('goaway', code, last, data.length === 0 ? undefined : data)
+    if (code === NO_ERROR) this.close()
+    else this.destroy(sessionError(code), NO_ERROR)
+  }
+
+  onOrigins (named: string[]): void {
+    if (this.isDestroyed) return
+    this.refresh()
+    if (this.isEncrypted !== true) return
+    const origins = this.theOrigins()
+    const most = this.options.maxOriginSetSize ?? ORIGINS_MAX
+    for (const origin of named) {
+      if (origins.size >= most) return this.destroy(tooManyOrigins(most))
+      origins.add(origin)
+    }
+    this.emit('origin', named)
+  }
+
+  onAltSvc (stream: number, origin: string, value: string): void {
+    if (this.isDestroyed) return
+    this.refresh()
+    this.emit('altsvc', value, origin, stream)
+  }
+
+  onClosed (by: ClosedBy, number: number): void {
+    if (by === ClosedBy.Us && !this.isDestroyed) this.destroy(brokenSession(number), INTERNAL_ERROR)
+  }
+
+  // Its end.
+
+  close (callback?: () => void): void {
+    if (this.isClosed || this.isDestroyed) return
+    this.isClosed = true
+    if (typeof callback === 'function') this.once('close', callback)
+    this.goaway()
+    if (this.connecting) this.maybeDestroy()
+    // The GOAWAY is to go first.
+    else setImmediate(() => { this.maybeDestroy() })
+  }
+
+  destroy (error: Error | number | null = NO_ERROR, code?: number): void {
+    if (this.isDestroyed) return
+    let reason: Error | undefined
+    if (typeof error === 'number') {
+      code = error
+      reason = code === NO_ERROR ? undefined : sessionError(code)
+    } else if (error != null) {
+      reason = error
+      code ??= INTERNAL_ERROR
+    }
+    this.finish(code ?? NO_ERROR, reason)
+  }
+
+  private maybeDestroy (): void {
+    if (this.isClosed && this.streams.size === 0 && this.pendingStreams.size === 0) this.destroy()
+  }
+
+  private finish (code: number, error: Error | undefined): void {
+    if (this.isDestroyed) return
+    this.isDestroyed = true
+    this.destroyCode = code
+    this.timer?.stop()
+    this.removeAllListeners('timeout')
+    if (this.pendingStreams.size > 0 || this.streams.size > 0) {
+      const why = cancelled(error)
+      for (const stream of [...this.pendingStreams]) stream.inContext(() => { stream.destroy(why) })
+      for (const stream of [...this.streams.values()]) stream.inContext(() => { stream.destroy(error) })
+    }
+    this.waiting = []
+    this.carrier?.end(code)
+    for (const { callback } of this.pings.splice(0)) callback(plain('ERR_HTTP2_PING_CANCEL'))
+    for (const { callback } of this.changes.splice(0)) callback?.(plain('ERR_HTTP2_SETTINGS_CANCEL'))
+    this.leaveSocket(error)
+  }
+
+  private leaveSocket (error: Error | undefined): void {
+    const socket = this.carrying
+    this.carrying = undefined
+    this.rawSocket = undefined
+    const report = (): void => {
+      if (error) this.emit('error', error)
+      this.emit('close')
+    }
+    if (socket === undefined || socket.destroyed) {
+      process.nextTick(report)
+      return
+    }
+    socket.once('close', report)
+    // The end of the peer's side is seen too.
+    if (this.isClosed) socket.resume()
+    socket.end(() => { if (!this.isClosed) setImmediate(() => { socket.destroy(error) }) })
+  }
+
+  private onSocketError (error: NodeJS.ErrnoException): void {
+    if (this.carrying === undefined) return
+    // The peer has said that it goes.
+    if (error.code === 'ECONNRESET' && this.goaway_ !== undefined) this.destroy()
+    else this.destroy(error)
+  }
+
+  private onSocketClosed (): void {
+    if (this.carrying === undefined) return
+    const error = this.connecting ? ofClient('ERR_SOCKET_CLOSED') : undefined
+    for (const stream of [...this.streams.values(), ...this.pendingStreams]) stream.inContext(() => { stream.close(CANCEL) })
+    this.close()
+    this.finish(NO_ERROR, error)
+  }
+
+  override [captureRejectionSymbol] (error: Error): void { this.destroy(error) }
+}
+
+/** Whether a host is an address, which is not asked for by SNI (RFC 6066 section 3). */
+export const isAddress = (host: string): boolean => net.isIP(host) !== 0

@@ -1,0 +1,61 @@
+// The settings of a client's session, as node:http2 has them.
+
+import type { Settings as NodeSettings } from 'node:http2'
+
+/** With the older name of one of them, which node's types lack. */
+export type Http2Settings = NodeSettings & { maxHeaderSize?: number | undefined }
+
+const UNLIMITED = 2 ** 32 - 1
+/** The largest section that is announced, bytes: as in `node/native/session/settings.rs`. */
+const SECTION_BYTES_MAX = 128 * 1024
+
+/** Both sides' settings before anything is said of them. */
+export const UNSAID: Http2Settings = {
+  headerTableSize: 4096,
+  enablePush: true,
+  initialWindowSize: 65_535,
+  maxFrameSize: 16_384,
+  maxConcurrentStreams: UNLIMITED,
+  maxHeaderListSize: UNLIMITED,
+  maxHeaderSize: UNLIMITED,
+  enableConnectProtocol: false
+}
+/** Those that a session says when its user says none: a push is refused. */
+const OURS: Http2Settings = { enablePush: false, maxHeaderListSize: 65_536, maxHeaderSize: 65_536 }
+
+/** `settings` changed by `changes`; the two names of one setting say the same. What is fixed for a connection's life stays. */
+export function changed (settings: Http2Settings, changes: Http2Settings): Http2Settings {
+  const { maxHeaderListSize, maxHeaderSize = maxHeaderListSize } = changes
+  const said = Object.entries(changes).filter(([name, value]) => name in UNSAID && name !== 'maxFrameSize' && name !== 'enablePush' && value !== undefined)
+  const next = { ...settings, ...Object.fromEntries(said) as Http2Settings }
+  if (maxHeaderSize !== undefined) next.maxHeaderListSize = next.maxHeaderSize = maxHeaderSize
+  return next
+}
+
+/** Those of the first SETTINGS. */
+export const first = (given: Http2Settings): Http2Settings => changed(OURS, given)
+
+/** The peer's, by the values of the machine. */
+export function remoteOf (values: readonly number[]): Http2Settings {
+  const [headerTableSize, push, maxConcurrentStreams, initialWindowSize, maxFrameSize, maxHeaderListSize, connect] = values as [number, number, number, number, number, number, number]
+  return {
+    headerTableSize, enablePush: push === 1, initialWindowSize, maxFrameSize, maxConcurrentStreams,
+    maxHeaderListSize, maxHeaderSize: maxHeaderListSize, enableConnectProtocol: connect === 1
+  }
+}
+
+/** Options of a session that are the machine's. */
+interface Bounds { maxHeaderListPairs?: number | undefined; peerMaxConcurrentStreams?: number | undefined }
+
+/** As `node/native/session/settings.rs` takes them. */
+export function machineSettings (settings: Http2Settings, { maxHeaderListPairs, peerMaxConcurrentStreams }: Bounds): object {
+  const list = settings.maxHeaderSize ?? settings.maxHeaderListSize
+  const whole = (value: unknown): number | undefined => typeof value === 'number' && value >= 0 ? Math.trunc(value) : undefined
+  return {
+    headerTableSize: whole(settings.headerTableSize),
+    initialWindowSize: whole(settings.initialWindowSize),
+    maxHeaderListSize: list === undefined ? undefined : Math.min(whole(list)!, SECTION_BYTES_MAX),
+    maxHeaderListPairs: whole(maxHeaderListPairs),
+    peerMaxConcurrentStreams: whole(peerMaxConcurrentStreams)
+  }
+}

@@ -1,0 +1,101 @@
+// A machine on the socket or stream that carries its bytes: what comes is fed to it, what it has to send
+// is written once per turn, as far as the stream takes it.
+
+import type { Duplex } from 'node:stream'
+import { apart } from '../../channel/ring'
+import { Machine, type MachineEvents } from './machines'
+
+/** Bytes that wait for a stream that takes none, from which nothing more is read of it. */
+const WAITING_BYTES_MAX = 256 * 1024
+/** The longest time of a timer of Node.js, in ms. */
+const TIME_MS_MAX = 2 ** 31 - 1
+
+export class SocketLink {
+  readonly machine: Machine
+  private isPlanned = false
+  private isBlocked = false
+  private isPaused = false
+  private timer: NodeJS.Timeout | undefined
+  /** Called before what the machine has is written. */
+  private before: (() => void)[] = []
+  private readonly planned = (): void => { this.isPlanned = false; this.flush() }
+
+  /** `after`: called when what could be written was. */
+  constructor (readonly socket: Duplex, events: MachineEvents, settings: object, private readonly after: () => void) {
+    this.machine = new Machine(events, settings)
+    socket.on('data', (chunk: Buffer) => {
+      this.machine.feed(chunk)
+      this.plan()
+    })
+    // A stream that stays half open would never close.
+    socket.on('end', () => { if (!socket.writableEnded) socket.end() })
+    this.plan()
+  }
+
+  /** Writes at the end of this turn. */
+  plan (): void {
+    if (this.isPlanned) return
+    this.isPlanned = true
+    process.nextTick(this.planned)
+  }
+
+  /** `call` is to be called at the end of this turn, before the rest is written. */
+  planFirst (call: () => void): void {
+    this.before.push(call)
+    this.plan()
+  }
+
+  private flush (): void {
+    const calls = this.before
+    if (calls.length > 0) {
+      this.before = []
+      for (const call of calls) apart(call)
+    }
+    if (this.machine.isOver) return
+    this.write()
+    this.machine.drain()
+    this.after()
+  }
+
+  private write (): void {
+    const { machine, socket } = this
+    while (!this.isBlocked && socket.writable) {
+      const bytes = machine.written()
+      if (bytes === undefined) break
+      this.isBlocked = !socket.write(bytes, () => { if (this.isBlocked && socket.writableLength === 0) this.unblock() })
+    }
+    if (this.isBlocked && !this.isPaused && machine.waiting > WAITING_BYTES_MAX) {
+      this.isPaused = true
+      socket.pause()
+    }
+    this.arm(machine.deadline)
+  }
+
+  private unblock (): void {
+    this.isBlocked = false
+    if (this.isPaused) {
+      this.isPaused = false
+      this.socket.resume()
+    }
+    this.flush()
+  }
+
+  private arm (deadline: number | undefined): void {
+    clearTimeout(this.timer)
+    this.timer = deadline === undefined ? undefined : setTimeout(() => { this.flush() }, Math.min(deadline, TIME_MS_MAX)).unref()
+  }
+
+  /** GOAWAY with this code, and the machine is no more. */
+  end (code: number): void {
+    const { machine, socket } = this
+    if (machine.isOver) return
+    machine.abort(code)
+    clearTimeout(this.timer)
+    while (socket.writable) {
+      const bytes = machine.written()
+      if (bytes === undefined) break
+      socket.write(bytes)
+    }
+    machine.forget()
+  }
+}

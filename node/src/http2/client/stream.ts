@@ -1,0 +1,424 @@
+// A stream of a client's session: a Duplex with the events of node:http2. Pieces of one turn go to the
+// machine together, so that the last one carries the end.
+
+import { AsyncResource } from 'node:async_hooks'
+import { Duplex } from 'node:stream'
+import { inspect, type InspectOptions } from 'node:util'
+import { checkCall, checkInteger, checkObject, plain, streamError } from '../codes'
+import { objectOf, type Headers } from '../fields'
+import { Timer } from '../timer'
+import { AbortError } from './errors'
+import { showAnswered, showClosed, showFailed, showPart, showWhole } from './channels'
+import { trailersOf, type OutgoingHead } from './head'
+import type { Machine } from './machines'
+
+const NO_ERROR = 0
+const INTERNAL_ERROR = 2
+const CANCEL = 8
+const CODE_MAX = 2 ** 32 - 1
+/** Flags of HEADERS (RFC 9113 section 6.2). */
+const END_STREAM = 1
+const END_HEADERS = 4
+const CONTINUE = 100
+const MISDIRECTED = 421
+/** The states of `stream.state` by nghttp2's numbers. */
+const OPEN = 2
+const HALF_CLOSED_LOCAL = 5
+const HALF_CLOSED_REMOTE = 6
+const CLOSED = 7
+const WINDOW_DEFAULT = 65_535
+const WEIGHT_DEFAULT = 16
+
+/** A session, as far as its streams need it. */
+export interface StreamOwner {
+  readonly machine: Machine | undefined
+  readonly isStrict: boolean
+  /** The code of its end: the peer's GOAWAY, or its destruction. */
+  readonly endCode: number
+  /** Something is to be sent at the end of this turn. */
+  plan: () => void
+  /** The pieces of a stream are to be sent at the end of this turn. */
+  planBody: (stream: ClientHttp2Stream) => void
+  /** Both sides of a stream may have ended: after the next write. */
+  watchEnd: (stream: ClientHttp2Stream) => void
+  refresh: () => void
+  /** A stream is gone. */
+  forget: (stream: ClientHttp2Stream) => void
+  /** The server serves the stream's origin no longer (RFC 9110 section 15.5.20). */
+  dropOrigin: (origin: string) => void
+}
+
+type Done = (error?: Error | null) => void
+
+export class ClientHttp2Stream extends Duplex {
+  private streamId: number | undefined
+  private owner: StreamOwner | undefined
+  private sentHead: Headers | (() => Headers) | undefined
+  private trailersSent: Headers | undefined
+  private code = NO_ERROR
+  /** `close` was called, or the stream was reset. */
+  isClosed = false
+  private isAborted = false
+  private wantsBody = false
+  /** Bytes that were received and not taken by the reader. */
+  private untaken = 0
+  private waitsForTrailers = false
+  private trailersReady = false
+  endAfterHeaders = false
+  /** Our side has ended for the machine. */
+  private isFinished = false
+  /** The peer's side has ended. */
+  isReceived = false
+  /** Pieces that are written to the machine at the end of this turn. */
+  private pieces: Buffer[] = []
+  private pieceBytes = 0
+  private wrote: Done | undefined
+  private timer: Timer | undefined
+  private readonly context = new AsyncResource('PendingRequest')
+  readonly sentInfoHeaders: undefined
+
+  constructor (owner: StreamOwner, readonly head: OutgoingHead, options: { waitForTrailers?: boolean }) {
+    super({ allowHalfOpen: true, autoDestroy: false })
+    this.owner = owner
+    this.sentHead = head.sent
+    this.waitsForTrailers = options.waitForTrailers === true
+    // What is written before the stream has begun goes with its first bytes.
+    this.cork()
+  }
+
+  get id (): number | undefined { return this.streamId }
+  get pending (): boolean { return this.streamId === undefined }
+  get session (): StreamOwner | undefined { return this.owner }
+  get aborted (): boolean { return this.isAborted }
+  get rstCode (): number { return this.code }
+  get headersSent (): boolean { return true }
+  get headRequest (): boolean { return false }
+  get sentTrailers (): Headers | undefined { return this.trailersSent }
+  get bufferSize (): number { return this.writableLength }
+  get sentHeaders (): Headers | undefined {
+    if (typeof this.sentHead === 'function') this.sentHead = this.sentHead() as Headers
+    return this.sentHead
+  }
+
+  get state (): object {
+    if (this.destroyed || this.streamId === undefined) return {}
+    const state = this.isFinished ? (this.isReceived ? CLOSED : HALF_CLOSED_LOCAL) : this.isReceived ? HALF_CLOSED_REMOTE : OPEN
+    return {
+      localWindowSize: WINDOW_DEFAULT, state, localClose: this.isFinished ? 1 : 0, remoteClose: this.isReceived ? 1 : 0,
+      sumDependencyWeight: 0, weight: WEIGHT_DEFAULT
+    }
+  }
+
+  /** Runs as a part of its request's async context. */
+  inContext<T> (call: () => T): T { return this.context.runInAsyncScope(call) }
+
+  // Its beginning.
+
+  /** It has an id, and its head is with the machine. */
+  begin (id: number, isFinished: boolean): void {
+    this.streamId = id
+    this.isFinished = isFinished
+    this.uncork()
+    this.emit('ready')
+  }
+
+  // What users send.
+
+  override _write (chunk: Buffer, encoding: BufferEncoding, done: Done): void {
+    if (this.pending) this.once('ready', () => { this._write(chunk, encoding, done) })
+    else if (!this.destroyed) this.keep([chunk], done)
+    showPart(this, false, chunk, encoding)
+  }
+
+  override _writev (chunks: { chunk: Buffer; encoding: BufferEncoding }[], done: Done): void {
+    if (this.pending) this.once('ready', () => { this._writev(chunks, done) })
+    else if (!this.destroyed) this.keep(chunks.map(({ chunk }) => chunk), done)
+    showPart(this, true, chunks, '')
+  }
+
+  private keep (pieces: Buffer[], done: Done): void {
+    this.touch()
+    this.pieces = pieces
+    this.pieceBytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
+    this.wrote = done
+    this.owner!.planBody(this)
+  }
+
+  /** The end of the turn: what was written goes, and the end with it if it is known. */
+  flushBody (): void {
+    const { owner, pieces, streamId, wrote } = this
+    const machine = owner?.machine
+    if (machine === undefined || wrote === undefined || streamId === undefined) return
+    const isLast = this.writableEnded && this.writableLength === this.pieceBytes && !this.waitsForTrailers
+    this.pieces = []
+    let hasRoom = true
+    for (let at = 0; at < pieces.length; at++) {
+      const ends = isLast && at === pieces.length - 1
+      hasRoom = machine.send(streamId, pieces[at]!, ends)
+    }
+    if (isLast) this.ended()
+    if (isLast || hasRoom) this.settleWrite()
+  }
+
+  private settleWrite (error?: Error | null): void {
+    const { wrote } = this
+    this.wrote = undefined
+    wrote?.(error)
+  }
+
+  /** The machine has room again. */
+  onRoom (): void {
+    this.touch()
+    if (this.pieces.length === 0) this.settleWrite()
+  }
+
+  private ended (): void {
+    this.isFinished = true
+    if (this.isReceived) this.owner?.watchEnd(this)
+  }
+
+  override _final (done: Done): void {
+    if (this.pending) {
+      this.once('ready', () => { this._final(done) })
+      return
+    }
+    const { owner } = this
+    const machine = owner?.machine
+    if (machine === undefined || this.isFinished) return this.finalized(done)
+    if (this.waitsForTrailers) setImmediate(() => { this.wantTrailers() })
+    else {
+      machine.finish(this.streamId!, '')
+      owner!.plan()
+      this.ended()
+    }
+    this.finalized(done)
+  }
+
+  private finalized (done: Done): void {
+    this.once('finish', () => { this.maybeDestroy() })
+    done()
+    showWhole(this)
+  }
+
+  private wantTrailers (): void {
+    this.trailersReady = true
+    if (this.destroyed || this.isClosed) return
+    this.inContext(() => { if (!this.emit('wantTrailers')) this.sendTrailers({}) })
+  }
+
+  sendTrailers (headers: Headers): void {
+    if (this.destroyed || this.isClosed) throw plain('ERR_HTTP2_INVALID_STREAM')
+    if (this.trailersSent !== undefined) throw plain('ERR_HTTP2_TRAILERS_ALREADY_SENT')
+    if (!this.trailersReady) throw plain('ERR_HTTP2_TRAILERS_NOT_READY')
+    checkObject(headers, 'headers')
+    const own = Object.assign(Object.create(null), headers) as Headers
+    this.touch()
+    const text = trailersOf(own, this.owner!.isStrict)
+    this.trailersSent = own
+    setImmediate(() => { this.finishTrailers(text) })
+  }
+
+  private finishTrailers (text: string): void {
+    const { owner, streamId } = this
+    if (this.destroyed || owner?.machine === undefined) return
+    this.waitsForTrailers = false
+    if (!owner.machine.finish(streamId!, text)) {
+      this.destroy(streamError(INTERNAL_ERROR))
+      return
+    }
+    owner.plan()
+    this.ended()
+    this.maybeDestroy()
+  }
+
+  // What the peer sends.
+
+  override _read (): void {
+    if (this.destroyed) {
+      this.push(null)
+      return
+    }
+    this.wantsBody = true
+    this.giveBack()
+  }
+
+  /** Gives the bytes that have a reader back to the peer. */
+  private giveBack (): void {
+    if (this.untaken === 0 || this.streamId === undefined) return
+    const { owner, untaken } = this
+    this.untaken = 0
+    owner?.machine?.take(this.streamId, untaken)
+    owner?.plan()
+  }
+
+  onHead (status: number, fields: string[], sensitive: string[], isInterim: boolean, isEnd: boolean): void {
+    this.touch()
+    const headers = objectOf(fields, sensitive)
+    headers[':status'] = status
+    const event = isInterim ? 'headers' : 'response'
+    const flags = isEnd ? END_HEADERS | END_STREAM : END_HEADERS
+    if (status === MISDIRECTED) this.owner?.dropOrigin(this.head.origin)
+    // Its listeners find the end of a body that does not come.
+    if (isEnd) this.onEnd()
+    this.inContext(() => {
+      this.emit(event, headers, flags, fields)
+      if (isInterim && status === CONTINUE) this.emit('continue')
+    })
+    if (!isInterim) showAnswered(this, headers, flags)
+  }
+
+  onBody (bytes: Buffer, isEnd: boolean): void {
+    this.touch()
+    if (bytes.length > 0) {
+      this.untaken += bytes.length
+      this.wantsBody = this.inContext(() => this.push(bytes))
+      if (this.wantsBody) this.giveBack()
+    }
+    if (isEnd) this.onEnd()
+  }
+
+  onTrailers (fields: string[], sensitive: string[]): void {
+    this.touch()
+    const trailers = objectOf(fields, sensitive)
+    this.onEnd()
+    this.inContext(() => { this.emit('trailers', trailers, END_HEADERS | END_STREAM, fields) })
+  }
+
+  private onEnd (): void {
+    this.isReceived = true
+    this.inContext(() => { this.push(null) })
+    if (this.isFinished) this.owner?.watchEnd(this)
+  }
+
+  /** Whether both sides have ended, and the machine has sent all. */
+  endIfOver (): boolean {
+    if (this.streamId === undefined || this.owner?.machine?.holds(this.streamId) === true) return false
+    this.onStreamClosed(NO_ERROR, false)
+    return true
+  }
+
+  /** The stream is over, in order or by a reset. */
+  onStreamClosed (code: number, byPeer: boolean): void {
+    if (this.destroyed) return
+    this.inContext(() => {
+      if (!this.isClosed) this.markClosed(code, false, false)
+      if (!this.readable || code !== NO_ERROR) {
+        this.destroy()
+        return
+      }
+      // Bytes that were received before a reset in order are still read.
+      this.on('end', () => { if (byPeer) this.destroy(); else this.maybeDestroy() })
+      this.push(null)
+      this.read(0)
+    })
+  }
+
+  // Its end.
+
+  close (code = NO_ERROR, done?: () => void): void {
+    checkInteger(code, 'code', 0, CODE_MAX)
+    if (done !== undefined) checkCall(done, 'callback')
+    if (this.isClosed) return
+    if (done !== undefined) this.once('close', done)
+    this.markClosed(code, true, false)
+  }
+
+  /** `resets`: the peer gets RST_STREAM; `atOnce`: whatever is not written yet. */
+  private markClosed (code: number, resets: boolean, atOnce: boolean): void {
+    this.isClosed = true
+    this.code = code
+    this.setTimeout(0)
+    this.removeAllListeners('timeout')
+    const isEnding = this.writableEnded
+    if (!isEnding) {
+      if (!this.isAborted) {
+        this.isAborted = true
+        this.emit('aborted')
+      }
+      this.end()
+    }
+    if (resets) {
+      const reset = (): void => { this.reset(code) }
+      if (!isEnding || this.writableFinished || code !== NO_ERROR || atOnce) reset()
+      else this.once('finish', reset)
+    }
+    showClosed(this)
+  }
+
+  private reset (code: number): void {
+    if (this.streamId === undefined) {
+      this.push(null)
+      this.once('ready', () => { this.submitReset(code) })
+      return
+    }
+    this.submitReset(code)
+  }
+
+  private submitReset (code: number): void {
+    const { owner, streamId } = this
+    if (owner?.machine === undefined || streamId === undefined) return
+    owner.machine.reset(streamId, code)
+    owner.plan()
+    // The machine says nothing of a stream that we have reset.
+    process.nextTick(() => { this.onStreamClosed(code, false) })
+  }
+
+  override _destroy (error: Error | null, done: Done): void {
+    const owner = this.owner!
+    let code = this.isClosed ? this.code : owner.endCode
+    if (error != null) code = owner.endCode !== NO_ERROR ? owner.endCode : error.name === 'AbortError' ? CANCEL : INTERNAL_ERROR
+    if (!this.isClosed) this.markClosed(code, !this.pending, true)
+    else if (this.streamId !== undefined && owner.machine?.holds(this.streamId) === true) {
+      owner.machine.reset(this.streamId, code)
+      owner.plan()
+    }
+    this.push(null)
+    this.untaken = 0
+    this.timer?.stop()
+    const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? streamError(code) : null)
+    this.owner = undefined
+    owner.forget(this)
+    if (failure !== null) showFailed(this, failure)
+    this.pieces = []
+    this.settleWrite(failure)
+    done(failure)
+  }
+
+  private maybeDestroy (): void {
+    if (this.writableFinished && !this.readable && this.isClosed) this.destroy()
+  }
+
+  // Beside its bytes.
+
+  setTimeout (time: number, done?: () => void): this {
+    if (this.destroyed) return this
+    this.timer = Timer.set(this.timer, time, done, this, () => { if (!this.destroyed) this.emit('timeout') })
+    return this
+  }
+
+  /** A sign of life. */
+  private touch (): void {
+    this.timer?.refresh()
+    this.owner?.refresh()
+  }
+
+  priority (): void { if (this.destroyed) throw plain('ERR_HTTP2_INVALID_STREAM') }
+
+  /** Ends with the signal. */
+  follow (signal: AbortSignal): void {
+    const abort = (): void => { this.destroy(new AbortError(signal.reason)) }
+    if (signal.aborted) return abort()
+    signal.addEventListener('abort', abort, { once: true })
+    this.once('close', () => { signal.removeEventListener('abort', abort) })
+  }
+
+  [inspect.custom] (depth: number, options: InspectOptions): unknown {
+    const { id = '<pending>', closed, destroyed, state } = this
+    return depth < 0 ? this : `ClientHttp2Stream ${inspect({ id, closed, destroyed, state }, { ...options, depth: options.depth == null ? null : options.depth - 1 })}`
+  }
+}
+
+Object.defineProperty(ClientHttp2Stream.prototype, 'closed', {
+  get (this: ClientHttp2Stream) { return this.isClosed },
+  configurable: true
+})

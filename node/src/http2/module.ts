@@ -1,0 +1,8 @@
+// The whole of node:http2, for `trunkline/http2`: its servers and its clients are ours.
+
+import nodeHttp2 from 'node:http2'
+import { createSecureServer, createServer } from './server'
+import { connect } from './client/connect'
+
+const whole = { ...nodeHttp2, connect: connect as unknown as typeof nodeHttp2.connect, createServer, createSecureServer }
+export = whole
