@@ -149,7 +149,7 @@ fn a_client_skips_ids_and_takes_none_of_the_servers_or_a_used_one() {
     assert_eq!(rig.get(), 9);
     assert!(rig.conn.is_open(StreamId(9)));
     assert!(!rig.conn.is_open(StreamId(11)));
-    // What was skipped is closed, not idle (RFC 9113 section 5.1.1).
+    // A skipped stream is closed, not idle (RFC 9113 section 5.1.1).
     rig.sends(&rst(7, H2Code::CANCEL));
     assert!(!rig.conn.is_closed());
     rig.sends(&rst(11, H2Code::CANCEL));

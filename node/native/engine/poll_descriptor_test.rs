@@ -22,7 +22,7 @@ fn the_descriptor_is_that_of_the_current_runtime_and_is_readable_when_a_socket_o
         let _within = watched.enter();
         UnixStream::from_std(there).unwrap()
     };
-    // What the registration itself made ready is taken.
+    // Takes the readiness that the registration itself made.
     watched.block_on(tokio::task::yield_now());
     here.write_all(b"x").unwrap();
     watching.block_on(async {

@@ -28,7 +28,7 @@ impl Thread {
         let thread = thread::Builder::new()
             .name("trunkline".into())
             .spawn(move || {
-                // What servers hold stays on this thread.
+                // The state of servers stays on this thread.
                 let local = LocalSet::new();
                 let reading = Intake::read(Arc::clone(&shared));
                 // It ends when the environment closes. A panic in it, or of the runtime, ends the

@@ -16,10 +16,15 @@ export type HttpOptions = Partial<Pick<http.ServerOptions,
 
 /** Options of node:http on a server of node:http2, which its types lack. */
 export interface Http1Options {
+  /** 'http': requests and responses of node:http on every version. Default: those of node:http2 on HTTP/2 and HTTP/3. */
   requests?: string
+  /** Whether a server with TLS accepts HTTP/1.1. Default: false. */
   allowHTTP1?: boolean
+  /** Class of requests of HTTP/1.1. Default: `http.IncomingMessage`. */
   Http1IncomingMessage?: unknown
+  /** Class of responses of HTTP/1.1. Default: `http.ServerResponse`. */
   Http1ServerResponse?: unknown
+  /** Options of node:http for HTTP/1.1, before those of the same name beside it. Default: none. */
   http1Options?: Record<string, unknown>
 }
 

@@ -123,7 +123,7 @@ test('a writer waits while the server does not read, and all of its bytes arrive
   const piece = Buffer.alloc(100_000)
   for (let at = 0; at < 20; at++) stream.write(piece)
   await once(session, 'connect')
-  // What the server has given room for is sent before the answer to a ping.
+  // Bytes that the server has given room for are sent before the answer to a ping.
   for (let round = 0; round < 3; round++) await new Promise(resolve => { session.ping(resolve) })
   assert.ok(stream.writableLength > 1_000_000, `${stream.writableLength} bytes wait`)
   resume()

@@ -9,7 +9,7 @@ import { checkBytes, checkCall, checkInteger, checkNumber, checkObject, outOfRan
 import type { Socket } from '../connection/socket'
 import { Timer } from '../timer'
 import type { Machine } from './machines'
-import { changed, remoteOf, UNSAID, type Http2Settings } from './settings'
+import { changed, remoteOf, INITIAL, type Http2Settings } from './settings'
 
 const NO_ERROR = 0
 const STREAM_ID_MAX = 2 ** 32 - 1
@@ -45,8 +45,8 @@ export type Carrying = Duplex & Partial<Pick<Socket, 'remoteAddress' | 'remotePo
 export abstract class SessionControl extends EventEmitter {
   protected carrying: Carrying | undefined
   protected timer: Timer | undefined
-  protected local = UNSAID
-  protected remote = UNSAID
+  protected local = INITIAL
+  protected remote = INITIAL
   /** Changes of ours that the peer has not acknowledged, oldest first. */
   protected readonly changes: { settings: Http2Settings; callback?: SettingsCallback | undefined }[] = []
   protected pendingAck = 0
@@ -152,7 +152,7 @@ export abstract class SessionControl extends EventEmitter {
 
   private check (): void { if (this.destroyed) throw plain('ERR_HTTP2_INVALID_SESSION') }
 
-  // What the peer says.
+  // Input from the peer.
 
   onSettings (values: number[]): void {
     if (this.destroyed) return

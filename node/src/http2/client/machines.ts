@@ -241,9 +241,9 @@ export class Machine {
 
   goaway (code: number, last: number, data: Uint8Array | undefined): void {
     if (!this.isOpen) return
-    const said = data?.subarray(0, TEXT_LENGTH_MAX)
-    if (said !== undefined) text.set(said, 0)
-    this.native.goaway(this.number, code, last, said?.length ?? 0)
+    const sent = data?.subarray(0, TEXT_LENGTH_MAX)
+    if (sent !== undefined) text.set(sent, 0)
+    this.native.goaway(this.number, code, last, sent?.length ?? 0)
   }
 
   /** GOAWAY; nothing goes behind it. */

@@ -35,12 +35,19 @@ const failsLater = Number.parseInt(process.versions.node, 10) >= FAILS_LATER_FRO
 
 /** Options of a request. */
 export interface StreamOptions {
+  /** Whether no content follows. Default: true for GET, HEAD and DELETE, false for others, as with node:http2. */
   endStream?: boolean
+  /** Checked and ignored: priorities of RFC 7540 are deprecated (RFC 9113 section 5.3.2). */
   exclusive?: boolean
+  /** Checked and ignored, as `exclusive`. */
   parent?: number
+  /** Checked and ignored, as `exclusive`. */
   weight?: number
+  /** Checked and ignored, as `exclusive`. */
   silent?: boolean
+  /** Whether 'wantTrailers' comes behind the content, for `sendTrailers`. Default: false. */
   waitForTrailers?: boolean
+  /** Aborts the stream with CANCEL. Default: none. */
   signal?: AbortSignal
 }
 
@@ -230,7 +237,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     }
   }
 
-  // What its streams need.
+  // Services for its streams.
 
   plan (): void { this.carrier?.plan() }
   planBody (stream: ClientHttp2Stream): void { this.carrier?.planFirst(() => { stream.flushBody() }) }
@@ -256,7 +263,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     if (this.waiting.length > 0) this.openWaiting()
   }
 
-  // What the peer says.
+  // Input from the peer.
 
   onHead (id: number, status: number, fields: string[], sensitive: string[], isInterim: boolean, isEnd: boolean): void {
     this.refresh()
@@ -378,7 +385,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
 
   private onSocketError (error: NodeJS.ErrnoException): void {
     if (this.carrying === undefined) return
-    // The peer has said that it goes.
+    // The peer has sent GOAWAY.
     if (error.code === 'ECONNRESET' && this.goaway_ !== undefined) this.destroy()
     else this.destroy(error)
   }

@@ -9,8 +9,8 @@ const UNLIMITED = 2 ** 32 - 1
 /** The largest section that is announced, bytes: as in `node/native/session/settings.rs`. */
 const SECTION_BYTES_MAX = 128 * 1024
 
-/** Both sides' settings before anything is said of them. */
-export const UNSAID: Http2Settings = {
+/** Both sides' settings before either has sent any. */
+export const INITIAL: Http2Settings = {
   headerTableSize: 4096,
   enablePush: true,
   initialWindowSize: 65_535,
@@ -26,8 +26,8 @@ const OURS: Http2Settings = { enablePush: false, maxHeaderListSize: 65_536, maxH
 /** `settings` changed by `changes`; the two names of one setting say the same. What is fixed for a connection's life stays. */
 export function changed (settings: Http2Settings, changes: Http2Settings): Http2Settings {
   const { maxHeaderListSize, maxHeaderSize = maxHeaderListSize } = changes
-  const said = Object.entries(changes).filter(([name, value]) => name in UNSAID && name !== 'maxFrameSize' && name !== 'enablePush' && value !== undefined)
-  const next = { ...settings, ...Object.fromEntries(said) as Http2Settings }
+  const stated = Object.entries(changes).filter(([name, value]) => name in INITIAL && name !== 'maxFrameSize' && name !== 'enablePush' && value !== undefined)
+  const next = { ...settings, ...Object.fromEntries(stated) as Http2Settings }
   if (maxHeaderSize !== undefined) next.maxHeaderListSize = next.maxHeaderSize = maxHeaderSize
   return next
 }

@@ -82,7 +82,7 @@ export class ClientHttp2Stream extends Duplex {
     this.owner = owner
     this.sentHead = head.sent
     this.waitsForTrailers = options.waitForTrailers === true
-    // What is written before the stream has begun goes with its first bytes.
+    // Bytes written before the stream has begun go with its first bytes.
     this.cork()
   }
 
@@ -122,7 +122,7 @@ export class ClientHttp2Stream extends Duplex {
     this.emit('ready')
   }
 
-  // What users send.
+  // Output of the user.
 
   override _write (chunk: Buffer, encoding: BufferEncoding, done: Done): void {
     if (this.pending) this.once('ready', () => { this._write(chunk, encoding, done) })
@@ -231,7 +231,7 @@ export class ClientHttp2Stream extends Duplex {
     this.maybeDestroy()
   }
 
-  // What the peer sends.
+  // Input from the peer.
 
   override _read (): void {
     if (this.destroyed) {

@@ -88,7 +88,7 @@ export const raw = (prepare, text, { act, options = {}, clients = 1 } = {}) => a
   }
   if (server.listening) server.close()
   await over
-  // What the ends of a connection are followed by comes a few turns later.
+  // Events behind the ends of a connection come a few turns later.
   for (let turn = 0; turn < TURNS; turn++) await new Promise(resolve => { setImmediate(resolve) })
 }
 
