@@ -135,5 +135,5 @@ fn the_documentation_of_each_field_says_its_default() {
         }
         documentation.clear();
     }
-    assert_eq!(fields, 38);
+    assert_eq!(fields, 39);
 }
