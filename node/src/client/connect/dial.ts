@@ -50,7 +50,8 @@ interface Question { origin: string; serverName: string | null; isHttp1: boolean
 /** Has one dispatcher's connector make its connections. */
 export class Dialer {
   /** `h2c`: `http:` is HTTP/2 by prior knowledge, where the stream does not say what it is. */
-  constructor (private readonly bridge: Bridge, readonly connector: Connector, private readonly extras: Extras, private readonly h2c: boolean) {}
+  /** `isEnded`: whether the dispatcher takes no connection any more. */
+  constructor (private readonly bridge: Bridge, readonly connector: Connector, private readonly extras: Extras, private readonly h2c: boolean, private readonly isEnded: () => boolean) {}
 
   /** Answers the engine's question, once. */
   dial (ticket: number, text: string): void {
@@ -65,6 +66,12 @@ export class Dialer {
     const answer = (error: unknown, stream: unknown): void => {
       if (isAnswered) return isDuplex(stream) ? discard(stream) : undefined
       isAnswered = true
+      if (this.isEnded()) {
+        // At once, as undici: behind the end nothing holds the process until the engine has closed it.
+        if (isDuplex(stream)) discard(stream)
+        this.bridge.ask('dialed', { ticket })
+        return
+      }
       if (error != null) return this.fail(ticket, error as Error)
       if (!isDuplex(stream)) return this.fail(ticket, new InvalidArgumentError('connect called back without an error and without a Duplex; it must give one of them'))
       this.attach(ticket, stream, protocol)

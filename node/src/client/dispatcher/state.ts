@@ -50,7 +50,7 @@ export class State {
     this.client = this.ask('client', checked.settings) as number
     const localAddress = checked.settings['localAddress'] as string | undefined
     const { connector, isClient, lookup } = checked
-    const dialer = connector === null ? null : new Dialer(this.bridge, connector.connect, connector.extras, connector.h2c)
+    const dialer = connector === null ? null : new Dialer(this.bridge, connector.connect, connector.extras, connector.h2c, () => this.destroyed)
     this.connections = new Connections(this.bridge, this, isClient, connector?.extras.localAddress ?? localAddress ?? null, lookup, dialer)
     this.bridge.listen(this.client, this.connections)
     // Certificates are large, and the engine has them now.
