@@ -240,20 +240,3 @@ fn early_data_is_served_where_http3_is_and_refused_elsewhere() {
     let printed = text(&output.stderr);
     assert!(printed.contains("--http3"), "{printed}");
 }
-
-#[test]
-fn a_load_of_bodies_that_are_longer_than_the_window_of_their_reader_ends_over_http3() {
-    let served = Served::start("127.0.0.1:0", &["--http3", "--tls-self-signed"]);
-    // Bytes that wait in a stream until the reader has room come to it without a packet of their own;
-    // the last ones stayed there until the server closed the connection as idle.
-    let url = format!("https://localhost:{}/bytes/4194304", served.port);
-    let output = Command::new(BINARY)
-        .args(["bench", "--http3", "--insecure", "--json"])
-        .args(["-c", "1", "-m", "1", "-n", "20", &url])
-        .output()
-        .expect("the binary starts");
-    let printed = text(&output.stdout) + &text(&output.stderr);
-    assert!(output.status.success(), "{printed}");
-    assert!(printed.contains("\"answered\": 20"), "{printed}");
-    assert!(printed.contains("\"body_bytes\": 83886080"), "{printed}");
-}

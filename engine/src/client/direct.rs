@@ -181,3 +181,7 @@ impl fmt::Debug for DirectTurn<'_> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+#[path = "direct_test.rs"]
+mod direct_test;

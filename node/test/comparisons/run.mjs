@@ -3,6 +3,7 @@
 //   node run.mjs SET original|ours < names
 import { readFileSync } from 'node:fs'
 import { SETS, programsOf } from './sets.mjs'
+import { displayed } from './sides.mjs'
 
 /** How long the ends of a program of undici's API have to part. */
 const PARTING_MS_MAX = 2000
@@ -37,7 +38,7 @@ const load = {
   }
 }
 const module = await load[set.original]()
-const { Stage, displayed } = await import(set.original === 'undici' ? './client/stage.mjs' : set.isClient === true ? './connect/stage.mjs' : './server/stage.mjs')
+const { Stage } = await import(set.original === 'undici' ? './client/stage.mjs' : set.isClient === true ? './connect/stage.mjs' : './server/stage.mjs')
 
 /** Events of the process belong to the programs that run. */
 const running = new Set()

@@ -6,14 +6,9 @@ import http2 from 'node:http2'
 import net from 'node:net'
 import { cert, key } from '../../support/certificates/certificate.mjs'
 import { outsideOfFrames } from '../../support/servers/servers.mjs'
-import { displayed } from '../server/stage.mjs'
+import { displayed, Sides, turns } from '../sides.mjs'
 
-export { cert, displayed }
-
-/** Events of one turn of the event loop and of what it starts are logged before this resolves. */
-export const turns = async (count = 3) => {
-  for (let turn = 0; turn < count; turn++) await new Promise(resolve => { setImmediate(resolve) })
-}
+export { cert, displayed, turns }
 
 /** How many requests are sent to give what may happen the time to. */
 const ROUND_TRIPS = 20
@@ -28,19 +23,8 @@ export async function roundTrips (module, stage, request, options = {}) {
   }
 }
 
-export class Stage {
-  /** Lines by side. */
-  sides = new Map()
+export class Stage extends Sides {
   closers = []
-
-  /** Writes a side's lines into its own list. */
-  log (side) {
-    const lines = this.sides.get(side) ?? []
-    this.sides.set(side, lines)
-    return (...values) => { lines.push(`${side}: ${values.map(displayed).join(' ')}`) }
-  }
-
-  lines () { return [...this.sides.values()].flat() }
 
   /** Logs each of the events with its first argument, if that is an error. */
   watch (log, emitter, label, events) {

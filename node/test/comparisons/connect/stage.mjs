@@ -4,21 +4,17 @@ import { once } from 'node:events'
 import http2 from 'node:http2'
 import net from 'node:net'
 import { cert, key } from '../../support/certificates/certificate.mjs'
-import { displayed, fields } from '../server/stage.mjs'
+import { fields } from '../server/stage.mjs'
+import { displayed, Sides, turns } from '../sides.mjs'
 
 /** How long the sides have to part after a program has ended. */
 const PARTING_MS_MAX = 10_000
 
-export { cert, displayed, fields, key }
+export { cert, displayed, fields, key, turns }
 
 const { http2: ours } = await import('trunkline')
 /** Servers of both packages: a client has to be the same with either. */
 export const SERVERS = { node: http2, ours }
-
-/** Events of one turn of the event loop and of what it starts are logged before this resolves. */
-export const turns = async (count = 3) => {
-  for (let turn = 0; turn < count; turn++) await new Promise(resolve => { setImmediate(resolve) })
-}
 
 /** When an emitter is closed, whatever its errors; known from its beginning, so that it cannot be missed. */
 const ends = new WeakMap()
@@ -27,30 +23,8 @@ export function closing (emitter) {
   return ends.get(emitter)
 }
 
-export class Stage {
-  /** Lines by side. */
-  sides = new Map()
+export class Stage extends Sides {
   closers = []
-
-  /** Writes a side's lines into its own list. */
-  log (side) {
-    const lines = this.sides.get(side) ?? []
-    this.sides.set(side, lines)
-    return (...values) => { lines.push(`${side}: ${values.map(displayed).join(' ')}`) }
-  }
-
-  lines () { return [...this.sides.values()].flat() }
-
-  /** Runs `call`, and says what came of it. */
-  attempt (log, label, call) {
-    try {
-      const result = call()
-      log(label, '->', result === null || typeof result !== 'object' ? result : typeof result)
-      return result
-    } catch (error) {
-      log(label, 'threw', error)
-    }
-  }
 
   /** A listening server; `kind` says of which package. */
   async serve (kind, { secure = false, options = {}, listeners = {} } = {}) {

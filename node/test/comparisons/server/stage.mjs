@@ -5,27 +5,13 @@ import { once } from 'node:events'
 import http2 from 'node:http2'
 import https from 'node:https'
 import tls from 'node:tls'
-import { inspect } from 'node:util'
 import { cert, key } from '../../support/certificates/certificate.mjs'
+import { displayed, Sides } from '../sides.mjs'
 
 /** How long the sides have to part after a program has ended. */
 const PARTING_MS_MAX = 20_000
 
-export { cert, key }
-
-/** A message without ports, names of folders for the time of a run, and OpenSSL's number of a thread. */
-const everyRuns = message => message
-  .replace(/(\d|\]|::|localhost):\d{4,5}\b/g, '$1:PORT')
-  .replace(/\/trunkline-parity-\w+/g, '/FOLDER')
-  .replace(/^[\dA-F]+:error:/, 'error:').trim()
-
-/** A value in one line, without what differs from run to run. */
-export function displayed (value) {
-  if (typeof value === 'string') return value
-  if (Buffer.isBuffer(value)) return value.length > 64 ? `<${value.length} bytes>` : JSON.stringify(value.toString('latin1'))
-  if (value instanceof Error) return `${value.name} ${value.code ?? 'without a code'}: ${everyRuns(value.message)}`
-  return inspect(value, { breakLength: Infinity, depth: 4, maxStringLength: 80 })
-}
+export { cert, displayed, key }
 
 /** Fields of the framing and of the connection: where they stand among the others says nothing. */
 const OF_FRAMING = ['connection', 'content-length', 'keep-alive', 'transfer-encoding']
@@ -42,32 +28,10 @@ export function fields (headers) {
   return `{${entries.join('; ')}}${hidden.length > 0 ? ` sensitive ${hidden}` : ''}`
 }
 
-export class Stage {
-  /** Lines by side. */
-  sides = new Map()
+export class Stage extends Sides {
   servers = []
   sessions = []
   sockets = []
-
-  /** Writes a side's lines into its own list. */
-  log (side) {
-    const lines = this.sides.get(side) ?? []
-    this.sides.set(side, lines)
-    return (...values) => { lines.push(`${side}: ${values.map(displayed).join(' ')}`) }
-  }
-
-  lines () { return [...this.sides.values()].flat() }
-
-  /** Runs `call`, and says what came of it. */
-  attempt (log, label, call) {
-    try {
-      const result = call()
-      log(label, '->', result === null || typeof result !== 'object' ? result : typeof result)
-      return result
-    } catch (error) {
-      log(label, 'threw', error)
-    }
-  }
 
   /** Says each of the events with what `report` makes of its arguments. */
   watch (log, emitter, label, events, report = () => []) {
