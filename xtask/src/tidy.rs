@@ -10,7 +10,7 @@ mod typescript;
 mod words;
 
 use crate::Outcome;
-use documents::{exchange, generated, mutants, requirements};
+use documents::{decisions, exchange, generated, mutants, paths, requirements};
 use std::fmt;
 use std::path::Path;
 use structure::{dead, folders, imports, layers, sizes, timers};
@@ -61,6 +61,8 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     found.extend(dead::check_sources(tree, &sources));
     found.extend(dead::check_documents(tree));
     found.extend(documents::check(tree));
+    found.extend(paths::check(tree));
+    found.extend(decisions::check(tree));
     found.extend(exchange::check(tree, &sources));
     found.extend(generated::check(tree));
     found.extend(requirements::check(tree));
