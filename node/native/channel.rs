@@ -2,7 +2,6 @@
 
 pub(crate) mod area;
 pub(crate) mod bodies;
-pub(crate) mod calls;
 pub(crate) mod codes;
 #[cfg(test)]
 mod fuzz;
@@ -10,4 +9,12 @@ pub(crate) mod heads;
 pub(crate) mod outbound;
 pub(crate) mod records;
 pub(crate) mod ring;
+pub(crate) mod shared;
 mod sync;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // State is whole between any two statements under these locks.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -7,10 +7,13 @@ pub(crate) mod exchange;
 pub(crate) mod lookup;
 mod settings;
 
-use crate::channel::calls::read;
-use crate::environment::Shared;
+use crate::calls::questions::Questions;
+use crate::calls::read;
+use crate::channel::shared::Shared;
 use crate::failure;
 use connections::displayed;
+use dial::Dialed;
+use lookup::Found;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use settings::{Settings, protocols};
@@ -26,6 +29,13 @@ pub(crate) struct Clients {
     clients: HashMap<u32, Client>,
     /// Never given a second time, so that a late request cannot reach another's origin.
     origins: HashMap<u32, Target>,
+}
+
+/// The questions of clients that JavaScript has not answered.
+#[derive(Default)]
+pub(crate) struct ClientQuestions {
+    pub(crate) lookups: Arc<Questions<Found>>,
+    pub(crate) dials: Arc<Questions<Dialed>>,
 }
 
 /// Where a request goes.
@@ -64,11 +74,12 @@ impl Clients {
     pub(crate) fn ask(
         &mut self,
         shared: &Arc<Shared>,
+        questions: &ClientQuestions,
         verb: &str,
         text: &str,
     ) -> Result<Value, Value> {
         match verb {
-            "client" => self.open(shared, read(text)?),
+            "client" => self.open(shared, questions, read(text)?),
             "origin" => self.name(&read(text)?),
             "pipelining" => {
                 let ask: ClientAsk = read(text)?;
@@ -97,10 +108,15 @@ impl Clients {
         }
     }
 
-    fn open(&mut self, shared: &Arc<Shared>, settings: Settings) -> Result<Value, Value> {
+    fn open(
+        &mut self,
+        shared: &Arc<Shared>,
+        questions: &ClientQuestions,
+        settings: Settings,
+    ) -> Result<Value, Value> {
         self.next += 1;
         let client = settings
-            .build(shared, self.next)
+            .build(shared, questions, self.next)
             .map_err(|why| failure::refusal("config", &why))?;
         self.clients.insert(self.next, client);
         Ok(json!(self.next))

@@ -10,19 +10,59 @@ mod thread;
 #[cfg(target_os = "linux")]
 mod wakes;
 
-use crate::environment::Shared;
+use crate::channel::lock;
+use crate::channel::shared::Shared;
+use crate::client::{ClientQuestions, Clients};
+#[cfg(target_os = "linux")]
+use crate::platform::uv;
+use crate::server::calls::{Servers, Task};
+use crate::server::snapshot::SnapshotRequests;
+use crate::server::traffic::Traffics;
+#[cfg(target_os = "linux")]
+use std::ffi::c_int;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard};
 use thread::Thread;
 use tokio::runtime::{EnterGuard, Handle};
-use trunkline::event_loop::Spawner;
 
 /// Where the engine runs.
 pub(crate) enum Engine {
     Thread(Thread),
     #[cfg(target_os = "linux")]
     Inline(inline::Inline),
+}
+
+/// The clients and servers of an environment: JavaScript's calls change them, and the engine uses them.
+#[derive(Default)]
+pub(crate) struct Registry {
+    clients: Mutex<Clients>,
+    pub(crate) questions: ClientQuestions,
+    /// JavaScript's thread alone uses them.
+    servers: Mutex<Servers>,
+    tasks: Mutex<Vec<Task>>,
+    pub(crate) snapshot_requests: SnapshotRequests,
+    pub(crate) traffics: Arc<Traffics>,
+}
+
+impl Registry {
+    pub(crate) fn clients(&self) -> MutexGuard<'_, Clients> {
+        lock(&self.clients)
+    }
+    /// Carries out a cold call of servers, and leaves the rest of it for the engine's thread.
+    pub(crate) fn ask_server(
+        &self,
+        shared: &Arc<Shared>,
+        verb: &str,
+        text: &str,
+    ) -> Result<serde_json::Value, serde_json::Value> {
+        let leave = |task| lock(&self.tasks).push(task);
+        lock(&self.servers).ask(verb, text, shared, leave)
+    }
+    /// Takes the tasks of servers for the engine's thread.
+    fn take_tasks(&self) -> Vec<Task> {
+        mem::take(&mut *lock(&self.tasks))
+    }
 }
 
 /// libuv's loop of an environment, and the environment's address, which stays valid until the
@@ -35,55 +75,28 @@ pub(crate) enum Engine {
 pub(crate) struct EnvironmentLoop {
     pub(crate) uv_loop: *mut c_void,
     pub(crate) data: *mut c_void,
-}
-
-/// Runs of the engine on JavaScript's thread, where it is there.
-#[derive(Default)]
-pub(crate) struct Runs {
-    spawner: OnceLock<Arc<dyn Spawner>>,
-    is_running: AtomicBool,
-    script_due: AtomicBool,
-}
-
-impl Runs {
+    /// Called when sockets of the engine are ready, with a handle whose data is `data`.
     #[cfg(target_os = "linux")]
-    fn set_spawner(&self, spawner: Arc<dyn Spawner>) {
-        // There is one engine per environment.
-        let _ = self.spawner.set(spawner);
-    }
-    /// Runs the tasks of clients; `None`: the engine's thread does.
-    pub(crate) fn spawner(&self) -> Option<Arc<dyn Spawner>> {
-        self.spawner.get().cloned()
-    }
-    /// JavaScript is to drain completions. False: no run is under way behind which it is called.
-    pub(crate) fn defer_script(&self) -> bool {
-        let is_running = self.is_running.load(Ordering::Relaxed);
-        if is_running {
-            self.script_due.store(true, Ordering::Relaxed);
-        }
-        is_running
-    }
-    /// A run begins or ends. True: JavaScript is to be called behind it.
+    pub(crate) ready: unsafe extern "C" fn(*mut uv::Handle, c_int, c_int),
+    /// Called when the engine's deadline has come, with a handle whose data is `data`.
     #[cfg(target_os = "linux")]
-    fn set_running(&self, running: bool) -> bool {
-        self.is_running.store(running, Ordering::Relaxed);
-        self.script_due.swap(false, Ordering::Relaxed)
-    }
+    pub(crate) due: unsafe extern "C" fn(*mut uv::Handle),
 }
 
 impl Engine {
     /// `inline`: on this thread, which is JavaScript's, where the platform allows it.
     pub(crate) fn start(
         shared: &Arc<Shared>,
+        registry: &Arc<Registry>,
         place: EnvironmentLoop,
         inline: bool,
     ) -> Result<Self, String> {
         #[cfg(target_os = "linux")]
-        if inline && let Some(here) = inline::Inline::start(shared, place)? {
+        if inline && let Some(here) = inline::Inline::start(shared, registry, place)? {
             return Ok(Self::Inline(here));
         }
         let _ = (place, inline);
-        Thread::start(shared).map(Self::Thread)
+        Thread::start(shared, registry).map(Self::Thread)
     }
     pub(crate) fn is_inline(&self) -> bool {
         !matches!(self, Self::Thread(_))

@@ -1,156 +1,33 @@
 //! One Node.js environment: its rings, its engine, and the libuv handle that wakes it. Created by
 //! `open`, ended by a cleanup hook: the engine has ended before any of its memory is freed.
 
-use crate::channel::bodies::Bodies;
-use crate::channel::calls::questions::Questions;
-use crate::channel::calls::read;
-use crate::channel::calls::reply::Reply;
-use crate::channel::codes::{BY_REFERENCE_BYTES_MIN, completion_flag};
-use crate::channel::outbound::Outbound;
-use crate::channel::ring::{
-    ARENA_BYTES, CONTROL_WORDS, ENTRIES, Entry, LENGTH, Memory, POSITION, TEXT_BYTES_MAX,
-};
-use crate::client::Clients;
-use crate::client::dial::{self, Dialed};
-use crate::client::lookup::{Found, LookedUp};
+use crate::calls::read;
+use crate::calls::reply::Reply;
+use crate::channel::ring::{ARENA_BYTES, CONTROL_WORDS, ENTRIES};
+use crate::channel::shared::Shared;
+use crate::client::{dial, lookup};
 #[cfg(target_os = "linux")]
 use crate::engine::inline::Inline;
-use crate::engine::{Engine, EnvironmentLoop, Runs};
+use crate::engine::{Engine, EnvironmentLoop, Registry};
 use crate::failure;
 use crate::platform::callback::Callback;
 use crate::platform::napi::{Env, Outcome, Refused, Value, call};
 use crate::platform::uv::{self, Bell};
-use crate::server::calls::{Servers, Task};
-use crate::server::secured::choices::Choice;
-use crate::server::snapshot::{self, SnapshotRequests};
-use crate::server::traffic::{self, Traffics};
-use crate::streams::Streams;
+use crate::server::{snapshot, traffic};
 use bytes::Bytes;
 use serde::Deserialize;
+#[cfg(target_os = "linux")]
+use std::ffi::c_int;
 use std::ffi::c_void;
-use std::mem::{self, MaybeUninit};
+use std::mem::MaybeUninit;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::Notify;
-use trunkline::server::Pause;
-
-/// State that JavaScript and the engine share, on two threads or on one.
-pub(crate) struct Shared {
-    pub(crate) memory: Arc<Memory>,
-    bell: Bell,
-    outbound: Mutex<Outbound>,
-    clients: Mutex<Clients>,
-    /// JavaScript's thread alone uses them.
-    servers: Mutex<Servers>,
-    tasks: Mutex<Vec<Task>>,
-    pub(crate) snapshot_requests: SnapshotRequests,
-    pub(crate) traffics: Traffics,
-    pub(crate) lookups: Questions<Found>,
-    pub(crate) choices: Questions<Choice>,
-    pub(crate) dials: Questions<Dialed>,
-    pub(crate) streams: Streams,
-    /// Bodies that cross by reference, in either direction, by the number in an entry.
-    put: Mutex<Bodies>,
-    pub(crate) intake: Notify,
-    /// Nothing waits outside of the ring any more.
-    caught_up: Notify,
-    pub(crate) closing: AtomicBool,
-    pub(crate) runs: Runs,
-}
-
-impl Shared {
-    /// Sends a completion to JavaScript. A text too long for the arena crosses by reference: it
-    /// would never find room there, nor would any completion behind it.
-    pub(crate) fn complete(&self, mut entry: Entry, mut first: &[u8], mut second: &[u8]) {
-        if first.len() + second.len() > TEXT_BYTES_MAX {
-            entry[0] |= completion_flag::TEXT_BY_REFERENCE;
-            entry[POSITION] = self.put(Bytes::from([first, second].concat()));
-            entry[LENGTH] = first.len() as u32;
-            (first, second) = (&[], &[]);
-        }
-        if lock(&self.outbound).complete(entry, first, second) {
-            self.wake_script();
-        }
-    }
-    /// Completes `entry` with a piece of a body: through the arena, or by reference from
-    /// [`BY_REFERENCE_BYTES_MIN`] on. `entry` gets the value of the word `body`.
-    pub(crate) fn complete_body(&self, entry: impl FnOnce(u32) -> Entry, data: Bytes) {
-        if data.len() < BY_REFERENCE_BYTES_MIN {
-            return self.complete(entry(0), &data, &[]);
-        }
-        let mut entry = entry(self.put(data));
-        entry[0] |= completion_flag::BY_REFERENCE;
-        self.complete(entry, &[], &[]);
-    }
-    /// Moves completions that found no room into the ring, as far as it has some now.
-    pub(crate) fn spill(&self) {
-        if lock(&self.outbound).spill() {
-            self.caught_up.notify_waiters();
-        }
-    }
-    /// `Some` while completions wait outside of the ring, because JavaScript does not keep up: its
-    /// servers read nothing until it is over. On the engine's thread.
-    pub(crate) fn pause(this: &Arc<Self>) -> Option<Pause> {
-        this.memory.overflows().then(|| -> Pause {
-            let shared = Arc::clone(this);
-            // On this thread no spill happens between the question and the first poll.
-            Box::pin(async move { shared.caught_up.notified().await })
-        })
-    }
-    /// Keeps bytes for the other side; the number is where.
-    pub(crate) fn put(&self, bytes: Bytes) -> u32 {
-        lock(&self.put).put(bytes)
-    }
-    /// Takes what was put there.
-    pub(crate) fn take_put(&self, place: u32) -> Bytes {
-        lock(&self.put).take(place)
-    }
-    /// Takes the tasks of servers for the engine's thread.
-    pub(crate) fn take_tasks(&self) -> Vec<Task> {
-        mem::take(&mut *lock(&self.tasks))
-    }
-    pub(crate) fn clients(&self) -> MutexGuard<'_, Clients> {
-        lock(&self.clients)
-    }
-    /// The engine is idle: wakes JavaScript for new completions, and sleeps unless something was
-    /// submitted meanwhile.
-    pub(crate) fn rest(&self) {
-        // JavaScript may have emptied the ring and gone to sleep after the ring was found full and
-        // before the overflow flag was set: then only this call moves the overflow.
-        self.spill();
-        if let Some(entry) = self.streams.rested() {
-            self.complete(entry, &[], &[]);
-        }
-        if lock(&self.outbound).announce() {
-            self.wake_script();
-        }
-        self.memory.set_engine_sleeps(true);
-        if self.memory.has_submissions() {
-            self.memory.set_engine_sleeps(false);
-            self.intake.notify_one();
-        }
-    }
-    /// Has JavaScript drain completions: behind the engine's run on its thread, if there is one.
-    pub(crate) fn wake_script(&self) {
-        if !self.runs.defer_script() {
-            self.bell.ring();
-        }
-    }
-    /// Wakes the loop, from any thread.
-    pub(crate) fn ring(&self) {
-        self.bell.ring();
-    }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // State is whole between any two statements under these locks.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// The data of the environment's functions.
 struct Environment {
     shared: Arc<Shared>,
+    registry: Arc<Registry>,
     /// `None`: before it has started and after it was joined.
     engine: Option<Engine>,
     drain: Callback,
@@ -189,30 +66,12 @@ fn make(env: Env, drain: Value, inline: bool) -> Outcome<Value> {
         drop(unsafe { Box::from_raw(place) });
         refuse("libuv gave no handle")
     })?;
-    let memory = Memory::new();
-    let shared = Arc::new(Shared {
-        memory: Arc::clone(&memory),
-        bell,
-        outbound: Mutex::new(Outbound::new(memory)),
-        clients: Mutex::default(),
-        servers: Mutex::default(),
-        tasks: Mutex::default(),
-        snapshot_requests: SnapshotRequests::default(),
-        traffics: Traffics::default(),
-        lookups: Questions::default(),
-        choices: Questions::default(),
-        dials: Questions::default(),
-        streams: Streams::default(),
-        put: Mutex::default(),
-        intake: Notify::new(),
-        caught_up: Notify::new(),
-        closing: AtomicBool::new(false),
-        runs: Runs::default(),
-    });
+    let shared = Arc::new(Shared::new(bell));
     // SAFETY: the memory is ours and has room for one; no reference to it exists yet.
     let environment = unsafe {
         data.cast::<Environment>().write(Environment {
             shared: Arc::clone(&shared),
+            registry: Arc::default(),
             engine: None,
             drain,
             cleanup: null_mut(),
@@ -222,6 +81,10 @@ fn make(env: Env, drain: Value, inline: bool) -> Outcome<Value> {
     let place = EnvironmentLoop {
         uv_loop: uv_loop.cast(),
         data,
+        #[cfg(target_os = "linux")]
+        ready,
+        #[cfg(target_os = "linux")]
+        due,
     };
     let made = environment
         .begin(env, place, inline)
@@ -334,22 +197,19 @@ unsafe extern "C" fn ask(
             let (verb, text) = (env.as_text(verb)?, env.as_text(text)?);
             let engine = environment.engine.as_ref();
             let _entered = engine.map(Engine::enter);
+            let (shared, registry) = (&environment.shared, &environment.registry);
+            let kick = || environment.kick();
             let answer = match verb.as_str() {
                 "warmUp" => environment.warm_up(&text),
                 "listen" | "identity" | "context" | "forget" | "chosen" | "configure" | "drain"
-                | "serve" | "stop" => {
-                    let shared = &environment.shared;
-                    let leave = |task| lock(&shared.tasks).push(task);
-                    lock(&shared.servers).ask(&verb, &text, shared, leave)
-                }
-                "snapshot" => snapshot::ask(&environment.shared, &text, || environment.kick()),
-                "traffic" => traffic::ask(&environment.shared, &text, || environment.kick()),
-                "dialed" => dial::answer(&environment.shared, &text),
-                "lookedUp" => environment.looked_up(&text),
-                _ => {
-                    let shared = &environment.shared;
-                    shared.clients().ask(shared, &verb, &text)
-                }
+                | "serve" | "stop" => registry.ask_server(shared, &verb, &text),
+                "snapshot" => snapshot::ask(&registry.snapshot_requests, &text, kick),
+                "traffic" => traffic::ask(&registry.traffics, &text, kick),
+                "dialed" => dial::answer(shared, &registry.questions.dials, &text),
+                "lookedUp" => lookup::answer(&registry.questions.lookups, &text),
+                _ => registry
+                    .clients()
+                    .ask(shared, &registry.questions, &verb, &text),
             };
             environment.kick();
             let answer = match answer {
@@ -373,7 +233,7 @@ struct WarmUp {
 impl Environment {
     /// Starts the engine, and has it end with Node.js's environment. True: it is on this thread.
     fn begin(&mut self, env: Env, place: EnvironmentLoop, inline: bool) -> Result<bool, String> {
-        let engine = Engine::start(&self.shared, place, inline)?;
+        let engine = Engine::start(&self.shared, &self.registry, place, inline)?;
         let is_inline = engine.is_inline();
         self.engine = Some(engine);
         // SAFETY: the environment is live and this is its thread; the hook gets what is freed after
@@ -408,16 +268,10 @@ impl Environment {
         }
         self.shared.bell.close(closed);
     }
-    /// JavaScript answers a question of [`crate::channel::codes::completion::lookup`].
-    fn looked_up(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {
-        let LookedUp { ticket, addresses } = read(text)?;
-        self.shared.lookups.answer(ticket, addresses);
-        Ok(serde_json::Value::Null)
-    }
     /// Answers later, with a completion.
     fn warm_up(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {
         let ask: WarmUp = read(text)?;
-        let client = self.shared.clients().client(ask.client)?.clone();
+        let client = self.registry.clients().client(ask.client)?.clone();
         let reply = Reply::new(&self.shared, ask.ticket);
         if let Some(engine) = &self.engine {
             engine.spawn(async move {
@@ -443,15 +297,29 @@ unsafe extern "C" fn rung(handle: *mut uv::Handle) {
     unsafe { environment.drain.call() };
 }
 
+/// Sockets of the engine are ready.
+#[cfg(target_os = "linux")]
+unsafe extern "C" fn ready(handle: *mut uv::Handle, _status: c_int, _events: c_int) {
+    // SAFETY: on the loop's thread, of a handle whose data is an environment.
+    unsafe { run_inline(handle, |_| ()) };
+}
+
+/// A deadline of the engine may have come.
+#[cfg(target_os = "linux")]
+unsafe extern "C" fn due(handle: *mut uv::Handle) {
+    // SAFETY: as in `ready`.
+    unsafe { run_inline(handle, Inline::fired) };
+}
+
 /// Runs the engine on this thread, sockets and timers first, then calls `drain` if there is
 /// something to drain.
 ///
 /// # Safety
-/// `data` is an environment's, and this is a callback of its loop.
+/// The handle's data is an environment's, and this is a callback of its loop.
 #[cfg(target_os = "linux")]
-pub(crate) unsafe fn run_inline(data: *mut c_void, before: impl FnOnce(&Inline)) {
+unsafe fn run_inline(handle: *mut uv::Handle, before: impl FnOnce(&Inline)) {
     // SAFETY: by the caller's promise.
-    let environment = unsafe { of(data) };
+    let environment = unsafe { of(uv::data(handle)) };
     if let Some(Engine::Inline(inline)) = &environment.engine {
         before(inline);
         if inline.run(true) {

@@ -4,6 +4,7 @@
 //! All state is in an `Environment`, one per Node.js environment (the main thread and each worker);
 //! there is no process-wide state.
 
+mod calls;
 mod channel;
 mod client;
 mod engine;

@@ -1,151 +1,28 @@
 //! JavaScript streams as transports: bytes from a `Duplex` are submissions, bytes for it are
-//! completions. `node/src/channel/streams.ts` is the other end.
-//!
-//! Each direction has a window of bytes that the other side has not taken, so that a stream holds bounded
-//! memory: JavaScript stops reading its `Duplex` at [`STREAM_UNREAD_BYTES_MAX`], and the engine writes nothing
-//! more at [`OUTBOUND_BYTES_MAX`] until the `Duplex` has called back.
+//! completions. `node/src/channel/streams.ts` is the other end, and `channel/shared/stream_table.rs` holds the bytes on
+//! their way.
 
-use crate::channel::codes::{BY_REFERENCE_BYTES_MIN, STREAM_UNREAD_BYTES_MAX, completion};
+use crate::channel::codes::{BY_REFERENCE_BYTES_MIN, completion};
+use crate::channel::lock;
 use crate::channel::ring::Entry;
-use crate::environment::{Shared, lock};
+use crate::channel::shared::Shared;
+use crate::channel::shared::stream_table::{End, StreamState};
 use crate::failure::OwnFailure;
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use serde::Deserialize;
-use std::collections::{HashMap, VecDeque};
 use std::io::{self, IoSlice};
 use std::mem;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use trunkline::ByteStream;
-
-/// Bytes for a `Duplex` that it has not taken. The connection's own outbox holds what is more, which has
-/// this bound too.
-pub(crate) const OUTBOUND_BYTES_MAX: usize = 256 * 1024;
-/// Bytes taken of which JavaScript learns in one completion: a quarter of the window, so that it never
-/// waits for an engine that reads.
-const TAKEN_BYTES_MIN: usize = STREAM_UNREAD_BYTES_MAX / 4;
-
-/// The streams of one environment, by their numbers.
-#[derive(Default)]
-pub(crate) struct Streams {
-    open: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
-    /// A `mark` was read, and the engine has not rested since.
-    marked: AtomicBool,
-}
-
-impl Streams {
-    fn get(&self, number: u32) -> Option<Arc<Mutex<State>>> {
-        lock(&self.open).get(&number).cloned()
-    }
-    /// A `mark` was read.
-    pub(crate) fn mark(&self) {
-        self.marked.store(true, Ordering::Relaxed);
-    }
-    /// The completion that is due when the engine comes to rest.
-    pub(crate) fn rested(&self) -> Option<Entry> {
-        let marked = self.marked.swap(false, Ordering::Relaxed);
-        marked.then(|| completion::rested(0))
-    }
-    /// Bytes of the stream have come.
-    pub(crate) fn push(&self, number: u32, bytes: Bytes) {
-        self.change(number, |state| {
-            state.inbound.push_back(bytes);
-            state.reader.take()
-        });
-    }
-    /// No more come.
-    pub(crate) fn end(&self, number: u32, end: End) {
-        self.change(number, |state| {
-            // Bytes that came before a failure are read first, and an end in order stays one.
-            state.end.get_or_insert(end);
-            if end == End::Failed {
-                state.refuses = true;
-                wake(state.writer.take());
-            }
-            state.reader.take()
-        });
-    }
-    /// The stream has taken bytes.
-    pub(crate) fn take(&self, number: u32, bytes: usize) {
-        self.change(number, |state| {
-            state.outbound = state.outbound.saturating_sub(bytes);
-            state.writer.take()
-        });
-    }
-    fn change(&self, number: u32, change: impl FnOnce(&mut State) -> Option<Waker>) {
-        // A stream that the engine has dropped needs no wait.
-        if let Some(state) = self.get(number) {
-            let waker = change(&mut lock(&state));
-            wake(waker);
-        }
-    }
-}
-
-fn wake(waker: Option<Waker>) {
-    if let Some(waker) = waker {
-        waker.wake();
-    }
-}
-
-/// How the bytes of a stream ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    InOrder,
-    Failed,
-}
-
-#[derive(Default)]
-struct State {
-    inbound: VecDeque<Bytes>,
-    end: Option<End>,
-    /// It takes no bytes any more.
-    refuses: bool,
-    /// Bytes read since JavaScript learned of some.
-    taken: usize,
-    /// Bytes that the stream has not taken.
-    outbound: usize,
-    reader: Option<Waker>,
-    writer: Option<Waker>,
-}
-
-impl State {
-    /// Moves bytes that have come into `buffer`; false: there are none.
-    fn read(&mut self, buffer: &mut ReadBuf<'_>) -> bool {
-        let before = buffer.remaining();
-        while buffer.remaining() > 0
-            && let Some(first) = self.inbound.front_mut()
-        {
-            let length = first.len().min(buffer.remaining());
-            buffer.put_slice(&first[..length]);
-            first.advance(length);
-            if first.is_empty() {
-                self.inbound.pop_front();
-            }
-        }
-        let read = before - buffer.remaining();
-        self.taken += read;
-        read > 0
-    }
-    /// The bytes read that JavaScript is to learn of now.
-    fn due(&mut self) -> Option<usize> {
-        (self.taken >= TAKEN_BYTES_MIN).then(|| mem::take(&mut self.taken))
-    }
-    /// How many of `wanted` bytes may be written now, and are taken for written; `None`: none.
-    fn reserve(&mut self, wanted: usize) -> Option<usize> {
-        let room = OUTBOUND_BYTES_MAX.saturating_sub(self.outbound).min(wanted);
-        self.outbound += room;
-        (room > 0).then_some(room)
-    }
-}
 
 /// The engine's end of a stream.
 pub(crate) struct ScriptStream {
     number: u32,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<StreamState>>,
     shared: Weak<Shared>,
     finished: bool,
 }
@@ -153,11 +30,9 @@ pub(crate) struct ScriptStream {
 impl ScriptStream {
     /// Makes the end of the stream that JavaScript has given this number.
     fn new(shared: &Arc<Shared>, number: u32) -> Self {
-        let state = Arc::<Mutex<State>>::default();
-        lock(&shared.streams.open).insert(number, Arc::clone(&state));
         Self {
             number,
-            state,
+            state: shared.streams.open(number),
             shared: Arc::downgrade(shared),
             finished: false,
         }
@@ -259,7 +134,7 @@ impl AsyncWrite for ScriptStream {
 impl Drop for ScriptStream {
     fn drop(&mut self) {
         if let Some(shared) = self.shared.upgrade() {
-            lock(&shared.streams.open).remove(&self.number);
+            shared.streams.remove(self.number);
         }
         self.complete(completion::stream_dropped(self.number));
     }
@@ -334,7 +209,3 @@ impl StreamAsk {
         stream
     }
 }
-
-#[cfg(test)]
-#[path = "streams_test.rs"]
-mod streams_test;

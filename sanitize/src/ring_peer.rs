@@ -65,7 +65,7 @@ fn text_of(number: u32) -> [u8; 6] {
     [number as u8; 6]
 }
 
-/// The engine's rest, as `Shared::rest` of `node/native/environment.rs` has it: it moves what waits,
+/// The engine's rest, as `Shared::rest` of `node/native/channel/shared.rs` has it: it moves what waits,
 /// rings, says that it sleeps, and looks once more. It sleeps unless `is_done` then.
 fn rest(
     memory: &Memory,

@@ -1,4 +1,4 @@
-//! The bodies of the fuzz targets. `fuzz/fuzz_targets/NAME.rs` calls them with the fuzzer's input,
+//! The bodies of the fuzz targets. `fuzz/fuzz_targets/*.rs` calls them with the fuzzer's input,
 //! `tests/fuzz_seeds.rs` with the seeds: one set of rules for both.
 //!
 //! An input is `[n, n control bytes, wire bytes]`. The control bytes say how the wire bytes are cut

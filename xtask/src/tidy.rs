@@ -10,7 +10,7 @@ mod typescript;
 mod words;
 
 use crate::Outcome;
-use documents::{exchange, generated, mutants, requirements};
+use documents::{decisions, exchange, generated, mutants, paths, requirements};
 use std::fmt;
 use std::path::Path;
 use structure::{dead, folders, imports, layers, sizes, timers};
@@ -47,7 +47,7 @@ impl fmt::Display for Finding {
 /// Every rule over one tree.
 fn findings(tree: &Tree) -> Vec<Finding> {
     let (sources, mut found) = rust::parse(tree);
-    found.extend(layers::check_core(&sources));
+    found.extend(layers::check_modules(&sources));
     found.extend(layers::check_crates(tree));
     let imports = imports::between_files(&sources);
     found.extend(layers::check_engine(&sources, &imports));
@@ -61,6 +61,8 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     found.extend(dead::check_sources(tree, &sources));
     found.extend(dead::check_documents(tree));
     found.extend(documents::check(tree));
+    found.extend(paths::check(tree));
+    found.extend(decisions::check(tree));
     found.extend(exchange::check(tree, &sources));
     found.extend(generated::check(tree));
     found.extend(requirements::check(tree));
@@ -84,8 +86,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
                 println!("tidy: {figure}");
             }
             println!(
-                "tidy: {} circles of imports in the crates of Rust, 0 `#[path]` and 0 `use super::*` outside tests; {}",
-                imports::known(),
+                "tidy: 0 circles of imports in the crates of Rust, 0 `#[path]` and 0 `use super::*` outside tests; {}",
                 folders::summary()
             );
             println!("tidy: {} files, nothing to say", tree.len());

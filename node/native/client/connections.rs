@@ -1,8 +1,8 @@
 //! Reports the events of a client's connections as completions, which JavaScript emits.
 
-use crate::channel::calls::address;
+use crate::calls::address;
 use crate::channel::codes::completion;
-use crate::environment::Shared;
+use crate::channel::shared::Shared;
 use crate::failure;
 use serde_json::{Value, json};
 use std::sync::Weak;

@@ -1,10 +1,10 @@
 //! Connections of a client opened by a JavaScript function: a question goes out as a completion,
 //! and its answer comes back as a cold call.
 
-use crate::channel::calls::questions::Question;
-use crate::channel::calls::read;
+use crate::calls::questions::{Question, Questions};
+use crate::calls::read;
 use crate::channel::codes::completion;
-use crate::environment::Shared;
+use crate::channel::shared::Shared;
 use crate::failure::OwnFailure;
 use crate::streams::StreamAsk;
 use serde::Deserialize;
@@ -27,14 +27,18 @@ struct DialedAsk {
 }
 
 /// Takes an answer; false: nothing waits for it any more, and no stream was attached.
-pub(crate) fn answer(shared: &Arc<Shared>, text: &str) -> Result<Value, Value> {
+pub(crate) fn answer(
+    shared: &Arc<Shared>,
+    dials: &Questions<Dialed>,
+    text: &str,
+) -> Result<Value, Value> {
     let ask: DialedAsk = read(text)?;
-    if !shared.dials.waits(ask.ticket) {
+    if !dials.waits(ask.ticket) {
         return Ok(json!(false));
     }
     let stream = ask.stream.map(|stream| stream.attach(shared));
     // One that is dropped here all the same is closed as any other that the engine lets go of.
-    shared.dials.answer(ask.ticket, stream);
+    dials.answer(ask.ticket, stream);
     Ok(json!(true))
 }
 
@@ -42,6 +46,7 @@ pub(crate) fn answer(shared: &Arc<Shared>, text: &str) -> Result<Value, Value> {
 pub(crate) struct ScriptConnector {
     /// It holds the client that this belongs to.
     pub(crate) shared: Weak<Shared>,
+    pub(crate) dials: Arc<Questions<Dialed>>,
     /// The client's number.
     pub(crate) client: u32,
 }
@@ -51,7 +56,7 @@ impl Connector for ScriptConnector {
         let Some(shared) = self.shared.upgrade() else {
             return Box::pin(std::future::ready(Err(io::ErrorKind::NotConnected.into())));
         };
-        let question = Question::new(&shared, |shared| &shared.dials);
+        let question = Question::new(&self.dials);
         let ticket = question.ticket;
         let entry = completion::dial(ticket, self.client);
         let text = json!({

@@ -4,7 +4,7 @@
 use crate::channel::codes::{BY_REFERENCE_BYTES_MIN, completion, completion_flag};
 use crate::channel::heads::fields::{spelled, with_text, with_text_behind};
 use crate::channel::ring::Entry;
-use crate::environment::Shared;
+use crate::channel::shared::Shared;
 use crate::failure;
 use bytes::Bytes;
 use http_body::{Body, Frame};

@@ -1,15 +1,16 @@
 //! Names resolved by a JavaScript function: a question goes out as a completion, and its answer
 //! comes back as a cold call.
 
-use crate::channel::calls::questions::Question;
+use crate::calls::questions::{Question, Questions};
+use crate::calls::read;
 use crate::channel::codes::completion;
-use crate::environment::Shared;
+use crate::channel::shared::Shared;
 use crate::failure::OwnFailure;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use trunkline::client::{Resolver, Resolving};
 
 /// JavaScript's result; `None`: its function failed, and JavaScript keeps the error.
@@ -18,15 +19,23 @@ pub(crate) type Found = Option<Vec<IpAddr>>;
 /// The answer to a question.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct LookedUp {
-    pub(crate) ticket: u32,
-    pub(crate) addresses: Found,
+struct LookedUp {
+    ticket: u32,
+    addresses: Found,
+}
+
+/// Takes an answer.
+pub(crate) fn answer(lookups: &Questions<Found>, text: &str) -> Result<Value, Value> {
+    let LookedUp { ticket, addresses } = read(text)?;
+    lookups.answer(ticket, addresses);
+    Ok(Value::Null)
 }
 
 /// Asks one client's function.
 pub(crate) struct ScriptResolver {
     /// It holds the client that this belongs to.
     pub(crate) shared: Weak<Shared>,
+    pub(crate) lookups: Arc<Questions<Found>>,
     /// The client's number.
     pub(crate) client: u32,
 }
@@ -36,7 +45,7 @@ impl Resolver for ScriptResolver {
         let Some(shared) = self.shared.upgrade() else {
             return Box::pin(std::future::ready(Err(io::ErrorKind::NotConnected.into())));
         };
-        let question = Question::new(&shared, |shared| &shared.lookups);
+        let question = Question::new(&self.lookups);
         let ticket = question.ticket;
         let entry = completion::lookup(ticket, self.client);
         let text = json!({ "host": host }).to_string();

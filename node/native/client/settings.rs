@@ -1,9 +1,10 @@
 //! A client's settings from JavaScript: types are checked there, ranges here by the engine.
 
+use super::ClientQuestions;
 use super::connections::ConnectionEvents;
 use super::dial::ScriptConnector;
 use super::lookup::ScriptResolver;
-use crate::environment::Shared;
+use crate::channel::shared::Shared;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde::Deserialize;
@@ -86,7 +87,12 @@ fn time(ms: u64) -> Option<Duration> {
 
 impl Settings {
     /// The client of this number, or why there is none.
-    pub(crate) fn build(self, shared: &Arc<Shared>, client: u32) -> Result<Client, String> {
+    pub(crate) fn build(
+        self,
+        shared: &Arc<Shared>,
+        questions: &ClientQuestions,
+        client: u32,
+    ) -> Result<Client, String> {
         let mut timeouts = ClientTimeouts {
             headers: None,
             body: None,
@@ -144,11 +150,7 @@ impl Settings {
         let (max, margin) = (self.keep_alive_max, self.keep_alive_margin);
         builder = builder.keep_alive(Duration::from_millis(max), Duration::from_millis(margin));
         let shared = Arc::downgrade(shared);
-        if self.lookup {
-            let shared = Weak::clone(&shared);
-            builder = builder.resolver(ScriptResolver { shared, client });
-        }
-        builder = self.dialing(builder, &shared, client);
+        builder = self.asking(builder, (&shared, questions), client);
         builder = builder.connection_listener(Arc::new(ConnectionEvents { shared, client }));
         for (host, addresses) in &self.resolve {
             builder = builder.resolve(host, addresses.clone());
@@ -159,16 +161,30 @@ impl Settings {
             .map_err(|error| error.to_string())
     }
 
-    /// Has a function of JavaScript's make the connections, if there is one.
-    fn dialing(&self, builder: ClientBuilder, shared: &Weak<Shared>, client: u32) -> ClientBuilder {
-        if !self.dials {
-            return builder;
+    /// Has functions of JavaScript's resolve names and make connections, where there are some.
+    fn asking(
+        &self,
+        mut builder: ClientBuilder,
+        (shared, questions): (&Weak<Shared>, &ClientQuestions),
+        client: u32,
+    ) -> ClientBuilder {
+        if self.lookup {
+            builder = builder.resolver(ScriptResolver {
+                shared: Weak::clone(shared),
+                lookups: Arc::clone(&questions.lookups),
+                client,
+            });
         }
-        let shared = Weak::clone(shared);
-        // A second connection beside one that takes long would call the user's function again.
+        if self.dials {
+            let connector = ScriptConnector {
+                shared: Weak::clone(shared),
+                dials: Arc::clone(&questions.dials),
+                client,
+            };
+            // A second connection beside one that takes long would call the user's function again.
+            builder = builder.connector(connector).probe_patience(None);
+        }
         builder
-            .connector(ScriptConnector { shared, client })
-            .probe_patience(None)
     }
 
     fn limits(&self) -> Limits {

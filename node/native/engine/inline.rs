@@ -3,14 +3,13 @@
 //! tasks that were woken until none is left, or until [`RUN_MAX`] is over; then JavaScript gets its
 //! completions. No code of JavaScript's runs within a run, so nothing of the engine is re-entered.
 
-use super::EnvironmentLoop;
+use super::intake::Intake;
 use super::poll_descriptor;
 use super::wakes::Wakes;
-use crate::engine::intake::Intake;
-use crate::environment::{self, Shared};
+use super::{EnvironmentLoop, Registry};
+use crate::channel::shared::Shared;
 use crate::platform::uv::{self, Poll, Timer};
 use std::cell::{Cell, RefCell};
-use std::ffi::c_int;
 use std::future::Future;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,6 +37,8 @@ pub(crate) struct Inline {
     tasks: RefCell<Option<Tasks>>,
     poll: Poll,
     timer: Timer,
+    /// Called by the timer.
+    due: unsafe extern "C" fn(*mut uv::Handle),
     /// When the runtime last looked at its timers.
     looked_at: Cell<Instant>,
     /// When the timer is due.
@@ -60,6 +61,7 @@ impl Inline {
     /// `None`: the platform does not let the loop watch the runtime.
     pub(super) fn start(
         shared: &Arc<Shared>,
+        registry: &Arc<Registry>,
         place: EnvironmentLoop,
     ) -> Result<Option<Self>, String> {
         let runtime = Builder::new_current_thread()
@@ -71,7 +73,12 @@ impl Inline {
             return Ok(None);
         };
         drop(entered);
-        let EnvironmentLoop { uv_loop, data } = place;
+        let EnvironmentLoop {
+            uv_loop,
+            data,
+            ready,
+            due,
+        } = place;
         // SAFETY: on the loop's thread; both are closed by `end`, before the environment's memory and
         // the descriptor go.
         let (poll, timer) = unsafe {
@@ -91,7 +98,7 @@ impl Inline {
             .runs
             .set_spawner(Arc::clone(&wakes) as Arc<dyn Spawner>);
         let local = LocalSet::new();
-        let reading = local.spawn_local(Intake::read(Arc::clone(shared)));
+        let reading = local.spawn_local(Intake::read(Arc::clone(shared), Arc::clone(registry)));
         shared.memory.set_engine_sleeps(true);
         Ok(Some(Self {
             shared: Arc::clone(shared),
@@ -105,6 +112,7 @@ impl Inline {
             wakes,
             poll,
             timer,
+            due,
             looked_at: Cell::new(Instant::now()),
             armed: Cell::new(None),
             deadlines: TimerDeadlines::new(),
@@ -138,6 +146,11 @@ impl Inline {
         }
         self.arm();
         due
+    }
+
+    /// The timer has called `due`: it is armed no more.
+    pub(crate) fn fired(&self) {
+        self.armed.set(None);
     }
 
     /// Runs the engine within a call of JavaScript's, which gets its completions in another turn.
@@ -214,7 +227,7 @@ impl Inline {
         let left = at.saturating_duration_since(Instant::now());
         // Rounded up, because both libuv and the runtime count whole milliseconds.
         let ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX / 2) + 1;
-        self.timer.start(ms, due);
+        self.timer.start(ms, self.due);
     }
 
     /// Ends it. Nothing of it is called any more.
@@ -237,16 +250,4 @@ async fn look_once() {
         }
     })
     .await;
-}
-
-/// Sockets are ready.
-unsafe extern "C" fn ready(handle: *mut uv::Handle, _status: c_int, _events: c_int) {
-    // SAFETY: on the loop's thread, of a handle whose data is an environment.
-    unsafe { environment::run_inline(uv::data(handle), |_| ()) };
-}
-
-/// A deadline may have come.
-unsafe extern "C" fn due(handle: *mut uv::Handle) {
-    // SAFETY: as in `ready`.
-    unsafe { environment::run_inline(uv::data(handle), |inline| inline.armed.set(None)) };
 }

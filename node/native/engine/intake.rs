@@ -1,17 +1,18 @@
 //! Reads submissions on the engine's thread and carries them out.
 
+use super::Registry;
 use crate::channel::codes::{NUMBER, body, submission, submission_flag};
 use crate::channel::heads::head::{Heads, absolute_head, leaving_head};
 use crate::channel::records;
 use crate::channel::ring::{Entry, Submissions, body_of, code_of};
+use crate::channel::shared::Shared;
+use crate::channel::shared::stream_table::End;
 use crate::client::Clients;
 use crate::client::exchange::{ExchangeCallbacks, Upload, UploadBody};
-use crate::environment::Shared;
 use crate::failure;
 use crate::server::bridge::ServerBridge;
 use crate::server::calls::Serving;
 use crate::server::traffic;
-use crate::streams::End;
 use bytes::Bytes;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -29,6 +30,7 @@ struct Open {
 /// Reads submissions.
 pub(crate) struct Intake {
     shared: Arc<Shared>,
+    registry: Arc<Registry>,
     submissions: Submissions,
     open: Vec<Option<Open>>,
     heads: Heads,
@@ -37,12 +39,13 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, registry: Arc<Registry>) -> Self {
         let submissions = Submissions::new(Arc::clone(&shared.memory));
-        let server_bridge = ServerBridge::new(&shared);
+        let server_bridge = ServerBridge::new(&shared, &registry.traffics);
         let serving = Serving::new(&shared, &server_bridge);
         Self {
             shared,
+            registry,
             submissions,
             open: Vec::new(),
             heads: Heads::default(),
@@ -52,8 +55,8 @@ impl Intake {
     }
 
     /// Reads submissions until the environment closes.
-    pub(crate) async fn read(shared: Arc<Shared>) {
-        let mut intake = Self::new(Arc::clone(&shared));
+    pub(crate) async fn read(shared: Arc<Shared>, registry: Arc<Registry>) {
+        let mut intake = Self::new(Arc::clone(&shared), registry);
         while !shared.closing.load(Ordering::Acquire) {
             intake.run();
             shared.intake.notified().await;
@@ -62,28 +65,28 @@ impl Intake {
 
     /// Carries out everything that is there. Inside the engine's `LocalSet`.
     pub(crate) fn run(&mut self) {
-        let shared = Arc::clone(&self.shared);
-        shared.spill();
-        for task in shared.take_tasks() {
+        self.shared.spill();
+        for task in self.registry.take_tasks() {
             self.serving.carry_out(task);
         }
         let now = Instant::now();
-        let clients = shared.clients();
         let Self {
             shared,
+            registry,
             submissions,
             open,
             heads,
             server_bridge,
             ..
         } = self;
+        let clients = registry.clients();
         while submissions.next(records::range, |entry, bytes| match code_of(&entry) {
             submission::STREAM_PIECE.. => carry_bytes(shared, &entry, bytes),
             submission::RESPOND.. => server_bridge.carry_out(now, &entry, bytes),
             _ => carry_out(shared, &clients, (open, heads), &entry, bytes),
         }) {}
-        traffic::settle(shared);
-        for (connection, seen) in shared.snapshot_requests.take() {
+        traffic::settle(&registry.traffics);
+        for (connection, seen) in registry.snapshot_requests.take() {
             server_bridge.snapshot(connection, seen);
         }
     }

@@ -1,7 +1,8 @@
 //! The engine on a thread of its own.
 
-use crate::engine::intake::Intake;
-use crate::environment::Shared;
+use super::Registry;
+use super::intake::Intake;
+use crate::channel::shared::Shared;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -15,7 +16,7 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
-    pub(super) fn start(shared: &Arc<Shared>) -> Result<Self, String> {
+    pub(super) fn start(shared: &Arc<Shared>, registry: &Arc<Registry>) -> Result<Self, String> {
         let (resting, waking) = (Arc::clone(shared), Arc::clone(shared));
         let runtime = Builder::new_current_thread()
             .enable_all()
@@ -24,13 +25,13 @@ impl Thread {
             .build()
             .map_err(|why| format!("the engine has no runtime: {why}"))?;
         let handle = runtime.handle().clone();
-        let shared = Arc::clone(shared);
+        let (shared, registry) = (Arc::clone(shared), Arc::clone(registry));
         let thread = thread::Builder::new()
             .name("trunkline".into())
             .spawn(move || {
                 // The state of servers stays on this thread.
                 let local = LocalSet::new();
-                let reading = Intake::read(Arc::clone(&shared));
+                let reading = Intake::read(Arc::clone(&shared), registry);
                 // It ends when the environment closes. A panic in it, or of the runtime, ends the
                 // engine and not the process: open exchanges are dropped with the runtime, then
                 // JavaScript is notified.

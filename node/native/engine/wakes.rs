@@ -1,6 +1,7 @@
 //! Wake-ups of the engine's tasks while the engine runs on JavaScript's thread.
 
-use crate::environment::{Shared, lock};
+use crate::channel::lock;
+use crate::channel::shared::Shared;
 use std::fmt;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};

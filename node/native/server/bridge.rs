@@ -6,11 +6,12 @@
 
 use super::control;
 use super::files::{self, FileAnswer, SendRoom};
+use super::traffic::Traffics;
 use crate::channel::codes::submission::*;
 use crate::channel::codes::{NUMBER, SERIAL, body, completion, response_flag};
 use crate::channel::records::{self, FileRequest};
 use crate::channel::ring::{Entry, body_of, code_of};
-use crate::environment::Shared;
+use crate::channel::shared::Shared;
 use crate::failure;
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
@@ -27,6 +28,7 @@ use trunkline::server::{Answer, ConnectionHandle, ResponseBody, StreamHandle};
 /// Everything that is open on this environment's servers.
 pub(crate) struct ServerBridge {
     pub(crate) shared: Arc<Shared>,
+    pub(crate) traffics: Arc<Traffics>,
     pub(crate) exchanges: RefCell<Exchanges>,
     pub(crate) connections_open: RefCell<HashMap<u32, ConnectionHandle>>,
     pub(crate) connections: Cell<u32>,
@@ -70,9 +72,10 @@ pub(crate) struct Slot {
 }
 
 impl ServerBridge {
-    pub(crate) fn new(shared: &Arc<Shared>) -> Rc<Self> {
+    pub(crate) fn new(shared: &Arc<Shared>, traffics: &Arc<Traffics>) -> Rc<Self> {
         Rc::new(Self {
             shared: Arc::clone(shared),
+            traffics: Arc::clone(traffics),
             exchanges: RefCell::default(),
             connections_open: RefCell::default(),
             connections: Cell::new(0),

@@ -8,7 +8,7 @@ use super::described::{described, digits, lengths, places, write_head};
 use super::secured::choices::kind_of;
 use crate::channel::codes::{completion, completion_flag};
 use crate::channel::heads::fields::{spelled, with_text};
-use crate::environment::Shared;
+use crate::channel::shared::Shared;
 use bytes::Bytes;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -205,10 +205,7 @@ impl Server {
             .borrow_mut()
             .insert(number, commands.clone());
         if let Some(traffic) = info.and_then(ConnectionInfo::traffic) {
-            server_bridge
-                .shared
-                .traffics
-                .insert(number, traffic.clone());
+            server_bridge.traffics.insert(number, traffic.clone());
         }
         // Numbers of streams are JavaScript's, and fit.
         let stream = info.map_or(0, ConnectionInfo::tag) as u32;

@@ -6,9 +6,11 @@ use super::callbacks;
 use super::listen::ListenAsk;
 use super::listen::bound::BoundSockets;
 use super::secured::Secured;
-use crate::channel::calls::read;
+use super::secured::choices::Choice;
+use crate::calls::questions::Questions;
+use crate::calls::read;
 use crate::channel::codes::completion;
-use crate::environment::Shared;
+use crate::channel::shared::Shared;
 use crate::failure;
 use crate::streams::StreamAsk;
 use serde::Deserialize;
@@ -25,6 +27,7 @@ use trunkline::{ByteStream, ServerConfig};
 pub(crate) struct Servers {
     next: u32,
     secured: HashMap<u32, Secured>,
+    choices: Arc<Questions<Choice>>,
 }
 
 /// A task of a server for the engine's thread.
@@ -80,7 +83,7 @@ impl Servers {
                 let ServerAsk { server } = read(text)?;
                 let gone = || failure::refusal("config", "the server has no certificates");
                 let secured = self.secured.get_mut(&server).ok_or_else(gone)?;
-                secured.ask(verb, text, shared)
+                secured.ask(verb, text, &self.choices)
             }
             "configure" => {
                 let ConfigureAsk { server, listen } = read(text)?;
@@ -117,7 +120,7 @@ impl Servers {
         let server = self.next + 1;
         let secured = ask.tls.as_ref();
         let secured = secured
-            .map(|tls| tls.secure(&ask.offered(), server, shared))
+            .map(|tls| tls.secure(&ask.offered(), server, shared, &self.choices))
             .transpose()
             .map_err(|error| failure::describe(&error))?;
         let tls = secured.as_ref().map(|secured| &secured.tls);

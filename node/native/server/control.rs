@@ -3,7 +3,7 @@
 use crate::channel::codes::submission::control as word;
 use crate::channel::codes::{completion, control_frame};
 use crate::channel::ring::Entry;
-use crate::environment::Shared;
+use crate::channel::shared::Shared;
 use bytes::Bytes;
 use std::time::Duration;
 use trunkline::core::error::H2Code;

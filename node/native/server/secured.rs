@@ -4,9 +4,10 @@ pub(crate) mod choices;
 
 use self::choices::{Asks, Choice, choosing};
 use super::described::places;
-use crate::channel::calls::read;
+use crate::calls::questions::Questions;
+use crate::calls::read;
 use crate::channel::codes::completion;
-use crate::environment::Shared;
+use crate::channel::shared::Shared;
 use crate::failure;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -62,7 +63,12 @@ struct ChosenAsk {
 
 impl Secured {
     /// Carries out one cold call.
-    pub(crate) fn ask(&mut self, verb: &str, text: &str, shared: &Shared) -> Result<Value, Value> {
+    pub(crate) fn ask(
+        &mut self,
+        verb: &str,
+        text: &str,
+        choices: &Questions<Choice>,
+    ) -> Result<Value, Value> {
         let described = |error: trunkline::Error| failure::describe(&error);
         match verb {
             "identity" => {
@@ -98,7 +104,7 @@ impl Secured {
                         Choice::Tls(context.cloned(), ask.protocol)
                     }
                 };
-                Ok(json!(shared.choices.answer(ask.ticket, choice)))
+                Ok(json!(choices.answer(ask.ticket, choice)))
             }
         }
     }
@@ -145,6 +151,7 @@ impl TlsAsk {
         offered: &[&'static str],
         server: u32,
         shared: &Arc<Shared>,
+        choices: &Arc<Questions<Choice>>,
     ) -> Result<Secured, trunkline::Error> {
         let tls = match (&self.cert, &self.key) {
             (Some(cert), Some(key)) => Tls::from_pem(cert.as_bytes(), key.as_bytes())?,
@@ -162,7 +169,7 @@ impl TlsAsk {
             tls = tls.key_log(path)?;
         }
         if self.asks.is_some() {
-            tls = choosing(tls, server, self.asks, shared);
+            tls = choosing(tls, server, self.asks, (shared, choices));
         }
         if self.reports_secrets {
             tls = telling(tls, server, shared);

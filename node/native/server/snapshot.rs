@@ -1,7 +1,6 @@
 //! A synchronous snapshot of a connection's windows for JavaScript.
 
-use crate::channel::calls::read;
-use crate::environment::Shared;
+use crate::calls::read;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::mem;
@@ -38,10 +37,14 @@ struct SnapshotAsk {
 
 /// Waits until the engine, which `kick` wakes, has carried out what was submitted before; `null`: there
 /// are none.
-pub(crate) fn ask(shared: &Shared, text: &str, kick: impl FnOnce()) -> Result<Value, Value> {
+pub(crate) fn ask(
+    requests: &SnapshotRequests,
+    text: &str,
+    kick: impl FnOnce(),
+) -> Result<Value, Value> {
     let ask: SnapshotAsk = read(text)?;
     let (seen, sees) = sync_channel(1);
-    shared.snapshot_requests.lock().push((ask.connection, seen));
+    requests.lock().push((ask.connection, seen));
     kick();
     let Ok(accounts) = sees.recv_timeout(WAIT_MAX) else {
         return Ok(Value::Null);

@@ -1,13 +1,12 @@
 //! How many bytes the connections of servers have carried, for JavaScript that asks at any time.
 
-use crate::channel::calls::read;
-use crate::environment::Shared;
+use crate::calls::read;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::mem;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use trunkline::Traffic;
 
@@ -37,8 +36,8 @@ impl Traffics {
 }
 
 /// Answers the questions that wait, behind the turns of the connections that have been woken. On the engine's thread.
-pub(crate) fn settle(shared: &Arc<Shared>) {
-    let waiting = mem::take(&mut shared.traffics.lock().waiting);
+pub(crate) fn settle(traffics: &Traffics) {
+    let waiting = mem::take(&mut traffics.lock().waiting);
     if waiting.is_empty() {
         return;
     }
@@ -59,17 +58,17 @@ struct TrafficAsk {
 }
 
 /// The counts behind what was submitted before; `null`: nothing is counted.
-pub(crate) fn ask(shared: &Shared, text: &str, kick: impl FnOnce()) -> Result<Value, Value> {
+pub(crate) fn ask(traffics: &Traffics, text: &str, kick: impl FnOnce()) -> Result<Value, Value> {
     let ask: TrafficAsk = read(text)?;
     let counts = if ask.ended {
-        shared.traffics.lock().counts.remove(&ask.connection)
+        traffics.lock().counts.remove(&ask.connection)
     } else {
         let (settled, settles) = sync_channel(1);
-        shared.traffics.lock().waiting.push(settled);
+        traffics.lock().waiting.push(settled);
         kick();
         // Without an answer the counts are as they are.
         let _ = settles.recv_timeout(WAIT_MAX);
-        shared.traffics.lock().counts.get(&ask.connection).cloned()
+        traffics.lock().counts.get(&ask.connection).cloned()
     };
     Ok(counts.map_or(Value::Null, |traffic| {
         json!([traffic.bytes_read(), traffic.bytes_written()])

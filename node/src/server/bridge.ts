@@ -1,5 +1,5 @@
 // The servers' half of the channel: requests come out of the completions' ring, responses go into
-// the submissions'. `node/native/compatServer.rs` is the other end, and `codes.ts` has the numbers.
+// the submissions'. `node/native/server/bridge.rs` is the other end, and `codes.ts` has the numbers.
 
 import {
   Body, BY_REFERENCE_BYTES_MIN, ClientHelloWord, ClosedWord, Completion, CompletionFlag, ConnectedWord, type ControlFrame, EntryWord, FileFailedWord,

@@ -6,7 +6,7 @@ import type { Exchange } from './exchange'
 /** A client's ClientHello: host name and protocols. */
 export interface Hello { ticket: number; servername: string | undefined; protocols: string[] }
 
-/** Why a handshake failed: a number of `node/native/compatServer.rs`, the client's alert, and words. */
+/** Why a handshake failed: a number of `node/native/server/bridge.rs`, the client's alert, and words. */
 export interface FailedHandshake { kind: number; alert: number; text: string; error?: Error | undefined }
 
 /** The callbacks of a server. */

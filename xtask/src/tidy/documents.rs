@@ -1,9 +1,11 @@
 //! Checks that documents are true: the paths of ARCHITECTURE, the tests of the promises and of the
 //! attacks, the limits' names.
 
+pub(super) mod decisions;
 pub(super) mod exchange;
 pub(super) mod generated;
 pub(super) mod mutants;
+pub(super) mod paths;
 pub(super) mod requirements;
 
 use crate::render::promises;
@@ -114,13 +116,8 @@ fn check_promises(tree: &Tree, ids: &[String]) -> Vec<Finding> {
 
 /// A finding, unless `path` exists.
 fn missing_path(tree: &Tree, path: &str, line: usize) -> Option<Finding> {
-    let exists = match path.split_once('*') {
-        None => tree.has(path),
-        Some((before, after)) => tree
-            .paths()
-            .any(|file| file.starts_with(before) && file.ends_with(after)),
-    };
-    (!exists).then(|| Finding::new(ARCHITECTURE, line, format!("`{path}` does not exist")))
+    (!tree.has_any(path))
+        .then(|| Finding::new(ARCHITECTURE, line, format!("`{path}` does not exist")))
 }
 
 /// Each id has one row, whose last cell names tests that exist or begins with `todo`.

@@ -16,6 +16,13 @@ const SKIPPED: &[&str] = &[
     "fuzz/coverage",
     "fuzz/target",
 ];
+/// Whether a path is in a folder that is made.
+pub(super) fn is_made(path: &str) -> bool {
+    let path = path.trim_end_matches('/');
+    let is_in = |folder: &&str| path == *folder || path.starts_with(&format!("{folder}/"));
+    SKIPPED.iter().any(|folder| is_in(&folder))
+}
+
 /// Files that a rule may want to read.
 const READ: &[&str] = &["rs", "md", "toml", "py", "ts", "mts", "mjs", "go"];
 
@@ -56,6 +63,15 @@ impl Tree {
         let path = path.trim_end_matches('/');
         let folder = format!("{path}/");
         self.files.contains_key(path) || self.files.keys().any(|file| file.starts_with(&folder))
+    }
+    /// Whether a file or a folder is there; `*` stands for any letters, and asks for files.
+    pub(super) fn has_any(&self, path: &str) -> bool {
+        match path.split_once('*') {
+            None => self.has(path),
+            Some((before, after)) => self
+                .paths()
+                .any(|file| file.starts_with(before) && file.ends_with(after)),
+        }
     }
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
         self.files.keys().map(String::as_str)

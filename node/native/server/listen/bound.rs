@@ -1,6 +1,6 @@
 //! The places on which servers listen: a port, a path, or an inherited descriptor.
 
-use crate::channel::calls::address;
+use crate::calls::address;
 use crate::server::callbacks::Server as Callbacks;
 use serde_json::{Value, json};
 use std::pin::Pin;

@@ -1,10 +1,10 @@
 //! TLS settings of handshakes, chosen by JavaScript: a question goes out as a completion, and its
 //! answer comes back as a cold call.
 
-use crate::channel::calls::questions::Question;
+use crate::calls::questions::{Question, Questions};
 use crate::channel::codes::completion;
 use crate::channel::codes::handshake_failure::*;
-use crate::environment::Shared;
+use crate::channel::shared::Shared;
 use crate::server::described::places;
 use serde::Deserialize;
 use serde_json::json;
@@ -82,12 +82,20 @@ fn of_refusal(refusal: &TlsRefusal) -> (u32, u32) {
 }
 
 /// Has JavaScript choose at each handshake of `server` that it wants to be asked of.
-pub(crate) fn choosing(tls: Tls, server: u32, asks: Asks, shared: &Arc<Shared>) -> Tls {
+pub(crate) fn choosing(
+    tls: Tls,
+    server: u32,
+    asks: Asks,
+    (shared, choices): (&Arc<Shared>, &Arc<Questions<Choice>>),
+) -> Tls {
     // The environment's thread ends before what it shares goes.
     let shared = Arc::downgrade(shared);
+    let choices = Arc::clone(choices);
     let own = tls.clone();
     tls.choose(move |hello| {
-        let question = asks.of(&hello).then(|| ask(&shared, server, &hello));
+        let question = asks
+            .of(&hello)
+            .then(|| ask(&shared, &choices, server, &hello));
         let own = own.clone();
         async move {
             let Some(question) = question else {
@@ -123,9 +131,14 @@ fn no_protocol() -> TlsRefusal {
 }
 
 /// `None`: the environment has gone.
-fn ask(shared: &Weak<Shared>, server: u32, hello: &ClientHello) -> Option<Question<Choice>> {
+fn ask(
+    shared: &Weak<Shared>,
+    choices: &Arc<Questions<Choice>>,
+    server: u32,
+    hello: &ClientHello,
+) -> Option<Question<Choice>> {
     let shared = shared.upgrade()?;
-    let question = Question::new(&shared, |shared| &shared.choices);
+    let question = Question::new(choices);
     let latin1 = |name: &[u8]| name.iter().copied().map(char::from).collect::<String>();
     let text = json!({
         "places": places(hello.addresses()),

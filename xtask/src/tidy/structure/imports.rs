@@ -20,12 +20,6 @@ pub(in crate::tidy) const CRATES: &[&str] = &[
 /// Steps that a name is followed through modules that pass it on. A longer way is a loop of globs.
 const STEPS_MAX: usize = 16;
 
-/// Folders whose entries still import each other in a circle, and why.
-const KNOWN: &[(&str, &str)] = &[(
-    "node/native",
-    "the state that both threads share names the tables of clients, servers and streams",
-)];
-
 /// A module, from its crate's root; the root itself is empty.
 type Module = Vec<String>;
 
@@ -103,18 +97,8 @@ pub(in crate::tidy) fn between_files(sources: &[Source]) -> Vec<FileImport> {
 
 /// The imports that close a circle of entries of one folder, in any crate: one for each pair of entries.
 pub(in crate::tidy) fn check(imports: &[FileImport]) -> Vec<Finding> {
-    let circles = circles(imports);
     let mut found = Vec::new();
-    for (folder, _) in KNOWN {
-        if circles.iter().all(|(name, _)| name != folder) {
-            let text = "its imports have no circle (any more): remove the exception";
-            found.push(Finding::new(folder, 0, text));
-        }
-    }
-    for (folder, circle) in circles {
-        if KNOWN.iter().any(|(name, _)| *name == folder) {
-            continue;
-        }
+    for (folder, circle) in circles(imports) {
         let names = circle.join(", ");
         let mut seen = BTreeSet::new();
         for import in imports {
@@ -134,11 +118,6 @@ pub(in crate::tidy) fn check(imports: &[FileImport]) -> Vec<Finding> {
         }
     }
     found
-}
-
-/// How many circles are known and allowed.
-pub(in crate::tidy) fn known() -> usize {
-    KNOWN.len()
 }
 
 /// Groups of entries of one folder that import each other in a circle, by folder.

@@ -1,4 +1,4 @@
-//! The allowed imports: between the core's modules, and between crates.
+//! The allowed imports: between the modules of the core and of the addon, and between crates.
 
 mod engine;
 
@@ -115,6 +115,29 @@ const CORE: &[(&str, &[&str])] = &[
     ("proxy", &["error", "limits", "wire", "http", "h1"]),
 ];
 
+/// The addon's modules and what each may import. Down only.
+const NATIVE: &[(&str, &[&str])] = &[
+    ("failure", &[]),
+    ("platform", &[]),
+    ("channel", &["platform"]),
+    ("calls", &["channel", "failure"]),
+    ("streams", &["channel", "failure"]),
+    ("client", &["calls", "channel", "failure", "streams"]),
+    ("server", &["calls", "channel", "failure", "streams"]),
+    (
+        "engine",
+        &["channel", "client", "failure", "platform", "server"],
+    ),
+    // The names and texts of events are those of servers.
+    ("session", &["channel", "platform", "server"]),
+    (
+        "environment",
+        &[
+            "calls", "channel", "client", "engine", "failure", "platform", "server",
+        ],
+    ),
+];
+
 /// The crates and what each may depend on, of ours; for the core also of others'.
 struct CrateRule {
     manifest: &'static str,
@@ -178,11 +201,17 @@ const OURS: &[&str] = &[
     "xtask",
 ];
 
-/// Imports inside the core, written as `crate::..` or `super::..`, in `use` or in place.
-pub(in crate::tidy) fn check_core(sources: &[Source]) -> Vec<Finding> {
+/// Imports inside the core and inside the addon, written as `crate::..` or `super::..`, in `use` or in place.
+pub(in crate::tidy) fn check_modules(sources: &[Source]) -> Vec<Finding> {
+    let mut found = check_folder(sources, "core/src/", CORE);
+    found.extend(check_folder(sources, "node/native/", NATIVE));
+    found
+}
+
+fn check_folder(sources: &[Source], folder: &str, table: &[(&str, &[&str])]) -> Vec<Finding> {
     let mut found = Vec::new();
     for source in sources {
-        let Some(inside) = source.path.strip_prefix("core/src/") else {
+        let Some(inside) = source.path.strip_prefix(folder) else {
             continue;
         };
         if source.is_test() || inside == "lib.rs" {
@@ -194,8 +223,8 @@ pub(in crate::tidy) fn check_core(sources: &[Source]) -> Vec<Finding> {
             .map(str::to_owned)
             .collect();
         let layer = here[0].clone();
-        let Some((_, allowed)) = CORE.iter().find(|(name, _)| *name == layer) else {
-            let text = format!("core module `{layer}` has no row in the layer table");
+        let Some((_, allowed)) = table.iter().find(|(name, _)| *name == layer) else {
+            let text = format!("the module `{layer}` of {folder} has no row in the layer table");
             found.push(Finding::new(&source.path, 0, text));
             continue;
         };
@@ -205,7 +234,7 @@ pub(in crate::tidy) fn check_core(sources: &[Source]) -> Vec<Finding> {
         };
         imports.visit_file(&source.syntax);
         for (line, root) in imports.roots {
-            let known = CORE.iter().any(|(name, _)| *name == root);
+            let known = table.iter().any(|(name, _)| *name == root);
             if known && root != layer && !allowed.contains(&root.as_str()) {
                 let text = format!(
                     "`{layer}` must not import `{root}`; it may import: {}",

@@ -1,11 +1,11 @@
-use super::{check_core, check_crates};
+use super::{check_crates, check_modules};
 use crate::tidy::rust::parse;
 use crate::tidy::tree::Tree;
 
-fn core_findings(path: &str, text: &str) -> usize {
+fn module_findings(path: &str, text: &str) -> usize {
     let (sources, broken) = parse(&Tree::of(&[(path, text)]));
     assert!(broken.is_empty(), "{broken:?}");
-    check_core(&sources).len()
+    check_modules(&sources).len()
 }
 
 #[test]
@@ -17,14 +17,14 @@ fn siblings_and_upward_imports_are_found_however_they_are_written() {
         "use super::super::h2::stream;",
         "mod part { use super::super::super::h2; }",
     ] {
-        assert_eq!(core_findings("core/src/h1/conn.rs", text), 1, "{text}");
+        assert_eq!(module_findings("core/src/h1/conn.rs", text), 1, "{text}");
     }
     assert_eq!(
-        core_findings("core/src/http/head.rs", "use crate::hpack::Decoder;"),
+        module_findings("core/src/http/head.rs", "use crate::hpack::Decoder;"),
         1
     );
     assert_eq!(
-        core_findings("core/src/pool/connection/gate.rs", "use crate::h2::Conn;"),
+        module_findings("core/src/pool/connection/gate.rs", "use crate::h2::Conn;"),
         1
     );
 }
@@ -32,18 +32,18 @@ fn siblings_and_upward_imports_are_found_however_they_are_written() {
 #[test]
 fn downward_imports_and_tests_are_free() {
     assert_eq!(
-        core_findings(
+        module_findings(
             "core/src/h2/conn.rs",
             "use crate::{hpack::Decoder, http::Head}; use super::frame::Data;"
         ),
         0
     );
     assert_eq!(
-        core_findings("core/src/h1/conn_test.rs", "use crate::h2::Conn;"),
+        module_findings("core/src/h1/conn_test.rs", "use crate::h2::Conn;"),
         0
     );
     assert_eq!(
-        core_findings(
+        module_findings(
             "core/src/h1/conn.rs",
             "#[cfg(test)] mod t { use crate::h2::Conn; }"
         ),
@@ -53,7 +53,16 @@ fn downward_imports_and_tests_are_free() {
 
 #[test]
 fn a_core_module_without_a_row_is_found() {
-    assert_eq!(core_findings("core/src/magic.rs", ""), 1);
+    assert_eq!(module_findings("core/src/magic.rs", ""), 1);
+}
+
+#[test]
+fn the_channel_of_the_addon_imports_nothing_above_it() {
+    let path = "node/native/channel/shared.rs";
+    assert_eq!(module_findings(path, "use crate::client::Clients;"), 1);
+    assert_eq!(module_findings(path, "use crate::platform::uv::Bell;"), 0);
+    let path = "node/native/engine/inline.rs";
+    assert_eq!(module_findings(path, "use crate::environment::open;"), 1);
 }
 
 #[test]

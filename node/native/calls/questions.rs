@@ -1,6 +1,6 @@
 //! Questions that JavaScript answers later, by ticket.
 
-use crate::environment::{Shared, lock};
+use crate::channel::lock;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 use tokio::sync::oneshot;
@@ -49,19 +49,16 @@ impl<A> Questions<A> {
 pub(crate) struct Question<A: 'static> {
     pub(crate) ticket: u32,
     answered: oneshot::Receiver<A>,
-    shared: Weak<Shared>,
-    of: fn(&Shared) -> &Questions<A>,
+    questions: Weak<Questions<A>>,
 }
 
 impl<A> Question<A> {
-    /// `of`: where those of its kind are.
-    pub(crate) fn new(shared: &Arc<Shared>, of: fn(&Shared) -> &Questions<A>) -> Self {
-        let (ticket, answered) = of(shared).ask();
+    pub(crate) fn new(questions: &Arc<Questions<A>>) -> Self {
+        let (ticket, answered) = questions.ask();
         Self {
             ticket,
             answered,
-            shared: Arc::downgrade(shared),
-            of,
+            questions: Arc::downgrade(questions),
         }
     }
     /// `None`: the environment has gone.
@@ -72,8 +69,8 @@ impl<A> Question<A> {
 
 impl<A> Drop for Question<A> {
     fn drop(&mut self) {
-        if let Some(shared) = self.shared.upgrade() {
-            (self.of)(&shared).forget(self.ticket);
+        if let Some(questions) = self.questions.upgrade() {
+            questions.forget(self.ticket);
         }
     }
 }

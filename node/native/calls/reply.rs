@@ -1,7 +1,7 @@
 //! Answers to the asynchronous cold calls.
 
 use crate::channel::codes::completion;
-use crate::environment::Shared;
+use crate::channel::shared::Shared;
 use crate::failure;
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn no_more_is_written_than_the_window_of_bytes_that_were_not_taken() {
-    let mut state = State::default();
+    let mut state = StreamState::default();
     let mut written = 0;
     while let Some(room) = state.reserve(100_000) {
         written += room;
@@ -15,7 +15,7 @@ fn no_more_is_written_than_the_window_of_bytes_that_were_not_taken() {
 
 #[test]
 fn javascript_learns_of_bytes_that_were_read_before_its_window_is_full() {
-    let mut state = State::default();
+    let mut state = StreamState::default();
     let mut reported = 0;
     let mut unread: usize = 0;
     for _ in 0..1000 {
@@ -37,7 +37,7 @@ fn javascript_learns_of_bytes_that_were_read_before_its_window_is_full() {
 
 #[test]
 fn pieces_are_read_whole_in_order_and_split_by_the_readers_buffer() {
-    let mut state = State::default();
+    let mut state = StreamState::default();
     assert!(!state.read(&mut ReadBuf::new(&mut [0; 4])));
     for piece in ["ab", "", "cdefg", "h"] {
         state.inbound.push_back(Bytes::from(piece));
