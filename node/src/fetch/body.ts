@@ -23,8 +23,9 @@ export interface Repeatable {
 
 export type Content = string | Uint8Array | Repeatable | ByteSource | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
-const isRepeatable = (content: object): content is Repeatable => 'pieces' in content
-const isSource = (content: object): content is ByteSource => 'all' in content && 'next' in content && 'cancel' in content
+// A text is no object, which `in` needs.
+const isRepeatable = (content: Content): content is Repeatable => typeof content === 'object' && 'pieces' in content
+const isSource = (content: Content): content is ByteSource => typeof content === 'object' && 'all' in content && 'next' in content && 'cancel' in content
 
 export function isDisturbed (stream: ReadableStream): boolean { return Readable.isDisturbed(stream as unknown as NodeJS.ReadableStream) }
 
@@ -92,8 +93,8 @@ export class Body {
     const { content } = this
     if (this.stream !== null) return this.stream as unknown as AsyncIterable<Uint8Array>
     this.isTaken = true
-    if (isSource(content as object)) return piecesOf(content as ByteSource)
-    return isRepeatable(content as object) ? (content as Repeatable).pieces() : content as AsyncIterable<Uint8Array>
+    if (isSource(content)) return piecesOf(content)
+    return isRepeatable(content) ? content.pieces() : content as AsyncIterable<Uint8Array>
   }
 
   /** Another body of the same bytes (the standard's "clone"); what is here already is shared, not copied. */
@@ -120,9 +121,10 @@ export class Body {
 
   /** The rest has no reader. */
   cancel (reason?: unknown): void {
-    if (this.stream !== null) {
-      if (!this.stream.locked) this.stream.cancel(reason).catch(() => {})
-    } else if (isSource(this.content as object)) (this.content as ByteSource).cancel(reason)
+    const { stream, content } = this
+    if (stream !== null) {
+      if (!stream.locked) stream.cancel(reason).catch(() => {})
+    } else if (isSource(content)) content.cancel(reason)
   }
 }
 
@@ -220,7 +222,7 @@ function wholeStream (bytes: Uint8Array): ReadableStream<Uint8Array> {
 }
 
 function streamOf (content: Exclude<Content, ReadableStream>): ReadableStream<Uint8Array> {
-  if (typeof content === 'object' && isSource(content)) {
+  if (isSource(content)) {
     return byteStream(async () => {
       const piece = await content.next()
       return piece === null ? null : own(piece)
