@@ -40,6 +40,8 @@ export interface Ways {
   isOwn: (dispatcher: AnyDispatcher) => boolean
 }
 
+interface Settling { resolve: (response: Response) => void; reject: (reason: unknown) => void }
+
 export class Fetching implements Receiver {
   private url: ParsedUrl
   private method: string
@@ -54,15 +56,18 @@ export class Fetching implements Receiver {
   /** The bytes of the response, where they do not come whole or a signal may take them. */
   private queue: ByteQueue | null = null
   private upload: FetchUpload | null = null
-  private hasSettled = false
+  /** Settle the promise of the call; null: it has settled. The promise holds the response, whose body must not be reachable from here:
+   * the registry of bodies that are dropped holds the hop, and with it this. */
+  private promise: Settling | null
   private unfollow: (() => void) | null = null
 
   constructor (
     private readonly request: MadeParts,
     private readonly ways: Ways,
-    private readonly resolve: (response: Response) => void,
-    private readonly reject: (reason: unknown) => void
+    resolve: (response: Response) => void,
+    reject: (reason: unknown) => void
   ) {
+    this.promise = { resolve, reject }
     this.url = request.target
     this.method = request.method
     this.list = request.list
@@ -85,19 +90,19 @@ export class Fetching implements Receiver {
   /** The signal aborted (https://fetch.spec.whatwg.org/#abort-fetch). */
   private abort (reason: unknown): void {
     this.unfollow?.()
-    const { hop, hasSettled } = this
-    this.hasSettled = true
+    const { hop, promise } = this
+    this.promise = null
     if (this.upload !== null) this.upload.cancel(reason)
-    else if (!hasSettled) this.body?.cancel(reason)
-    if (!hasSettled) this.reject(reason)
+    else if (promise !== null) this.body?.cancel(reason)
+    promise?.reject(reason)
     hop?.abort(reason)
   }
 
   private fail (cause: unknown): void {
     this.unfollow?.()
-    if (this.hasSettled) return
-    this.hasSettled = true
-    this.reject(networkError(cause))
+    const { promise } = this
+    this.promise = null
+    promise?.reject(networkError(cause))
   }
 
   /** https://fetch.spec.whatwg.org/#scheme-fetch */
@@ -153,7 +158,7 @@ export class Fetching implements Receiver {
 
   onFailed (hop: Hop, error: unknown): void { if (hop === this.hop) this.fail(error) }
 
-  onOver (hop: Hop): void { if (hop === this.hop && this.hasSettled) this.loosen() }
+  onOver (hop: Hop): void { if (hop === this.hop && this.promise === null) this.loosen() }
 
   /** All of the response is here. A signal that aborts still takes from its reader what was not read; the signal may live as long as
    * the process, and must not hold bodies without a reader. */
@@ -219,12 +224,12 @@ export class Fetching implements Receiver {
   }
 
   private settle (parts: ResponseParts): void {
-    if (this.hasSettled) return
-    this.hasSettled = true
-    const { hop } = this
+    const { hop, promise } = this
+    if (promise === null) return
+    this.promise = null
     if (hop === null || hop.hasEnded) this.loosen()
-    if (this.isCrossOrigin && this.request.settings.mode === 'no-cors') return this.resolve(responseOver(opaque(parts)))
-    this.resolve(responseOver(parts))
+    const isOpaque = this.isCrossOrigin && this.request.settings.mode === 'no-cors'
+    promise.resolve(responseOver(isOpaque ? opaque(parts) : parts))
   }
 
   /** https://fetch.spec.whatwg.org/#concept-http-redirect-fetch */

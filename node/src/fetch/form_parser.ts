@@ -7,7 +7,8 @@ import { mimeText, type Mime } from './mime'
 const CRLF = '\r\n'
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{1,70}$/
 
-function broken (why: string): TypeError { return new TypeError(`Failed to parse body as FormData: ${why}`) }
+/** In undici's words, which programs match, and why. */
+function broken (why: string): TypeError { return new TypeError('Failed to parse body as FormData.', { cause: new TypeError(why) }) }
 
 /** The form in a body of that type. */
 export function parseForm (bytes: Buffer, mime: Mime | null): FormData {
@@ -17,7 +18,8 @@ export function parseForm (bytes: Buffer, mime: Mime | null): FormData {
     return form
   }
   if (mime?.essence === 'multipart/form-data') return parseMultipart(bytes, mime)
-  throw broken(`its content type is ${mime === null ? 'missing' : mimeText(mime)}; it must be multipart/form-data or application/x-www-form-urlencoded`)
+  const seen = new TypeError(`the content type is ${mime === null ? 'missing' : mimeText(mime)}`)
+  throw new TypeError('Content-Type was not one of "multipart/form-data" or "application/x-www-form-urlencoded".', { cause: seen })
 }
 
 /** Without a byte order mark (Encoding standard, "UTF-8 decode"). */

@@ -39,6 +39,9 @@ const BODILESS = 'a refusal says that it has no body'
 const CODINGS = 'the framing of a response is the server\'s: a coding beside it is left out'
 const ONE = 'an answer that has gone in one message cannot be broken any more'
 
+const STREAMED = 'the head of a request is sent before its source is read'
+const DUPLEX = 'sources of Node.js are streams of requests without saying so, too'
+const WHY = 'the cause says what was wrong'
 const IDENTITY = 'what is given as a certificate or key has to be one'
 const TOGETHER = 'a certificate and its key are given together'
 const CALLBACK = 'a callback is a function'
@@ -118,6 +121,16 @@ export const differences = {
     'throws: a listener of connect, h2, *': { reason: 'a listener that throws does not stop the dispatcher', of: ['client: failed'], programs: 1 },
     'throws: a listener of data, h2, *': { reason: LATER, of: ['client: failed', 'process: uncaughtException'], programs: 2 },
     'throws: the handler of pipeline behind its reader, h2, *': { reason: LATER, of: ['client: failed', 'process: uncaughtException'], programs: 2 }
+  },
+  'fetch generated': {
+    'requests: *, a ReadableStream of texts, *': { reason: 'the pieces of a stream are bytes, as the Fetch standard says', of: ['server: ', 'fetch: '], programs: 50 },
+    'requests: h1, an empty ReadableStream, *': { reason: STREAMED, of: ['server: '], programs: 25 },
+    'requests: *, a Readable, without duplex': { reason: DUPLEX, of: ['server: ', 'fetch: '], programs: 2 },
+    'requests: *, an async iterable, without duplex': { reason: DUPLEX, of: ['server: ', 'fetch: '], programs: 2 },
+    'responses: cut in a body without a length by resetAndDestroy, *': { reason: 'a body that only the end of its connection delimits is not whole where that end is a reset', of: ['fetch: body'], programs: 4 },
+    'responses: cut * by resetAndDestroy, *': { reason: 'a reset has the code of the system, as on newer lines of Node.js', of: ['fetch: failed', 'fetch: body failed'], programs: 40, lines: [22] },
+    'redirects: * with a ReadableStream': { reason: WHY, of: ['fetch: failed'], programs: 56 },
+    'redirects: * to no URL, follow': { reason: WHY, of: ['fetch: failed'], programs: 7 }
   },
   'client generated': {
     'exchanges: *, h2*: headersTimeout': { reason: TIMEOUTS, of: ['client: failed'], programs: 24 },

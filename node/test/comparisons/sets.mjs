@@ -9,6 +9,7 @@ export const SETS = {
   // One after another: an exception that nothing catches is of the program that runs.
   'client throws': { folder: 'client/throws/', original: 'undici', isGenerated: false },
   'client generated': { folder: 'client/generated/', original: 'undici', isGenerated: true },
+  'fetch generated': { folder: 'client/fetch/', original: 'undici', isGenerated: true },
   server: { folder: 'server/programs/', original: 'node:http2', isGenerated: false },
   'server over TLS': { folder: 'server/programs/', original: 'node:http2', isGenerated: false, isSecure: true },
   'server of node:http': { folder: 'server/http/', original: 'node:http', isGenerated: true },
