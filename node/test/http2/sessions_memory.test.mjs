@@ -123,14 +123,14 @@ test('payloads and bodies that listeners keep are not written over by later batc
 
 test('a stream that answers within the call that writes to it, and is ended there, is served once', async t => {
   let asked = 0
-  let hasGreeted = false
+  let hasAnswered = false
   const stream = played(function (chunk) {
     // A request: HEADERS of stream 1 or 3, which both come with END_STREAM.
     const ids = [1, 3].filter(id => chunk.includes(frame(HEADERS, END_HEADERS | END_STREAM, id).subarray(3)))
     asked += ids.length
     const answers = ids.map(id => Buffer.concat([frame(HEADERS, END_HEADERS, id, OK), data(id, Buffer.from('body'), END_STREAM)]))
-    const first = hasGreeted ? [] : [greeting]
-    hasGreeted = true
+    const first = hasAnswered ? [] : [greeting]
+    hasAnswered = true
     return [...first, ...answers]
   })
   const { session, failed } = over(t, stream)

@@ -20,9 +20,9 @@ const STREAMS_MAX: usize = 64;
 /// Steps of one run.
 const STEPS_MAX: usize = 2_000;
 
-/// What is known of one stream from the calls and the events.
+/// The state of one stream by the calls and the events.
 #[derive(Default)]
-struct Exchange {
+struct StreamState {
     /// The final response's head was reported.
     answered: bool,
     /// The end of the response was reported.
@@ -94,7 +94,7 @@ struct Run {
     conn: Conn,
     now: Instant,
     written: WrittenFrames,
-    exchanges: BTreeMap<StreamId, Exchange>,
+    exchanges: BTreeMap<StreamId, StreamState>,
     closed: bool,
 }
 
@@ -236,7 +236,7 @@ impl Run {
         let Ok(stream) = self.conn.open(self.now, &head, choice & 8 != 0) else {
             return;
         };
-        let before = self.exchanges.insert(stream, Exchange::default());
+        let before = self.exchanges.insert(stream, StreamState::default());
         assert!(before.is_none(), "{stream:?} was opened twice");
     }
 
@@ -292,7 +292,7 @@ impl Run {
     }
 
     /// The exchange of an event, which the user opened, and which has not ended.
-    fn exchange(&mut self, stream: StreamId, what: &str) -> &mut Exchange {
+    fn exchange(&mut self, stream: StreamId, what: &str) -> &mut StreamState {
         let exchange = self.exchanges.get_mut(&stream);
         let exchange =
             exchange.unwrap_or_else(|| panic!("{what} of {stream:?}, which was not opened"));

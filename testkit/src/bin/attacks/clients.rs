@@ -15,9 +15,9 @@ pub(crate) enum Face {
     Rust,
     /// `request` of Node.js, with the engine on a thread of its own.
     Node,
-    /// The same with the engine on JavaScript's thread.
+    /// `request` with the engine on JavaScript's thread.
     Inline,
-    /// The same over streams made in JavaScript, which a connector gives.
+    /// `request` over streams made in JavaScript, which a connector gives.
     Streams,
     /// A session of `connect` of `node:http2`'s API.
     Session,

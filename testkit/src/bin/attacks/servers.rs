@@ -31,7 +31,7 @@ pub(crate) enum Host {
     Rust,
     /// A server of `node:http2`'s API, with the engine on JavaScript's thread.
     Inline,
-    /// The same with the engine on a thread of its own, given streams made in JavaScript.
+    /// A server of that API with the engine on a thread of its own, given streams made in JavaScript.
     Streams,
 }
 
