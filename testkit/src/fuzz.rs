@@ -13,6 +13,7 @@ mod h1_end;
 mod h2;
 mod h3;
 mod proxies;
+mod session;
 mod values;
 mod written;
 
@@ -30,6 +31,7 @@ pub use h3::control::h3_control;
 pub use h3::frames::h3_frames;
 pub use h3::heads::h3_heads;
 pub use proxies::{proxy_connect, proxy_socks};
+pub use session::h2_session;
 pub use values::{alt_svc, priority};
 
 /// A target: its name and its body.
@@ -48,6 +50,7 @@ pub const TARGETS: &[Target] = &[
     ("h2_control", h2_control),
     ("h2_frames", h2_frames),
     ("h2_heads", h2_heads),
+    ("h2_session", h2_session),
     ("h3_conn_client", h3_conn_client),
     ("h3_conn_server", h3_conn_server),
     ("h3_control", h3_control),

@@ -182,6 +182,50 @@ fn control_frames_of_http_2_end_both_sides_with_one_code_that_the_rfcs_give() {
     compose(behind_controls(fuzz::h2_control), 6_000, 2, 24, &H2_RECORDS);
 }
 
+#[test]
+fn sessions_end_every_exchange_once_whatever_their_user_calls_between_the_frames() {
+    generate(fuzz::h2_session, 4_000, 200);
+    compose(fuzz::h2_session, 12_000, 0, 40, &SESSION_STEPS);
+}
+
+/// Steps of `h2_session`: calls of its user, and frames of its server with types from 0 (DATA) on.
+const SESSION_STEPS: [&[u8]; 34] = [
+    b"\x03\x08",
+    b"\x03\x02",
+    b"\x03\x06",
+    b"\x03\x03",
+    b"\x03\x09",
+    b"\x02\x00",
+    b"\x02\x01",
+    b"\x04\x00\x02\x00",
+    b"\x04\x00\x02\x01",
+    b"\x04\x01\xff\x01",
+    b"\x05\x00\x00",
+    b"\x05\x01\x02",
+    b"\x06\x00\x08\x00",
+    b"\x06\x01\x00\x00",
+    b"\x07\x00\xff",
+    b"\x07\x01\x01",
+    b"\x08\x05",
+    b"\x09\x04\x00\x00",
+    b"\x09\x04\x00\x04",
+    b"\x09\x01\x00\x00",
+    b"\x0a\x00\x00\x00\x00\x00",
+    b"\x0a\x02\x00\xff\x04\x03abc",
+    b"\x0b\x01\x02",
+    b"\x0c\x15\x00",
+    b"\x0d\x01",
+    b"\x0e",
+    b"\x01\x01\x04\x01\x01\x88",
+    b"\x01\x01\x05\x02\x01\x88",
+    b"\x01\x00\x00\x01\x05body.",
+    b"\x01\x00\x01\x01\x00",
+    b"\x01\x03\x00\x01\x04\x00\x00\x00\x07",
+    b"\x01\x04\x00\x00\x06\x00\x04\x00\x00\x00\x00",
+    b"\x01\x08\x00\x00\x04\x00\x01\x00\x00",
+    b"\x01\x07\x00\x00\x08\x00\x00\x00\x01\x00\x00\x00\x00",
+];
+
 /// Records of `h2_control`: a frame each (type and flags, stream, length, payload), or something that
 /// happens at the machine's end.
 const H2_RECORDS: [&[u8]; 22] = [

@@ -55,6 +55,10 @@ fn seeds_of_h2_clients_hold() {
     replay("h2_conn_client");
 }
 #[test]
+fn seeds_of_sessions_hold() {
+    replay("h2_session");
+}
+#[test]
 fn seeds_of_h2_control_frames_hold() {
     replay("h2_control");
 }

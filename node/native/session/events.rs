@@ -211,6 +211,15 @@ impl<'a> Batch<'a> {
     /// Events of a few bytes.
     fn short(&mut self, conn: &Conn, event: Event) {
         match event {
+            // With the connection: the session's end has the reason, and ends each of its streams with it.
+            Event::StreamReset {
+                reset:
+                    Reset {
+                        by: ResetBy::Connection(_) | ResetBy::EarlyDataRejected,
+                        ..
+                    },
+                ..
+            } => {}
             Event::StreamReset { stream, reset } => self.reset(stream, reset),
             Event::SendReady { stream } => {
                 let room = conn.send_room(stream) as u32;

@@ -166,10 +166,13 @@ functions! {
         }
         Ok(env.undefined())
     }
-    /// `feed(session, bytes)`: bytes of the peer's.
+    /// `feed(session, bytes)`: bytes of the peer's; what waits to be written behind them is a fact.
     feed(env, machines, [session, bytes]) {
         let bytes = env.as_bytes(bytes)?;
-        machines.conn(env, session)?.handle_bytes(Instant::now(), &bytes);
+        let conn = machines.conn(env, session)?;
+        conn.handle_bytes(Instant::now(), &bytes);
+        let waiting = conn.written().len() as u32;
+        machines.set_fact(fact::WAITING, waiting);
         Ok(env.undefined())
     }
     /// `ended(session, failed)`: the peer's bytes have ended.

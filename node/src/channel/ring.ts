@@ -75,6 +75,8 @@ export interface ServerHalf {
 export interface StreamHalf extends ServerHalf {
   /** Submissions are about to be published. */
   beforeFlush: () => void
+  /** The engine was called, which may change connections. */
+  afterCall: () => void
 }
 
 export class Bridge {
@@ -90,7 +92,8 @@ export class Bridge {
   readonly completionArena: Buffer
   private readonly entryMask: number
   readonly arenaBytes: number
-  private submitted = 0
+  /** Entries that were written, modulo 2^32. */
+  submitted = 0
   private published = 0
   /** How far the engine had read when it was last looked. */
   private intaken = 0
@@ -136,6 +139,7 @@ export class Bridge {
   /** A cold call; throws the failure as it came. */
   ask (verb: string, question: object): unknown {
     const answer = JSON.parse(this.native.ask(verb, JSON.stringify(question))) as { ok?: unknown; error?: Failure }
+    this.streams?.afterCall()
     if (answer.error) throw answer.error
     return answer.ok
   }

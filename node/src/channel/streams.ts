@@ -189,8 +189,10 @@ export class Streams implements StreamHalf {
   /** Open streams that no handle of the system is known below. */
   private bare = 0
   private isMarked = false
-  /** Something was submitted behind the mark. */
-  private isBehind = false
+  /** The engine was called behind the mark. */
+  private hasCalled = false
+  /** The submissions up to the last mark, it included. */
+  private marked = 0
 
   constructor (readonly bridge: Bridge) { bridge.streams = this }
 
@@ -214,21 +216,36 @@ export class Streams implements StreamHalf {
 
   beforeFlush (): void {
     const { bridge } = this
-    if (this.bare === 0) return
-    if (this.isMarked || !bridge.hasEntry()) {
-      this.isBehind = true
-      return
-    }
+    if (this.bare === 0 || this.isMarked || !bridge.hasEntry()) return
     this.isMarked = true
     bridge.hold()
+    this.mark()
+  }
+
+  /** No submission stands for a call: what it causes, as the end of a connection, is marked by itself. */
+  afterCall (): void {
+    if (this.bare === 0 || this.bridge.hasEnded) return
+    this.hasCalled = true
+    if (this.isMarked) return
+    this.isMarked = true
+    this.bridge.hold()
+    this.markAgain()
+  }
+
+  private markAgain (): void {
+    this.hasCalled = false
+    this.bridge.submitEntry(() => { this.mark() })
+  }
+
+  private mark (): void {
+    const { bridge } = this
     writeMark(bridge, 0, 0)
+    this.marked = bridge.submitted
   }
 
   private onRested (): void {
-    if (this.isBehind) {
-      this.isBehind = false
-      return this.bridge.submitEntry(() => { writeMark(this.bridge, 0, 0) })
-    }
+    // Not where nothing stands behind the mark: marks that cause each other would keep both sides busy for ever.
+    if (this.hasCalled || this.bridge.submitted !== this.marked) return this.markAgain()
     this.isMarked = false
     // Completions that it has caused are handed out behind this, and may cause more.
     setImmediate(() => { this.bridge.release() })

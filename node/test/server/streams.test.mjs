@@ -10,6 +10,7 @@ import tls from 'node:tls'
 import { Client, http2 as ourHttp2 } from 'trunkline'
 import { Around, bytewise, pairOf, settled, turn } from '../support/clients/carried.mjs'
 import { cert, key } from '../support/certificates/certificate.mjs'
+import { run } from '../support/lines/lines.mjs'
 
 /** Closes behind the test what it has opened. */
 function closing (t) {
@@ -276,4 +277,9 @@ test('an answer that its client does not read holds bounded bytes, and comes who
 test('what is no stream is refused by its kind, as with node:http2 a value of a wrong type', () => {
   const server = ourHttp2.createServer()
   for (const given of [undefined, null, 7, {}]) assert.throws(() => { server.emit('connection', given) }, { code: 'ERR_INVALID_ARG_TYPE' })
+})
+
+test('a server whose streams in memory idle is at rest and holds no process', async () => {
+  const ended = await run(process.execPath, 'life/server/idle-streams.mjs')
+  assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, '20 answered'], ended.stderr)
 })

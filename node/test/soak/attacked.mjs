@@ -1,25 +1,24 @@
 // The client to be attacked: asks a good origin every 10 ms, and meanwhile does one thing with a
 // hostile one, which may take 5 s. Part of `make attacks`.
-// node client.mjs h1|h2|h3 GOOD_URL HOSTILE_URL get|unread|post|crowd|decode
-// Prints the outcome of the hostile exchange in a line, and when its standard input ends the 99th
-// percentile of the good ones in microseconds, with their count.
+// node attacked.mjs h1|h2|h3 GOOD_URL HOSTILE_URL get|unread|post|crowd|decode [streams]
+// `streams`: each connection is a stream made in JavaScript, which a connector gives. The output is that of `measure`.
 import { setMaxListeners } from 'node:events'
+import net from 'node:net'
 import { setTimeout as rest } from 'node:timers/promises'
 import { Agent, fetchOver, request } from '../../dist/index.js'
+import { CROWD, TOTAL_MS, UPLOAD_BYTES, lengthOf, measure, nameOf } from './attacked_beside.mjs'
+import { around } from './attacked_streams.mjs'
 
-const TOTAL_MS = 5_000
-const CROWD = 100
-const UPLOAD_BYTES = 8 << 20
-
-const [version, good, hostile, kind] = process.argv.slice(2)
+const [version, good, hostile, kind, form] = process.argv.slice(2)
 const versions = { h1: { allowH2: false }, h2: { useH2c: true }, h3: { http3: 'only' } }
-const dispatcher = new Agent({ ...versions[version], connect: { rejectUnauthorized: false } })
 
-async function lengthOf (body) {
-  let bytes = 0
-  for await (const piece of body) bytes += piece.length
-  return bytes
+function overStream ({ hostname, port }, callback) {
+  const socket = net.connect(Number(port), hostname)
+  socket.once('connect', () => { callback(null, around(socket)) })
+  socket.once('error', error => { callback(error, null) })
 }
+const connect = form === 'streams' ? overStream : { rejectUnauthorized: false }
+const dispatcher = new Agent({ ...versions[version], connect })
 
 /** The status and the length of an answer. */
 async function get (url, signal) {
@@ -41,7 +40,7 @@ const kinds = {
   },
   async crowd (signal) {
     setMaxListeners(CROWD, signal)
-    const all = Array.from({ length: CROWD }, () => get(hostile, signal).catch(name))
+    const all = Array.from({ length: CROWD }, () => get(hostile, signal).catch(nameOf))
     return [...new Set(await Promise.all(all))].sort().join(', ')
   },
   async decode (signal) {
@@ -50,24 +49,4 @@ const kinds = {
   }
 }
 
-/** The properties by which a program identifies an error. */
-function name (error) {
-  const cause = error.cause ?? error
-  return typeof cause.code === 'string' ? cause.code : String(cause.name)
-}
-
-let over = false
-process.stdin.on('end', () => { over = true }).resume()
-kinds[kind](AbortSignal.timeout(TOTAL_MS)).catch(name).then(outcome => { console.log(outcome) })
-
-const times = []
-while (!over) {
-  const began = performance.now()
-  const outcome = await get(good).catch(error => `the good origin: ${error}`)
-  if (!outcome.startsWith('200')) console.error(outcome)
-  times.push(outcome.startsWith('200') ? performance.now() - began : 1e6)
-  await rest(10)
-}
-times.sort((a, b) => a - b)
-console.log(Math.round(times[Math.floor(times.length * 0.99)] * 1e3), times.length)
-process.exit()
+await measure(kinds[kind], () => get(good))

@@ -37,8 +37,7 @@ pub(crate) fn attacks(arguments: &[String]) -> Outcome {
     if node::is_there() {
         node::build(profile)?;
         node::install("node/test")?;
-        let script = root().join("node/test/soak/attacked.mjs");
-        attacks.arg("--node").arg(script);
+        attacks.arg("--node").arg(root().join("node/test/soak"));
     } else {
         eprintln!("going on without the Node client: node and npm are missing");
     }

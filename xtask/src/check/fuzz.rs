@@ -19,6 +19,7 @@ pub(crate) const TARGETS: &[&str] = &[
     "h2_control",
     "h2_conn_server",
     "h2_conn_client",
+    "h2_session",
     "qpack",
     "h3_frames",
     "h3_heads",

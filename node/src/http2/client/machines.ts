@@ -117,7 +117,7 @@ export class Machine {
   private isDue = false
   /** Milliseconds to the next deadline, after `written`. */
   deadline: number | undefined
-  /** Bytes that wait behind what `written` gave. */
+  /** Bytes that wait behind those that the last `written` gave, or behind the last `feed`. */
   waiting = 0
 
   constructor (private readonly events: MachineEvents, settings: object) {
@@ -129,6 +129,7 @@ export class Machine {
   feed (chunk: Uint8Array): void {
     if (!this.isOpen) return
     this.native.feed(this.number, chunk)
+    this.waiting = facts[Fact.Waiting]!
     this.drain()
   }
 

@@ -25,6 +25,7 @@ export class SocketLink {
     this.machine = new Machine(events, settings)
     socket.on('data', (chunk: Buffer) => {
       this.machine.feed(chunk)
+      this.holdBack()
       this.plan()
     })
     // A stream that stays half open would never close.
@@ -64,11 +65,15 @@ export class SocketLink {
       if (bytes === undefined) break
       this.isBlocked = !socket.write(bytes, () => { if (this.isBlocked && socket.writableLength === 0) this.unblock() })
     }
-    if (this.isBlocked && !this.isPaused && machine.waiting > WAITING_BYTES_MAX) {
-      this.isPaused = true
-      socket.pause()
-    }
+    this.holdBack()
     this.arm(machine.deadline)
+  }
+
+  /** Reads nothing more while too much waits: a server can provoke answers and take none of them. */
+  private holdBack (): void {
+    if (!this.isBlocked || this.isPaused || this.machine.waiting <= WAITING_BYTES_MAX) return
+    this.isPaused = true
+    this.socket.pause()
   }
 
   private unblock (): void {

@@ -1,10 +1,10 @@
-//! Hostile servers against our clients: the Rust client, the one of Node.js, and `trunkline get`, each
+//! Hostile servers against our clients: the Rust client, those of Node.js, and `trunkline get`, each
 //! in a process of its own.
 
 use super::hostile::{Hostile, Listening, Serve};
 use super::neighbour::p99_of;
 use super::process::{Costs, Program};
-use super::{LEAST, Measured, Programs};
+use super::{LEAST, Measured, P99_MAX, Programs};
 use std::net::SocketAddr;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -13,17 +13,34 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Face {
     Rust,
+    /// `request` of Node.js, with the engine on a thread of its own.
     Node,
+    /// `request` with the engine on JavaScript's thread.
+    Inline,
+    /// `request` over streams made in JavaScript, which a connector gives.
+    Streams,
+    /// A session of `connect` of `node:http2`'s API.
+    Session,
     Get,
 }
 
 impl Face {
-    pub(crate) const ALL: [Self; 3] = [Self::Rust, Self::Node, Self::Get];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Rust,
+        Self::Node,
+        Self::Inline,
+        Self::Streams,
+        Self::Session,
+        Self::Get,
+    ];
 
     fn name(self) -> &'static str {
         match self {
             Self::Rust => "Rust",
             Self::Node => "Node.js",
+            Self::Inline => "Node.js inline",
+            Self::Streams => "Node.js over streams",
+            Self::Session => "http2.connect",
             Self::Get => "get",
         }
     }
@@ -31,7 +48,7 @@ impl Face {
     fn rss_mib_max(self) -> u64 {
         match self {
             Self::Rust | Self::Get => 64,
-            Self::Node => 256,
+            _ => 256,
         }
     }
 }
@@ -108,12 +125,11 @@ pub(crate) fn run(programs: &Programs, face: Face, attack: &Hostile) -> std::io:
         (Face::Get, Some(program), _) => get(program, attack, &url)?,
         (Face::Rust, ..) => {
             let client = Command::new(&programs.client);
-            beside_a_neighbour(programs, client, attack, &url)?
+            beside_a_neighbour(programs, client, face, attack, &url)?
         }
-        (Face::Node, _, Some(script)) => {
-            let mut client = Command::new("node");
-            client.arg(script);
-            beside_a_neighbour(programs, client, attack, &url)?
+        (Face::Node | Face::Inline | Face::Streams | Face::Session, _, Some(folder)) => {
+            let client = node_client(face, folder);
+            beside_a_neighbour(programs, client, face, attack, &url)?
         }
         // It is not there.
         _ => return Ok(true),
@@ -138,16 +154,32 @@ pub(crate) fn run(programs: &Programs, face: Face, attack: &Hostile) -> std::io:
         rss_mib_max: face.rss_mib_max(),
         cpu_seconds_max: CPU_SECONDS_MAX,
         p99,
+        p99_max: P99_MAX,
     };
     Ok(measured.print())
 }
 
 type Outcome = (String, Costs, Option<Duration>);
 
+/// The command that starts a client of Node.js's.
+fn node_client(face: Face, folder: &str) -> Command {
+    let script = match face {
+        Face::Session => "attacked_session.mjs",
+        _ => "attacked.mjs",
+    };
+    let mut client = Command::new("node");
+    client.arg(format!("{folder}/{script}"));
+    if face == Face::Inline {
+        client.env("TRUNKLINE_ENGINE", "inline");
+    }
+    client
+}
+
 /// A client that asks a good origin meanwhile.
 fn beside_a_neighbour(
     programs: &Programs,
     mut client: Command,
+    face: Face,
     attack: &Hostile,
     url: &str,
 ) -> std::io::Result<Outcome> {
@@ -157,6 +189,9 @@ fn beside_a_neighbour(
     let scheme = if is_quic { "https" } else { "http" };
     let good_url = format!("{scheme}://{}/", good.address()?);
     client.args([attack.version(), &good_url, url, attack.kind]);
+    if face == Face::Streams {
+        client.arg("streams");
+    }
     let mut client = Program::start(&mut client)?;
     let began = Instant::now();
     let fate = client.line(OUTCOME_MAX)?;

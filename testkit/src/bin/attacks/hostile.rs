@@ -32,13 +32,17 @@ pub(crate) struct Hostile {
     pub(crate) rust: &'static str,
     pub(crate) node: &'static str,
     pub(crate) get: &'static str,
+    pub(crate) session: &'static str,
 }
 
 impl Hostile {
     pub(crate) fn due(&self, face: Face) -> &'static str {
         match face {
             Face::Rust => self.rust,
-            Face::Node => self.node,
+            // No stream made in JavaScript carries QUIC.
+            Face::Streams if matches!(self.serve, Http3(_)) => "",
+            Face::Node | Face::Inline | Face::Streams => self.node,
+            Face::Session => self.session,
             Face::Get => self.get,
         }
     }
@@ -60,6 +64,9 @@ const FLOOD_TIME_MAX: Duration = Duration::from_secs(8);
 
 macro_rules! hostile {
     ($row:literal $name:literal $kind:literal $serve:expr, $rust:literal, $node:literal, $get:literal) => {
+        hostile!($row $name $kind $serve, $rust, $node, $get, "")
+    };
+    ($row:literal $name:literal $kind:literal $serve:expr, $rust:literal, $node:literal, $get:literal, $session:literal) => {
         Hostile {
             row: $row,
             name: $name,
@@ -68,6 +75,7 @@ macro_rules! hostile {
             rust: $rust,
             node: $node,
             get: $get,
+            session: $session,
         }
     };
 }
@@ -76,19 +84,23 @@ macro_rules! hostile {
 pub(crate) const HOSTILE: &[Hostile] = &[
     hostile!(1 "h1 field without end" "get" Http1(http1::field_without_end), "HeadTooLarge", "UND_ERR_HEADERS_OVERFLOW", "exit 1"),
     hostile!(1 "h1 fields without end" "get" Http1(http1::fields_without_end), "HeadTooLarge", "UND_ERR_HEADERS_OVERFLOW", "exit 1"),
-    hostile!(1 "h2 continuation flood" "get" Http2(http2::continuations), "ContinuationsTooMany", "HPE_INVALID", "exit 1"),
-    hostile!(1 "h2 continuation flood of 16 KiB each" "get" Http2(http2::large_continuations), "ContinuationsTooMany", "HPE_INVALID", "exit 1"),
+    hostile!(1 "h2 continuation flood" "get" Http2(http2::continuations), "ContinuationsTooMany", "HPE_INVALID", "exit 1", "ERR_HTTP2_ERROR"),
+    hostile!(1 "h2 continuation flood of 16 KiB each" "get" Http2(http2::large_continuations), "ContinuationsTooMany", "HPE_INVALID", "exit 1", "ERR_HTTP2_ERROR"),
     hostile!(1 "h3 field section of 1 GiB" "get" Http3("endless_section"), "FieldSectionTooLarge", "UND_ERR_HEADERS_OVERFLOW", "exit 1"),
     hostile!(2 "h1 interim answers without end" "get" Http1(http1::interims), "InterimTooMany", "HPE_INVALID", "exit 1"),
-    hostile!(2 "h2 interim answers without end" "get" Http2(http2::interims), "InterimTooMany", "HPE_INVALID", "exit 1"),
+    hostile!(2 "h2 interim answers without end" "get" Http2(http2::interims), "InterimTooMany", "HPE_INVALID", "exit 1", "ERR_HTTP2_STREAM_ERROR"),
     hostile!(2 "h3 interim answers without end" "get" Http3("interims"), "InterimTooMany", "HPE_INVALID", "exit 1"),
-    hostile!(3 "h2 settings flood" "get" Http2(http2::settings_flood), "PingsTooMany", "HPE_INVALID", "exit 1"),
-    hostile!(3 "h2 ping flood" "get" Http2(http2::pings), "PingsTooMany", "HPE_INVALID", "exit 1"),
-    hostile!(3 "h2 empty frames" "get" Http2(http2::empty_data), "EmptyFramesTooMany", "HPE_INVALID", "exit 1"),
-    hostile!(3 "h2 frames of padding" "get" Http2(http2::padding), "EmptyFramesTooMany", "HPE_INVALID", "exit 1"),
-    hostile!(3 "h2 window update flood" "get" Http2(http2::window_updates), "WindowUpdatesTooMany", "HPE_INVALID", "exit 1"),
-    hostile!(3 "h2 unknown frames" "get" Http2(http2::unknown_frames), "GlitchesTooMany", "HPE_INVALID", "exit 1"),
-    hostile!(3 "h2 goaway flood" "get" Http2(http2::goaways), "GlitchesTooMany", "HPE_INVALID", "exit 1"),
+    hostile!(3 "h2 settings flood" "get" Http2(http2::settings_flood), "PingsTooMany", "HPE_INVALID", "exit 1", "ERR_HTTP2_ERROR"),
+    hostile!(3 "h2 ping flood" "get" Http2(http2::pings), "PingsTooMany", "HPE_INVALID", "exit 1", "ERR_HTTP2_ERROR"),
+    hostile!(3 "h2 empty frames" "get" Http2(http2::empty_data), "EmptyFramesTooMany", "HPE_INVALID", "exit 1", "ERR_HTTP2_ERROR"),
+    hostile!(3 "h2 frames of padding" "get" Http2(http2::padding), "EmptyFramesTooMany", "HPE_INVALID", "exit 1", "ERR_HTTP2_ERROR"),
+    hostile!(3 "h2 window update flood" "get" Http2(http2::window_updates), "WindowUpdatesTooMany", "HPE_INVALID", "exit 1", "ERR_HTTP2_ERROR"),
+    hostile!(3 "h2 unknown frames" "get" Http2(http2::unknown_frames), "GlitchesTooMany", "HPE_INVALID", "exit 1", "ERR_HTTP2_ERROR"),
+    hostile!(3 "h2 goaway flood" "get" Http2(http2::goaways), "GlitchesTooMany", "HPE_INVALID", "exit 1", "ERR_HTTP2_ERROR"),
+    hostile!(3 "h2 reset flood" "get" Http2(http2::reset_flood), "StreamReset(H2Code(8))", "UND_ERR_INFO", "exit 1", "closed without a response"),
+    hostile!(3 "h2 window overflow" "get" Http2(http2::window_overflow), "ConnectionWindowOverflow", "HPE_INVALID", "exit 1", "ERR_HTTP2_ERROR"),
+    hostile!(3 "h2 window update of 0" "get" Http2(http2::zero_window_update), "ConnectionWindowIncrementZero", "HPE_INVALID", "exit 1", "ERR_HTTP2_ERROR"),
+    hostile!(3 "h2 window updates of 0 of a stream" "get" Http2(http2::zero_stream_updates), "WindowIncrementZero", "HPE_INVALID", "exit 1", "ERR_HTTP2_STREAM_ERROR"),
     hostile!(3 "h3 unknown frames" "get" Http3("unknown_frames"), "GlitchesTooMany", "HPE_INVALID", "exit 1"),
     hostile!(3 "h3 streams of unknown types" "get" Http3("unknown_streams"), "GlitchesTooMany", "HPE_INVALID", "exit 1"),
     hostile!(3 "h3 goaway flood" "get" Http3("goaways"), "GlitchesTooMany", "HPE_INVALID", "exit 1"),
@@ -97,38 +109,38 @@ pub(crate) const HOSTILE: &[Hostile] = &[
     hostile!(5 "h1 chunk extension without end" "get" Http1(http1::chunk_extension), "ChunkExtensionTooLarge", "HPE_INVALID", "exit 1"),
     hostile!(5 "h1 chunk size without end" "get" Http1(http1::chunk_size), "ChunkInvalid", "HPE_INVALID", "exit 1"),
     hostile!(5 "h1 trailers without end" "get" Http1(http1::trailers), "HeadTooLarge", "UND_ERR_HEADERS_OVERFLOW", "exit 1"),
-    hostile!(5 "h2 trailers without end" "get" Http2(http2::trailers), "ContinuationsTooMany", "HPE_INVALID", "exit 1"),
+    hostile!(5 "h2 trailers without end" "get" Http2(http2::trailers), "ContinuationsTooMany", "HPE_INVALID", "exit 1", "ERR_HTTP2_ERROR"),
     hostile!(5 "h3 trailers without end" "get" Http3("trailers"), "FieldSectionTooLarge", "UND_ERR_HEADERS_OVERFLOW", "exit 1"),
     hostile!(6 "h1 head of a byte in 100 ms" "get" Http1(http1::slow_head), "Timeout", "TimeoutError", "exit 1"),
     hostile!(6 "h1 body of a byte in 100 ms" "get" Http1(http1::slow_body), "Timeout", "TimeoutError", "exit 1"),
-    hostile!(6 "h2 body of a byte in 100 ms" "get" Http2(http2::slow_body), "Timeout", "TimeoutError", "exit 1"),
+    hostile!(6 "h2 body of a byte in 100 ms" "get" Http2(http2::slow_body), "Timeout", "TimeoutError", "exit 1", "TimeoutError"),
     hostile!(6 "h3 body of a byte in 100 ms" "get" Http3("slow_body"), "Timeout", "TimeoutError", "exit 1"),
     hostile!(6 "h1 no answer" "get" Http1(http1::no_answer), "Timeout", "TimeoutError", "exit 1"),
-    hostile!(6 "h2 open window and no answer" "get" Http2(http2::no_answer), "Timeout", "TimeoutError", "exit 1"),
-    hostile!(6 "h2 no stream allowed" "get" Http2(http2::no_streams), "Timeout", "TimeoutError", "exit 1"),
-    hostile!(6 "h2 no handshake" "get" Http2(http2::no_preface), "Timeout", "TimeoutError", "exit 1"),
+    hostile!(6 "h2 open window and no answer" "get" Http2(http2::no_answer), "Timeout", "TimeoutError", "exit 1", "TimeoutError"),
+    hostile!(6 "h2 no stream allowed" "get" Http2(http2::no_streams), "Timeout", "TimeoutError", "exit 1", "TimeoutError"),
+    hostile!(6 "h2 no handshake" "get" Http2(http2::no_preface), "Timeout", "TimeoutError", "exit 1", "TimeoutError"),
     hostile!(6 "h3 no answer" "get" Http3("no_answer"), "Timeout", "TimeoutError", "exit 1"),
     hostile!(7 "h1 every connection closed" "crowd" Http1(http1::closed), "TransportClosed", "UND_ERR_SOCKET", "exit 1"),
-    hostile!(7 "h2 every stream refused" "crowd" Http2(http2::refused), "StreamReset(H2Code(7))", "ERR_HTTP2_STREAM_ERROR", "exit 1"),
-    hostile!(7 "h2 every stream reset" "crowd" Http2(http2::resets), "StreamReset(H2Code(2))", "ERR_HTTP2_STREAM_ERROR", "exit 1"),
-    hostile!(7 "h2 every connection gone away" "crowd" Http2(http2::gone_away), "StreamReset(H2Code(0))", "UND_ERR_INFO", "exit 1"),
+    hostile!(7 "h2 every stream refused" "crowd" Http2(http2::refused), "StreamReset(H2Code(7))", "ERR_HTTP2_STREAM_ERROR", "exit 1", "ERR_HTTP2_STREAM_ERROR"),
+    hostile!(7 "h2 every stream reset" "crowd" Http2(http2::resets), "StreamReset(H2Code(2))", "ERR_HTTP2_STREAM_ERROR", "exit 1", "ERR_HTTP2_STREAM_ERROR"),
+    hostile!(7 "h2 every connection gone away" "crowd" Http2(http2::gone_away), "StreamReset(H2Code(0))", "UND_ERR_INFO", "exit 1", "ERR_HTTP2_STREAM_ERROR"),
     hostile!(7 "h3 every stream refused" "crowd" Http3("refused"), "StreamReset(H2Code(7))", "ERR_HTTP2_STREAM_ERROR", "exit 1"),
-    hostile!(8 "h2 push promises" "get" Http2(http2::pushes), "PushForbidden", "HPE_INVALID", "exit 1"),
+    hostile!(8 "h2 push promises" "get" Http2(http2::pushes), "PushForbidden", "HPE_INVALID", "exit 1", "ERR_HTTP2_ERROR"),
     hostile!(8 "h3 push promises" "get" Http3("pushes"), "PushIdInvalid", "HPE_INVALID", "exit 1"),
-    hostile!(9 "h2 hpack bomb" "get" Http2(http2::hpack_bomb), "FieldSectionTooLarge", "UND_ERR_HEADERS_OVERFLOW", "exit 1"),
-    hostile!(9 "h2 tables of 4 GiB" "crowd" Http2(http2::large_tables), "200, 0 bytes", "200, 0 bytes", "exit 0"),
+    hostile!(9 "h2 hpack bomb" "get" Http2(http2::hpack_bomb), "FieldSectionTooLarge", "UND_ERR_HEADERS_OVERFLOW", "exit 1", "ERR_HTTP2_STREAM_ERROR"),
+    hostile!(9 "h2 tables of 4 GiB" "crowd" Http2(http2::large_tables), "200, 0 bytes", "200, 0 bytes", "exit 0", "200, 0 bytes"),
     hostile!(9 "h3 qpack bomb" "get" Http3("qpack_bomb"), "FieldSectionTooLarge", "UND_ERR_HEADERS_OVERFLOW", "exit 1"),
     hostile!(9 "h3 endless encoder stream" "get" Http3("endless_encoder_stream"), "QpackEncoderStreamInvalid", "HPE_INVALID", "exit 1"),
-    hostile!(10 "h2 alternative services" "get" Http2(http2::alternatives), "GlitchesTooMany", "HPE_INVALID", "exit 1"),
+    hostile!(10 "h2 alternative services" "get" Http2(http2::alternatives), "GlitchesTooMany", "HPE_INVALID", "exit 1", "ERR_HTTP2_ERROR"),
     hostile!(10 "h3 alternative services" "get" Http3("alternatives"), "200, 2 bytes", "200, 2 bytes", "exit 0"),
     hostile!(11 "h1 answer without end, unread" "unread" Http1(http1::endless), "200, unread", "200, unread", ""),
-    hostile!(11 "h2 answer without end, unread" "unread" Http2(http2::endless), "200, unread", "200, unread", ""),
+    hostile!(11 "h2 answer without end, unread" "unread" Http2(http2::endless), "200, unread", "200, unread", "", "200, unread"),
     hostile!(11 "h3 answer without end, unread" "unread" Http3("endless"), "200, unread", "200, unread", ""),
     hostile!(11 "h1 answer without end" "get" Http1(http1::endless), "Timeout", "TimeoutError", "exit 1"),
-    hostile!(11 "h2 window exceeded" "unread" Http2(http2::window_exceeded), "200, unread", "200, unread", ""),
+    hostile!(11 "h2 window exceeded" "unread" Http2(http2::window_exceeded), "200, unread", "200, unread", "", "200, unread"),
     hostile!(12 "h1 answers to no request" "get" Http1(http1::unasked), "200, 2 bytes", "200, 2 bytes", "exit 0"),
     hostile!(13 "h1 upload that is not read" "post" Http1(http1::no_answer), "Timeout", "TimeoutError", "exit 1"),
-    hostile!(13 "h2 upload to a shut window" "post" Http2(http2::shut_window), "Timeout", "TimeoutError", "exit 1"),
+    hostile!(13 "h2 upload to a shut window" "post" Http2(http2::shut_window), "Timeout", "TimeoutError", "exit 1", "TimeoutError"),
     hostile!(13 "h3 upload that is not read" "post" Http3("no_answer"), "Timeout", "TimeoutError", "exit 1"),
 ];
 

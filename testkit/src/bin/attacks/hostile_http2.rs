@@ -6,9 +6,10 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 const SEND_MAX: Duration = Duration::from_secs(20);
-/// REFUSED_STREAM and INTERNAL_ERROR (RFC 9113 section 7).
+/// REFUSED_STREAM, INTERNAL_ERROR and CANCEL (RFC 9113 section 7).
 const REFUSED: u32 = 7;
 const INTERNAL: u32 = 2;
+const CANCEL: u32 = 8;
 
 /// The streams of the HEADERS among what a client sent.
 fn requests(bytes: &[u8]) -> Vec<u32> {
@@ -97,6 +98,18 @@ pub(crate) fn unknown_frames(socket: TcpStream) {
 }
 pub(crate) fn goaways(socket: TcpStream) {
     floods(socket, &[], || goaway(1, 0));
+}
+pub(crate) fn reset_flood(socket: TcpStream) {
+    floods(socket, &[], || reset(1, CANCEL));
+}
+pub(crate) fn window_overflow(socket: TcpStream) {
+    floods(socket, &[], || window_update(0, 0x7fff_ffff));
+}
+pub(crate) fn zero_window_update(socket: TcpStream) {
+    floods(socket, &[], || window_update(0, 0));
+}
+pub(crate) fn zero_stream_updates(socket: TcpStream) {
+    floods(socket, &[], || window_update(1, 0));
 }
 pub(crate) fn trailers(socket: TcpStream) {
     let first = [

@@ -1,8 +1,16 @@
 //! The attacks on our server, by the rows of docs/attacks.md.
 
+use super::P99_MAX;
 use super::wire::Fate;
 use super::{http1, http2};
 use std::net::SocketAddr;
+use std::time::Duration;
+
+/// The bound on memory of most attacks, MiB.
+const RSS_MIB: u64 = 64;
+
+/// The row of tunnels.
+const TUNNEL_ROW: u32 = 18;
 
 /// How an attack reaches the server.
 pub(crate) enum Run {
@@ -14,6 +22,56 @@ pub(crate) enum Run {
     Quic(&'static str),
     /// By slowhttptest, with these arguments and the server's URL with this path.
     Slow(&'static [&'static str], &'static str),
+}
+
+/// The server that is attacked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Host {
+    /// The Rust server.
+    Rust,
+    /// A server of `node:http2`'s API, with the engine on JavaScript's thread.
+    Inline,
+    /// A server of that API with the engine on a thread of its own, given streams made in JavaScript.
+    Streams,
+}
+
+impl Host {
+    pub(crate) const ALL: [Self; 3] = [Self::Rust, Self::Inline, Self::Streams];
+
+    /// The name of a run against it.
+    pub(crate) fn name(self, attack: &Attack) -> String {
+        match self {
+            Self::Rust => attack.name.to_owned(),
+            Self::Inline => format!("Node.js inline: {}", attack.name),
+            Self::Streams => format!("Node.js over streams: {}", attack.name),
+        }
+    }
+    /// The servers of Node.js take attacks in cleartext alone: those of TLS and QUIC reach the same
+    /// machines as those of the Rust server. They close a CONNECT that nothing listens for without an
+    /// answer, as node:http does.
+    pub(crate) fn takes(self, attack: &Attack) -> bool {
+        self == Self::Rust || (matches!(attack.run, Run::Clear(_)) && attack.row != TUNNEL_ROW)
+    }
+    /// Memory and CPU that it may have beside those of the Rust server: Node.js's own, and the compilation of
+    /// its code; where thousands of requests are open at once, the objects of each and the piece of an
+    /// answer that its handler has written.
+    pub(crate) fn extra(self, attack: &Attack) -> (u64, f64) {
+        match self {
+            Self::Rust => (0, 0.0),
+            _ if attack.rss_mib_max > RSS_MIB => (544, 4.0),
+            _ => (192, 4.0),
+        }
+    }
+    /// The bound on the 99th percentile of the neighbour, on two cores that build something else too.
+    /// Handlers of JavaScript run one after another: behind 4,000 requests that come at once the neighbour
+    /// waits for as many.
+    pub(crate) fn p99_max(self, attack: &Attack) -> Duration {
+        match self {
+            Self::Rust => P99_MAX,
+            _ if attack.rss_mib_max > RSS_MIB => Duration::from_secs(6),
+            _ => P99_MAX,
+        }
+    }
 }
 
 /// One attack and its bounds.
@@ -61,7 +119,7 @@ const fn of(row: u32, name: &'static str, run: Run, fate: &'static str) -> Attac
         name,
         run,
         fate,
-        rss_mib_max: 64,
+        rss_mib_max: RSS_MIB,
         cpu_seconds_max: 4.0,
     }
 }

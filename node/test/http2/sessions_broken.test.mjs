@@ -1,0 +1,67 @@
+// A server that breaks a rule in the middle of a response: the readers of the session's streams get its error, as with
+// node:http2 where its library ends the session at once, and no body that was cut looks whole.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import nodeHttp2 from 'node:http2'
+import net from 'node:net'
+import test from 'node:test'
+import ours from 'trunkline/http2'
+import { DATA, END_HEADERS, HEADERS, PING, SETTINGS, frame } from '../support/servers/h2_frames.mjs'
+
+const [WINDOW_UPDATE, CONTINUATION] = [8, 9]
+const broken = {
+  'a PING of five bytes': frame(PING, 0, 0, Buffer.alloc(5)),
+  'DATA on no stream': frame(DATA, 0, 0, Buffer.from('x')),
+  'a window above 2^31-1': frame(WINDOW_UPDATE, 0, 0, Buffer.from([0x7f, 255, 255, 255])),
+  'CONTINUATION behind no head': frame(CONTINUATION, 0, 1, Buffer.from([0x88]))
+}
+
+/** A server that answers the first bytes of a client with the head of a response, a part of its body, and `bytes`. */
+async function serve (t, bytes) {
+  const server = net.createServer(socket => {
+    socket.on('error', () => {})
+    t.after(() => { socket.destroy() })
+    socket.write(frame(SETTINGS, 0, 0, Buffer.alloc(0)))
+    let came = Buffer.alloc(0)
+    socket.on('data', function receive (piece) {
+      came = Buffer.concat([came, piece])
+      // HEADERS of stream 1, with a priority or without one, behind the client's preface and SETTINGS.
+      if (![0x05, 0x25].some(flags => came.includes(Buffer.from([HEADERS, flags, 0, 0, 0, 1])))) return
+      socket.off('data', receive).resume()
+      socket.write(Buffer.concat([frame(HEADERS, END_HEADERS, 1, Buffer.from([0x88])), frame(DATA, 0, 1, Buffer.from('part')), bytes]))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  return `http://127.0.0.1:${server.address().port}`
+}
+
+/** The errors of the session, of the stream and of the reader of its body. */
+async function errors (module, url) {
+  const session = module.connect(url)
+  const failed = once(session, 'error').then(([error]) => error)
+  const closed = once(session, 'close').catch(() => {})
+  const stream = session.request({ ':path': '/' })
+  const streamFailed = new Promise(resolve => {
+    let seen
+    stream.on('error', error => { seen = error })
+    stream.on('close', () => { resolve(seen) })
+  })
+  const read = (async () => { for await (const piece of stream) void piece })().then(() => undefined, error => error)
+  const all = await Promise.all([failed, streamFailed, read])
+  await closed
+  return all.map(error => error?.code ?? String(error))
+}
+
+const due = Array(3).fill('ERR_HTTP2_ERROR')
+
+for (const [name, bytes] of Object.entries(broken)) {
+  test(`readers get the error of a session whose server sends ${name}`, async t => {
+    assert.deepEqual(await errors(ours, await serve(t, bytes)), due)
+  })
+}
+
+test('readers of node:http2 get the error of a session whose window is exceeded, too', async t => {
+  assert.deepEqual(await errors(nodeHttp2, await serve(t, broken['a window above 2^31-1'])), due)
+})
