@@ -19,5 +19,5 @@ pub(crate) use drain::DrainStep;
 pub(crate) use framing::Framing;
 pub(crate) use method::MethodKind;
 pub(crate) use receive::{MessageInput, OutOfOrder, Received, Takes, count_interim};
-pub(crate) use send::{Sent, check_final, check_interim, check_trailers};
+pub(crate) use send::{Sent, check_final, check_interim, check_trailers, count_content};
 pub(crate) use session::Session;

@@ -528,23 +528,24 @@ pub struct Config {
     pub timeouts: Timeouts,
     /// Flow control.
     pub windows: Windows,
-    /// Server: extended CONNECT (RFC 8441, RFC 9220) is announced.
+    /// Server: extended CONNECT (RFC 8441, RFC 9220) is announced. Default: false.
     pub extended_connect: bool,
-    /// HTTP/3 datagrams (RFC 9297) are announced; the transport must take them too.
+    /// HTTP/3 datagrams (RFC 9297) are announced; the transport must take them too. Default: false.
     pub datagrams: bool,
-    /// HTTP/2: SETTINGS, PING and GOAWAY frames of the peer are events.
+    /// HTTP/2: SETTINGS, PING and GOAWAY frames of the peer are events. Default: false.
     pub frame_events: bool,
     /// HTTP/1.1: the names of the fields of what comes are kept as they are spelled too
-    /// ([`Fields::spellings`](crate::http::Fields::spellings)).
+    /// ([`Fields::spellings`](crate::http::Fields::spellings)). Default: false.
     pub spelled_names: bool,
     /// HTTP/1.1 server: a request with another expectation than `100-continue` is the owner's to
-    /// answer, and not refused with 417.
+    /// answer, and not refused with 417. Default: false.
     pub expectations: bool,
     /// HTTP/1.1 server: a request that breaks a rule is the owner's to answer, in bytes
     /// ([`Event::RequestRefused`](crate::http::Event::RequestRefused)), and not refused with a status.
+    /// Default: false.
     pub hands_over_refusals: bool,
     /// HTTP/1.1 client: a request whose connection stays open says `connection: keep-alive`, which
-    /// HTTP/1.1 implies (RFC 9112 section 9.3) and a peer of HTTP/1.0 needs.
+    /// HTTP/1.1 implies (RFC 9112 section 9.3) and a peer of HTTP/1.0 needs. Default: false.
     pub sends_keep_alive: bool,
 }
 

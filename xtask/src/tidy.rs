@@ -15,7 +15,7 @@ use std::fmt;
 use std::path::Path;
 use structure::{dead, folders, imports, layers, sizes, timers};
 use tree::Tree;
-use words::{comments, names};
+use words::{comments, names, options};
 
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +58,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     found.extend(names::check(tree, &sources));
     found.extend(typescript::check(tree));
     found.extend(comments::check(tree));
+    found.extend(options::check(&sources));
     found.extend(dead::check_sources(tree, &sources));
     found.extend(dead::check_documents(tree));
     found.extend(documents::check(tree));

@@ -13,7 +13,7 @@
 
 use super::MethodKind;
 use crate::error::Violation;
-use crate::http::body::length::Expected;
+use crate::http::body::length::{Expected, ResponseContent};
 use crate::http::head::validate_trailers;
 use crate::http::{Fields, RequestHead, ResponseHead, Side, Version};
 
@@ -166,11 +166,10 @@ impl Received {
         self.length = length;
         self.part = match end {
             true => MessagePart::Ended,
-            // RFC 9110 section 9.3.6: a 2xx to CONNECT begins a tunnel, any other response is a message.
-            false if self.method.asks_tunnel() && (200..300).contains(&head.status) => {
-                MessagePart::Tunnel
-            }
-            false => MessagePart::Content,
+            false => match ResponseContent::by_status(self.method.as_bytes(), head.status) {
+                ResponseContent::Tunnel => MessagePart::Tunnel,
+                ResponseContent::None | ResponseContent::Any => MessagePart::Content,
+            },
         };
         Ok(true)
     }

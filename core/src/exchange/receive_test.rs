@@ -185,4 +185,5 @@ fn a_tunnel_begins_with_connect_and_takes_no_sections() {
     };
     assert_eq!(answered(200), Err(OUT_OF_ORDER.headers));
     assert_eq!(answered(403), Ok(Takes::Trailers), "a refusal is a message");
+    assert_eq!(answered(204), Ok(Takes::Trailers), "no content, no tunnel");
 }

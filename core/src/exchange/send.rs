@@ -58,10 +58,8 @@ impl Sent {
         Ok(sent)
     }
 
-    fn begin(&mut self, length: Expected, end: bool) -> Result<(), Misuse> {
-        if end && length.end().is_err() {
-            return Err(Misuse::BodyLength);
-        }
+    fn begin(&mut self, mut length: Expected, end: bool) -> Result<(), Misuse> {
+        count_content(&mut length, 0, end)?;
         self.length = length;
         self.part = match end {
             true => SentPart::Ended,
@@ -116,11 +114,7 @@ impl Sent {
             SentPart::Stopped => return Ok(false),
             SentPart::Head | SentPart::Ended => return Err(Misuse::StreamNotOpen),
         }
-        let mut length = self.length;
-        if length.receive(bytes as u64).is_err() || end && length.end().is_err() {
-            return Err(Misuse::BodyLength);
-        }
-        self.length = length;
+        count_content(&mut self.length, bytes, end)?;
         if end {
             self.part = SentPart::Ended;
         }
@@ -159,6 +153,21 @@ impl Sent {
     pub(crate) fn is_ended(&self) -> bool {
         self.part == SentPart::Ended
     }
+}
+
+/// Counts `bytes` of content that we send against content-length (RFC 9110 section 8.6); `end`: and
+/// nothing else.
+///
+/// # Errors
+/// [`Misuse::BodyLength`] when content-length is another; then nothing is counted.
+#[inline]
+pub(crate) fn count_content(length: &mut Expected, bytes: usize, end: bool) -> Result<(), Misuse> {
+    let mut rest = *length;
+    if rest.receive(bytes as u64).is_err() || end && rest.end().is_err() {
+        return Err(Misuse::BodyLength);
+    }
+    *length = rest;
+    Ok(())
 }
 
 /// A 1xx before the final head. 101 is a final head on HTTP/1.1 and does not exist on other versions

@@ -3,14 +3,15 @@
 use super::reuse::CloseReason;
 use crate::error::{Closed, Violation};
 use crate::exchange::MethodKind;
+use crate::http::body::length::Expected;
 use crate::http::{StreamId, Version};
 use crate::wire::Outbox;
 
 /// How the body we send is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SendLength {
-    /// content-length; `left` of it.
-    Known { left: u64 },
+    /// content-length: what is left of it.
+    Known(Expected),
     /// The chunked coding.
     Chunked,
     /// The end of the connection: a response to HTTP/1.0.

@@ -4,7 +4,8 @@
 use super::encode::Announce;
 use super::exchange::{SendLength, Sending};
 use crate::error::{Misuse, Violation};
-use crate::exchange::MethodKind;
+use crate::exchange::{MethodKind, count_content};
+use crate::http::body::length::{Expected, ResponseContent};
 use crate::http::{RequestHead, ResponseHead, Version};
 
 /// The framing that the head announces, and our sending state behind it.
@@ -22,7 +23,7 @@ pub(super) fn of_request(head: &RequestHead, end: bool) -> Result<Plan, Misuse> 
         };
     }
     match (head.content_length(), end) {
-        (Some(length), _) => known(length, end),
+        (Some(_), _) => known(Expected::of_request(head), end),
         // RFC 9110 section 8.6: methods that expect content say that there is none.
         (None, true) if matches!(method, b"POST" | b"PUT" | b"PATCH") => {
             Ok((Announce::Empty, Sending::Done))
@@ -44,16 +45,14 @@ pub(super) fn of_response(
     } else {
         Sending::Body(SendLength::Discard)
     };
-    match head.status {
-        101 => Ok((Announce::Nothing, Sending::Switch)),
+    match ResponseContent::by_status(method.as_bytes(), head.status) {
+        ResponseContent::Tunnel => Ok((Announce::Nothing, Sending::Switch)),
         // RFC 9112 section 6.1, RFC 9110 section 8.6.
-        204 => Ok((Announce::Nothing, discard)),
-        200..=299 if method == MethodKind::Connect => Ok((Announce::Nothing, Sending::Switch)),
+        ResponseContent::None if head.status == 204 => Ok((Announce::Nothing, discard)),
         // Here content-length is that of the body that is not sent.
-        304 => Ok((Announce::AsGiven, discard)),
-        _ if method == MethodKind::Head => Ok((Announce::AsGiven, discard)),
-        _ => match (head.content_length(), end) {
-            (Some(length), _) => known(length, end),
+        ResponseContent::None => Ok((Announce::AsGiven, discard)),
+        ResponseContent::Any => match (head.content_length(), end) {
+            (Some(_), _) => known(Expected::of_response(method.as_bytes(), head), end),
             (None, true) => Ok((Announce::Empty, Sending::Done)),
             (None, false) if version == Version::Http10 => {
                 Ok((Announce::Nothing, Sending::Body(SendLength::UntilClose)))
@@ -63,10 +62,11 @@ pub(super) fn of_response(
     }
 }
 
-fn known(length: u64, end: bool) -> Result<Plan, Misuse> {
-    match (length, end) {
-        (0, true) => Ok((Announce::AsGiven, Sending::Done)),
-        (_, true) => Err(Misuse::BodyLength),
-        (left, false) => Ok((Announce::AsGiven, Sending::Body(SendLength::Known { left }))),
-    }
+fn known(mut length: Expected, end: bool) -> Result<Plan, Misuse> {
+    count_content(&mut length, 0, end)?;
+    let sending = match end {
+        true => Sending::Done,
+        false => Sending::Body(SendLength::Known(length)),
+    };
+    Ok((Announce::AsGiven, sending))
 }

@@ -26,9 +26,9 @@ pub struct PoolConfig {
     pub connections_max: Option<u32>,
     /// HTTP/1.1's exchanges in flight on one connection, default 1. No other setting moves it.
     pub pipelining: u32,
-    /// See [`SOCKETS_MAX`].
+    /// Connections and attempts of all origins together. Default: [`SOCKETS_MAX`].
     pub sockets_max: u32,
-    /// See [`WAITING_MAX`].
+    /// Requests of one origin that wait for a connection; one more is refused. Default: [`WAITING_MAX`].
     pub waiting_max: u32,
     /// A connection without an exchange is closed after this, or up to a tenth of it earlier, so
     /// that connections opened together do not close together. Default 60 s.
@@ -56,7 +56,7 @@ pub struct PoolConfig {
     /// Requests that died with a used connection before any byte of the response are sent again
     /// if their method is idempotent. Default: false.
     pub retry_lost: bool,
-    /// Spreads the ends of idle and old connections. 0: no spread.
+    /// Spreads the ends of idle and old connections. 0, the default: no spread.
     pub seed: u64,
 }
 

@@ -19,7 +19,7 @@ const SETTING_BYTES: usize = 6;
 pub(crate) fn read(entry: &Entry, bytes: &[u8]) -> Option<ControlCommand> {
     Some(match entry[word::FRAME] {
         control_frame::PING => ControlCommand::Ping(bytes.try_into().ok()?),
-        control_frame::SETTINGS => ControlCommand::Settings(settings(bytes)),
+        control_frame::SETTINGS => ControlCommand::Settings(packed_settings(bytes)),
         control_frame::GOAWAY => ControlCommand::Goaway {
             last: Some(entry[word::SECOND]).filter(|&last| last > 0),
             code: H2Code(entry[word::FIRST]),
@@ -42,8 +42,8 @@ pub(crate) fn read(entry: &Entry, bytes: &[u8]) -> Option<ControlCommand> {
     })
 }
 
-/// Those that are known and in their range; JavaScript has looked at them.
-fn settings(bytes: &[u8]) -> Vec<Setting> {
+/// The settings of a packed list that are known and in their range; JavaScript has looked at them.
+pub(crate) fn packed_settings(bytes: &[u8]) -> Vec<Setting> {
     let (settings, _) = bytes.as_chunks::<SETTING_BYTES>();
     let known = settings.iter().filter_map(|&[i0, i1, v0, v1, v2, v3]| {
         let id = u16::from_be_bytes([i0, i1]);

@@ -5,6 +5,7 @@ use super::events::{AREA_BYTES, Batch};
 use super::settings::Settings;
 use crate::channel::area::Area;
 use crate::platform::napi::{Env, Outcome, Refused, Value, call};
+use crate::server::control::packed_settings;
 use bytes::Bytes;
 use std::ffi::c_void;
 use std::io::IoSlice;
@@ -12,7 +13,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline::core::error::{H2Code, Misuse, TransportEnd, Violation};
 use trunkline::core::h2::Conn;
-use trunkline::core::h2::frame::Setting;
 use trunkline::core::http::{
     Event, FieldName, Fields, RequestHead, Side, StreamId, Token, Version,
 };
@@ -23,8 +23,6 @@ const TEXT_BYTES: usize = 256 * 1024;
 const FACTS: usize = 16;
 /// Before the name of a field that no compressor may keep (RFC 7541 section 7.1.3).
 const SENSITIVE: u8 = 1;
-/// Bytes of one setting (RFC 9113 section 6.5.1).
-const SETTING_BYTES: usize = 6;
 /// Bytes that are written together at most.
 const WRITE_BYTES_MAX: usize = 256 * 1024;
 /// Slices of an outbox that are copied at a time.
@@ -269,7 +267,7 @@ functions! {
     /// `settings(session, length)`: SETTINGS, packed in the text.
     settings(env, machines, [session, length]) {
         let length = env.as_number(length)?;
-        let changes = packed(&machines.text_bytes(length));
+        let changes = packed_settings(&machines.text_bytes(length));
         machines.conn(env, session)?.change_settings(Instant::now(), &changes);
         Ok(env.undefined())
     }
@@ -411,17 +409,6 @@ fn id(env: Env, stream: Value) -> Outcome<StreamId> {
 /// A part of a millisecond is one.
 fn milliseconds(time: Duration) -> u32 {
     u32::try_from(time.as_millis() + 1).unwrap_or(u32::MAX - 1)
-}
-
-/// Those that are known and in their range; JavaScript has looked at them.
-fn packed(bytes: &[u8]) -> Vec<Setting> {
-    let (settings, _) = bytes.as_chunks::<SETTING_BYTES>();
-    let known = settings.iter().filter_map(|&[i0, i1, v0, v1, v2, v3]| {
-        let id = u16::from_be_bytes([i0, i1]);
-        let value = u32::from_be_bytes([v0, v1, v2, v3]);
-        Setting::parse(id, value).ok().flatten()
-    });
-    known.collect()
 }
 
 /// The bytes that may be written now, in one piece.

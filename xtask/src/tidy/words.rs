@@ -2,3 +2,4 @@
 
 pub(super) mod comments;
 pub(super) mod names;
+pub(super) mod options;

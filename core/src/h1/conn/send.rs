@@ -2,7 +2,9 @@
 
 use super::{Conn, Receiving};
 use crate::error::{Misuse, Violation};
-use crate::exchange::{MethodKind, Sent, check_interim, check_trailers};
+use crate::exchange::{
+    MethodKind, Sent, check_final, check_interim, check_trailers, count_content,
+};
 use crate::h1::encode::{self, Announce, Form, Persist, Target};
 use crate::h1::exchange::{Exchange, SendLength, Sending};
 use crate::h1::framing;
@@ -141,8 +143,8 @@ impl Conn {
         let index = self.index_in(stream, |sending| sending == Sending::Head)?;
         let draining_last = self.draining && index + 1 == self.exchanges.len();
         let open = &mut self.exchanges[index];
-        if head.is_interim() && !(head.status == 101 && open.upgrade) {
-            return Err(Misuse::Invalid(Violation::StatusInvalid));
+        if !(head.status == 101 && open.upgrade) {
+            check_final(head)?;
         }
         let (announce, sending) = framing::of_response(open.method, open.version, head, end)?;
         if sending != Sending::Switch {
@@ -237,20 +239,14 @@ impl Conn {
         let Sending::Body(length) = &mut self.exchanges[index].sending else {
             return Err(Misuse::StreamNotOpen);
         };
-        if let SendLength::Known { left } = length {
-            let rest = left
-                .checked_sub(data.len() as u64)
-                .ok_or(Misuse::BodyLength)?;
-            if end && rest > 0 {
-                return Err(Misuse::BodyLength);
-            }
-            *left = rest;
+        if let SendLength::Known(left) = length {
+            count_content(left, data.len(), end)?;
         }
         let length = *length;
         let out = self.outbox_of(index);
         match length {
             SendLength::Discard => {}
-            SendLength::Known { .. } | SendLength::UntilClose => out.push_body(data),
+            SendLength::Known(_) | SendLength::UntilClose => out.push_body(data),
             SendLength::Chunked => {
                 // An empty chunk would be the last one.
                 if !data.is_empty() {
@@ -284,10 +280,8 @@ impl Conn {
         self.enter();
         let index = self.index_in(stream, |sending| matches!(sending, Sending::Body(_)))?;
         check_trailers(trailers, Version::Http11)?;
-        match self.exchanges[index].sending {
-            Sending::Body(SendLength::Known { left }) if left > 0 => {
-                return Err(Misuse::BodyLength);
-            }
+        match &mut self.exchanges[index].sending {
+            Sending::Body(SendLength::Known(left)) => count_content(left, 0, true)?,
             Sending::Body(SendLength::Chunked) => {
                 encode::last_chunk(self.outbox_of(index).buffer(), Some(trailers));
             }

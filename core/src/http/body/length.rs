@@ -44,13 +44,36 @@ impl BodyLength {
     /// # Errors
     /// [`Violation::TransferEncodingInvalid`] for a coding other than chunked.
     pub fn of_response(method: &[u8], head: &ResponseHead) -> Result<Self, Violation> {
-        match head.status {
-            101 => Ok(Self::Tunnel),
-            100..=199 | 204 | 304 => Ok(Self::None),
-            _ if method == b"HEAD" => Ok(Self::None),
-            200..=299 if method == b"CONNECT" => Ok(Self::Tunnel),
-            _ if head.has_transfer_encoding() => chunked(head.fields()),
-            _ => Ok(head.content_length().map_or(Self::UntilClose, Self::Known)),
+        match ResponseContent::by_status(method, head.status) {
+            ResponseContent::None => Ok(Self::None),
+            ResponseContent::Tunnel => Ok(Self::Tunnel),
+            ResponseContent::Any if head.has_transfer_encoding() => chunked(head.fields()),
+            ResponseContent::Any => Ok(head.content_length().map_or(Self::UntilClose, Self::Known)),
+        }
+    }
+}
+
+/// The content that a response can have, by its status and the method of its request. The order of the
+/// rows is that of RFC 9112 section 6.3, on every version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ResponseContent {
+    /// None (RFC 9110 section 6.4.1).
+    None,
+    /// Another protocol follows: after 101, and after a 2xx to CONNECT (RFC 9110 section 9.3.6).
+    Tunnel,
+    /// Any, of the length that the head says.
+    Any,
+}
+
+impl ResponseContent {
+    #[inline]
+    pub(crate) fn by_status(method: &[u8], status: u16) -> Self {
+        match status {
+            101 => Self::Tunnel,
+            100..=199 | 204 | 304 => Self::None,
+            _ if method == b"HEAD" => Self::None,
+            200..=299 if method == b"CONNECT" => Self::Tunnel,
+            _ => Self::Any,
         }
     }
 }
@@ -77,7 +100,8 @@ fn chunked<'a>(fields: impl Iterator<Item = Field<'a>>) -> Result<BodyLength, Vi
     }
 }
 
-/// Counts DATA against content-length on HTTP/2 and HTTP/3. Invariant: what was received never
+/// Counts content against content-length: that which comes over HTTP/2 and HTTP/3, and that which we send
+/// over any version. Invariant: what was received never
 /// exceeds what was announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
@@ -106,14 +130,12 @@ impl Expected {
     /// to HEAD, 204 and 304: there content-length speaks of another message (RFC 9110
     /// section 8.6), and a byte of DATA is one too many.
     pub fn of_response(method: &[u8], head: &ResponseHead) -> Self {
-        if method == b"HEAD" || matches!(head.status, 204 | 304) {
-            return Self { left: 0 };
-        }
-        if method == b"CONNECT" && (200..300).contains(&head.status) {
+        match ResponseContent::by_status(method, head.status) {
+            ResponseContent::None => Self { left: 0 },
             // RFC 9110 section 9.3.6: content-length in a 2xx to CONNECT is ignored.
-            return Self::any();
+            ResponseContent::Tunnel => Self::any(),
+            ResponseContent::Any => Self::announced(head.content_length()),
         }
-        Self::announced(head.content_length())
     }
     /// `bytes` of body came, padding not counted.
     ///

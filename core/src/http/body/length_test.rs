@@ -151,3 +151,28 @@ fn a_tunnel_has_no_length() {
     expected.receive(100).unwrap();
     expected.end().unwrap();
 }
+
+/// The table of RFC 9112 section 6.3 and the count of content that HTTP/2 and HTTP/3 have agree for each
+/// method and status.
+#[test]
+fn every_version_gives_a_response_the_same_content() {
+    for method in [&b"GET"[..], b"HEAD", b"CONNECT", b"POST"] {
+        for status in 101..=599 {
+            let head = response(status, &[FIVE]);
+            let expected = Expected::of_response(method, &head).left();
+            let length = BodyLength::of_response(method, &head);
+            let agreed = match ResponseContent::by_status(method, status) {
+                ResponseContent::None => (Ok(BodyLength::None), Some(0)),
+                ResponseContent::Tunnel => (Ok(BodyLength::Tunnel), None),
+                ResponseContent::Any => (Ok(BodyLength::Known(5)), Some(5)),
+            };
+            assert_eq!((length, expected), agreed, "{method:?} {status}");
+        }
+    }
+    let of = ResponseContent::by_status;
+    assert_eq!(of(b"CONNECT", 200), ResponseContent::Tunnel);
+    assert_eq!(of(b"CONNECT", 204), ResponseContent::None);
+    assert_eq!(of(b"CONNECT", 404), ResponseContent::Any);
+    assert_eq!(of(b"HEAD", 200), ResponseContent::None);
+    assert_eq!(of(b"GET", 101), ResponseContent::Tunnel);
+}
