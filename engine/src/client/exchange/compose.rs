@@ -52,7 +52,10 @@ pub(in crate::client) fn request_head(parts: &Parts, body: &Body) -> Result<Requ
         // RFC 9110 section 10.1.1: an expectation without a body has no effect.
         let idle = name == EXPECT && body.is_end_stream();
         if name != HOST && !framing && !idle {
-            fields.push_named(name.as_str().as_bytes(), value.as_bytes());
+            let name = FieldName::of(name.as_str().as_bytes());
+            fields.push_with(name, value.is_sensitive(), |bytes| {
+                bytes.extend_from_slice(value.as_bytes());
+            });
         }
     }
     // RFC 9110 section 9.3.6: what a CONNECT sends is no content.
@@ -135,3 +138,7 @@ pub(in crate::client) fn response<B>(
 const EXTRA_FIELDS: usize = 6;
 /// Usual size of a field's value, in bytes.
 const FIELD_BYTES_USUAL: usize = 24;
+
+#[cfg(test)]
+#[path = "compose_test.rs"]
+mod compose_test;
