@@ -24,11 +24,15 @@ export class ByteQueue implements ByteSource {
   isDone = false
   /** Called when its reader has all of it. */
   onDone: (() => void) | null = null
+  /** Called when it is over while no reader waits and nothing is held. */
+  onSpent: (() => void) | null = null
 
   constructor (private readonly feed: Feed) {}
 
   /** Whether all has come, or nothing more will. */
   get isOver (): boolean { return this.isEnded || this.isFailed }
+  /** Whether it is over, and no byte of it is left. */
+  get isSpent (): boolean { return this.isOver && this.held.length === 0 }
   /** Whether a reader waits for it. */
   get isRead (): boolean { return this.waiting !== null || this.collector !== null }
 
@@ -67,7 +71,9 @@ export class ByteQueue implements ByteSource {
 
   private done (): void {
     this.isDone = true
-    this.onDone?.()
+    const { onDone } = this
+    this.onDone = null
+    onDone?.()
   }
 
   cancel (reason?: unknown): void {
@@ -97,6 +103,7 @@ export class ByteQueue implements ByteSource {
     const { waiting, collector, collected } = this
     this.waiting = this.collector = this.collected = null
     if (waiting !== null || collector !== null) this.done()
+    else if (this.held.length === 0) this.onSpent?.()
     waiting?.resolve(null)
     collector?.resolve(joined(collected!))
   }
@@ -108,6 +115,7 @@ export class ByteQueue implements ByteSource {
     this.failure = reason
     const { waiting, collector } = this
     this.waiting = this.collector = this.collected = null
+    if (waiting === null && collector === null && this.held.length === 0) this.onSpent?.()
     waiting?.reject(reason)
     collector?.reject(reason)
   }

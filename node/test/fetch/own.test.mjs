@@ -20,6 +20,9 @@ const codings = {
   ...(zlib.zstdCompressSync && { zstd: text => zlib.zstdCompressSync(text) })
 }
 
+/** Answers that have begun, by the key of their request. */
+const parts = new Map()
+
 /** Answers by the path. */
 async function answered (request, response) {
   const url = new URL(request.url, 'http://localhost')
@@ -49,6 +52,16 @@ async function answered (request, response) {
     case '/head':
       response.writeHead(200, { 'x-a': 'b' })
       return response.write('first')
+    case '/part':
+      response.writeHead(200)
+      parts.set(url.searchParams.get('key'), response)
+      return response.write('first')
+    case '/rest': {
+      const part = parts.get(url.searchParams.get('key'))
+      if (url.searchParams.has('cut')) part.destroy()
+      else part.end()
+      return response.end()
+    }
     case '/never': return
     default:
       response.writeHead(200, { 'content-type': 'application/json' })
@@ -239,6 +252,19 @@ for (const version of versions) {
     const rejected = assert.rejects(response.text(), error => error.name === 'TypeError' && error.message === 'terminated' && error.cause.code !== undefined)
     await server.close()
     await rejected
+  })
+}
+
+for (const version of versions) {
+  test(`${version.name}: the stream of a body closes, or fails, with the body, also while its reader does not read`, async t => {
+    const { ask } = await pair(t, version)
+    for (const key of ['whole', 'cut']) {
+      const reader = (await ask(`/part?key=${key}`)).body.getReader()
+      assert.equal(Buffer.from((await reader.read()).value).toString(), 'first')
+      const closed = key === 'cut' ? assert.rejects(reader.closed, { name: 'TypeError', message: 'terminated' }) : reader.closed
+      await ask(`/rest?key=${key}${key === 'cut' ? '&cut' : ''}`)
+      await closed
+    }
   })
 }
 
