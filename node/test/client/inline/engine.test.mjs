@@ -1,7 +1,8 @@
-// The engine on JavaScript's thread (`engine: 'inline'`), where the platform allows it.
+// The engine on JavaScript's thread (`engine: 'inline'`, and `'auto'` as long as little is under way), where the platform allows it.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
+import { availableParallelism } from 'node:os'
 import test from 'node:test'
 import { Agent, createServer, errors, request, serve } from 'trunkline'
 import { theBridge } from '../../../dist/channel/ring.js'
@@ -17,6 +18,7 @@ const agentFor = (protocol, more) => new Agent({
 
 test('on Linux the engine runs on this thread where it is asked to, and elsewhere on its own', () => {
   assert.equal(theBridge('inline').native.inline, canRunInline ? 1 : 0)
+  assert.equal(theBridge('auto').native.inline, canRunInline ? 1 : 0)
   assert.equal(theBridge('threads').native.inline, 0)
 })
 
@@ -64,6 +66,27 @@ for (const protocol of ['h1', 'h2', 'h3']) {
     await new Promise(resolve => { process.nextTick(resolve) })
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
     assert.deepEqual((await all).map(answer => answer.body.length), Array(20).fill(100_000))
+  })
+}
+
+for (const protocol of ['h1', 'h2', 'h3']) {
+  test(`auto over ${protocol}, connections that begin alone and under load answer beside each other, and end with their agent`, async t => {
+    const server = await origin()
+    t.after(() => server.close())
+    for (let round = 0; round < 3; round++) {
+      const agent = agentFor(protocol, { engine: 'auto' })
+      const echo = async size => {
+        const body = Buffer.alloc(size, 'abc')
+        const { status, body: got } = await viaNew(agent, { origin: server.https, path: '/echo', method: 'POST', body })
+        return status === 200 && got.equals(body)
+      }
+      if (round > 0) assert.ok(await echo(10))
+      const sizes = Array.from({ length: 100 }, (_, at) => at % 10 === 0 ? 200_000 : at)
+      assert.deepEqual(await Promise.all(sizes.map(echo)), sizes.map(() => true))
+      const aborted = round === 2 ? assert.rejects(viaNew(agent, { origin: server.https, path: '/delay/60000', method: 'GET' })) : null
+      await (round === 2 ? agent.destroy() : agent.close())
+      await aborted
+    }
   })
 }
 
@@ -117,27 +140,37 @@ test('an engine that is no choice is refused by its name', () => {
   assert.throws(() => createServer({ engine: 'fast' }), { code: 'ERR_INVALID_ARG_VALUE' })
 })
 
+test("an engine 'auto' starts a thread for connections that begin while many requests are under way, and none before", async () => {
+  // With one core no load calls for a thread.
+  if (!canRunInline || availableParallelism() === 1) return
+  const ended = await run(process.execPath, 'life/inline/load.mjs')
+  assert.deepEqual([ended.code, ended.stdout], [0, 'alone: no thread, under load: a thread'], ended.stderr)
+})
+
 test('an inline engine starts no thread of its own, and its idle connections let the loop sleep', async () => {
   if (!canRunInline) return
   const ended = await run(process.execPath, 'life/inline/idle.mjs')
   assert.deepEqual([ended.code, ended.stdout], [0, 'no thread, the loop slept'], ended.stderr)
 })
 
-test('a process with an idle inline agent ends, and one with a request under way stays for it', async () => {
-  const ended = await run(process.execPath, 'life/client/idle.mjs', { env: { TRUNKLINE_ENGINE: 'inline' } })
-  assert.deepEqual([ended.code, ended.stdout], [0, 'answered after 300 ms'], ended.stderr)
-})
+for (const engine of ['inline', 'auto']) {
+  const env = { TRUNKLINE_ENGINE: engine }
 
-test('process.exit and workers that are terminated under load end inline engines cleanly', async () => {
-  const env = { TRUNKLINE_ENGINE: 'inline' }
-  const left = await run(process.execPath, 'life/client/exit.mjs', { env })
-  assert.deepEqual([left.code, left.signal], [7, null], left.stderr)
-  const ended = await run(process.execPath, 'life/client/workers.mjs', { env })
-  assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, 'main still works'], ended.stderr)
-})
+  test(`a process with an idle agent of an engine ${engine} ends, and one with a request under way stays for it`, async () => {
+    const ended = await run(process.execPath, 'life/client/idle.mjs', { env })
+    assert.deepEqual([ended.code, ended.stdout], [0, 'answered after 300 ms'], ended.stderr)
+  })
 
-test('a panic of an inline engine fails what is open and what comes later, and the process lives', async () => {
-  const ended = await run(process.execPath, 'life/client/panic.mjs', { env: { TRUNKLINE_ENGINE: 'inline' } })
-  const all = count => Array(count).fill('UND_ERR_ENGINE_ENDED').join(' ')
-  assert.deepEqual([ended.code, ended.stdout], [0, [all(3), all(2), all(2)].join('\n')], ended.stderr)
-})
+  test(`process.exit and workers that are terminated under load end engines ${engine} cleanly`, async () => {
+    const left = await run(process.execPath, 'life/client/exit.mjs', { env })
+    assert.deepEqual([left.code, left.signal], [7, null], left.stderr)
+    const ended = await run(process.execPath, 'life/client/workers.mjs', { env })
+    assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, 'main still works'], ended.stderr)
+  })
+
+  test(`a panic of an engine ${engine} fails what is open and what comes later, and the process lives`, async () => {
+    const ended = await run(process.execPath, 'life/client/panic.mjs', { env })
+    const all = count => Array(count).fill('UND_ERR_ENGINE_ENDED').join(' ')
+    assert.deepEqual([ended.code, ended.stdout], [0, [all(3), all(2), all(2)].join('\n')], ended.stderr)
+  })
+}
