@@ -16,6 +16,8 @@ export interface ByteSource {
   readonly isSpent?: boolean
   /** Called when it is over while no reader waits and no byte of it is left. */
   onSpent?: (() => void) | null
+  /** `holder` is what programs read it by from now on: once that is collected, the rest has no reader. */
+  watch?: (holder: object) => void
 }
 
 /** Bytes that can be read again and again, as of a Blob, a form or a file. */
@@ -158,6 +160,7 @@ function piecesOf (source: ByteSource): AsyncIterable<Uint8Array> {
     },
     [Symbol.asyncIterator]: () => iterator
   }
+  source.watch?.(iterator)
   return iterator
 }
 
@@ -231,7 +234,15 @@ function sourceStream (content: ByteSource): ReadableStream<Uint8Array> {
   }
   const source = {
     type: 'bytes',
-    start (controller: ByteController): void { if ('onSpent' in content) content.onSpent = () => { void settle(controller) } },
+    start (controller: ByteController): void {
+      if (!('onSpent' in content)) return
+      // The source lives as long as its exchange, and must not keep a stream without a reader.
+      const weak = new WeakRef(controller)
+      content.onSpent = () => {
+        const alive = weak.deref()
+        if (alive !== undefined) void settle(alive)
+      }
+    },
     async pull (controller: ByteController): Promise<void> {
       let piece = await content.next()
       // A byte stream takes no empty piece.
@@ -246,7 +257,9 @@ function sourceStream (content: ByteSource): ReadableStream<Uint8Array> {
       content.cancel(reason)
     }
   }
-  return new ReadableStream(source as never, { highWaterMark: 0 })
+  const stream = new ReadableStream<Uint8Array>(source as never, { highWaterMark: 0 })
+  content.watch?.(stream)
+  return stream
 }
 
 /** A stream of bytes that are here; no promise has them, so that no `then` of Object.prototype gets them. */

@@ -12,6 +12,9 @@ export interface Feed {
 
 interface Waiting<T> { resolve: (value: T) => void; reject: (reason: unknown) => void }
 
+/** What readers of queues were dropped: the exchange of such a queue ends, and frees its connection. */
+const dropped = new FinalizationRegistry<ByteQueue>(queue => { queue.drop() })
+
 export class ByteQueue implements ByteSource {
   private held: { chunk: Buffer; credit: boolean }[] = []
   private isEnded = false
@@ -22,6 +25,8 @@ export class ByteQueue implements ByteSource {
   private collector: Waiting<Buffer> | null = null
   /** Its reader has all of it, or wants no more. */
   isDone = false
+  /** Whether the exchange ends when the object is collected by which programs read it. */
+  isWatched = false
   /** Called when its reader has all of it. */
   onDone: (() => void) | null = null
   /** Called when it is over while no reader waits and nothing is held. */
@@ -33,6 +38,8 @@ export class ByteQueue implements ByteSource {
   get isOver (): boolean { return this.isEnded || this.isFailed }
   /** Whether it is over, and no byte of it is left. */
   get isSpent (): boolean { return this.isOver && this.held.length === 0 }
+  /** Whether a reader takes all of it. */
+  get isCollected (): boolean { return this.collector !== null }
   /** Whether a reader waits for it. */
   get isRead (): boolean { return this.waiting !== null || this.collector !== null }
 
@@ -69,8 +76,22 @@ export class ByteQueue implements ByteSource {
     })
   }
 
+  /** `holder` is what programs read it by, from now on alone. */
+  watch (holder: object): void {
+    if (this.isWatched) dropped.unregister(this)
+    this.isWatched = true
+    dropped.register(holder, this, this)
+  }
+
+  /** No program can read it any more; a read that is under way has its result. */
+  drop (): void {
+    if (!this.isOver && !this.isRead) this.feed.abort(new Error('the body of the response was dropped unread'))
+  }
+
   private done (): void {
     this.isDone = true
+    if (this.isWatched) dropped.unregister(this)
+    this.isWatched = false
     const { onDone } = this
     this.onDone = null
     onDone?.()
