@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { availableParallelism } from 'node:os'
 import test from 'node:test'
+import { Worker } from 'node:worker_threads'
 import { Agent, createServer, errors, request, serve } from 'trunkline'
 import { theBridge } from '../../../dist/channel/ring.js'
 import { cert } from '../../support/certificates/certificate.mjs'
@@ -102,6 +103,39 @@ test('an exchange whose peer is silent ends by its timeout, and one that is abor
   setImmediate(() => { controller.abort() })
   await assert.rejects(aborted, { name: 'AbortError' })
 })
+
+/** A server on a thread of its own: it answers each request, and then sets the first word of `flag`. */
+const ANSWERING = `
+  const net = require('node:net')
+  const { parentPort, workerData: flag } = require('node:worker_threads')
+  const answered = () => { Atomics.store(flag, 0, 1); Atomics.notify(flag, 0) }
+  const server = net.createServer(socket => {
+    socket.on('error', () => {}).on('data', () => { socket.write('HTTP/1.1 200 OK\\r\\ncontent-length: 2\\r\\n\\r\\nok', answered) })
+  })
+  server.listen(0, '127.0.0.1', () => { parentPort.postMessage(server.address().port) })
+`
+
+for (const engine of ['inline', 'auto', 'threads']) {
+  test(`engine ${engine}: an answer that came while JavaScript computed longer than every timeout is taken, and its connection stays`, async t => {
+    const flag = new Int32Array(new SharedArrayBuffer(4))
+    const never = new Int32Array(new SharedArrayBuffer(4))
+    const worker = new Worker(ANSWERING, { eval: true, workerData: flag })
+    const [port] = await once(worker, 'message')
+    const agent = agentFor('h1', { engine, headersTimeout: 100, bodyTimeout: 100, keepAliveTimeout: 60_000 })
+    t.after(async () => { await agent.destroy(); await worker.terminate() })
+    const ask = async () => await (await request(`http://127.0.0.1:${port}/`, { dispatcher: agent, headersTimeout: 0 })).body.text()
+    assert.equal(await ask(), 'ok')
+    for (let round = 0; round < 3; round++) {
+      Atomics.store(flag, 0, 0)
+      const asked = request(`http://127.0.0.1:${port}/`, { dispatcher: agent, headersTimeout: 1000 }).then(({ body }) => body.text())
+      await new Promise(resolve => { process.nextTick(resolve) })
+      Atomics.wait(flag, 0, 0, 60_000)
+      Atomics.wait(never, 0, 0, 1500)
+      assert.equal(await asked, 'ok')
+    }
+    assert.equal(agent.stats.totals.connections, 1)
+  })
+}
 
 test('a name that is looked up and a port that refuses are reported inline too', async t => {
   const server = net.createServer().listen(0, '127.0.0.1')
