@@ -16,6 +16,8 @@ export interface ByteSource {
   readonly isSpent?: boolean
   /** Called when it is over while no reader waits and no byte of it is left. */
   onSpent?: (() => void) | null
+  /** Why nothing of it is left to read but an error; undefined: known by the next read alone. */
+  readonly errored?: { reason: unknown } | null
   /** `holder` is what programs read it by from now on: once that is collected, the rest has no reader. */
   watch?: (holder: object) => void
 }
@@ -60,6 +62,12 @@ export class Body {
   get whole (): string | Uint8Array | Repeatable | null {
     const { content } = this
     return typeof content === 'string' || content instanceof Uint8Array || isRepeatable(content) ? content : null
+  }
+
+  /** The error that a reader gets at once, because the body was aborted, or cut before its first byte; null: none. */
+  get errored (): { reason: unknown } | null {
+    const { content } = this
+    return this.stream === null && !this.isTaken && isSource(content) ? content.errored ?? null : null
   }
 
   /** Whether its stream was asked for. */

@@ -38,6 +38,8 @@ export class ByteQueue implements ByteSource {
   get isOver (): boolean { return this.isEnded || this.isFailed }
   /** Whether it is over, and no byte of it is left. */
   get isSpent (): boolean { return this.isOver && this.held.length === 0 }
+  /** Why nothing of it is left to read but an error. */
+  get errored (): { reason: unknown } | null { return this.isFailed && this.held.length === 0 ? { reason: this.failure } : null }
   /** Whether a reader takes all of it. */
   get isCollected (): boolean { return this.collector !== null }
   /** Whether a reader waits for it. */

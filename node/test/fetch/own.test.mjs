@@ -423,6 +423,20 @@ test('a signal that aborts behind a whole answer takes from its reader what was 
   controller.abort()
 })
 
+test('a body that was aborted rejects each of its readers at once, with the reason', async t => {
+  const { ask } = await pair(t, versions[0])
+  for (const way of ['text', 'json', 'arrayBuffer', 'bytes', 'blob', 'formData']) {
+    const controller = new AbortController()
+    const response = await ask('/head', { signal: controller.signal })
+    controller.abort()
+    const log = []
+    const read = response[way]().catch(error => { log.push(error.name) })
+    await Promise.all([read, Promise.resolve().then(() => { log.push('next microtask') })])
+    assert.deepEqual(log, ['AbortError', 'next microtask'], way)
+    await assert.rejects(response[way](), { name: 'AbortError' }, way)
+  }
+})
+
 test('an upload whose stream fails rejects the fetch with the error of the stream as its cause', async t => {
   const { ask } = await pair(t, versions[0])
   const cause = new Error('broken')
