@@ -12,7 +12,7 @@ export interface Feed {
 
 interface Waiting<T> { resolve: (value: T) => void; reject: (reason: unknown) => void }
 
-/** What readers of queues were dropped: the exchange of such a queue ends, and frees its connection. */
+/** Queues whose reader is collected: their exchange ends, and frees its connection. */
 const dropped = new FinalizationRegistry<ByteQueue>(queue => { queue.drop() })
 
 export class ByteQueue implements ByteSource {
