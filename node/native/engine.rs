@@ -87,7 +87,7 @@ pub(crate) struct EnvironmentLoop {
 
 /// Where an environment wants its engine.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum EnginePlace {
     /// On a thread of its own.
     Threads,
     /// On JavaScript's thread, where the platform allows it.
@@ -102,11 +102,11 @@ impl Engine {
         shared: &Arc<Shared>,
         registry: &Arc<Registry>,
         of_loop: EnvironmentLoop,
-        wanted: Place,
+        wanted: EnginePlace,
     ) -> Result<Self, String> {
         #[cfg(target_os = "linux")]
-        if wanted != Place::Threads {
-            let leaves = wanted == Place::Auto;
+        if wanted != EnginePlace::Threads {
+            let leaves = wanted == EnginePlace::Auto;
             if let Some(here) = inline::Inline::start(shared, registry, of_loop, leaves)? {
                 return Ok(Self::Inline(here));
             }

@@ -8,7 +8,7 @@ use crate::channel::shared::Shared;
 use crate::client::{dial, lookup};
 #[cfg(target_os = "linux")]
 use crate::engine::inline::Inline;
-use crate::engine::{Engine, EnvironmentLoop, Place, Registry};
+use crate::engine::{Engine, EnginePlace, EnvironmentLoop, Registry};
 use crate::failure;
 use crate::platform::callback::Callback;
 use crate::platform::napi::{Env, Outcome, Refused, Value, call};
@@ -45,16 +45,16 @@ pub(crate) unsafe extern "C" fn open(
     unsafe {
         call(env, info, |env, [drain, place], _| {
             let place = match env.as_number(place)? {
-                0 => Place::Threads,
-                1 => Place::Inline,
-                _ => Place::Auto,
+                0 => EnginePlace::Threads,
+                1 => EnginePlace::Inline,
+                _ => EnginePlace::Auto,
             };
             make(env, drain, place)
         })
     }
 }
 
-fn make(env: Env, drain: Value, wanted: Place) -> Outcome<Value> {
+fn make(env: Env, drain: Value, wanted: EnginePlace) -> Outcome<Value> {
     let refuse = |what: &str| Refused(format!("trunkline: {what}"));
     let mut uv_loop = null_mut();
     // SAFETY: the environment is live and this is its thread; the pointer outlives the call.
@@ -237,7 +237,12 @@ struct WarmUp {
 
 impl Environment {
     /// Starts the engine, and has it end with Node.js's environment. True: it is on this thread.
-    fn begin(&mut self, env: Env, place: EnvironmentLoop, wanted: Place) -> Result<bool, String> {
+    fn begin(
+        &mut self,
+        env: Env,
+        place: EnvironmentLoop,
+        wanted: EnginePlace,
+    ) -> Result<bool, String> {
         let engine = Engine::start(&self.shared, &self.registry, place, wanted)?;
         let is_inline = engine.is_inline();
         self.engine = Some(engine);
