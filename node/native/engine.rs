@@ -5,6 +5,8 @@
 pub(crate) mod inline;
 mod intake;
 #[cfg(target_os = "linux")]
+mod overload;
+#[cfg(target_os = "linux")]
 mod poll_descriptor;
 mod thread;
 #[cfg(target_os = "linux")]
@@ -83,19 +85,33 @@ pub(crate) struct EnvironmentLoop {
     pub(crate) due: unsafe extern "C" fn(*mut uv::Handle),
 }
 
+/// Where an environment wants its engine.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EnginePlace {
+    /// On a thread of its own.
+    Threads,
+    /// On JavaScript's thread, where the platform allows it.
+    Inline,
+    /// As `Inline`, but connections of clients that begin under load run on a thread.
+    Auto,
+}
+
 impl Engine {
-    /// `inline`: on this thread, which is JavaScript's, where the platform allows it.
+    /// On JavaScript's thread; `wanted` is followed where the platform allows it.
     pub(crate) fn start(
         shared: &Arc<Shared>,
         registry: &Arc<Registry>,
-        place: EnvironmentLoop,
-        inline: bool,
+        of_loop: EnvironmentLoop,
+        wanted: EnginePlace,
     ) -> Result<Self, String> {
         #[cfg(target_os = "linux")]
-        if inline && let Some(here) = inline::Inline::start(shared, registry, place)? {
-            return Ok(Self::Inline(here));
+        if wanted != EnginePlace::Threads {
+            let leaves = wanted == EnginePlace::Auto;
+            if let Some(here) = inline::Inline::start(shared, registry, of_loop, leaves)? {
+                return Ok(Self::Inline(here));
+            }
         }
-        let _ = (place, inline);
+        let _ = (of_loop, wanted);
         Thread::start(shared, registry).map(Self::Thread)
     }
     pub(crate) fn is_inline(&self) -> bool {

@@ -8,7 +8,7 @@ use crate::channel::shared::Shared;
 use crate::client::{dial, lookup};
 #[cfg(target_os = "linux")]
 use crate::engine::inline::Inline;
-use crate::engine::{Engine, EnvironmentLoop, Registry};
+use crate::engine::{Engine, EnginePlace, EnvironmentLoop, Registry};
 use crate::failure;
 use crate::platform::callback::Callback;
 use crate::platform::napi::{Env, Outcome, Refused, Value, call};
@@ -34,8 +34,8 @@ struct Environment {
     cleanup: napi_sys::napi_async_cleanup_hook_handle,
 }
 
-/// `open(drain, inline)`: makes this environment's rings and its engine, on this thread if `inline`
-/// is 1 and the platform allows it. `drain` is called when there are completions and JavaScript had
+/// `open(drain, place)`: makes this environment's rings and its engine. `place` is 0: on a thread; where the
+/// platform allows it 1: on this thread, 2: on this thread as long as the load is light. `drain` is called when there are completions and JavaScript had
 /// said that it sleeps.
 pub(crate) unsafe extern "C" fn open(
     env: napi_sys::napi_env,
@@ -43,13 +43,18 @@ pub(crate) unsafe extern "C" fn open(
 ) -> napi_sys::napi_value {
     // SAFETY: these are Node.js's own arguments.
     unsafe {
-        call(env, info, |env, [drain, inline], _| {
-            make(env, drain, env.as_number(inline)? == 1)
+        call(env, info, |env, [drain, place], _| {
+            let place = match env.as_number(place)? {
+                0 => EnginePlace::Threads,
+                1 => EnginePlace::Inline,
+                _ => EnginePlace::Auto,
+            };
+            make(env, drain, place)
         })
     }
 }
 
-fn make(env: Env, drain: Value, inline: bool) -> Outcome<Value> {
+fn make(env: Env, drain: Value, wanted: EnginePlace) -> Outcome<Value> {
     let refuse = |what: &str| Refused(format!("trunkline: {what}"));
     let mut uv_loop = null_mut();
     // SAFETY: the environment is live and this is its thread; the pointer outlives the call.
@@ -87,7 +92,7 @@ fn make(env: Env, drain: Value, inline: bool) -> Outcome<Value> {
         due,
     };
     let made = environment
-        .begin(env, place, inline)
+        .begin(env, place, wanted)
         .map_err(|why| refuse(&why));
     let made = made.and_then(|is_inline| bridge(env, &shared, data, is_inline));
     if made.is_err() {
@@ -232,8 +237,13 @@ struct WarmUp {
 
 impl Environment {
     /// Starts the engine, and has it end with Node.js's environment. True: it is on this thread.
-    fn begin(&mut self, env: Env, place: EnvironmentLoop, inline: bool) -> Result<bool, String> {
-        let engine = Engine::start(&self.shared, &self.registry, place, inline)?;
+    fn begin(
+        &mut self,
+        env: Env,
+        place: EnvironmentLoop,
+        wanted: EnginePlace,
+    ) -> Result<bool, String> {
+        let engine = Engine::start(&self.shared, &self.registry, place, wanted)?;
         let is_inline = engine.is_inline();
         self.engine = Some(engine);
         // SAFETY: the environment is live and this is its thread; the hook gets what is freed after

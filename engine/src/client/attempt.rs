@@ -42,7 +42,7 @@ pub(in crate::client) fn spawn(
     origin: Origin,
     attempt: AttemptId,
 ) {
-    tasks.spawn(run(dispatch, origin, attempt));
+    tasks.spawn_connection(run(dispatch, origin, attempt));
 }
 
 /// Opens a connection and runs it to its end. Holds the client only while it reports to it, so that

@@ -18,6 +18,11 @@ pub trait Spawner: Debug + Send + Sync {
     /// Runs a task to its end, within the context of a tokio runtime that has its I/O and its time
     /// enabled. It is not called back from `task` within this call.
     fn spawn(&self, task: Task);
+    /// Runs a task that opens one connection and drives it to its end. It shares nothing with other tasks that is bound to a
+    /// thread, so each may have a runtime of its own. As [`spawn`](Self::spawn), which is what it does unless it is overridden.
+    fn spawn_connection(&self, task: Task) {
+        self.spawn(task);
+    }
 }
 
 /// The deadlines of the engine's timers that wait on this thread, from `new` until the last one of

@@ -11,8 +11,9 @@ use super::outbound::Outbound;
 use super::ring::{Entry, LENGTH, Memory, POSITION, TEXT_BYTES_MAX};
 use crate::platform::uv::Bell;
 use bytes::Bytes;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::{self, ThreadId};
 use tokio::sync::Notify;
 use trunkline::event_loop::Spawner;
 use trunkline::server::Pause;
@@ -30,6 +31,8 @@ pub(crate) struct Shared {
     caught_up: Notify,
     pub(crate) closing: AtomicBool,
     pub(crate) runs: Runs,
+    /// Exchanges of clients that are under way.
+    pub(crate) exchanges: AtomicU32,
 }
 
 impl Shared {
@@ -45,6 +48,7 @@ impl Shared {
             caught_up: Notify::new(),
             closing: AtomicBool::new(false),
             runs: Runs::default(),
+            exchanges: AtomicU32::new(0),
         }
     }
     /// Sends a completion to JavaScript. A text too long for the arena crosses by reference: it
@@ -111,6 +115,14 @@ impl Shared {
             self.intake.notify_one();
         }
     }
+    /// A thread beside the engine's is idle: wakes JavaScript for new completions.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn rest_beside(&self) {
+        self.spill();
+        if lock(&self.outbound).announce() {
+            self.wake_script();
+        }
+    }
     /// Has JavaScript drain completions: behind the engine's run on its thread, if there is one.
     pub(crate) fn wake_script(&self) {
         if !self.runs.defer_script() {
@@ -126,24 +138,31 @@ impl Shared {
 /// Runs of the engine on JavaScript's thread, where it is there.
 #[derive(Default)]
 pub(crate) struct Runs {
-    spawner: OnceLock<Arc<dyn Spawner>>,
+    /// JavaScript's thread, and what runs the tasks of clients there.
+    here: OnceLock<(ThreadId, Arc<dyn Spawner>)>,
     is_running: AtomicBool,
     script_due: AtomicBool,
 }
 
 impl Runs {
+    /// On JavaScript's thread.
     #[cfg(target_os = "linux")]
     pub(crate) fn set_spawner(&self, spawner: Arc<dyn Spawner>) {
         // There is one engine per environment.
-        let _ = self.spawner.set(spawner);
+        let _ = self.here.set((thread::current().id(), spawner));
     }
     /// Runs the tasks of clients; `None`: the engine's thread does.
     pub(crate) fn spawner(&self) -> Option<Arc<dyn Spawner>> {
-        self.spawner.get().cloned()
+        self.here.get().map(|(_, spawner)| Arc::clone(spawner))
     }
-    /// JavaScript is to drain completions. False: no run is under way behind which it is called.
+    /// JavaScript is to drain completions. False: no run is under way on this thread behind which it
+    /// is called.
     pub(crate) fn defer_script(&self) -> bool {
-        let is_running = self.is_running.load(Ordering::Relaxed);
+        let is_here = || {
+            let owner = self.here.get().map(|(owner, _)| *owner);
+            owner == Some(thread::current().id())
+        };
+        let is_running = self.is_running.load(Ordering::Relaxed) && is_here();
         if is_running {
             self.script_due.store(true, Ordering::Relaxed);
         }

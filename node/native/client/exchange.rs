@@ -11,6 +11,7 @@ use http_body::{Body, Frame};
 use std::collections::VecDeque;
 use std::mem;
 use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use trunkline::client::{BodyArrival, ExchangeListener};
@@ -28,6 +29,7 @@ pub(crate) struct ExchangeCallbacks {
 
 impl ExchangeCallbacks {
     pub(crate) fn new(shared: &Arc<Shared>, number: u32, is_watched: bool) -> Self {
+        shared.exchanges.fetch_add(1, Ordering::Relaxed);
         Self {
             shared: Arc::clone(shared),
             number,
@@ -53,7 +55,10 @@ impl ExchangeCallbacks {
     }
     /// JavaScript can send nothing more under this number: a body that it has not ended ends here.
     fn over(&mut self) {
-        self.is_over = true;
+        if !self.is_over {
+            self.is_over = true;
+            self.shared.exchanges.fetch_sub(1, Ordering::Relaxed);
+        }
         if let Some((upload, is_tunnel)) = self.upload.take() {
             upload.let_go(is_tunnel);
         }

@@ -15,6 +15,7 @@ use trunkline::client::{
     Client, ClientBuilder, ClientTimeouts, ClientTls, HealthTimes, Protocols, RedirectPolicy,
 };
 use trunkline::core::pool::Scheme;
+use trunkline::event_loop::{Spawner, Task};
 use trunkline::{Limits, Windows};
 
 /// A client's settings; an absent one keeps the engine's default. Times in ms, 0: never.
@@ -183,6 +184,10 @@ impl Settings {
             };
             // A second connection beside one that takes long would call the user's function again.
             builder = builder.connector(connector).probe_patience(None);
+            let spawner = shared.upgrade().and_then(|shared| shared.runs.spawner());
+            if let Some(spawner) = spawner {
+                builder = builder.spawner(Arc::new(OneThread(spawner)));
+            }
         }
         builder
     }
@@ -238,6 +243,17 @@ impl Settings {
             builder = builder.proxy_tls(tls.build()?);
         }
         Ok(builder.proxy_always_tunnels(self.proxy_always_tunnels))
+    }
+}
+
+/// Keeps connections over JavaScript's streams on the thread that reads submissions: a mark among the bytes of a stream is
+/// answered when that thread has rested.
+#[derive(Debug)]
+struct OneThread(Arc<dyn Spawner>);
+
+impl Spawner for OneThread {
+    fn spawn(&self, task: Task) {
+        self.0.spawn(task);
     }
 }
 

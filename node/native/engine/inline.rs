@@ -4,6 +4,7 @@
 //! completions. No code of JavaScript's runs within a run, so nothing of the engine is re-entered.
 
 use super::intake::Intake;
+use super::overload::{INLINE_EXCHANGES_MAX, OverloadThread};
 use super::poll_descriptor;
 use super::wakes::Wakes;
 use super::{EnvironmentLoop, Registry};
@@ -15,6 +16,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{self, Context, Waker};
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -44,8 +46,17 @@ pub(crate) struct Inline {
     /// When the timer is due.
     armed: Cell<Option<Instant>>,
     deadlines: TimerDeadlines,
+    overload: Overload,
     /// Watched by `poll`.
     _descriptor: OwnedFd,
+}
+
+/// The way of connections that begin while more than [`INLINE_EXCHANGES_MAX`] exchanges are under way.
+enum Overload {
+    /// As all others.
+    Here,
+    /// To a thread; `None`: it has not started yet.
+    Thread(RefCell<Option<OverloadThread>>),
 }
 
 /// The tasks, and all that they need to be polled.
@@ -58,11 +69,13 @@ struct Tasks {
 }
 
 impl Inline {
-    /// `None`: the platform does not let the loop watch the runtime.
+    /// `None`: the platform does not let the loop watch the runtime. `leaves`: connections that begin under
+    /// load run on a thread.
     pub(super) fn start(
         shared: &Arc<Shared>,
         registry: &Arc<Registry>,
-        place: EnvironmentLoop,
+        of_loop: EnvironmentLoop,
+        leaves: bool,
     ) -> Result<Option<Self>, String> {
         let runtime = Builder::new_current_thread()
             .enable_all()
@@ -78,7 +91,7 @@ impl Inline {
             data,
             ready,
             due,
-        } = place;
+        } = of_loop;
         // SAFETY: on the loop's thread; both are closed by `end`, before the environment's memory and
         // the descriptor go.
         let (poll, timer) = unsafe {
@@ -116,6 +129,10 @@ impl Inline {
             looked_at: Cell::new(Instant::now()),
             armed: Cell::new(None),
             deadlines: TimerDeadlines::new(),
+            overload: match leaves {
+                true => Overload::Thread(RefCell::default()),
+                false => Overload::Here,
+            },
             _descriptor: descriptor,
         }))
     }
@@ -183,6 +200,7 @@ impl Inline {
             for task in self.wakes.take_tasks() {
                 tasks.local.spawn_local(task);
             }
+            self.begin_connections(tasks);
             let _ = Pin::new(&mut tasks.local).poll(&mut cx);
             let now = Instant::now();
             if now >= *until.get_or_insert(now + RUN_MAX) {
@@ -190,6 +208,33 @@ impl Inline {
             }
         }
         !tasks.reading.is_finished()
+    }
+
+    /// Starts the connections that were spawned, behind all requests of the batch that wanted them.
+    fn begin_connections(&self, tasks: &Tasks) {
+        for task in self.wakes.take_connections() {
+            let under_way = self.shared.exchanges.load(Ordering::Relaxed);
+            let thread = match under_way > INLINE_EXCHANGES_MAX {
+                true => self.overload_runtime(),
+                false => None,
+            };
+            match thread {
+                Some(runtime) => drop(runtime.spawn(task)),
+                None => drop(tasks.local.spawn_local(task)),
+            }
+        }
+    }
+
+    /// The runtime of connections under load; `None`: they run here, also where the system gives no thread.
+    fn overload_runtime(&self) -> Option<Handle> {
+        let Overload::Thread(place) = &self.overload else {
+            return None;
+        };
+        let mut place = place.borrow_mut();
+        if place.is_none() {
+            *place = OverloadThread::start(&self.shared).ok();
+        }
+        place.as_ref().map(|thread| thread.runtime.clone())
     }
 
     /// The engine has ended after a fault: what is open is dropped, and JavaScript finds out.
@@ -206,7 +251,15 @@ impl Inline {
         let Tasks { runtime, local, .. } = tasks;
         let within = runtime.enter();
         drop(self.wakes.take_tasks());
+        drop(self.wakes.take_connections());
+        if let Overload::Thread(place) = &self.overload
+            && let Some(thread) = place.borrow_mut().take()
+        {
+            thread.join();
+        }
         drop(local);
+        // Of attempts that failed with the tasks.
+        drop(self.wakes.take_connections());
         drop(within);
         // A pending name lookup or file read is not waited for: those threads own what they hold.
         runtime.shutdown_background();

@@ -19,6 +19,8 @@ pub(super) struct Wakes {
     running: AtomicBool,
     /// For tasks that are new.
     tasks: Mutex<Vec<Task>>,
+    /// For connections that are new.
+    connections: Mutex<Vec<Task>>,
     /// `None`: the environment ends. Under the lock the bell is open.
     shared: Mutex<Option<Arc<Shared>>>,
 }
@@ -30,6 +32,7 @@ impl Wakes {
             woken: AtomicBool::new(true),
             running: AtomicBool::new(false),
             tasks: Mutex::default(),
+            connections: Mutex::default(),
             shared: Mutex::new(Some(Arc::clone(shared))),
         })
     }
@@ -44,6 +47,10 @@ impl Wakes {
     /// The tasks that were spawned since the last call.
     pub(super) fn take_tasks(&self) -> Vec<Task> {
         mem::take(&mut *lock(&self.tasks))
+    }
+    /// The connections that were spawned since the last call.
+    pub(super) fn take_connections(&self) -> Vec<Task> {
+        mem::take(&mut *lock(&self.connections))
     }
     pub(super) fn set_running(&self, running: bool) {
         self.running.store(running, Ordering::Relaxed);
@@ -82,6 +89,10 @@ impl Wake for Wakes {
 impl Spawner for Wakes {
     fn spawn(&self, task: Task) {
         lock(&self.tasks).push(task);
+        self.note();
+    }
+    fn spawn_connection(&self, task: Task) {
+        lock(&self.connections).push(task);
         self.note();
     }
 }

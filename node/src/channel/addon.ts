@@ -27,7 +27,7 @@ export interface Native {
   ask: (verb: string, text: string) => string
 }
 
-interface Addon { open: (drain: () => void, inline: 0 | 1) => Native }
+interface Addon { open: (drain: () => void, place: 0 | 1 | 2) => Native }
 
 /** The addon is not there, or is not this version's. */
 export class AddonError extends Error {

@@ -4,12 +4,15 @@ import * as os from 'node:os'
 
 /**
  * Where the engine runs: `'threads'`, on a thread of its own beside JavaScript's; `'inline'`, on
- * JavaScript's thread, driven by its event loop; `'auto'`, inline if the process has one core, else on a thread.
+ * JavaScript's thread, driven by its event loop; `'auto'`, each connection of a dispatcher on JavaScript's thread unless many
+ * requests are under way when it begins, and a server inline if the process has one core, else on a thread.
  */
 export type Engine = 'auto' | 'inline' | 'threads'
 
-/** Where it runs, decided. */
-export type EnginePlace = 'inline' | 'threads'
+/** Where it runs, decided; `'auto'`: by connection. */
+export type EnginePlace = 'auto' | 'inline' | 'threads'
+/** Where the engine of a server runs, decided. */
+export type ServerPlace = Exclude<EnginePlace, 'auto'>
 
 const ENGINES: readonly unknown[] = ['auto', 'inline', 'threads'] satisfies Engine[]
 /** The values in a sentence. */
@@ -27,9 +30,19 @@ function preferred (): Engine {
   return isEngine(value) ? value : 'threads'
 }
 
-/** Where the engine of a dispatcher or a server with this option runs; undefined: as the environment says. */
+/** Whether a second core would stay unused: then no load calls for a thread. */
+const hasOneCore = (): boolean => os.availableParallelism() === 1
+
+/** Where the engine of a dispatcher with this option runs; undefined: as the environment says. */
 export function placeOf (engine: Engine | undefined): EnginePlace {
   const asked = engine ?? preferred()
   if (asked === 'threads' || !canRunInline) return 'threads'
-  return asked === 'inline' || os.availableParallelism() === 1 ? 'inline' : 'threads'
+  return asked === 'auto' && hasOneCore() ? 'inline' : asked
+}
+
+/** Where the engine of a server with this option runs; undefined: as the environment says. A connection of a server stays on the
+ * thread that accepts it. */
+export function serverPlaceOf (engine: Engine | undefined): ServerPlace {
+  const place = placeOf(engine)
+  return place === 'auto' ? 'threads' : place
 }

@@ -23,6 +23,9 @@ const DRAIN_TURNS_MAX = 16
 /** Small bodies are copied from the arena into pieces of this size. */
 const SLAB_BYTES = 64 * 1024
 
+/** As the addon counts them. */
+const PLACE_NUMBERS = { threads: 0, inline: 1, auto: 2 } as const satisfies { [P in EnginePlace]: number }
+
 /** The error of every exchange after the engine has ended. */
 export const ENDED_FAILURE: Failure = {
   kind: 'ended',
@@ -126,7 +129,7 @@ export class Bridge {
 
   /** `place`: where its engine runs, if the platform allows it. */
   constructor (place: EnginePlace) {
-    this.native = load().open(() => { this.drain() }, place === 'inline' ? 1 : 0)
+    this.native = load().open(() => { this.drain() }, PLACE_NUMBERS[place])
     this.control = new Int32Array(this.native.control)
     this.submissions = new Int32Array(this.native.submissions)
     this.submissionArena = Buffer.from(this.native.submissionArena)

@@ -12,6 +12,14 @@ export interface ByteSource {
   all: () => Promise<Buffer>
   /** The rest has no reader. */
   cancel: (reason?: unknown) => void
+  /** Whether it is over, and no byte of it is left; undefined: known by the next read alone. */
+  readonly isSpent?: boolean
+  /** Called when it is over while no reader waits and no byte of it is left. */
+  onSpent?: (() => void) | null
+  /** Why nothing of it is left to read but an error; undefined: known by the next read alone. */
+  readonly errored?: { reason: unknown } | null
+  /** `holder` is what programs read it by from now on: once that is collected, the rest has no reader. */
+  watch?: (holder: object) => void
 }
 
 /** Bytes that can be read again and again, as of a Blob, a form or a file. */
@@ -54,6 +62,12 @@ export class Body {
   get whole (): string | Uint8Array | Repeatable | null {
     const { content } = this
     return typeof content === 'string' || content instanceof Uint8Array || isRepeatable(content) ? content : null
+  }
+
+  /** The error that a reader gets at once, because the body was aborted, or cut before its first byte; null: none. */
+  get errored (): { reason: unknown } | null {
+    const { content } = this
+    return this.stream === null && !this.isTaken && isSource(content) ? content.errored ?? null : null
   }
 
   /** Whether its stream was asked for. */
@@ -154,6 +168,7 @@ function piecesOf (source: ByteSource): AsyncIterable<Uint8Array> {
     },
     [Symbol.asyncIterator]: () => iterator
   }
+  source.watch?.(iterator)
   return iterator
 }
 
@@ -187,7 +202,7 @@ async function allOf (stream: ReadableStream<Uint8Array>): Promise<Buffer> {
 /** Memory of the piece alone, because a byte stream transfers it. */
 function own (piece: Uint8Array): Uint8Array { return new Uint8Array(piece) }
 
-interface ByteController { enqueue: (bytes: Uint8Array) => void; close: () => void; byobRequest?: { respond: (bytes: number) => void } | null }
+interface ByteController { enqueue: (bytes: Uint8Array) => void; close: () => void; error: (reason: unknown) => void; byobRequest?: { respond: (bytes: number) => void } | null }
 
 function byteStream (next: () => Promise<Uint8Array | null>, cancel: (reason: unknown) => unknown): ReadableStream<Uint8Array> {
   const source = {
@@ -203,6 +218,56 @@ function byteStream (next: () => Promise<Uint8Array | null>, cancel: (reason: un
     cancel
   }
   return new ReadableStream(source as never, { highWaterMark: 0 })
+}
+
+/** The stream of a source. It closes, or fails, with the source, also while no reader waits: by its `closed` a reader learns of the
+ * end (https://fetch.spec.whatwg.org/#http-network-fetch). */
+function sourceStream (content: ByteSource): ReadableStream<Uint8Array> {
+  let isOpen = true
+  const close = (controller: ByteController): void => {
+    isOpen = false
+    controller.close()
+    controller.byobRequest?.respond(0)
+  }
+  /** Of a source that is spent: its next read has no bytes. */
+  const settle = async (controller: ByteController): Promise<void> => {
+    if (!isOpen) return
+    try {
+      await content.next()
+    } catch (error) {
+      isOpen = false
+      return controller.error(error)
+    }
+    if (isOpen) close(controller)
+  }
+  const source = {
+    type: 'bytes',
+    start (controller: ByteController): void {
+      if (!('onSpent' in content)) return
+      // The source lives as long as its exchange, and must not keep a stream without a reader.
+      const weak = new WeakRef(controller)
+      content.onSpent = () => {
+        const alive = weak.deref()
+        if (alive !== undefined) void settle(alive)
+      }
+    },
+    async pull (controller: ByteController): Promise<void> {
+      let piece = await content.next()
+      // A byte stream takes no empty piece.
+      while (piece?.length === 0) piece = await content.next()
+      if (!isOpen) return
+      if (piece === null) return close(controller)
+      controller.enqueue(own(piece))
+      if (content.isSpent === true) await settle(controller)
+    },
+    cancel (reason: unknown): void {
+      isOpen = false
+      content.cancel(reason)
+    }
+  }
+  const stream = new ReadableStream<Uint8Array>(source as never, { highWaterMark: 0 })
+  content.watch?.(stream)
+  return stream
 }
 
 /** A stream of bytes that are here; no promise has them, so that no `then` of Object.prototype gets them. */
@@ -222,12 +287,7 @@ function wholeStream (bytes: Uint8Array): ReadableStream<Uint8Array> {
 }
 
 function streamOf (content: Exclude<Content, ReadableStream>): ReadableStream<Uint8Array> {
-  if (isSource(content)) {
-    return byteStream(async () => {
-      const piece = await content.next()
-      return piece === null ? null : own(piece)
-    }, reason => { content.cancel(reason) })
-  }
+  if (isSource(content)) return sourceStream(content)
   if (typeof content === 'string' || content instanceof Uint8Array) {
     return wholeStream(typeof content === 'string' ? new Uint8Array(Buffer.from(content)) : own(content))
   }

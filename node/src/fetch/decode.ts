@@ -98,6 +98,8 @@ export class Decoded implements ByteSource {
     void this.iterator?.return?.()
   }
 
+  watch (holder: object): void { this.source.watch?.(holder) }
+
   private open (): AsyncIterator<Buffer> {
     const { source } = this
     const next = async (): Promise<Buffer | null> => {

@@ -26,10 +26,20 @@ const OF_ORIGIN = ['authorization', 'proxy-authorization', 'cookie', 'host']
 /** The standard's network error. */
 function networkError (cause: unknown): TypeError { return new TypeError('fetch failed', { cause }) }
 
-/** Bodies that are dropped unread: their connection is freed. */
-const unread = new FinalizationRegistry<{ hop: Hop; queue: ByteQueue }>(({ hop, queue }) => {
-  if (!queue.isOver && !queue.isRead) hop.abort(new Error('the body of the response was dropped unread'))
-})
+/** Bodies on their way that are not watched for being dropped yet: a finalizer costs more than most bodies, whose reader takes all of them
+ * from the turn on in which their head came. */
+let fresh: { body: Body; queue: ByteQueue }[] = []
+
+function watchFresh (): void {
+  const bodies = fresh
+  fresh = []
+  for (const { body, queue } of bodies) if (!queue.isOver && !queue.isCollected && !queue.isWatched) queue.watch(body)
+}
+
+/** Frees the connection of a body that is dropped unread. */
+function watchUnread (body: Body, queue: ByteQueue): void {
+  if (fresh.push({ body, queue }) === 1) setImmediate(watchFresh)
+}
 
 /** Bodies that were dropped unread: their signal is followed no more. */
 const unfollowed = new FinalizationRegistry<() => void>(unfollow => { unfollow() })
@@ -199,7 +209,7 @@ export class Fetching implements Receiver {
     if (whole != null) queue.push(whole, false)
     const source: ByteSource = codings.length === 0 ? queue : new Decoded(queue, codings)
     const body = new Body(source)
-    unread.register(body, { hop, queue })
+    watchUnread(body, queue)
     return body
   }
 

@@ -118,12 +118,18 @@ export class HeaderList {
   }
 }
 
+/** The text of a name in any spelling. */
+const patternOf = remembering((lower: string): RegExp => new RegExp(lower.replace(/[^a-z\d]/g, '\\$&'), 'i'))
+
 /** Fields as they crossed the channel, divided when one of them is looked at. */
 export class TextList extends HeaderList {
   /** `isLower`: all names are in lower case. */
   constructor (private readonly crossed: string, private readonly isLower = true) { super() }
 
   protected override load (): Field[] { return fieldsOf(this.crossed === '' ? [] : this.crossed.split('\0')) }
+
+  /** Most responses are not divided: a name that is nowhere in their text is no field of theirs. */
+  override get (lower: string): string | null { return this.isMade || patternOf(lower).test(this.crossed) ? super.get(lower) : null }
 
   override get isChecked (): boolean { return this.isLower && !this.isMade }
   override text (): string { return this.isChecked ? this.crossed : super.text() }

@@ -284,7 +284,10 @@ export function startHop (dispatcher: AnyDispatcher, isOwn: (dispatcher: AnyDisp
   const hop = new DispatchedHop(receiver)
   started(hop)
   try {
-    dispatcher.dispatch(options, both(hop.handler as unknown as NewHandler))
+    // Its interceptors may write into the fields, which others share.
+    const { headers } = options
+    const own = Array.isArray(headers) ? headers : { ...headers as Record<string, string> }
+    dispatcher.dispatch({ ...options, headers: own } as DispatchOptions, both(hop.handler as unknown as NewHandler))
   } catch (error) {
     hop.handler.onResponseError(null, error as Error)
   }

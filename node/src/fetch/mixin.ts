@@ -28,6 +28,13 @@ const NO_BYTES = Buffer.alloc(0)
 
 const bytesOf = async ({ body }: Readable): Promise<Buffer> => body === null ? NO_BYTES : await body.bytes()
 
+/** Throws at once the error of a body that has failed, so that the promise of its reader is rejected from the beginning. */
+function sound (message: Readable): Readable {
+  const failed = message.body?.errored ?? null
+  if (failed !== null) throw failed.reason
+  return message
+}
+
 /** Memory of its own, which is the caller's. */
 function ownBytes (bytes: Buffer): Uint8Array<ArrayBuffer> { return new Uint8Array(bytes) }
 
@@ -37,23 +44,23 @@ export function mixBody (prototype: object, find: (object: object) => Readable):
     get body (): ReadableStream<Uint8Array> | null { return find(this).body?.web ?? null },
     get bodyUsed (): boolean { return find(this).body?.used ?? false },
     async text (): Promise<string> {
-      const { body } = find(this)
+      const { body } = sound(find(this))
       return body === null ? '' : await body.text()
     },
     async json (): Promise<unknown> {
-      const { body } = find(this)
+      const { body } = sound(find(this))
       return JSON.parse(body === null ? '' : await body.text()) as unknown
     },
-    async arrayBuffer (): Promise<ArrayBuffer> { return ownBytes(await bytesOf(find(this))).buffer },
-    async bytes (): Promise<Uint8Array> { return ownBytes(await bytesOf(find(this))) },
+    async arrayBuffer (): Promise<ArrayBuffer> { return ownBytes(await bytesOf(sound(find(this)))).buffer },
+    async bytes (): Promise<Uint8Array> { return ownBytes(await bytesOf(sound(find(this)))) },
     async blob (): Promise<Blob> {
-      const message = find(this)
+      const message = sound(find(this))
       const bytes = await bytesOf(message)
       const mime = mimeOf(message.contentType())
       return new Blob([bytes as Uint8Array<ArrayBuffer>], { type: mime === null ? '' : mimeText(mime) })
     },
     async formData (): Promise<FormData> {
-      const message = find(this)
+      const message = sound(find(this))
       const bytes = await bytesOf(message)
       return parseForm(bytes, mimeOf(message.contentType()))
     },

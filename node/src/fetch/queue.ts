@@ -12,6 +12,9 @@ export interface Feed {
 
 interface Waiting<T> { resolve: (value: T) => void; reject: (reason: unknown) => void }
 
+/** Queues whose reader is collected: their exchange ends, and frees its connection. */
+const dropped = new FinalizationRegistry<ByteQueue>(queue => { queue.drop() })
+
 export class ByteQueue implements ByteSource {
   private held: { chunk: Buffer; credit: boolean }[] = []
   private isEnded = false
@@ -22,13 +25,23 @@ export class ByteQueue implements ByteSource {
   private collector: Waiting<Buffer> | null = null
   /** Its reader has all of it, or wants no more. */
   isDone = false
+  /** Whether the exchange ends when the object is collected by which programs read it. */
+  isWatched = false
   /** Called when its reader has all of it. */
   onDone: (() => void) | null = null
+  /** Called when it is over while no reader waits and nothing is held. */
+  onSpent: (() => void) | null = null
 
   constructor (private readonly feed: Feed) {}
 
   /** Whether all has come, or nothing more will. */
   get isOver (): boolean { return this.isEnded || this.isFailed }
+  /** Whether it is over, and no byte of it is left. */
+  get isSpent (): boolean { return this.isOver && this.held.length === 0 }
+  /** Why nothing of it is left to read but an error. */
+  get errored (): { reason: unknown } | null { return this.isFailed && this.held.length === 0 ? { reason: this.failure } : null }
+  /** Whether a reader takes all of it. */
+  get isCollected (): boolean { return this.collector !== null }
   /** Whether a reader waits for it. */
   get isRead (): boolean { return this.waiting !== null || this.collector !== null }
 
@@ -65,9 +78,25 @@ export class ByteQueue implements ByteSource {
     })
   }
 
+  /** `holder` is what programs read it by, from now on alone. */
+  watch (holder: object): void {
+    if (this.isWatched) dropped.unregister(this)
+    this.isWatched = true
+    dropped.register(holder, this, this)
+  }
+
+  /** No program can read it any more; a read that is under way has its result. */
+  drop (): void {
+    if (!this.isOver && !this.isRead) this.feed.abort(new Error('the body of the response was dropped unread'))
+  }
+
   private done (): void {
     this.isDone = true
-    this.onDone?.()
+    if (this.isWatched) dropped.unregister(this)
+    this.isWatched = false
+    const { onDone } = this
+    this.onDone = null
+    onDone?.()
   }
 
   cancel (reason?: unknown): void {
@@ -97,6 +126,7 @@ export class ByteQueue implements ByteSource {
     const { waiting, collector, collected } = this
     this.waiting = this.collector = this.collected = null
     if (waiting !== null || collector !== null) this.done()
+    else if (this.held.length === 0) this.onSpent?.()
     waiting?.resolve(null)
     collector?.resolve(joined(collected!))
   }
@@ -108,6 +138,7 @@ export class ByteQueue implements ByteSource {
     this.failure = reason
     const { waiting, collector } = this
     this.waiting = this.collector = this.collected = null
+    if (waiting === null && collector === null && this.held.length === 0) this.onSpent?.()
     waiting?.reject(reason)
     collector?.reject(reason)
   }

@@ -3,7 +3,7 @@
 
 import type { DispatchOptions } from '../client/prepare/prepare'
 import { bufferOf, type Body } from './body'
-import type { HeaderList } from './header_list'
+import type { Field, HeaderList } from './header_list'
 import type { RequestSettings } from './request_parts'
 import type { ParsedUrl } from './url'
 
@@ -31,10 +31,39 @@ export interface RequestFacts {
   origin: string | null
 }
 
+/** The fields that were made last, and of what: a program asks for the same again and again, and for the same object the dispatcher makes
+ * no new head. */
+let last: Pick<RequestFacts, 'settings' | 'referrer' | 'origin'> & { fields: readonly Field[]; isTls: boolean; length: number | null; headers: Readonly<Record<string, string>> } | null = null
+
+function isLast ({ list, settings, referrer, origin }: RequestFacts, isTls: boolean, length: number | null): boolean {
+  if (last === null || last.isTls !== isTls || last.length !== length) return false
+  const { fields: before } = last
+  const { fields } = list
+  if (last.settings !== settings || last.referrer !== referrer || last.origin !== origin || before.length !== fields.length) return false
+  for (let at = 0; at < fields.length; at++) if (fields[at]!.name !== before[at]!.name || fields[at]!.value !== before[at]!.value) return false
+  return true
+}
+
+/** Fields longer than this are not kept. */
+const KEPT_LENGTH_MAX = 4096
+
 /** Names and values, as `dispatch` takes them. */
-export function headersFor ({ url, list, settings, referrer, origin }: RequestFacts, length: number | null): Record<string, string> | string[] {
+export function headersFor (facts: RequestFacts, length: number | null): Readonly<Record<string, string>> | string[] {
+  const { url, list, settings, referrer, origin } = facts
   const isTls = url.protocol === 'https:'
   if (list.fields.length === 0 && referrer === null && origin === null && length === null && settings.cache === 'default' && settings.mode === 'cors') return isTls ? PLAIN_TLS : PLAIN
+  if (isLast(facts, isTls, length)) return last!.headers
+  const flat = flatFor(facts, length, isTls)
+  const headers: Record<string, string> = {}
+  for (let at = 0; at < flat.length; at += 2) headers[flat[at]!] = flat[at + 1]!
+  const names = Object.keys(headers)
+  // A name that comes twice, or that is a number, has no place of its own in an object.
+  if (2 * names.length !== flat.length || names.some((name, at) => name !== flat[2 * at]) || flat.join('').length > KEPT_LENGTH_MAX) return flat
+  last = { fields: list.fields.map(field => ({ ...field })), isTls, length, settings, referrer, origin, headers: Object.freeze(headers) }
+  return headers
+}
+
+function flatFor ({ list, settings, referrer, origin }: RequestFacts, length: number | null, isTls: boolean): string[] {
   const fields = referrer === null ? list.fields : list.fields.filter(field => field.lower !== 'referer')
   const flat = fields.flatMap(({ name, value }) => [name, value])
   const names = new Set(fields.map(field => field.lower))

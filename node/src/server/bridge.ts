@@ -7,7 +7,7 @@ import {
   UnnegotiatedWord, UploadWord, ViolationWord, writeAbort, writeControl, writeDecline, writeFinish, writeInform, writeReset, writeRespond, writeSend,
   writeShutDown, writeTakeUpload, type EntryWriter
 } from '../channel/codes'
-import type { EnginePlace } from '../channel/place'
+import type { ServerPlace } from '../channel/place'
 import { apart, theBridge, type Bridge, type ServerHalf } from '../channel/ring'
 import { streamsOf } from '../channel/streams'
 import type { ListenerCallbacks } from './callbacks'
@@ -344,6 +344,6 @@ export class ServerBridge implements ServerHalf {
   }
 }
 
-const halves: { [P in EnginePlace]?: ServerBridge } = {}
+const halves: { [P in ServerPlace]?: ServerBridge } = {}
 /** This environment's, over the channel to the engine at `place`; made by the first listener there. */
-export function theServerBridge (place: EnginePlace): ServerBridge { return (halves[place] ??= new ServerBridge(theBridge(place))) }
+export function theServerBridge (place: ServerPlace): ServerBridge { return (halves[place] ??= new ServerBridge(theBridge(place))) }

@@ -5,7 +5,7 @@ import type { Limits, Timeouts, Windows } from './bounds'
 import { chmodSync, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { errorOf } from '../errors'
-import { placeOf, type Engine } from '../channel/place'
+import { serverPlaceOf, type Engine } from '../channel/place'
 import { ENDED_FAILURE, type Bridge, type Failure } from '../channel/ring'
 import type { StreamAsk } from '../channel/streams'
 import { theServerBridge, type ServerBridge } from './bridge'
@@ -181,7 +181,7 @@ export class Listener {
   admission = new Admission(undefined)
 
   /** `engine`: where its engine runs; undefined: as the environment says. */
-  constructor (readonly callbacks: ListenerCallbacks, engine?: Engine) { this.bridge = theServerBridge(placeOf(engine)) }
+  constructor (readonly callbacks: ListenerCallbacks, engine?: Engine) { this.bridge = theServerBridge(serverPlaceOf(engine)) }
 
   /** The channel to its engine. */
   get channel (): Bridge { return this.bridge.bridge }

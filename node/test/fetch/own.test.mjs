@@ -4,9 +4,14 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import test from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import zlib from 'node:zlib'
 import { Agent, fetch, FormData, Headers, Request, Response } from 'trunkline'
 import { versions } from '../support/servers/versions.mjs'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc')
 
 const TEXT = 'a small answer '.repeat(50)
 
@@ -19,6 +24,9 @@ const codings = {
   'deflate, gzip': text => zlib.gzipSync(zlib.deflateSync(text)),
   ...(zlib.zstdCompressSync && { zstd: text => zlib.zstdCompressSync(text) })
 }
+
+/** Answers that have begun, by the key of their request. */
+const parts = new Map()
 
 /** Answers by the path. */
 async function answered (request, response) {
@@ -49,6 +57,16 @@ async function answered (request, response) {
     case '/head':
       response.writeHead(200, { 'x-a': 'b' })
       return response.write('first')
+    case '/part':
+      response.writeHead(200, url.searchParams.has('coded') ? { 'content-encoding': 'gzip' } : {})
+      parts.set(url.searchParams.get('key'), response)
+      return response.write(url.searchParams.has('coded') ? zlib.gzipSync('first') : 'first')
+    case '/rest': {
+      const part = parts.get(url.searchParams.get('key'))
+      if (url.searchParams.has('cut')) part.destroy()
+      else part.end()
+      return response.end()
+    }
     case '/never': return
     default:
       response.writeHead(200, { 'content-type': 'application/json' })
@@ -242,6 +260,66 @@ for (const version of versions) {
   })
 }
 
+for (const version of versions) {
+  test(`${version.name}: the stream of a body closes, or fails, with the body, also while its reader does not read`, async t => {
+    const { ask } = await pair(t, version)
+    for (const key of ['whole', 'cut']) {
+      const reader = (await ask(`/part?key=${key}`)).body.getReader()
+      assert.equal(Buffer.from((await reader.read()).value).toString(), 'first')
+      const closed = key === 'cut' ? assert.rejects(reader.closed, { name: 'TypeError', message: 'terminated' }) : reader.closed
+      await ask(`/rest?key=${key}${key === 'cut' ? '&cut' : ''}`)
+      await closed
+    }
+  })
+}
+
+/** Calls what was registered with an object when that is collected. */
+const ends = new FinalizationRegistry(call => { call() })
+
+/** Collects garbage until a promise is settled. */
+async function collecting (promise) {
+  let isSettled = false
+  const settled = promise.finally(() => { isSettled = true })
+  while (!isSettled) {
+    collect()
+    await new Promise(resolve => { setImmediate(resolve) })
+  }
+  return await settled
+}
+
+const READS = {
+  nothing: () => {},
+  'the stream, untouched': response => { void response.body },
+  'the first piece': async response => { await response.body.getReader().read() },
+  'the first piece of an iteration': async response => { await response.body[Symbol.asyncIterator]().next() }
+}
+
+for (const [what, read] of Object.entries(READS)) {
+  test(`a body of which a program read ${what} frees its connection when it is collected`, async t => {
+    const { ask, server } = await pair(t, versions[0])
+    const closed = new Promise(resolve => { server.server.once('request', (_, response) => { response.once('close', resolve) }) })
+    await (async () => { await read(await ask('/head')) })()
+    await collecting(closed)
+  })
+}
+
+test('a reader of a body has the rest of it when the response has been collected between two reads', async t => {
+  const { ask } = await pair(t, versions[0])
+  for (const coding of [false, true]) {
+    const key = `paused ${coding}`
+    let response = await ask(`/part?key=${encodeURIComponent(key)}${coding ? '&coded' : ''}`)
+    const collected = new Promise(resolve => { ends.register(response, resolve) })
+    const reader = response.body.getReader()
+    assert.equal(Buffer.from((await reader.read()).value).toString(), 'first')
+    response = null
+    await collecting(collected)
+    for (let turn = 0; turn < 5; turn++) await collecting(Promise.resolve())
+    await ask(`/rest?key=${encodeURIComponent(key)}`)
+    const { done, value } = await reader.read()
+    assert.deepEqual([done, value], [true, undefined])
+  }
+})
+
 test('a small answer makes no stream, no Headers and no AbortController before a program asks for one', async t => {
   const { ask } = await pair(t, versions[0])
   await (await ask('/text')).text()
@@ -279,6 +357,35 @@ test('a connection that cannot be made ends in a TypeError with the code of the 
   await assert.rejects(fetch(server.url), error => error.message === 'fetch failed' && error.cause.code === 'ECONNREFUSED')
 })
 
+test('fields that come again, in another spelling or order, twice or as numbers reach the server as they were given', async t => {
+  const { ask } = await pair(t, versions[0])
+  const given = [
+    [['x-a', '1'], ['x-b', '2']], [['x-a', '1'], ['x-b', '2']], [['x-a', '1'], ['x-b', '3']], [['x-b', '3'], ['x-a', '1']], [['X-A', '1'], ['x-b', '3']],
+    [['x-a', '1'], ['X-a', '2']], [['x-a', '1'], ['7', '2']], [['7', '2'], ['x-a', '1']], [['__proto__', '1'], ['x-a', '1']], [['x-a', '1']], []
+  ]
+  for (const fields of [...given, ...given.toReversed()]) {
+    for (const init of [{}, { method: 'POST', body: 'text' }, { cache: 'no-store' }, { referrer: 'about:client' }]) {
+      const { headers } = await (await ask('/', { headers: fields, ...init })).json()
+      const joined = name => fields.filter(([one]) => one.toLowerCase() === name).map(([, value]) => value).join(', ') || undefined
+      for (const name of ['x-a', 'x-b', '7']) assert.equal(Object.hasOwn(headers, name) ? headers[name] : undefined, joined(name), `${name} of ${JSON.stringify(fields)}`)
+      assert.deepEqual([headers['content-type'], headers.pragma], [init.body && 'text/plain;charset=UTF-8', init.cache && 'no-cache'])
+    }
+  }
+})
+
+test('an interceptor may write into the fields of a fetch, and other fetches do not get them', async t => {
+  const { dispatcher, server } = await pair(t, versions[0])
+  const composed = dispatcher.compose(dispatch => (options, handler) => {
+    options.headers['x-written'] = 'by the interceptor'
+    return dispatch(options, handler)
+  })
+  for (const init of [{}, { headers: { 'x-a': '1' } }, {}, { headers: { 'x-a': '1' } }]) {
+    const written = await (await fetch(server.url, { ...init, dispatcher: composed })).json()
+    const plain = await (await fetch(server.url, { ...init, dispatcher })).json()
+    assert.deepEqual([written.headers['x-written'], plain.headers['x-written']], ['by the interceptor', undefined])
+  }
+})
+
 test('headers are sorted and joined, cookies are not, and those of a response that was received cannot be changed', async t => {
   const { ask } = await pair(t, versions[0])
   const headers = new Headers([['b', '1'], ['Set-Cookie', 'x'], ['a', ' 2 '], ['set-cookie', 'y'], ['B', '3']])
@@ -314,6 +421,20 @@ test('a signal that aborts behind a whole answer takes from its reader what was 
   const response = await ask('/text', { signal: controller.signal })
   assert.equal(await response.text(), TEXT)
   controller.abort()
+})
+
+test('a body that was aborted rejects each of its readers at once, with the reason', async t => {
+  const { ask } = await pair(t, versions[0])
+  for (const way of ['text', 'json', 'arrayBuffer', 'bytes', 'blob', 'formData']) {
+    const controller = new AbortController()
+    const response = await ask('/head', { signal: controller.signal })
+    controller.abort()
+    const log = []
+    const read = response[way]().catch(error => { log.push(error.name) })
+    await Promise.all([read, Promise.resolve().then(() => { log.push('next microtask') })])
+    assert.deepEqual(log, ['AbortError', 'next microtask'], way)
+    await assert.rejects(response[way](), { name: 'AbortError' }, way)
+  }
 })
 
 test('an upload whose stream fails rejects the fetch with the error of the stream as its cause', async t => {

@@ -1,5 +1,6 @@
 // The server side of web-platform-tests' fetch tests: what the corpus's handlers of wptserve mean, as functions from a request to a
-// `Response` of this package. A handler that writes bytes that are no HTTP cannot be one, and is not here.
+// `Response` of this package. Those that write bytes which are no HTTP are in
+// raw.mjs.
 import { setTimeout as later } from 'node:timers/promises'
 import { Response } from 'trunkline'
 

@@ -40,8 +40,15 @@ function * tests () {
   }
 }
 
-/** Runs one file; the subtests by name. */
-function run (test, isOurs, ports) {
+const LATE = 'it took too long'
+
+/** Runs one file; the subtests by name. A machine that is busy with others gets a second, longer chance. */
+async function run (test, isOurs, ports) {
+  const made = await runWithin(test, isOurs, ports, test.isLong ? LONG_TIME_MAX : TIME_MAX)
+  return made.problems.includes(LATE) && !test.isLong ? await runWithin(test, isOurs, ports, LONG_TIME_MAX) : made
+}
+
+function runWithin (test, isOurs, ports, limit) {
   const isTls = /\.(?:https|h2)\./.test(test.file)
   const scheme = isTls ? 'https' : 'http'
   const href = `${scheme}://localhost:${ports[scheme][0]}/${test.file}${test.variant}`
@@ -54,9 +61,9 @@ function run (test, isOurs, ports) {
   const problems = []
   return new Promise(resolve => {
     const timer = setTimeout(() => {
-      problems.push('it took too long')
+      problems.push(LATE)
       void worker.terminate()
-    }, test.isLong ? LONG_TIME_MAX : TIME_MAX)
+    }, limit)
     worker.on('message', message => {
       if (message.kind === 'result') results.set(message.name, message)
       else if (message.kind === 'error') problems.push(message.text)

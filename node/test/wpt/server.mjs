@@ -4,6 +4,7 @@ import { extname, join } from 'node:path'
 import { Response, serve } from 'trunkline'
 import { cert, key } from '../support/certificates/certificate.mjs'
 import { handled } from './handlers.mjs'
+import { listenBefore } from './raw.mjs'
 
 const TYPES = { '.js': 'text/javascript', '.json': 'application/json', '.html': 'text/html', '.txt': 'text/plain', '.css': 'text/css', '.png': 'image/png', '.xml': 'text/xml' }
 
@@ -42,6 +43,13 @@ export async function start (folder) {
   }
   const options = { hostname: '127.0.0.1', port: 0, fetch, error: error => new Response(String(error?.stack), { status: 500 }) }
   const servers = [serve(options), serve(options), serve({ ...options, tls: { cert, key } }), serve({ ...options, tls: { cert, key } })]
-  for (const [index, server] of servers.entries()) ports[index < 2 ? 'http' : 'https'].push(server.port)
-  return { ports, stop: async () => { await Promise.all(servers.map(server => server.close({ deadlineMs: 0 }))) } }
+  const [one, other, ...secure] = servers
+  const before = await Promise.all([one, other].map(server => listenBefore(folder, server.port)))
+  for (const listener of before) ports.http.push(listener.address().port)
+  for (const server of secure) ports.https.push(server.port)
+  const stop = async () => {
+    for (const listener of before) listener.close()
+    await Promise.all(servers.map(server => server.close({ deadlineMs: 0 })))
+  }
+  return { ports, stop }
 }

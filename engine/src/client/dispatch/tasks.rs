@@ -30,4 +30,14 @@ impl Tasks {
             Self::Given(spawner) => spawner.spawn(Box::pin(task)),
         }
     }
+    /// The task of an attempt, which is also its connection's.
+    pub(in crate::client) fn spawn_connection(
+        &self,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) {
+        match self {
+            Self::Runtime(runtime) => drop(runtime.spawn(task)),
+            Self::Given(spawner) => spawner.spawn_connection(Box::pin(task)),
+        }
+    }
 }

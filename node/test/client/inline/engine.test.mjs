@@ -1,8 +1,10 @@
-// The engine on JavaScript's thread (`engine: 'inline'`), where the platform allows it.
+// The engine on JavaScript's thread (`engine: 'inline'`, and `'auto'` as long as little is under way), where the platform allows it.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
+import { availableParallelism } from 'node:os'
 import test from 'node:test'
+import { Worker } from 'node:worker_threads'
 import { Agent, createServer, errors, request, serve } from 'trunkline'
 import { theBridge } from '../../../dist/channel/ring.js'
 import { cert } from '../../support/certificates/certificate.mjs'
@@ -17,6 +19,7 @@ const agentFor = (protocol, more) => new Agent({
 
 test('on Linux the engine runs on this thread where it is asked to, and elsewhere on its own', () => {
   assert.equal(theBridge('inline').native.inline, canRunInline ? 1 : 0)
+  assert.equal(theBridge('auto').native.inline, canRunInline ? 1 : 0)
   assert.equal(theBridge('threads').native.inline, 0)
 })
 
@@ -67,6 +70,27 @@ for (const protocol of ['h1', 'h2', 'h3']) {
   })
 }
 
+for (const protocol of ['h1', 'h2', 'h3']) {
+  test(`auto over ${protocol}, connections that begin alone and under load answer beside each other, and end with their agent`, async t => {
+    const server = await origin()
+    t.after(() => server.close())
+    for (let round = 0; round < 3; round++) {
+      const agent = agentFor(protocol, { engine: 'auto' })
+      const echo = async size => {
+        const body = Buffer.alloc(size, 'abc')
+        const { status, body: got } = await viaNew(agent, { origin: server.https, path: '/echo', method: 'POST', body })
+        return status === 200 && got.equals(body)
+      }
+      if (round > 0) assert.ok(await echo(10))
+      const sizes = Array.from({ length: 100 }, (_, at) => at % 10 === 0 ? 200_000 : at)
+      assert.deepEqual(await Promise.all(sizes.map(echo)), sizes.map(() => true))
+      const aborted = round === 2 ? assert.rejects(viaNew(agent, { origin: server.https, path: '/delay/60000', method: 'GET' })) : null
+      await (round === 2 ? agent.destroy() : agent.close())
+      await aborted
+    }
+  })
+}
+
 test('an exchange whose peer is silent ends by its timeout, and one that is aborted at once, inline too', async t => {
   const server = net.createServer(socket => { socket.on('error', () => {}) }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -79,6 +103,39 @@ test('an exchange whose peer is silent ends by its timeout, and one that is abor
   setImmediate(() => { controller.abort() })
   await assert.rejects(aborted, { name: 'AbortError' })
 })
+
+/** A server on a thread of its own: it answers each request, and then sets the first word of `flag`. */
+const ANSWERING = `
+  const net = require('node:net')
+  const { parentPort, workerData: flag } = require('node:worker_threads')
+  const answered = () => { Atomics.store(flag, 0, 1); Atomics.notify(flag, 0) }
+  const server = net.createServer(socket => {
+    socket.on('error', () => {}).on('data', () => { socket.write('HTTP/1.1 200 OK\\r\\ncontent-length: 2\\r\\n\\r\\nok', answered) })
+  })
+  server.listen(0, '127.0.0.1', () => { parentPort.postMessage(server.address().port) })
+`
+
+for (const engine of ['inline', 'auto', 'threads']) {
+  test(`engine ${engine}: an answer that came while JavaScript computed longer than every timeout is taken, and its connection stays`, async t => {
+    const flag = new Int32Array(new SharedArrayBuffer(4))
+    const never = new Int32Array(new SharedArrayBuffer(4))
+    const worker = new Worker(ANSWERING, { eval: true, workerData: flag })
+    const [port] = await once(worker, 'message')
+    const agent = agentFor('h1', { engine, headersTimeout: 100, bodyTimeout: 100, keepAliveTimeout: 60_000 })
+    t.after(async () => { await agent.destroy(); await worker.terminate() })
+    const ask = async () => await (await request(`http://127.0.0.1:${port}/`, { dispatcher: agent, headersTimeout: 0 })).body.text()
+    assert.equal(await ask(), 'ok')
+    for (let round = 0; round < 3; round++) {
+      Atomics.store(flag, 0, 0)
+      const asked = request(`http://127.0.0.1:${port}/`, { dispatcher: agent, headersTimeout: 1000 }).then(({ body }) => body.text())
+      await new Promise(resolve => { process.nextTick(resolve) })
+      Atomics.wait(flag, 0, 0, 60_000)
+      Atomics.wait(never, 0, 0, 1500)
+      assert.equal(await asked, 'ok')
+    }
+    assert.equal(agent.stats.totals.connections, 1)
+  })
+}
 
 test('a name that is looked up and a port that refuses are reported inline too', async t => {
   const server = net.createServer().listen(0, '127.0.0.1')
@@ -117,27 +174,37 @@ test('an engine that is no choice is refused by its name', () => {
   assert.throws(() => createServer({ engine: 'fast' }), { code: 'ERR_INVALID_ARG_VALUE' })
 })
 
+test("an engine 'auto' starts a thread for connections that begin while many requests are under way, and none before", async () => {
+  // With one core no load calls for a thread.
+  if (!canRunInline || availableParallelism() === 1) return
+  const ended = await run(process.execPath, 'life/inline/load.mjs')
+  assert.deepEqual([ended.code, ended.stdout], [0, 'alone: no thread, under load: a thread'], ended.stderr)
+})
+
 test('an inline engine starts no thread of its own, and its idle connections let the loop sleep', async () => {
   if (!canRunInline) return
   const ended = await run(process.execPath, 'life/inline/idle.mjs')
   assert.deepEqual([ended.code, ended.stdout], [0, 'no thread, the loop slept'], ended.stderr)
 })
 
-test('a process with an idle inline agent ends, and one with a request under way stays for it', async () => {
-  const ended = await run(process.execPath, 'life/client/idle.mjs', { env: { TRUNKLINE_ENGINE: 'inline' } })
-  assert.deepEqual([ended.code, ended.stdout], [0, 'answered after 300 ms'], ended.stderr)
-})
+for (const engine of ['inline', 'auto']) {
+  const env = { TRUNKLINE_ENGINE: engine }
 
-test('process.exit and workers that are terminated under load end inline engines cleanly', async () => {
-  const env = { TRUNKLINE_ENGINE: 'inline' }
-  const left = await run(process.execPath, 'life/client/exit.mjs', { env })
-  assert.deepEqual([left.code, left.signal], [7, null], left.stderr)
-  const ended = await run(process.execPath, 'life/client/workers.mjs', { env })
-  assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, 'main still works'], ended.stderr)
-})
+  test(`a process with an idle agent of an engine ${engine} ends, and one with a request under way stays for it`, async () => {
+    const ended = await run(process.execPath, 'life/client/idle.mjs', { env })
+    assert.deepEqual([ended.code, ended.stdout], [0, 'answered after 300 ms'], ended.stderr)
+  })
 
-test('a panic of an inline engine fails what is open and what comes later, and the process lives', async () => {
-  const ended = await run(process.execPath, 'life/client/panic.mjs', { env: { TRUNKLINE_ENGINE: 'inline' } })
-  const all = count => Array(count).fill('UND_ERR_ENGINE_ENDED').join(' ')
-  assert.deepEqual([ended.code, ended.stdout], [0, [all(3), all(2), all(2)].join('\n')], ended.stderr)
-})
+  test(`process.exit and workers that are terminated under load end engines ${engine} cleanly`, async () => {
+    const left = await run(process.execPath, 'life/client/exit.mjs', { env })
+    assert.deepEqual([left.code, left.signal], [7, null], left.stderr)
+    const ended = await run(process.execPath, 'life/client/workers.mjs', { env })
+    assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, 'main still works'], ended.stderr)
+  })
+
+  test(`a panic of an engine ${engine} fails what is open and what comes later, and the process lives`, async () => {
+    const ended = await run(process.execPath, 'life/client/panic.mjs', { env })
+    const all = count => Array(count).fill('UND_ERR_ENGINE_ENDED').join(' ')
+    assert.deepEqual([ended.code, ended.stdout], [0, [all(3), all(2), all(2)].join('\n')], ended.stderr)
+  })
+}

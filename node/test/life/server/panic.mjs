@@ -1,6 +1,7 @@
 // An engine that ends under its servers.
 import http2 from 'node:http2'
 import { Response, serve } from 'trunkline'
+import { serverPlaceOf } from '../../../dist/channel/place.js'
 import { theBridge } from '../../../dist/channel/ring.js'
 import { Listener } from '../../../dist/server/listener.js'
 
@@ -25,7 +26,8 @@ stream.on('error', ({ message }) => { console.error('stream:', message) })
 await asked
 console.error('asked')
 // A debug build of the addon panics over a code that the channel does not have.
-theBridge().submitEntry(() => { theBridge().entry(200, 0, 0, 0, 0, 0, 0, 0) })
+const bridge = theBridge(serverPlaceOf(undefined))
+bridge.submitEntry(() => { bridge.entry(200, 0, 0, 0, 0, 0, 0, 0) })
 await server.closed
 console.log('closed')
 try {
