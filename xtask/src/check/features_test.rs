@@ -1,6 +1,6 @@
 //! The builds of `features`.
 
-use super::selections;
+use super::{names, selections};
 
 #[test]
 fn every_feature_but_default_is_built_alone_between_none_and_all() {
