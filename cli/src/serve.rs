@@ -2,7 +2,6 @@
 
 mod access_log;
 mod answer;
-mod answer_policy;
 mod disk;
 mod endpoints;
 mod files;
@@ -14,7 +13,7 @@ mod walk;
 
 use crate::failure::{Failure, report};
 use access_log::AccessLog;
-use answer_policy::AnswerPolicy;
+use answer::policy::AnswerPolicy;
 use files::{FilePolicy, Files};
 use site::Site;
 use std::io::Write;

@@ -13,7 +13,7 @@ pub(super) struct Earlier {
 }
 
 impl Earlier {
-    /// What `--json` has written to a file.
+    /// Reads a file that `--json` has written.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let refuse = |why: &dyn std::fmt::Display| {
             let path = path.display();

@@ -43,20 +43,7 @@ struct Schedule {
 pub(super) async fn run(plan: &Plan, tls: ClientTls) -> Result<Outcome, Failure> {
     let client = client(plan, tls)?;
     let bar = progress(plan);
-    let mut connections = Vec::new();
-    let mut tally = Tally::new();
-    for _ in 0..plan.connections {
-        let begun = Instant::now();
-        let connected = client.connect(plan.target.uri.to_string()).await;
-        tally.connected(begun.elapsed());
-        connections.push(connected.map_err(|error| Failure::remote(in_full(&error)))?);
-    }
-    tally.connections = connections.len() as u64;
-    tally.protocol = match connections.first().map(Direct::version) {
-        Some(Version::Http3) => "h3",
-        Some(Version::Http2) => "h2",
-        _ => "http/1.1",
-    };
+    let (connections, tally) = connections(&client, plan).await?;
     let shared = Rc::new(Shared {
         head: head(plan)?,
         body: plan.body.clone(),
@@ -111,9 +98,15 @@ pub(super) async fn run(plan: &Plan, tls: ClientTls) -> Result<Outcome, Failure>
     drop(local);
     let mut tally = shared.tally.replace(Tally::new());
     let sent = match plan.duration {
-        Some(_) => shared.started.get() - tally.warmed_up.min(shared.started.get()),
+        Some(_) => shared.started.get().saturating_sub(tally.warmed_up),
         None => plan.requests,
     };
+    fail_missing(&mut tally, sent, in_time);
+    Ok(Outcome { wall, cpu, tally })
+}
+
+/// Counts the requests without an outcome as failed.
+fn fail_missing(tally: &mut Tally, sent: u64, in_time: bool) {
     let missing = sent.saturating_sub(tally.answered + tally.failures());
     if missing > 0 {
         let why = if in_time {
@@ -123,7 +116,25 @@ pub(super) async fn run(plan: &Plan, tls: ClientTls) -> Result<Outcome, Failure>
         };
         tally.fail(why, missing);
     }
-    Ok(Outcome { wall, cpu, tally })
+}
+
+/// Opens the connections, and counts them.
+async fn connections(client: &Client, plan: &Plan) -> Result<(Vec<Direct>, Tally), Failure> {
+    let mut connections = Vec::new();
+    let mut tally = Tally::new();
+    for _ in 0..plan.connections {
+        let begun = Instant::now();
+        let connected = client.connect(plan.target.uri.to_string()).await;
+        tally.connected(begun.elapsed());
+        connections.push(connected.map_err(|error| Failure::remote(in_full(&error)))?);
+    }
+    tally.connections = connections.len() as u64;
+    tally.protocol = match connections.first().map(Direct::version) {
+        Some(Version::Http3) => "h3",
+        Some(Version::Http2) => "h2",
+        _ => "http/1.1",
+    };
+    Ok((connections, tally))
 }
 
 /// Ends the warm-up, and the run after its duration.

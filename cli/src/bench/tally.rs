@@ -44,7 +44,7 @@ impl Tally {
         }
     }
 
-    /// Counts anew after the warm-up, which started so many requests; the connections stay.
+    /// Counts anew after the warm-up; the connections stay. `warmed_up`: the requests that it started.
     pub(crate) fn restart(&mut self, warmed_up: u64) {
         let before = std::mem::replace(self, Self::new());
         self.connections = before.connections;
@@ -53,7 +53,7 @@ impl Tally {
         self.warmed_up = warmed_up;
     }
 
-    /// A connection that took so long.
+    /// Counts a connection and the time that it took.
     pub(crate) fn connected(&mut self, after: Duration) {
         self.connects.saturating_record(after.as_micros() as u64);
     }

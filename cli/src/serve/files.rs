@@ -156,7 +156,7 @@ fn is_route(path: &str) -> bool {
     !path.rsplit('/').next().unwrap_or_default().contains('.')
 }
 
-/// The same request for the page of the directory itself.
+/// A request like it for the page of the directory itself.
 fn page_request<B>(request: &Request<B>) -> Request<http_body_util::Empty<bytes::Bytes>> {
     let mut page = Request::new(http_body_util::Empty::new());
     page.method_mut().clone_from(request.method());

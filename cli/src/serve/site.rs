@@ -1,7 +1,7 @@
 //! The service of `trunkline serve`: test endpoints first, if they are on, then files.
 
+use super::answer::policy::AnswerPolicy;
 use super::answer::{Answer, SiteBody, plain};
-use super::answer_policy::AnswerPolicy;
 use super::endpoints::Endpoint;
 use super::files::Files;
 use bytes::Bytes;

@@ -176,7 +176,7 @@ fn a_client_is_the_boxed_transport_of_a_program_with_bodies_of_its_own() {
     });
 }
 
-/// What generic code over hyper-util's client asks of one.
+/// Generic code as it is written over hyper-util's client.
 async fn send_with<S, B>(mut service: S, request: Request<B>) -> Result<StatusCode, S::Error>
 where
     S: Service<Request<B>, Response = Response<Body>>,

@@ -113,9 +113,9 @@ pub(super) async fn known_port(settings: &Settings, origin: &Origin) -> Option<u
     }
     let route = &settings.route;
     let record = route.https_record(&origin.host, origin.port).await;
-    let said = record.and_then(|record| Some((record.http3_port(origin.port)?, record.ttl)));
+    let recorded = record.and_then(|record| Some((record.http3_port(origin.port)?, record.ttl)));
     let assumed = settings.assumes_http3;
-    let (port, ttl) = said.or(assumed.then_some((origin.port, ASSUMED_TTL)))?;
+    let (port, ttl) = recorded.or(assumed.then_some((origin.port, ASSUMED_TTL)))?;
     let (now, mut alternatives) = (Instant::now(), settings.alternatives());
     alternatives.learn_record(now, origin, port, ttl);
     alternatives.http3_port(now, origin)

@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 use tower_service::Service;
 
-/// What [`serve`](crate::serve) takes: a service of requests ([`OfRequests`]), an axum router for example,
+/// A value that [`serve`](crate::serve) takes: a service of requests ([`OfRequests`]), an axum router for example,
 /// or a service of peers' addresses that gives one for each connection ([`OfConnections`]), which is what
 /// `into_make_service` and `into_make_service_with_connect_info::<SocketAddr>` of axum's routers make.
 /// `Kind` is inferred. Implemented for every type that fits; not to be implemented by hand.

@@ -21,6 +21,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "tunnel",
             "server",
             "client",
+            "grpc",
         ],
     ),
     (
@@ -212,6 +213,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "service",
             "service_fn",
             "on_runtime",
+            "per_connection",
             "slot",
             "extensions",
         ],

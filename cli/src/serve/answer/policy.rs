@@ -1,8 +1,9 @@
 //! Flags about every response: credentials that are asked for, fields that are added, other origins that
 //! may read.
 
-use super::answer::{SiteBody, plain};
-use super::{Failure, ServeOptions};
+use super::{SiteBody, plain};
+use crate::failure::Failure;
+use crate::serve::ServeOptions;
 use crate::target;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use http::header::{
@@ -16,9 +17,9 @@ use http::{HeaderMap, Method, Request, Response, StatusCode};
 /// How long browsers may remember the answer to a preflight request: Chromium's bound.
 const PREFLIGHT_SECONDS: &str = "7200";
 
-/// What is done to every response.
+/// The changes to every response.
 #[derive(Debug, Default)]
-pub(super) struct AnswerPolicy {
+pub(crate) struct AnswerPolicy {
     fields: Vec<(HeaderName, HeaderValue)>,
     /// The origin that may read responses; `*` for every one.
     cors: Option<HeaderValue>,
@@ -27,7 +28,7 @@ pub(super) struct AnswerPolicy {
 }
 
 impl AnswerPolicy {
-    pub(super) fn of(options: &ServeOptions) -> Result<Self, Failure> {
+    pub(crate) fn of(options: &ServeOptions) -> Result<Self, Failure> {
         let value = |flag: &str, text: &str| {
             let value = HeaderValue::from_str(text);
             value.map_err(|_| {
@@ -56,13 +57,13 @@ impl AnswerPolicy {
     }
 
     /// Responses stay as they are.
-    pub(super) fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         self.fields.is_empty() && self.cors.is_none() && self.credentials.is_none()
     }
 
     /// The response to a request that no file answers: one without its credentials, and a preflight
     /// request, which browsers send without them.
-    pub(super) fn answer<B>(&self, request: &Request<B>) -> Option<Response<SiteBody<B>>> {
+    pub(crate) fn answer<B>(&self, request: &Request<B>) -> Option<Response<SiteBody<B>>> {
         let headers = request.headers();
         if self.cors.is_some()
             && request.method() == Method::OPTIONS
@@ -82,7 +83,7 @@ impl AnswerPolicy {
     }
 
     /// Adds the fields. One that is named replaces the server's own.
-    pub(super) fn finish(&self, headers: &mut HeaderMap) {
+    pub(crate) fn finish(&self, headers: &mut HeaderMap) {
         if let Some(origin) = &self.cors {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
             let all = HeaderValue::from_static("*");
@@ -131,5 +132,5 @@ fn is_same(given: &str, expected: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "answer_policy_test.rs"]
-mod answer_policy_test;
+#[path = "policy_test.rs"]
+mod policy_test;
