@@ -75,8 +75,6 @@ mod tls;
 mod tunnel;
 
 pub mod client;
-#[cfg(feature = "tonic")]
-pub mod grpc;
 pub mod server;
 
 pub use body::window::{ReceiveWindow, WindowHandle};
@@ -84,6 +82,8 @@ pub use body::{Body, BodySender, BodyStream};
 pub use byte_stream::ByteStream;
 #[cfg(feature = "blocking")]
 pub use client::blocking;
+#[cfg(feature = "tonic")]
+pub use client::grpc;
 pub use client::{Client, ResponseExt};
 pub use config::{ClientConfig, Congestion, ServerConfig};
 pub use connection_info::traffic::Traffic;

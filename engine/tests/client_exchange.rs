@@ -249,7 +249,7 @@ fn a_url_that_cannot_be_used_is_refused_at_once_with_what_is_allowed() {
             assert!(!error.was_sent());
         }
         // A URI of another crate stands for what is sent: it is not taken apart.
-        let request = http::Request::get("https://user:secret@example.org/");
+        let request = Request::get("https://user:secret@example.org/");
         let request = request.body(Body::empty()).unwrap();
         let error = client.execute(request).await.unwrap_err().to_string();
         assert!(error.contains("authorization") && !error.contains("secret"));

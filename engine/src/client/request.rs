@@ -6,6 +6,8 @@ pub mod blocking;
 mod events;
 mod fields;
 mod follow_up;
+#[cfg(feature = "tonic")]
+pub mod grpc;
 #[cfg(feature = "multipart")]
 pub mod multipart;
 mod response_ext;

@@ -18,7 +18,7 @@ pub(crate) fn features() -> Outcome {
         run(check.args(feature))?;
     }
     count_crates()?;
-    with_oldest_toolchain(&text)
+    with_oldest_toolchain()
 }
 
 /// Crates of an engine without features, itself and those of its build included: most of the time of a first
@@ -54,14 +54,17 @@ fn names(tree: &str) -> usize {
 }
 
 /// `rust-version` of the published crates, by the toolchain itself.
-fn with_oldest_toolchain(manifest: &str) -> Outcome {
+fn with_oldest_toolchain() -> Outcome {
+    let path = root().join("Cargo.toml");
+    let manifest =
+        std::fs::read_to_string(&path).map_err(|why| format!("{}: {why}", path.display()))?;
     let manifest: toml::Table =
-        toml::from_str(manifest).map_err(|why| format!("engine/Cargo.toml: {why}"))?;
+        toml::from_str(&manifest).map_err(|why| format!("Cargo.toml: {why}"))?;
     let version = manifest
-        .get("package")
-        .and_then(|package| package.get("rust-version"));
+        .get("workspace")
+        .and_then(|workspace| workspace.get("package")?.get("rust-version"));
     let version = version.and_then(toml::Value::as_str);
-    let version = version.ok_or("engine/Cargo.toml: rust-version is no text")?;
+    let version = version.ok_or("Cargo.toml: rust-version is no text")?;
     let installed = Command::new("rustup").args(["toolchain", "list"]).output();
     let installed = installed.map_or_else(|_| Vec::new(), |output| output.stdout);
     if !String::from_utf8_lossy(&installed).contains(&format!("{version}.0-")) {

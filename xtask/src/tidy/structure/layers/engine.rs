@@ -21,7 +21,6 @@ const ENGINE: &[(&str, &[&str])] = &[
             "tunnel",
             "server",
             "client",
-            "grpc",
         ],
     ),
     (
@@ -78,6 +77,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "events",
             "blocking",
             "service",
+            "grpc",
         ],
     ),
     (

@@ -1,6 +1,6 @@
 //! Values of `grpc-timeout`.
 
-use super::timeout_of;
+use super::of;
 use http::HeaderValue;
 use std::time::Duration;
 
@@ -24,8 +24,8 @@ fn a_timeout_is_up_to_eight_digits_and_a_unit() {
         ("100000000S", None),
     ] {
         let value = HeaderValue::from_static(value);
-        assert_eq!(timeout_of(&value), time, "{value:?}");
+        assert_eq!(of(&value), time, "{value:?}");
     }
     let umlaut = HeaderValue::from_bytes("1ä".as_bytes()).unwrap();
-    assert_eq!(timeout_of(&umlaut), None);
+    assert_eq!(of(&umlaut), None);
 }

@@ -4,6 +4,8 @@
 //! do so above a [`Client`] and in front of a tonic service. The deadline is one of the whole call,
 //! streams of messages included (the specification of gRPC over HTTP/2), and not of its beginning alone.
 
+mod timeout;
+
 use crate::body::Body;
 use crate::client::{Client, ResponseFuture};
 use crate::driver::timer::{Sleep, sleep};
@@ -15,7 +17,6 @@ use pin_project_lite::pin_project;
 use std::error::Error as StdError;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 use tonic::{Code, Status};
 use tower_service::Service;
 
@@ -240,7 +241,7 @@ fn poll_deadline(deadline: &mut Deadline, cx: &mut Context<'_>) -> Poll<()> {
 }
 
 fn deadline_of(fields: &HeaderMap) -> Deadline {
-    let time = timeout_of(fields.get("grpc-timeout")?)?;
+    let time = timeout::of(fields.get("grpc-timeout")?)?;
     Some(Box::pin(sleep(time)))
 }
 
@@ -280,31 +281,3 @@ fn late_response<B>() -> Response<GrpcBody<B>> {
     response.headers_mut().insert(CONTENT_TYPE, media_type);
     response
 }
-
-const DIGITS_MAX: usize = 8;
-
-/// The time of a field `grpc-timeout`: up to eight digits and a unit (the specification of gRPC over HTTP/2,
-/// "Requests"). `None`: it is none, and the call has no deadline.
-fn timeout_of(value: &HeaderValue) -> Option<Duration> {
-    let (digits, unit) = value
-        .to_str()
-        .ok()?
-        .split_at_checked(value.len().checked_sub(1)?)?;
-    if digits.len() > DIGITS_MAX || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let count: u64 = digits.parse().ok()?;
-    Some(match unit {
-        "H" => Duration::from_secs(count * 3600),
-        "M" => Duration::from_secs(count * 60),
-        "S" => Duration::from_secs(count),
-        "m" => Duration::from_millis(count),
-        "u" => Duration::from_micros(count),
-        "n" => Duration::from_nanos(count),
-        _ => return None,
-    })
-}
-
-#[cfg(test)]
-#[path = "grpc_test.rs"]
-mod grpc_test;
