@@ -1,6 +1,7 @@
 //! `trunkline bench URL`: sends a number of requests over a number of connections and reports
 //! latency and throughput.
 
+mod compare;
 mod load;
 mod page;
 mod report;
@@ -8,8 +9,11 @@ mod tally;
 
 use crate::failure::Failure;
 use crate::target::Target;
+use compare::Earlier;
+use http::Method;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use trunkline::client::ClientTls;
 
 /// Connections at most: each needs a socket and a TLS session.
 const CONNECTIONS_MAX: u32 = 10_000;
@@ -24,6 +28,12 @@ pub(crate) struct BenchOptions {
     /// Requests in all.
     #[arg(short = 'n', long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     requests: u64,
+    /// Send for this many seconds instead of a number of requests; those under way then are waited for.
+    #[arg(short = 'z', long, value_name = "SECONDS", conflicts_with = "requests", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    duration: Option<u64>,
+    /// Send for this many seconds first without counting.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    warm_up: Option<u64>,
     /// Connections.
     #[arg(short = 'c', long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(CONNECTIONS_MAX)))]
     connections: u32,
@@ -43,7 +53,10 @@ pub(crate) struct BenchOptions {
     /// from when a request was due, not from when it could be sent.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     rate: Option<u64>,
-    /// Request body; the method becomes POST.
+    /// The method. Default: GET, or POST with a body.
+    #[arg(short = 'X', long = "request", value_name = "METHOD")]
+    method: Option<String>,
+    /// Request body, or @FILE for that in a file; the method becomes POST.
     #[arg(short = 'd', long)]
     data: Option<String>,
     /// A request field, `name: value`; may be repeated.
@@ -52,6 +65,19 @@ pub(crate) struct BenchOptions {
     /// Do not verify the server's certificate.
     #[arg(short = 'k', long)]
     insecure: bool,
+    /// Believe the certificates in this PEM file too.
+    #[arg(long, value_name = "FILE")]
+    cacert: Option<PathBuf>,
+    /// Our certificate chain in this PEM file, and its key if --key names no other file.
+    #[arg(long, value_name = "FILE")]
+    cert: Option<PathBuf>,
+    /// The private key of --cert, in a PEM file.
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// Show the results beside those of an earlier run, which --json has written to this file; in the page of
+    /// --html too.
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
     /// Write the results as JSON to this file; without a file, or for `-`, to standard output in
     /// place of the table.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = report::STDOUT)]
@@ -67,14 +93,17 @@ pub(crate) struct BenchOptions {
 /// The checked options.
 pub(crate) struct Plan {
     target: Target,
+    /// With a duration as many as there is time for.
     requests: u64,
+    duration: Option<Duration>,
+    warm_up: Option<Duration>,
     connections: u32,
     streams: u32,
     protocol: Option<Protocol>,
     rate: Option<u64>,
+    method: String,
     body: Option<bytes::Bytes>,
     fields: Vec<(String, String)>,
-    insecure: bool,
     timeout: Duration,
 }
 
@@ -88,28 +117,26 @@ enum Protocol {
 /// Runs it and prints the table.
 pub(crate) fn run(options: BenchOptions) -> Result<(), Failure> {
     let (json, html) = (options.json.clone(), options.html.clone());
+    let earlier = options.compare.as_deref().map(Earlier::read).transpose()?;
+    let tls = tls(&options)?;
     let plan = plan(options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::usage(format_args!("cannot start: {error}")))?;
-    let cpu_before = report::cpu_time();
-    let started = Instant::now();
-    let tally = runtime.block_on(load::run(&plan))?;
-    let outcome = report::Outcome {
-        wall: started.elapsed(),
-        cpu: report::cpu_time().saturating_sub(cpu_before),
-        tally,
-    };
+    let outcome = runtime.block_on(load::run(&plan, tls))?;
     // A program that reads the JSON from standard output must find nothing else there.
     if json.as_deref() != Some(Path::new(report::STDOUT)) {
         report::print(&format!("{}\n", report::table(&plan, &outcome)))?;
+        if let Some(earlier) = &earlier {
+            report::print(&format!("{}\n", earlier.table(&outcome)))?;
+        }
     }
     if let Some(path) = json {
         report::write_json(&plan, &outcome, &path)?;
     }
     if let Some(path) = html {
-        page::write_html(&plan, &outcome, &path)?;
+        page::write_html(&plan, &outcome, earlier.as_ref(), &path)?;
     }
     if outcome.tally.answered == 0 {
         return Err(Failure::remote(format_args!(
@@ -125,7 +152,7 @@ pub(crate) fn run(options: BenchOptions) -> Result<(), Failure> {
 
 fn plan(options: BenchOptions) -> Result<Plan, Failure> {
     let target = Target::parse(&options.url)?;
-    if u64::from(options.connections) > options.requests {
+    if options.duration.is_none() && u64::from(options.connections) > options.requests {
         return Err(Failure::usage(format_args!(
             "-c {} is more than -n {}: each connection sends at least one request",
             options.connections, options.requests
@@ -136,9 +163,19 @@ fn plan(options: BenchOptions) -> Result<Plan, Failure> {
         .iter()
         .map(|line| crate::target::field(line))
         .collect::<Result<Vec<_>, Failure>>()?;
+    let body = options.data.as_deref().map(body).transpose()?;
+    let method = match &options.method {
+        Some(name) => Method::from_bytes(name.as_bytes())
+            .map_err(|_| Failure::usage(format_args!("-X {name:?} is not a method")))?,
+        None if body.is_some() => Method::POST,
+        None => Method::GET,
+    };
+    let duration = options.duration.map(Duration::from_secs);
     Ok(Plan {
         target,
-        requests: options.requests,
+        requests: duration.map_or(options.requests, |_| u64::MAX),
+        duration,
+        warm_up: options.warm_up.map(Duration::from_secs),
         connections: options.connections,
         streams: options.streams,
         protocol: match (options.http1, options.http2, options.http3) {
@@ -148,9 +185,34 @@ fn plan(options: BenchOptions) -> Result<Plan, Failure> {
             _ => None,
         },
         rate: options.rate,
-        body: options.data.map(bytes::Bytes::from),
+        method: method.to_string(),
+        body,
         fields,
-        insecure: options.insecure,
         timeout: Duration::from_secs(options.timeout),
     })
+}
+
+fn body(text: &str) -> Result<bytes::Bytes, Failure> {
+    match text.strip_prefix('@') {
+        None => Ok(bytes::Bytes::from(text.to_owned())),
+        Some(path) => std::fs::read(path)
+            .map(bytes::Bytes::from)
+            .map_err(|error| Failure::usage(format_args!("-d {text} cannot be read: {error}"))),
+    }
+}
+
+fn tls(options: &BenchOptions) -> Result<ClientTls, Failure> {
+    let failure = |error: trunkline::Error| Failure::usage(crate::serve::in_full(&error));
+    let mut tls = ClientTls::new();
+    if options.insecure {
+        tls = tls.insecure();
+    }
+    if let Some(path) = &options.cacert {
+        tls = tls.roots_from_pem_file(path).map_err(failure)?;
+    }
+    if let Some(path) = &options.cert {
+        let key = options.key.as_ref().unwrap_or(path);
+        tls = tls.identity_from_pem_files(path, key).map_err(failure)?;
+    }
+    Ok(tls)
 }

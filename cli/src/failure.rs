@@ -4,6 +4,15 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+/// Writes a line to standard error, if that is open: what is said there is beside the work, which goes on.
+macro_rules! report {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($text)*);
+    }};
+}
+pub(crate) use report;
+
 /// A failure, split by whose fault it was.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -34,6 +43,12 @@ impl Failure {
             _ => Self::Output(format!("{place} cannot be written: {error}")),
         }
     }
+    /// Writes the line of a failure after which the command goes on.
+    pub(crate) fn report(&self, is_silent: bool) {
+        if let Some(text) = self.text().filter(|_| !is_silent) {
+            report!("trunkline: {text}");
+        }
+    }
     /// This failure without its line.
     pub(crate) fn silenced(self) -> Self {
         Self::Silent(Box::new(self))
@@ -61,12 +76,3 @@ impl fmt::Display for Failure {
         f.write_str(self.text().unwrap_or("the output was closed"))
     }
 }
-
-/// Writes a line to standard error, if that is open: what is said there is beside the work, which goes on.
-macro_rules! report {
-    ($($text:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($text)*);
-    }};
-}
-pub(crate) use report;

@@ -2,7 +2,9 @@
 
 mod credentials;
 mod decode;
+mod form;
 mod output;
+mod resume;
 mod route;
 mod template;
 mod trace;
@@ -20,7 +22,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 use template::RequestTemplate;
 use trace::Trace;
-use trunkline::client::{Client, ClientTimeouts, ClientTls, Protocols, RedirectPolicy};
+use trunkline::client::{
+    Client, ClientTimeouts, ClientTls, Protocols, RedirectPolicy, RetryPolicy,
+};
 use trunkline::{Body, Error, Fault};
 
 /// Redirects followed with `-L` (the fetch standard's number).
@@ -29,8 +33,9 @@ const REDIRECTS_MAX: u32 = 20;
 /// Flags of `get`.
 #[derive(clap::Args)]
 pub(crate) struct GetOptions {
-    /// The URL to fetch: http:// or https://
-    url: String,
+    /// The URLs to fetch, one after the other: http:// or https://
+    #[arg(required = true, value_name = "URL")]
+    urls: Vec<String>,
     /// Show the request, the answer's head, the connection with its addresses and whether it is new,
     /// and when each frame came.
     #[arg(short, long)]
@@ -51,8 +56,12 @@ pub(crate) struct GetOptions {
     /// As -d, of the type application/json, which is asked for too.
     #[arg(long, conflicts_with = "data")]
     json: Option<String>,
+    /// A part of a form, multipart/form-data: `name=text`, `name=@FILE` for a file, `name=<FILE` for a text out
+    /// of one; behind a file `;type=TYPE` and `;filename=NAME`. May be repeated; the method becomes POST.
+    #[arg(short = 'F', long = "form", value_name = "PART", conflicts_with_all = ["data", "json"])]
+    form: Vec<String>,
     /// HEAD: write the answer's head alone.
-    #[arg(short = 'I', long, conflicts_with_all = ["data", "json"])]
+    #[arg(short = 'I', long, conflicts_with_all = ["data", "json", "form"])]
     head: bool,
     /// Basic authentication, `user:password`.
     #[arg(short, long)]
@@ -66,6 +75,15 @@ pub(crate) struct GetOptions {
     /// Write the body to a file in this folder, named as the last part of the URL's path.
     #[arg(short = 'O', long, conflicts_with = "output")]
     remote_name: bool,
+    /// Go on where the file of -o or -O ends (`-`), or at this offset in bytes; the file stays as it is where
+    /// the server gives no such part.
+    #[arg(short = 'C', long, value_name = "OFFSET", value_parser = resume::offset)]
+    continue_at: Option<resume::Offset>,
+    /// Times to try again after errors that can pass and the statuses 429, 502, 503 and 504, with pauses that
+    /// grow or that the server asks for; only methods that do no harm twice, such as GET and PUT, unless nothing
+    /// was sent.
+    #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(1..=100))]
+    retry: Option<u32>,
     /// No progress bar, and no word about a failure: the exit code says it.
     #[arg(short, long)]
     silent: bool,
@@ -78,7 +96,7 @@ pub(crate) struct GetOptions {
     /// Only HTTP/2 (on http:// by prior knowledge).
     #[arg(long)]
     http2: bool,
-    /// HTTP/3 too, where the origin has said in an answer that it serves it.
+    /// Try HTTP/3 first; where nothing answers over QUIC within 200 ms, HTTP/2 and HTTP/1.1 beside it.
     #[arg(long, conflicts_with_all = ["http1", "http2"])]
     http3: bool,
     /// HTTP/3 only: QUIC, no TCP.
@@ -118,7 +136,7 @@ pub(crate) struct GetOptions {
 /// Fetches and writes.
 pub(crate) fn run(options: GetOptions) -> Result<(), Failure> {
     let is_silent = options.silent;
-    fetch_one(options).map_err(|failure| {
+    fetch_all(options).map_err(|failure| {
         if is_silent {
             failure.silenced()
         } else {
@@ -127,19 +145,43 @@ pub(crate) fn run(options: GetOptions) -> Result<(), Failure> {
     })
 }
 
-fn fetch_one(mut options: GetOptions) -> Result<(), Failure> {
-    let target = Target::parse(&options.url)?;
-    if options.remote_name {
-        options.output = Some(output::name_of(target.path())?);
+/// Fetches each URL, also behind one that failed. The last failure is the command's.
+fn fetch_all(mut options: GetOptions) -> Result<(), Failure> {
+    let targets: Result<Vec<_>, _> = options.urls.iter().map(|url| Target::parse(url)).collect();
+    let targets = targets?;
+    if targets.len() > 1 && options.output.is_some() {
+        return Err(Failure::usage(
+            "-o is one file, and there are several URLs: use -O, or a command for each",
+        ));
     }
     options.include |= options.head;
     let client = client(&options)?;
     let template = RequestTemplate::of(&options)?;
+    let files = targets.iter().map(|target| file(&options, target));
+    let files = files.collect::<Result<Vec<_>, _>>()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::usage(format_args!("cannot start: {error}")))?;
-    runtime.block_on(fetch(&client, &options, target.uri, template))
+    let mut outcome = Ok(());
+    for (target, file) in targets.into_iter().zip(files) {
+        options.output = file;
+        let fetched = fetch(&client, &options, target.uri, template.clone());
+        if let Err(failure) = runtime.block_on(fetched) {
+            if let Err(before) = std::mem::replace(&mut outcome, Err(failure)) {
+                before.report(options.silent);
+            }
+        }
+    }
+    outcome
+}
+
+/// The file for the body of an answer; `None`: standard output.
+fn file(options: &GetOptions, target: &Target) -> Result<Option<PathBuf>, Failure> {
+    match options.remote_name {
+        true => output::name_of(target.path()).map(Some),
+        false => Ok(options.output.clone()),
+    }
 }
 
 async fn fetch(
@@ -149,15 +191,17 @@ async fn fetch(
     mut template: RequestTemplate,
 ) -> Result<(), Failure> {
     let trace = Trace::start(options.verbose);
+    let from = resume::start(options.continue_at, options.output.as_deref())?;
+    template.start_at(from);
     let mut redirects = 0;
     loop {
-        let request = template.request(&uri);
+        let request = template.request(client, &uri).await?;
         trace.request(&request);
         let response = client.execute(request).await.map_err(failure)?;
         trace.waits(client);
         trace.response(&response);
         let Some(next) = redirect(options, &uri, &response)? else {
-            return deliver(options, &trace, response).await;
+            return deliver(options, &trace, response, from).await;
         };
         redirects += 1;
         if redirects > REDIRECTS_MAX {
@@ -206,13 +250,17 @@ async fn deliver(
     options: &GetOptions,
     trace: &Trace,
     response: Response<Body>,
+    from: u64,
 ) -> Result<(), Failure> {
     let (head, body) = response.into_parts();
+    if from > 0 && resume::is_whole(head.status, &head.headers, from)? {
+        return Ok(());
+    }
     let expected = head
         .headers
         .get(CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok()?.parse().ok());
-    let mut output = Output::open(options.output.as_deref(), expected, options.silent)?;
+    let mut output = Output::open(options.output.as_deref(), from, expected, options.silent)?;
     if options.include {
         let text = trace::head_text(&head);
         let written = output.write_all(text.as_bytes());
@@ -290,9 +338,14 @@ fn client(options: &GetOptions) -> Result<Client, Failure> {
         .redirect(RedirectPolicy::none())
         .decompression(false)
         .protocols(protocols)
+        .assume_http3(options.http3)
         .tls(tls)
         .connection_info(options.verbose)
         .timeouts(timeouts);
+    let client = match options.retry {
+        Some(times) => client.retry(RetryPolicy::new(times).share(1.0)),
+        None => client,
+    };
     let client = match &options.qlog {
         Some(path) => client.qlog(path).map_err(failure)?,
         None => client,

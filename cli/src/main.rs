@@ -11,7 +11,6 @@ mod serve;
 mod target;
 
 use clap::{Parser, Subcommand};
-use failure::report;
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -46,9 +45,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if let Some(text) = failure.text() {
-                report!("trunkline: {text}");
-            }
+            failure.report(false);
             failure.exit_code()
         }
     }

@@ -13,14 +13,28 @@ mod walk;
 
 use crate::failure::{Failure, report};
 use access_log::AccessLog;
+use answer::policy::AnswerPolicy;
 use files::{FilePolicy, Files};
 use site::Site;
 use std::io::Write;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
+use tower_http::compression::CompressionLayer;
+use tower_layer::Layer;
 use trunkline::{Running, Server, ServerConfig, Tls};
 
+/// Serves the site, under a layer that compresses if that is wanted.
+macro_rules! served {
+    ($server:expr, $options:expr, $site:expr) => {
+        match $options.compress {
+            true => $server.serve(CompressionLayer::new().layer($site)),
+            false => $server.serve($site),
+        }
+        .map_err(refused)
+    };
+}
 /// Names in a certificate made by `--tls-self-signed`.
 const SELF_SIGNED_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
@@ -44,22 +58,25 @@ pub(crate) struct ServeOptions {
     /// Serve under TLS with a fresh certificate for localhost that no other machine trusts.
     #[arg(long, conflicts_with = "tls_cert")]
     tls_self_signed: bool,
-    /// Serve HTTP/3 too, over UDP on the same port.
+    /// Serve HTTP/3 too, over UDP on the same port: the default under TLS.
     #[arg(long)]
     http3: bool,
+    /// Under TLS without HTTP/3: no UDP port is opened.
+    #[arg(long, conflicts_with_all = ["http3", "early_data", "qlog", "quic_secret"])]
+    no_http3: bool,
     /// Accept GET, HEAD and OPTIONS with the handshake of a resumed HTTP/3 session (0-RTT). An
     /// attacker can replay them; that is harmless for files.
-    #[arg(long, requires = "http3")]
+    #[arg(long)]
     early_data: bool,
     /// Write what becomes of HTTP/3's packets to this file (qlog).
-    #[arg(long, value_name = "FILE", requires = "http3")]
+    #[arg(long, value_name = "FILE")]
     qlog: Option<PathBuf>,
     /// A secret file of 32 bytes or more, from which the keys of HTTP/3's stateless resets are derived: a
     /// server that starts again with the same file and as many workers tells the clients of the one
     /// before it in one round trip that their connections are gone. Default: derived from the private
     /// key of --tls-key, with the same effect; --tls-self-signed has a new key at each start. Servers
     /// with the same key that may get each other's packets need a file of their own each.
-    #[arg(long, value_name = "FILE", requires = "http3")]
+    #[arg(long, value_name = "FILE")]
     quic_secret: Option<PathBuf>,
     /// Append a line for every request to this file, in the common log format; `-` for standard
     /// output.
@@ -78,6 +95,29 @@ pub(crate) struct ServeOptions {
     /// Without it they are not there, but for /.well-known (RFC 8615).
     #[arg(long)]
     dot_files: bool,
+    /// Answer a path without a file, whose last part has no dot, with the index.html of the directory served, as
+    /// applications of one page that have routes of their own need it.
+    #[arg(long)]
+    spa: bool,
+    /// Let pages of this origin read what is served (CORS), of every origin without a value.
+    #[arg(long, value_name = "ORIGIN", num_args = 0..=1, require_equals = true, default_missing_value = "*")]
+    cors: Option<String>,
+    /// A field of every response, `name: value`, in place of the server's own; may be repeated.
+    #[arg(short = 'H', long = "header")]
+    headers: Vec<String>,
+    /// The field cache-control of every response, for example no-store or max-age=3600.
+    #[arg(long, value_name = "VALUE")]
+    cache_control: Option<String>,
+    /// Ask for these credentials, `user:password` (Basic authentication; in cleartext others can read them).
+    #[arg(long, value_name = "USER:PASSWORD")]
+    auth: Option<String>,
+    /// Compress responses of text and the like for clients that accept it: br, gzip or zstd. Files beside
+    /// which a compressed one lies (.br, .gz, .zst) are served from that in any case.
+    #[arg(long)]
+    compress: bool,
+    /// Open what is served in a browser, once the port is open.
+    #[arg(long, conflicts_with = "unix")]
+    open: bool,
     /// Every peer is a gateway that ends TLS: take `http` and `https` requests as they say, whatever
     /// the connection is. Without it, 421 for those that say another scheme than the connection's.
     #[arg(long)]
@@ -102,16 +142,13 @@ pub(crate) fn run(options: ServeOptions) -> Result<(), Failure> {
         );
     }
     let tls = tls(&options)?;
-    if options.http3 && tls.is_none() {
-        return Err(Failure::usage(
-            "--http3 needs TLS: add --tls-self-signed, or --tls-cert and --tls-key",
-        ));
-    }
+    check_quic_options(&options, tls.is_some())?;
     if tls.as_ref().is_some_and(Tls::is_nameless) {
         warn("the certificate names no host (it has no subjectAltName): clients will refuse it");
     }
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let site = Site::new(files, options.test_endpoints);
+    let policy = AnswerPolicy::of(&options)?;
+    let site = Site::new(files, options.test_endpoints, policy);
     let log = options.access_log.as_deref().map(AccessLog::open);
     let log = log.transpose()?.map(Arc::new);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -131,14 +168,18 @@ pub(crate) fn run(options: ServeOptions) -> Result<(), Failure> {
         match &options.unix {
             Some(path) => {
                 let server = with_options(Server::bind_unix(path), &options, tls, log);
-                let running = server.serve(site).map_err(refused)?;
+                let running = served!(server, options, site)?;
                 report(format_args!("{scheme} at {}", path.display()));
                 stopped.await;
                 drain(running, deadline).await
             }
             None => {
                 let running = start(&options, tls, log, site)?;
-                report(format_args!("{scheme}://{}", running.local_addr()));
+                let url = format!("{scheme}://{}", running.local_addr());
+                report(&url);
+                if options.open {
+                    open(&url);
+                }
                 stopped.await;
                 drain(running, deadline).await
             }
@@ -151,6 +192,35 @@ pub(crate) fn run(options: ServeOptions) -> Result<(), Failure> {
 fn report(place: impl std::fmt::Display) {
     let mut out = std::io::stdout();
     let _ = writeln!(out, "listening on {place}").and_then(|()| out.flush());
+}
+
+/// The options of QUIC are for a server that speaks it.
+fn check_quic_options(options: &ServeOptions, has_tls: bool) -> Result<(), Failure> {
+    let flags = [
+        ("--http3", options.http3),
+        ("--early-data", options.early_data),
+        ("--qlog", options.qlog.is_some()),
+        ("--quic-secret", options.quic_secret.is_some()),
+    ];
+    match flags.into_iter().find(|(_, given)| *given) {
+        Some((flag, _)) if !has_tls => Err(Failure::usage(format_args!(
+            "{flag} needs TLS: add --tls-self-signed, or --tls-cert and --tls-key",
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Gives the URL to the program of the system that opens URLs. The server serves without it.
+fn open(url: &str) {
+    let program = match cfg!(target_os = "macos") {
+        true => "open",
+        false => "xdg-open",
+    };
+    let mut command = Command::new(program);
+    command.arg(url).stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let Err(error) = command.spawn() else { return };
+    warn(format_args!("{program} cannot be started: {error}"));
 }
 
 fn refused(error: trunkline::Error) -> Failure {
@@ -206,10 +276,11 @@ fn start(
         if http3 {
             server = with_quic_options(server, options)?;
         }
-        server.serve(site.clone()).map_err(refused)
+        served!(server, options, site.clone())
     };
-    match serve(options.http3) {
-        Err(why) if options.http3 => {
+    let http3 = tls.is_some() && !options.no_http3;
+    match serve(http3) {
+        Err(why) if http3 => {
             let Ok(running) = serve(false) else {
                 return Err(why);
             };
@@ -252,6 +323,7 @@ fn policy(options: &ServeOptions) -> FilePolicy {
     FilePolicy {
         listings: !options.no_listing,
         dot_files: options.dot_files,
+        spa: options.spa,
     }
 }
 

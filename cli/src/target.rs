@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use http::Uri;
+use std::borrow::Cow;
 
 /// An http or https URL that names a host and a usable port.
 #[derive(Clone, Debug)]
@@ -17,7 +18,11 @@ impl Target {
         if !text.contains("://") {
             return Err(refuse("it must start with http:// or https://"));
         }
-        let uri: Uri = text
+        let written = match is_plain(text) {
+            true => Cow::Borrowed(text),
+            false => Cow::Owned(as_sent(text).map_err(|error| refuse(&error.to_string()))?),
+        };
+        let uri: Uri = written
             .parse()
             .map_err(|error: http::uri::InvalidUri| refuse(&error.to_string()))?;
         let tls = match uri.scheme_str() {
@@ -28,7 +33,7 @@ impl Target {
         let authority = uri.authority().ok_or_else(|| refuse("it names no host"))?;
         if authority.as_str().contains('@') {
             return Err(refuse(
-                "credentials in a URL are not sent; use -H 'authorization: ..'",
+                "credentials in a URL are not sent; use -u of get, or -H 'authorization: ..'",
             ));
         }
         if authority.host().trim_matches(['[', ']']).is_empty() {
@@ -56,6 +61,19 @@ impl Target {
     pub(crate) fn path(&self) -> &str {
         self.uri.path_and_query().map_or("/", |path| path.as_str())
     }
+}
+
+/// Whether the URL stands for itself. Every other one is read by the rules of the WHATWG URL standard, as
+/// browsers do: names of other scripts, spaces, `..`.
+fn is_plain(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_graphic() && !b"\"#<>\\^`{|}".contains(&byte);
+    text.bytes().all(plain) && !text.contains("/.")
+}
+
+fn as_sent(text: &str) -> Result<String, url::ParseError> {
+    let mut url = url::Url::parse(text)?;
+    url.set_fragment(None);
+    Ok(url.into())
 }
 
 /// `name: value` as curl takes it.

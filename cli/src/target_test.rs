@@ -39,6 +39,28 @@ fn a_url_that_cannot_be_requested_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_url_as_people_write_it_is_sent_as_browsers_send_it() {
+    for (text, authority, path) in [
+        (
+            "https://bücher.test/ä b",
+            "xn--bcher-kva.test",
+            "/%C3%A4%20b",
+        ),
+        ("http://a.test/x/../y?q=ü", "a.test", "/y?q=%C3%BC"),
+        ("http://a.test/?q=a|b#part", "a.test", "/?q=a|b"),
+        ("http://a.test:8080/x#part", "a.test:8080", "/x"),
+    ] {
+        let target = Target::parse(text).expect(text);
+        assert_eq!(
+            (target.authority(), target.path()),
+            (authority, path),
+            "{text}"
+        );
+    }
+    assert!(refusal("http://a b/").contains("URL"));
+}
+
+#[test]
 fn a_field_needs_a_token_for_a_name_and_a_value_without_controls() {
     assert_eq!(
         field("X-A:  b c ").expect("valid"),

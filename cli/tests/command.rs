@@ -1,9 +1,13 @@
 //! The binary as its users run it: exit codes, one-line errors, and the whole way over a socket.
 
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
+#[path = "support/served.rs"]
+mod served;
+
+use served::{Folder, Served};
 const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
 
 fn run(arguments: &[&str]) -> Output {
@@ -16,83 +20,6 @@ fn run(arguments: &[&str]) -> Output {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// A running `serve`, ended with the value.
-struct Served {
-    child: Child,
-    url: String,
-}
-
-impl Served {
-    fn start(arguments: &[&str]) -> Self {
-        Self::at(&["--listen", "127.0.0.1:0"], arguments)
-    }
-    fn at(place: &[&str], arguments: &[&str]) -> Self {
-        let mut child = Command::new(BINARY)
-            .arg("serve")
-            .args(place)
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the binary starts");
-        let stdout = child.stdout.take().expect("it is piped");
-        let mut line = String::new();
-        BufReader::new(stdout)
-            .read_line(&mut line)
-            .expect("it says where it listens");
-        let url = line
-            .trim()
-            .strip_prefix("listening on ")
-            .expect("the first line")
-            .to_owned();
-        Self { child, url }
-    }
-    fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.url)
-    }
-    fn signal(&self, signal: nix::sys::signal::Signal) {
-        let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
-        nix::sys::signal::kill(pid, signal).expect("it runs");
-    }
-    /// SIGTERM, then the exit code.
-    fn terminate(mut self) -> Option<i32> {
-        self.signal(nix::sys::signal::Signal::SIGTERM);
-        self.child.wait().expect("it ends").code()
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("trunkline-cli-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).expect("a temporary directory");
-        Self(path)
-    }
-    fn file(&self, name: &str, content: &[u8]) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, content).expect("written");
-        path.display().to_string()
-    }
-    fn path(&self) -> String {
-        self.0.display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Bad input: exit code 2 and one line that has `expected`.

@@ -1,67 +1,11 @@
 //! `trunkline get` against scripted servers: what it sends, what it writes, and how it ends.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Output, Stdio};
-use std::thread::{self, JoinHandle};
+#[path = "support/scripted.rs"]
+mod scripted;
 
-const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn get(arguments: &[&str]) -> Output {
-    let mut command = Command::new(BINARY);
-    command.arg("get").args(["--noproxy", "*"]).args(arguments);
-    let output = command.stdin(Stdio::null()).output();
-    output.expect("the binary starts")
-}
-
-/// A server that gives one answer per connection, in this order; it ends with the heads that it read.
-struct Scripted {
-    port: u16,
-    thread: JoinHandle<Vec<String>>,
-}
-
-impl Scripted {
-    fn new(answers: Vec<Vec<u8>>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("bound").port();
-        let thread = thread::spawn(move || {
-            let answer = |answer: &Vec<u8>| {
-                let (socket, _) = listener.accept().expect("a client");
-                let head = head(&socket);
-                // The reader leaves after the first lines.
-                let _ = (&socket).write_all(answer);
-                head
-            };
-            answers.iter().map(answer).collect()
-        });
-        Self { port, thread }
-    }
-    fn url(&self) -> String {
-        format!("http://127.0.0.1:{}/", self.port)
-    }
-    fn heads(self) -> Vec<String> {
-        self.thread.join().expect("it ends")
-    }
-}
-
-fn head(socket: &TcpStream) -> String {
-    let mut reader = BufReader::new(socket);
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        let read = reader.read_line(&mut head).expect("a line");
-        assert!(read > 0, "the client left: {head}");
-    }
-    head
-}
-
-fn answer(fields: &str, body: &[u8]) -> Vec<u8> {
-    let head = format!("HTTP/1.1 {fields}\r\nconnection: close\r\n\r\n");
-    [head.as_bytes(), body].concat()
-}
+use scripted::{BINARY, Scripted, answer, get, text};
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
 
 fn zipped(text: &[u8]) -> Vec<u8> {
     let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());

@@ -117,7 +117,7 @@ fn a_server_whose_udp_port_is_in_use_says_so_and_serves_tcp() {
 
 #[test]
 fn an_origin_without_http3_is_reached_over_tcp_and_named_where_only_http3_may_be_used() {
-    let served = Served::start("127.0.0.1:0", &["--tls-self-signed"]);
+    let served = Served::start("127.0.0.1:0", &["--tls-self-signed", "--no-http3"]);
     assert_eq!(got(&["-k", "--http3", &served.url()]), "01234");
     let url = served.url();
     fails(
@@ -170,7 +170,7 @@ fn an_origin_of_http_1_1_alone_is_reached_with_http3_allowed_and_named_where_not
 fn a_path_that_drops_udp_leaves_tcp_and_is_one_line_where_only_http3_may_be_used() {
     // Packets arrive without an answer, as behind a middlebox that drops them.
     let (_hole, address) = taken_over_udp();
-    let served = Served::start(&address, &["--tls-self-signed"]);
+    let served = Served::start(&address, &["--tls-self-signed", "--no-http3"]);
     assert_eq!(got(&["-k", "--http3", &served.url()]), "01234");
     let url = served.url();
     fails(
@@ -226,17 +226,50 @@ impl Drop for Folder {
 }
 
 #[test]
-fn early_data_is_served_where_http3_is_and_refused_elsewhere() {
-    let served = Served::start(
-        "127.0.0.1:0",
-        &["--tls-self-signed", "--http3", "--early-data"],
+fn http3_is_served_under_tls_by_itself_and_its_flags_are_refused_where_it_is_not() {
+    for flags in [
+        &["--tls-self-signed"][..],
+        &["--tls-self-signed", "--early-data"],
+    ] {
+        let served = Served::start("127.0.0.1:0", flags);
+        assert_eq!(got(&["-k", "--http3-only", &served.url()]), "01234");
+    }
+    for (flags, expected) in [
+        (&["--early-data"][..], "--early-data needs TLS"),
+        (&["--http3"], "--http3 needs TLS"),
+        (&["--quic-secret", "file"], "--quic-secret needs TLS"),
+        (
+            &["--tls-self-signed", "--no-http3", "--early-data"],
+            "--no-http3",
+        ),
+    ] {
+        let output = Command::new(BINARY)
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(flags)
+            .output()
+            .expect("the binary starts");
+        assert_eq!(output.status.code(), Some(2), "{flags:?}");
+        let printed = text(&output.stderr);
+        assert!(printed.contains(expected), "{flags:?}: {printed}");
+    }
+}
+
+/// As curl's --http3: no answer before has said that HTTP/3 is there.
+#[test]
+fn get_tries_http3_with_its_first_request_and_goes_on_over_tcp() {
+    let (hole, address) = taken_over_udp();
+    let served = Served::start(&address, &["--tls-self-signed", "--no-http3"]);
+    assert_eq!(got(&["-k", "--http3", &served.url()]), "01234");
+    let mut packet = [0; 2048];
+    let (bytes, _) = hole.recv_from(&mut packet).expect("a packet came");
+    // RFC 9000 section 14.1: a datagram with an Initial packet.
+    assert!(bytes >= 1200, "{bytes}");
+    assert_eq!(got(&["-k", &served.url()]), "01234");
+    hole.set_nonblocking(true).expect("a socket");
+    while hole.recv_from(&mut packet).is_ok() {}
+    assert_eq!(got(&["-k", &served.url()]), "01234");
+    assert!(
+        hole.recv_from(&mut packet).is_err(),
+        "without --http3 there is no QUIC"
     );
-    assert_eq!(got(&["-k", "--http3-only", &served.url()]), "01234");
-    let output = Command::new(BINARY)
-        .args(["serve", "--tls-self-signed", "--early-data"])
-        .output()
-        .expect("the binary starts");
-    assert!(!output.status.success());
-    let printed = text(&output.stderr);
-    assert!(printed.contains("--http3"), "{printed}");
 }

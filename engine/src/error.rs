@@ -5,6 +5,7 @@ mod classify;
 
 pub use trunkline_core::proxy::SocksRefusal;
 
+use http::Uri;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::{error, fmt};
@@ -24,6 +25,7 @@ pub struct Error {
     wait_reason: Option<WaitReason>,
     proxy: Option<ProxyRefusal>,
     address: Option<SocketAddr>,
+    url: Option<Box<Uri>>,
     source: Option<Arc<dyn error::Error + Send + Sync>>,
 }
 
@@ -130,6 +132,7 @@ impl Error {
             wait_reason: None,
             proxy: None,
             address: None,
+            url: None,
             source: None,
         }
     }
@@ -231,6 +234,7 @@ impl Error {
             text: self.text.clone(),
             proxy: self.proxy,
             address: self.address,
+            url: self.url.clone(),
             source: self.source.clone(),
             ..Self::new(self.kind, self.fault, self.retry)
         }
@@ -304,6 +308,19 @@ impl Error {
     pub(crate) fn with_address(mut self, address: SocketAddr) -> Self {
         self.address = Some(address);
         self
+    }
+    /// Names the URL whose request failed.
+    #[must_use]
+    pub(crate) fn with_url(mut self, url: &Uri) -> Self {
+        self.url = Some(Box::new(url.clone()));
+        self
+    }
+    /// Client: the URL whose request failed, of a redirect the one that was requested last. `None`: the
+    /// response had come ([`error_for_status`](crate::client::ResponseExt::error_for_status), a body), no
+    /// URL could be made of what was given, or the client neither follows redirects nor retries nor decompresses
+    /// and keeps no URL. It is not in the text: a query may be a secret.
+    pub fn url(&self) -> Option<&Uri> {
+        self.url.as_deref()
     }
     /// Client: the address that was tried last where no connection could be opened; its error is the
     /// source.

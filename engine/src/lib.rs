@@ -29,7 +29,7 @@
 //! }
 //! ```
 //!
-//! [`guide`] has recipes: bodies, streams, requests, errors and retries, shutdown, TLS and mutual TLS,
+//! [`guide`] has recipes: bodies, streams, requests, programs from reqwest, errors and retries, shutdown, TLS and mutual TLS,
 //! counts and traces, WebSockets, gRPC, HTTP/3, tuning.
 //!
 //! # Features
@@ -46,7 +46,9 @@
 //! | `fs` | no | files as bodies (`Body::from_file`) |
 //! | `hyper-upgrade` | no | upgrades as hyper has them, for axum's WebSockets |
 //! | `multipart` | no | `multipart/form-data` (`RequestBuilder::multipart`) |
+//! | `openssl-rules` | no | chains of certificates judged by OpenSSL's rules (`ClientTls::openssl_rules`) |
 //! | `qlog` | no | logs of QUIC packets |
+//! | `tonic` | no | tonic's generated clients over a client, deadlines of gRPC, statuses of errors |
 //! | `tracing` | no | spans and events of `tracing` |
 //! | `webpki-roots` | no | Mozilla's roots for a client |
 //!
@@ -80,6 +82,8 @@ pub use body::{Body, BodySender, BodyStream};
 pub use byte_stream::ByteStream;
 #[cfg(feature = "blocking")]
 pub use client::blocking;
+#[cfg(feature = "tonic")]
+pub use client::grpc;
 pub use client::{Client, ResponseExt};
 pub use config::{ClientConfig, Congestion, ServerConfig};
 pub use connection_info::traffic::Traffic;
@@ -90,9 +94,10 @@ pub use server::{
     Access, Drained, EarlyData, HttpService, InterimSender, Metrics, Running, ServeBuilder, Server,
     ServiceFn, serve, service_fn,
 };
+#[cfg(feature = "openssl-rules")]
+pub use tls::CertificateRefusal;
 pub use tls::{
-    CertificateFault, CertificateRefusal, ClientCertificates, ClientHello, ClientIdentity, Tls,
-    TlsPolicy, TlsRefusal,
+    CertificateFault, ClientCertificates, ClientHello, ClientIdentity, Tls, TlsPolicy, TlsRefusal,
 };
 pub use tunnel::capsules::{Capsule, Capsules};
 pub use tunnel::datagrams::Datagrams;
@@ -107,6 +112,8 @@ pub mod guide {
     pub mod streams {}
     #[doc = include_str!("guide/requests.md")]
     pub mod requests {}
+    #[doc = include_str!("guide/reqwest.md")]
+    pub mod reqwest {}
     #[doc = include_str!("guide/errors.md")]
     pub mod errors {}
     #[doc = include_str!("guide/shutdown.md")]

@@ -28,6 +28,7 @@ pub use observe::metrics::Metrics;
 pub use tower::early::EarlyData;
 pub use tower::interim::InterimSender;
 pub use tower::on_runtime::{OnRuntime, RuntimeBody, RuntimeCall, on_runtime};
+pub use tower::per_connection::{Handlers, IntoHandlers, OfConnections, OfRequests, PerConnection};
 pub use tower::service::HttpService;
 pub use tower::service_fn::{ServiceFn, service_fn};
 

@@ -6,6 +6,7 @@ mod server;
 
 pub use client::ClientTls;
 pub(crate) use client::failure::{alert_of, refusal_in, retry_after, retry_after_quic};
+#[cfg(feature = "openssl-rules")]
 pub use client::openssl::CertificateRefusal;
 pub use server::Tls;
 pub(crate) use server::choose::Chooser;

@@ -10,6 +10,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Request, Response};
 use origin::{Origin, Speaks, run};
 use std::collections::BTreeMap;
+use trunkline::client::{RedirectPolicy, ResponseExt};
 use trunkline::{Body, ErrorKind};
 
 const EVERY_WAY: [Speaks; 3] = [Speaks::Plain, Speaks::Tls, Speaks::TlsH1];
@@ -215,5 +216,126 @@ fn a_url_as_a_person_writes_it_is_sent_as_the_standard_says() {
             let response = client.get(origin.url(path)).send().await.unwrap();
             assert_eq!(text(&response, "x-target"), [target], "{path}");
         }
+    });
+}
+
+#[test]
+fn a_body_is_read_piece_by_piece_and_says_what_is_left_of_it() {
+    for speaks in EVERY_WAY {
+        run(async {
+            let origin = mirror(speaks);
+            let client = origin.client().idle_timeout(None).build().unwrap();
+            let sent = vec![b'x'; 300_000];
+            let request = client.put(origin.url("/")).body(sent.clone());
+            let mut response = request.send().await.unwrap();
+            let mut got = Vec::new();
+            while let Some(piece) = response.chunk().await.unwrap() {
+                assert!(!piece.is_empty());
+                got.extend_from_slice(&piece);
+            }
+            assert!(got == sent, "{speaks:?}");
+            assert!(response.chunk().await.unwrap().is_none());
+        });
+    }
+    run(async {
+        let origin = Origin::start(Speaks::Tls, 100, async |_| {
+            Response::new(Body::full("hello"))
+        });
+        let client = origin.client().build().unwrap();
+        let response = client.get(origin.url("/")).send().await.unwrap();
+        assert_eq!(response.content_length(), Some(5));
+        assert_eq!(response.text().await.unwrap(), "hello");
+    });
+}
+
+#[test]
+fn an_open_file_is_a_body_from_where_it_is() {
+    run(async {
+        use tokio::io::AsyncSeekExt;
+        let origin = mirror(Speaks::Plain);
+        let client = origin.client().build().unwrap();
+        let path = std::env::temp_dir().join(format!("trunkline-body-{}", std::process::id()));
+        std::fs::write(&path, "0123456789").unwrap();
+        let mut file = tokio::fs::File::open(&path).await.unwrap();
+        std::fs::remove_file(&path).unwrap();
+        file.seek(std::io::SeekFrom::Start(4)).await.unwrap();
+        let response = client
+            .post(origin.url("/"))
+            .body(file)
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(response.text().await.unwrap(), "456789");
+    });
+}
+
+#[test]
+fn credentials_in_a_url_are_sent_as_a_field() {
+    run(async {
+        let origin = mirror(Speaks::Plain);
+        let client = origin.client().build().unwrap();
+        let url = origin
+            .url("/a")
+            .replace("http://", "http://me%40home:p%3Aw@");
+        let response = client.get(url).send().await.unwrap();
+        assert_eq!(text(&response, "x-target"), ["/a"]);
+        // "me@home:p:w"
+        assert_eq!(
+            text(&response, "x-authorization"),
+            ["Basic bWVAaG9tZTpwOnc="]
+        );
+    });
+}
+
+#[test]
+fn a_client_of_https_alone_sends_nothing_in_cleartext_and_follows_no_redirect_there() {
+    run(async {
+        let plain = mirror(Speaks::Plain);
+        let target = plain.url("/secret");
+        let secure = Origin::start(Speaks::Tls, 100, move |_| {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = http::StatusCode::FOUND;
+            let location = HeaderValue::from_str(&target).unwrap();
+            response.headers_mut().insert("location", location);
+            async { response }
+        });
+        let client = secure.client().https_only(true).build().unwrap();
+        for url in [plain.url("/secret"), secure.url("/")] {
+            let error = client.get(&url).send().await.unwrap_err();
+            assert!(error.is_config(), "{url}: {error:?}");
+            assert!(error.to_string().contains("https_only"), "{url}: {error}");
+        }
+        assert_eq!((plain.sockets(), secure.sockets()), (0, 1));
+        let client = secure.client().build().unwrap();
+        let followed = client.get(secure.url("/")).send().await.unwrap();
+        assert_eq!(text(&followed, "x-target"), ["/secret"]);
+    });
+}
+
+#[test]
+fn an_error_has_the_url_of_the_request_that_failed_and_does_not_print_it() {
+    run(async {
+        let origin = Origin::start(Speaks::Plain, 100, async |_| {
+            let mut response = Response::new(Body::full("no JSON"));
+            *response.status_mut() = http::StatusCode::FOUND;
+            let nowhere = HeaderValue::from_static("http://127.0.0.1:9/?key=secret");
+            response.headers_mut().insert("location", nowhere);
+            response
+        });
+        let client = origin.client().build().unwrap();
+        let error = client.get(origin.url("/a")).send().await.unwrap_err();
+        assert!(error.is_connect() && error.is_request(), "{error:?}");
+        let url = error.url().unwrap();
+        assert_eq!(url, "http://127.0.0.1:9/?key=secret");
+        assert!(!error.to_string().contains("secret"), "{error}");
+        let client = origin.client().redirect(RedirectPolicy::none());
+        let client = client.build().unwrap();
+        let response = client.get(origin.url("/a")).send().await.unwrap();
+        let error = response.json::<u32>().await.unwrap_err();
+        assert!(error.is_decode() && error.is_body() && !error.is_request());
+        let mut missing = client.get(origin.url("/a")).send().await.unwrap();
+        *missing.status_mut() = http::StatusCode::NOT_FOUND;
+        let error = missing.error_for_status().unwrap_err();
+        assert!(error.is_status() && !error.is_request() && !error.is_decode());
     });
 }

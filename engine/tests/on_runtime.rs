@@ -3,19 +3,22 @@
 
 use axum::Router;
 use axum::body::Body as AxumBody;
+use axum::extract::ConnectInfo;
 use axum::routing::get;
 use http::{Request, Response, StatusCode, Version};
 use http_body::Frame;
 use http_body_util::StreamBody;
 use std::convert::Infallible;
-use std::future::pending;
+use std::future::{Ready, pending, ready};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::task::Poll;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{mpsc, oneshot};
 use tower_service::Service;
-use trunkline::client::Protocols;
+use trunkline::client::{ConnectionUse, Protocols, ResponseExt};
 use trunkline::server::on_runtime;
 use trunkline::{Body, Client, ErrorKind, Server, serve, service_fn};
 
@@ -196,7 +199,7 @@ fn a_server_with_threads_of_its_own_hands_its_calls_to_a_runtime() {
         let is_over = tokio::select! {
             biased;
             () = running.stopped() => true,
-            () = std::future::ready(()) => false,
+            () = ready(()) => false,
         };
         assert!(!is_over, "the server serves");
     });
@@ -220,5 +223,69 @@ fn a_client_is_a_tower_service_and_a_body_is_sync() {
         let error = response.into_body().bytes_within(99_999).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Body);
         assert_eq!(error.to_string(), "the body has more than 99999 bytes");
+    });
+}
+
+#[test]
+fn a_make_service_gives_each_connection_its_service_and_handlers_the_peers_address() {
+    run(async {
+        let (listener, origin) = listener().await;
+        let peer = get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>| peer.to_string());
+        let router = Router::new().route("/", peer);
+        let service = router.into_make_service_with_connect_info::<SocketAddr>();
+        tokio::spawn(async { serve(listener, service).await });
+        for protocols in [Protocols::H1Only, Protocols::H2Only] {
+            let client = Client::builder().protocols(protocols).connection_info(true);
+            let client = client.build().unwrap();
+            for earlier in [0, 1] {
+                let response = client.get(&origin).send().await.unwrap();
+                let used = response.extensions().get::<ConnectionUse>().unwrap();
+                assert_eq!(used.earlier_requests(), earlier);
+                let ours = used.info().unwrap().local_addr().unwrap();
+                assert_eq!(response.text().await.unwrap(), ours.to_string());
+            }
+        }
+    });
+}
+
+/// A make service that counts its calls, and panics at the first.
+#[derive(Clone)]
+struct Counted(Arc<AtomicUsize>);
+
+impl Service<SocketAddr> for Counted {
+    type Response = Router;
+    type Error = Infallible;
+    type Future = Ready<Result<Router, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+    fn call(&mut self, _: SocketAddr) -> Self::Future {
+        let calls = self.0.fetch_add(1, Ordering::SeqCst);
+        assert!(calls > 0, "the first one fails");
+        ready(Ok(
+            Router::new().route("/", get(async move || calls.to_string()))
+        ))
+    }
+}
+
+#[test]
+fn a_make_service_is_called_once_for_a_connection_and_again_after_a_failure() {
+    run(async {
+        let (listener, origin) = listener().await;
+        let calls = Arc::new(AtomicUsize::new(0));
+        let make = Counted(Arc::clone(&calls));
+        tokio::spawn(async { serve(listener, make).await });
+        let client = Client::builder()
+            .protocols(Protocols::H2Only)
+            .build()
+            .unwrap();
+        let failed = client.get(&origin).send().await.unwrap();
+        assert_eq!(failed.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        for _ in 0..3 {
+            let response = client.get(&origin).send().await.unwrap();
+            assert_eq!(response.text().await.unwrap(), "1");
+        }
+        assert_eq!(calls.load(Ordering::SeqCst), 2);
     });
 }

@@ -1,6 +1,7 @@
 //! Generates the load: connections that each keep `streams` requests in flight, or send when one is
 //! due.
 
+use super::report::{self, Outcome};
 use super::tally::Tally;
 use super::{Plan, Protocol};
 use crate::failure::Failure;
@@ -28,6 +29,8 @@ struct Shared {
     /// When the first request was due, and the time between two (open loop).
     schedule: Option<Schedule>,
     started: Cell<u64>,
+    /// The end of the warm-up; `None`: it lasts, and its requests are not counted.
+    counted_from: Cell<Option<Instant>>,
     streams: u32,
 }
 
@@ -37,33 +40,27 @@ struct Schedule {
 }
 
 /// Runs the plan on this thread.
-pub(super) async fn run(plan: &Plan) -> Result<Tally, Failure> {
-    let client = client(plan)?;
-    let bar = progress(plan.requests);
-    let mut connections = Vec::new();
-    for _ in 0..plan.connections {
-        let connected = client.connect(plan.target.uri.to_string()).await;
-        connections.push(connected.map_err(|error| Failure::remote(in_full(&error)))?);
-    }
-    let mut tally = Tally::new();
-    tally.connections = connections.len() as u64;
-    tally.protocol = match connections.first().map(Direct::version) {
-        Some(Version::Http3) => "h3",
-        Some(Version::Http2) => "h2",
-        _ => "http/1.1",
-    };
+pub(super) async fn run(plan: &Plan, tls: ClientTls) -> Result<Outcome, Failure> {
+    let client = client(plan, tls)?;
+    let bar = progress(plan);
+    let (connections, tally) = connections(&client, plan).await?;
     let shared = Rc::new(Shared {
         head: head(plan)?,
         body: plan.body.clone(),
-        left: Cell::new(plan.requests),
+        left: Cell::new(match plan.warm_up {
+            Some(_) => u64::MAX,
+            None => plan.requests,
+        }),
         tally: RefCell::new(tally),
         schedule: plan.rate.map(|rate| Schedule {
             from: Instant::now(),
             every: Duration::from_secs(1) / rate.min(u64::from(u32::MAX)) as u32,
         }),
         started: Cell::new(0),
+        counted_from: Cell::new(plan.warm_up.is_none().then(Instant::now)),
         streams: plan.streams,
     });
+    let cpu_from = Rc::new(Cell::new(report::cpu_time()));
     let local = tokio::task::LocalSet::new();
     let tasks: Vec<_> = connections
         .into_iter()
@@ -77,21 +74,40 @@ pub(super) async fn run(plan: &Plan) -> Result<Tally, Failure> {
         })
         .collect();
     local.spawn_local(watch(Rc::clone(&shared), bar.clone()));
+    local.spawn_local(phases(
+        plan.warm_up,
+        plan.requests,
+        plan.duration,
+        Rc::clone(&shared),
+        Rc::clone(&cpu_from),
+    ));
     let all = async {
         for task in tasks {
             // A task that panicked has said so; its requests stay unanswered.
             let _ = task.await;
         }
     };
-    let in_time = tokio::time::timeout(plan.timeout, local.run_until(all))
+    let most = plan.timeout + plan.warm_up.unwrap_or_default() + plan.duration.unwrap_or_default();
+    let in_time = tokio::time::timeout(most, local.run_until(all))
         .await
         .is_ok();
+    let wall = shared.counted_from.get();
+    let wall = wall.map_or(Duration::ZERO, |from| from.elapsed());
+    let cpu = report::cpu_time().saturating_sub(cpu_from.get());
     bar.finish_and_clear();
     drop(local);
     let mut tally = shared.tally.replace(Tally::new());
-    let missing = plan
-        .requests
-        .saturating_sub(tally.answered + tally.failures());
+    let sent = match plan.duration {
+        Some(_) => shared.started.get().saturating_sub(tally.warmed_up),
+        None => plan.requests,
+    };
+    fail_missing(&mut tally, sent, in_time);
+    Ok(Outcome { wall, cpu, tally })
+}
+
+/// Counts the requests without an outcome as failed.
+fn fail_missing(tally: &mut Tally, sent: u64, in_time: bool) {
+    let missing = sent.saturating_sub(tally.answered + tally.failures());
     if missing > 0 {
         let why = if in_time {
             "never sent: no connection was left"
@@ -100,7 +116,46 @@ pub(super) async fn run(plan: &Plan) -> Result<Tally, Failure> {
         };
         tally.fail(why, missing);
     }
-    Ok(tally)
+}
+
+/// Opens the connections, and counts them.
+async fn connections(client: &Client, plan: &Plan) -> Result<(Vec<Direct>, Tally), Failure> {
+    let mut connections = Vec::new();
+    let mut tally = Tally::new();
+    for _ in 0..plan.connections {
+        let begun = Instant::now();
+        let connected = client.connect(plan.target.uri.to_string()).await;
+        tally.connected(begun.elapsed());
+        connections.push(connected.map_err(|error| Failure::remote(in_full(&error)))?);
+    }
+    tally.connections = connections.len() as u64;
+    tally.protocol = match connections.first().map(Direct::version) {
+        Some(Version::Http3) => "h3",
+        Some(Version::Http2) => "h2",
+        _ => "http/1.1",
+    };
+    Ok((connections, tally))
+}
+
+/// Ends the warm-up, and the run after its duration.
+async fn phases(
+    warm_up: Option<Duration>,
+    requests: u64,
+    duration: Option<Duration>,
+    shared: Rc<Shared>,
+    cpu_from: Rc<Cell<Duration>>,
+) {
+    if let Some(time) = warm_up {
+        tokio::time::sleep(time).await;
+        shared.tally.borrow_mut().restart(shared.started.get());
+        shared.left.set(requests);
+        shared.counted_from.set(Some(Instant::now()));
+        cpu_from.set(report::cpu_time());
+    }
+    if let Some(time) = duration {
+        tokio::time::sleep(time).await;
+        shared.left.set(0);
+    }
 }
 
 /// Runs one connection, and another after it when the server drains it (servers limit requests per
@@ -115,8 +170,12 @@ async fn keep_going(client: Client, url: String, first: Direct, shared: Rc<Share
         if shared.left.get() == 0 || shared.tally.borrow().answered == answered {
             return;
         }
+        let begun = Instant::now();
         connection = match client.connect(&url).await {
-            Ok(connection) => connection,
+            Ok(connection) => {
+                shared.tally.borrow_mut().connected(begun.elapsed());
+                connection
+            }
             Err(error) => return shared.tally.borrow_mut().fail(in_full(&error), 1),
         };
         shared.tally.borrow_mut().connections += 1;
@@ -130,26 +189,30 @@ async fn watch(shared: Rc<Shared>, bar: ProgressBar) {
     }
 }
 
-fn progress(requests: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {per_sec} {eta}");
-    let bar = ProgressBar::new(requests);
+fn progress(plan: &Plan) -> ProgressBar {
+    let (bar, template) = match plan.duration {
+        Some(_) => (
+            ProgressBar::new_spinner(),
+            "{spinner} {pos} {per_sec} {elapsed}",
+        ),
+        None => (
+            ProgressBar::new(plan.requests),
+            "{bar:40} {pos}/{len} {per_sec} {eta}",
+        ),
+    };
+    let style = ProgressStyle::with_template(template);
     match style {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }
 }
 
-fn client(plan: &Plan) -> Result<Client, Failure> {
+fn client(plan: &Plan, tls: ClientTls) -> Result<Client, Failure> {
     let protocols = match plan.protocol {
         Some(Protocol::Http1) => Protocols::H1Only,
         Some(Protocol::Http2) => Protocols::H2Only,
         Some(Protocol::Http3) => Protocols::H3Only,
         None => Protocols::H2AndH1,
-    };
-    let tls = if plan.insecure {
-        ClientTls::new().insecure()
-    } else {
-        ClientTls::new()
     };
     let limits = Limits {
         // The number asked for is the limit; the server's own still holds.
@@ -178,8 +241,7 @@ fn client(plan: &Plan) -> Result<Client, Failure> {
 
 fn head(plan: &Plan) -> Result<RequestHead, Failure> {
     let mut fields = Fields::new();
-    let method: &[u8] = if plan.body.is_some() { b"POST" } else { b"GET" };
-    fields.push(Token::METHOD, method);
+    fields.push(Token::METHOD, plan.method.as_bytes());
     fields.push(
         Token::SCHEME,
         if plan.target.tls { b"https" } else { b"http" },
@@ -214,6 +276,8 @@ struct Load {
 struct Open {
     stream: StreamId,
     due: Instant,
+    /// It was started after the warm-up.
+    counts: bool,
     status: u16,
     done: bool,
 }
@@ -235,6 +299,10 @@ impl Load {
                 Event::ResponseReceived { stream, head, end } => {
                     if let Some(open) = self.find(stream) {
                         open.status = head.status;
+                        if open.counts {
+                            let after = turn.now.saturating_duration_since(open.due);
+                            self.shared.tally.borrow_mut().first_byte(after);
+                        }
                     }
                     turn.recycle(head.into_fields());
                     if end {
@@ -254,6 +322,7 @@ impl Load {
                     if self.remove(stream).is_none() {
                     } else if reset.unprocessed {
                         self.shared.left.set(self.shared.left.get() + 1);
+                        self.shared.started.set(self.shared.started.get() - 1);
                     } else {
                         self.shared
                             .tally
@@ -307,6 +376,7 @@ impl Load {
                     self.open.push_back(Open {
                         stream,
                         due,
+                        counts: shared.counted_from.get().is_some(),
                         status: 0,
                         done: false,
                     });
@@ -330,7 +400,7 @@ impl Load {
     }
 
     fn answered(&mut self, stream: StreamId, now: Instant) {
-        if let Some((status, due)) = self.remove(stream) {
+        if let Some((status, Some(due))) = self.remove(stream) {
             self.shared
                 .tally
                 .borrow_mut()
@@ -338,11 +408,11 @@ impl Load {
         }
     }
 
-    /// Streams end out of order: one is only marked, and those at the front that are marked go.
-    fn remove(&mut self, stream: StreamId) -> Option<(u16, Instant)> {
+    /// The status, and when it was due if it counts. Streams end out of order: one is only marked, and those at the front that are marked go.
+    fn remove(&mut self, stream: StreamId) -> Option<(u16, Option<Instant>)> {
         let open = self.find(stream)?;
         open.done = true;
-        let ended = (open.status, open.due);
+        let ended = (open.status, open.counts.then_some(open.due));
         self.in_flight -= 1;
         while self.open.front().is_some_and(|open| open.done) {
             self.open.pop_front();

@@ -1,6 +1,7 @@
 //! Renders the outcome as an HTML page in one file: the table, and the distribution of latencies.
 
 use super::Plan;
+use super::compare::Earlier;
 use super::report::{Outcome, table, write};
 use super::tally::Tally;
 use crate::failure::Failure;
@@ -22,19 +23,29 @@ const MARGIN: f64 = 60.0;
 const LINES: u32 = 5;
 
 /// Writes the same as a page for browsers.
-pub(crate) fn write_html(plan: &Plan, outcome: &Outcome, path: &Path) -> Result<(), Failure> {
-    write(path, &page(plan, outcome))
+pub(crate) fn write_html(
+    plan: &Plan,
+    outcome: &Outcome,
+    earlier: Option<&Earlier>,
+    path: &Path,
+) -> Result<(), Failure> {
+    write(path, &page(plan, outcome, earlier))
 }
 
 /// HTML.
-fn page(plan: &Plan, outcome: &Outcome) -> String {
+fn page(plan: &Plan, outcome: &Outcome, earlier: Option<&Earlier>) -> String {
     let title = escaped(&plan.target.uri.to_string());
+    let mut text = table(plan, outcome);
+    if let Some(earlier) = earlier {
+        text.push('\n');
+        text.push_str(&earlier.table(outcome));
+    }
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>trunkline bench {title}</title>\n\
          <style>body {{ font: 15px system-ui, sans-serif; margin: 2em; color-scheme: light dark }}</style>\n\
          <h1>trunkline bench</h1>\n<pre>{}</pre>\n<h2>Latency by percentile, ms</h2>\n{}</html>\n",
-        escaped(&table(plan, outcome)),
-        picture(&outcome.tally),
+        escaped(&text),
+        picture(&outcome.tally, earlier.map_or(&[], Earlier::curve)),
     )
 }
 
@@ -53,13 +64,30 @@ fn escaped(text: &str) -> String {
     safe
 }
 
-/// SVG.
-fn picture(tally: &Tally) -> String {
-    // A percentile rarer than one answer in all of them has no latency of its own.
-    let last = 100.0 - 100.0 / tally.answered.max(2) as f64;
+/// A percentile rarer than one answer in all of them has no latency of its own.
+fn last_percent(tally: &Tally) -> f64 {
+    100.0 - 100.0 / tally.answered.max(2) as f64
+}
+
+/// Percentiles and their latencies in milliseconds.
+pub(crate) fn curve(tally: &Tally) -> Vec<(f64, f64)> {
+    let last = last_percent(tally);
+    POINTS
+        .into_iter()
+        .filter(|percent| *percent <= last)
+        .chain([last])
+        .map(|percent| (percent, tally.latency_ms(percent)))
+        .collect()
+}
+
+/// SVG: the curve of this run, and in another colour that of an earlier one.
+fn picture(tally: &Tally, earlier: &[(f64, f64)]) -> String {
+    let last = last_percent(tally);
     let displayed = |percent: &f64| *percent <= last;
+    let earlier = earlier.iter().filter(|(percent, _)| displayed(percent));
     let nines = |percent: f64| -(1.0 - percent / 100.0).log10();
-    let most = tally.latency_ms(100.0).max(f64::MIN_POSITIVE);
+    let slowest = earlier.clone().map(|(_, ms)| *ms);
+    let most = slowest.fold(tally.latency_ms(100.0).max(f64::MIN_POSITIVE), f64::max);
     let x = |percent: f64| MARGIN + nines(percent) / nines(last) * (WIDTH - 2.0 * MARGIN);
     let y = |ms: f64| HEIGHT - MARGIN - ms / most * (HEIGHT - 2.0 * MARGIN);
     let mut svg = format!(
@@ -86,17 +114,19 @@ fn picture(tally: &Tally) -> String {
             bottom + 18.0
         );
     }
-    let points: Vec<String> = POINTS
-        .into_iter()
-        .filter(displayed)
-        .chain([last])
-        .map(|percent| format!("{:.1},{:.1}", x(percent), y(tally.latency_ms(percent))))
-        .collect();
-    let _ = writeln!(
-        svg,
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"steelblue\" stroke-width=\"2\"/>\n</svg>",
-        points.join(" ")
-    );
+    let point = |(percent, ms): &(f64, f64)| format!("{:.1},{:.1}", x(*percent), y(*ms));
+    let now: Vec<String> = curve(tally).iter().map(point).collect();
+    let before: Vec<String> = earlier.map(point).collect();
+    for (points, colour) in [(now, "steelblue"), (before, "darkorange")] {
+        if !points.is_empty() {
+            let points = points.join(" ");
+            let _ = writeln!(
+                svg,
+                "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>"
+            );
+        }
+    }
+    svg.push_str("</svg>");
     svg
 }
 

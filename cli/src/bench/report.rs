@@ -3,12 +3,13 @@
 use super::tally::Tally;
 use super::{Plan, Protocol};
 use crate::failure::Failure;
+use hdrhistogram::Histogram;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
 /// The latencies shown, in per cent of the answers.
-const PERCENTILES: [(&str, f64); 6] = [
+pub(super) const PERCENTILES: [(&str, f64); 6] = [
     ("p50", 50.0),
     ("p75", 75.0),
     ("p90", 90.0),
@@ -26,10 +27,10 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    fn per_second(&self) -> f64 {
+    pub(super) fn per_second(&self) -> f64 {
         self.tally.answered as f64 / self.wall.as_secs_f64().max(f64::MIN_POSITIVE)
     }
-    fn cpu_us_per_request(&self) -> f64 {
+    pub(super) fn cpu_us_per_request(&self) -> f64 {
         self.cpu.as_secs_f64() * 1e6 / self.tally.answered.max(1) as f64
     }
 }
@@ -38,12 +39,15 @@ impl Outcome {
 pub(crate) fn table(plan: &Plan, outcome: &Outcome) -> String {
     let tally = &outcome.tally;
     let seconds = outcome.wall.as_secs_f64();
+    let amount = match plan.duration {
+        Some(duration) => format!("{} s", duration.as_secs()),
+        None => format!("{} requests", plan.requests),
+    };
     let rate = plan.rate.map(|rate| format!(", open loop at {rate}/s"));
     let mut lines = vec![
         plan.target.uri.to_string(),
         format!(
-            "  {} requests, {} connections x {} at once, {}{}",
-            plan.requests,
+            "  {amount}, {} connections x {} at once, {}{}",
             plan.connections,
             plan.streams,
             tally.protocol,
@@ -70,13 +74,77 @@ pub(crate) fn table(plan: &Plan, outcome: &Outcome) -> String {
             "  our CPU       {:>12.2} us per request",
             outcome.cpu_us_per_request()
         ),
+        format!(
+            "  connecting    {:>12.3} ms, the slowest {:.3}",
+            mean_ms(&tally.connects),
+            max_ms(&tally.connects)
+        ),
+        format!("  first byte    {:>12.3} ms", mean_ms(&tally.first_bytes)),
         "  latency, ms".to_owned(),
+        format!("    {:<11} {:>12.3}", "mean", mean_ms(&tally.latencies)),
+        format!(
+            "    {:<11} {:>12.3}",
+            "deviation",
+            tally.latencies.stdev() / 1000.0
+        ),
+        format!(
+            "    {:<11} {:>12.3}",
+            "min",
+            tally.latencies.min() as f64 / 1000.0
+        ),
     ]);
     for (name, percent) in PERCENTILES {
         let latency = tally.latency_ms(percent);
         lines.push(format!("    {name:<11} {latency:>12.3}"));
     }
+    lines.extend(distribution(&tally.latencies));
     lines.join("\n")
+}
+
+/// Rows of the distribution, and characters of its longest bar.
+const ROWS: u64 = 10;
+const BAR: u64 = 40;
+
+/// The answers by latency, in rows of equal width up to the 99th percentile, and one of the rest.
+fn distribution(latencies: &Histogram<u64>) -> Vec<String> {
+    if latencies.is_empty() {
+        return Vec::new();
+    }
+    let low = latencies.min();
+    let width = (latencies.value_at_percentile(99.0).saturating_sub(low) / ROWS).max(1);
+    let edge = |row: u64| low + row * width;
+    let mut counts: Vec<(String, u64)> = (0..ROWS)
+        .map(|row| {
+            let upper = edge(row + 1);
+            let from = edge(row) + u64::from(row > 0);
+            let name = format!("{:.3}", upper as f64 / 1000.0);
+            (name, latencies.count_between(from, upper))
+        })
+        .collect();
+    let within: u64 = counts.iter().map(|(_, count)| count).sum();
+    counts.push(("above".to_owned(), latencies.len().saturating_sub(within)));
+    let most = counts
+        .iter()
+        .map(|(_, count)| *count)
+        .max()
+        .unwrap_or(1)
+        .max(1);
+    let row = |(name, count): &(String, u64)| {
+        let bar = "#".repeat((count * BAR).div_ceil(most) as usize);
+        format!("    {name:>11} {count:>12} {bar}")
+            .trim_end()
+            .to_owned()
+    };
+    let title = "  answers by latency up to, ms".to_owned();
+    [title].into_iter().chain(counts.iter().map(row)).collect()
+}
+
+fn mean_ms(times: &Histogram<u64>) -> f64 {
+    times.mean() / 1000.0
+}
+
+fn max_ms(times: &Histogram<u64>) -> f64 {
+    times.max() as f64 / 1000.0
 }
 
 /// The name of a file that means standard output.
@@ -98,7 +166,7 @@ pub(crate) fn write_json(plan: &Plan, outcome: &Outcome, path: &Path) -> Result<
             Some(Protocol::Http3) => "h3",
             None => "any",
         },
-        "requests": plan.requests,
+        "requests": plan.duration.is_none().then_some(plan.requests),
         "connections": plan.connections,
         "streams": plan.streams,
         "rate": plan.rate,
@@ -113,6 +181,14 @@ pub(crate) fn write_json(plan: &Plan, outcome: &Outcome, path: &Path) -> Result<
         "body_bytes": tally.body_bytes,
         "cpu_us_per_request": outcome.cpu_us_per_request(),
         "latency_ms": latencies,
+        "latency_mean_ms": mean_ms(&tally.latencies),
+        "latency_deviation_ms": tally.latencies.stdev() / 1000.0,
+        "latency_min_ms": tally.latencies.min() as f64 / 1000.0,
+        "first_byte_mean_ms": mean_ms(&tally.first_bytes),
+        "connect_mean_ms": mean_ms(&tally.connects),
+        "connect_max_ms": max_ms(&tally.connects),
+        "duration_s": plan.duration.map(|duration| duration.as_secs()),
+        "curve": super::page::curve(tally),
     });
     let text = format!("{json:#}\n");
     if path == Path::new(STDOUT) {

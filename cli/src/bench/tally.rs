@@ -16,12 +16,20 @@ pub(crate) struct Tally {
     pub(crate) connections: u64,
     pub(crate) protocol: &'static str,
     pub(crate) latencies: Histogram<u64>,
+    /// From when a request was due to the head of its response.
+    pub(crate) first_bytes: Histogram<u64>,
+    /// Of connections, handshakes included.
+    pub(crate) connects: Histogram<u64>,
+    /// Requests that were started in the warm-up.
+    pub(crate) warmed_up: u64,
 }
 
 impl Tally {
     pub(crate) fn new() -> Self {
-        let latencies = Histogram::new_with_bounds(1, LATENCY_US_MAX, 3)
-            .expect("1 to 3.6e9 at 3 digits is in the range that the library allows");
+        let histogram = || {
+            Histogram::new_with_bounds(1, LATENCY_US_MAX, 3)
+                .expect("1 to 3.6e9 at 3 digits is in the range that the library allows")
+        };
         Self {
             answered: 0,
             by_class: [0; 6],
@@ -29,8 +37,30 @@ impl Tally {
             body_bytes: 0,
             connections: 0,
             protocol: "none",
-            latencies,
+            latencies: histogram(),
+            first_bytes: histogram(),
+            connects: histogram(),
+            warmed_up: 0,
         }
+    }
+
+    /// Counts anew after the warm-up; the connections stay. `warmed_up`: the requests that it started.
+    pub(crate) fn restart(&mut self, warmed_up: u64) {
+        let before = std::mem::replace(self, Self::new());
+        self.connections = before.connections;
+        self.protocol = before.protocol;
+        self.connects = before.connects;
+        self.warmed_up = warmed_up;
+    }
+
+    /// Counts a connection and the time that it took.
+    pub(crate) fn connected(&mut self, after: Duration) {
+        self.connects.saturating_record(after.as_micros() as u64);
+    }
+
+    /// The head of an answer.
+    pub(crate) fn first_byte(&mut self, after: Duration) {
+        self.first_bytes.saturating_record(after.as_micros() as u64);
     }
 
     /// A complete answer, `after` the request was due.

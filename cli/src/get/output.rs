@@ -1,7 +1,9 @@
 //! Writes the body to standard output, or to a file with a progress bar on a terminal.
 
+use super::resume;
 use crate::failure::Failure;
 use indicatif::{ProgressBar, ProgressStyle};
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -26,9 +28,10 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Opens `path`, or standard output without one. `expected` is the body's length if known.
+    /// Opens `path`, or standard output without one, to be written from the offset `from` on. `expected` is the body's length if known.
     pub(crate) fn open(
         path: Option<&Path>,
+        from: u64,
         expected: Option<u64>,
         is_silent: bool,
     ) -> Result<Self, Failure> {
@@ -41,7 +44,11 @@ impl Output {
                 error: None,
             });
         };
-        let file = std::fs::File::create(path)
+        let opened = match from {
+            0 => File::create(path),
+            _ => resume::open_at(path, from),
+        };
+        let file = opened
             .map_err(|error| Failure::output(format_args!("-o {}", path.display()), &error))?;
         let bar = match io::stderr().is_terminal() && !is_silent {
             true => bar(expected),

@@ -1,5 +1,6 @@
 //! The request that the flags make: its method, fields and body.
 
+use super::form::{self, FormPart};
 use super::{GetOptions, credentials, decode};
 use crate::failure::Failure;
 use crate::target;
@@ -11,15 +12,19 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
 use std::io::{self, Read};
 use trunkline::Body;
+use trunkline::client::Client;
 
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// The request without its URL: what a redirect repeats.
+#[derive(Clone)]
 pub(super) struct RequestTemplate {
     method: Method,
     fields: HeaderMap,
     body: Bytes,
+    /// The body, if it is a form: read anew for each request.
+    form: Vec<FormPart>,
 }
 
 impl RequestTemplate {
@@ -29,7 +34,7 @@ impl RequestTemplate {
             Some(name) => Method::from_bytes(name.as_bytes())
                 .map_err(|_| Failure::usage(format_args!("-X {name:?} is not a method")))?,
             None if options.head => Method::HEAD,
-            None if body.is_some() => Method::POST,
+            None if body.is_some() || !options.form.is_empty() => Method::POST,
             None => Method::GET,
         };
         let mut fields = HeaderMap::new();
@@ -48,7 +53,7 @@ impl RequestTemplate {
         fields.entry(USER_AGENT).or_insert(agent);
         // A range is one of the bytes as they come (RFC 9110 section 14.1): a part of a compressed body
         // does not decode.
-        if !options.raw && !fields.contains_key(RANGE) {
+        if !options.raw && options.continue_at.is_none() && !fields.contains_key(RANGE) {
             let codings = HeaderValue::from_static(decode::CODINGS);
             fields.entry(ACCEPT_ENCODING).or_insert(codings);
         }
@@ -56,19 +61,40 @@ impl RequestTemplate {
             method,
             fields,
             body: body.unwrap_or_default(),
+            form: options
+                .form
+                .iter()
+                .map(|part| FormPart::parse(part))
+                .collect::<Result<_, _>>()?,
         })
     }
 
-    pub(super) fn request(&self, uri: &Uri) -> Request<Body> {
-        let body = match self.body.is_empty() {
-            true => Body::empty(),
-            false => Body::full(self.body.clone()),
+    /// Asks for the bytes from this offset on.
+    pub(super) fn start_at(&mut self, from: u64) {
+        if from > 0 {
+            let range = HeaderValue::try_from(format!("bytes={from}-"));
+            self.fields.insert(RANGE, range.expect("digits"));
+        }
+    }
+
+    pub(super) async fn request(
+        &self,
+        client: &Client,
+        uri: &Uri,
+    ) -> Result<Request<Body>, Failure> {
+        let mut request = match self.form.as_slice() {
+            [] => Request::new(match self.body.is_empty() {
+                true => Body::empty(),
+                false => Body::full(self.body.clone()),
+            }),
+            parts => form::request(client, uri, parts).await?,
         };
-        let mut request = Request::new(body);
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = uri.clone();
-        request.headers_mut().clone_from(&self.fields);
-        request
+        for (name, value) in &self.fields {
+            request.headers_mut().append(name, value.clone());
+        }
+        Ok(request)
     }
 
     /// RFC 9110 section 15.4: 303 turns into GET, and so by custom do 301 and 302 after POST; a
@@ -79,6 +105,7 @@ impl RequestTemplate {
         if (status == StatusCode::SEE_OTHER && self.method != Method::HEAD) || custom {
             self.method = Method::GET;
             self.body.clear();
+            self.form.clear();
             self.fields.remove(CONTENT_TYPE);
         }
         if (from.scheme(), from.authority()) != (to.scheme(), to.authority()) {

@@ -1,5 +1,7 @@
 //! Answers of `trunkline serve` and their bodies.
 
+pub(crate) mod policy;
+
 use bytes::Bytes;
 use http::Response;
 use http_body::{Body, Frame, SizeHint};

@@ -27,6 +27,8 @@ pub(crate) struct FilePolicy {
     pub(crate) listings: bool,
     /// Names that begin with a dot are there.
     pub(crate) dot_files: bool,
+    /// A path without a file is answered with the page of the directory itself.
+    pub(crate) spa: bool,
 }
 
 impl Files {
@@ -80,6 +82,7 @@ impl Files {
         if path.ends_with('/') && is_without_index(&disk, &relative).await {
             return self.list(&relative, path).await;
         }
+        let page = (self.policy.spa && is_route(path)).then(|| page_request(&request));
         let mut request = request.map(|_| http_body_util::Empty::<bytes::Bytes>::new());
         collapse_slashes(request.uri_mut());
         // RFC 9110 section 14.2: a server may ignore a range; of several we give the whole.
@@ -91,9 +94,13 @@ impl Files {
             .precompressed_br()
             .precompressed_gzip()
             .precompressed_zstd();
-        match reader.call(request).await {
-            Ok(response) => SiteBody::file(response),
-            Err(never) => match never {},
+        let Ok(response) = reader.call(request).await;
+        match page {
+            Some(page) if response.status() == StatusCode::NOT_FOUND => {
+                let Ok(response) = reader.call(page).await;
+                SiteBody::file(response)
+            }
+            _ => SiteBody::file(response),
         }
     }
 
@@ -142,6 +149,22 @@ fn is_hidden(path: &Path) -> bool {
         }
         _ => false,
     })
+}
+
+/// Whether an application may have the path as a route: a missing script or picture is missing.
+fn is_route(path: &str) -> bool {
+    !path.rsplit('/').next().unwrap_or_default().contains('.')
+}
+
+/// A request like it for the page of the directory itself.
+fn page_request<B>(request: &Request<B>) -> Request<http_body_util::Empty<bytes::Bytes>> {
+    let mut page = Request::new(http_body_util::Empty::new());
+    page.method_mut().clone_from(request.method());
+    page.headers_mut().clone_from(request.headers());
+    // A part of a file says nothing about this one.
+    page.headers_mut().remove(header::RANGE);
+    *page.uri_mut() = Uri::from_static("/index.html");
+    page
 }
 
 /// A redirect to a directory's name with a slash is made of the path as it was asked for, and a path that

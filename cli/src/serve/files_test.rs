@@ -11,6 +11,7 @@ impl Folder {
         let policy = FilePolicy {
             listings,
             dot_files,
+            spa: false,
         };
         Files::new(&self.0.join("root"), policy).expect("a directory")
     }
@@ -133,6 +134,7 @@ fn a_directory_that_is_not_one_is_refused_with_its_name() {
         let policy = FilePolicy {
             listings: true,
             dot_files: false,
+            spa: false,
         };
         let refusal = Files::new(&folder.0.join(name), policy)
             .err()

@@ -1,5 +1,6 @@
 //! The service of `trunkline serve`: test endpoints first, if they are on, then files.
 
+use super::answer::policy::AnswerPolicy;
 use super::answer::{Answer, SiteBody, plain};
 use super::endpoints::Endpoint;
 use super::files::Files;
@@ -16,13 +17,16 @@ use tower_service::Service;
 pub(crate) struct Site {
     files: Option<Arc<Files>>,
     endpoints: bool,
+    /// `None`: responses stay as they are.
+    policy: Option<Arc<AnswerPolicy>>,
 }
 
 impl Site {
-    pub(crate) fn new(files: Option<Files>, endpoints: bool) -> Self {
+    pub(crate) fn new(files: Option<Files>, endpoints: bool, policy: AnswerPolicy) -> Self {
         Self {
             files: files.map(Arc::new),
             endpoints,
+            policy: (!policy.is_nothing()).then(|| Arc::new(policy)),
         }
     }
 }
@@ -40,6 +44,26 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Answer<B> {
+        let Some(policy) = self.policy.clone() else {
+            return self.answer(request);
+        };
+        let answer = match policy.answer(&request) {
+            Some(response) => Answer::ready(response),
+            None => self.answer(request),
+        };
+        Answer::waiting(async move {
+            let Ok(mut response) = answer.await;
+            policy.finish(response.headers_mut());
+            response
+        })
+    }
+}
+
+impl Site {
+    fn answer<B>(&self, request: Request<B>) -> Answer<B>
+    where
+        B: Body<Data = Bytes> + Send + Unpin + 'static,
+    {
         if self.endpoints
             && let Some(endpoint) = Endpoint::of(request.uri().path())
         {

@@ -42,6 +42,17 @@ impl Body {
     }
 }
 
+/// The rest of a file from where it is, without a length: `transfer-encoding: chunked` on HTTP/1.1.
+/// [`Body::from_file`] has the length.
+impl From<File> for Body {
+    fn from(file: File) -> Self {
+        Self::wrap(FileBody {
+            file: file.take(u64::MAX),
+            is_sized: false,
+        })
+    }
+}
+
 struct FileBody {
     file: Take<File>,
     /// Its length is known: that of a pipe is not.

@@ -45,6 +45,19 @@ impl Body {
         whole.extend_from_slice(&rest);
         Ok(whole.freeze())
     }
+    /// The next piece, as the connection gave it; `None` at the end. Trailers are dropped.
+    ///
+    /// # Errors
+    /// Whatever ends the body before its end.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
+        while let Some(frame) = poll_fn(|cx| Pin::new(&mut *self).poll_frame(cx)).await {
+            match frame?.into_data() {
+                Ok(data) if !data.is_empty() => return Ok(Some(data)),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
     /// The body as UTF-8; what is none becomes U+FFFD. A charset in `content-type` is not read.
     ///
     /// # Errors

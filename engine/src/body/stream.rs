@@ -32,6 +32,7 @@ impl Body {
     /// let body = Body::from_stream(pieces);
     /// # drop(body);
     /// ```
+    #[doc(alias = "wrap_stream")]
     pub fn from_stream<S, T, E>(stream: S) -> Self
     where
         S: Stream<Item = Result<T, E>> + Send + 'static,

@@ -40,6 +40,7 @@ pub struct ClientBuilder {
     quic: QuicSettings,
     policies: Policies,
     spawner: Option<Arc<dyn Spawner>>,
+    assumes_http3: bool,
 }
 
 impl Default for ClientBuilder {
@@ -65,6 +66,7 @@ impl Default for ClientBuilder {
             quic: QuicSettings::default(),
             policies: Policies::new(),
             spawner: None,
+            assumes_http3: false,
         }
     }
 }
@@ -73,6 +75,7 @@ impl ClientBuilder {
     /// Connections per origin, attempts included; at least 1. Default: 100, or 16 where they
     /// multiplex.
     #[must_use]
+    #[doc(alias = "pool_max_idle_per_host")]
     pub fn connections(mut self, max: u32) -> Self {
         self.pool.connections_max = Some(max);
         self
@@ -117,8 +120,19 @@ impl ClientBuilder {
     /// time. On `http` URLs
     /// [`Protocols::H2Only`] means HTTP/2 with prior knowledge, everything else HTTP/1.1.
     #[must_use]
+    #[doc(alias = "http1_only")]
+    #[doc(alias = "http2_prior_knowledge")]
+    #[doc(alias = "http3_prior_knowledge")]
     pub fn protocols(mut self, protocols: Protocols) -> Self {
         self.protocols = protocols;
+        self
+    }
+    /// Whether `https` origins are taken to serve HTTP/3 on their port before they have said so: with
+    /// [`Protocols::All`] QUIC is then tried first from the first request on, TCP 200 ms later. Where
+    /// nothing answers over QUIC that costs the 200 ms, once a minute at first. Default: false.
+    #[must_use]
+    pub fn assume_http3(mut self, on: bool) -> Self {
+        self.assumes_http3 = on;
         self
     }
     /// How long each phase may take.
@@ -129,8 +143,9 @@ impl ClientBuilder {
     }
     /// An idle connection is closed after this, or up to a tenth earlier. Default 60 s.
     #[must_use]
-    pub fn idle_timeout(mut self, idle: Option<Duration>) -> Self {
-        self.pool.idle_timeout = idle;
+    #[doc(alias = "pool_idle_timeout")]
+    pub fn idle_timeout(mut self, idle: impl Into<Option<Duration>>) -> Self {
+        self.pool.idle_timeout = idle.into();
         self
     }
     /// Connections of an origin that stay open though they idle; at most `connections`. They are
@@ -382,6 +397,7 @@ impl ClientBuilder {
             early_data: self.quic.early_data.then(EarlyMemory::default),
             quic: self.quic,
             spawner: self.spawner,
+            assumes_http3: self.assumes_http3,
             alternatives: Mutex::new(Alternatives::new()),
             policies: self.policies,
             unusable,

@@ -6,6 +6,8 @@ pub mod blocking;
 mod events;
 mod fields;
 mod follow_up;
+#[cfg(feature = "tonic")]
+pub mod grpc;
 #[cfg(feature = "multipart")]
 pub mod multipart;
 mod response_ext;
@@ -28,7 +30,7 @@ use crate::body::Body;
 use crate::body::window::Wanted;
 use crate::error::Error;
 use follow_up::FollowUp;
-use http::header::{HeaderName, HeaderValue, PROXY_AUTHORIZATION};
+use http::header::{AUTHORIZATION, HeaderName, HeaderValue, PROXY_AUTHORIZATION};
 use http::request::Parts;
 use http::{Method, Request, Response};
 use std::fmt;
@@ -52,10 +54,13 @@ pub struct RequestBuilder {
 
 impl RequestBuilder {
     pub(super) fn new(dispatch: Arc<Dispatch>, method: Method, url: &str) -> Self {
-        let parts = url::uri_of(url).map(|uri| {
+        let parts = url::uri_and_credentials_of(url).map(|(uri, credentials)| {
             let (mut parts, ()) = Request::new(()).into_parts();
             parts.method = method;
             parts.uri = uri;
+            parts
+                .headers
+                .extend(credentials.map(|value| (AUTHORIZATION, value)));
             parts
         });
         Self {
@@ -269,6 +274,7 @@ fn submit(
     body: Body,
     extra: &RequestExtensions,
 ) -> Result<ExchangeFuture, Error> {
+    dispatch.settings.policies.check_scheme(&parts.uri)?;
     let origin = dispatch.recent_origins.find(parts, &dispatch.settings)?;
     refuse_proxy_credentials(&origin, parts)?;
     let head = compose::request_head(parts, &body)?;

@@ -34,6 +34,8 @@ pub(super) struct Settings {
     pub(super) quic: QuicSettings,
     /// Runs the tasks, in place of the runtime of the request that opened a connection.
     pub(super) spawner: Option<Arc<dyn Spawner>>,
+    /// `https` origins are taken to serve HTTP/3 before they have said so.
+    pub(super) assumes_http3: bool,
     /// Requests may go out with the handshake of a resumed session, under what is remembered here.
     pub(super) early_data: Option<EarlyMemory>,
     /// Where origins have said that they serve HTTP/3.

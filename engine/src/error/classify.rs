@@ -1,6 +1,6 @@
 //! Questions about an error that a program asks first.
 
-use super::{Error, ErrorKind};
+use super::{Error, ErrorKind, Fault};
 use http::StatusCode;
 use trunkline_core::error::H2Code;
 
@@ -16,6 +16,21 @@ impl Error {
     /// Whether a deadline passed.
     pub fn is_timeout(&self) -> bool {
         self.kind == ErrorKind::Timeout
+    }
+    /// Whether the response of the request failed, or there was none: whatever is not a setting, a status or a
+    /// body.
+    pub fn is_request(&self) -> bool {
+        !(self.is_config() || self.is_status() || self.is_body())
+    }
+    /// Whether a response has a status that was asked for as an error
+    /// ([`error_for_status`](crate::client::ResponseExt::error_for_status)).
+    pub fn is_status(&self) -> bool {
+        matches!(self.kind, ErrorKind::Status(_))
+    }
+    /// Whether a response's body is not what it was read as: other JSON, a content coding that does not
+    /// decompress, more bytes than were allowed.
+    pub fn is_decode(&self) -> bool {
+        self.kind == ErrorKind::Body && self.fault == Fault::Peer
     }
     /// Whether a redirect is not followed.
     pub fn is_redirect(&self) -> bool {

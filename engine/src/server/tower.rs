@@ -35,6 +35,7 @@ pub(super) mod early;
 mod extensions;
 pub(super) mod interim;
 pub(super) mod on_runtime;
+pub(super) mod per_connection;
 pub(super) mod service;
 pub(super) mod service_fn;
 mod slot;

@@ -3,12 +3,16 @@
 //! milliseconds.
 
 pub(super) mod failure;
+#[cfg(feature = "openssl-rules")]
 pub(super) mod openssl;
+#[cfg(not(feature = "openssl-rules"))]
+mod signature;
 
 use super::key_log::KeyLogFile;
 use super::server::certificates;
 use super::server::{read_certificates, read_pem, read_pem_files};
 use crate::error::Error;
+#[cfg(feature = "openssl-rules")]
 use openssl::{OpensslRules, signature};
 use rustls::ClientConfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -35,6 +39,7 @@ pub struct ClientTls {
     platform_roots: PlatformRoots,
     identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
     insecure: bool,
+    #[cfg(feature = "openssl-rules")]
     rules: Rules,
     versions: &'static [&'static SupportedProtocolVersion],
     resumed_servers_max: usize,
@@ -54,6 +59,7 @@ enum PlatformRoots {
 }
 
 /// By whose rules chains of certificates are judged.
+#[cfg(feature = "openssl-rules")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Rules {
     #[default]
@@ -68,6 +74,7 @@ impl Default for ClientTls {
             platform_roots: PlatformRoots::default(),
             identity: None,
             insecure: false,
+            #[cfg(feature = "openssl-rules")]
             rules: Rules::default(),
             versions: &BOTH_VERSIONS,
             resumed_servers_max: RESUMED_SERVERS_MAX,
@@ -87,6 +94,7 @@ impl ClientTls {
     }
     /// Trusts this root (DER) too.
     #[must_use]
+    #[doc(alias = "add_root_certificate")]
     pub fn root(mut self, root: CertificateDer<'static>) -> Self {
         self.extra_roots.push(root);
         self
@@ -168,6 +176,7 @@ impl ClientTls {
     /// Accepts every certificate, so that an attacker on the path can read and change everything:
     /// for tests on your own machine only.
     #[must_use]
+    #[doc(alias = "danger_accept_invalid_certs")]
     pub fn insecure(mut self) -> Self {
         self.insecure = true;
         self
@@ -177,6 +186,7 @@ impl ClientTls {
     /// version 1, and a CN where there is no DNS name. A given certificate that is not its own issuer is no
     /// root, and a root that has expired is none. What is refused has a
     /// [`CertificateRefusal`](crate::CertificateRefusal) among the sources of its error.
+    #[cfg(feature = "openssl-rules")]
     #[must_use]
     pub fn openssl_rules(mut self) -> Self {
         self.rules = Rules::Openssl;
@@ -289,6 +299,7 @@ impl ClientTls {
         if self.insecure {
             return Ok(Arc::new(BelievesAll(Arc::clone(provider))));
         }
+        #[cfg(feature = "openssl-rules")]
         if self.rules == Rules::Openssl {
             return self.openssl_verifier(provider);
         }
@@ -318,6 +329,7 @@ impl ClientTls {
             .map_err(|error| Error::config(NO_ROOT).with_source(error))
     }
 
+    #[cfg(feature = "openssl-rules")]
     fn openssl_verifier(
         &self,
         provider: &Arc<CryptoProvider>,

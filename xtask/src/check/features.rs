@@ -1,8 +1,11 @@
 //! Compiles the engine with each of its features alone, without any and with all: a feature must not need
-//! another one that it does not name.
+//! another one that it does not name. Then with the oldest toolchain that it names, where that is
+//! installed, and counts the crates that an engine without features needs.
 
 use crate::tools::{cargo, run};
 use crate::{Outcome, root};
+use std::collections::BTreeSet;
+use std::process::Command;
 
 /// `features`: every row of `[features]` in engine/Cargo.toml.
 pub(crate) fn features() -> Outcome {
@@ -14,7 +17,67 @@ pub(crate) fn features() -> Outcome {
         let mut check = cargo(&["check", "--quiet", "-p", "trunkline", "--lib"]);
         run(check.args(feature))?;
     }
-    Ok(())
+    count_crates()?;
+    with_oldest_toolchain()
+}
+
+/// Crates of an engine without features, itself and those of its build included: most of the time of a first
+/// build. More than this come by a decision, not by chance.
+const CRATES_MAX: usize = 88;
+
+fn count_crates() -> Outcome {
+    let mut tree = cargo(&["tree", "-p", "trunkline", "--no-default-features"]);
+    tree.args([
+        "--edges",
+        "normal,build",
+        "--prefix",
+        "none",
+        "--format",
+        "{p}",
+    ]);
+    let output = tree.output().map_err(|why| format!("cargo tree: {why}"))?;
+    let crates = names(&String::from_utf8_lossy(&output.stdout));
+    eprintln!("== {crates} crates without features");
+    match crates {
+        0 => Err("cargo tree lists nothing".to_owned()),
+        1..=CRATES_MAX => Ok(()),
+        _ => Err(format!(
+            "an engine without features needs {crates} crates; {CRATES_MAX} are allowed"
+        )),
+    }
+}
+
+/// Different lines of a tree: a crate in two versions is two.
+fn names(tree: &str) -> usize {
+    let line = |line: &str| line.split(" (").next().unwrap_or_default().to_owned();
+    tree.lines().map(line).collect::<BTreeSet<_>>().len()
+}
+
+/// `rust-version` of the published crates, by the toolchain itself.
+fn with_oldest_toolchain() -> Outcome {
+    let path = root().join("Cargo.toml");
+    let manifest =
+        std::fs::read_to_string(&path).map_err(|why| format!("{}: {why}", path.display()))?;
+    let manifest: toml::Table =
+        toml::from_str(&manifest).map_err(|why| format!("Cargo.toml: {why}"))?;
+    let version = manifest
+        .get("workspace")
+        .and_then(|workspace| workspace.get("package")?.get("rust-version"));
+    let version = version.and_then(toml::Value::as_str);
+    let version = version.ok_or("Cargo.toml: rust-version is no text")?;
+    let installed = Command::new("rustup").args(["toolchain", "list"]).output();
+    let installed = installed.map_or_else(|_| Vec::new(), |output| output.stdout);
+    if !String::from_utf8_lossy(&installed).contains(&format!("{version}.0-")) {
+        eprintln!("== Rust {version} is not installed: the oldest toolchain was not tried");
+        return Ok(());
+    }
+    eprintln!("== with Rust {version}");
+    let mut check = Command::new("rustup");
+    check.current_dir(root());
+    check.args(["run", &format!("{version}.0"), "cargo", "check", "--quiet"]);
+    check.args(["-p", "trunkline-core", "-p", "trunkline", "--lib"]);
+    check.env("CARGO_TARGET_DIR", root().join("target").join("oldest"));
+    run(&mut check)
 }
 
 /// The arguments of each build: no feature, each alone, all.

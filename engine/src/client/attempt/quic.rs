@@ -6,7 +6,7 @@ use crate::client::settings::Settings;
 use crate::driver::quic::config;
 use crate::driver::quic::transport::{HandshakeError, QuicTransport};
 use crate::error::{Error, ErrorKind, Fault, Retry};
-use crate::tls::{CertificateRefusal, retry_after_quic};
+use crate::tls::retry_after_quic;
 use std::time::{Duration, Instant};
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{Origin, QUIC_HEAD_START};
@@ -101,6 +101,9 @@ pub(super) async fn establish(
     Err(last)
 }
 
+/// How long an assumption holds before it is made again.
+const ASSUMED_TTL: Duration = Duration::from_secs(3600);
+
 /// The UDP port to try for an origin, where it or its HTTPS record has said so and QUIC did not
 /// fail there lately.
 pub(super) async fn known_port(settings: &Settings, origin: &Origin) -> Option<u16> {
@@ -108,13 +111,13 @@ pub(super) async fn known_port(settings: &Settings, origin: &Origin) -> Option<u
     if known.is_some() {
         return known;
     }
-    let record = settings
-        .route
-        .https_record(&origin.host, origin.port)
-        .await?;
-    let port = record.http3_port(origin.port)?;
+    let route = &settings.route;
+    let record = route.https_record(&origin.host, origin.port).await;
+    let recorded = record.and_then(|record| Some((record.http3_port(origin.port)?, record.ttl)));
+    let assumed = settings.assumes_http3;
+    let (port, ttl) = recorded.or(assumed.then_some((origin.port, ASSUMED_TTL)))?;
     let (now, mut alternatives) = (Instant::now(), settings.alternatives());
-    alternatives.learn_record(now, origin, port, record.ttl);
+    alternatives.learn_record(now, origin, port, ttl);
     alternatives.http3_port(now, origin)
 }
 
@@ -140,15 +143,15 @@ fn handshake_error(displayed: &str, error: HandshakeError) -> Error {
         HandshakeError::Quic(error) => retry_after_quic(error),
         HandshakeError::NobodyListens => Retry::Safe,
     };
-    let refusal = match &error {
-        HandshakeError::Quic(quinn_proto::ConnectionError::TransportError(error)) => {
-            CertificateRefusal::in_text(&error.reason)
-        }
-        HandshakeError::Quic(_) | HandshakeError::NobodyListens => None,
-    };
-    let error = match refusal {
-        Some(refusal) => Error::new(kind, fault, retry).with_source(refusal),
-        None => Error::new(kind, fault, retry).with_source(error),
-    };
-    error.with_text(text)
+    #[cfg(feature = "openssl-rules")]
+    if let HandshakeError::Quic(quinn_proto::ConnectionError::TransportError(error)) = &error
+        && let Some(refusal) = crate::tls::CertificateRefusal::in_text(&error.reason)
+    {
+        return Error::new(kind, fault, retry)
+            .with_source(refusal)
+            .with_text(text);
+    }
+    Error::new(kind, fault, retry)
+        .with_source(error)
+        .with_text(text)
 }

@@ -77,6 +77,13 @@ impl ClientBuilder {
         self.policies.cookies = Some(store);
         self
     }
+    /// Whether only `https` URLs are requested: another one, of a request or a redirect, is an error of kind
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config), and nothing is sent. Default: false.
+    #[must_use]
+    pub fn https_only(mut self, on: bool) -> Self {
+        self.policies.https_only = on;
+        self
+    }
     /// How long all of a request may take, the response's body, redirects and retries included:
     /// [`ClientTimeouts::total`](crate::client::ClientTimeouts::total). From 1 ms to 366 days. Default: none.
     #[must_use]

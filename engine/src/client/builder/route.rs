@@ -75,8 +75,8 @@ impl ClientBuilder {
     /// Lets the kernel ask a peer that is silent for this long whether it is there, and as often
     /// again. From 1 s to 32,767 s (what Linux takes). Default: it does not ask.
     #[must_use]
-    pub fn tcp_keepalive(mut self, silence: Option<Duration>) -> Self {
-        self.route.keepalive = silence;
+    pub fn tcp_keepalive(mut self, silence: impl Into<Option<Duration>>) -> Self {
+        self.route.keepalive = silence.into();
         self
     }
     /// Reaches every origin through this proxy: `scheme://[user:password@]host[:port]`, the scheme

@@ -104,10 +104,10 @@ impl FollowUp {
         }
         let mut response = match outcome {
             Ok(response) => response,
-            Err(error) => return Some(Err(error)),
+            Err(error) => return Some(Err(error.with_url(&self.parts.uri))),
         };
         match self.redirected(&response) {
-            Err(error) => return Some(Err(error)),
+            Err(error) => return Some(Err(error.with_url(&self.parts.uri))),
             Ok(Some(redirected)) => {
                 if self.added.cookie {
                     self.parts.headers.remove(COOKIE);
@@ -135,7 +135,7 @@ impl FollowUp {
         if let Some(until) = self.extra.total_until
             && until <= Instant::now()
         {
-            return Poll::Ready(Err(past_deadline()));
+            return Poll::Ready(Err(past_deadline().with_url(&self.parts.uri)));
         }
         if let Stage::Discarding(discarding) = &mut self.stage {
             ready!(discarding.poll(cx));
@@ -149,7 +149,7 @@ impl FollowUp {
         if let Some(until) = self.extra.total_until
             && until <= Instant::now()
         {
-            return Poll::Ready(Err(past_deadline()));
+            return Poll::Ready(Err(past_deadline().with_url(&self.parts.uri)));
         }
         let policies = &self.dispatch.settings.policies;
         if self.added.cookie {
@@ -157,7 +157,8 @@ impl FollowUp {
         }
         self.added = policies.add_cookies(&mut self.parts);
         let body = Body::full(self.body.clone().unwrap_or_default());
-        Poll::Ready(submit(&self.dispatch, &self.parts, body, &self.extra))
+        let submitted = submit(&self.dispatch, &self.parts, body, &self.extra);
+        Poll::Ready(submitted.map_err(|error| error.with_url(&self.parts.uri)))
     }
 
     fn pause_before_repetition(&self, outcome: &Result<Response<Body>, Error>) -> Option<Duration> {

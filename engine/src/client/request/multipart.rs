@@ -145,6 +145,7 @@ impl Part {
     }
     /// The type of the content (`image/png`). One that is no field value is an error of `send`.
     #[must_use]
+    #[doc(alias = "mime_str")]
     pub fn mime(mut self, media_type: &str) -> Self {
         match HeaderValue::from_str(media_type) {
             Ok(value) => {

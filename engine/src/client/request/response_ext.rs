@@ -5,6 +5,7 @@ use crate::body::{Body, BodyStream};
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use bytes::Bytes;
 use http::{Response, Uri};
+use http_body::Body as _;
 use std::future::Future;
 
 /// Shorter ways to the body of a response and to its status as an error.
@@ -31,6 +32,10 @@ pub trait ResponseExt: Sized {
     /// The body as JSON ([`Body::json`]).
     #[cfg(feature = "json")]
     fn json<T: serde::de::DeserializeOwned>(self) -> impl Future<Output = Result<T, Error>> + Send;
+    /// The next piece of the body ([`Body::chunk`]).
+    fn chunk(&mut self) -> impl Future<Output = Result<Option<Bytes>, Error>> + Send;
+    /// The bytes of the body that are left, where that is known: not of a chunked or a decompressed one.
+    fn content_length(&self) -> Option<u64>;
     /// The body as a stream of its bytes ([`Body::into_stream`]).
     fn bytes_stream(self) -> BodyStream;
     /// The URL that the response came from, where redirects led to another than was asked for.
@@ -56,6 +61,12 @@ impl ResponseExt for Response<Body> {
     #[cfg(feature = "json")]
     fn json<T: serde::de::DeserializeOwned>(self) -> impl Future<Output = Result<T, Error>> + Send {
         self.into_body().json()
+    }
+    fn chunk(&mut self) -> impl Future<Output = Result<Option<Bytes>, Error>> + Send {
+        self.body_mut().chunk()
+    }
+    fn content_length(&self) -> Option<u64> {
+        self.body().size_hint().exact()
     }
     fn bytes_stream(self) -> BodyStream {
         self.into_body().into_stream()

@@ -1,7 +1,10 @@
 //! URLs as users write them, in the form that is sent: the rules of the WHATWG URL standard.
 
 use crate::error::Error;
-use http::Uri;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use http::{HeaderValue, Uri};
+use percent_encoding::percent_decode_str;
 
 /// The URI of a URL. Names of other scripts become Punycode, `..` is resolved, and a character that
 /// a request target cannot have is percent-encoded. A fragment is not sent (RFC 9110 section 7.1).
@@ -22,6 +25,37 @@ pub(in crate::client) fn uri_of(url: &str) -> Result<Uri, Error> {
     parsed.set_fragment(None);
     let uri = parsed.as_str().parse::<Uri>();
     uri.map_err(|error| unparsed(error.into()))
+}
+
+/// The URI of a URL without the user and password before its host, and these as an `authorization` of the
+/// scheme Basic (RFC 7617), as curl and browsers take them. They are not in the URI that is sent (RFC 9110
+/// section 4.2.4).
+///
+/// # Errors
+/// As [`uri_of`].
+pub(super) fn uri_and_credentials_of(url: &str) -> Result<(Uri, Option<HeaderValue>), Error> {
+    let authority = url.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = authority.split(['/', '?', '#', '\\']).next();
+    if !authority.unwrap_or_default().contains('@') {
+        return uri_of(url).map(|uri| (uri, None));
+    }
+    // The error does not repeat the URL, which has a password.
+    let unparsed = |_| {
+        Error::config(
+            "the URL cannot be parsed; it must be like https://user:password@host:port/path",
+        )
+    };
+    let mut parsed = url::Url::parse(url).map_err(unparsed)?;
+    let decoded = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
+    let (user, password) = (parsed.username(), parsed.password().unwrap_or_default());
+    let pair = [decoded(user), b":".to_vec(), decoded(password)].concat();
+    // Neither fails for a URL with a host, and other ones have no place for credentials.
+    let _ = parsed.set_username("");
+    let _ = parsed.set_password(None);
+    let value = format!("Basic {}", BASE64_STANDARD.encode(pair));
+    let mut value = HeaderValue::from_str(&value).expect("base64 is visible ASCII");
+    value.set_sensitive(true);
+    Ok((uri_of(parsed.as_str())?, Some(value)))
 }
 
 /// Whether the standard's parser would change nothing that matters: most URLs are plain, and that

@@ -1,4 +1,4 @@
-use super::uri_of;
+use super::*;
 
 #[test]
 fn a_url_becomes_what_browsers_send() {
@@ -39,4 +39,36 @@ fn what_is_no_url_is_named() {
         let error = uri_of(url).expect_err(url).to_string();
         assert!(error.contains(&format!("{url:?}")), "{url}: {error}");
     }
+}
+
+#[test]
+fn credentials_before_the_host_become_a_field_and_are_not_in_the_uri() {
+    for (url, uri, credentials) in [
+        ("http://a.example/x@y", "http://a.example/x@y", None),
+        ("http://a.example?x@y", "http://a.example/?x@y", None),
+        ("http://u:p@a.example/x", "http://a.example/x", Some("u:p")),
+        (
+            "https://u@a.example:8443",
+            "https://a.example:8443/",
+            Some("u:"),
+        ),
+        (
+            "http://a%40b:p%3Aq@a.example/",
+            "http://a.example/",
+            Some("a@b:p:q"),
+        ),
+        ("http://u:p@[::1]:80/?q", "http://[::1]/?q", Some("u:p")),
+    ] {
+        let (made, field) = uri_and_credentials_of(url).unwrap();
+        assert_eq!(made, uri.parse::<Uri>().unwrap(), "{url}");
+        let expected = credentials.map(|pair| format!("Basic {}", BASE64_STANDARD.encode(pair)));
+        let field = field.as_ref();
+        assert!(field.is_none_or(HeaderValue::is_sensitive), "{url}");
+        assert_eq!(
+            field.map(|value| value.to_str().unwrap()),
+            expected.as_deref()
+        );
+    }
+    let error = uri_and_credentials_of("http://u:secret@a b/").unwrap_err();
+    assert!(!error.to_string().contains("secret"), "{error}");
 }

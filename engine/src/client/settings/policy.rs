@@ -12,7 +12,8 @@ use crate::body::Body;
 use crate::error::Error;
 use http::header::{HeaderMap, HeaderValue, USER_AGENT};
 use http::request::Parts;
-use http::{Method, Response};
+use http::uri::Scheme;
+use http::{Method, Response, Uri};
 use redirect::RedirectPolicy;
 use retry::Retries;
 
@@ -27,6 +28,8 @@ pub(in crate::client) struct Policies {
     pub(in crate::client) cookies: Option<std::sync::Arc<dyn cookies::CookieStore>>,
     /// Whether responses are decompressed; only with the feature `decompression`.
     pub(in crate::client) decompresses: bool,
+    /// Requests for `http` URLs are refused.
+    pub(in crate::client) https_only: bool,
     /// The first setting that cannot be used.
     refused: Option<Error>,
 }
@@ -68,6 +71,15 @@ impl Policies {
         }
         self.refused.take().map_or(Ok(()), Err)
     }
+    /// Whether the scheme of `uri` is allowed.
+    pub(in crate::client) fn check_scheme(&self, uri: &Uri) -> Result<(), Error> {
+        match self.https_only && uri.scheme() != Some(&Scheme::HTTPS) {
+            true => Err(Error::config(format!(
+                "the URL {uri} is not requested: https_only allows https URLs alone"
+            ))),
+            false => Ok(()),
+        }
+    }
     /// Whether something is done with the response to a request of this method.
     pub(in crate::client) fn concern(&self, method: &Method) -> bool {
         // The response to a CONNECT has no content, and leads nowhere else.
@@ -106,7 +118,7 @@ impl Policies {
         Added::default()
     }
     /// Keeps the cookies of a response to a request for `uri`.
-    pub(in crate::client) fn keep_cookies(&self, uri: &http::Uri, response: &Response<Body>) {
+    pub(in crate::client) fn keep_cookies(&self, uri: &Uri, response: &Response<Body>) {
         #[cfg(feature = "cookies")]
         if let Some(store) = &self.cookies {
             let mut values = response.headers().get_all(http::header::SET_COOKIE).iter();

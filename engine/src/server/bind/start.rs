@@ -1,20 +1,17 @@
 //! Serving from inside a tokio runtime, as axum's users write it: handlers run on that runtime,
 //! connections on threads of the server.
 
-use crate::body::Body;
 use crate::config::ServerConfig;
 use crate::error::Error;
-use crate::server::tower::on_runtime::on_runtime;
+use crate::server::tower::per_connection::{Handlers, IntoHandlers};
 use crate::server::{Access, Server};
 use crate::tls::Tls;
-use http::{Request, Response};
 use std::future::{IntoFuture, pending};
 use std::io;
 use std::net::TcpListener;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tower_service::Service;
 
 /// Serves `service` on `listener` until the process ends, or the signal of
 /// [`with_graceful_shutdown`](ServeBuilder::with_graceful_shutdown) comes.
@@ -35,10 +32,27 @@ use tower_service::Service;
 ///     Ok(())
 /// }
 /// ```
-pub fn serve<S>(listener: impl IntoListener, service: S) -> ServeBuilder<S> {
+///
+/// A handler that asks for axum's `ConnectInfo` gets it as under `axum::serve`, over HTTP/3 too:
+///
+/// ```no_run
+/// use axum::{Router, extract::ConnectInfo, routing::get};
+/// use std::net::SocketAddr;
+///
+/// # async fn example(listener: tokio::net::TcpListener) -> Result<(), trunkline::Error> {
+/// let peer = get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>| peer.to_string());
+/// let router = Router::new().route("/", peer);
+/// let service = router.into_make_service_with_connect_info::<SocketAddr>();
+/// trunkline::serve(listener, service).await
+/// # }
+/// ```
+pub fn serve<S, Kind>(listener: impl IntoListener, service: S) -> ServeBuilder<S::Handlers>
+where
+    S: IntoHandlers<Kind>,
+{
     ServeBuilder {
         server: Server::on(listener).workers(0),
-        service,
+        handlers: service.into_handlers(),
         signal: None,
         drain_timeout: DRAIN_TIMEOUT,
     }
@@ -70,14 +84,14 @@ impl IntoListener for tokio::net::TcpListener {
 
 /// A server to be; see [`serve`]. It serves when it is awaited.
 #[must_use = "a server does nothing until it is awaited"]
-pub struct ServeBuilder<S> {
+pub struct ServeBuilder<H> {
     server: Server,
-    service: S,
+    handlers: H,
     signal: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     drain_timeout: Duration,
 }
 
-impl<S> ServeBuilder<S> {
+impl<H> ServeBuilder<H> {
     /// Serves under TLS. Default: cleartext.
     pub fn tls(mut self, tls: Tls) -> Self {
         self.server = self.server.tls(tls);
@@ -128,21 +142,16 @@ impl<S> ServeBuilder<S> {
     }
 }
 
-impl<S, B> IntoFuture for ServeBuilder<S>
-where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Future: Send,
-    S::Error: Send + 'static,
-    B: http_body::Body + Send + 'static,
-{
+impl<H: Handlers> IntoFuture for ServeBuilder<H> {
     /// An error: the sockets cannot be used, or a setting is out of its range.
     type Output = Result<(), Error>;
     type IntoFuture = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let service = on_runtime(Handle::current(), self.service);
-            let mut running = self.server.serve(service)?;
+            let mut server = self.server;
+            server.config.connection_info |= H::READS_PEER;
+            let mut running = server.serve(self.handlers.on(Handle::current()))?;
             let signal = self.signal.unwrap_or_else(|| Box::pin(pending()));
             tokio::select! {
                 () = signal => { running.drain(self.drain_timeout).await; }

@@ -48,12 +48,10 @@ where
     }
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let mut service = self.service.clone();
-        let task = self.runtime.spawn(async move {
+        RuntimeCall::spawn(&self.runtime, async move {
             poll_fn(|cx| service.poll_ready(cx)).await?;
             service.call(request).await
-        });
-        let runtime = self.runtime.clone();
-        RuntimeCall { task, runtime }
+        })
     }
 }
 
@@ -62,6 +60,19 @@ where
 pub struct RuntimeCall<B, E> {
     task: JoinHandle<Result<Response<B>, E>>,
     runtime: Handle,
+}
+
+impl<B: Send + 'static, E: Send + 'static> RuntimeCall<B, E> {
+    /// Runs `call` as a task of `runtime`.
+    pub(super) fn spawn(
+        runtime: &Handle,
+        call: impl Future<Output = Result<Response<B>, E>> + Send + 'static,
+    ) -> Self {
+        Self {
+            task: runtime.spawn(call),
+            runtime: runtime.clone(),
+        }
+    }
 }
 
 impl<B, E> Future for RuntimeCall<B, E> {

@@ -77,6 +77,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "events",
             "blocking",
             "service",
+            "grpc",
         ],
     ),
     (
@@ -212,6 +213,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "service",
             "service_fn",
             "on_runtime",
+            "per_connection",
             "slot",
             "extensions",
         ],

@@ -1,0 +1,32 @@
+use super::*;
+
+fn part(content: Content, media_type: Option<&str>, file_name: Option<&str>) -> FormPart {
+    FormPart {
+        name: "a".to_owned(),
+        content,
+        media_type: media_type.map(str::to_owned),
+        file_name: file_name.map(str::to_owned),
+    }
+}
+
+#[test]
+fn a_part_is_a_text_a_file_or_the_text_of_one() {
+    let text = |text: &str| Content::Text(text.to_owned());
+    for (given, expected) in [
+        ("a=b", part(text("b"), None, None)),
+        ("a=", part(text(""), None, None)),
+        ("a=b=c;type=d", part(text("b=c;type=d"), None, None)),
+        ("a=@f", part(Content::File("f".into()), None, None)),
+        ("a=<f", part(Content::TextOf("f".into()), None, None)),
+        (
+            "a=@f;type=text/x;filename=g",
+            part(Content::File("f".into()), Some("text/x"), Some("g")),
+        ),
+    ] {
+        assert_eq!(FormPart::parse(given).expect(given), expected, "{given}");
+    }
+    for given in ["a", "a=@", "a=@f;x", "a=@f;mode=1"] {
+        let refusal = FormPart::parse(given).expect_err(given).to_string();
+        assert!(refusal.contains(given), "{refusal}");
+    }
+}

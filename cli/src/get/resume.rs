@@ -1,0 +1,84 @@
+//! `-C`: the rest of a file that is there in part (RFC 9110 section 14).
+
+use crate::failure::Failure;
+use http::header::CONTENT_RANGE;
+use http::{HeaderMap, StatusCode};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom};
+use std::path::Path;
+
+/// Where to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Offset {
+    /// At the end of the file.
+    End,
+    At(u64),
+}
+
+/// The value of `-C`.
+pub(super) fn offset(text: &str) -> Result<Offset, String> {
+    match text {
+        "-" => Ok(Offset::End),
+        _ => text
+            .parse()
+            .map(Offset::At)
+            .map_err(|_| "it must be - for the end of the file, or an offset in bytes".to_owned()),
+    }
+}
+
+/// The first byte to ask for; 0: all of it.
+pub(super) fn start(offset: Option<Offset>, file: Option<&Path>) -> Result<u64, Failure> {
+    match (offset, file) {
+        (None, _) => Ok(0),
+        (Some(Offset::At(at)), _) => Ok(at),
+        (Some(Offset::End), None) => Err(Failure::usage(
+            "-C - goes on with a file: name it by -o or -O",
+        )),
+        (Some(Offset::End), Some(path)) => match std::fs::metadata(path) {
+            Ok(metadata) => Ok(metadata.len()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+            Err(error) => Err(Failure::output(path.display(), &error)),
+        },
+    }
+}
+
+/// Whether nothing is left to fetch. An answer that is not the part that was asked for is an error.
+pub(super) fn is_whole(
+    status: StatusCode,
+    headers: &HeaderMap,
+    from: u64,
+) -> Result<bool, Failure> {
+    let range = headers
+        .get(CONTENT_RANGE)
+        .and_then(|value| value.to_str().ok());
+    let range = range.and_then(|text| text.strip_prefix("bytes "));
+    match status {
+        StatusCode::PARTIAL_CONTENT
+            if range.is_some_and(|range| range.starts_with(&format!("{from}-"))) =>
+        {
+            Ok(false)
+        }
+        StatusCode::RANGE_NOT_SATISFIABLE if range == Some(&format!("*/{from}")) => Ok(true),
+        _ => Err(Failure::remote(format_args!(
+            "the server does not give the bytes from {from} on, it answered {status}: \
+             without -C all of it is fetched"
+        ))),
+    }
+}
+
+/// Opens a file to write from an offset on. Bytes behind it are dropped: they would be those of another
+/// content.
+pub(super) fn open_at(path: &Path, from: u64) -> io::Result<File> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)?;
+    file.set_len(from)?;
+    file.seek(SeekFrom::Start(from))?;
+    Ok(file)
+}
+
+#[cfg(test)]
+#[path = "resume_test.rs"]
+mod resume_test;

@@ -1,0 +1,135 @@
+//! Flags of `trunkline bench`.
+
+#[path = "support/served.rs"]
+mod served;
+
+use serde_json::Value;
+use served::{Folder, Served};
+use std::process::{Command, Output, Stdio};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
+
+fn bench(arguments: &[&str]) -> Output {
+    let mut command = Command::new(BINARY);
+    command.arg("bench").args(arguments).stdin(Stdio::null());
+    command.output().expect("the binary starts")
+}
+
+#[track_caller]
+fn json(arguments: &[&str]) -> Value {
+    let output = bench(&[arguments, &["--json"]].concat());
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {printed}");
+    serde_json::from_slice(&output.stdout).expect("JSON and nothing else")
+}
+
+#[test]
+fn a_run_of_a_duration_counts_what_it_has_sent_and_fails_nothing() {
+    let served = Served::start(&["--test-endpoints"]);
+    let url = served.url("/bytes/1");
+    for version in ["--http1.1", "--http2"] {
+        let flags = ["-z", "1", "-c", "2", "-m", "3", version, url.as_str()];
+        let result = json(&flags);
+        let answered = result["answered"].as_u64().expect("a number");
+        assert!(answered > 0, "{result}");
+        assert_eq!(result["body_bytes"], answered, "{result}");
+        assert_eq!(result["failed"], serde_json::json!({}), "{result}");
+        assert_eq!(result["requests"], Value::Null);
+        assert_eq!(result["duration_s"], 1);
+    }
+    let both = bench(&["-z", "1", "-n", "5", &url]);
+    assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
+fn the_requests_of_the_warm_up_are_not_counted() {
+    let served = Served::start(&["--test-endpoints"]);
+    let url = served.url("/bytes/1");
+    let result = json(&["--warm-up", "1", "-n", "200", "-m", "7", "--http2", &url]);
+    assert_eq!(result["answered"], 200, "{result}");
+    assert_eq!(result["failed"], serde_json::json!({}), "{result}");
+}
+
+#[test]
+fn a_method_and_a_body_out_of_a_file_are_sent() {
+    let served = Served::start(&["--test-endpoints"]);
+    let folder = Folder::new("bench-body");
+    let file = folder.file("body", &[b'x'; 321]);
+    let data = format!("@{file}");
+    for (flags, bytes) in [
+        (&["-d", data.as_str()][..], 3210),
+        (&["-X", "PUT", "-d", &data], 3210),
+        (&["-X", "HEAD"], 0),
+    ] {
+        let url = served.url("/echo");
+        let result = json(&[flags, &["-n", "10", &url]].concat());
+        assert_eq!(result["answered"], 10, "{flags:?} {result}");
+        assert_eq!(result["body_bytes"], bytes, "{flags:?} {result}");
+    }
+    for (flags, word) in [
+        (&["-d", "@/nowhere/body"][..], "/nowhere/body"),
+        (&["-X", "NO METHOD"], "NO METHOD"),
+        (&["--cacert", "/nowhere/ca.pem"], "/nowhere/ca.pem"),
+        (&["--cert", "/nowhere/me.pem"], "/nowhere/me.pem"),
+        (&["--compare", "/nowhere/run.json"], "/nowhere/run.json"),
+    ] {
+        let output = bench(&[flags, &["http://127.0.0.1:9/"]].concat());
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{flags:?}: {printed}");
+        assert!(printed.contains(word), "{flags:?}: {printed}");
+    }
+}
+
+#[test]
+fn a_server_is_believed_by_the_certificates_of_a_file_alone() {
+    let folder = Folder::new("bench-ca");
+    let signed = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a key");
+    let certificate = folder.file("ca.pem", signed.cert.pem().as_bytes());
+    let key = folder.file("key.pem", signed.signing_key.serialize_pem().as_bytes());
+    let flags = [
+        "--test-endpoints",
+        "--tls-cert",
+        &certificate,
+        "--tls-key",
+        &key,
+    ];
+    let served = Served::start(&flags);
+    let url = served.url("/bytes/1").replace("127.0.0.1", "localhost");
+    let result = json(&["--cacert", &certificate, "-n", "10", &url]);
+    assert_eq!(result["answered"], 10, "{result}");
+    let refused = bench(&["-n", "10", &url]);
+    assert_eq!(refused.status.code(), Some(1));
+}
+
+#[test]
+fn two_runs_stand_beside_each_other_in_the_table_and_in_the_page() {
+    let served = Served::start(&["--test-endpoints"]);
+    let folder = Folder::new("bench-compare");
+    let (before, page) = (
+        folder.file("before.json", b""),
+        folder.file("page.html", b""),
+    );
+    let url = served.url("/bytes/1");
+    let flags = ["-n", "100", "--json", &before, &url];
+    assert!(bench(&flags).status.success());
+    let output = bench(&["-n", "100", "--compare", &before, "--html", &page, &url]);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{printed}");
+    for line in [
+        "compared",
+        "before",
+        "mean",
+        "deviation",
+        "first byte",
+        "connecting",
+    ] {
+        assert!(printed.contains(line), "{line} is missing in {printed}");
+    }
+    assert!(printed.contains('#'), "no bar in {printed}");
+    let page = std::fs::read_to_string(page).expect("it was written");
+    assert_eq!(page.matches("<polyline").count(), 2, "{page}");
+    assert!(page.contains("compared"), "{page}");
+    let other = folder.file("other.json", b"{}");
+    let refused = bench(&["--compare", &other, &url]);
+    assert_eq!(refused.status.code(), Some(2));
+}

@@ -1,0 +1,166 @@
+//! Flags of `trunkline serve` about its responses.
+
+#[path = "support/served.rs"]
+mod served;
+
+use served::{Folder, Served};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
+
+/// A response as it stands on the wire of HTTP/1.1.
+fn asked(served: &Served, line: &str, fields: &[&str]) -> (String, Vec<u8>) {
+    let address = served.url.trim_start_matches("http://");
+    let mut socket = TcpStream::connect(address).expect("it listens");
+    let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
+    let request =
+        format!("{line} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{fields}\r\n");
+    socket.write_all(request.as_bytes()).expect("it reads");
+    let mut answer = Vec::new();
+    socket.read_to_end(&mut answer).expect("it answers");
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
+    let body = answer.split_off(end.expect("a head") + 4);
+    (String::from_utf8_lossy(&answer).into_owned(), body)
+}
+
+fn folder(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    folder.file("index.html", b"<title>app</title>");
+    folder.file("app.js", b"1");
+    folder
+}
+
+#[test]
+fn an_application_of_one_page_answers_its_routes_and_no_missing_file() {
+    let folder = folder("spa");
+    for (flags, status) in [(&["--spa"][..], "200"), (&[], "404")] {
+        let path = folder.path();
+        let served = Served::start(&[flags, &[path.as_str()]].concat());
+        for route in ["GET /a/route", "GET /settings", "HEAD /a/route"] {
+            let (head, body) = asked(&served, route, &[]);
+            assert!(head.contains(status), "{route}: {head}");
+            let is_page = body.starts_with(b"<title>");
+            assert_eq!(
+                is_page,
+                status == "200" && route.starts_with("GET"),
+                "{route}"
+            );
+        }
+        for missing in ["GET /missing.js", "GET /../a.b", "GET /.env"] {
+            let (head, _) = asked(&served, missing, &[]);
+            assert!(head.contains("404"), "{missing}: {head}");
+        }
+        assert_eq!(asked(&served, "GET /app.js", &[]).1, b"1");
+    }
+}
+
+#[test]
+fn pages_of_other_origins_may_read_what_is_served_with_cors_alone() {
+    let folder = folder("cors");
+    let asks = [
+        "origin: https://a.example",
+        "access-control-request-method: GET",
+    ];
+    for (flag, origin) in [
+        ("--cors", Some("*")),
+        ("--cors=https://a.example", Some("https://a.example")),
+        ("--no-listing", None),
+    ] {
+        let served = Served::start(&[flag, &folder.path()]);
+        let allowed = origin.map(|origin| format!("access-control-allow-origin: {origin}"));
+        for (line, status) in [("GET /app.js", "200"), ("OPTIONS /app.js", "204")] {
+            let (head, _) = asked(&served, line, &asks);
+            match &allowed {
+                Some(field) => {
+                    assert!(head.contains(field.as_str()), "{line}: {head}");
+                    assert!(head.contains(status), "{line}: {head}");
+                }
+                None => assert!(!head.contains("access-control"), "{line}: {head}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn fields_that_are_named_are_those_of_every_response() {
+    let folder = folder("fields");
+    let path = folder.path();
+    let flags = ["-H", "x-a: 1", "--cache-control", "no-store", &path];
+    let served = Served::start(&flags);
+    for line in ["GET /", "GET /app.js", "GET /missing"] {
+        let (head, _) = asked(&served, line, &[]);
+        assert!(head.contains("x-a: 1\r\n"), "{line}: {head}");
+        assert!(
+            head.contains("cache-control: no-store\r\n"),
+            "{line}: {head}"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_served_without_the_credentials_that_are_asked_for() {
+    let folder = folder("auth");
+    let served = Served::start(&["--auth", "me:secret", &folder.path()]);
+    let (head, body) = asked(&served, "GET /app.js", &[]);
+    assert!(head.contains("401"), "{head}");
+    assert!(head.contains("www-authenticate: Basic"), "{head}");
+    assert!(!body.starts_with(b"1"));
+    let (head, body) = asked(
+        &served,
+        "GET /app.js",
+        &["authorization: Basic bWU6c2VjcmV0"],
+    );
+    assert!(head.contains("200"), "{head}");
+    assert_eq!(body, b"1");
+    let output = Command::new(BINARY)
+        .args(["serve", "--auth", "me"])
+        .output();
+    let output = output.expect("the binary starts");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn text_is_compressed_for_clients_that_accept_it_and_with_the_flag_alone() {
+    let folder = folder("compressed");
+    folder.file("long.txt", &b"many requests, few connections\n".repeat(100));
+    let path = folder.path();
+    for (flags, compressed) in [(&["--compress"][..], true), (&[], false)] {
+        let served = Served::start(&[flags, &[path.as_str()]].concat());
+        let (head, body) = asked(&served, "GET /long.txt", &["accept-encoding: gzip"]);
+        assert_eq!(
+            head.contains("content-encoding: gzip"),
+            compressed,
+            "{head}"
+        );
+        assert_eq!(body.len() < 1000, compressed, "{}", body.len());
+        let (head, body) = asked(&served, "GET /long.txt", &[]);
+        assert!(!head.contains("content-encoding"), "{head}");
+        assert!(body.ends_with(b"connections\n"));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_program_of_the_system_gets_the_url_to_open() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder("open");
+    let opened = folder.0.join("opened");
+    let script = format!("#!/bin/sh\necho \"$1\" > {}\n", opened.display());
+    let program = folder.file("xdg-open", script.as_bytes());
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(&program, executable).expect("it was made here");
+    let served = Served::with_path(&folder.path(), &["--open", &folder.path()]);
+    // Five minutes: only a script that never comes takes them.
+    let line = (0..60_000).find_map(|_| {
+        let line = std::fs::read_to_string(&opened).unwrap_or_default();
+        if line.ends_with('\n') {
+            return Some(line);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        None
+    });
+    let url = line.expect("the script has run");
+    assert_eq!(url.trim_end(), served.url);
+}

@@ -1,0 +1,97 @@
+//! A running `serve`, and a folder for it.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
+
+/// A running `serve`, ended with the value.
+pub(crate) struct Served {
+    pub(crate) child: Child,
+    pub(crate) url: String,
+}
+
+impl Served {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::at(&["--listen", "127.0.0.1:0"], arguments)
+    }
+    pub(crate) fn at(place: &[&str], arguments: &[&str]) -> Self {
+        let mut command = Command::new(BINARY);
+        command.arg("serve").args(place).args(arguments);
+        Self::run(command)
+    }
+    /// With programs of this folder before those of the system.
+    pub(crate) fn with_path(folder: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new(BINARY);
+        command
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(arguments);
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{folder}:{path}"));
+        Self::run(command)
+    }
+    fn run(mut command: Command) -> Self {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let stdout = child.stdout.take().expect("it is piped");
+        let mut line = String::new();
+        BufReader::new(stdout)
+            .read_line(&mut line)
+            .expect("it says where it listens");
+        let url = line
+            .trim()
+            .strip_prefix("listening on ")
+            .expect("the first line")
+            .to_owned();
+        Self { child, url }
+    }
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.url)
+    }
+    pub(crate) fn signal(&self, signal: nix::sys::signal::Signal) {
+        let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
+        nix::sys::signal::kill(pid, signal).expect("it runs");
+    }
+    /// SIGTERM, then the exit code.
+    pub(crate) fn terminate(mut self) -> Option<i32> {
+        self.signal(nix::sys::signal::Signal::SIGTERM);
+        self.child.wait().expect("it ends").code()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("trunkline-cli-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).expect("a temporary directory");
+        Self(path)
+    }
+    pub(crate) fn file(&self, name: &str, content: &[u8]) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, content).expect("written");
+        path.display().to_string()
+    }
+    pub(crate) fn path(&self) -> String {
+        self.0.display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,283 @@
+//! gRPC by tonic: a client for tonic's generated clients, and deadlines of a server's calls.
+//!
+//! tonic's own channel and server heed the field `grpc-timeout`, and give a status of each error. These
+//! do so above a [`Client`] and in front of a tonic service. The deadline is one of the whole call,
+//! streams of messages included (the specification of gRPC over HTTP/2), and not of its beginning alone.
+
+mod timeout;
+
+use crate::body::Body;
+use crate::client::{Client, ResponseFuture};
+use crate::driver::timer::{Sleep, sleep};
+use crate::error::Error;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue, Request, Response};
+use http_body::{Frame, SizeHint};
+use pin_project_lite::pin_project;
+use std::error::Error as StdError;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tonic::{Code, Status};
+use tower_service::Service;
+
+type BoxError = Box<dyn StdError + Send + Sync>;
+
+/// The code is that of [`Error::grpc_code`], the error the source.
+impl From<Error> for Status {
+    fn from(error: Error) -> Self {
+        let mut status = Status::new(Code::from(error.grpc_code()), error.to_string());
+        status.set_source(std::sync::Arc::new(error));
+        status
+    }
+}
+
+/// The service that a generated client of tonic takes in place of a channel.
+///
+/// ```no_run
+/// # fn example() -> Result<(), trunkline::Error> {
+/// use trunkline::client::Protocols;
+/// use trunkline::grpc::GrpcClient;
+///
+/// let client = trunkline::Client::builder().protocols(Protocols::H2Only).build()?;
+/// let service = GrpcClient::new(client);
+/// // let greeter = GreeterClient::with_origin(service, "http://127.0.0.1:50051".parse()?);
+/// # drop(service);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct GrpcClient {
+    client: Client,
+}
+
+impl GrpcClient {
+    /// Calls over `client`. For `http` URLs it is one with
+    /// [`Protocols::H2Only`](crate::client::Protocols::H2Only): gRPC needs HTTP/2 or HTTP/3.
+    pub fn new(client: Client) -> Self {
+        Self { client }
+    }
+}
+
+impl<B> Service<Request<B>> for GrpcClient
+where
+    B: http_body::Body + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<GrpcBody<Body>>;
+    type Error = Status;
+    type Future = GrpcCall<ResponseFuture>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
+        Poll::Ready(Ok(()))
+    }
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let deadline = deadline_of(request.headers());
+        GrpcCall {
+            call: self.client.execute(request),
+            deadline,
+            side: Side::Client,
+        }
+    }
+}
+
+/// A tonic service that heeds `grpc-timeout`: the call is dropped when its time has passed, and the client
+/// gets DEADLINE_EXCEEDED. `tonic::service::Routes` and generated servers do not do it by themselves;
+/// requests without the field have no deadline.
+///
+/// ```no_run
+/// # async fn example(listener: tokio::net::TcpListener, routes: tonic::service::Routes)
+/// # -> Result<(), trunkline::Error> {
+/// trunkline::serve(listener, trunkline::grpc::with_deadlines(routes)).await
+/// # }
+/// ```
+pub fn with_deadlines<S>(service: S) -> WithDeadlines<S> {
+    WithDeadlines { service }
+}
+
+/// See [`with_deadlines`].
+#[derive(Clone, Debug)]
+pub struct WithDeadlines<S> {
+    service: S,
+}
+
+impl<S, R, B> Service<Request<R>> for WithDeadlines<S>
+where
+    S: Service<Request<R>, Response = Response<B>>,
+    S::Error: Into<BoxError>,
+    B: http_body::Body,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<GrpcBody<B>>;
+    type Error = Status;
+    type Future = GrpcCall<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Status>> {
+        self.service
+            .poll_ready(cx)
+            .map_err(|error| status_of(error))
+    }
+    fn call(&mut self, request: Request<R>) -> Self::Future {
+        let deadline = deadline_of(request.headers());
+        GrpcCall {
+            call: self.service.call(request),
+            deadline,
+            side: Side::Server,
+        }
+    }
+}
+
+type Deadline = Option<Pin<Box<Sleep>>>;
+
+/// Which end of a call its deadline is for.
+#[derive(Clone, Copy, Debug)]
+enum Side {
+    /// The call fails.
+    Client,
+    /// The response has the status.
+    Server,
+}
+
+pin_project! {
+    /// A call under way, with its deadline.
+    #[derive(Debug)]
+    pub struct GrpcCall<F> {
+        #[pin]
+        call: F,
+        deadline: Deadline,
+        side: Side,
+    }
+}
+
+impl<F, B, E> Future for GrpcCall<F>
+where
+    F: Future<Output = Result<Response<B>, E>>,
+    E: Into<BoxError>,
+{
+    type Output = Result<Response<GrpcBody<B>>, Status>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        if let Poll::Ready(outcome) = this.call.poll(cx) {
+            let deadline = this.deadline.take();
+            let body = |body| GrpcBody {
+                body: Some(body),
+                deadline,
+                side: *this.side,
+            };
+            let outcome = outcome.map(|response| response.map(body));
+            return Poll::Ready(outcome.map_err(|error| status_of(error)));
+        }
+        ready!(poll_deadline(this.deadline, cx));
+        Poll::Ready(match this.side {
+            Side::Client => Err(exceeded()),
+            Side::Server => Ok(late_response()),
+        })
+    }
+}
+
+pin_project! {
+    /// The body of a response, with the deadline of its call.
+    #[derive(Debug)]
+    pub struct GrpcBody<B> {
+        // `None`: it is over.
+        #[pin]
+        body: Option<B>,
+        deadline: Deadline,
+        side: Side,
+    }
+}
+
+impl<B> http_body::Body for GrpcBody<B>
+where
+    B: http_body::Body,
+    B::Error: Into<BoxError>,
+{
+    type Data = B::Data;
+    type Error = Status;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, Status>>> {
+        let mut this = self.project();
+        let Some(body) = this.body.as_mut().as_pin_mut() else {
+            return Poll::Ready(None);
+        };
+        if let Poll::Ready(frame) = body.poll_frame(cx) {
+            if frame.is_none() {
+                this.body.set(None);
+            }
+            return Poll::Ready(frame.map(|frame| frame.map_err(|error| status_of(error))));
+        }
+        ready!(poll_deadline(this.deadline, cx));
+        // Dropped: the exchange is reset, the handler ends.
+        this.body.set(None);
+        Poll::Ready(Some(match this.side {
+            Side::Client => Err(exceeded()),
+            Side::Server => Ok(Frame::trailers(late_fields())),
+        }))
+    }
+    fn is_end_stream(&self) -> bool {
+        self.body
+            .as_ref()
+            .is_none_or(http_body::Body::is_end_stream)
+    }
+    fn size_hint(&self) -> SizeHint {
+        match (&self.body, &self.deadline) {
+            (None, _) => SizeHint::with_exact(0),
+            (Some(body), None) => body.size_hint(),
+            // It may be cut short.
+            (Some(_), Some(_)) => SizeHint::default(),
+        }
+    }
+}
+
+/// Pending for ever without one.
+fn poll_deadline(deadline: &mut Deadline, cx: &mut Context<'_>) -> Poll<()> {
+    match deadline {
+        Some(sleep) => sleep.as_mut().poll(cx),
+        None => Poll::Pending,
+    }
+}
+
+fn deadline_of(fields: &HeaderMap) -> Deadline {
+    let time = timeout::of(fields.get("grpc-timeout")?)?;
+    Some(Box::pin(sleep(time)))
+}
+
+/// The status of an error: one of ours, a status itself, or what tonic makes of it.
+fn status_of(error: impl Into<BoxError>) -> Status {
+    match error.into().downcast::<Error>() {
+        Ok(error) => Status::from(*error),
+        Err(error) => Status::from_error(error),
+    }
+}
+
+const EXCEEDED: &str = "the deadline of the call has passed";
+
+fn exceeded() -> Status {
+    Status::deadline_exceeded(EXCEEDED)
+}
+
+fn late_fields() -> HeaderMap {
+    let mut fields = HeaderMap::new();
+    fields.insert(
+        "grpc-status",
+        HeaderValue::from(Code::DeadlineExceeded as i32),
+    );
+    fields.insert("grpc-message", HeaderValue::from_static(EXCEEDED));
+    fields
+}
+
+/// Of headers alone ("Trailers-Only" in the specification of gRPC over HTTP/2).
+fn late_response<B>() -> Response<GrpcBody<B>> {
+    let mut response = Response::new(GrpcBody {
+        body: None,
+        deadline: None,
+        side: Side::Server,
+    });
+    *response.headers_mut() = late_fields();
+    let media_type = HeaderValue::from_static("application/grpc");
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response
+}
