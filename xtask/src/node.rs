@@ -122,18 +122,19 @@ pub(crate) fn test() -> Outcome {
 
 /// The tests that take too long for every run: downloads of a gibibyte into slow readers.
 pub(crate) fn endurance() -> Outcome {
-    let mut long = Command::new("node");
-    long.args(["--test", "--test-timeout=300000"])
-        .args([
-            "--test-name-pattern",
-            "slow reader",
-            "node/test/client/requests/transfers.test.mjs",
-        ])
-        .env("TRUNKLINE_LONG", "1")
-        .env("TRUNKLINE_ORIGIN", origin("release")?);
+    let origin = origin("release")?;
     build("release")?;
     install("node/test")?;
-    run(&mut long)
+    let long = |args: &[&str]| {
+        let mut node = Command::new("node");
+        node.args(["--test", "--test-timeout=300000"]).args(args);
+        node.env("TRUNKLINE_LONG", "1")
+            .env("TRUNKLINE_ORIGIN", &origin);
+        run(&mut node)
+    };
+    let bodies = "node/test/client/requests/transfers.test.mjs";
+    long(&["--test-name-pattern", "slow reader", bodies])?;
+    long(&["node/test/server/transfers/killed_h3.long.mjs"])
 }
 
 /// A load with faults on the client, then one on servers; or the one that is named first.

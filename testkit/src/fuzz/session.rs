@@ -126,7 +126,7 @@ impl Run {
             3 => self.request(steps.byte()),
             4 => {
                 let (stream, length) = (self.stream(steps.byte()), usize::from(steps.byte()) * 300);
-                let end = steps.byte() % 2 == 0;
+                let end = steps.byte().is_multiple_of(2);
                 // Refused where the stream has ended.
                 let _ = self
                     .conn
