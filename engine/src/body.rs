@@ -44,6 +44,13 @@ enum Kind {
     Pipe(Reader),
     /// Behind a lock that is never contended, so that a body is `Sync`.
     Foreign(Mutex<ForeignBody>),
+    /// Its first frame was read ahead.
+    Begun(Box<Begun>),
+}
+
+struct Begun {
+    first: Option<Result<Frame<Bytes>, Error>>,
+    rest: Body,
 }
 
 type ForeignBody = Pin<Box<dyn http_body::Body<Data = Bytes, Error = Error> + Send>>;
@@ -90,6 +97,20 @@ impl Body {
             }
             _ => None,
         }
+    }
+    /// Waits for the first frame, and keeps it. A body that ends without one is empty from then on.
+    pub(crate) fn poll_begin(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if matches!(self.0, Kind::Empty | Kind::Whole(_) | Kind::Begun(_)) {
+            return Poll::Ready(());
+        }
+        let Poll::Ready(first) = http_body::Body::poll_frame(Pin::new(&mut *self), cx) else {
+            return Poll::Pending;
+        };
+        let rest = mem::take(self);
+        if first.is_some() {
+            self.0 = Kind::Begun(Box::new(Begun { first, rest }));
+        }
+        Poll::Ready(())
     }
     /// The bytes of a body that is all there.
     pub(crate) fn whole(&self) -> Option<Bytes> {
@@ -149,6 +170,11 @@ impl http_body::Body for Body {
                 let body = body.get_mut().unwrap_or_else(PoisonError::into_inner);
                 body.as_mut().poll_frame(cx)
             }
+            Kind::Begun(begun) => {
+                let first = begun.first.take();
+                *self = mem::take(&mut begun.rest);
+                Poll::Ready(first)
+            }
         }
     }
     fn is_end_stream(&self) -> bool {
@@ -157,6 +183,7 @@ impl http_body::Body for Body {
             Kind::Whole(_) => false,
             Kind::Pipe(reader) => reader.is_at_end(),
             Kind::Foreign(body) => lock(body).is_end_stream(),
+            Kind::Begun(_) => false,
         }
     }
     fn size_hint(&self) -> SizeHint {
@@ -167,6 +194,7 @@ impl http_body::Body for Body {
                 .left
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
             Kind::Foreign(body) => lock(body).size_hint(),
+            Kind::Begun(_) => SizeHint::default(),
         }
     }
 }
@@ -178,6 +206,7 @@ impl fmt::Debug for Body {
             Kind::Whole(_) => "whole",
             Kind::Pipe(_) => "pipe",
             Kind::Foreign(_) => "foreign",
+            Kind::Begun(_) => "begun",
         };
         f.debug_tuple("Body").field(&kind).finish()
     }

@@ -6,6 +6,7 @@ use super::health::HEALTH;
 use crate::client::dispatch::INBOX;
 use crate::client::exchange::{Early, Outgoing};
 use crate::error::{Error, ErrorKind, Fault, Retry};
+use http_body::Body as _;
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::error::Misuse;
@@ -35,6 +36,7 @@ impl Unsettled {
 impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// Starts what the pool dispatched.
     pub(super) fn take_arrivals(&mut self, now: Instant) {
+        self.start_held(now);
         let mut arrivals = std::mem::take(&mut self.arrivals);
         self.handle.take(&mut arrivals);
         self.taken += arrivals.len() as u64;
@@ -46,7 +48,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             let waits = request.head.protocol().is_some() || is_early && !request.may_be_early();
             match waits && !is_limit_known {
                 true => self.hold(now, request),
-                false => self.start(now, request),
+                false => self.start_with_body(now, request),
             }
         }
         self.arrivals = arrivals;
@@ -90,7 +92,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
 
     /// Facts of an exchange that the machine needs before it is opened.
     fn ask_machine(&mut self, request: &Outgoing) {
-        if request.ends_connection {
+        let has_body = !request.body.is_end_stream();
+        if request.ends_connection || request.body_ends_connection && has_body {
             self.io.machine.ask_close();
         }
         if request.absolute_form {
@@ -101,7 +104,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         }
     }
 
-    fn start(&mut self, now: Instant, mut request: Box<Outgoing>) {
+    pub(super) fn start(&mut self, now: Instant, mut request: Box<Outgoing>) {
         let slot = self.slots.vacant();
         if !request.exchange.attach(&self.handle.signals, slot) {
             return;
@@ -136,9 +139,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         }
         request.wanted.announce(&mut self.io.machine, now, stream);
         let has_listener = request.listener.is_some();
-        if let Some(listener) = &mut request.listener {
+        if has_listener {
             request.exchange.open_as(stream);
-            listener.started(self.id.number());
+            request.announce_start(self.id);
         }
         let datagrams = self.open_datagrams(&request.head, stream);
         let entry = ExchangeEntry {
