@@ -4,6 +4,7 @@
 //! The reader's end of a connection's pipe reports the bytes it has taken; the connection grants
 //! the peer that much again. An unread body stalls its own stream and no other.
 
+mod begun;
 #[cfg(feature = "fs")]
 mod file;
 pub(crate) mod header_map;
@@ -13,6 +14,7 @@ pub(crate) mod window;
 
 pub use stream::BodyStream;
 
+use crate::body::begun::Begun;
 use crate::body::window::WindowHandle;
 use crate::driver::signals::Signals;
 use crate::error::{Error, ErrorKind, Fault, Retry};
@@ -46,11 +48,6 @@ enum Kind {
     Foreign(Mutex<ForeignBody>),
     /// Its first frame was read ahead.
     Begun(Box<Begun>),
-}
-
-struct Begun {
-    first: Option<Result<Frame<Bytes>, Error>>,
-    rest: Body,
 }
 
 type ForeignBody = Pin<Box<dyn http_body::Body<Data = Bytes, Error = Error> + Send>>;
@@ -97,20 +94,6 @@ impl Body {
             }
             _ => None,
         }
-    }
-    /// Waits for the first frame, and keeps it. A body that ends without one is empty from then on.
-    pub(crate) fn poll_begin(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if matches!(self.0, Kind::Empty | Kind::Whole(_) | Kind::Begun(_)) {
-            return Poll::Ready(());
-        }
-        let Poll::Ready(first) = http_body::Body::poll_frame(Pin::new(&mut *self), cx) else {
-            return Poll::Pending;
-        };
-        let rest = mem::take(self);
-        if first.is_some() {
-            self.0 = Kind::Begun(Box::new(Begun { first, rest }));
-        }
-        Poll::Ready(())
     }
     /// The bytes of a body that is all there.
     pub(crate) fn whole(&self) -> Option<Bytes> {

@@ -29,7 +29,7 @@ export class StreamPieces implements AsyncIterator<unknown> {
     stream.on('data', this.onData).on('end', this.onEnd).on('error', this.onError).on('close', this.onClose)
     const ends = stream as unknown as Ends
     if (typeof stream.resume === 'function') stream.resume()
-    // What a stream has emitted before it does not emit again.
+    // A stream emits nothing a second time.
     if (ends.errorEmitted ?? ends.errored) setImmediate(this.onError, ends.errored ?? new RequestAbortedError())
     else if (ends.endEmitted ?? ends.readableEnded) setImmediate(this.onEnd)
     if (ends.closeEmitted ?? ends.closed) setImmediate(this.onClose)
