@@ -4,6 +4,7 @@
 //! The reader's end of a connection's pipe reports the bytes it has taken; the connection grants
 //! the peer that much again. An unread body stalls its own stream and no other.
 
+mod begun;
 #[cfg(feature = "fs")]
 mod file;
 pub(crate) mod header_map;
@@ -13,6 +14,7 @@ pub(crate) mod window;
 
 pub use stream::BodyStream;
 
+use crate::body::begun::Begun;
 use crate::body::window::WindowHandle;
 use crate::driver::signals::Signals;
 use crate::error::{Error, ErrorKind, Fault, Retry};
@@ -44,6 +46,8 @@ enum Kind {
     Pipe(Reader),
     /// Behind a lock that is never contended, so that a body is `Sync`.
     Foreign(Mutex<ForeignBody>),
+    /// Its first frame was read ahead.
+    Begun(Box<Begun>),
 }
 
 type ForeignBody = Pin<Box<dyn http_body::Body<Data = Bytes, Error = Error> + Send>>;
@@ -149,6 +153,11 @@ impl http_body::Body for Body {
                 let body = body.get_mut().unwrap_or_else(PoisonError::into_inner);
                 body.as_mut().poll_frame(cx)
             }
+            Kind::Begun(begun) => {
+                let first = begun.first.take();
+                *self = mem::take(&mut begun.rest);
+                Poll::Ready(first)
+            }
         }
     }
     fn is_end_stream(&self) -> bool {
@@ -157,6 +166,7 @@ impl http_body::Body for Body {
             Kind::Whole(_) => false,
             Kind::Pipe(reader) => reader.is_at_end(),
             Kind::Foreign(body) => lock(body).is_end_stream(),
+            Kind::Begun(_) => false,
         }
     }
     fn size_hint(&self) -> SizeHint {
@@ -167,6 +177,7 @@ impl http_body::Body for Body {
                 .left
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
             Kind::Foreign(body) => lock(body).size_hint(),
+            Kind::Begun(_) => SizeHint::default(),
         }
     }
 }
@@ -178,6 +189,7 @@ impl fmt::Debug for Body {
             Kind::Whole(_) => "whole",
             Kind::Pipe(_) => "pipe",
             Kind::Foreign(_) => "foreign",
+            Kind::Begun(_) => "begun",
         };
         f.debug_tuple("Body").field(&kind).finish()
     }

@@ -82,3 +82,39 @@ fn an_empty_body_is_at_its_end_and_a_whole_one_knows_its_size() {
         Some(3)
     );
 }
+
+#[tokio::test]
+async fn a_body_whose_first_piece_was_awaited_still_gives_all_of_it() {
+    let (mut sender, mut body) = Body::channel();
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(body.poll_begin(&mut cx).is_pending());
+    sender.send("one").await.unwrap();
+    sender.send("two").await.unwrap();
+    assert!(body.poll_begin(&mut cx).is_ready());
+    assert!(body.poll_begin(&mut cx).is_ready());
+    assert!(!http_body::Body::is_end_stream(&body));
+    sender.finish();
+    assert_eq!(body.collect().await.unwrap().to_bytes(), "onetwo");
+}
+
+#[tokio::test]
+async fn a_body_that_ends_before_its_first_piece_is_empty() {
+    let (sender, mut body) = Body::channel();
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(body.poll_begin(&mut cx).is_pending());
+    sender.finish();
+    assert!(body.poll_begin(&mut cx).is_ready());
+    assert!(http_body::Body::is_end_stream(&body));
+}
+
+#[tokio::test]
+async fn a_body_that_fails_before_its_first_piece_gives_the_failure_once() {
+    let (sender, mut body) = Body::channel();
+    drop(sender);
+    assert!(
+        body.poll_begin(&mut Context::from_waker(Waker::noop()))
+            .is_ready()
+    );
+    assert!(!http_body::Body::is_end_stream(&body));
+    assert!(body.collect().await.is_err());
+}

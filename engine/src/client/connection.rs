@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Fault, Retry};
 use deadlines::Deadlines;
 use entry::{EntrySlots, Upload};
 use health::HEALTH;
-use start::{SETTINGS_WAIT, Unsettled};
+use start::{HeldHeads, SETTINGS_WAIT, Unsettled};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -95,6 +95,8 @@ pub(super) struct ConnectionTask<S> {
     farewell: Option<Farewell>,
     /// Requests that wait for the peer's settings, which must allow them.
     unsettled: Vec<Unsettled>,
+    /// Requests whose head waits for the first piece of their body, and those behind them.
+    held: HeldHeads,
     /// How long the peer has said that it waits, in seconds.
     peer_patience: Option<u32>,
     /// The origin of a race with TCP that QUIC has won if its handshake gets done.
@@ -143,6 +145,7 @@ impl<S> ConnectionTask<S> {
             ended: None,
             farewell: None,
             unsettled: Vec::new(),
+            held: HeldHeads::new(),
             peer_patience: None,
             raced: None,
             datagram_size: None,
@@ -192,6 +195,8 @@ impl<S> ConnectionTask<S> {
         self.handle.take(&mut self.arrivals);
         let unsettled = self.unsettled.drain(..).map(Unsettled::go);
         self.arrivals.extend(unsettled.flatten());
+        let held = self.take_held();
+        self.arrivals.extend(held);
         let now = Instant::now();
         for request in std::mem::take(&mut self.arrivals) {
             dispatch.resubmit(now, request, self.id, self.ended_unused());
@@ -279,7 +284,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// timer is armed. False: a deadline has passed.
     fn rest(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
         // A request may have come since the link found nothing open: its deadlines are needed.
-        if self.io.rest(now) && self.slots.len() == 0 {
+        if self.io.rest(now) && self.slots.len() == 0 && self.held.is_empty() {
             self.slots.release();
             self.deadlines.release(|slot| slot >= SETTINGS_WAIT);
             (self.arrivals, self.heads) = (Vec::new(), Vec::new());
@@ -365,7 +370,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// nothing.
     fn report(&mut self, now: Instant) {
         let machine = &self.io.machine;
-        let (free, active) = (machine.capacity(), machine.active());
+        let held = self.held.len() as u32;
+        let (free, active) = (
+            machine.capacity().saturating_sub(held),
+            machine.active() + held,
+        );
         let report = Capacity {
             free,
             active,

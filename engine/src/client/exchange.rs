@@ -35,6 +35,8 @@ pub(super) struct Outgoing {
     /// Its place in line.
     pub(super) rank: Rank,
     pub(super) wanted: Wanted,
+    /// The connection whose number its listener has.
+    pub(super) announced_on: Option<ConnectionId>,
     /// Times it was put on a connection.
     pub(super) tries: u32,
     /// Connections that ended before they answered anything and before it was written to them.
@@ -54,6 +56,10 @@ pub(super) struct Outgoing {
     pub(super) idempotent: Option<bool>,
     /// HTTP/1.1: nothing is pipelined behind it before it is answered.
     pub(super) blocks: bool,
+    /// HTTP/1.1: its head waits for the first piece of its body, or for the body's end.
+    pub(super) head_with_body: bool,
+    /// An HTTP/1.1 connection ends behind it if it has a body.
+    pub(super) body_ends_connection: bool,
     /// HTTP/1.1: its target is written in absolute form.
     pub(super) absolute_form: bool,
     pub(super) early: Early,
@@ -74,6 +80,7 @@ impl Outgoing {
             listener: None,
             rank: Rank::default(),
             wanted: Wanted::default(),
+            announced_on: None,
             tries: 0,
             unused: 0,
             traffic: None,
@@ -87,6 +94,8 @@ impl Outgoing {
             ends_connection: false,
             idempotent: None,
             blocks: false,
+            head_with_body: false,
+            body_ends_connection: false,
             absolute_form: false,
             early: Early::default(),
             wait_until: None,
@@ -109,6 +118,15 @@ impl Outgoing {
     pub(super) fn is_idempotent(&self) -> bool {
         let by_method = || is_idempotent(self.head.method());
         self.idempotent.unwrap_or_else(by_method)
+    }
+    /// Gives its listener the number of the connection on which it starts, once.
+    pub(super) fn announce_start(&mut self, on: ConnectionId) {
+        if self.announced_on != Some(on)
+            && let Some(listener) = &mut self.listener
+        {
+            listener.started(on.number());
+            self.announced_on = Some(on);
+        }
     }
     /// Fails the request.
     pub(super) fn fail(mut self: Box<Self>, error: Error) {

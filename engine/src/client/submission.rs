@@ -34,6 +34,11 @@ pub struct Submission {
     /// It may be answered late: where requests are pipelined (HTTP/1.1), none goes out behind it
     /// before its response's head has come.
     pub blocks: bool,
+    /// HTTP/1.1: its head goes out with the first piece of its body, or with the body's end, if one of them comes
+    /// soon: a body that turns out to be empty is then no body.
+    pub head_with_body: bool,
+    /// As `ends_connection`, if its body is not empty.
+    pub body_ends_connection: bool,
     /// HTTP/1.1: its target is written in absolute form (RFC 9112 section 3.2.2), for an origin that is a proxy.
     pub absolute_form: bool,
     /// Until the response's head, as `ClientTimeouts::headers`.
@@ -78,6 +83,8 @@ impl Client {
         request.ends_connection = submission.ends_connection;
         request.idempotent = submission.idempotent;
         request.blocks = submission.blocks;
+        request.head_with_body = submission.head_with_body;
+        request.body_ends_connection = submission.body_ends_connection;
         request.absolute_form = submission.absolute_form;
         request.patience = Patience {
             headers: submission.headers_timeout,

@@ -69,6 +69,10 @@ pub(crate) mod submission_flag {
     pub(crate) const BLOCKS: u32 = 1 << 21;
     /// The request's path is an absolute URL, which HTTP/1.1 carries as it is.
     pub(crate) const ABSOLUTE_FORM: u32 = 1 << 22;
+    /// HTTP/1.1: the request's head goes with the first piece of its body.
+    pub(crate) const HEAD_WITH_BODY: u32 = 1 << 23;
+    /// An HTTP/1.1 connection ends behind the request, unless its body is empty.
+    pub(crate) const BODY_ENDS_CONNECTION: u32 = 1 << 24;
 }
 /// Flags in the first word of a server's response and of its pieces.
 pub(crate) mod response_flag {

@@ -232,6 +232,8 @@ fn begin(
         ends_connection: is_flagged(submission_flag::ENDS_CONNECTION),
         idempotent: idempotent(entry),
         blocks: is_flagged(submission_flag::BLOCKS),
+        head_with_body: is_flagged(submission_flag::HEAD_WITH_BODY),
+        body_ends_connection: is_flagged(submission_flag::BODY_ENDS_CONNECTION),
         absolute_form: is_absolute,
         headers_timeout: time(entry[submission::request::HEADERS_TIMEOUT]),
         body_timeout: time(entry[submission::request::BODY_TIMEOUT]),

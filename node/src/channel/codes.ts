@@ -65,6 +65,10 @@ export const enum SubmissionFlag {
   Blocks = 1 << 21,
   /** The request's path is an absolute URL, which HTTP/1.1 carries as it is. */
   AbsoluteForm = 1 << 22,
+  /** HTTP/1.1: the request's head goes with the first piece of its body. */
+  HeadWithBody = 1 << 23,
+  /** An HTTP/1.1 connection ends behind the request, unless its body is empty. */
+  BodyEndsConnection = 1 << 24,
 }
 
 /** Flags in the first word of a server's response and of its pieces. */

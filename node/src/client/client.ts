@@ -2,7 +2,7 @@
 // have. Agent: any origin. All three use the engine's pool with different bounds.
 
 import { Dispatcher } from './dispatcher/dispatcher'
-import { originOf, type Options, type UrlParts, type Way } from './options'
+import { check, originOf, type Options, type UrlParts, type Way } from './options'
 import { buildConnector, type BuildOptions } from './connect/build_connector'
 import { ByOrigin, factoryOf, OfPool } from './dispatcher/factory'
 import { kState } from './dispatcher/state'
@@ -11,7 +11,7 @@ import { kState } from './dispatcher/state'
 export class Pool extends Dispatcher {
   private readonly url: URL
   constructor (origin: string | URL | UrlParts, options: Options = {}, isClient = false) {
-    const url = originOf(origin)
+    const url = checkedOrigin(origin, options, isClient)
     super(options, isClient)
     this.url = url
     this[kState].ownOrigin = url.origin
@@ -52,4 +52,14 @@ function forClients (options: Options): Options {
     ? connect
     : buildConnector({ ...tls, maxCachedSessions, allowH2, useH2c, socketPath, timeout: connectTimeout, ...families, ...connect } as BuildOptions)
   return { ...others, connect: made, allowH2, useH2c, clientTtl, socketPath } as Options
+}
+
+/** The origin's URL. Where that and an option are wrong, the option is what is named, as with undici. */
+function checkedOrigin (origin: string | URL | UrlParts, options: Options, isClient: boolean): URL {
+  try {
+    return originOf(origin)
+  } catch (error) {
+    check(options, isClient)
+    throw error
+  }
 }

@@ -2,7 +2,7 @@
 // its `dispatch`.
 
 import type { AnyDispatcher } from '../client/calls/api'
-import type { Upload } from '../client/prepare/body'
+import type { Upload } from '../client/prepare/upload'
 import type { Trace } from '../client/calls/channels'
 import type { Connection } from '../client/connect/connection'
 import { errorOf, InvalidArgumentError, PROXY_WANTS_CREDENTIALS, ResponseExceededMaxSizeError } from '../errors'

@@ -3,7 +3,8 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import { Answer, type BodySource } from './answer'
-import { endStream, isStream, type Upload } from '../prepare/body'
+import { endStream, isStream } from '../prepare/body'
+import type { Upload } from '../prepare/upload'
 import type { Trace } from './channels'
 import type { Connection } from '../connect/connection'
 import { errorOf, InvalidArgumentError, PROXY_WANTS_CREDENTIALS, ResponseExceededMaxSizeError } from '../../errors'

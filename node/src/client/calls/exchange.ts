@@ -4,7 +4,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
-import type { Upload } from '../prepare/body'
+import type { Upload } from '../prepare/upload'
 import type { Trace } from './channels'
 import { UNKNOWN, type Connection } from '../connect/connection'
 import { markForUndici, StreamTunnel, Tunnel } from './tunnel'

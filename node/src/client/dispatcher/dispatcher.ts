@@ -6,7 +6,8 @@ import { EventEmitter } from 'node:events'
 import type { Duplex, Readable } from 'node:stream'
 import type { Answer } from '../calls/answer'
 import { connect, kRequest, pipeline, request, setOwnDispatch, stream, upgrade, type ConnectRequest, type Opened, type PipelineCall, type RequestOptions, type StreamAnswer, type StreamFactory } from '../calls/api'
-import { endStream, isStream, Upload } from '../prepare/body'
+import { endStream, isStream } from '../prepare/body'
+import { Upload } from '../prepare/upload'
 import { isWatched, Trace } from '../calls/channels'
 import { ClientDestroyedError, errorOf, InformationalError, InvalidArgumentError } from '../../errors'
 import { checkHandler, Exchange, isNew, type Handler, type NewHandler, type OldHandler } from '../calls/exchange'
@@ -37,8 +38,12 @@ function submit (state: State, exchange: Exchange | DirectRequest | DirectHop, m
     if (Buffer.isBuffer(made.body)) exchange.onSent(made.body)
     return exchange.onAllSent()
   }
-  // It runs when the request starts on a connection (`onStarted`).
-  exchange.upload = new Upload(state.bridge, exchange, made.upload, made.length, state.checked.strictContentLength, made.headersTimeout)
+  const upload = new Upload(state.bridge, exchange, made.upload, made.length, state.checked.strictContentLength, made.headersTimeout)
+  exchange.upload = upload
+  // It runs when the request starts on a connection (`onStarted`). Where that is now, the first bytes go with the head, as
+  // with undici: a server that answers a small body without reading it would else answer in front of it, and the connection
+  // would be lost. A channel's subscribers see the head first.
+  if (exchange.trace === null && target.load.isServed) void upload.run()
 }
 
 /**

@@ -45,6 +45,9 @@ export class Load {
 
   get isFull (): boolean { return this.count >= this.ceiling }
 
+  /** Whether a connection of HTTP/1.1 is open for each request under way: one that is counted already is sent at once. */
+  get isServed (): boolean { return this.version === 'h1' && this.count <= this.open }
+
   /** Whether the slot of a request is given back one turn later, as undici does before it uses a connection again. */
   get waitsForTurn (): boolean { return this.version === 'h1' && this.checked.pipelining <= 1 }
 

@@ -145,7 +145,9 @@ export function prepare (state: Targets, origin: string, options: DispatchOption
   if (options.expectContinue === true && given !== null) add('expect', '100-continue')
   // As with undici: a server may not expect the body of a GET, and read its bytes as the next request.
   const isOdd = given !== null && !expectsBody(method)
-  const ends = options.reset ?? (head.reset || isOdd || checked.pipelining === 0)
+  const ends = options.reset ?? (head.reset || checked.pipelining === 0)
+  // A stream may turn out to be empty, and then there is no body.
+  const endsWithBody = options.reset == null && isOdd ? SubmissionFlag.BodyEndsConnection : 0
   return {
     target,
     head: textOf(method, method === 'CONNECT' ? tunnelTo(path, target.authority) : withQuery(path, options.query), head.host ?? target.authority, fields, count),
@@ -155,7 +157,7 @@ export function prepare (state: Targets, origin: string, options: DispatchOption
     length,
     headersTimeout: time('headersTimeout', options.headersTimeout) ?? checked.headersTimeout,
     bodyTimeout: time('bodyTimeout', options.bodyTimeout) ?? checked.bodyTimeout,
-    flags: (ends ? SubmissionFlag.EndsConnection : 0) | (upload === null && !leavesHttp ? 0 : SubmissionFlag.Watched) | ((options.blocking ?? method !== 'HEAD') ? SubmissionFlag.Blocks : 0) | (path[0] === 'h' && !leavesHttp ? SubmissionFlag.AbsoluteForm : 0) | repeats(options.idempotent),
+    flags: (ends ? SubmissionFlag.EndsConnection : endsWithBody) | (upload === null ? 0 : SubmissionFlag.HeadWithBody) | (upload === null && !leavesHttp ? 0 : SubmissionFlag.Watched) | ((options.blocking ?? method !== 'HEAD') ? SubmissionFlag.Blocks : 0) | (path[0] === 'h' && !leavesHttp ? SubmissionFlag.AbsoluteForm : 0) | repeats(options.idempotent),
     elsewhere: onStream && hasH1(checked) ? overH1(state, origin, servername) : null,
     onStream,
     overStreams,

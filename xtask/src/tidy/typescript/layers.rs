@@ -56,6 +56,8 @@ pub(super) const ROWS: &[&str] = &[
     "client/connect",
     "client/prepare/head",
     "client/prepare/body",
+    "client/prepare/stream_pieces",
+    "client/prepare/upload",
     // The handlers that a prepared request reports to.
     "client/calls/channels",
     "client/calls/tunnel",

@@ -1,6 +1,7 @@
 // Bodies of requests: what is sent of them, when they are read, and what becomes of them.
 import { createReadStream, mkdtempSync, openAsBlob, rmSync, writeFileSync } from 'node:fs'
 import { EventEmitter } from 'node:events'
+import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
@@ -78,8 +79,80 @@ for (const [name, file] of Object.entries({ 'an empty file': 0, 'a small file': 
   }
 }
 
+/** A proxy that gives each request that it gets as the body of one to `url`; a failure is answered with 502. */
+const proxied = async ({ Client }, t, url) => {
+  const upstream = t.own(new Client(url))
+  return await t.serve((request, response) => {
+    const { method } = request
+    upstream.request({ path: '/', method, body: request }, (error, answer) => {
+      if (error === null) return answer.body.pipe(response)
+      response.statusCode = 502
+      response.end(error.code)
+    })
+  })
+}
+/** Requests of node:http, one after another: what came of each. */
+const ask = async (log, { port }, all) => {
+  for (const { method, headers = {}, body } of all) {
+    await new Promise(resolve => {
+      const asked = http.request({ port, host: '127.0.0.1', method, headers }, async response => {
+        log(method, response.statusCode, String(await bytesOf(response)))
+        resolve()
+      })
+      asked.on('error', error => { log(method, error.code); resolve() })
+      asked.end(body)
+    })
+  }
+}
+const KINDS = [{ method: 'GET' }, { method: 'PUT', headers: { 'content-length': 5 }, body: 'hello' }, { method: 'POST', headers: { 'transfer-encoding': 'chunked' } }, { method: 'DELETE' }]
+const ROUNDS = [...KINDS, ...KINDS, ...KINDS, ...KINDS, ...KINDS]
+
 export default {
   ...programs,
+  'requests of node:http as bodies, read': async (module, t) => {
+    const server = await t.serve(async (request, response) => { response.end(String((await bytesOf(request)).length)) })
+    await ask(t.log('client'), await proxied(module, t, server.url), ROUNDS)
+  },
+  'requests of node:http as bodies, answered without being read': async (module, t) => {
+    const server = await t.serve((_, response) => { response.end('answered') })
+    await ask(t.log('client'), await proxied(module, t, server.url), ROUNDS)
+  },
+  'a request of node:http as a body, to a server that refuses': async (module, t) => {
+    await ask(t.log('client'), await proxied(module, t, 'http://localhost:1'), KINDS)
+  },
+  'bodies that turn out to be empty, on one connection': async ({ Client }, t) => {
+    const log = t.log('client')
+    const server = await t.serve(reported)
+    const client = t.own(new Client(server.url))
+    for (const method of ['GET', 'OPTIONS', 'DELETE', 'POST', 'PUT', 'PATCH']) {
+      const body = new Readable({ read () { setImmediate(() => { this.push(null) }) } })
+      const { body: answer } = await client.request({ path: '/', method, body })
+      log(method, await answer.text(), server.counts.sockets)
+    }
+  },
+  'each chunk of a stream is a chunk of its own': async ({ Client }, t) => {
+    const log = t.log('server')
+    const chunks = []
+    const server = await t.serveRaw(socket => {
+      let text = ''
+      socket.on('data', bytes => {
+        text += bytes
+        if (!text.endsWith('\r\n0\r\n\r\n')) return
+        chunks.push(text.slice(text.indexOf('\r\n\r\n') + 4))
+        socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
+      })
+    })
+    const client = t.own(new Client(server.url))
+    let count = 0
+    const body = new Readable({ read () { this.push(++count > 4 ? null : 'a'.repeat(count)) } })
+    await client.request({ ...POST, body }).then(({ body }) => body.text())
+    log(chunks[0])
+  },
+  'an empty origin beside an option that is wrong': async ({ Client, Pool }, t) => {
+    const log = t.log('client')
+    for (const options of [{ connections: -1 }, { connections: true }, {}]) t.attempt(log, 'Pool', () => new Pool(null, options))
+    for (const options of [{ keepAliveTimeout: 'x' }, {}]) t.attempt(log, 'Client', () => new Client(null, options))
+  },
   'a text': sends({ body: 'hello' }),
   'a text with its content-length': sends({ body: 'hello', headers: { 'content-length': '5' } }),
   'a text with another content-length': sends({ body: 'hello', headers: { 'content-length': '7' } }),

@@ -25,7 +25,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/body",
-        &["header_map", "window", "read", "stream", "file"],
+        &["header_map", "begun", "window", "read", "stream", "file"],
     ),
     ("engine/src/tunnel", &["datagrams", "capsules", "upgrade"]),
     (
