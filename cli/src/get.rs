@@ -167,10 +167,10 @@ fn fetch_all(mut options: GetOptions) -> Result<(), Failure> {
     for (target, file) in targets.into_iter().zip(files) {
         options.output = file;
         let fetched = fetch(&client, &options, target.uri, template.clone());
-        if let Err(failure) = runtime.block_on(fetched) {
-            if let Err(before) = std::mem::replace(&mut outcome, Err(failure)) {
-                before.report(options.silent);
-            }
+        if let Err(failure) = runtime.block_on(fetched)
+            && let Err(before) = std::mem::replace(&mut outcome, Err(failure))
+        {
+            before.report(options.silent);
         }
     }
     outcome

@@ -32,7 +32,7 @@ use tokio::runtime::{EnterGuard, Handle};
 pub(crate) enum Engine {
     Thread(Thread),
     #[cfg(target_os = "linux")]
-    Inline(inline::Inline),
+    Inline(Box<inline::Inline>),
 }
 
 /// The clients and servers of an environment: JavaScript's calls change them, and the engine uses them.
@@ -108,7 +108,7 @@ impl Engine {
         if wanted != EnginePlace::Threads {
             let leaves = wanted == EnginePlace::Auto;
             if let Some(here) = inline::Inline::start(shared, registry, of_loop, leaves)? {
-                return Ok(Self::Inline(here));
+                return Ok(Self::Inline(Box::new(here)));
             }
         }
         let _ = (of_loop, wanted);

@@ -20,7 +20,7 @@ const SKIPPED: &[&str] = &[
 pub(super) fn is_made(path: &str) -> bool {
     let path = path.trim_end_matches('/');
     let is_in = |folder: &&str| path == *folder || path.starts_with(&format!("{folder}/"));
-    SKIPPED.iter().any(|folder| is_in(&folder))
+    SKIPPED.iter().any(is_in)
 }
 
 /// Files that a rule may want to read.

@@ -112,9 +112,7 @@ where
     type Future = GrpcCall<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Status>> {
-        self.service
-            .poll_ready(cx)
-            .map_err(|error| status_of(error))
+        self.service.poll_ready(cx).map_err(status_of)
     }
     fn call(&mut self, request: Request<R>) -> Self::Future {
         let deadline = deadline_of(request.headers());
@@ -165,7 +163,7 @@ where
                 side: *this.side,
             };
             let outcome = outcome.map(|response| response.map(body));
-            return Poll::Ready(outcome.map_err(|error| status_of(error)));
+            return Poll::Ready(outcome.map_err(status_of));
         }
         ready!(poll_deadline(this.deadline, cx));
         Poll::Ready(match this.side {
@@ -207,7 +205,7 @@ where
             if frame.is_none() {
                 this.body.set(None);
             }
-            return Poll::Ready(frame.map(|frame| frame.map_err(|error| status_of(error))));
+            return Poll::Ready(frame.map(|frame| frame.map_err(status_of)));
         }
         ready!(poll_deadline(this.deadline, cx));
         // Dropped: the exchange is reset, the handler ends.

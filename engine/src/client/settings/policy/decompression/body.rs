@@ -49,7 +49,7 @@ pub(super) struct Decompressed(Stage);
 
 enum Stage {
     /// Before the first bytes: a body without any is empty, not a broken one.
-    Unstarted(Source, Coding),
+    Unstarted(Box<Source>, Coding),
     Reading(Box<Decoder>),
     /// Behind the last byte.
     Ended(Option<HeaderMap>),
@@ -65,7 +65,7 @@ enum Decoder {
 
 impl Decompressed {
     pub(super) fn new(body: Body, coding: Coding) -> Self {
-        Self(Stage::Unstarted(Source::new(body), coding))
+        Self(Stage::Unstarted(Box::new(Source::new(body)), coding))
     }
 }
 
@@ -80,7 +80,8 @@ impl http_body::Body for Decompressed {
         loop {
             match &mut self.0 {
                 Stage::Unstarted(source, _) => {
-                    let first = ready!(Pin::new(&mut *source).poll_fill_buf(cx)).map(<[u8]>::first);
+                    let first =
+                        ready!(Pin::new(&mut **source).poll_fill_buf(cx)).map(<[u8]>::first);
                     let first = match first {
                         Ok(first) => first.copied(),
                         Err(error) => return Poll::Ready(Some(Err(source.cause(error)))),
@@ -134,6 +135,7 @@ impl Decompressed {
             self.0 = Stage::Ended(source.trailers.take());
             return;
         };
+        let source = *source;
         let decoder = match coding {
             Coding::Gzip => {
                 let mut decoder = GzipDecoder::new(source);
