@@ -1,5 +1,6 @@
 //! TLS 1.2 and 1.3 over rustls with aws-lc-rs: our certificates, and the peers' that we trust.
 
+mod certified;
 mod client;
 mod key_log;
 mod server;

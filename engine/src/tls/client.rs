@@ -8,6 +8,7 @@ pub(super) mod openssl;
 #[cfg(not(feature = "openssl-rules"))]
 mod signature;
 
+use super::certified::certified_key;
 use super::key_log::KeyLogFile;
 use super::server::certificates;
 use super::server::{read_certificates, read_pem, read_pem_files};
@@ -19,6 +20,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::sign::SingleCertAndKey;
 use rustls::version::{TLS12, TLS13};
 use rustls::{
     DigitallySignedStruct, KeyLog, RootCertStore, SignatureScheme, SupportedProtocolVersion,
@@ -278,12 +280,17 @@ impl ClientTls {
             .with_custom_certificate_verifier(verifier);
         let mut config = match &self.identity {
             None => builder.with_no_client_auth(),
-            Some((chain, key)) => builder
-                .with_client_auth_cert(chain.clone(), key.clone_key())
-                .map_err(|error| {
-                    Error::config("the client certificate and its key cannot be used together")
-                        .with_source(error)
-                })?,
+            Some((chain, key)) => {
+                let identity =
+                    certified_key(builder.crypto_provider(), chain.clone(), key.clone_key())
+                        .map_err(|error| {
+                            Error::config(
+                                "the client certificate and its key cannot be used together",
+                            )
+                            .with_source(error)
+                        })?;
+                builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(identity)))
+            }
         };
         config.resumption = match self.resumed_servers_max {
             0 => Resumption::disabled(),

@@ -452,7 +452,7 @@ export class CompatServer {
       if (connection.stream === undefined) server._connections = (server._connections ?? 1) - 1
       server._emitCloseIfDrained?.()
     }
-    if (connection.version >= 20) (connection.owner as ServerHttp2Session).onConnectionClosed(reported)
+    if (connection.owner instanceof ServerHttp2Session) connection.owner.onConnectionClosed(reported)
     else later(reported)
   }
 
@@ -463,7 +463,8 @@ export class CompatServer {
     if (this.dropped.has(exchange.connection)) return
     if (exchange.version < 20 || this.wantsHttp1) {
       const socket = this.sockets.get(exchange.connection)
-      if (socket !== undefined) reportAsHttp1(server, exchange, socket, this.options.http1)
+      if (socket !== undefined && this.lacksHttp1()) this.refuseHttp1(exchange.connection, socket)
+      else if (socket !== undefined) reportAsHttp1(server, exchange, socket, this.options.http1)
       return
     }
     const session = exchange.connection.owner as ServerHttp2Session
@@ -483,6 +484,15 @@ export class CompatServer {
     }
     if (server.listenerCount('request') > 0 || COMPATIBLE.some(event => server.listenerCount(event) > 0)) this.reportCompatible(stream)
     else if (!isReported) stream.become()
+  }
+
+  /** Whether a request of HTTP/1.1 would never be answered: the program listens to streams alone. */
+  private lacksHttp1 (): boolean { return !this.wantsHttp1 && OF_HTTP1.every(event => this.server.listenerCount(event) === 0) }
+
+  /** As node:http2, which takes such a client for one that breaks HTTP/2. */
+  private refuseHttp1 (connection: Connection, socket: Socket): void {
+    this.reportSession(connection, socket)
+    ;(connection.owner as ServerHttp2Session).onBroken(brokenSession(BAD_CLIENT_MAGIC))
   }
 
   /** Whether a listener handles an extended CONNECT as node:http2 does. */
@@ -529,6 +539,10 @@ const MISSING_ALPN = [
   '`unknownProtocol` event.\n'
 ].join('\r\n')
 
+/** nghttp2's number, without the sign, for a client that begins with another protocol. */
+const BAD_CLIENT_MAGIC = 903
+/** Events of requests of HTTP/1.1. */
+const OF_HTTP1 = ['request', 'connect', 'upgrade', 'checkContinue', 'checkExpectation']
 /** Events of the compatible API beside `request`. */
 const COMPATIBLE = ['connect', 'checkContinue', 'checkExpectation']
 

@@ -82,6 +82,8 @@ export interface Http2SecureServerOptions extends SecureServerOptions, Http2Serv
 /** Private members of `net.Server`, as far as they are needed here. */
 interface Bare extends net.Server {
   _handle: unknown
+  /** `unref` was called, perhaps before there was a handle. */
+  _unref?: boolean
   _emitCloseIfDrained: () => void
   _listen2: (address: string | null, port: number | null, family: number | null, backlog: number, fd?: number) => void
   /** Ours: whose descriptor is listened on. */
@@ -273,6 +275,7 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
       try {
         const place = http1Owner === undefined ? placeOf(address, port, fd) : { fd: http1Owner.fd!, fdIsBorrowed: true }
         server._handle = this.compatServer.listen(place, backlog, taken === null ? http1Owner : undefined, server.isShared)
+        if (server._unref === true) this.unref()
         taken?.close()
         closeWithWorker(this)
       } catch (failure) {
@@ -304,6 +307,7 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
         // A worker that is disconnected closes what it has of the primary, and waits for that.
         handle.close = done => { this.close(done) }
       }
+      if (server._unref === true) this.unref()
       closeWithWorker(this)
       process.nextTick(() => { if (server._handle !== null) server.emit('listening') })
     }

@@ -2,6 +2,7 @@
 
 use super::seed::Seed;
 use crate::error::Error;
+use crate::tls::certified::certified_key;
 use rustls::client::verify_server_name;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -130,7 +131,7 @@ fn certified(
     let unusable = |error: rustls::Error| {
         Error::config("the certificate and its key cannot be used together").with_source(error)
     };
-    CertifiedKey::from_der(chain, key, provider)
+    certified_key(provider, chain, key)
         .map(Arc::new)
         .map_err(unusable)
 }

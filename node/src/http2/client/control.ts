@@ -1,10 +1,10 @@
 // The calls and events of a client's session that are of its connection: settings, pings, GOAWAY, windows and
 // the timeout.
 
-import { AsyncResource } from 'node:async_hooks'
 import { EventEmitter } from 'node:events'
 import { getPackedSettings } from 'node:http2'
 import type { Duplex } from 'node:stream'
+import { asked } from '../asked'
 import { checkBytes, checkCall, checkInteger, checkNumber, checkObject, outOfRange, plain } from '../codes'
 import type { Socket } from '../connection/socket'
 import { Timer } from '../timer'
@@ -79,7 +79,7 @@ export abstract class SessionControl extends EventEmitter {
         this.destroy(plain('ERR_HTTP2_MAX_PENDING_SETTINGS_ACK'))
         return
       }
-      this.changes.push({ settings: { ...settings }, callback: callback ? AsyncResource.bind(callback) : undefined })
+      this.changes.push({ settings: { ...settings }, callback: callback ? asked('HTTP2SETTINGS', callback) : undefined })
       this.machine!.settings(packed)
       this.plan()
     }
@@ -99,14 +99,15 @@ export abstract class SessionControl extends EventEmitter {
       process.nextTick(callback, plain('ERR_HTTP2_PING_CANCEL'))
       return
     }
+    const done = asked('HTTP2PING', callback as PingCallback)
     if (this.pings.length >= (this.options.maxOutstandingPings ?? OUTSTANDING_MAX)) {
-      callback(plain('ERR_HTTP2_PING_CANCEL'))
+      done(plain('ERR_HTTP2_PING_CANCEL'))
       return false
     }
     const sent = payload ? Buffer.from(bytesOf(payload as NodeJS.ArrayBufferView)!) : freshPayload()
     this.machine!.ping(sent)
     this.plan()
-    this.pings.push({ payload: sent, callback: AsyncResource.bind(callback as PingCallback) })
+    this.pings.push({ payload: sent, callback: done })
     return true
   }
 

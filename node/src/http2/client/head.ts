@@ -40,6 +40,9 @@ function trimmed (value: string): string {
   return isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1)) ? value.replace(/^[ \t]+|[ \t]+$/g, '') : value
 }
 
+/** Whether a pseudo-header has a character that no head can carry. */
+const isBadPseudo = (name: Name, value: string): boolean => name.isPseudo && BAD_VALUE.test(value)
+
 /** One field for the machine. */
 function field (name: Name, given: string, isHidden: boolean): string {
   const value = trimmed(given)
@@ -55,6 +58,8 @@ class HeadText {
   private pseudo = ''
   private fields = ''
   private singles: string[] | undefined
+  /** The machine refuses it: as with node:http2, the stream ends with PROTOCOL_ERROR and the call does not throw. */
+  private isUnsendable = false
   private readonly hidden: string[] | undefined
 
   constructor (sensitive: string[] | undefined, private readonly isStrict: boolean, private readonly allowsPseudo: boolean) {
@@ -73,7 +78,9 @@ class HeadText {
     const isHidden = this.hidden !== undefined && this.hidden.includes(name.lower)
     if (name.isPseudo) {
       if (!this.allowsPseudo) throw invalidPseudoHeader(name.lower)
-      this.pseudo += field(name, String(values === undefined ? value : values[0]), isHidden)
+      const one = String(values === undefined ? value : values[0])
+      if (isBadPseudo(name, one)) this.isUnsendable = true
+      else this.pseudo += field(name, one, isHidden)
     } else if (values === undefined) {
       this.fields += field(name, typeof value === 'string' ? value : String(value), isHidden)
     } else for (const one of values) this.fields += field(name, String(one), isHidden)
@@ -81,6 +88,7 @@ class HeadText {
 
   /** Without the zero behind the last value. */
   get text (): string {
+    if (this.isUnsendable) return ''
     const text = this.pseudo + this.fields
     if (text.length > TEXT_LENGTH_MAX) throw new RangeError(`the headers have ${text.length} bytes; they must have at most ${TEXT_LENGTH_MAX}`)
     return text.slice(0, -1)

@@ -45,6 +45,8 @@ export const enum Refusal { NoCapacity = 1, Closed, Invalid, BodyLength, Other }
 const REFUSAL_MASK = 0xff
 /** Places of the facts. */
 const enum Fact { Deadline, Refusal, Waiting, State = 4 }
+/** Place of the next stream's id in `state`. */
+const NEXT_STREAM = 2
 const NO_DEADLINE = 2 ** 32 - 1
 /** The result of a call that was refused. */
 const REFUSED = 2 ** 32 - 1
@@ -253,6 +255,14 @@ export class Machine {
   setWindow (size: number): void { if (this.isOpen) this.native.window(this.number, size) }
   /** The id of the next stream. */
   skipTo (id: number): boolean { return this.isOpen && this.native.skip(this.number, id) === 0 }
+
+  /** The id that the next stream gets. */
+  get nextStream (): number { return this.state()[NEXT_STREAM] ?? 0 }
+  /** Takes the id of the next stream, which is not opened; 0: there is none. */
+  pass (): number {
+    const id = this.nextStream
+    return this.skipTo(id + 2) ? id : 0
+  }
 
   /** The nine numbers of `session.state`, in its order. */
   state (): number[] {

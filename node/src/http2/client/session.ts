@@ -26,6 +26,8 @@ const CANCEL = 8
 const CLIENT = 1
 /** Origins of a session: the default of node:http2. */
 const ORIGINS_MAX = 128
+/** RFC 9113 section 5.1.1. */
+const STREAM_ID_MAX = 2 ** 31 - 1
 /** From this line on a request on a session that has ended fails its stream; before, it throws. */
 const FAILS_LATER_FROM = 24
 /** From this line on node takes names and values by turns. */
@@ -210,22 +212,33 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   /** Gives a stream to the machine. False: the server has no room for it. */
   private open ({ stream, head, isEnd }: Asked): boolean {
     const machine = this.machine!
-    const id = machine.request(head.text, isEnd)
+    // A request that was closed before there was a connection takes its id and is not sent: a server would begin to answer it.
+    const id = stream.isClosed ? machine.pass() : machine.request(head.text, isEnd)
     if (id === 0) return this.refuse(stream, machine)
-    this.pendingStreams.delete(stream)
-    this.streams.set(id, stream)
-    stream.inContext(() => { stream.begin(id, isEnd) })
+    this.opened(stream, id, isEnd || stream.isClosed)
     this.plan()
     showStarted(stream)
     return true
   }
 
-  private refuse (stream: ClientHttp2Stream, { refusal }: Machine): boolean {
+  private opened (stream: ClientHttp2Stream, id: number, isFinished: boolean): void {
+    this.pendingStreams.delete(stream)
+    this.streams.set(id, stream)
+    stream.inContext(() => { stream.begin(id, isFinished) })
+  }
+
+  private refuse (stream: ClientHttp2Stream, machine: Machine): boolean {
+    const { refusal } = machine
     if (refusal === Refusal.NoCapacity) return false
     // As a server answers a head that breaks a rule.
     const code = refusal === Refusal.Closed ? CANCEL : PROTOCOL_ERROR
-    if (refusal === Refusal.Closed) stream.inContext(() => { stream.destroy(ofClient('ERR_HTTP2_GOAWAY_SESSION')) })
-    else process.nextTick(() => { stream.onStreamClosed(code, false) })
+    const isUsedUp = machine.nextStream > STREAM_ID_MAX
+    if (refusal === Refusal.Closed) stream.inContext(() => { stream.destroy(ofClient(isUsedUp ? 'ERR_HTTP2_OUT_OF_STREAMS' : 'ERR_HTTP2_GOAWAY_SESSION')) })
+    else {
+      const id = machine.pass()
+      if (id !== 0) this.opened(stream, id, true)
+      process.nextTick(() => { stream.onStreamClosed(code, false) })
+    }
     return true
   }
 
@@ -309,7 +322,8 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   }
 
   onAltSvc (stream: number, origin: string, value: string): void {
-    if (this.isDestroyed) return
+    // One for a stream that is not open says nothing (RFC 7838 section 4).
+    if (this.isDestroyed || (stream !== 0 && !this.streams.has(stream))) return
     this.refresh()
     this.emit('altsvc', value, origin, stream)
   }

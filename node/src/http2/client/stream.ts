@@ -50,6 +50,10 @@ export interface StreamOwner {
 
 type Done = (error?: Error | null) => void
 
+function bytesOf (chunk: Buffer | string, encoding: BufferEncoding): Buffer {
+  return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
+}
+
 export class ClientHttp2Stream extends Duplex {
   private streamId: number | undefined
   private owner: StreamOwner | undefined
@@ -71,14 +75,15 @@ export class ClientHttp2Stream extends Duplex {
   isReceived = false
   /** Pieces that are written to the machine at the end of this turn. */
   private pieces: Buffer[] = []
-  private pieceBytes = 0
+  /** Their sum as the stream counts it: characters where texts were written. */
+  private pieceLength = 0
   private wrote: Done | undefined
   private timer: Timer | undefined
   private readonly context = new AsyncResource('PendingRequest')
   readonly sentInfoHeaders: undefined
 
   constructor (owner: StreamOwner, readonly head: OutgoingHead, options: { waitForTrailers?: boolean }) {
-    super({ allowHalfOpen: true, autoDestroy: false })
+    super({ allowHalfOpen: true, autoDestroy: false, decodeStrings: false })
     this.owner = owner
     this.sentHead = head.sent
     this.waitsForTrailers = options.waitForTrailers === true
@@ -124,22 +129,22 @@ export class ClientHttp2Stream extends Duplex {
 
   // Output of the user.
 
-  override _write (chunk: Buffer, encoding: BufferEncoding, done: Done): void {
+  override _write (chunk: Buffer | string, encoding: BufferEncoding, done: Done): void {
     if (this.pending) this.once('ready', () => { this._write(chunk, encoding, done) })
-    else if (!this.destroyed) this.keep([chunk], done)
+    else if (!this.destroyed) this.keep([bytesOf(chunk, encoding)], chunk.length, done)
     showPart(this, false, chunk, encoding)
   }
 
-  override _writev (chunks: { chunk: Buffer; encoding: BufferEncoding }[], done: Done): void {
+  override _writev (chunks: { chunk: Buffer | string; encoding: BufferEncoding }[], done: Done): void {
     if (this.pending) this.once('ready', () => { this._writev(chunks, done) })
-    else if (!this.destroyed) this.keep(chunks.map(({ chunk }) => chunk), done)
+    else if (!this.destroyed) this.keep(chunks.map(({ chunk, encoding }) => bytesOf(chunk, encoding)), chunks.reduce((sum, { chunk }) => sum + chunk.length, 0), done)
     showPart(this, true, chunks, '')
   }
 
-  private keep (pieces: Buffer[], done: Done): void {
+  private keep (pieces: Buffer[], length: number, done: Done): void {
     this.touch()
     this.pieces = pieces
-    this.pieceBytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
+    this.pieceLength = length
     this.wrote = done
     this.owner!.planBody(this)
   }
@@ -149,7 +154,7 @@ export class ClientHttp2Stream extends Duplex {
     const { owner, pieces, streamId, wrote } = this
     const machine = owner?.machine
     if (machine === undefined || wrote === undefined || streamId === undefined) return
-    const isLast = this.writableEnded && this.writableLength === this.pieceBytes && !this.waitsForTrailers
+    const isLast = this.writableEnded && this.writableLength === this.pieceLength && !this.waitsForTrailers
     this.pieces = []
     let hasRoom = true
     for (let at = 0; at < pieces.length; at++) {

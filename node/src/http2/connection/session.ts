@@ -1,11 +1,11 @@
 // A connection of HTTP/2 or HTTP/3 as a session of node:http2.
 
-import { AsyncResource } from 'node:async_hooks'
 import { EventEmitter } from 'node:events'
 import { getPackedSettings, type Settings as NodeSettings } from 'node:http2'
 import { Open, type Tracked } from '../../open'
 import { ControlFrame } from '../../channel/codes'
 import type { Accounts, Connection, ConnectionCallbacks } from '../../server/connection'
+import { asked } from '../asked'
 import {
   checkBytes, checkCall, checkInteger, checkNumber, checkObject, checkText, invalidCharacter, invalidType, outOfRange, plain, sessionError
 } from '../codes'
@@ -22,6 +22,8 @@ const STREAM_ID_MAX = 2 ** 32 - 1
 const FIRST_OF_SERVERS = 2
 /** Bytes of an ALTSVC or ORIGIN frame that fit every peer's frame. */
 const FRAME_BYTES_MAX = 16_382
+/** Bytes that a connection does not take in the turn in which they are written: more than the send buffer of a socket has by default. */
+const LARGE_BYTES = 64 * 1024
 const QUOTABLE = /^[\x09\x20-\x5b\x5d-\x7e\x80-\xff]*$/
 
 /** The initial state of a session. */
@@ -89,6 +91,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   /** The window that was set last, and the one before it. */
   private setWindow: { size: number; before: number } | undefined
   private timer: Timer | undefined
+  /** Bytes of the connection that had gone when the timer fired last. */
+  private sentAtTimeout = 0
   /** The 'session' event is still to come. */
   private isFresh = true
   private local = UNSAID
@@ -191,7 +195,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     if (this.sent.length >= this.options.settingsMax) {
       if (callback) callback(plain('ERR_HTTP2_SETTINGS_CANCEL'))
       this.destroy(plain('ERR_HTTP2_MAX_PENDING_SETTINGS_ACK'))
-    } else if (this.connection.control(ControlFrame.Settings, packed)) this.sent.push({ settings: { ...settings }, callback: callback && AsyncResource.bind(callback) })
+    } else if (this.connection.control(ControlFrame.Settings, packed)) this.sent.push({ settings: { ...settings }, callback: callback && asked('HTTP2SETTINGS', callback) })
     else if (callback) process.nextTick(callback, plain('ERR_HTTP2_SETTINGS_CANCEL'))
   }
 
@@ -207,12 +211,13 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
       process.nextTick(callback, plain('ERR_HTTP2_PING_CANCEL'))
       return
     }
+    const done = asked('HTTP2PING', callback as PingCallback)
     const sent = payload ? Buffer.from(bytesOf(payload as NodeJS.ArrayBufferView)!) : freshPayload()
     if (this.pings.length >= this.options.pingsMax || !this.connection.control(ControlFrame.Ping, sent)) {
-      callback(plain('ERR_HTTP2_PING_CANCEL'))
+      done(plain('ERR_HTTP2_PING_CANCEL'))
       return false
     }
-    this.pings.push({ payload: sent, callback: AsyncResource.bind(callback as PingCallback) })
+    this.pings.push({ payload: sent, callback: done })
     return true
   }
 
@@ -322,8 +327,18 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
 
   setTimeout (time: number, callback?: () => void): this {
     if (this.isDestroyed) return this
-    this.timer = Timer.set(this.timer, time, callback, this, () => { if (!this.isDestroyed) this.emit('timeout') })
+    this.timer = Timer.set(this.timer, time, callback, this, () => { if (!this.isDestroyed && !this.isSending()) this.emit('timeout') })
     return this
+  }
+  /** Whether bytes have gone since its timer fired last: that is no timeout, as with node:http2. Those of small answers are
+   * from before its last sign of life; those of large ones go behind it, also where no stream has more. */
+  private isSending (): boolean {
+    const [, sent] = this.connection.traffic
+    const least = this.connection.accounts().streamsSending > 0 ? 1 : LARGE_BYTES
+    const isProgress = sent - this.sentAtTimeout >= least
+    this.sentAtTimeout = sent
+    if (isProgress) this.refresh()
+    return isProgress
   }
   /** A sign of life. */
   refresh (): void { this.timer?.refresh() }

@@ -90,6 +90,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   private headersObject: Headers | undefined
   private rawList: string[] | undefined
   private timer: Timer | undefined
+  /** Bytes of the connection that had gone when the timer fired last. */
+  private sentAtTimeout = 0
   private writing: { left: number; done: (error?: Error | null) => void }[] | undefined
 
   constructor (session: ServerHttp2Session, readonly exchange: Exchange) {
@@ -527,10 +529,20 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     if (this.writableFinished && !this.readable && this.isClosed) this.destroy()
   }
 
+  /** Whether bytes have gone since its timer began or fired, while some of the answer wait: that is no timeout, as with node:http2. */
+  private isSending (): boolean {
+    if (this.exchange.pending === 0) return false
+    const [, sent] = this.exchange.connection.traffic
+    const isProgress = sent !== this.sentAtTimeout
+    this.sentAtTimeout = sent
+    if (isProgress) this.timer?.refresh()
+    return isProgress
+  }
+
   setTimeout (time: number, done?: () => void): this {
     if (this.destroyed) return this
     this.timer = Timer.set(this.timer, time, done, this, () => {
-      if (this.destroyed) return
+      if (this.destroyed || this.isSending()) return
       if (this.isDuplex) this.emit('timeout')
       else this.face?.onStreamTimeout()
     })

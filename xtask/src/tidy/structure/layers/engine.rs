@@ -218,7 +218,10 @@ const ENGINE: &[(&str, &[&str])] = &[
             "extensions",
         ],
     ),
-    ("engine/src/tls", &["key_log", "server", "client"]),
+    (
+        "engine/src/tls",
+        &["key_log", "certified", "server", "client"],
+    ),
     (
         "engine/src/tls/client/openssl",
         &["certificate", "refusal", "names", "signature", "chain"],

@@ -1,0 +1,15 @@
+// The callbacks of pings and settings: each is a resource of async_hooks of its own, by the type that node:http2 gives it.
+
+import { AsyncResource } from 'node:async_hooks'
+
+/** `call` in the async context of now, to be called once. */
+export function asked<A extends unknown[]> (type: 'HTTP2PING' | 'HTTP2SETTINGS', call: (...given: A) => void): (...given: A) => void {
+  const resource = new AsyncResource(type, { requireManualDestroy: true })
+  return (...given) => {
+    try {
+      resource.runInAsyncScope(call, undefined, ...given)
+    } finally {
+      resource.emitDestroy()
+    }
+  }
+}

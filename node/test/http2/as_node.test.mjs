@@ -1,0 +1,195 @@
+// Behaviour of node:http2 that programs depend on, each on node:http2 itself and on trunkline/http2.
+import assert from 'node:assert/strict'
+import { createHook } from 'node:async_hooks'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import http from 'node:http'
+import nodeHttp2 from 'node:http2'
+import test from 'node:test'
+import ours from 'trunkline/http2'
+import { certificate } from '../support/certificates/certificates.mjs'
+
+const MODULES = { 'node:http2': nodeHttp2, trunkline: ours }
+const answering = stream => {
+  stream.on('error', () => {})
+  stream.respond()
+  stream.end('ok')
+}
+
+async function listen (t, server) {
+  const sessions = new Set()
+  server.on('session', session => { sessions.add(session); session.on('error', () => {}) })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(async () => {
+    for (const session of sessions) session.destroy()
+    await new Promise(resolve => { server.close(resolve) })
+  })
+  return server.address().port
+}
+
+async function connected (t, http2, server) {
+  const port = await listen(t, server)
+  const session = http2.connect(`http://127.0.0.1:${port}`)
+  t.after(() => { session.destroy() })
+  return session
+}
+
+/** The events of a stream until its end, and its id. */
+async function events (stream) {
+  const seen = []
+  for (const name of ['ready', 'response', 'end']) stream.on(name, () => { seen.push(name) })
+  stream.on('error', error => { seen.push(`error ${error.message}`) })
+  stream.resume()
+  await new Promise(resolve => { stream.on('close', resolve) })
+  return [...seen, stream.rstCode, stream.id]
+}
+
+for (const [name, http2] of Object.entries(MODULES)) {
+  test(`${name}: a request that was closed before there was a connection takes its id`, async t => {
+    const ids = []
+    const server = nodeHttp2.createServer()
+    server.on('stream', stream => { ids.push(stream.id); answering(stream) })
+    const session = await connected(t, http2, server)
+    const closed = session.request()
+    closed.close(1)
+    assert.deepEqual(await events(closed), ['end', 'ready', 'error Stream closed with error code NGHTTP2_PROTOCOL_ERROR', 1, 1])
+    assert.deepEqual(await events(session.request()), ['response', 'end', 0, 3])
+    // Node sends it, and its RST_STREAM behind it.
+    if (http2 === ours) assert.deepEqual(ids, [3])
+  })
+
+  test(`${name}: a pseudo-header that no head can carry fails its stream, and the call does not throw`, async t => {
+    const server = nodeHttp2.createServer()
+    const paths = []
+    server.on('stream', (stream, headers) => { paths.push(headers[':path']); answering(stream) })
+    const session = await connected(t, http2, server)
+    for (const path of ['/a\0', '/a\nb', '/a b', '/\x7f', '']) {
+      const stream = session.request({ ':path': path })
+      const [error] = await once(stream.resume(), 'error')
+      assert.equal(error.message, 'Stream closed with error code NGHTTP2_PROTOCOL_ERROR', JSON.stringify(path))
+    }
+    await events(session.request({ ':path': '/good' }))
+    assert.deepEqual(paths, ['/good'])
+  })
+
+  test(`${name}: a session whose ids are used up says so to each further request`, async t => {
+    const server = nodeHttp2.createServer()
+    server.on('stream', answering)
+    const session = await connected(t, http2, server)
+    await once(session, 'connect')
+    const last = 2 ** 31 - 1
+    session.setNextStreamID(last)
+    const first = session.request()
+    const [error] = await once(session.request(), 'error')
+    assert.deepEqual([error.code, first.id], ['ERR_HTTP2_OUT_OF_STREAMS', last])
+  })
+
+  test(`${name}: an alternative service for a stream that is not open is not reported`, async t => {
+    const server = ours.createServer()
+    server.on('session', session => {
+      session.altsvc('h2=":1"', 5)
+      session.altsvc('h2=":2"', 'https://example.org')
+    })
+    const session = await connected(t, http2, server)
+    assert.deepEqual(await once(session, 'altsvc'), ['h2=":2"', 'https://example.org', 0])
+  })
+
+  test(`${name}: each ping and each change of settings is a resource of async_hooks, from its call to behind its callback`, async t => {
+    const types = new Map()
+    const lives = []
+    const hook = createHook({
+      init (id, type) { if (type === 'HTTP2PING' || type === 'HTTP2SETTINGS') types.set(id, type) },
+      before (id) { if (types.has(id)) lives.push(`before ${types.get(id)}`) },
+      after (id) { if (types.has(id)) lives.push(`after ${types.get(id)}`) }
+    })
+    const server = nodeHttp2.createServer()
+    const session = await connected(t, http2, server)
+    await once(session, 'remoteSettings')
+    hook.enable()
+    t.after(() => { hook.disable() })
+    await new Promise(resolve => { session.ping(() => { lives.push('ping'); resolve() }) })
+    await new Promise(resolve => { session.settings({ headerTableSize: 100 }, () => { lives.push('settings'); resolve() }) })
+    const of = type => lives.filter(one => one === type || one.includes(type === 'ping' ? 'PING' : 'NGS')).slice(0, 2)
+    assert.deepEqual([of('ping'), of('settings')], [['before HTTP2PING', 'ping'], ['before HTTP2SETTINGS', 'settings']])
+  })
+
+  test(`${name}: a request counts texts that wait by their characters, and sends them in their encodings`, async t => {
+    const server = nodeHttp2.createServer()
+    server.on('stream', stream => { stream.respond(); stream.pipe(stream) })
+    const session = await connected(t, http2, server)
+    const stream = session.request({ ':method': 'POST' })
+    stream.write('é')
+    stream.write('é', 'latin1')
+    stream.write('c3a9', 'hex')
+    assert.equal(stream.writableLength, 6)
+    stream.end()
+    const pieces = []
+    for await (const piece of stream) pieces.push(piece)
+    assert.equal(Buffer.concat(pieces).toString('hex'), 'c3a9e9c3a9')
+  })
+
+  test(`${name}: a server has a certificate of version 1, as openssl makes it without extensions`, async t => {
+    const { cert, key } = certificate('localhost', { version: 1 })
+    const server = http2.createSecureServer({ cert, key })
+    server.on('stream', answering)
+    const port = await listen(t, server)
+    const session = nodeHttp2.connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false })
+    t.after(() => { session.destroy() })
+    assert.deepEqual(await events(session.request()), ['ready', 'response', 'end', 0, 1])
+  })
+
+  test(`${name}: a client of HTTP/1.1 whose server has listeners for streams alone breaks HTTP/2`, async t => {
+    const server = http2.createServer()
+    const failed = []
+    server.on('stream', () => { failed.push('stream') })
+    server.on('sessionError', error => { failed.push(error.code, error.message) })
+    const port = await listen(t, server)
+    const reported = once(server, 'sessionError')
+    const request = http.get({ port, host: '127.0.0.1', agent: false })
+    await once(request, 'error')
+    await reported
+    assert.deepEqual(failed, ['ERR_HTTP2_ERROR', 'Received bad client magic byte string'])
+  })
+
+  test(`${name}: a server that was unref-ed before it listened does not hold the process`, { timeout: 60_000 }, async () => {
+    const specifier = name === 'trunkline' ? 'trunkline/http2' : name
+    const program = `import http2 from '${specifier}'; http2.createServer().unref().listen(0)`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], { cwd: import.meta.dirname, stdio: ['ignore', 'ignore', 'inherit'] })
+    assert.deepEqual(await once(child, 'exit'), [0, null])
+  })
+}
+
+test('a large answer that goes on while nothing is written is no timeout, and one that stands still is', { timeout: 60_000 }, async t => {
+  const time = 987_654
+  const { setTimeout: builtIn } = globalThis
+  let fire
+  // The timer of the session fires when the test says so.
+  t.mock.method(globalThis, 'setTimeout', (call, ms, ...given) => {
+    if (ms !== time) return builtIn(call, ms, ...given)
+    fire = call
+    const timer = { unref: () => timer, refresh: () => timer }
+    return timer
+  })
+  const server = ours.createServer()
+  server.on('stream', stream => {
+    stream.on('error', () => {})
+    stream.respond()
+    stream.end(Buffer.alloc(3_000_000))
+  })
+  let timeouts = 0
+  server.setTimeout(time, () => { timeouts++ })
+  const session = await connected(t, nodeHttp2, server)
+  session.on('error', () => {})
+  const stream = session.request()
+  stream.on('error', () => {})
+  await once(stream, 'data')
+  // The client takes no more than it has room for.
+  stream.pause()
+  fire()
+  assert.equal(timeouts, 0)
+  while (timeouts === 0) {
+    await new Promise(resolve => { setImmediate(resolve) })
+    fire()
+  }
+})
