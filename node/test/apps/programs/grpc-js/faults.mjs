@@ -157,7 +157,12 @@ function lives ({ ports, control }) {
         }
         return answers
       }, { options: { 'grpc.initial_reconnect_backoff_ms': 50, 'grpc.min_reconnect_backoff_ms': 50, 'grpc.max_reconnect_backoff_ms': 100 } })
-    },
+    }
+  }
+}
+
+function drained ({ ports, control }) {
+  return {
     'a port that is drained': async () => {
       const port = await control('open', 'drained')
       return having(port, async client => {
@@ -197,4 +202,4 @@ function lives ({ ports, control }) {
   }
 }
 
-export const faults = given => ({ ...pings(given), ...lives(given) })
+export const faults = given => ({ ...pings(given), ...lives(given), ...drained(given) })
