@@ -1,7 +1,7 @@
 # Every target is one line and installs what it needs itself, or says what is missing.
 XTASK = cargo run -q -p xtask --
 
-.PHONY: demo test ready tidy conform bench attacks bench-client bench-server bench-node-server windows-real bursts h3-paths node node-test node-pack node-soak node-lines comparisons wpt apps flake fuzz sanitize mutants docs sim windows bench-bulk
+.PHONY: demo test ready tidy conform bench attacks bench-client bench-server bench-node-server bench-grpc windows-real bursts h3-paths node node-test node-pack node-soak node-lines comparisons wpt apps flake fuzz sanitize mutants docs sim windows bench-bulk
 demo: ; @$(XTASK) demo
 test: ; @$(XTASK) test
 ready: ; @$(XTASK) ready
@@ -13,6 +13,7 @@ bench-client: ; @$(XTASK) bench client && $(XTASK) bench bulk-client
 bench-bulk: ; @$(XTASK) bench server --no-memory --scenarios bulk-h1-TLS,bulk-h1-TLS-64,bulk-h2-TLS,bulk-h2-TLS-64,bulk-h3,bulk-h3-64 && $(XTASK) bench bulk-client
 bench-server: ; @$(XTASK) bench server && $(XTASK) bench node-server
 bench-node-server: ; @$(XTASK) bench node-server
+bench-grpc: ; @$(XTASK) bench grpc
 windows-real: ; @$(XTASK) bench windows-real
 bursts: ; @$(XTASK) bench bursts
 h3-paths: ; @$(XTASK) bench h3-paths

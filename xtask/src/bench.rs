@@ -12,6 +12,7 @@ const NAMES: &[&str] = &[
     "windows-real",
     "bursts",
     "client",
+    "grpc",
     "h3-paths",
 ];
 
@@ -22,7 +23,7 @@ pub(crate) fn bench(names: &[String]) -> Outcome {
         [name, flags @ ..] => (vec![name.as_str()], flags),
     };
     for name in chosen {
-        let needs_node = name == "node-server" || name == "client";
+        let needs_node = matches!(name, "node-server" | "client" | "grpc");
         if names.is_empty() && needs_node && !node::is_there() {
             eprintln!("going on without {name}: there is no Node.js");
             continue;
@@ -33,8 +34,8 @@ pub(crate) fn bench(names: &[String]) -> Outcome {
                 NAMES.join(", ")
             ));
         }
-        if name == "client" {
-            node::script("release", "bench/client.mjs", flags)?;
+        if matches!(name, "client" | "grpc") {
+            node::script("release", &format!("bench/{name}.mjs"), flags)?;
             continue;
         }
         let needs_addon = name == "node-server" || name == "windows-real" && node::is_there();

@@ -21,7 +21,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   ready          everything that CI runs
   tidy           the rules of structure
   conform        h2spec, httpwg and the cases of conformance/h3 against our server
-  bench [NAME]   measure (server, node-server, client, windows-real, bursts, h3-paths)
+  bench [NAME]   measure (server, node-server, client, grpc, windows-real, bursts, h3-paths)
   attacks [ROW..]   docs/attacks.md over sockets, server and clients: memory, CPU, a neighbour's waits
                  (--debug, --demo: with less optimization than a release)
   apps [NAME..]  real applications, installed from npm, on servers and clients of Node.js and on ours

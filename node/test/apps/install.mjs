@@ -22,10 +22,10 @@ export function install (row, kind) {
   mkdirSync(folder, { recursive: true })
   mkdirSync(beside, { recursive: true })
   if (!existsSync(join(beside, 'trunkline'))) symlinkSync(node, join(beside, 'trunkline'), 'dir')
-  const program = join(here, kind, `${row.name}.mjs`)
+  const program = join(here, kind, `${row.program ?? row.name}.mjs`)
   cpSync(program, join(folder, 'app.mjs'))
   if (row.with !== undefined) cpSync(join(here, kind, row.with), join(folder, row.with))
-  const files = join(here, kind, row.name)
+  const files = join(here, kind, row.program ?? row.name)
   if (existsSync(files)) cpSync(files, folder, { recursive: true })
   const asked = `${JSON.stringify({ name: `app-${row.name}`, private: true, dependencies: row.packages }, null, 2)}\n`
   const manifest = join(folder, 'package.json')

@@ -41,3 +41,13 @@ export const clients = [
   { name: 'ky', with: 'echo.mjs', packages: { ky: '1.14.3' } },
   { name: 'got', with: 'echo.mjs', packages: { got: '14.6.6' } }
 ]
+
+/** gRPC's services beside one's own. */
+const BESIDE = { '@grpc/proto-loader': '0.8.1', '@grpc/reflection': '1.0.4', 'grpc-health-check': '2.1.0' }
+
+/** Programs of a client and a server, each on node:http2 and with `trunkline/register`; `program` is a file that rows share. */
+export const programs = [
+  { name: 'grpc-js-1.14', program: 'grpc-js', packages: { '@grpc/grpc-js': '1.14.7', ...BESIDE } },
+  { name: 'grpc-js-1.13', program: 'grpc-js', packages: { '@grpc/grpc-js': '1.13.7', ...BESIDE } },
+  { name: 'grpc-js-1.12', program: 'grpc-js', packages: { '@grpc/grpc-js': '1.12.7', ...BESIDE } }
+]

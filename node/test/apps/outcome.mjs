@@ -14,13 +14,13 @@ export function normalised ({ status, headers, body, trailers = {} }, { ignored 
 }
 
 /** The outcome of `work`, or how it failed; ports and what `masks` names are made equal. */
-export async function bounded (work, { port, masks = [] }) {
+export async function bounded (work, { port, masks = [], within = ANSWER_MS }) {
   let timer
-  const late = new Promise(resolve => { timer = setTimeout(resolve, ANSWER_MS, { failed: 'no answer' }) })
+  const late = new Promise(resolve => { timer = setTimeout(resolve, within, { failed: 'no answer' }) })
   const failed = error => ({ failed: [error.code, error.message, error.cause?.message].filter(Boolean).join(' ') })
   const outcome = await Promise.race([Promise.resolve(work).catch(failed), late])
   clearTimeout(timer)
-  let text = JSON.stringify(outcome, (name, value) => typeof value === 'string' ? masks.reduce((all, [what, by]) => all.replaceAll(what, by), value) : value)
+  let text = JSON.stringify(outcome ?? null, (name, value) => typeof value === 'string' ? masks.reduce((all, [what, by]) => all.replaceAll(what, by), value) : value)
   if (port !== undefined) text = text.replaceAll(String(port), 'PORT')
   return JSON.parse(text)
 }

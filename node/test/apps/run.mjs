@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { certFile } from '../support/certificates/certificate.mjs'
 import { known } from './different.mjs'
 import { folderOf, install } from './install.mjs'
-import { clients, servers } from './list.mjs'
+import { clients, programs, servers } from './list.mjs'
 import { differences } from './outcome.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
@@ -16,9 +16,9 @@ const here = dirname(fileURLToPath(import.meta.url))
 const CELL_MS = 400_000
 
 /** Runs a cell in a process of its own; what it prints, or `{ failed }`. */
-function cell (script, name, face) {
+function cell (script, name, ...face) {
   return new Promise(resolve => {
-    const child = spawn(process.execPath, [join(here, script), name, face], {
+    const child = spawn(process.execPath, [join(here, script), name, ...face], {
       cwd: folderOf({ name }), stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, NODE_EXTRA_CA_CERTS: certFile, NODE_ENV: 'production', NO_COLOR: '1' }
     })
@@ -103,6 +103,20 @@ async function clientRow (row) {
   return { columns, count: own.result.h1.length }
 }
 
+/** A program's client and server: which of them is ours. */
+const SIDES = { client: ['ours', 'own'], server: ['own', 'ours'], both: ['ours', 'ours'] }
+
+/** Runs a program's row. */
+async function programRow (row) {
+  const own = await cell('program_cell.mjs', row.name, 'own', 'own')
+  if (own.failed !== undefined) return { failed: own.failed }
+  const columns = {}
+  for (const [column, sides] of Object.entries(SIDES)) {
+    columns[column] = judged(own.result.all, await cell('program_cell.mjs', row.name, ...sides), row.name, column, 'all')
+  }
+  return { columns, count: own.result.all.length }
+}
+
 /** Aligned columns of Markdown. */
 function table (head, rows) {
   const widths = head.map((text, at) => Math.max(text.length, ...rows.map(row => row[at].length)))
@@ -140,11 +154,11 @@ async function runAll (kind, rows, columns, run, found) {
 }
 
 const asked = process.argv.slice(2)
-if (asked[0] === '--fresh') for (const row of [...servers, ...clients]) rmSync(folderOf(row), { recursive: true, force: true })
+if (asked[0] === '--fresh') for (const row of [...servers, ...clients, ...programs]) rmSync(folderOf(row), { recursive: true, force: true })
 const names = asked.filter(name => !name.startsWith('--'))
-const unknown = names.filter(name => ![...servers, ...clients].some(row => row.name === name))
+const unknown = names.filter(name => ![...servers, ...clients, ...programs].some(row => row.name === name))
 if (unknown.length > 0) {
-  process.stderr.write(`no application '${unknown[0]}'; there are ${[...servers, ...clients].map(({ name }) => name).join(', ')}\n`)
+  process.stderr.write(`no application '${unknown[0]}'; there are ${[...servers, ...clients, ...programs].map(({ name }) => name).join(', ')}\n`)
   process.exit(2)
 }
 const chosen = rows => rows.filter(({ name }) => names.length === 0 || names.includes(name))
@@ -152,6 +166,7 @@ const found = []
 const tables = []
 if (chosen(servers).length > 0) tables.push(await runAll('servers', chosen(servers), SERVER_COLUMNS, serverRow, found))
 if (chosen(clients).length > 0) tables.push(await runAll('clients', chosen(clients), ['h1', 'h2', 'h3'], clientRow, found))
+if (chosen(programs).length > 0) tables.push(await runAll('programs', chosen(programs), Object.keys(SIDES), programRow, found))
 console.log(tables.join('\n\n'))
 for (const one of found) console.log(`differs: ${one}`)
 process.exitCode = found.length > 0 ? 1 : 0

@@ -10,6 +10,7 @@ import test from 'node:test'
 import { Worker } from 'node:worker_threads'
 import ours from 'trunkline/http2'
 import { cert, key } from '../support/certificates/certificate.mjs'
+import { DATA, END_HEADERS, END_STREAM, frame, HEADERS, serveFrames } from '../support/servers/h2_frames.mjs'
 
 const SERVERS = { 'node:http2': nodeHttp2, trunkline: ours }
 
@@ -159,6 +160,36 @@ function pair () {
   }
   return ends
 }
+
+test('a reader that begins some ticks after the response has the content before trailers that came in the same read', async t => {
+  const section = (name, value) => Buffer.concat([Buffer.from([0, name.length]), Buffer.from(name), Buffer.from([value.length]), Buffer.from(value)])
+  const server = net.createServer(socket => {
+    socket.on('error', () => {})
+    serveFrames(socket, stream => {
+      const pieces = ['a', 'b', 'c', 'd', 'e'].map(text => frame(DATA, 0, stream, Buffer.from(text)))
+      socket.write(Buffer.concat([
+        frame(HEADERS, END_HEADERS, stream, section(':status', '200')), ...pieces, frame(HEADERS, END_HEADERS | END_STREAM, stream, section('x-status', 'bad'))
+      ]))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  for (const [name, module] of Object.entries(SERVERS)) {
+    const session = module.connect(`http://127.0.0.1:${server.address().port}`)
+    session.on('error', () => {})
+    const stream = session.request()
+    const events = []
+    let text = ''
+    stream.on('data', piece => { text += piece })
+    stream.pause()
+    stream.on('response', () => { process.nextTick(() => { queueMicrotask(() => { process.nextTick(() => { stream.resume() }) }) }) })
+    for (const event of ['trailers', 'end', 'close']) stream.on(event, () => { events.push(`${event} behind ${text}`) })
+    await once(stream, 'close')
+    session.destroy()
+    assert.deepEqual(events, ['trailers behind abcde', 'end behind abcde', 'close behind abcde'], name)
+  }
+})
 
 test('a stream made in JavaScript carries a session', async t => {
   const [near, far] = pair()

@@ -66,6 +66,8 @@ export class ClientHttp2Stream extends Duplex {
   private wantsBody = false
   /** Bytes that were received and not taken by the reader. */
   private untaken = 0
+  /** Reports trailers that were received, and the end with them. */
+  private report: (() => void) | undefined
   private waitsForTrailers = false
   private trailersReady = false
   endAfterHeaders = false
@@ -285,8 +287,15 @@ export class ClientHttp2Stream extends Duplex {
   onTrailers (fields: string[], sensitive: string[]): void {
     this.touch()
     const trailers = objectOf(fields, sensitive)
-    this.onEnd()
-    this.inContext(() => { this.emit('trailers', trailers, END_HEADERS | END_STREAM, fields) })
+    this.report = () => {
+      this.report = undefined
+      this.inContext(() => { this.emit('trailers', trailers, END_HEADERS | END_STREAM, fields) })
+      this.onEnd()
+    }
+    // node:http2 calls back once per frame, and every tick runs between two of them: a reader that pauses after each piece of
+    // content has had it all when the trailers come. grpc-js drops messages that it gets behind the status of a failed call.
+    if (this.readableFlowing === true && this.readableLength === 0) process.nextTick(() => { this.report?.() })
+    else setImmediate(() => { this.report?.() })
   }
 
   private onEnd (): void {
@@ -305,6 +314,7 @@ export class ClientHttp2Stream extends Duplex {
   /** The stream is over, in order or by a reset. */
   onStreamClosed (code: number, byPeer: boolean): void {
     if (this.destroyed) return
+    this.report?.()
     this.inContext(() => {
       if (!this.isClosed) this.markClosed(code, false, false)
       if (!this.readable || code !== NO_ERROR) {
@@ -369,6 +379,7 @@ export class ClientHttp2Stream extends Duplex {
   }
 
   override _destroy (error: Error | null, done: Done): void {
+    this.report?.()
     const owner = this.owner!
     let code = this.isClosed ? this.code : owner.endCode
     if (error != null) code = owner.endCode !== NO_ERROR ? owner.endCode : error.name === 'AbortError' ? CANCEL : INTERNAL_ERROR

@@ -1,0 +1,113 @@
+// gRPC in Node.js: grpc-js on node:http2 and on this package, connect-node beside them. Client and server are processes of
+// their own, so that the CPU of each is known: a client is measured against grpc-js's server on node:http2, a server by
+// grpc-js's client on node:http2. Combinations by turns, in another order in every round; medians of all rounds.
+// node grpc.mjs [--quick] [--rounds 5] [--docs]
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpus, loadavg, release, totalmem, type } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, rounds: { type: 'string' }, docs: { type: 'boolean', default: false } } })
+const rounds = Number(values.rounds ?? (values.quick ? 3 : 5))
+const PEER = fileURLToPath(new URL('grpc_peer.mjs', import.meta.url))
+const PAGE = fileURLToPath(new URL('../../../docs/measured/grpc.md', import.meta.url))
+/** Text behind this mark is written by hand. */
+const MARK = '<!-- by hand below -->'
+const SCENARIOS = {
+  'unary, 64 at once, 1 channel': { kind: 'echo', atOnce: 64, channels: 1, count: values.quick ? 4000 : 10_000 },
+  'unary, 64 at once, 8 channels': { kind: 'echo', atOnce: 64, channels: 8, count: values.quick ? 4000 : 10_000 },
+  'stream of 1,000 messages': { kind: 'stream', atOnce: 4, channels: 1, count: values.quick ? 20 : 60 }
+}
+const OWN = 'node:http2'
+/** The stack of the client and that of the server. */
+const COMBINATIONS = [[OWN, OWN], ['trunkline', OWN], [OWN, 'trunkline'], [OWN, 'trunkline inline'], ['trunkline', 'trunkline'], ['connect-node', 'connect-node']]
+
+/** The engine on JavaScript's thread. */
+const INLINE = { ...process.env, TRUNKLINE_ENGINE: 'inline' }
+
+/** Starts both sides; `measure` gives the CPU of each per call. */
+async function started (clientStack, serverStack) {
+  const side = (role, stack) => fork(PEER, [role, stack.split(' ')[0]], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: stack.endsWith('inline') ? INLINE : process.env })
+  const server = side('server', serverStack)
+  const [{ port }] = await once(server, 'message')
+  const client = side('client', clientStack)
+  await once(client, 'message')
+  const asked = async (child, message) => {
+    const answer = once(child, 'message')
+    child.send(message)
+    return (await answer)[0]
+  }
+  return {
+    async measure (scenario, count) {
+      const before = await asked(server, {})
+      const { failed, cpu, time } = await asked(client, { ...scenario, port, count })
+      if (failed !== undefined) throw new Error(`${clientStack} at ${serverStack}: ${failed}`)
+      const after = await asked(server, {})
+      return { client: cpu / count, server: (after.cpu - before.cpu) / count, rate: count / time * 1e6 }
+    },
+    end () { client.kill('SIGKILL'); server.kill('SIGKILL') }
+  }
+}
+
+const found = new Map()
+const load = loadavg()[0].toFixed(2)
+for (let at = 0; at < rounds; at++) {
+  const turn = COMBINATIONS.map((_, index) => COMBINATIONS[(index * (at % 2 === 0 ? 1 : COMBINATIONS.length - 1) + at) % COMBINATIONS.length])
+  for (const [clientStack, serverStack] of turn) {
+    const pair = await started(clientStack, serverStack)
+    for (const [name, scenario] of Object.entries(SCENARIOS)) {
+      await pair.measure(scenario, Math.ceil(scenario.count / 2))
+      const key = `${name}|${clientStack}|${serverStack}`
+      found.set(key, [...found.get(key) ?? [], await pair.measure(scenario, scenario.count)])
+    }
+    pair.end()
+  }
+  process.stderr.write(`round ${at + 1} of ${rounds}\n`)
+}
+
+const sorted = all => all.toSorted === undefined ? [...all].sort((a, b) => a - b) : all.toSorted((a, b) => a - b)
+const median = all => sorted(all)[Math.floor(all.length / 2)]
+const cell = all => `${median(all).toFixed(0)} (${Math.min(...all).toFixed(0)} to ${Math.max(...all).toFixed(0)})`
+const lines = []
+const goals = []
+for (const name of Object.keys(SCENARIOS)) {
+  const of = (client, server, what) => found.get(`${name}|${client}|${server}`).map(one => one[what])
+  for (const [client, server] of COMBINATIONS) lines.push(`| ${name} | ${client} | ${server} | ${cell(of(client, server, 'client'))} | ${cell(of(client, server, 'server'))} | ${cell(of(client, server, 'rate'))} |`)
+  for (const [what, pair, label = what] of [['client', ['trunkline', OWN]], ['server', [OWN, 'trunkline']], ['server', [OWN, 'trunkline inline'], 'server, inline']]) {
+    const ratio = median(of(...pair, what)) / median(of(OWN, OWN, what))
+    goals.push(`| ${name}, ${label} | ${ratio.toFixed(2)} | 0.60 | ${ratio <= 0.6 ? 'reached' : 'missed'} |`)
+  }
+}
+const page = `# gRPC in Node.js, measured
+
+grpc-js on node:http2 and on this package (\`trunkline/register\`), connect-node (its gRPC protocol, on node:http2) beside it, over
+cleartext HTTP/2. Messages have 100 bytes; grpc-js gets them as bytes, connect-node as a message of protobuf. Client and server are
+processes of their own. CPU is user and kernel time of all threads of one process, per call, in microseconds: median (smallest to
+largest) of ${rounds} rounds by turns, each behind a warm-up.
+
+- Processor: ${cpus()[0].model}, ${cpus().length} of them usable
+- Memory: ${Math.round(totalmem() / 1024)} kB
+- Kernel: ${type()} ${release()}
+- Node.js: ${process.version}
+- Date: ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC
+- Load average before: ${load}
+
+| CPU of ours to that of node:http2 | ratio | goal | |
+|---|---|---|---|
+${goals.join('\n')}
+
+A client's ratio is against the same server, a server's with the same client. "Inline" is the engine on JavaScript's thread
+(\`TRUNKLINE_ENGINE=inline\`).
+
+| scenario | client | server | client CPU | server CPU | calls/s |
+|---|---|---|---|---|---|
+${lines.join('\n')}
+`
+console.log(page)
+if (values.docs) {
+  const written = existsSync(PAGE) ? readFileSync(PAGE, 'utf8') : ''
+  const at = written.indexOf(MARK)
+  writeFileSync(PAGE, page + (at < 0 ? '' : `\n${written.slice(at)}`))
+}
