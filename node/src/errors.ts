@@ -1,29 +1,6 @@
 // undici's error classes: `instanceof undici.errors.X` tests a symbol, which ours carry, so that
 // neither package needs the other.
 
-import { constants as http2 } from 'node:http2'
-import { constants } from 'node:os'
-
-/** Why an exchange failed, as the engine says it (failure.rs). */
-export interface Failure {
-  kind: string
-  message: string
-  causes?: string[]
-  system?: string | null
-  /** The address that no connection could be made to. */
-  address?: { ip: string; port: number } | null
-  /** Why a handshake failed: the code of Node.js and its words, or the number of the peer's alert. */
-  tls?: { code?: string; text?: string; alert?: number } | null
-  detail?: string | null
-  attempts?: { connection: number; ended: string; bytesRead: number; bytesWritten: number }[]
-  wasSent?: boolean
-  waitReason?: string | null
-  /** Why a proxy gave no connection. */
-  proxy?: string | null
-  /** An error of the user's own is at the bottom: whose it is, and its number (errors.ts). */
-  own?: string | null
-}
-
 /** Fields of every error beside its code. */
 export interface FailureFacts {
   /** Each connection that the request was on, and how it ended there. */
@@ -60,6 +37,8 @@ export class TrunklineError extends Error implements FailureFacts {
     this.name = 'UndiciError'
     this.code = code
   }
+
+  static override [Symbol.hasInstance] (value: unknown): boolean { return isMarked(value, Symbol.for('undici.error.UND_ERR')) }
 }
 
 type Mark = Record<symbol, boolean>
@@ -68,16 +47,22 @@ const mark = (prototype: object, name: string): void => {
 }
 mark(TrunklineError.prototype, 'UND_ERR')
 
+const isMarked = (value: unknown, key: symbol): boolean => typeof value === 'object' && value !== null && (value as Mark)[key] === true
+
 /** The class of all of them, by undici's name. */
 export { TrunklineError as UndiciError }
 
 /** A class with its name, its code and its default message. */
 const define = (name: string, code: string, text: string, symbol = code, className = name) => {
+  const key = Symbol.for(`undici.error.${symbol}`)
   const made = class extends TrunklineError {
     constructor (message?: string, options?: { cause?: unknown }) {
       super(message || text, code, options)
       this.name = name
     }
+
+    /** Errors of undici's classes, of any of its versions, are instances too. */
+    static override [Symbol.hasInstance] (value: unknown): boolean { return isMarked(value, key) }
   }
   Object.defineProperty(made, 'name', { value: className })
   mark(made.prototype, symbol)
@@ -108,248 +93,37 @@ export const QueueTimeoutError = define('QueueTimeoutError', 'UND_ERR_QUEUE_TIME
 export const RefusedError = define('RefusedError', 'UND_ERR_REFUSED', 'The request was refused')
 export const EngineEndedError = define('EngineEndedError', 'UND_ERR_ENGINE_ENDED', 'The engine has ended')
 export const MaxOriginsReachedError = define('MaxOriginsReachedError', 'UND_ERR_MAX_ORIGINS_REACHED', 'Maximum allowed origins reached')
+export const BalancedPoolMissingUpstreamError = define('MissingUpstreamError', 'UND_ERR_BPL_MISSING_UPSTREAM', 'No upstream has been added to the BalancedPool', 'UND_ERR_BPL_MISSING_UPSTREAM', 'BalancedPoolMissingUpstreamError')
+export const MaxRedirectsError = define('MaxRedirectsError', 'UND_ERR_REDIRECT_MAX', 'max redirects')
+export const MessageSizeExceededError = define('MessageSizeExceededError', 'UND_ERR_WS_MESSAGE_SIZE_EXCEEDED', 'Max decompressed message size exceeded')
 
-/** undici's words for a proxy's 407 to a request in absolute form. */
-export const PROXY_WANTS_CREDENTIALS = 'Proxy Authentication Required (407)'
+// Errors of undici's interceptors, which run on dispatchers of this package.
 
-/** Errors of the user's own, of `connect.lookup`, of a connector and of a stream that carried a connection, by
- * what failed: the engine gives the number back, and the request fails with that very error. */
-const ownErrors = new Map<string, Error>()
-/** Requests fail at once with theirs, so the oldest wait for no request. Sockets of a dispatcher, twice. */
-const OWN_ERRORS_MAX = 2048
-
-export function keepOwnError (of: string, error: Error): void {
-  if (ownErrors.size >= OWN_ERRORS_MAX) ownErrors.delete(ownErrors.keys().next().value!)
-  ownErrors.set(of, error)
-}
-
-/** The requests that it was for have failed. */
-export function forgetOwnError (of: string): void { ownErrors.delete(of) }
-
-/** The error that a failure of the engine is; `answered`: the response's head had come. `connection` gives the
- * connection of a number. */
-export function errorOf (failure: Failure, answered: boolean, connection?: (number: number) => SocketInfo): Error {
-  // The engine names the last cause of a failed connection beside its address already.
-  const causes = (failure.causes ?? []).filter(cause => !failure.message.includes(cause))
-  const text = [failure.message, ...causes].join(': ')
-  const error = pick(failure, text, answered)
-  if (error instanceof TrunklineError) {
-    error.attempts = failure.attempts
-    error.wasSent = failure.wasSent
-    error.waitReason = failure.waitReason
-    if (error instanceof SocketError) error.socket = socketOf(failure, connection)
-  }
-  return error
-}
-
-/** The addresses of the last connection that the request was on. */
-function socketOf ({ attempts }: Failure, connection: ((number: number) => SocketInfo) | undefined): SocketInfo | null {
-  const last = attempts?.at(-1)
-  if (last === undefined || connection === undefined) return null
-  const { localAddress, localPort, remoteAddress, remotePort, remoteFamily } = connection(last.connection)
-  const { bytesWritten, bytesRead } = last
-  // No timeout of Node.js is set on it.
-  return { localAddress, localPort, remoteAddress, remotePort, remoteFamily, timeout: undefined, bytesWritten, bytesRead }
-}
-
-/** A name that was not found, in the words of Node.js, which programs match; the engine's are the cause. */
-function unresolved (text: string): Error {
-  const [, hostname] = /^the host (\S+) cannot be resolved/.exec(text) ?? []
-  // glibc's words for EAI_AGAIN; musl's are `Try again`.
-  const code = /Temporary failure|Try again/.test(text) ? 'EAI_AGAIN' : 'ENOTFOUND'
-  const facts = { errno: code === 'ENOTFOUND' ? ENOTFOUND_ERRNO : EAI_AGAIN_ERRNO, syscall: 'getaddrinfo' }
-  if (hostname === undefined) return Object.assign(system(code, text), facts)
-  return Object.assign(system(code, `getaddrinfo ${code} ${hostname}`), facts, { hostname, cause: new Error(text) })
-}
-
-function pick (failure: Failure, text: string, answered: boolean): Error {
-  const own = failure.own == null ? undefined : ownErrors.get(failure.own)
-  if (own !== undefined) return own
-  switch (failure.kind) {
-    case 'config':
-    case 'message':
-      return new InvalidArgumentError(text)
-    case 'resolve':
-      return unresolved(text)
-    case 'connect':
-      if (failure.system) {
-        const { address } = failure
-        const facts = { errno: errnoOf(failure.system), syscall: 'connect' }
-        const [, path] = /^no connection to the Unix socket (.+?): /s.exec(text) ?? []
-        if (path !== undefined) return Object.assign(system(failure.system, `connect ${failure.system} ${path}`), facts, { address: path, cause: new Error(text) })
-        if (address == null) return Object.assign(system(failure.system, text), facts)
-        // The words of Node.js, which programs match; the engine's say which origin it was.
-        const words = `connect ${failure.system} ${address.ip}:${address.port}`
-        return Object.assign(system(failure.system, words), facts, { address: address.ip, port: address.port, cause: new Error(text) })
-      }
-      return new ConnectTimeoutError(text)
-    case 'tls':
-      return ofTls(failure, text)
-    case 'proxy':
-      return proxyError(failure.proxy ?? '', text)
-    case 'timeout':
-      if (failure.waitReason) return new QueueTimeoutError(text)
-      // In undici's words, which programs match; the engine's say which bound it was.
-      return answered ? new BodyTimeoutError(undefined, { cause: new Error(text) }) : new HeadersTimeoutError(undefined, { cause: new Error(text) })
-    case 'violation':
-      return violation(failure, text)
-    case 'ended':
-      return new EngineEndedError(text)
-    case 'refused':
-      return new RefusedError(text)
-    default:
-      return ended(failure, text)
+/** A response whose status `interceptors.responseError` takes for a failure. */
+export class ResponseError extends define('ResponseError', 'UND_ERR_RESPONSE', 'Response error') {
+  readonly body: unknown
+  declare readonly bodyTruncated: boolean
+  readonly headers: unknown
+  constructor (message: string | undefined, readonly statusCode: number, { headers, body, bodyTruncated = false }: { headers?: unknown; body?: unknown; bodyTruncated?: boolean }) {
+    super(message)
+    Object.assign(this, { body, bodyTruncated, headers })
   }
 }
 
-/** OpenSSL's words for alerts, which are the codes of Node.js behind `ERR_SSL_`. */
-export const ALERTS: Record<number, string> = {
-  10: 'SSLV3_ALERT_UNEXPECTED_MESSAGE',
-  20: 'SSLV3_ALERT_BAD_RECORD_MAC',
-  22: 'TLSV1_ALERT_RECORD_OVERFLOW',
-  40: 'SSLV3_ALERT_HANDSHAKE_FAILURE',
-  42: 'SSLV3_ALERT_BAD_CERTIFICATE',
-  43: 'SSLV3_ALERT_UNSUPPORTED_CERTIFICATE',
-  44: 'SSLV3_ALERT_CERTIFICATE_REVOKED',
-  45: 'SSLV3_ALERT_CERTIFICATE_EXPIRED',
-  46: 'SSLV3_ALERT_CERTIFICATE_UNKNOWN',
-  47: 'SSLV3_ALERT_ILLEGAL_PARAMETER',
-  48: 'TLSV1_ALERT_UNKNOWN_CA',
-  49: 'TLSV1_ALERT_ACCESS_DENIED',
-  50: 'TLSV1_ALERT_DECODE_ERROR',
-  51: 'TLSV1_ALERT_DECRYPT_ERROR',
-  70: 'TLSV1_ALERT_PROTOCOL_VERSION',
-  71: 'TLSV1_ALERT_INSUFFICIENT_SECURITY',
-  80: 'TLSV1_ALERT_INTERNAL_ERROR',
-  86: 'TLSV1_ALERT_INAPPROPRIATE_FALLBACK',
-  90: 'TLSV1_ALERT_USER_CANCELLED',
-  109: 'TLSV13_ALERT_MISSING_EXTENSION',
-  110: 'TLSV1_UNSUPPORTED_EXTENSION',
-  112: 'TLSV1_UNRECOGNIZED_NAME',
-  116: 'TLSV13_ALERT_CERTIFICATE_REQUIRED',
-  120: 'TLSV1_ALERT_NO_APPLICATION_PROTOCOL'
-}
-
-/** OpenSSL 3.2 renamed the alerts of SSL 3. */
-const hasNewNames = ((): boolean => {
-  const [major = 0, minor = 0] = process.versions.openssl.split('.').map(Number)
-  return major > 3 || (major === 3 && minor >= 2)
-})()
-
-const TRUST = 'as connect.ca, or in the file that NODE_EXTRA_CA_CERTS names'
-const CLOCK = 'a certificate of the chain has to be replaced, or the clock of this machine is wrong'
-/** How each refusal of a certificate can be cured. */
-const CURES: Record<string, string> = {
-  DEPTH_ZERO_SELF_SIGNED_CERT: `to trust it, give it ${TRUST}`,
-  SELF_SIGNED_CERT_IN_CHAIN: `to trust its chain, give the root certificate at its end ${TRUST}`,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: `no trusted certificate is its issuer: the server has to send the certificates between it and a trusted root, or give them and the root ${TRUST}`,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: `no trusted root is at the end of its chain: give that root ${TRUST}`,
-  UNABLE_TO_GET_ISSUER_CERT: `a trusted certificate in its chain is no root: give the root that issued that one ${TRUST}`,
-  CERT_HAS_EXPIRED: CLOCK,
-  CERT_NOT_YET_VALID: CLOCK,
-  INVALID_CA: 'a certificate in its chain that has issued another is not an authority',
-  INVALID_PURPOSE: 'a certificate in its chain is not for TLS servers (extendedKeyUsage, keyUsage)',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'to accept the certificate for another name, give that name as connect.servername'
-}
-
-/** A handshake that failed, with the code and the words of Node.js first. */
-function ofTls (failure: Failure, text: string): Error {
-  const { tls: fault, message, proxy, system: code } = failure
-  if (fault == null) return code ? system(code, text) : system('ERR_SSL_PROTOCOL_ERROR', text)
-  if (fault.alert !== undefined) {
-    const known = ALERTS[fault.alert]
-    const name = hasNewNames ? known?.replace('SSLV3', 'SSL/TLS') : known
-    const words = name?.replaceAll('_', ' ').toLowerCase() ?? 'alert'
-    return system(name === undefined ? 'ERR_SSL_PROTOCOL_ERROR' : `ERR_SSL_${name}`, `${words}: the server ended the handshake with alert ${fault.alert}: ${message}`)
+/** A request that was sent again as often as its RetryAgent allows. */
+export class RequestRetryError extends define('RequestRetryError', 'UND_ERR_REQ_RETRY', 'Request retry error') {
+  readonly data: unknown
+  readonly headers: unknown
+  constructor (message: string | undefined, readonly statusCode: number, { headers, data }: { headers?: unknown; data?: unknown }) {
+    super(message)
+    Object.assign(this, { data, headers })
   }
-  const cure = CURES[fault.code!]
-  const words = `${fault.text}${cure === undefined ? '' : `; ${cure}`} (${message})`
-  const error = system(fault.code!, words)
-  if (fault.code !== ALTNAME_INVALID) return error
-  Object.assign(error, { reason: fault.text!.replace(/^[^:]*: /, '') })
-  return proxy === 'handshake' ? new SecureProxyConnectionError(words, { cause: error }) : error
 }
 
-const ALTNAME_INVALID = 'ERR_TLS_CERT_ALTNAME_INVALID'
-
-/** The errno of Node.js for an unknown host name (UV_EAI_NONAME). */
-const ENOTFOUND_ERRNO = -3008
-const EAI_AGAIN_ERRNO = -3001
-/** undici's words for a peer that is gone, which programs look for. */
-const OTHER_SIDE_CLOSED = 'other side closed'
-/** undici's words for NO_ERROR and CANCEL: a stream that was ended and did not fail. */
-const CALM_WORDS: Record<number, string> = {
-  [http2.NGHTTP2_NO_ERROR]: 'HTTP/2: stream half-closed (remote)',
-  [http2.NGHTTP2_CANCEL]: 'HTTP/2: stream closed before the response was complete'
-}
-
-/** The name of node:http2 for a code, else its number. */
-function nameOfCode (code: number): string {
-  const found = Object.entries(http2).find(([name, value]) => value === code && CODE_NAMES.has(name))
-  return found === undefined ? String(code) : found[0]
-}
-/** The names of the codes of RFC 9113 section 7, which begin as those of states and flags do. */
-const CODE_NAMES = new Set(['NO_ERROR', 'PROTOCOL_ERROR', 'INTERNAL_ERROR', 'FLOW_CONTROL_ERROR', 'SETTINGS_TIMEOUT', 'STREAM_CLOSED', 'FRAME_SIZE_ERROR',
-  'REFUSED_STREAM', 'CANCEL', 'COMPRESSION_ERROR', 'CONNECT_ERROR', 'ENHANCE_YOUR_CALM', 'INADEQUATE_SECURITY', 'HTTP_1_1_REQUIRED'].map(name => `NGHTTP2_${name}`))
-
-/** As Node.js fails for a port that nothing can listen on. */
-export function refusedAt (address: string): Error {
-  return Object.assign(system('ECONNREFUSED', `connect ECONNREFUSED ${address}`), { errno: errnoOf('ECONNREFUSED'), syscall: 'connect', address })
-}
-
-/** The end of a stream or of a connection, as Node.js and undici name it. */
-function ended (failure: Failure, text: string): Error {
-  const { kind, detail, system: code } = failure
-  if (kind === 'reset') {
-    const http2ErrorCode = Number(detail)
-    const cause = new Error(text)
-    const calm = CALM_WORDS[http2ErrorCode]
-    if (calm !== undefined) return new InformationalError(calm, { cause })
-    const words = `Stream closed with error code ${nameOfCode(http2ErrorCode)}`
-    return Object.assign(system('ERR_HTTP2_STREAM_ERROR', words), { http2ErrorCode, cause })
+/** A SOCKS5 proxy refused; `code` begins with `UND_ERR_SOCKS5`. */
+export class Socks5ProxyError extends TrunklineError {
+  constructor (message?: string, code = 'UND_ERR_SOCKS5') {
+    super(message || 'SOCKS5 proxy error', code)
+    this.name = 'Socks5ProxyError'
   }
-  if (kind === 'closed' && detail === '0') return new SocketError(OTHER_SIDE_CLOSED, { cause: new Error(text) })
-  if (kind === 'transport' && code) return Object.assign(system(code, `read ${code}`), { errno: errnoOf(code), syscall: 'read', cause: new Error(text) })
-  return new SocketError(text === 'the transport closed' ? OTHER_SIDE_CLOSED : text)
-}
-
-/** Why a connection was closed by its peer, in undici's words for HTTP/2; without a fault it is no failure. */
-export function goneAway (failure: Failure): Error {
-  if (failure.kind !== 'closed' || failure.detail == null) return errorOf(failure, false)
-  const words = `HTTP/2: "GOAWAY" frame received with code ${failure.detail}`
-  const options = { cause: new Error(failure.message) }
-  return failure.detail === '0' ? new InformationalError(words, options) : new SocketError(words, options)
-}
-
-/** The system's number of an error, as errors of Node.js have it. */
-function errnoOf (code: string): number | undefined {
-  const number = (constants.errno as Record<string, number>)[code]
-  return number === undefined ? undefined : -number
-}
-
-/** With undici's codes. A proxy that answers CONNECT with another status than 2xx has aborted the request
- * there; the cause says what it was. */
-function proxyError (why: string, text: string): Error {
-  const own = new ProxyConnectionError(text)
-  if (why.startsWith('status ')) return new RequestAbortedError(`Proxy response (${why.slice(7)}) !== 200 when HTTP Tunneling`, { cause: own })
-  if (!why.startsWith('UND_ERR_SOCKS5')) return own
-  const error = new TrunklineError(text, why)
-  error.name = 'Socks5ProxyError'
-  return error
-}
-
-function violation (failure: Failure, text: string): Error {
-  const rule = failure.detail ?? ''
-  if (/^FieldSectionTooLarge|^HeadTooLarge/.test(rule)) return new HeadersOverflowError(undefined, { cause: new Error(text) })
-  if (/^BodyLength|^ContentLength(?!Invalid)/.test(rule)) return new ResponseContentLengthMismatchError(undefined, { cause: new Error(text) })
-  // Its retries go by this: what breaks off may come whole another time.
-  if (rule === 'BodyTruncated') return new SocketError(OTHER_SIDE_CLOSED, { cause: new Error(text) })
-  return new HTTPParserError(text)
-}
-
-/** An error as Node.js makes it for a failed call of the system. */
-function system (code: string, text: string): Error {
-  const error = new TrunklineError(text, code)
-  error.name = 'Error'
-  return error
 }

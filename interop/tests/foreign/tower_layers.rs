@@ -67,6 +67,7 @@ fn clients() -> [Client; 2] {
     [Protocols::H1Only, Protocols::H2Only].map(|protocols| {
         let client = Client::builder()
             .redirect(RedirectPolicy::none())
+            .decompression(false)
             .protocols(protocols);
         client.build().unwrap()
     })

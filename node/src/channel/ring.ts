@@ -4,7 +4,7 @@
 
 import { STATUS_CODES } from 'node:http'
 import { markAsUntransferable } from 'node:worker_threads'
-import type { Failure } from '../errors'
+import type { Failure } from '../failures'
 import { load, type Native } from './addon'
 import { placeOf, type EnginePlace } from './place'
 import {
@@ -12,7 +12,7 @@ import {
   ResponseWord, RoomWord, StartedWord, SubmissionFlag, writeCancel, writeEnd, writeFail, writePiece, writeRequest, writeTake
 } from './codes'
 
-export type { Failure } from '../errors'
+export type { Failure } from '../failures'
 
 /** Characters of a request's head: an arena holds a few of the largest. */
 export const HEAD_BYTES_MAX = 256 * 1024

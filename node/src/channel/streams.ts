@@ -2,7 +2,8 @@
 // engine's writes go into the `Duplex`. `node/native/streams.rs` is the other end.
 
 import type { Duplex } from 'node:stream'
-import { forgetOwnError, keepOwnError, SocketError } from '../errors'
+import { SocketError } from '../errors'
+import { forgetOwnError, keepOwnError } from '../failures'
 import {
   Body, BY_REFERENCE_BYTES_MIN, Completion, CompletionFlag, EntryWord, STREAM_UNREAD_BYTES_MAX, StreamTakenWord, StreamWriteWord, writeMark,
   writeStreamEnd, writeStreamFail, writeStreamPiece, writeStreamTake

@@ -1,7 +1,7 @@
 // `serve({ fetch })`: a web-standard handler on HTTP/1.1, HTTP/2 and HTTP/3.
 
 import { inspect, type InspectOptions } from 'node:util'
-import { errorOf } from '../errors'
+import { errorOf } from '../failures'
 import { Answering } from './answering'
 import { ResponseFlag } from '../channel/codes'
 import type { Exchange } from '../server/exchange'

@@ -4,7 +4,7 @@
 import type { Limits, Timeouts, Windows } from './bounds'
 import { chmodSync, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { errorOf } from '../errors'
+import { errorOf } from '../failures'
 import { serverPlaceOf, type Engine } from '../channel/place'
 import { ENDED_FAILURE, type Bridge, type Failure } from '../channel/ring'
 import type { StreamAsk } from '../channel/streams'

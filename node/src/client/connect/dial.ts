@@ -2,7 +2,8 @@
 
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { errorOf, InvalidArgumentError, keepOwnError } from '../../errors'
+import { InvalidArgumentError } from '../../errors'
+import { errorOf, keepOwnError } from '../../failures'
 import type { Bridge, Failure } from '../../channel/ring'
 import { isDuplex, streamsOf, type Carried } from '../../channel/streams'
 

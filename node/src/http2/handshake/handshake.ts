@@ -1,7 +1,7 @@
 // Failed handshakes, by the error codes of node:tls.
 
 import { HandshakeFailure } from '../../channel/codes'
-import { ALERTS } from '../../errors'
+import { ALERTS } from '../../failures'
 import type { FailedHandshake } from '../../server/listener'
 
 const CODES: Record<number, string> = {

@@ -12,7 +12,7 @@ const classes = Object.entries(errors).filter(([name, value]) => typeof value ==
 test('the page of errors has a section for the code of each class', () => {
   assert.ok(classes.length > 20, `${classes.length} classes`)
   for (const [name, Class] of classes) {
-    const { code } = new Class('for its code')
+    const { code } = new Class('for its code', undefined, {})
     const section = page.split(/^### /m).find(text => text.startsWith(`${code}\n`))
     assert.ok(section !== undefined, `${name}: no section ${code}`)
     assert.ok(section.includes(`\`${name}\``), `the section ${code} does not name ${name}`)
@@ -25,3 +25,34 @@ test('links of the page of errors lead to its sections', () => {
   assert.ok(links.length > 0)
   for (const link of links) assert.ok(anchors.has(link), `#${link}`)
 })
+
+/** undici 8 needs Node.js 22. */
+const versions = Number.parseInt(process.versions.node, 10) < 22 ? ['undici6', 'undici7'] : ['undici6', 'undici7', 'undici8']
+
+for (const name of versions) {
+  const theirs = await import(name)
+  test(`the classes of ${name} and ours know each other's errors, and ours have no other exports beside them`, () => {
+    for (const [key, Class] of Object.entries(theirs.errors)) {
+      // Of undici's own parser, and of an option that undici 7 removed.
+      if (key === 'WebAssemblyNotSupportedError' || key === 'ResponseStatusCodeError') continue
+      // It has arguments of its own in undici, and is no UndiciError there.
+      const isOfParser = key === 'HTTPParserError'
+      const Own = errors[key]
+      assert.equal(typeof Own, 'function', key)
+      const made = [new Class('of undici', 500, {}), new Own('of ours', 500, {})]
+      for (const error of made) {
+        // undici knows errors of its SOCKS proxies by their own class alone.
+        if (key !== 'Socks5ProxyError') assert.ok(error instanceof Own && error instanceof Class, key)
+        assert.ok(isOfParser || error instanceof errors.UndiciError, key)
+      }
+      // The second argument of our base class is the code.
+      if (isOfParser || key === 'UndiciError') continue
+      const [their, own] = made
+      assert.deepEqual([own.name, own.code], [their.name, their.code], key)
+      // undici 8 has another capital in one of them.
+      assert.equal(new Own('', undefined, {}).message.toLowerCase(), new Class('', undefined, {}).message.toLowerCase(), key)
+    }
+    for (const [key, value] of Object.entries(errors)) assert.ok(typeof value === 'function' && key.endsWith('Error'), key)
+    assert.equal(new Error('of the program') instanceof errors.UndiciError, false)
+  })
+}

@@ -12,6 +12,7 @@ pub(super) const ROWS: &[&str] = &[
     "near",
     "open",
     "errors",
+    "failures",
     "channel",
     "server/refused",
     "server/bounds",
