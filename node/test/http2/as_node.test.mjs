@@ -46,7 +46,7 @@ async function events (stream) {
 }
 
 for (const [name, http2] of Object.entries(MODULES)) {
-  test(`${name}: a request that was closed before there was a connection takes its id`, async t => {
+  test(`${name}: a request that was reset before there was a connection takes its id`, async t => {
     const ids = []
     const server = nodeHttp2.createServer()
     server.on('stream', stream => { ids.push(stream.id); answering(stream) })
@@ -57,6 +57,24 @@ for (const [name, http2] of Object.entries(MODULES)) {
     assert.deepEqual(await events(session.request()), ['response', 'end', 0, 3])
     // Node sends it, and its RST_STREAM behind it.
     if (http2 === ours) assert.deepEqual(ids, [3])
+  })
+
+  test(`${name}: a request that was closed in order before there was a connection is sent with its body`, async t => {
+    const server = nodeHttp2.createServer()
+    const received = new Promise(resolve => {
+      server.on('stream', async stream => {
+        stream.on('error', () => {})
+        const pieces = []
+        for await (const piece of stream) pieces.push(piece)
+        resolve(Buffer.concat(pieces).toString())
+      })
+    })
+    const session = await connected(t, http2, server)
+    const stream = session.request({ ':method': 'POST' })
+    stream.write('one ')
+    stream.end('two')
+    stream.close()
+    assert.equal(await received, 'one two')
   })
 
   test(`${name}: a pseudo-header that no head can carry fails its stream, and the call does not throw`, async t => {

@@ -212,10 +212,12 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   /** Gives a stream to the machine. False: the server has no room for it. */
   private open ({ stream, head, isEnd }: Asked): boolean {
     const machine = this.machine!
-    // A request that was closed before there was a connection takes its id and is not sent: a server would begin to answer it.
-    const id = stream.isClosed ? machine.pass() : machine.request(head.text, isEnd)
+    // A request that was reset before there was a connection takes its id and is not sent: a server would begin to answer it. One
+    // that was closed in order is sent with its body.
+    const isReset = stream.isClosed && stream.rstCode !== NO_ERROR
+    const id = isReset ? machine.pass() : machine.request(head.text, isEnd)
     if (id === 0) return this.refuse(stream, machine)
-    this.opened(stream, id, isEnd || stream.isClosed)
+    this.opened(stream, id, isEnd || isReset)
     this.plan()
     showStarted(stream)
     return true
