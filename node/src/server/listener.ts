@@ -226,6 +226,8 @@ export class Listener {
     } catch (failure) {
       throw errorOf(failure as Failure, false)
     }
+    // As a handle of libuv that closes, also one that held nothing before.
+    this.hold()
     this.leave()
   }
 
@@ -315,7 +317,7 @@ export class Listener {
 
   unref (): void {
     this.wantsHold = false
-    this.release()
+    if (this.isOpen || this.number === 0) this.release()
   }
 
   private hold (): void {

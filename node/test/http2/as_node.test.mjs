@@ -176,6 +176,14 @@ for (const [name, http2] of Object.entries(MODULES)) {
     const child = spawn(process.execPath, ['--input-type=module', '-e', program], { cwd: import.meta.dirname, stdio: ['ignore', 'ignore', 'inherit'] })
     assert.deepEqual(await once(child, 'exit'), [0, null])
   })
+
+  test(`${name}: close of a server that was unref-ed calls back although nothing else holds the process`, { timeout: 60_000 }, async () => {
+    const specifier = name === 'trunkline' ? 'trunkline/http2' : name
+    const program = `import http2 from '${specifier}'
+      const server = http2.createServer().unref().listen(0, () => { server.close(() => { process.exitCode = 7 }) })`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], { cwd: import.meta.dirname, stdio: ['ignore', 'ignore', 'inherit'] })
+    assert.deepEqual(await once(child, 'exit'), [7, null])
+  })
 }
 
 test('a large answer that goes on while nothing is written is no timeout, and one that stands still is', { timeout: 60_000 }, async t => {
