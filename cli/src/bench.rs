@@ -8,12 +8,13 @@ mod report;
 mod tally;
 
 use crate::failure::Failure;
+use crate::serve::in_full;
 use crate::target::Target;
+use crate::tls_options::TlsOptions;
 use compare::Earlier;
 use http::Method;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use trunkline::client::ClientTls;
 
 /// Connections at most: each needs a socket and a TLS session.
 const CONNECTIONS_MAX: u32 = 10_000;
@@ -62,18 +63,8 @@ pub(crate) struct BenchOptions {
     /// A request field, `name: value`; may be repeated.
     #[arg(short = 'H', long = "header")]
     headers: Vec<String>,
-    /// Do not verify the server's certificate.
-    #[arg(short = 'k', long)]
-    insecure: bool,
-    /// Believe the certificates in this PEM file too.
-    #[arg(long, value_name = "FILE")]
-    cacert: Option<PathBuf>,
-    /// Our certificate chain in this PEM file, and its key if --key names no other file.
-    #[arg(long, value_name = "FILE")]
-    cert: Option<PathBuf>,
-    /// The private key of --cert, in a PEM file.
-    #[arg(long, value_name = "FILE", requires = "cert")]
-    key: Option<PathBuf>,
+    #[command(flatten)]
+    tls: TlsOptions,
     /// Show the results beside those of an earlier run, which --json has written to this file; in the page of
     /// --html too.
     #[arg(long, value_name = "FILE")]
@@ -118,7 +109,8 @@ enum Protocol {
 pub(crate) fn run(options: BenchOptions) -> Result<(), Failure> {
     let (json, html) = (options.json.clone(), options.html.clone());
     let earlier = options.compare.as_deref().map(Earlier::read).transpose()?;
-    let tls = tls(&options)?;
+    let refused = |error: trunkline::Error| Failure::usage(in_full(&error));
+    let tls = options.tls.client_tls().map_err(refused)?;
     let plan = plan(options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -199,20 +191,4 @@ fn body(text: &str) -> Result<bytes::Bytes, Failure> {
             .map(bytes::Bytes::from)
             .map_err(|error| Failure::usage(format_args!("-d {text} cannot be read: {error}"))),
     }
-}
-
-fn tls(options: &BenchOptions) -> Result<ClientTls, Failure> {
-    let failure = |error: trunkline::Error| Failure::usage(crate::serve::in_full(&error));
-    let mut tls = ClientTls::new();
-    if options.insecure {
-        tls = tls.insecure();
-    }
-    if let Some(path) = &options.cacert {
-        tls = tls.roots_from_pem_file(path).map_err(failure)?;
-    }
-    if let Some(path) = &options.cert {
-        let key = options.key.as_ref().unwrap_or(path);
-        tls = tls.identity_from_pem_files(path, key).map_err(failure)?;
-    }
-    Ok(tls)
 }

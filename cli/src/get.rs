@@ -12,6 +12,7 @@ mod trace;
 use crate::failure::Failure;
 use crate::serve::{in_full, key_log};
 use crate::target::Target;
+use crate::tls_options::TlsOptions;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, LOCATION};
 use http::{Response, StatusCode, Uri};
 use http_body_util::BodyExt;
@@ -22,9 +23,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use template::RequestTemplate;
 use trace::Trace;
-use trunkline::client::{
-    Client, ClientTimeouts, ClientTls, Protocols, RedirectPolicy, RetryPolicy,
-};
+use trunkline::client::{Client, ClientTimeouts, Protocols, RedirectPolicy, RetryPolicy};
 use trunkline::{Body, Error, Fault};
 
 /// Redirects followed with `-L` (the fetch standard's number).
@@ -114,18 +113,8 @@ pub(crate) struct GetOptions {
     /// Do not ask for compression; write the body as it comes.
     #[arg(long)]
     raw: bool,
-    /// Do not verify the server's certificate.
-    #[arg(short = 'k', long)]
-    insecure: bool,
-    /// Believe the certificates in this PEM file too.
-    #[arg(long, value_name = "FILE")]
-    cacert: Option<PathBuf>,
-    /// Our certificate chain in this PEM file, and its key if --key names no other file.
-    #[arg(long, value_name = "FILE")]
-    cert: Option<PathBuf>,
-    /// The private key of --cert, in a PEM file.
-    #[arg(long, value_name = "FILE", requires = "cert")]
-    key: Option<PathBuf>,
+    #[command(flatten)]
+    tls: TlsOptions,
     /// Seconds for all of it.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: Option<u64>,
@@ -308,17 +297,7 @@ fn broken(output: &mut Output, error: &std::io::Error) -> Failure {
 }
 
 fn client(options: &GetOptions) -> Result<Client, Failure> {
-    let mut tls = ClientTls::new();
-    if options.insecure {
-        tls = tls.insecure();
-    }
-    if let Some(path) = &options.cacert {
-        tls = tls.roots_from_pem_file(path).map_err(failure)?;
-    }
-    if let Some(path) = &options.cert {
-        let key = options.key.as_ref().unwrap_or(path);
-        tls = tls.identity_from_pem_files(path, key).map_err(failure)?;
-    }
+    let mut tls = options.tls.client_tls().map_err(failure)?;
     if let Some(path) = key_log() {
         tls = tls.key_log(path).map_err(failure)?;
     }

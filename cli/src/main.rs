@@ -9,6 +9,7 @@ mod failure;
 mod get;
 mod serve;
 mod target;
+mod tls_options;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

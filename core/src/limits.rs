@@ -369,6 +369,22 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
+    /// No clock and no lowest rate, for a connection whose user has clocks of its own.
+    pub fn none() -> Self {
+        Self {
+            handshake: None,
+            settings: None,
+            head: None,
+            body_idle: None,
+            write_stall: None,
+            stream_stall: None,
+            idle: None,
+            half_closed: None,
+            age_max: None,
+            rate_min: 0,
+            ..Self::default()
+        }
+    }
     /// The fewest bytes that a peer must move in `time` while an exchange waits for it.
     pub fn least_bytes(&self, time: Duration) -> u64 {
         let bytes = u128::from(self.rate_min) * time.as_millis() / 1000;

@@ -2,7 +2,6 @@
 
 use serde::Deserialize;
 use std::sync::Arc;
-use std::time::Duration;
 use trunkline::core::limits::{Config, Limits, Timeouts, Windows};
 
 /// Bytes of the largest field section that is announced: one fits the area of events.
@@ -50,22 +49,9 @@ impl Settings {
             windows.stream_max = bytes;
             windows.auto = false;
         }
-        let timeouts = Timeouts {
-            handshake: None,
-            settings: None,
-            head: None,
-            body_idle: None,
-            write_stall: None,
-            stream_stall: None,
-            idle: None,
-            half_closed: None,
-            age_max: None,
-            rate_min: 0,
-            rate_grace: Duration::from_secs(10),
-        };
         Arc::new(Config {
             limits,
-            timeouts,
+            timeouts: Timeouts::none(),
             windows,
             frame_events: true,
             ..Config::default()

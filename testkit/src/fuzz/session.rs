@@ -360,19 +360,7 @@ fn config() -> Arc<Config> {
             send_buffer_bytes_max: 64 * 1024,
             ..Limits::default()
         },
-        timeouts: Timeouts {
-            handshake: None,
-            settings: None,
-            head: None,
-            body_idle: None,
-            write_stall: None,
-            stream_stall: None,
-            idle: None,
-            half_closed: None,
-            age_max: None,
-            rate_min: 0,
-            rate_grace: Duration::from_secs(10),
-        },
+        timeouts: Timeouts::none(),
         windows,
         frame_events: true,
         ..Config::default()

@@ -1,19 +1,19 @@
 //! Starts the exchanges that the pool dispatched to this connection.
 
+mod held_heads;
+
+pub(super) use held_heads::HeldHeads;
+
 use super::ConnectionTask;
 use super::entry::{ExchangeEntry, Incoming, Upload};
 use super::health::HEALTH;
 use crate::client::dispatch::INBOX;
 use crate::client::exchange::{Early, Outgoing};
-use crate::driver::machine::Machine;
-use crate::driver::signals::SlotWaker;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use http_body::Body as _;
-use std::collections::VecDeque;
-use std::task::{Context, Waker};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
-use trunkline_core::error::{H2Code, Misuse};
+use trunkline_core::error::Misuse;
 use trunkline_core::http::Token;
 
 /// The slot number that stands for the requests that wait for the peer's settings, among the
@@ -185,95 +185,5 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             Some(dispatch) => dispatch.resubmit(now, request, self.id, self.ended_unused()),
             None => request.fail(Error::cancelled("the client was dropped")),
         }
-    }
-}
-
-// Requests of HTTP/1.1 whose head waits for the first piece of their body: a body that its user gives piece by piece may
-// turn out to be empty, and then the request has none, which its head says. A server that answers a small body without
-// reading it answers behind the body, and the connection is kept.
-
-/// How long a head waits for its body: longer than a busy program takes to read what it has, and short
-/// enough for a source that begins once the peer has answered the head.
-const BODY_WAIT: Duration = Duration::from_secs(1);
-
-/// In their order.
-pub(super) type HeldHeads = VecDeque<HeldHead>;
-
-/// A request that has this connection, and whose head is not written.
-pub(super) struct HeldHead {
-    request: Box<Outgoing>,
-    /// It waits for its body, until then at the latest; `None`: it waits for the request in front of it.
-    until: Option<Instant>,
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
-    /// Starts a request, now or once its body begins. Requests go out in their order.
-    pub(super) fn start_with_body(&mut self, now: Instant, request: Box<Outgoing>) {
-        if self.held.is_empty() && !self.waits_for_body(&request) {
-            return self.start(now, request);
-        }
-        if !request.exchange.attach(&self.handle.signals, INBOX) {
-            return;
-        }
-        self.held.push_back(HeldHead {
-            request,
-            until: None,
-        });
-        self.start_held(now);
-    }
-
-    /// Whether the head is to wait. A body that waits for the peer's 100 is behind its head.
-    fn waits_for_body(&self, request: &Outgoing) -> bool {
-        request.head_with_body
-            && matches!(self.io.machine, Machine::H1(_))
-            && request.head.get(Token::EXPECT).is_none()
-    }
-
-    /// Starts held requests whose bodies have begun or ended, or are late.
-    pub(super) fn start_held(&mut self, now: Instant) {
-        while let Some(held) = self.held.front_mut() {
-            if held.request.exchange.is_abandoned() {
-                let has_begun = held.until.is_some();
-                self.held.pop_front();
-                // As with undici, whether the first bytes were on their way or not: a request that its user
-                // gives up while it is sent ends its connection.
-                if has_begun {
-                    return self.io.machine.abort(now, H2Code::CANCEL);
-                }
-                continue;
-            }
-            let waits = held.request.head_with_body && held.until.is_none_or(|until| now < until);
-            if waits && matches!(self.io.machine, Machine::H1(_)) {
-                let waker: Waker = SlotWaker::waker(&self.handle.signals, INBOX);
-                if held
-                    .request
-                    .body
-                    .poll_begin(&mut Context::from_waker(&waker))
-                    .is_pending()
-                {
-                    if held.until.is_none() {
-                        let until = now + BODY_WAIT;
-                        held.until = Some(until);
-                        self.deadlines.push(until, SETTINGS_WAIT, 0);
-                        held.request.announce_start(self.id);
-                    }
-                    return;
-                }
-            }
-            if let Some(held) = self.held.pop_front()
-                && held.request.exchange.detach()
-            {
-                self.start(now, held.request);
-            }
-        }
-    }
-}
-
-impl<S> ConnectionTask<S> {
-    /// Ends the wait of all, to put them on another connection.
-    pub(super) fn take_held(&mut self) -> impl Iterator<Item = Box<Outgoing>> + use<S> {
-        let held = std::mem::take(&mut self.held);
-        let requests = held.into_iter().map(|held| held.request);
-        requests.filter(|request| request.exchange.detach())
     }
 }

@@ -1,0 +1,43 @@
+//! The options of TLS that the commands with a client share.
+
+use clap::Args;
+use std::path::PathBuf;
+use trunkline::Error;
+use trunkline::client::ClientTls;
+
+/// Trust in servers, and the identity that they may ask for.
+#[derive(Args, Debug)]
+pub(crate) struct TlsOptions {
+    /// Do not verify the server's certificate.
+    #[arg(short = 'k', long)]
+    insecure: bool,
+    /// Believe the certificates in this PEM file too.
+    #[arg(long, value_name = "FILE")]
+    cacert: Option<PathBuf>,
+    /// Our certificate chain in this PEM file, and its key if --key names no other file.
+    #[arg(long, value_name = "FILE")]
+    cert: Option<PathBuf>,
+    /// The private key of --cert, in a PEM file.
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+}
+
+impl TlsOptions {
+    /// The settings that they name.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or has no certificate or key in PEM.
+    pub(crate) fn client_tls(&self) -> Result<ClientTls, Error> {
+        let mut tls = ClientTls::new();
+        if self.insecure {
+            tls = tls.insecure();
+        }
+        if let Some(path) = &self.cacert {
+            tls = tls.roots_from_pem_file(path)?;
+        }
+        if let Some(path) = &self.cert {
+            tls = tls.identity_from_pem_files(path, self.key.as_ref().unwrap_or(path))?;
+        }
+        Ok(tls)
+    }
+}
