@@ -1,4 +1,4 @@
-//! `test`: every test of the workspace and of the npm package, on two cores. All programs are built with
+//! `test`: every test of the workspace and of the npm package, on all cores. All programs are built with
 //! one selection of packages, so that nothing is compiled twice with other features. The tests of the
 //! package run while the Rust tests are still being compiled. Each program of tests writes to a file of
 //! its own under `target/suite`; printed are the names and messages of failing tests, as they fail and at the end.
@@ -18,8 +18,8 @@ use std::time::Instant;
 /// The packages that are built and tested: all but the benchmarks, whose foreign clients and
 /// servers take a minute to compile. `ready` tests those.
 const SELECTION: [&str; 3] = ["--workspace", "--exclude", "trunkline-bench"];
-/// Programs of tests at once: one for each core that a small machine has.
-const WORKERS: usize = 2;
+/// Programs of tests at once beyond one for each core: a quarter of their time they wait for deadlines and peers.
+const WORKERS_BEYOND_CORES: usize = 1;
 /// Tests of one Rust program that run at once.
 const TEST_THREADS: &str = "4";
 /// Files of the package's tests whose loop is cut into jobs, so that none takes long, by their path's
@@ -52,8 +52,11 @@ pub(crate) fn test() -> Outcome {
 
     step(began, "tests");
     let queue = Queue::new(folder.clone(), node_jobs(&origin)?);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
     let outcome = thread::scope(|scope| {
-        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(|| queue.work())).collect();
+        let workers: Vec<_> = (0..cores + WORKERS_BEYOND_CORES)
+            .map(|_| scope.spawn(|| queue.work()))
+            .collect();
         let built = rust_jobs(&folder);
         let _ = peers.join();
         let added = built.map(|jobs| queue.add(jobs));
