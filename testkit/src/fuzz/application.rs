@@ -44,6 +44,21 @@ pub(super) struct Application<M> {
     unread: Vec<(StreamId, usize)>,
 }
 
+/// Goes to the next deadline of `conn`, at `now` or later; the time it is then.
+pub(super) fn pass_deadline(conn: &mut impl Machine, now: Instant) -> Instant {
+    let Some(deadline) = conn.next_deadline() else {
+        return now;
+    };
+    let now = now.max(deadline);
+    conn.handle_timeout(now);
+    let next = conn.next_deadline();
+    assert!(
+        next.is_none_or(|next| next > now),
+        "a deadline that stays due would spin"
+    );
+    now
+}
+
 impl<M: Machine> Application<M> {
     pub(super) fn new(conn: M, side: Side, now: Instant) -> Self {
         Self {
@@ -62,16 +77,7 @@ impl<M: Machine> Application<M> {
     }
     /// Goes to the next deadline.
     pub(super) fn pass_time(&mut self) {
-        let Some(deadline) = self.conn.next_deadline() else {
-            return;
-        };
-        self.now = self.now.max(deadline);
-        self.conn.handle_timeout(self.now);
-        let next = self.conn.next_deadline();
-        assert!(
-            next.is_none_or(|next| next > self.now),
-            "a deadline that stays due would spin"
-        );
+        self.now = pass_deadline(&mut self.conn, self.now);
     }
     /// Opens what the machine takes.
     pub(super) fn open_some(&mut self, choice: u8) {

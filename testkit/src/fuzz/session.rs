@@ -3,6 +3,7 @@
 //!
 //! The input is a sequence of steps: a byte that names the step, and the bytes of its arguments.
 
+use super::application::pass_deadline;
 use super::written::WrittenFrames;
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -264,16 +265,7 @@ impl Run {
 
     fn pass_time(&mut self, choice: u8) {
         self.now += Duration::from_millis(u64::from(choice));
-        let Some(deadline) = self.conn.next_deadline() else {
-            return;
-        };
-        self.now = self.now.max(deadline);
-        self.conn.handle_timeout(self.now);
-        let next = self.conn.next_deadline();
-        assert!(
-            next.is_none_or(|next| next > self.now),
-            "a deadline that stays due would spin"
-        );
+        self.now = pass_deadline(&mut self.conn, self.now);
     }
 
     /// The accounts that `session.state` and the streams' states read.
