@@ -2,13 +2,14 @@
 
 pub(super) mod origin;
 pub(super) mod policy;
+pub(super) mod url;
 
 use super::connect::route::Route;
 use super::listener::connection::ConnectionListener;
 use crate::config::ClientConfig;
+use crate::driver::early_data::EarlyMemory;
 use crate::driver::event_loop::Spawner;
 use crate::driver::quic::config::QuicSettings;
-use crate::driver::quic::transport::early::EarlyMemory;
 use crate::error::Error;
 use crate::tls::ClientTls;
 use policy::Policies;
