@@ -63,6 +63,27 @@
 //! trunkline = { version = "0.1", default-features = false, features = ["client", "json", "webpki-roots"] }
 //! ```
 //!
+//! The oldest compiler is Rust 1.88: what the dependencies need.
+//!
+//! # Settings
+//!
+//! [`ServerConfig`], [`ClientConfig`], [`Limits`], [`Timeouts`], [`Windows`] and others are structs with defaults and public
+//! fields, which may become more with any version. They are changed in one expression by a method for each field, or
+//! field by field:
+//!
+//! ```
+//! use std::time::Duration;
+//! use trunkline::{Limits, ServerConfig, Timeouts};
+//!
+//! let config = ServerConfig::default()
+//!     .with_limits(Limits::default().with_head_bytes_max(16 * 1024))
+//!     .with_timeouts(Timeouts::default().with_idle(Some(Duration::from_secs(30))));
+//! let mut same = ServerConfig::default();
+//! same.limits.head_bytes_max = 16 * 1024;
+//! same.timeouts.idle = Some(Duration::from_secs(30));
+//! assert_eq!(config.limits.head_bytes_max, same.limits.head_bytes_max);
+//! ```
+//!
 //! # Where handlers run
 //!
 //! - [`serve`]: connections run on threads of the server, handlers as tasks of the tokio runtime that the

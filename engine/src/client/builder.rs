@@ -225,10 +225,7 @@ impl ClientBuilder {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         let concurrent_streams_max = self.config.limits.concurrent_streams_max;
-        self.config.limits = Limits {
-            concurrent_streams_max,
-            ..limits
-        };
+        self.config.limits = limits.with_concurrent_streams_max(concurrent_streams_max);
         self
     }
     /// Receive windows.
@@ -381,12 +378,10 @@ const RESERVE_MAX: u32 = 10_000;
 /// The machine's own deadlines on a client. [`ClientTimeouts`] and the pool watch over exchanges
 /// and idle connections, so a slow stream (server-sent events) is no violation.
 fn machine_timeouts() -> Timeouts {
-    Timeouts {
-        body_idle: None,
-        stream_stall: None,
-        idle: None,
-        age_max: None,
-        rate_min: 0,
-        ..Timeouts::default()
-    }
+    Timeouts::default()
+        .with_body_idle(None)
+        .with_stream_stall(None)
+        .with_idle(None)
+        .with_age_max(None)
+        .with_rate_min(0)
 }

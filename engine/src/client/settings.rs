@@ -58,6 +58,7 @@ impl Settings {
 
 /// How long each phase of a request may take; `None` turns a timeout off.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ClientTimeouts {
     /// Name, TCP and TLS handshake of one attempt. Default 10 s.
     pub connect: Option<Duration>,
@@ -75,6 +76,17 @@ pub struct ClientTimeouts {
     pub expect: Option<Duration>,
     /// All of it, the response's body included. Default: none.
     pub total: Option<Duration>,
+}
+
+trunkline_core::setters! {
+    ClientTimeouts {
+        with_connect connect: Option<Duration>,
+        with_queue queue: Option<Duration>,
+        with_headers headers: Option<Duration>,
+        with_body body: Option<Duration>,
+        with_expect expect: Option<Duration>,
+        with_total total: Option<Duration>,
+    }
 }
 
 impl Default for ClientTimeouts {

@@ -21,7 +21,10 @@ pub(crate) fn api(arguments: &[String]) -> Outcome {
     };
     let mut stale = Vec::new();
     for library in LIBRARIES {
-        let path = root().join("docs").join("api").join(format!("{library}.txt"));
+        let path = root()
+            .join("docs")
+            .join("api")
+            .join(format!("{library}.txt"));
         let listed = listing(library)?;
         if writes {
             write(&path, &listed)?;
@@ -74,9 +77,20 @@ fn rustdoc_json(library: &str) -> Result<PathBuf, String> {
     let rustdoc = folder.join("rustdoc-json.sh");
     let wrong = |why: std::io::Error| format!("{}: {why}", rustdoc.display());
     std::fs::create_dir_all(folder).map_err(wrong)?;
-    std::fs::write(&rustdoc, "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n").map_err(wrong)?;
+    std::fs::write(
+        &rustdoc,
+        "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n",
+    )
+    .map_err(wrong)?;
     make_executable(&rustdoc).map_err(wrong)?;
-    let mut command = cargo(&["rustdoc", "--quiet", "-p", library, "--lib", "--all-features"]);
+    let mut command = cargo(&[
+        "rustdoc",
+        "--quiet",
+        "-p",
+        library,
+        "--lib",
+        "--all-features",
+    ]);
     command.args(["--", "-Z", "unstable-options", "--output-format", "json"]);
     run(command.env("RUSTDOC", &rustdoc))?;
     let name = format!("{}.json", library.replace('-', "_"));
@@ -95,7 +109,8 @@ fn make_executable(_: &Path) -> std::io::Result<()> {
 
 /// Lines of one listing that are not in the other, with `-` and `+`.
 fn changes(kept: &str, listed: &str) -> Vec<String> {
-    let (kept, listed): (BTreeSet<_>, BTreeSet<_>) = (kept.lines().collect(), listed.lines().collect());
+    let (kept, listed): (BTreeSet<_>, BTreeSet<_>) =
+        (kept.lines().collect(), listed.lines().collect());
     let gone = kept.difference(&listed).map(|line| format!("-{line}"));
     let new = listed.difference(&kept).map(|line| format!("+{line}"));
     gone.chain(new).collect()

@@ -66,12 +66,10 @@ pub(super) async fn establish(
         .filter(|_| ahead != Ahead::Nothing);
     let tls = settings.tls.quic_config(memory.is_some())?;
     let limits = &settings.config.limits;
-    let machine = Config {
-        limits: limits.clone(),
-        windows: settings.config.windows.clone(),
-        datagrams: settings.config.datagrams,
-        ..Config::default()
-    };
+    let machine = Config::default()
+        .with_limits(limits.clone())
+        .with_windows(settings.config.windows.clone())
+        .with_datagrams(settings.config.datagrams);
     let quic = config::client(tls, &machine, stream_window, &settings.quic)?;
     let name = origin.server_name.as_deref().unwrap_or(&origin.host);
     let mut last = Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe)
