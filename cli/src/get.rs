@@ -308,10 +308,7 @@ fn client(options: &GetOptions) -> Result<Client, Failure> {
         _ if options.http3 => Protocols::All,
         _ => Protocols::H2AndH1,
     };
-    let timeouts = ClientTimeouts {
-        total: options.timeout.map(Duration::from_secs),
-        ..ClientTimeouts::default()
-    };
+    let timeouts = ClientTimeouts::default().with_total(options.timeout.map(Duration::from_secs));
     // The response of the server is shown as it is; -L and --compressed are carried out above the client.
     let client = Client::builder()
         .redirect(RedirectPolicy::none())

@@ -297,10 +297,7 @@ fn warn(text: impl std::fmt::Display) {
 }
 
 fn config(options: &ServeOptions) -> ServerConfig {
-    let mut config = ServerConfig {
-        scheme_from_gateway: options.scheme_from_gateway,
-        ..ServerConfig::default()
-    };
+    let mut config = ServerConfig::default().with_scheme_from_gateway(options.scheme_from_gateway);
     config.limits.requests_per_connection_max = match options.requests_per_connection {
         0 => u64::MAX,
         requests => requests,

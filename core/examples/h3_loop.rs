@@ -42,13 +42,8 @@ fn main() {
 
 /// Nanoseconds per request by `clock`: the median of all batches, and the best.
 fn measure(clock: &dyn Fn() -> Instant, batches: u32, per_batch: u32) -> (f64, f64) {
-    let config = Config {
-        limits: Limits {
-            requests_per_connection_max: u64::MAX,
-            ..Limits::default()
-        },
-        ..Config::default()
-    };
+    let config =
+        Config::default().with_limits(Limits::default().with_requests_per_connection_max(u64::MAX));
     let start = clock();
     let mut conn = Conn::new(Side::Server, Arc::new(config), start);
     conn.handle_handshake_done(start);

@@ -32,6 +32,7 @@ pub mod pool;
 pub mod proxy;
 pub mod qpack;
 pub mod send_account;
+mod setters;
 pub mod time;
 pub mod wire;
 

@@ -242,6 +242,7 @@ pub const WINDOW_BEHIND_HEAD_BYTES: u32 = 16 * 1024;
 
 /// The user's limits. Defaults are the constants above.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Limits {
     /// See [`FIELD_COUNT_MAX`]. Default 128.
     pub field_count_max: usize,
@@ -290,6 +291,32 @@ pub struct Limits {
     pub pipelining: u32,
 }
 
+crate::setters! {
+    Limits {
+        with_field_count_max field_count_max: usize,
+        with_header_table_bytes_max header_table_bytes_max: usize,
+        with_field_section_bytes_max field_section_bytes_max: usize,
+        with_header_block_bytes_max header_block_bytes_max: usize,
+        with_continuations_max continuations_max: u32,
+        with_concurrent_streams_max concurrent_streams_max: u32,
+        with_early_streams_max early_streams_max: u32,
+        with_running_handlers_max running_handlers_max: u32,
+        with_request_streams_max request_streams_max: u32,
+        with_request_handlers_max request_handlers_max: u32,
+        with_resets resets: Rate,
+        with_glitches glitches: Rate,
+        with_pings pings: Rate,
+        with_outbox_bytes_max outbox_bytes_max: usize,
+        with_send_buffer_bytes_max send_buffer_bytes_max: usize,
+        with_requests_per_connection_max requests_per_connection_max: u64,
+        with_head_bytes_max head_bytes_max: usize,
+        with_target_bytes_max target_bytes_max: usize,
+        with_chunk_extension_bytes_max chunk_extension_bytes_max: usize,
+        with_interim_responses_max interim_responses_max: u32,
+        with_pipelining pipelining: u32,
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -320,6 +347,7 @@ impl Default for Limits {
 
 /// How long each phase may take. `None` turns a timeout off.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Timeouts {
     /// TLS handshake (the engine's to keep). Default 10 s.
     pub handshake: Option<Duration>,
@@ -366,6 +394,22 @@ pub struct Timeouts {
     pub rate_min: u32,
     /// See [`rate_min`](Self::rate_min). Default 10 s.
     pub rate_grace: Duration,
+}
+
+crate::setters! {
+    Timeouts {
+        with_handshake handshake: Option<Duration>,
+        with_settings settings: Option<Duration>,
+        with_head head: Option<Duration>,
+        with_body_idle body_idle: Option<Duration>,
+        with_write_stall write_stall: Option<Duration>,
+        with_stream_stall stream_stall: Option<Duration>,
+        with_idle idle: Option<Duration>,
+        with_half_closed half_closed: Option<Duration>,
+        with_age_max age_max: Option<Duration>,
+        with_rate_min rate_min: u32,
+        with_rate_grace rate_grace: Duration,
+    }
 }
 
 impl Timeouts {
@@ -417,6 +461,7 @@ impl Default for Timeouts {
 
 /// Receive windows and buffers (notes on each: docs/windows.md).
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Windows {
     /// SETTINGS_INITIAL_WINDOW_SIZE: what a stream may send before we have seen its reader. 0: nothing before
     /// its head has come, and [`WINDOW_BEHIND_HEAD_BYTES`] then. Default 65,536.
@@ -440,6 +485,18 @@ pub struct Windows {
     /// Fixed-window mode: a stream's window is refilled when this many bytes of it are left.
     /// Default `None`: by eighths, which keeps more grants in flight on a long path.
     pub threshold: Option<u32>,
+}
+
+crate::setters! {
+    Windows {
+        with_stream_initial stream_initial: u32,
+        with_stream_max stream_max: u32,
+        with_connection connection: u32,
+        with_memory_budget memory_budget: u64,
+        with_send_budget send_budget: u64,
+        with_auto auto: bool,
+        with_threshold threshold: Option<u32>,
+    }
 }
 
 impl Windows {
@@ -537,6 +594,7 @@ impl Default for Windows {
 
 /// Everything a machine needs to know, frozen into an `Arc` and shared by all connections.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Config {
     /// Bounds.
     pub limits: Limits,
@@ -563,6 +621,21 @@ pub struct Config {
     /// HTTP/1.1 client: a request whose connection stays open says `connection: keep-alive`, which
     /// HTTP/1.1 implies (RFC 9112 section 9.3) and a peer of HTTP/1.0 needs. Default: false.
     pub sends_keep_alive: bool,
+}
+
+crate::setters! {
+    Config {
+        with_limits limits: Limits,
+        with_timeouts timeouts: Timeouts,
+        with_windows windows: Windows,
+        with_extended_connect extended_connect: bool,
+        with_datagrams datagrams: bool,
+        with_frame_events frame_events: bool,
+        with_spelled_names spelled_names: bool,
+        with_expectations expectations: bool,
+        with_hands_over_refusals hands_over_refusals: bool,
+        with_sends_keep_alive sends_keep_alive: bool,
+    }
 }
 
 #[cfg(test)]

@@ -12,10 +12,7 @@ use trunkline_core::limits::Config;
 
 /// A client that takes frames as events, and whose preface is over.
 fn reporting(cut: Cut) -> Rig {
-    let config = Config {
-        frame_events: true,
-        ..Config::default()
-    };
+    let config = Config::default().with_frame_events(true);
     let mut rig = Rig::fresh(Side::Client, config, cut);
     rig.sends(&settings_frame(&[]));
     rig.sends(&settings_ack());

@@ -282,10 +282,7 @@ fn extended_connect_needs_the_servers_setting_on_both_sides() {
     rig.sends(&headers(1, &connect, false));
     rig.expects_reset(1, H2Code::PROTOCOL_ERROR, "it was not offered");
 
-    let config = Config {
-        extended_connect: true,
-        ..Config::default()
-    };
+    let config = Config::default().with_extended_connect(true);
     let mut rig = Rig::server_with(config, Cut::Whole);
     rig.sends(&headers(1, &connect, false));
     let (head, end) = rig.request(1);

@@ -13,10 +13,7 @@ use trunkline_core::limits::Config;
 
 /// A server that tells of frames, and whose preface is over.
 fn telling(cut: Cut) -> Rig {
-    let config = Config {
-        frame_events: true,
-        ..Config::default()
-    };
+    let config = Config::default().with_frame_events(true);
     let mut rig = Rig::fresh(Side::Server, config, cut);
     rig.sends(PREFACE);
     rig.sends(&settings_frame(&[Setting::InitialWindowSize(80_000)]));

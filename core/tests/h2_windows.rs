@@ -82,13 +82,7 @@ fn many_requests_on_a_known_path_leave_most_of_the_budget() {
 
 #[test]
 fn a_fixed_window_is_not_raised() {
-    let config = Config {
-        windows: Windows {
-            auto: false,
-            ..Windows::default()
-        },
-        ..Config::default()
-    };
+    let config = Config::default().with_windows(Windows::default().with_auto(false));
     let mut rig = Rig::client_with(config, &[], Cut::Whole);
     rig.conn.remember_path(rig.now, 4 * MIB);
     assert_eq!(open(&mut rig).1, None);

@@ -487,11 +487,9 @@ const TUNNEL: &[(&str, &str)] = &[
 ];
 
 fn with_datagrams() -> Config {
-    Config {
-        datagrams: true,
-        extended_connect: true,
-        ..Config::default()
-    }
+    Config::default()
+        .with_datagrams(true)
+        .with_extended_connect(true)
 }
 
 fn tunnel() -> RequestHead {
@@ -541,10 +539,7 @@ fn of_datagrams_that_nobody_reads_the_latest_are_kept_and_the_others_counted() {
 
 #[test]
 fn a_quarter_stream_id_is_no_larger_than_a_stream_id_can_be() {
-    let config = Config {
-        datagrams: true,
-        ..Config::default()
-    };
+    let config = Config::default().with_datagrams(true);
     // RFC 9297 section 2.1: 2^60 - 1 is the largest.
     for (id, is_good) in [
         (b"\xcf\xff\xff\xff\xff\xff\xff\xff", true),

@@ -213,10 +213,7 @@ fn the_end_of_the_transport_ends_every_exchange_and_asks_for_nothing() {
 #[test]
 fn a_server_that_is_asked_to_reports_the_settings_and_the_going_away_of_its_client() {
     for frame_events in [true, false] {
-        let config = Config {
-            frame_events,
-            ..Config::default()
-        };
+        let config = Config::default().with_frame_events(frame_events);
         let mut rig = Rig::fresh(Side::Server, config, Cut::EveryByte);
         rig.sends(2, &control(&[(0x6, 1234)]));
         rig.sends(2, &number(kind::GOAWAY, 9));

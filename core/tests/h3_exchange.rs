@@ -453,10 +453,7 @@ fn extended_connect_needs_the_setting() {
         (":authority", "example.org"),
         (":path", "/chat"),
     ];
-    let config = Config {
-        extended_connect: true,
-        ..Config::default()
-    };
+    let config = Config::default().with_extended_connect(true);
     let mut rig = Rig::server_with(config, Cut::Whole);
     rig.sends(0, &headers(&connect));
     let (head, end) = rig.request(0);

@@ -59,10 +59,7 @@ fn the_window_grows_with_what_is_read_to_a_few_times_what_the_path_holds() {
 
 #[test]
 fn a_fixed_window_stays() {
-    let config = Config {
-        windows: Windows::fixed(MIB, 4 * MIB),
-        ..Config::default()
-    };
+    let config = Config::default().with_windows(Windows::fixed(MIB, 4 * MIB));
     assert_eq!(config.windows.quic_connection(), 4 * MIB);
     assert_eq!(config.windows.quic_stream(), MIB);
     let mut rig = uploading(config);
@@ -146,10 +143,7 @@ fn bodies_that_nobody_reads_leave_room_for_the_others_as_far_as_the_budget_goes(
 
 /// The bytes that a client may send on uploads that no handler reads.
 fn unread_of_one_connection(windows: Windows) -> u32 {
-    let mut rig = uploading(Config {
-        windows,
-        ..Config::default()
-    });
+    let mut rig = uploading(Config::default().with_windows(windows));
     let (mut sent, mut stream) = (0, 0);
     loop {
         let window = rig.windows.last().copied();
@@ -178,10 +172,7 @@ fn uploads_of_one_connection_that_no_handler_reads_fill_a_quarter_of_the_budget(
     let windows = Windows::default();
     assert_eq!(windows.quic_unread_uploads(), 16 * MIB);
     assert_eq!(unread_of_one_connection(windows), 16 * MIB);
-    let narrow = Windows {
-        memory_budget: 8 << 20,
-        ..Windows::default()
-    };
+    let narrow = Windows::default().with_memory_budget(8 << 20);
     assert_eq!(unread_of_one_connection(narrow), 2 * MIB);
 }
 
@@ -323,10 +314,7 @@ fn what_waits_for_an_acknowledgement_follows_the_path_and_an_idle_connection_giv
 
 #[test]
 fn what_waits_for_an_acknowledgement_follows_the_path_with_fixed_receive_windows_too() {
-    let config = Config {
-        windows: Windows::fixed(MIB, 4 * MIB),
-        ..Config::default()
-    };
+    let config = Config::default().with_windows(Windows::fixed(MIB, 4 * MIB));
     let mut rig = Rig::server_with(config, Cut::Whole);
     rig.conn.handle_congestion_window(1 << 30);
     rig.run();

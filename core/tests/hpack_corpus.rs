@@ -231,11 +231,9 @@ fn a_block_cut_off_at_any_byte_is_an_error_or_a_shorter_section() {
 
 #[test]
 fn damaged_blocks_never_panic_and_never_pass_a_limit() {
-    let limits = Limits {
-        field_count_max: 20,
-        field_section_bytes_max: 1500,
-        ..Limits::default()
-    };
+    let limits = Limits::default()
+        .with_field_count_max(20)
+        .with_field_section_bytes_max(1500);
     let mut fields = Fields::new();
     let mut chance = Chance(7);
     let mut outcomes = [0; 3];
@@ -281,11 +279,9 @@ fn damaged_blocks_never_panic_and_never_pass_a_limit() {
 
 #[test]
 fn arbitrary_bytes_never_panic_and_never_pass_a_limit() {
-    let limits = Limits {
-        field_count_max: 20,
-        field_section_bytes_max: 1500,
-        ..Limits::default()
-    };
+    let limits = Limits::default()
+        .with_field_count_max(20)
+        .with_field_section_bytes_max(1500);
     let mut chance = Chance(11);
     let mut fields = Fields::new();
     let mut decoder = Decoder::new(4096);

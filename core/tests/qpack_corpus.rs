@@ -603,11 +603,9 @@ fn damaged_streams_never_panic_and_never_pass_a_limit() {
     if is_missing() {
         return;
     }
-    let limits = Limits {
-        field_count_max: 20,
-        field_section_bytes_max: 1500,
-        ..Limits::default()
-    };
+    let limits = Limits::default()
+        .with_field_count_max(20)
+        .with_field_section_bytes_max(1500);
     let mut fields = Fields::new();
     let mut chance = Chance(7);
     let mut outcomes = [0; 5];

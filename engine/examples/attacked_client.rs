@@ -32,10 +32,7 @@ fn main() -> Outcome<()> {
     };
     let client = Client::builder()
         .protocols(protocols)
-        .timeouts(ClientTimeouts {
-            total: Some(TOTAL),
-            ..ClientTimeouts::default()
-        })
+        .timeouts(ClientTimeouts::default().with_total(Some(TOTAL)))
         .tls(ClientTls::new().insecure())
         .build()?;
     let (ended, mut end) = oneshot::channel();

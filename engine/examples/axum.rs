@@ -36,10 +36,7 @@ fn main() -> Result<(), trunkline::Error> {
             get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>| format!("You are {peer}.\n")),
         )
         .layer(map_request(add_peer_address));
-    let config = ServerConfig {
-        connection_info: true,
-        ..ServerConfig::default()
-    };
+    let config = ServerConfig::default().with_connection_info(true);
     let clear = Server::bind("127.0.0.1:8080")
         .config(config.clone())
         .serve(app.clone())?;

@@ -210,6 +210,11 @@ impl From<String> for Body {
         Self::full(text)
     }
 }
+impl From<&'static [u8]> for Body {
+    fn from(bytes: &'static [u8]) -> Self {
+        Self::full(bytes)
+    }
+}
 impl From<&'static str> for Body {
     fn from(text: &'static str) -> Self {
         Self::full(text)

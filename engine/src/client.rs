@@ -41,8 +41,6 @@ pub use listener::connection_use::ConnectionUse;
 pub use listener::{BodyArrival, ExchangeListener};
 #[cfg(feature = "blocking")]
 pub use request::blocking;
-#[cfg(feature = "tonic")]
-pub use request::grpc;
 #[cfg(feature = "multipart")]
 pub use request::multipart;
 pub use request::{

@@ -1,5 +1,5 @@
-//! Settings of a server and of a client: public fields with defaults, no setters. Building checks
-//! them and freezes them into an `Arc` that all connections share.
+//! Settings of a server and of a client: public fields with defaults, and a method `with_..` for each.
+//! Building checks them and freezes them into an `Arc` that all connections share.
 
 use crate::error::Error;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use trunkline_core::limits::{Config, Limits, Timeouts, Windows};
 /// How a sender over HTTP/3 decides how much may be on the way; over TCP the operating system
 /// decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Congestion {
     /// RFC 9438: a loss means that the path is full. Fair to others; slow where packets get lost by
     /// chance.
@@ -21,6 +22,7 @@ pub enum Congestion {
 
 /// Settings of a server.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ServerConfig {
     /// Bounds on what a peer may make us hold or do.
     pub limits: Limits,
@@ -119,6 +121,32 @@ pub struct ServerConfig {
     pub date: bool,
 }
 
+trunkline_core::setters! {
+    ServerConfig {
+        with_limits limits: Limits,
+        with_timeouts timeouts: Timeouts,
+        with_http1_timeouts http1_timeouts: Option<Timeouts>,
+        with_windows windows: Windows,
+        with_http1 http1: bool,
+        with_http2 http2: bool,
+        with_extended_connect extended_connect: bool,
+        with_datagrams datagrams: bool,
+        with_frame_events frame_events: bool,
+        with_accept_events accept_events: bool,
+        with_spelled_names spelled_names: bool,
+        with_expectations expectations: bool,
+        with_hands_over_refusals hands_over_refusals: bool,
+        with_connection_info connection_info: bool,
+        with_interim_responses interim_responses: bool,
+        with_sni_is_binding sni_is_binding: Option<bool>,
+        with_scheme_from_gateway scheme_from_gateway: bool,
+        with_connections_max connections_max: usize,
+        with_connections_per_address_max connections_per_address_max: Option<usize>,
+        with_backlog backlog: u32,
+        with_date date: bool,
+    }
+}
+
 impl Default for ServerConfig {
     fn default() -> Self {
         Self {
@@ -153,10 +181,7 @@ impl ServerConfig {
         let config = self.freeze()?;
         let http1 = match &self.http1_timeouts {
             None => Arc::clone(&config),
-            Some(timeouts) => Arc::new(Config {
-                timeouts: timeouts.clone(),
-                ..(*config).clone()
-            }),
+            Some(timeouts) => Arc::new(Config::clone(&config).with_timeouts(timeouts.clone())),
         };
         Ok((http1, config))
     }
@@ -175,23 +200,23 @@ impl ServerConfig {
                 "datagrams is set and extended_connect is not; only an extended CONNECT has datagrams",
             ));
         }
-        Ok(Arc::new(Config {
-            limits: self.limits.clone(),
-            timeouts: self.timeouts.clone(),
-            windows: self.windows.clone(),
-            extended_connect: self.extended_connect,
-            datagrams: self.datagrams,
-            frame_events: self.frame_events,
-            spelled_names: self.spelled_names,
-            expectations: self.expectations,
-            hands_over_refusals: self.hands_over_refusals,
-            sends_keep_alive: false,
-        }))
+        let config = Config::default()
+            .with_limits(self.limits.clone())
+            .with_timeouts(self.timeouts.clone())
+            .with_windows(self.windows.clone())
+            .with_extended_connect(self.extended_connect)
+            .with_datagrams(self.datagrams)
+            .with_frame_events(self.frame_events)
+            .with_spelled_names(self.spelled_names)
+            .with_expectations(self.expectations)
+            .with_hands_over_refusals(self.hands_over_refusals);
+        Ok(Arc::new(config))
     }
 }
 
 /// Settings of a client.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct ClientConfig {
     /// Bounds on what a peer may make us hold or do.
     pub limits: Limits,
@@ -209,6 +234,17 @@ pub struct ClientConfig {
     pub spelled_names: bool,
 }
 
+trunkline_core::setters! {
+    ClientConfig {
+        with_limits limits: Limits,
+        with_timeouts timeouts: Timeouts,
+        with_windows windows: Windows,
+        with_datagrams datagrams: bool,
+        with_sends_keep_alive sends_keep_alive: bool,
+        with_spelled_names spelled_names: bool,
+    }
+}
+
 impl ClientConfig {
     /// Refuses what cannot be used.
     pub(crate) fn check(&self) -> Result<(), Error> {
@@ -218,18 +254,14 @@ impl ClientConfig {
     pub(crate) fn freeze(&self, pipelining: u32) -> Arc<Config> {
         let mut limits = self.limits.clone();
         limits.pipelining = pipelining;
-        Arc::new(Config {
-            limits,
-            timeouts: self.timeouts.clone(),
-            windows: self.windows.clone(),
-            extended_connect: false,
-            datagrams: self.datagrams,
-            frame_events: false,
-            spelled_names: self.spelled_names,
-            expectations: false,
-            hands_over_refusals: false,
-            sends_keep_alive: self.sends_keep_alive,
-        })
+        let config = Config::default()
+            .with_limits(limits)
+            .with_timeouts(self.timeouts.clone())
+            .with_windows(self.windows.clone())
+            .with_datagrams(self.datagrams)
+            .with_spelled_names(self.spelled_names)
+            .with_sends_keep_alive(self.sends_keep_alive);
+        Arc::new(config)
     }
 }
 

@@ -31,6 +31,7 @@ pub struct Error {
 
 /// One time that a request was on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Attempted {
     /// The connection's number; no other connection of the client ever has it.
     pub connection: u64,

@@ -36,6 +36,11 @@
 //!
 //! | feature | default | adds |
 //! |---|---|---|
+//! | `client` | yes | [`Client`] and what belongs to it |
+//! | `server` | yes | [`serve`], [`Server`] and what belongs to them |
+//! | `http3` | yes | HTTP/3 over QUIC, of clients and servers |
+//! | `tower` | yes | [`Client`] as a tower service (a server takes tower services always) |
+//! | `url` | yes | URLs by the WHATWG standard, hosts of other scripts included; without it by RFC 3986, with hosts in ASCII |
 //! | `form` | yes | `query` and `form` of a request, by serde |
 //! | `json` | yes | `json` of requests and bodies, by serde |
 //! | `platform-verifier` | yes | clients trust the roots of their platform |
@@ -52,6 +57,33 @@
 //! | `tracing` | no | spans and events of `tracing` |
 //! | `webpki-roots` | no | Mozilla's roots for a client |
 //!
+//! A program that is one end alone, without HTTP/3, compiles half as much:
+//!
+//! ```toml
+//! trunkline = { version = "0.1", default-features = false, features = ["client", "json", "webpki-roots"] }
+//! ```
+//!
+//! The oldest compiler is Rust 1.88: what the dependencies need.
+//!
+//! # Settings
+//!
+//! [`ServerConfig`], [`ClientConfig`], [`Limits`], [`Timeouts`], [`Windows`] and others are structs with defaults and public
+//! fields, which may become more with any version. They are changed in one expression by a method for each field, or
+//! field by field:
+//!
+//! ```
+//! use std::time::Duration;
+//! use trunkline::{Limits, ServerConfig, Timeouts};
+//!
+//! let config = ServerConfig::default()
+//!     .with_limits(Limits::default().with_head_bytes_max(16 * 1024))
+//!     .with_timeouts(Timeouts::default().with_idle(Some(Duration::from_secs(30))));
+//! let mut same = ServerConfig::default();
+//! same.limits.head_bytes_max = 16 * 1024;
+//! same.timeouts.idle = Some(Duration::from_secs(30));
+//! assert_eq!(config.limits.head_bytes_max, same.limits.head_bytes_max);
+//! ```
+//!
 //! # Where handlers run
 //!
 //! - [`serve`]: connections run on threads of the server, handlers as tasks of the tokio runtime that the
@@ -63,9 +95,22 @@
 //!
 //! A client's connections are tasks of the runtime that their first request was sent from.
 #![warn(clippy::missing_errors_doc)]
+#![cfg_attr(
+    not(all(
+        feature = "client",
+        feature = "server",
+        feature = "http3",
+        feature = "tower"
+    )),
+    allow(
+        dead_code,
+        unreachable_pub,
+        unused_imports,
+        reason = "what is for one end or version alone lies beside what all of them use"
+    )
+)]
 
 mod body;
-mod byte_stream;
 mod config;
 mod connection_info;
 mod driver;
@@ -74,31 +119,40 @@ mod net;
 mod tls;
 mod tunnel;
 
+#[cfg(feature = "client")]
 pub mod client;
+#[cfg(feature = "tonic")]
+pub mod grpc;
+#[cfg(feature = "server")]
 pub mod server;
 
 pub use body::window::{ReceiveWindow, WindowHandle};
 pub use body::{Body, BodySender, BodyStream};
-pub use byte_stream::ByteStream;
 #[cfg(feature = "blocking")]
 pub use client::blocking;
-#[cfg(feature = "tonic")]
-pub use client::grpc;
+#[cfg(feature = "client")]
 pub use client::{Client, ResponseExt};
-pub use config::{ClientConfig, Congestion, ServerConfig};
+#[cfg(feature = "client")]
+pub use config::ClientConfig;
+#[cfg(feature = "http3")]
+pub use config::Congestion;
+#[cfg(feature = "server")]
+pub use config::ServerConfig;
 pub use connection_info::traffic::Traffic;
 pub use connection_info::{ConnectionInfo, TlsInfo};
 pub use driver::event_loop;
 pub use error::{Attempted, Error, ErrorKind, Fault, ProxyRefusal, Retry, SocksRefusal};
+pub use net::byte_stream::ByteStream;
+#[cfg(feature = "server")]
 pub use server::{
     Access, Drained, EarlyData, HttpService, InterimSender, Metrics, Running, ServeBuilder, Server,
     ServiceFn, serve, service_fn,
 };
 #[cfg(feature = "openssl-rules")]
 pub use tls::CertificateRefusal;
-pub use tls::{
-    CertificateFault, ClientCertificates, ClientHello, ClientIdentity, Tls, TlsPolicy, TlsRefusal,
-};
+pub use tls::ClientIdentity;
+#[cfg(feature = "server")]
+pub use tls::{CertificateFault, ClientCertificates, ClientHello, Tls, TlsPolicy, TlsRefusal};
 pub use tunnel::capsules::{Capsule, Capsules};
 pub use tunnel::datagrams::Datagrams;
 pub use tunnel::upgrade;
@@ -137,6 +191,7 @@ pub mod guide {
 ///
 /// # Errors
 /// As [`RequestBuilder::send`](client::RequestBuilder::send).
+#[cfg(feature = "client")]
 pub async fn get(url: impl AsRef<str>) -> Result<http::Response<Body>, Error> {
     Client::new().get(url).send().await
 }

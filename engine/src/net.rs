@@ -1,5 +1,7 @@
-//! Listening sockets of servers: TCP, Unix, one per worker or shared between workers.
+//! Streams that an embedder gives in place of sockets, and listening sockets of servers: TCP, Unix, one per
+//! worker or shared between workers.
 
+pub(crate) mod byte_stream;
 pub(crate) mod listen;
 pub(crate) mod listener;
 #[cfg(unix)]

@@ -29,7 +29,7 @@ pub use tower::early::EarlyData;
 pub use tower::interim::InterimSender;
 pub use tower::on_runtime::{OnRuntime, RuntimeBody, RuntimeCall, on_runtime};
 pub use tower::per_connection::{Handlers, IntoHandlers, OfConnections, OfRequests, PerConnection};
-pub use tower::service::HttpService;
+pub use tower::service::{HttpService, MakeTaskService, TaskService};
 pub use tower::service_fn::{ServiceFn, service_fn};
 
 use crate::config::ServerConfig;
@@ -166,7 +166,7 @@ impl Server<()> {
                      leave http3 out, or give the certificates of names to Tls::set_pem_for",
                 ));
             }
-            (Some(quic), Some(tls)) => (Some(quic.address), quic.setups(tls, &config)?),
+            (Some(quic), Some(tls)) => (Some(quic.address()), quic.setups(tls, &config)?),
             (Some(_), None) => {
                 return Err(Error::config(
                     "http3 is on without a certificate; HTTP/3 is always under TLS",

@@ -6,7 +6,9 @@ mod key_log;
 mod server;
 
 pub use client::ClientTls;
-pub(crate) use client::failure::{alert_of, refusal_in, retry_after, retry_after_quic};
+#[cfg(feature = "http3")]
+pub(crate) use client::failure::quic::{alert_of, retry_after_quic};
+pub(crate) use client::failure::{refusal_in, retry_after};
 #[cfg(feature = "openssl-rules")]
 pub use client::openssl::CertificateRefusal;
 pub use server::Tls;

@@ -95,10 +95,7 @@ fn connect_info_of_axum_is_the_peer_of_the_connection() {
     let router = Router::new()
         .route("/", who)
         .layer(map_request(add_peer_address));
-    let config = ServerConfig {
-        connection_info: true,
-        ..ServerConfig::default()
-    };
+    let config = ServerConfig::default().with_connection_info(true);
     let running = Server::bind("127.0.0.1:0").config(config).serve(router);
     let running = running.unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -98,10 +98,7 @@ fn serving(clients: ClientCertificates) -> Serving {
 }
 
 fn running(tls: Tls, connection_info: bool) -> Running {
-    let config = ServerConfig {
-        connection_info,
-        ..ServerConfig::default()
-    };
+    let config = ServerConfig::default().with_connection_info(connection_info);
     Server::bind("127.0.0.1:0")
         .tls(tls)
         .http3(true)

@@ -393,10 +393,8 @@ fn a_request_that_comes_as_an_idle_connection_gives_its_memory_back_keeps_its_de
             // The third is never answered.
             while socket.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {}
         });
-        let client = Client::builder().timeouts(ClientTimeouts {
-            headers: Some(Duration::from_secs(1)),
-            ..ClientTimeouts::default()
-        });
+        let client = Client::builder()
+            .timeouts(ClientTimeouts::default().with_headers(Some(Duration::from_secs(1))));
         let client = client.build().unwrap();
         for _ in 0..2 {
             assert_eq!(client.get(&url).send().await.unwrap().status(), 200);

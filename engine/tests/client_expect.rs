@@ -23,10 +23,7 @@ use trunkline::{Body, ErrorKind};
 const FOR_EVER: Option<Duration> = Some(Duration::from_secs(3600));
 
 fn client(protocols: Protocols, expect: Option<Duration>) -> Client {
-    let timeouts = ClientTimeouts {
-        expect,
-        ..ClientTimeouts::default()
-    };
+    let timeouts = ClientTimeouts::default().with_expect(expect);
     let builder = Client::builder().protocols(protocols).connections(1);
     builder.timeouts(timeouts).build().unwrap()
 }

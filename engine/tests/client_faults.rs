@@ -203,10 +203,7 @@ fn a_silent_handshake_fails_everybody_after_the_connect_timeout() {
     run(async {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let timeouts = ClientTimeouts {
-            connect: Some(Duration::from_millis(50)),
-            ..ClientTimeouts::default()
-        };
+        let timeouts = ClientTimeouts::default().with_connect(Some(Duration::from_millis(50)));
         let client = Client::builder().timeouts(timeouts).build().unwrap();
         let url = format!("https://127.0.0.1:{port}/");
         let requests: Vec<_> = (0..100).map(|_| client.get(&url).send()).collect();
@@ -257,10 +254,7 @@ fn a_request_waits_no_longer_than_its_queue_timeout_and_says_for_what() {
                 Response::new(Body::empty())
             }
         });
-        let timeouts = ClientTimeouts {
-            queue: Some(Duration::from_secs(3)),
-            ..ClientTimeouts::default()
-        };
+        let timeouts = ClientTimeouts::default().with_queue(Some(Duration::from_secs(3)));
         let builder = origin.client().connections(1).timeouts(timeouts);
         let client = builder.build().unwrap();
         let first = tokio::spawn(client.get(origin.url("/")).send());
@@ -280,10 +274,7 @@ fn no_response_in_time_is_a_timeout_that_resets_the_stream() {
             let stream = peer.receives_request();
             assert_eq!(peer.receives_more(), Received::Reset(stream, 8), "CANCEL");
         });
-        let timeouts = ClientTimeouts {
-            headers: Some(Duration::from_millis(50)),
-            ..ClientTimeouts::default()
-        };
+        let timeouts = ClientTimeouts::default().with_headers(Some(Duration::from_millis(50)));
         let builder = Client::builder().protocols(Protocols::H2Only);
         let client = builder.timeouts(timeouts).build().unwrap();
         let error = client.get(url).send().await.unwrap_err();
@@ -315,10 +306,7 @@ fn the_headers_timeout_does_not_run_while_the_source_of_the_body_has_no_bytes() 
             }
             peer.answers(upload);
         });
-        let timeouts = ClientTimeouts {
-            headers: Some(Duration::from_millis(50)),
-            ..ClientTimeouts::default()
-        };
+        let timeouts = ClientTimeouts::default().with_headers(Some(Duration::from_millis(50)));
         let builder = Client::builder().protocols(Protocols::H2Only);
         let client = builder.connections(1).timeouts(timeouts).build().unwrap();
         let (mut sender, body) = Body::channel();
@@ -342,11 +330,9 @@ fn a_body_that_stands_still_is_a_timeout_where_the_head_may_take_as_long_as_it_w
             peer.answers_in_part(stream);
             assert_eq!(peer.receives_more(), Received::Reset(stream, 8), "CANCEL");
         });
-        let timeouts = ClientTimeouts {
-            headers: None,
-            body: Some(Duration::from_millis(50)),
-            ..ClientTimeouts::default()
-        };
+        let timeouts = ClientTimeouts::default()
+            .with_headers(None)
+            .with_body(Some(Duration::from_millis(50)));
         let builder = Client::builder().protocols(Protocols::H2Only);
         let client = builder.timeouts(timeouts).build().unwrap();
         let response = client.get(url).send().await.unwrap();

@@ -404,10 +404,7 @@ fn a_proxy_that_never_answers_costs_the_connect_timeout() {
     run(async {
         let client = Client::builder()
             .proxy(&format!("http://{}", proxy.address))
-            .timeouts(ClientTimeouts {
-                connect: Some(Duration::from_millis(50)),
-                ..ClientTimeouts::default()
-            })
+            .timeouts(ClientTimeouts::default().with_connect(Some(Duration::from_millis(50))))
             .build()
             .unwrap();
         let error = client.get("https://a.test/").send().await.unwrap_err();

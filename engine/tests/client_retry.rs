@@ -240,12 +240,10 @@ fn a_peer_that_is_silent_after_a_quiet_time_is_replaced() {
             }
             drop(dead);
         });
-        let times = HealthTimes {
-            quiet: Duration::from_millis(1),
-            suspect: Duration::from_secs(1),
-            dead: Duration::from_secs(4),
-            ..HealthTimes::default()
-        };
+        let times = HealthTimes::default()
+            .with_quiet(Duration::from_millis(1))
+            .with_suspect(Duration::from_secs(1))
+            .with_dead(Duration::from_secs(4));
         let client = h2().health(times.clone()).build().unwrap();
         assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
         // The quiet time itself: it is never over earlier.
@@ -298,12 +296,10 @@ fn a_silent_peer_is_asked_though_no_request_needs_it_and_one_that_is_gone_is_bur
             peer
         });
         let answers = Arc::new(Answers::default());
-        let times = HealthTimes {
-            unasked: Some(Duration::from_millis(10)),
-            suspect: Duration::from_secs(1),
-            dead: Duration::from_secs(3),
-            ..HealthTimes::default()
-        };
+        let times = HealthTimes::default()
+            .with_unasked(Some(Duration::from_millis(10)))
+            .with_suspect(Duration::from_secs(1))
+            .with_dead(Duration::from_secs(3));
         let listener = Arc::clone(&answers) as Arc<dyn ConnectionListener>;
         let client = h2().health(times).connection_listener(listener);
         let client = client.build().unwrap();
@@ -367,10 +363,7 @@ fn an_h1_connection_that_the_peer_has_closed_unnoticed_gets_no_request() {
         };
         // From 1 ms on it is looked at once more.
         let rested = Duration::from_millis(1);
-        let times = HealthTimes {
-            rested,
-            ..HealthTimes::default()
-        };
+        let times = HealthTimes::default().with_rested(rested);
         let client = Client::builder().health(times).build().unwrap();
         let first = client.post(&url).body("one").send();
         let accepted = std::thread::spawn(move || {
@@ -498,14 +491,8 @@ fn settings_out_of_their_range_are_refused_with_name_value_and_range() {
         of(Client::builder().probe_patience(zero)),
         of(Client::builder().reserve(PriorityClass::Urgent, 10_001)),
         of(Client::builder().connections(2).warm_connections(3)),
-        of(Client::builder().health(HealthTimes {
-            dead: Duration::from_secs(1),
-            ..HealthTimes::default()
-        })),
-        of(Client::builder().timeouts(ClientTimeouts {
-            queue: zero,
-            ..ClientTimeouts::default()
-        })),
+        of(Client::builder().health(HealthTimes::default().with_dead(Duration::from_secs(1)))),
+        of(Client::builder().timeouts(ClientTimeouts::default().with_queue(zero))),
     ];
     let named = [
         ("idle_timeout is 0ns", "1ms"),

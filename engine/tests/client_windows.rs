@@ -150,10 +150,7 @@ fn a_new_connection_begins_with_the_window_that_the_last_one_has_learned() {
 #[test]
 fn a_new_http3_connection_begins_with_the_window_that_the_last_one_has_learned() {
     run(async {
-        let one = Limits {
-            request_streams_max: 1,
-            ..Limits::default()
-        };
+        let one = Limits::default().with_request_streams_max(1);
         let origin = http3::Origin::start(one, |_| async { Response::new(endless_body()) });
         // A window grows for what is on its way: it needs a way that takes time.
         let far = Duration::from_millis(100);
@@ -282,10 +279,7 @@ fn http3_reads_and_sets_both_windows() {
 
 #[test]
 fn window_settings_out_of_range_are_refused_by_name() {
-    let threshold = Windows {
-        threshold: Some(64 * KIB),
-        ..Windows::fixed_64k()
-    };
+    let threshold = Windows::fixed_64k().with_threshold(Some(64 * KIB));
     for (windows, name) in [
         (Windows::fixed(0, MIB), "windows.stream_max is 0"),
         (

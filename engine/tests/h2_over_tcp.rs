@@ -207,10 +207,7 @@ fn a_block_that_comes_again_means_what_the_table_says_now() {
 
 #[test]
 fn an_extended_connect_that_comes_again_says_again_what_it_is_for() {
-    let config = ServerConfig {
-        extended_connect: true,
-        ..ServerConfig::default()
-    };
+    let config = ServerConfig::default().with_extended_connect(true);
     let running = Server::bind("127.0.0.1:0")
         .config(config)
         .serve(service(async |request: Request<Body>| {

@@ -186,10 +186,7 @@ async fn goes_round(client: &Client, origin: &Origin) {
 
 #[test]
 fn a_server_that_cannot_have_them_says_so() {
-    let config = ServerConfig {
-        datagrams: true,
-        ..ServerConfig::default()
-    };
+    let config = ServerConfig::default().with_datagrams(true);
     let server = Server::bind("127.0.0.1:0").config(config);
     let refused = server.serve(support::service(|_| async { Response::new(Body::empty()) }));
     let error = refused.unwrap_err();

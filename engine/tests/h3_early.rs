@@ -267,10 +267,7 @@ fn early_data_that_a_server_does_not_take_goes_out_again_after_the_handshake() {
 fn a_server_may_say_less_than_before_to_who_sent_nothing_early() {
     run(async {
         let identity = identity("says_less");
-        let sends_more = ServerConfig {
-            extended_connect: true,
-            ..ServerConfig::default()
-        };
+        let sends_more = ServerConfig::default().with_extended_connect(true);
         let before = identity.server().config(sends_more);
         let before = before.serve(service(answers_when)).unwrap();
         let after = identity.serve(false, answers_when);

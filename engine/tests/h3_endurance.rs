@@ -69,10 +69,7 @@ fn run(test: impl Future<Output = ()>) {
 }
 
 fn small(streams_max: u32) -> Origin {
-    let limits = Limits {
-        request_streams_max: streams_max,
-        ..generous()
-    };
+    let limits = generous().with_request_streams_max(streams_max);
     Origin::start(limits, |_: Request<Body>| async {
         Response::new(Body::full("ok"))
     })

@@ -80,12 +80,10 @@ fn a_download_goes_on_after_its_path_died_without_a_word() {
     run(async {
         let origin = large_and_small(1);
         let relay = UdpRelay::to(origin.running.local_addr()).await;
-        let watchful = HealthTimes {
-            quiet: Duration::from_millis(200),
-            suspect: Duration::from_millis(100),
-            dead: Duration::from_secs(600),
-            ..HealthTimes::default()
-        };
+        let watchful = HealthTimes::default()
+            .with_quiet(Duration::from_millis(200))
+            .with_suspect(Duration::from_millis(100))
+            .with_dead(Duration::from_secs(600));
         let client = origin.client().health(watchful).build().unwrap();
         download_over(&client, &relay, || relay.cut_known_clients()).await;
         // A replacement may have been opened beside it, where the machine let the path wait too long.
@@ -132,10 +130,7 @@ fn a_server_that_starts_again_with_its_secret_ends_the_old_connections_at_once()
         let before = Origin::with_secret([7; 32], stuck.clone());
         let after = Origin::with_secret([7; 32], stuck);
         let relay = UdpRelay::to(before.running.local_addr()).await;
-        let patient = HealthTimes {
-            dead: Duration::from_secs(600),
-            ..HealthTimes::default()
-        };
+        let patient = HealthTimes::default().with_dead(Duration::from_secs(600));
         let client = before
             .client()
             .health(patient)

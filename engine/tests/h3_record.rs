@@ -32,12 +32,11 @@ struct Names {
 
 impl Names {
     fn with(alpn: &[&str], port: Option<u16>) -> Self {
+        let alpn = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let mut record = HttpsRecord::new(alpn, Duration::from_secs(60));
+        record.port = port;
         Self {
-            record: Some(HttpsRecord {
-                alpn: alpn.iter().map(|name| name.as_bytes().to_vec()).collect(),
-                port,
-                ttl: Duration::from_secs(60),
-            }),
+            record: Some(record),
             silent: false,
             asked: Arc::default(),
         }

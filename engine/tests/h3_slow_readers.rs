@@ -55,13 +55,11 @@ fn a_request_behind_bodies_that_nobody_reads_goes_over_another_connection() {
         let origin = endless();
         // Equal on every machine: how wide streams are by default depends on how far the server
         // seems, and few of the widest take the whole budget.
-        let windows = Windows {
-            stream_initial: MIB,
-            stream_max: MIB,
-            connection: 4 * MIB,
-            memory_budget: 8 << 20,
-            ..Windows::auto()
-        };
+        let windows = Windows::auto()
+            .with_stream_initial(MIB)
+            .with_stream_max(MIB)
+            .with_connection(4 * MIB)
+            .with_memory_budget(8 << 20);
         let client = origin.client().windows(windows).build().unwrap();
         let mut unread = JoinSet::new();
         // Twice four fill the window of a connection, in a while, or more where streams are narrower;

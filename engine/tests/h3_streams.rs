@@ -28,10 +28,7 @@ fn small(limits: Limits) -> Origin {
 
 /// Limits of `max` streams at once, the rest generous.
 fn streams(max: u32) -> Limits {
-    Limits {
-        request_streams_max: max,
-        ..generous()
-    }
+    generous().with_request_streams_max(max)
 }
 
 async fn get(client: &Client, url: String) {

@@ -27,12 +27,10 @@ const HOURS: Duration = Duration::from_secs(4 * 3600);
 
 /// Nothing but what transports leave unanswered makes a suspect or ends a connection.
 fn patient() -> HealthTimes {
-    HealthTimes {
-        quiet: HOURS,
-        suspect: HOURS,
-        dead: HOURS,
-        ..HealthTimes::default()
-    }
+    HealthTimes::default()
+        .with_quiet(HOURS)
+        .with_suspect(HOURS)
+        .with_dead(HOURS)
 }
 
 fn client(identity: &Identity, protocols: Protocols) -> ClientBuilder {
@@ -190,10 +188,7 @@ fn a_server_that_takes_its_time_is_no_suspect_on_any_version() {
         for protocols in [Protocols::H3Only, Protocols::H2Only, Protocols::H1Only] {
             let identity = Identity::new();
             let server = Child::start(&identity, Key::Default, 0).await;
-            let hasty = HealthTimes {
-                unanswered: Some(Duration::from_millis(20)),
-                ..patient()
-            };
+            let hasty = patient().with_unanswered(Some(Duration::from_millis(20)));
             let client = client(&identity, protocols).health(hasty);
             let client = client.build().unwrap();
             assert_eq!(get(&client, server.url("/late")).await, "late");

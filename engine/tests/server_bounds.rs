@@ -60,10 +60,7 @@ fn rest(socket: &mut TcpStream) -> String {
 
 #[test]
 fn of_idle_connections_the_one_that_idles_for_longest_gives_way_to_a_new_one() {
-    let running = server(ServerConfig {
-        connections_max: 2,
-        ..ServerConfig::default()
-    });
+    let running = server(ServerConfig::default().with_connections_max(2));
     let mut first = connect(running.local_addr());
     ask(&mut first);
     let mut second = FramePeer::connect(running.local_addr());
@@ -85,10 +82,7 @@ fn of_idle_connections_the_one_that_idles_for_longest_gives_way_to_a_new_one() {
 
 #[test]
 fn an_address_has_no_more_connections_than_it_may_and_others_when_one_ended() {
-    let running = server(ServerConfig {
-        connections_per_address_max: Some(2),
-        ..ServerConfig::default()
-    });
+    let running = server(ServerConfig::default().with_connections_per_address_max(Some(2)));
     let mut open = [0, 1].map(|_| connect(running.local_addr()));
     open.iter_mut().for_each(|socket| drop(ask(socket)));
     let mut third = connect(running.local_addr());

@@ -64,10 +64,7 @@ async fn text(response: Response<Body>) -> String {
 }
 
 fn shows_connection() -> ServerConfig {
-    ServerConfig {
-        connection_info: true,
-        ..ServerConfig::default()
-    }
+    ServerConfig::default().with_connection_info(true)
 }
 
 /// Says what the request's extension says.
@@ -197,10 +194,7 @@ fn a_request_for_another_host_than_sni_named_is_misdirected_if_that_is_asked_for
         (true, Protocols::H3Only, Version::HTTP_3),
     ] {
         let tls = Tls::from_pem_files(&two.certificate, &two.key).unwrap();
-        let config = ServerConfig {
-            sni_is_binding: Some(is_binding),
-            ..ServerConfig::default()
-        };
+        let config = ServerConfig::default().with_sni_is_binding(Some(is_binding));
         let turned_away = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&turned_away);
         let server = Server::bind("127.0.0.1:0").tls(tls).http3(true);

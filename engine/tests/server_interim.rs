@@ -17,10 +17,7 @@ use trunkline::{Body, InterimSender, Server, ServerConfig, Tls};
 const VERSIONS: [Protocols; 3] = [Protocols::H1Only, Protocols::H2Only, Protocols::H3Only];
 
 fn with_interims() -> ServerConfig {
-    ServerConfig {
-        interim_responses: true,
-        ..ServerConfig::default()
-    }
+    ServerConfig::default().with_interim_responses(true)
 }
 
 fn interim(status: u16, link: &'static str) -> Response<()> {

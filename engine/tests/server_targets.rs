@@ -26,10 +26,7 @@ async fn answers_target(request: Request<Body>) -> Response<Body> {
 }
 
 fn cleartext(scheme_from_gateway: bool) -> Running {
-    let config = ServerConfig {
-        scheme_from_gateway,
-        ..ServerConfig::default()
-    };
+    let config = ServerConfig::default().with_scheme_from_gateway(scheme_from_gateway);
     let server = Server::bind("127.0.0.1:0").config(config);
     server.serve(service(answers_target)).unwrap()
 }
@@ -183,10 +180,7 @@ fn names(sni_is_binding: Option<bool>, reached: &Arc<Mutex<Vec<String>>>) -> Nam
         let chosen = is_closed.then(|| closed.clone());
         async move { Ok(chosen) }
     });
-    let config = ServerConfig {
-        sni_is_binding,
-        ..ServerConfig::default()
-    };
+    let config = ServerConfig::default().with_sni_is_binding(sni_is_binding);
     let reached = Arc::clone(reached);
     let server = Server::bind("127.0.0.1:0").tls(tls).config(config);
     let running = server.serve(service(move |request: Request<Body>| {

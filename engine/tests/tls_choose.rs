@@ -367,14 +367,8 @@ fn a_choice_is_dropped_when_the_client_leaves() {
 fn a_choice_has_no_longer_than_the_handshake() {
     let (own, root) = identity("localhost");
     let (tls, asked, dropped) = never(own);
-    let timeouts = Timeouts {
-        handshake: Some(Duration::from_secs(2)),
-        ..Timeouts::default()
-    };
-    let config_of_server = ServerConfig {
-        timeouts,
-        ..ServerConfig::default()
-    };
+    let timeouts = Timeouts::default().with_handshake(Some(Duration::from_secs(2)));
+    let config_of_server = ServerConfig::default().with_timeouts(timeouts);
     let running = serving_with(tls, config_of_server);
     let mut connection = client(&config(&[&root], rustls::ALL_VERSIONS), "localhost");
     let mut socket = socket(&running);

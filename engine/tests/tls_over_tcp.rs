@@ -92,10 +92,7 @@ fn a_client_that_says_close_notify_behind_its_request_is_answered() {
 #[test]
 fn a_server_of_tls_1_3_alone_speaks_nothing_older() {
     let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
-    let only_tls13 = TlsPolicy {
-        tls12: false,
-        ..TlsPolicy::default()
-    };
+    let only_tls13 = TlsPolicy::default().with_tls12(false);
     let secure = serving_hello(tls.policy(only_tls13).unwrap(), root);
     for (versions, is_served) in [
         (&[&rustls::version::TLS12][..], false),

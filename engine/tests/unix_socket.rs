@@ -101,11 +101,9 @@ fn both_versions_are_served_in_cleartext() {
 fn under_tls_alpn_chooses_and_a_request_reports_no_address_but_what_was_agreed_on() {
     let folder = Folder::new("unix-tls");
     let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
-    let config = ServerConfig {
-        connection_info: true,
-        sni_is_binding: Some(true),
-        ..ServerConfig::default()
-    };
+    let config = ServerConfig::default()
+        .with_connection_info(true)
+        .with_sni_is_binding(Some(true));
     let answer = service(async |request: http::Request<Body>| {
         let info = request.extensions().get::<ConnectionInfo>().unwrap();
         let tls = info.tls().unwrap();

@@ -21,10 +21,7 @@ fn every_rule_that_a_client_can_break_is_held() {
     if !is_python_installed() {
         return;
     }
-    let config = ServerConfig {
-        extended_connect: true,
-        ..ServerConfig::default()
-    };
+    let config = ServerConfig::default().with_extended_connect(true);
     let running = Server::bind("127.0.0.1:0")
         .workers(1)
         .tls(Tls::self_signed(["localhost"]).unwrap())

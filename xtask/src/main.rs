@@ -34,7 +34,9 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   node-lines [LINE..]   every test file on every installed line of Node.js (node20, node24 ..)
   comparisons [LINE..]   every comparison with undici and node:http2 on every installed line of Node.js
   wpt [PART] [--corpus FOLDER]   web-platform-tests' fetch tests with Node's own fetch and ours, side by side
-  features       the engine with each of its features alone, without any and with all
+  api [write]    the public API of the crate trunkline compared with docs/api (written)
+  crates         the packages of crates.io, each packed and built from its package
+  features       the engine with its features alone and combined, with the oldest compiler, and its crates counted
   flake N FILE   the tests of one file, N times
   fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
   sanitize [PART..]   Miri, loom, AddressSanitizer (miri-core, miri, loom, address)
@@ -68,6 +70,8 @@ fn main() -> ExitCode {
         "comparisons" => node::script("dev", "comparisons/all.mjs", rest),
         "wpt" => node::script("dev", "wpt/run.mjs", rest),
         "generate" => render::generated::generate(),
+        "api" => check::public_api::api(rest),
+        "crates" => check::crates::crates(),
         "features" => check::features::features(),
         "flake" => check::flake::flake(rest),
         "fuzz" => check::fuzz::fuzz(rest),

@@ -1,6 +1,6 @@
 //! `docs` and `ready`: everything that CI runs, in the order in which failures are cheap.
 
-use crate::check::conform;
+use crate::check::{conform, crates, features, public_api};
 use crate::tools::{self, cargo, run};
 use crate::{Outcome, node, root, suite, tidy};
 use std::process::Command;
@@ -48,6 +48,9 @@ pub(crate) fn ready() -> Outcome {
     })?;
     step("endurance", endurance)?;
     step("docs", docs)?;
+    step("features", features::features)?;
+    step("api", || public_api::api(&[]))?;
+    step("crates", crates::crates)?;
     step("deny", deny)?;
     step("conform", || conform::conform(&[]))
 }

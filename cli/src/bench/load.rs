@@ -214,19 +214,15 @@ fn client(plan: &Plan, tls: ClientTls) -> Result<Client, Failure> {
         Some(Protocol::Http3) => Protocols::H3Only,
         None => Protocols::H2AndH1,
     };
-    let limits = Limits {
+    let limits = Limits::default()
         // The number asked for is the limit; the server's own still holds.
-        concurrent_streams_max: plan.streams,
-        request_streams_max: plan.streams,
-        requests_per_connection_max: u64::MAX,
-        ..Limits::default()
-    };
+        .with_concurrent_streams_max(plan.streams)
+        .with_request_streams_max(plan.streams)
+        .with_requests_per_connection_max(u64::MAX);
     // Room for a whole burst of answers: the load is to be the server's work, not ours.
-    let windows = Windows {
-        stream_initial: 1 << 20,
-        connection: 1 << 30,
-        ..Windows::default()
-    };
+    let windows = Windows::default()
+        .with_stream_initial(1 << 20)
+        .with_connection(1 << 30);
     Client::builder()
         .environment_proxies(false)
         .protocols(protocols)

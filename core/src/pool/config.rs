@@ -20,6 +20,7 @@ pub const WARM_TIME: Duration = Duration::from_secs(600);
 
 /// The user's settings of the pool.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct PoolConfig {
     /// Connections and attempts per origin. Default: [`CONNECTIONS_MAX`], or
     /// [`CONNECTIONS_MULTIPLEXED_MAX`] where they multiplex.
@@ -58,6 +59,25 @@ pub struct PoolConfig {
     pub retry_lost: bool,
     /// Spreads the ends of idle and old connections. 0, the default: no spread.
     pub seed: u64,
+}
+
+crate::setters! {
+    PoolConfig {
+        with_connections_max connections_max: Option<u32>,
+        with_pipelining pipelining: u32,
+        with_sockets_max sockets_max: u32,
+        with_waiting_max waiting_max: u32,
+        with_idle_timeout idle_timeout: Option<Duration>,
+        with_warm_min warm_min: u32,
+        with_warm_time warm_time: Duration,
+        with_age_max age_max: Option<Duration>,
+        with_requests_max requests_max: Option<u64>,
+        with_reserve reserve: [u32; PriorityClass::ALL.len()],
+        with_probe_patience probe_patience: Option<Duration>,
+        with_no_exchange_timeout no_exchange_timeout: Option<Duration>,
+        with_retry_lost retry_lost: bool,
+        with_seed seed: u64,
+    }
 }
 
 impl Default for PoolConfig {

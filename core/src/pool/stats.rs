@@ -8,6 +8,7 @@ use std::time::Duration;
 
 /// One origin, now.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OriginStats {
     /// The origin.
     pub origin: Origin,
@@ -39,6 +40,7 @@ pub struct OriginStats {
 
 /// One request that waits, now.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Wait {
     /// At which origin.
     pub origin: Origin,
@@ -52,6 +54,7 @@ pub struct Wait {
 
 /// Totals over the pool's life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Totals {
     /// Requests handed in, those handed in again after a refusal included.
     pub submitted: u64,

@@ -22,6 +22,7 @@ use trunkline_core::http::{StreamId, Version};
 /// A receive window as it is now; counts are bytes. HTTP/1.1 and HTTP/3 count those of bodies; what
 /// frames them is beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReceiveWindow {
     /// Granted to the peer since the start. On HTTP/3 a window larger than QUIC's is granted as the
     /// body is read ahead.

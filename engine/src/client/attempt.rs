@@ -2,8 +2,14 @@
 //! selects. The task that opens a connection also runs it.
 
 mod by_connector;
+#[cfg(feature = "http3")]
 mod quic;
 mod quic_race;
+#[cfg(not(feature = "http3"))]
+mod without_quic;
+
+#[cfg(not(feature = "http3"))]
+use without_quic as quic;
 
 use super::connect::route::{Reached, displayed};
 use super::connect::socket::Socket;
@@ -13,7 +19,6 @@ use super::dispatch::{Dispatch, TaskHandle};
 use super::listener::connection::Farewell;
 use super::listener::connection_use::ConnectionUse;
 use super::settings::Settings;
-use crate::byte_stream::ByteStream;
 use crate::connection_info::ConnectionInfo;
 use crate::connection_info::traffic::Traffic;
 use crate::driver::connection_io::ConnectionIo;
@@ -21,9 +26,9 @@ use crate::driver::quic::transport::QuicTransport;
 use crate::driver::timer;
 use crate::driver::transport::Transport;
 use crate::error::{Error, ErrorKind, Fault, Retry};
+use crate::net::byte_stream::ByteStream;
 use crate::tls::retry_after;
 use bytes::Bytes;
-use quic::Ahead;
 use quic_race::{Winner, first_of};
 use rustls::ClientConnection;
 use rustls::pki_types::ServerName;
@@ -291,12 +296,7 @@ async fn establish(
     }
     match (origin.protocols, origin.scheme) {
         (Protocols::H3Only, Scheme::Https) => {
-            let ahead = match start.early {
-                true => Ahead::Early,
-                false => Ahead::Nothing,
-            };
-            let window = start.stream_window;
-            let quic = quic::establish(settings, origin, origin.port, ahead, window).await?;
+            let quic = quic::establish(settings, origin, origin.port, start, false).await?;
             Ok(NegotiatedConnection::Quic(quic))
         }
         (Protocols::All, Scheme::Https) => match quic::known_port(settings, origin).await {
@@ -315,11 +315,7 @@ async fn race(
     port: u16,
     start: Start,
 ) -> Result<NegotiatedConnection, Error> {
-    let ahead = match start.early {
-        true => Ahead::EarlyInRace,
-        false => Ahead::Nothing,
-    };
-    let quic = quic::establish(settings, origin, port, ahead, start.stream_window);
+    let quic = quic::establish(settings, origin, port, start, true);
     // A network without any way says nothing about QUIC.
     match first_of(quic, establish_bytes(settings, origin)).await? {
         // An unanswered handshake has not won the race yet: the connection reports the outcome

@@ -1,5 +1,7 @@
 //! Settings of a client; `build` checks their ranges.
 
+#[cfg(feature = "http3")]
+mod http3;
 mod policies;
 mod route;
 
@@ -10,10 +12,10 @@ use super::dispatch::{self, Dispatch};
 use super::listener::connection::ConnectionListener;
 use super::settings::policy::Policies;
 use super::settings::{ClientTimeouts, KeepAlive, Settings};
-use crate::config::{ClientConfig, Congestion};
+use crate::config::ClientConfig;
+use crate::driver::early_data::EarlyMemory;
 use crate::driver::event_loop::Spawner;
 use crate::driver::quic::config::QuicSettings;
-use crate::driver::quic::transport::early::EarlyMemory;
 use crate::error::Error;
 use crate::tls::ClientTls;
 use std::env;
@@ -127,14 +129,6 @@ impl ClientBuilder {
         self.protocols = protocols;
         self
     }
-    /// Whether `https` origins are taken to serve HTTP/3 on their port before they have said so: with
-    /// [`Protocols::All`] QUIC is then tried first from the first request on, TCP 200 ms later. Where
-    /// nothing answers over QUIC that costs the 200 ms, once a minute at first. Default: false.
-    #[must_use]
-    pub fn assume_http3(mut self, on: bool) -> Self {
-        self.assumes_http3 = on;
-        self
-    }
     /// How long each phase may take.
     #[must_use]
     pub fn timeouts(mut self, timeouts: ClientTimeouts) -> Self {
@@ -231,10 +225,7 @@ impl ClientBuilder {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         let concurrent_streams_max = self.config.limits.concurrent_streams_max;
-        self.config.limits = Limits {
-            concurrent_streams_max,
-            ..limits
-        };
+        self.config.limits = limits.with_concurrent_streams_max(concurrent_streams_max);
         self
     }
     /// Receive windows.
@@ -248,45 +239,6 @@ impl ClientBuilder {
     pub fn tls(mut self, tls: ClientTls) -> Self {
         self.tls = tls;
         self
-    }
-    /// The congestion controller of HTTP/3 connections. Default: [`Congestion::Cubic`].
-    #[must_use]
-    pub fn quic_congestion(mut self, congestion: Congestion) -> Self {
-        self.quic.congestion = congestion;
-        self
-    }
-    /// Whether HTTP/3 requests may go out with the handshake of a resumed session (0-RTT, RFC 8446
-    /// section 2.3), a round trip earlier. An attacker who records early data can replay it, so
-    /// only GET, HEAD and OPTIONS without a body are sent early, and a request answered with 425 is
-    /// sent once more after the handshake (RFC 8470 section 5.2). Where QUIC races TCP
-    /// ([`Protocols::All`]), a handshake that carries requests has TCP's head start, 200 ms, and a
-    /// round trip; after that its requests are sent again over TCP.
-    /// [`Client::early_data`](super::Client::early_data) counts the outcomes. Default: false.
-    #[must_use]
-    pub fn early_data(mut self, early_data: bool) -> Self {
-        self.quic.early_data = early_data;
-        self
-    }
-    /// Whether HTTP datagrams (RFC 9297) are announced over HTTP/3. The answer to an extended CONNECT
-    /// then carries [`Datagrams`](crate::Datagrams) among its extensions: the request's method is
-    /// CONNECT, and [`Protocol`](crate::upgrade::Protocol) is among its extensions. Default: false,
-    /// because nothing else gives datagrams a meaning.
-    #[must_use]
-    pub fn datagrams(mut self, on: bool) -> Self {
-        self.config.datagrams = on;
-        self
-    }
-    /// Writes what becomes of HTTP/3's packets to this file (qlog), which is emptied first. Each
-    /// packet costs some microseconds more: for debugging.
-    ///
-    /// # Errors
-    /// Names the file that cannot be written.
-    #[cfg(feature = "qlog")]
-    pub fn qlog(mut self, path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
-        self.quic.qlog = Some(crate::driver::quic::config::qlog::Qlog::create(
-            path.as_ref(),
-        )?);
-        Ok(self)
     }
     /// Runs the client's tasks. Default: the tokio runtime of the request that needs them.
     #[must_use]
@@ -426,12 +378,10 @@ const RESERVE_MAX: u32 = 10_000;
 /// The machine's own deadlines on a client. [`ClientTimeouts`] and the pool watch over exchanges
 /// and idle connections, so a slow stream (server-sent events) is no violation.
 fn machine_timeouts() -> Timeouts {
-    Timeouts {
-        body_idle: None,
-        stream_stall: None,
-        idle: None,
-        age_max: None,
-        rate_min: 0,
-        ..Timeouts::default()
-    }
+    Timeouts::default()
+        .with_body_idle(None)
+        .with_stream_stall(None)
+        .with_idle(None)
+        .with_age_max(None)
+        .with_rate_min(0)
 }

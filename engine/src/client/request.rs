@@ -6,15 +6,13 @@ pub mod blocking;
 mod events;
 mod fields;
 mod follow_up;
-#[cfg(feature = "tonic")]
-pub mod grpc;
 #[cfg(feature = "multipart")]
 pub mod multipart;
 mod response_ext;
 mod response_future;
+#[cfg(feature = "tower")]
 mod service;
 mod trace;
-mod url;
 
 pub use events::{EventStream, ServerEvent};
 pub use follow_up::ResponseUrl;
@@ -26,6 +24,7 @@ use super::dispatch::exchange_future::ExchangeFuture;
 use super::exchange::compose;
 use super::exchange::{OnInterim, Outgoing, Patience};
 use super::settings::origin::origin_of;
+use super::settings::url;
 use crate::body::Body;
 use crate::body::window::Wanted;
 use crate::error::Error;

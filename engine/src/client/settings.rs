@@ -2,13 +2,14 @@
 
 pub(super) mod origin;
 pub(super) mod policy;
+pub(super) mod url;
 
 use super::connect::route::Route;
 use super::listener::connection::ConnectionListener;
 use crate::config::ClientConfig;
+use crate::driver::early_data::EarlyMemory;
 use crate::driver::event_loop::Spawner;
 use crate::driver::quic::config::QuicSettings;
-use crate::driver::quic::transport::early::EarlyMemory;
 use crate::error::Error;
 use crate::tls::ClientTls;
 use policy::Policies;
@@ -57,6 +58,7 @@ impl Settings {
 
 /// How long each phase of a request may take; `None` turns a timeout off.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ClientTimeouts {
     /// Name, TCP and TLS handshake of one attempt. Default 10 s.
     pub connect: Option<Duration>,
@@ -74,6 +76,17 @@ pub struct ClientTimeouts {
     pub expect: Option<Duration>,
     /// All of it, the response's body included. Default: none.
     pub total: Option<Duration>,
+}
+
+trunkline_core::setters! {
+    ClientTimeouts {
+        with_connect connect: Option<Duration>,
+        with_queue queue: Option<Duration>,
+        with_headers headers: Option<Duration>,
+        with_body body: Option<Duration>,
+        with_expect expect: Option<Duration>,
+        with_total total: Option<Duration>,
+    }
 }
 
 impl Default for ClientTimeouts {

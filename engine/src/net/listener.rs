@@ -2,8 +2,8 @@
 
 #[cfg(unix)]
 use super::unix::UnixListener;
-use crate::byte_stream::ByteStream;
 use crate::error::Error;
+use crate::net::byte_stream::ByteStream;
 use std::io;
 use std::net::SocketAddr;
 use std::net::TcpListener as StdTcpListener;

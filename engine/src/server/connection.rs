@@ -4,6 +4,7 @@
 pub(super) mod accept;
 mod first_bytes;
 mod handshake;
+#[cfg(feature = "http3")]
 pub(super) mod quic;
 mod serving;
 

@@ -1,16 +1,22 @@
 //! One worker: a thread with its own runtime, its own listener and its own connections. Workers
 //! share no state on the path of a request.
 
+#[cfg(feature = "http3")]
 pub(super) mod quic;
+#[cfg(not(feature = "http3"))]
+mod without_quic;
+
+#[cfg(not(feature = "http3"))]
+pub(super) use without_quic as quic;
 
 use super::connection::accept::{Served, TransportFacts, WorkerContext, start};
 use super::exchange::serve::{Pause, Serve};
 use super::observe::metrics::add;
 use super::registry::{Activity, Allowed, OpenConnections};
-use crate::byte_stream::ByteStream;
 use crate::connection_info::Addresses;
 use crate::driver::signals::{Signals, Stop};
 use crate::driver::timer;
+use crate::net::byte_stream::ByteStream;
 use crate::net::listener::{Accepted, Acceptor, Listener};
 use quic::{QuicListener, QuicSetup};
 use std::collections::VecDeque;

@@ -164,10 +164,7 @@ fn the_time_in_which_nobody_reads_is_not_held_against_the_peers() {
 
 /// A server with frame events.
 fn frame_events() -> ServerConfig {
-    ServerConfig {
-        frame_events: true,
-        ..ServerConfig::default()
-    }
+    ServerConfig::default().with_frame_events(true)
 }
 
 /// The peer's control frame, other events skipped.

@@ -176,10 +176,7 @@ fn behind_a_goaway_that_nothing_follows_requests_below_its_id_go_on_and_those_ab
     let mut seen = runtime.block_on(async {
         let address: SocketAddr = ([127, 0, 0, 1], 0).into();
         let tls = ClientTls::new().root(identity.root.clone());
-        let health = HealthTimes {
-            unanswered: None,
-            ..HealthTimes::default()
-        };
+        let health = HealthTimes::default().with_unanswered(None);
         let client = Client::builder()
             .health(health)
             .resolve("localhost", [address])

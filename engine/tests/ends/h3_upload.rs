@@ -75,10 +75,7 @@ fn exchange(identity: &Identity, script: Script, end: End, is_wanted: bool) -> (
     let (outcome, body, goes_on) = runtime.block_on(async {
         let address: SocketAddr = ([127, 0, 0, 1], 0).into();
         let tls = ClientTls::new().root(identity.root.clone());
-        let health = HealthTimes {
-            unanswered: None,
-            ..HealthTimes::default()
-        };
+        let health = HealthTimes::default().with_unanswered(None);
         let client = Client::builder()
             .health(health)
             .resolve("localhost", [address])

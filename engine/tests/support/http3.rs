@@ -18,14 +18,12 @@ pub(crate) struct Origin {
 
 /// Bounds for tests with many resets on one connection.
 pub(crate) fn generous() -> Limits {
-    Limits {
-        resets: trunkline_core::budget::Rate {
+    Limits::default()
+        .with_resets(trunkline_core::budget::Rate {
             burst: 100_000,
             per_second: 1,
-        },
-        requests_per_connection_max: 1_000_000,
-        ..Limits::default()
-    }
+        })
+        .with_requests_per_connection_max(1_000_000)
 }
 
 /// A UDP port without a peer as long as the socket is open: it receives only its own packets, and
@@ -51,10 +49,7 @@ impl Origin {
         F: Fn(Request<Body>) -> U + Clone + Send + 'static,
         U: Future<Output = Response<Body>> + 'static,
     {
-        let config = ServerConfig {
-            limits,
-            ..ServerConfig::default()
-        };
+        let config = ServerConfig::default().with_limits(limits);
         Self::with_config(workers, config, handler)
     }
     /// One worker, extended CONNECT.
@@ -63,10 +58,7 @@ impl Origin {
         F: Fn(Request<Body>) -> U + Clone + Send + 'static,
         U: Future<Output = Response<Body>> + 'static,
     {
-        let config = ServerConfig {
-            extended_connect: true,
-            ..ServerConfig::default()
-        };
+        let config = ServerConfig::default().with_extended_connect(true);
         Self::with_config(1, config, handler)
     }
     /// As `with_extended_connect`, with datagrams.
@@ -75,11 +67,9 @@ impl Origin {
         F: Fn(Request<Body>) -> U + Clone + Send + 'static,
         U: Future<Output = Response<Body>> + 'static,
     {
-        let config = ServerConfig {
-            extended_connect: true,
-            datagrams: true,
-            ..ServerConfig::default()
-        };
+        let config = ServerConfig::default()
+            .with_extended_connect(true)
+            .with_datagrams(true);
         Self::with_config(1, config, handler)
     }
     fn with_config<F, U>(workers: usize, config: ServerConfig, handler: F) -> Self
@@ -123,10 +113,7 @@ impl Origin {
     pub(crate) fn any_client(&self) -> ClientBuilder {
         let address: SocketAddr = ([127, 0, 0, 1], 0).into();
         // The counts of a test must not depend on how long a packet takes on a busy machine.
-        let health = HealthTimes {
-            unanswered: None,
-            ..HealthTimes::default()
-        };
+        let health = HealthTimes::default().with_unanswered(None);
         Client::builder()
             .health(health)
             .resolve("localhost", [address])

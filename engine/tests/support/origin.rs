@@ -67,19 +67,14 @@ impl Origin {
                 response
             }
         });
-        let limits = Limits {
-            concurrent_streams_max: streams_max,
+        let limits = Limits::default()
+            .with_concurrent_streams_max(streams_max)
             // Some tests give up more requests at once than a server takes from a stranger.
-            resets: Rate {
+            .with_resets(Rate {
                 burst: 100_000,
                 per_second: 1,
-            },
-            ..Limits::default()
-        };
-        let config = ServerConfig {
-            limits,
-            ..ServerConfig::default()
-        };
+            });
+        let config = ServerConfig::default().with_limits(limits);
         let mut server = Server::bind("127.0.0.1:0").workers(1).config(config);
         let mut root = None;
         if speaks != Speaks::Plain {

@@ -77,10 +77,7 @@ fn a_quic_client_waits_for_100_continue_and_gets_it() {
 #[test]
 fn a_quic_client_learns_of_a_link_before_the_answer() {
     for stack in stacks() {
-        let stage = stage_with(ServerConfig {
-            interim_responses: true,
-            ..ServerConfig::default()
-        });
+        let stage = stage_with(ServerConfig::default().with_interim_responses(true));
         let printed = printed(stack, &stage, &["hints"]);
         let link = "</style.css>; rel=preload";
         assert_eq!(
@@ -217,11 +214,11 @@ fn datagrams_of_a_client_come_back_and_those_of_no_tunnel_end_their_request() {
     if !stack.is_installed() {
         return;
     }
-    let stage = stage_with(ServerConfig {
-        extended_connect: true,
-        datagrams: true,
-        ..ServerConfig::default()
-    });
+    let stage = stage_with(
+        ServerConfig::default()
+            .with_extended_connect(true)
+            .with_datagrams(true),
+    );
     let same = ["datagram 0 True", "datagram 4 True", "datagram 1000 True"].join("\n");
     // RFC 9297 section 2: H3_DATAGRAM_ERROR.
     let printed = printed(stack, &stage, &["datagrams"]);

@@ -22,10 +22,7 @@ struct Stage {
 
 fn stage() -> Option<Stage> {
     is_installed("caddy", "caddy").then(|| {
-        let ours = ours::stage_with(ServerConfig {
-            interim_responses: true,
-            ..ServerConfig::default()
-        });
+        let ours = ours::stage_with(ServerConfig::default().with_interim_responses(true));
         let workplace = Workplace::new().unwrap();
         let certificate = Certificate::write(workplace.path()).unwrap();
         let behind = Some(ours.endpoints.h2c);

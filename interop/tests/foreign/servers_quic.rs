@@ -283,11 +283,11 @@ fn wide(stage: &Stage, connections: u32, streams: u32) -> ClientBuilder {
         .connections(connections)
         .max_concurrent_streams(streams)
         // Connections wait for each other's turns of a slow machine, which is no reason to give one up.
-        .health(HealthTimes {
-            dead: Duration::from_secs(600),
-            unanswered: None,
-            ..HealthTimes::default()
-        })
+        .health(
+            HealthTimes::default()
+                .with_dead(Duration::from_secs(600))
+                .with_unanswered(None),
+        )
 }
 
 #[test]

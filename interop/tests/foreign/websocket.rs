@@ -42,10 +42,7 @@ fn serve_on(with: impl FnOnce(Server) -> Server) -> Running {
             any(async |upgrade: WebSocketUpgrade| upgrade.on_upgrade(echo)),
         )
         .route("/plain", any(async || "plain"));
-    let config = ServerConfig {
-        extended_connect: true,
-        ..ServerConfig::default()
-    };
+    let config = ServerConfig::default().with_extended_connect(true);
     let server = Server::bind("127.0.0.1:0").config(config);
     with(server)
         .serve(upgrade::for_hyper(router))

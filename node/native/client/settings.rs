@@ -94,11 +94,7 @@ impl Settings {
         questions: &ClientQuestions,
         client: u32,
     ) -> Result<Client, String> {
-        let mut timeouts = ClientTimeouts {
-            headers: None,
-            body: None,
-            ..ClientTimeouts::default()
-        };
+        let mut timeouts = ClientTimeouts::default().with_headers(None).with_body(None);
         if let Some(ms) = self.connect_timeout {
             timeouts.connect = time(ms);
         } else if self.dials {
@@ -112,10 +108,7 @@ impl Settings {
         if let Some(servers) = self.resumed_servers {
             tls = tls.resumed_servers(servers);
         }
-        let health = HealthTimes {
-            unasked: self.ping_interval.and_then(time),
-            ..HealthTimes::default()
-        };
+        let health = HealthTimes::default().with_unasked(self.ping_interval.and_then(time));
         let builder = builder_on(shared).timeouts(timeouts);
         let mut builder = builder.tls(tls).health(health);
         // As node:http and undici: servers and proxies of HTTP/1.0 close without it.

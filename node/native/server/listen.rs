@@ -141,20 +141,18 @@ impl ListenAsk {
         http2.into_iter().chain(http1).collect()
     }
     pub(crate) fn config(&self) -> ServerConfig {
-        let mut config = ServerConfig {
-            connection_info: true,
-            http1: self.http1.unwrap_or(true),
-            http2: self.http2.unwrap_or(true),
-            extended_connect: self.extended_connect,
-            frame_events: self.frame_events,
-            accept_events: self.accept_events,
-            spelled_names: self.spelled_names,
-            sni_is_binding: self.tls.as_ref().map(TlsAsk::sni_is_binding),
-            scheme_from_gateway: self.scheme_from_gateway,
-            expectations: self.expectations,
-            hands_over_refusals: self.hands_over_refusals,
-            ..ServerConfig::default()
-        };
+        let mut config = ServerConfig::default()
+            .with_connection_info(true)
+            .with_http1(self.http1.unwrap_or(true))
+            .with_http2(self.http2.unwrap_or(true))
+            .with_extended_connect(self.extended_connect)
+            .with_frame_events(self.frame_events)
+            .with_accept_events(self.accept_events)
+            .with_spelled_names(self.spelled_names)
+            .with_sni_is_binding(self.tls.as_ref().map(TlsAsk::sni_is_binding))
+            .with_scheme_from_gateway(self.scheme_from_gateway)
+            .with_expectations(self.expectations)
+            .with_hands_over_refusals(self.hands_over_refusals);
         self.limits.apply(&mut config.limits);
         self.timeouts.apply(&mut config.timeouts);
         let mut http1 = config.timeouts.clone();

@@ -240,13 +240,12 @@ struct PolicyAsk {
 
 impl PolicyAsk {
     fn read(&self) -> TlsPolicy {
-        TlsPolicy {
-            tls12: self.tls12,
-            tls13: self.tls13,
-            suites: self.suites.clone(),
-            groups: self.groups.clone(),
-            prefers_own_order: self.prefers_own_order,
-        }
+        TlsPolicy::default()
+            .with_tls12(self.tls12)
+            .with_tls13(self.tls13)
+            .with_suites(self.suites.clone())
+            .with_groups(self.groups.clone())
+            .with_prefers_own_order(self.prefers_own_order)
     }
 }
 

@@ -24,24 +24,25 @@ impl Settings {
     /// The machine's. Nothing ends by itself: a session of node:http2 has no timeout but its user's.
     pub(super) fn config(self) -> Arc<Config> {
         let defaults = Limits::default();
-        let limits = Limits {
-            header_table_bytes_max: self
-                .header_table_size
-                .unwrap_or(defaults.header_table_bytes_max),
-            field_section_bytes_max: self
-                .max_header_list_size
-                .unwrap_or(defaults.field_section_bytes_max)
-                .min(SECTION_BYTES_MAX),
-            field_count_max: self
-                .max_header_list_pairs
-                .unwrap_or(defaults.field_count_max),
-            early_streams_max: self.peer_max_concurrent_streams.unwrap_or(100),
+        let limits = defaults
+            .clone()
+            .with_header_table_bytes_max(
+                self.header_table_size
+                    .unwrap_or(defaults.header_table_bytes_max),
+            )
+            .with_field_section_bytes_max(
+                self.max_header_list_size
+                    .unwrap_or(defaults.field_section_bytes_max)
+                    .min(SECTION_BYTES_MAX),
+            )
+            .with_field_count_max(
+                self.max_header_list_pairs
+                    .unwrap_or(defaults.field_count_max),
+            )
+            .with_early_streams_max(self.peer_max_concurrent_streams.unwrap_or(100))
             // The server's limit alone counts.
-            concurrent_streams_max: u32::MAX,
-            send_buffer_bytes_max: SEND_AHEAD_BYTES,
-            // A server may say what it likes as often as it answers.
-            ..defaults
-        };
+            .with_concurrent_streams_max(u32::MAX)
+            .with_send_buffer_bytes_max(SEND_AHEAD_BYTES);
         let mut windows = Windows::auto();
         windows.stream_initial = 65_535;
         if let Some(bytes) = self.initial_window_size {
@@ -49,12 +50,12 @@ impl Settings {
             windows.stream_max = bytes;
             windows.auto = false;
         }
-        Arc::new(Config {
-            limits,
-            timeouts: Timeouts::none(),
-            windows,
-            frame_events: true,
-            ..Config::default()
-        })
+        Arc::new(
+            Config::default()
+                .with_limits(limits)
+                .with_timeouts(Timeouts::none())
+                .with_windows(windows)
+                .with_frame_events(true),
+        )
     }
 }

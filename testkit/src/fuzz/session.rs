@@ -345,16 +345,16 @@ impl Run {
 fn config() -> Arc<Config> {
     let mut windows = Windows::auto();
     windows.stream_initial = 65_535;
-    Arc::new(Config {
-        limits: Limits {
-            early_streams_max: 100,
-            concurrent_streams_max: u32::MAX,
-            send_buffer_bytes_max: 64 * 1024,
-            ..Limits::default()
-        },
-        timeouts: Timeouts::none(),
-        windows,
-        frame_events: true,
-        ..Config::default()
-    })
+    Arc::new(
+        Config::default()
+            .with_limits(
+                Limits::default()
+                    .with_early_streams_max(100)
+                    .with_concurrent_streams_max(u32::MAX)
+                    .with_send_buffer_bytes_max(64 * 1024),
+            )
+            .with_timeouts(Timeouts::none())
+            .with_windows(windows)
+            .with_frame_events(true),
+    )
 }

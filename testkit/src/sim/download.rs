@@ -98,10 +98,7 @@ impl Download {
     }
 
     fn pair(&self, began: Instant) -> Pair {
-        let mut config = Config {
-            windows: self.windows.clone(),
-            ..Config::default()
-        };
+        let mut config = Config::default().with_windows(self.windows.clone());
         config.limits.concurrent_streams_max = 1000;
         let mut client = h2::Conn::new(Side::Client, Arc::new(config), began);
         client.remember_path(began, self.bdp_bytes);

@@ -75,12 +75,12 @@ impl Policy {
     }
     /// The settings that make it. The connection's window never is what limits a fixed one.
     pub fn windows(self) -> Windows {
-        let fixed = |window: u32, threshold| Windows {
-            stream_initial: window,
-            connection: (2 * window).max(16 * MIB),
-            auto: false,
-            threshold,
-            ..Windows::default()
+        let fixed = |window: u32, threshold| {
+            Windows::default()
+                .with_stream_initial(window)
+                .with_connection((2 * window).max(16 * MIB))
+                .with_auto(false)
+                .with_threshold(threshold)
         };
         match self {
             Self::Fixed(window) => fixed(window, None),

@@ -1,21 +1,24 @@
 //! The builds of `features`.
 
-use super::{names, selections};
+use super::{COMBINATIONS, names, selections};
 
 #[test]
-fn every_feature_but_default_is_built_alone_between_none_and_all() {
+fn every_feature_but_default_is_built_alone_then_the_combinations_between_none_and_all() {
     let manifest = "[features]\ndefault = [\"a\"]\na = []\nb = [\"a\"]\n";
     let found = selections(manifest).unwrap();
     let lines: Vec<String> = found.iter().map(|args| args.join(" ")).collect();
+    let (first, rest) = lines.split_at(3);
     assert_eq!(
-        lines,
+        first,
         [
             "--no-default-features",
             "--no-default-features --features a",
             "--no-default-features --features b",
-            "--all-features",
         ]
     );
+    assert_eq!(rest.len(), COMBINATIONS.len() + 1);
+    assert!(rest[0].ends_with(COMBINATIONS[0]));
+    assert_eq!(rest[rest.len() - 1], "--all-features");
     assert!(selections("[package]\nname = \"a\"").is_err());
 }
 

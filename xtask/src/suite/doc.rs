@@ -26,3 +26,7 @@ pub(super) fn job(folder: &Path) -> Result<Job, String> {
     );
     Ok(Job::new("examples".into(), command))
 }
+
+#[cfg(test)]
+#[path = "doc_test.rs"]
+mod doc_test;

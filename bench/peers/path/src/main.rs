@@ -36,10 +36,7 @@ impl Subject {
     fn new(kind: &str) -> Outcome<Self> {
         let ours = Client::builder()
             .tls(ClientTls::new().insecure())
-            .timeouts(ClientTimeouts {
-                connect: Some(CONNECT_MAX),
-                ..ClientTimeouts::default()
-            });
+            .timeouts(ClientTimeouts::default().with_connect(Some(CONNECT_MAX)));
         let reqwest = reqwest::Client::builder()
             .danger_accept_invalid_certs(true)
             .connect_timeout(CONNECT_MAX);
@@ -58,10 +55,7 @@ impl Subject {
 
 /// Every stream at 64 KiB for good.
 fn fixed() -> Windows {
-    Windows {
-        auto: false,
-        ..Windows::default()
-    }
+    Windows::default().with_auto(false)
 }
 
 fn main() -> Outcome {

@@ -30,6 +30,7 @@ use std::time::{Duration, Instant};
 
 /// How long a peer may be silent.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HealthTimes {
     /// A connection that was quiet for this long is probed with its next request. Default 10 s.
     pub quiet: Duration,
@@ -59,6 +60,17 @@ pub struct HealthTimes {
     /// arrive: from the sixteenth on a sixteenth of this time is added to each pause, up to
     /// `quiet`.
     pub unanswered: Option<Duration>,
+}
+
+crate::setters! {
+    HealthTimes {
+        with_quiet quiet: Duration,
+        with_unasked unasked: Option<Duration>,
+        with_rested rested: Duration,
+        with_suspect suspect: Duration,
+        with_dead dead: Duration,
+        with_unanswered unanswered: Option<Duration>,
+    }
 }
 
 impl Default for HealthTimes {

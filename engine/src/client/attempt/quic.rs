@@ -1,6 +1,7 @@
 //! Opens an HTTP/3 connection: resolves the name, then tries the QUIC handshake with one address
 //! after the other.
 
+use super::Start;
 use crate::client::connect::route::displayed;
 use crate::client::settings::Settings;
 use crate::driver::quic::config;
@@ -14,7 +15,7 @@ use trunkline_core::pool::{Origin, QUIC_HEAD_START};
 /// Whether requests may go out with a connection's handshake: then it may be given back before that
 /// is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::client) enum Ahead {
+enum Ahead {
     /// Nothing goes out before.
     Nothing,
     /// Early data is allowed where a session is remembered. The handshake has the time limit of
@@ -26,6 +27,13 @@ pub(in crate::client) enum Ahead {
 }
 
 impl Ahead {
+    fn of(start: Start, races: bool) -> Self {
+        match (start.early, races) {
+            (false, _) => Self::Nothing,
+            (true, false) => Self::Early,
+            (true, true) => Self::EarlyInRace,
+        }
+    }
     /// The time that a handshake has which carries requests, at `round_trip` from the server.
     fn limit(self, settings: &Settings, round_trip: Duration) -> Option<Duration> {
         let connect = settings.timeouts.connect;
@@ -40,15 +48,16 @@ impl Ahead {
 }
 
 /// Opens a QUIC connection to the first address that answers. `port`: the origin's, or where else
-/// it has said that it serves HTTP/3. `stream_window`: what the peer may send on each stream beyond
-/// what was read.
+/// it has said that it serves HTTP/3. `races`: TCP is tried beside it.
 pub(super) async fn establish(
     settings: &Settings,
     origin: &Origin,
     port: u16,
-    ahead: Ahead,
-    stream_window: u32,
+    start: Start,
+    races: bool,
 ) -> Result<Box<QuicTransport>, Error> {
+    let ahead = Ahead::of(start, races);
+    let stream_window = start.stream_window;
     let displayed = &displayed(origin);
     let addresses = settings.route.addresses_for_quic(origin).await?;
     let memory = settings
@@ -57,12 +66,10 @@ pub(super) async fn establish(
         .filter(|_| ahead != Ahead::Nothing);
     let tls = settings.tls.quic_config(memory.is_some())?;
     let limits = &settings.config.limits;
-    let machine = Config {
-        limits: limits.clone(),
-        windows: settings.config.windows.clone(),
-        datagrams: settings.config.datagrams,
-        ..Config::default()
-    };
+    let machine = Config::default()
+        .with_limits(limits.clone())
+        .with_windows(settings.config.windows.clone())
+        .with_datagrams(settings.config.datagrams);
     let quic = config::client(tls, &machine, stream_window, &settings.quic)?;
     let name = origin.server_name.as_deref().unwrap_or(&origin.host);
     let mut last = Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe)

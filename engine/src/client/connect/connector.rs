@@ -1,6 +1,6 @@
 //! The user's connector: opens the byte streams that carry the client's connections.
 
-use crate::byte_stream::ByteStream;
+use crate::net::byte_stream::ByteStream;
 use std::fmt;
 use std::io;
 use std::pin::Pin;

@@ -14,6 +14,7 @@ pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + 
 /// The part of a host's HTTPS record (RFC 9460) that concerns a client. Of the records in service
 /// mode whose target is the host itself, the one with the lowest priority counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HttpsRecord {
     /// The identifiers in its `alpn` parameter, as in `h3`.
     pub alpn: Vec<Vec<u8>>,
@@ -75,6 +76,14 @@ impl fmt::Debug for dyn Resolver {
 }
 
 impl HttpsRecord {
+    /// A record without a `port` parameter.
+    pub fn new(alpn: Vec<Vec<u8>>, ttl: Duration) -> Self {
+        Self {
+            alpn,
+            port: None,
+            ttl,
+        }
+    }
     /// The UDP port where it says that HTTP/3 is served; `port`: the URL's.
     pub(in crate::client) fn http3_port(&self, port: u16) -> Option<u16> {
         let names_it = self.alpn.iter().any(|name| name == b"h3");

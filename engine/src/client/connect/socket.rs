@@ -2,8 +2,8 @@
 //! to a proxy, or a stream of the user's connector. An enum, because the branch of the usual case
 //! is predictable.
 
-use crate::byte_stream::ByteStream;
 use crate::connection_info::Addresses;
+use crate::net::byte_stream::ByteStream;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};

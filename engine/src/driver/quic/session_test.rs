@@ -236,10 +236,7 @@ impl Scene {
     }
     fn with_stream_window(windows: Windows, stream_window: u32) -> Self {
         let (server_tls, client_tls) = tls();
-        let config = Config {
-            windows: windows.clone(),
-            ..Config::default()
-        };
+        let config = Config::default().with_windows(windows.clone());
         let settings = QuicSettings::default();
         let quic = config::client(client_tls, &config, stream_window, &settings);
         Self::of(server_tls, quic.unwrap(), windows)
@@ -250,10 +247,7 @@ impl Scene {
         windows: Windows,
     ) -> Self {
         let server_config = Arc::new(Config::default());
-        let client_config = Arc::new(Config {
-            windows,
-            ..Config::default()
-        });
+        let client_config = Arc::new(Config::default().with_windows(windows));
         let mut client = End::new(Side::Client, &client_config, None);
         let (secret, settings) = (Secret::random().unwrap(), QuicSettings::default());
         let accepts = config::server(server_tls, &server_config, &secret, &settings).unwrap();
@@ -401,12 +395,12 @@ fn what_waits_for_an_acknowledgement_grows_with_the_path() {
 #[test]
 fn bodies_that_nobody_reads_do_not_stand_in_the_way_of_one_that_is_read() {
     let mib = 1 << 20;
-    let mut scene = Scene::new(Windows {
-        stream_max: 2 * mib,
-        connection: 4 * mib,
-        memory_budget: 16 * MIB,
-        ..Windows::default()
-    });
+    let mut scene = Scene::new(
+        Windows::default()
+            .with_stream_max(2 * mib)
+            .with_connection(4 * mib)
+            .with_memory_budget(16 * MIB),
+    );
     scene.connect();
     for _ in 0..3 {
         scene.open(false);
@@ -445,10 +439,7 @@ fn beside_slow_readers(mut scene: Scene, seconds: u32) -> (f64, u64) {
 
 #[test]
 fn a_hundred_slow_readers_do_not_hold_a_fast_one_back_where_their_windows_fit_the_connections() {
-    let windows = Windows {
-        stream_max: 256 * 1024,
-        ..Windows::default()
-    };
+    let windows = Windows::default().with_stream_max(256 * 1024);
     let budget = windows.memory_budget;
     let (rate, unread) = beside_slow_readers(Scene::new(windows), 8);
     // A window per round trip, less what comes while an update is under way.

@@ -2,15 +2,13 @@
 //! [`ConnectionIo`](super::super::io). Connections are separate tasks, which would contend for a shared
 //! socket.
 
-pub(crate) mod early;
-
 use super::session::Session;
 use super::socket::QuicSocket;
 use super::unanswered::Answers;
 use crate::connection_info::ConnectionInfo;
+use crate::driver::early_data::{EarlySlot, Remembered};
 use crate::driver::machine::Machine;
 use crate::driver::timer::{self, Sleep};
-use early::{EarlySlot, Remembered};
 use quinn_proto::{
     ClientConfig, ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig,
     Transmit,

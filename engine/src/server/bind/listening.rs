@@ -2,9 +2,9 @@
 //! service, or the caller's thread for the callback API.
 
 use super::running::{Running, WorkerHandle};
-use crate::byte_stream::ByteStream;
 use crate::config::ServerConfig;
 use crate::error::Error;
+use crate::net::byte_stream::ByteStream;
 use crate::net::listener::Listener;
 use crate::server::callbacks::Callbacks;
 use crate::server::callbacks::serve::CallbackServer;

@@ -1,10 +1,8 @@
 //! Servers on a TCP port, and on the UDP port of the same number for HTTP/3.
 
-use crate::config::Congestion;
-use crate::driver::quic::config::QuicSettings;
-use crate::driver::quic::config::secret::Secret;
+use super::http3::Http3;
 use crate::error::Error;
-use crate::net::listen::{listeners, udp_sockets};
+use crate::net::listen::listeners;
 use crate::net::listener::Listener;
 use crate::server::tower::Tower;
 use crate::server::worker::quic::Quic;
@@ -16,10 +14,8 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 #[derive(Debug)]
 pub struct Port {
     target: BindTarget,
-    http3: bool,
+    pub(super) http3: Http3,
     shares: bool,
-    quic_secret: Result<Option<Secret>, Error>,
-    quic: QuicSettings,
 }
 
 #[derive(Debug)]
@@ -33,18 +29,13 @@ impl Port {
     fn new(target: BindTarget) -> Self {
         Self {
             target,
-            http3: false,
+            http3: Http3::default(),
             shares: false,
-            quic_secret: Ok(None),
-            quic: QuicSettings::default(),
         }
     }
     /// A listener for each of `count` workers, where they are bound, and HTTP/3.
     fn open(self, count: usize, backlog: u32) -> Result<Opened, Error> {
-        let udp = |address| match self.http3 {
-            true => udp_sockets(address, count, self.shares),
-            false => Ok(Vec::new()),
-        };
+        let udp = |address| self.http3.sockets(address, count, self.shares);
         let (listeners, address, sockets) = match self.target {
             BindTarget::Open(listener) => {
                 let address = local_addr(&listener)?;
@@ -70,15 +61,7 @@ impl Port {
                 }
             }
         };
-        let quic = match self.http3 {
-            false => None,
-            true => Some(Quic {
-                address,
-                sockets,
-                secret: self.quic_secret?,
-                settings: self.quic,
-            }),
-        };
+        let quic = self.http3.served_at(address, sockets)?;
         Ok((listeners, address, quic))
     }
 }
@@ -112,61 +95,6 @@ impl Server<Port> {
             .with_source(error))),
         };
         Self::at(Port::new(target))
-    }
-    /// Whether HTTP/3 is served too, over UDP on the same port; HTTP/1.1 and HTTP/2 then say so
-    /// (`alt-svc`, RFC 7838), unless the handler says something else. Needs [`tls`](Self::tls).
-    /// Default: false.
-    #[must_use]
-    pub fn http3(mut self, http3: bool) -> Self {
-        self.target.http3 = http3;
-        self
-    }
-    /// The secret from which the keys of HTTP/3's stateless resets, tokens and connection ids
-    /// derive: at least 32 bytes. A server that starts again with the same secret and as many
-    /// workers resets its predecessor's connections at once (RFC 9000 section 10.3); otherwise
-    /// clients wait for their timeout. Default: derived from the private key of the certificate
-    /// (HKDF), so that a restart with the same key keeps it; for a configuration of rustls
-    /// ([`Tls::from_rustls`](crate::Tls::from_rustls)), which does not give its key out, random for
-    /// each start.
-    ///
-    /// Servers that share a secret must not get each other's packets (RFC 9000 section 21.11): the
-    /// reset that one of them sends ends a connection that lives on the other. Where packets of one
-    /// client may reach several processes or machines with the same certificate, give each a secret
-    /// of its own.
-    #[must_use]
-    pub fn quic_secret(mut self, secret: impl AsRef<[u8]>) -> Self {
-        self.target.quic_secret = Secret::new(secret.as_ref()).map(Some);
-        self
-    }
-    /// The congestion controller of HTTP/3 connections. Default: [`Congestion::Cubic`].
-    #[must_use]
-    pub fn quic_congestion(mut self, congestion: Congestion) -> Self {
-        self.target.quic.congestion = congestion;
-        self
-    }
-    /// Whether HTTP/3 accepts requests sent with the handshake of a resumed session (0-RTT, RFC
-    /// 8446 section 2.3), a round trip earlier. An attacker may replay such a request, bounded by
-    /// this server's session memory: a session is resumed once. So GET, HEAD and OPTIONS alone
-    /// reach their handlers, with [`EarlyData`](crate::EarlyData) among their extensions (the
-    /// callback API has [`is_early`](crate::server::StreamHandle::is_early)); everything else is answered
-    /// with 425 (RFC 8470 section 5.2), upon which clients send it again after the handshake.
-    /// Default: false.
-    #[must_use]
-    pub fn early_data(mut self, early_data: bool) -> Self {
-        self.target.quic.early_data = early_data;
-        self
-    }
-    /// Writes what becomes of HTTP/3's packets to this file (qlog), which is emptied first. Each
-    /// packet costs some microseconds more: for debugging.
-    ///
-    /// # Errors
-    /// Names the file that cannot be written.
-    #[cfg(feature = "qlog")]
-    pub fn qlog(mut self, path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
-        self.target.quic.qlog = Some(crate::driver::quic::config::qlog::Qlog::create(
-            path.as_ref(),
-        )?);
-        Ok(self)
     }
     /// Whether other processes and other servers of this one may listen on the same port, each with
     /// a share of the connections (SO_REUSEPORT; on Unix). HTTP/3 then finds only the connections

@@ -18,6 +18,7 @@ pub struct Running<A = SocketAddr> {
 
 /// The connections that a drain had to cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Drained {
     /// Exchanges that had not finished at the deadline.
     pub cut: u64,

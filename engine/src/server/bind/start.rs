@@ -99,6 +99,7 @@ impl<H> ServeBuilder<H> {
     }
     /// Whether HTTP/3 is served too, over UDP on the same port; see [`Server::http3`]. Default:
     /// false.
+    #[cfg(feature = "http3")]
     pub fn http3(mut self, http3: bool) -> Self {
         self.server = self.server.http3(http3);
         self

@@ -2,8 +2,9 @@
 
 use super::accept::WorkerContext;
 use super::serving::Serving;
+use crate::connection_info::quic::certificates_of;
 use crate::connection_info::traffic::Traffic;
-use crate::connection_info::{Addresses, ConnectionInfo, certificates_of};
+use crate::connection_info::{Addresses, ConnectionInfo};
 use crate::driver::connection_io::RELEASE_AFTER;
 use crate::driver::machine::Machine;
 use crate::driver::quic::session::Session;

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 /// One exchange, when it is over: what an access log says about it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Access<'a> {
     /// The connection that it was on.
     pub connection: &'a ConnectionInfo,

@@ -1,7 +1,9 @@
 //! Why a TLS handshake failed, in kinds that metrics and logs can use.
 
-use crate::tls::{TlsRefusal, alert_of};
-use quinn_proto::ConnectionError;
+#[cfg(feature = "http3")]
+mod quic;
+
+use crate::tls::TlsRefusal;
 use rustls::{AlertDescription, Error, InvalidMessage, PeerIncompatible};
 use std::fmt;
 use std::io;
@@ -62,25 +64,6 @@ impl HandshakeFailure {
             Self::Refused(_) => 7,
             Self::Alert(_) => 8,
             Self::Other(_) => 9,
-        }
-    }
-    /// Of a QUIC connection whose handshake was never done; `lost`: why it ended, unless we closed it.
-    pub(in crate::server) fn of_quic(lost: Option<&ConnectionError>) -> Self {
-        let Some(lost) = lost else {
-            return Self::Other("we closed the connection".to_owned());
-        };
-        match (lost, alert_of(lost)) {
-            (ConnectionError::TransportError(error), Some(alert)) => match alert {
-                // RFC 8446 section 6.2: the alerts that a server ends the handshake with.
-                42..=46 | 48 | 51 | 116 => Self::Certificate(error.reason.clone()),
-                70 => Self::Version,
-                120 => Self::Protocol,
-                _ => Self::Other(error.to_string()),
-            },
-            (ConnectionError::ConnectionClosed(_), Some(alert)) => Self::Alert(alert),
-            (ConnectionError::TransportError(error), None) => Self::Other(error.to_string()),
-            (ConnectionError::VersionMismatch, _) => Self::Version,
-            _ => Self::Gone,
         }
     }
     pub(in crate::server) fn of(error: &io::Error) -> Self {

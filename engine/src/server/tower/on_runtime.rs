@@ -1,6 +1,7 @@
 //! A service whose handlers run on a tokio runtime of the caller's: what they spawn outlives the
 //! server, blocking calls stall no connection, and `block_in_place` works.
 
+use super::service::TaskService;
 use crate::body::Body;
 use http::{Request, Response};
 use http_body::{Frame, SizeHint};
@@ -31,16 +32,14 @@ pub struct OnRuntime<S> {
     service: S,
 }
 
-impl<S, B> Service<Request<Body>> for OnRuntime<S>
+impl<S> Service<Request<Body>> for OnRuntime<S>
 where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Future: Send,
+    S: TaskService,
     S::Error: Send + 'static,
-    B: http_body::Body + Send + 'static,
 {
-    type Response = Response<RuntimeBody<B>>;
+    type Response = Response<RuntimeBody<S::ResponseBody>>;
     type Error = S::Error;
-    type Future = RuntimeCall<B, S::Error>;
+    type Future = RuntimeCall<S::ResponseBody, S::Error>;
 
     /// Always: the task of the call waits for the service.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), S::Error>> {

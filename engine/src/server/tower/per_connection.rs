@@ -2,13 +2,12 @@
 //! `into_make_service_with_connect_info` does.
 
 use super::on_runtime::{OnRuntime, RuntimeBody, RuntimeCall, on_runtime};
-use super::service::HttpService;
+use super::service::{HttpService, MakeTaskService, TaskService};
 use crate::body::Body;
 use crate::connection_info::ConnectionInfo;
 use http::{Request, Response};
 use std::fmt;
 use std::future::poll_fn;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::runtime::Handle;
@@ -43,12 +42,10 @@ pub trait Handlers: Send + 'static {
 #[derive(Clone, Debug)]
 pub struct OfRequests<S>(S);
 
-impl<S, B> IntoHandlers<OfRequests<()>> for S
+impl<S> IntoHandlers<OfRequests<()>> for S
 where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Future: Send,
+    S: TaskService,
     S::Error: Send + 'static,
-    B: http_body::Body + Send + 'static,
 {
     type Handlers = OfRequests<S>;
 
@@ -57,12 +54,10 @@ where
     }
 }
 
-impl<S, B> Handlers for OfRequests<S>
+impl<S> Handlers for OfRequests<S>
 where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Future: Send,
+    S: TaskService,
     S::Error: Send + 'static,
-    B: http_body::Body + Send + 'static,
 {
     type Service = OnRuntime<S>;
     const READS_PEER: bool = false;
@@ -76,14 +71,7 @@ where
 #[derive(Clone, Debug)]
 pub struct OfConnections<M>(M);
 
-impl<M, S, B> IntoHandlers<OfConnections<()>> for M
-where
-    M: Service<SocketAddr, Response = S> + Clone + Send + 'static,
-    M::Future: Send,
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Future: Send,
-    B: http_body::Body + Send + 'static,
-{
+impl<M: MakeTaskService> IntoHandlers<OfConnections<()>> for M {
     type Handlers = OfConnections<M>;
 
     fn into_handlers(self) -> OfConnections<M> {
@@ -91,18 +79,11 @@ where
     }
 }
 
-impl<M, S, B> Handlers for OfConnections<M>
-where
-    M: Service<SocketAddr, Response = S> + Clone + Send + 'static,
-    M::Future: Send,
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Future: Send,
-    B: http_body::Body + Send + 'static,
-{
-    type Service = PerConnection<M, S>;
+impl<M: MakeTaskService> Handlers for OfConnections<M> {
+    type Service = PerConnection<M, M::Made>;
     const READS_PEER: bool = true;
 
-    fn on(self, runtime: Handle) -> PerConnection<M, S> {
+    fn on(self, runtime: Handle) -> PerConnection<M, M::Made> {
         PerConnection {
             make: self.0,
             made: Arc::default(),
@@ -135,18 +116,15 @@ impl<M, S> fmt::Debug for PerConnection<M, S> {
     }
 }
 
-impl<M, S, B> Service<Request<Body>> for PerConnection<M, S>
+impl<M, S> Service<Request<Body>> for PerConnection<M, S>
 where
-    M: Service<SocketAddr, Response = S> + Clone + Send + 'static,
-    M::Future: Send,
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Future: Send,
-    B: http_body::Body + Send + 'static,
+    M: MakeTaskService<Made = S>,
+    S: TaskService,
 {
-    type Response = Response<RuntimeBody<B>>;
+    type Response = Response<RuntimeBody<S::ResponseBody>>;
     /// The server answers 500, and needs no reason for it.
     type Error = ();
-    type Future = RuntimeCall<B, ()>;
+    type Future = RuntimeCall<S::ResponseBody, ()>;
 
     /// Always: the task of the call waits for both services.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ()>> {

@@ -1,7 +1,14 @@
 //! Decides whether a failed handshake would fail again.
 
+#[cfg(feature = "http3")]
+pub(crate) mod quic;
+#[cfg(not(feature = "http3"))]
+mod without_quic;
+
+#[cfg(not(feature = "http3"))]
+use without_quic as quic;
+
 use crate::error::Retry;
-use quinn_proto::ConnectionError;
 use rustls::Error;
 use std::error::Error as StdError;
 use std::io;
@@ -30,26 +37,6 @@ fn retry_after_tls(error: &Error) -> Retry {
         Error::AlertReceived(alert) => retry_after_alert(u8::from(*alert)),
         _ => Retry::Safe,
     }
-}
-
-/// After a handshake over QUIC, which carries alerts in its codes (RFC 9001 section 4.8).
-pub(crate) fn retry_after_quic(error: &ConnectionError) -> Retry {
-    match alert_of(error) {
-        Some(alert) => retry_after_alert(alert),
-        None => Retry::Safe,
-    }
-}
-
-/// The alert that a QUIC connection ended with, on either side.
-pub(crate) fn alert_of(error: &ConnectionError) -> Option<u8> {
-    const CRYPTO_FIRST: u64 = 0x100;
-    const CRYPTO_LAST: u64 = 0x1ff;
-    let code = match error {
-        ConnectionError::TransportError(error) => u64::from(error.code),
-        ConnectionError::ConnectionClosed(frame) => u64::from(frame.error_code),
-        _ => return None,
-    };
-    matches!(code, CRYPTO_FIRST..=CRYPTO_LAST).then_some(code as u8)
 }
 
 /// The alerts by which a peer refuses us, which it would do again (RFC 8446 section 6.2).
@@ -92,10 +79,7 @@ pub(crate) fn refusal_in(failure: &(dyn StdError + 'static)) -> Option<(u8, &'st
             _ => return None,
         }
     } else {
-        match failure.downcast_ref::<ConnectionError>()? {
-            error @ ConnectionError::ConnectionClosed(_) => alert_of(error)?,
-            _ => return None,
-        }
+        quic::received_alert(failure)?
     };
     REFUSALS.into_iter().find(|(number, _)| *number == alert)
 }

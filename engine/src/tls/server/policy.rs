@@ -8,6 +8,7 @@ use rustls::{ProtocolVersion, SupportedProtocolVersion};
 /// The versions, suites and groups that a server negotiates. Default, and widest: TLS 1.2 and 1.3,
 /// suites with forward secrecy and AEAD. HTTP/3 needs TLS 1.3.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TlsPolicy {
     /// Whether TLS 1.2 is spoken. Default: true.
     pub tls12: bool,
@@ -21,6 +22,16 @@ pub struct TlsPolicy {
     /// Of the suites that both know, the first of `suites` is chosen and not the first of the
     /// client's. Default: false.
     pub prefers_own_order: bool,
+}
+
+trunkline_core::setters! {
+    TlsPolicy {
+        with_tls12 tls12: bool,
+        with_tls13 tls13: bool,
+        with_suites suites: Option<Vec<u16>>,
+        with_groups groups: Option<Vec<u16>>,
+        with_prefers_own_order prefers_own_order: bool,
+    }
 }
 
 impl Default for TlsPolicy {

@@ -140,10 +140,7 @@ struct Run {
 impl Run {
     fn new(side: Side, most: usize) -> Self {
         let now = Instant::now();
-        let config = Config {
-            frame_events: true,
-            ..Config::default()
-        };
+        let config = Config::default().with_frame_events(true);
         let conn = Conn::new(side, Arc::new(config), now);
         let mut run = Self {
             user: Application::new(conn, side, now),

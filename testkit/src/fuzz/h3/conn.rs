@@ -101,11 +101,9 @@ struct Run {
 impl Run {
     fn new(side: Side, choice: u8) -> Self {
         let now = Instant::now();
-        let mut config = Config {
-            datagrams: choice & 1 == 0,
-            extended_connect: choice & 2 == 0,
-            ..Config::default()
-        };
+        let mut config = Config::default()
+            .with_datagrams(choice & 1 == 0)
+            .with_extended_connect(choice & 2 == 0);
         if choice & 4 != 0 {
             config.limits.request_streams_max = 4;
             config.limits.send_buffer_bytes_max = 1000;

@@ -208,23 +208,22 @@ impl Plan {
         let requests = (0..count)
             .map(|_| request(dice, origins.len() as u64, spread))
             .collect();
-        let pool = PoolConfig {
-            connections_max: dice.pick(&[None, None, Some(1), Some(3)]),
-            pipelining: dice.pick(&[1, 1, 3]),
-            sockets_max: dice.pick(&[900, 900, 2, 5]),
-            waiting_max: dice.pick(&[100_000, 100_000, 20]),
-            idle_timeout: Some(Duration::from_secs(dice.between(1, 60))),
-            requests_max: dice.pick(&[None, None, Some(7)]),
-            age_max: dice
-                .once_in(4)
-                .then(|| Duration::from_millis(dice.between(500, 20_000))),
-            reserve: dice.pick(&[[0, 0, 0], [0, 0, 0], [1, 0, 0], [2, 3, 0], [200, 0, 0]]),
-            retry_lost: dice.once_in(2),
-            warm_min: dice.pick(&[0, 0, 0, 2]),
-            warm_time: Duration::from_secs(dice.between(1, 200)),
-            seed: dice.roll(u64::MAX),
-            ..PoolConfig::default()
-        };
+        let pool = PoolConfig::default()
+            .with_connections_max(dice.pick(&[None, None, Some(1), Some(3)]))
+            .with_pipelining(dice.pick(&[1, 1, 3]))
+            .with_sockets_max(dice.pick(&[900, 900, 2, 5]))
+            .with_waiting_max(dice.pick(&[100_000, 100_000, 20]))
+            .with_idle_timeout(Some(Duration::from_secs(dice.between(1, 60))))
+            .with_requests_max(dice.pick(&[None, None, Some(7)]))
+            .with_age_max(
+                dice.once_in(4)
+                    .then(|| Duration::from_millis(dice.between(500, 20_000))),
+            )
+            .with_reserve(dice.pick(&[[0, 0, 0], [0, 0, 0], [1, 0, 0], [2, 3, 0], [200, 0, 0]]))
+            .with_retry_lost(dice.once_in(2))
+            .with_warm_min(dice.pick(&[0, 0, 0, 2]))
+            .with_warm_time(Duration::from_secs(dice.between(1, 200)))
+            .with_seed(dice.roll(u64::MAX));
         let mut config = Config::default();
         config.limits.pipelining = pool.pipelining;
         config.limits.concurrent_streams_max = dice.pick(&[100, 100, 7]);

@@ -14,6 +14,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("budget", &[]),
     ("credit", &["error"]),
     ("error", &[]),
+    ("setters", &[]),
     ("time", &[]),
     ("wire", &[]),
     ("limits", &["budget"]),

@@ -1,6 +1,7 @@
 //! Redirects (RFC 9110 section 15.4): whether one is followed, and the request that follows it. The method
 //! changes as browsers change it (the fetch standard, "HTTP-redirect fetch").
 
+use crate::client::settings::url::joined;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use http::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH, CONTENT_LOCATION,
@@ -11,7 +12,6 @@ use http::request::Parts;
 use http::{Method, StatusCode, Uri};
 use std::fmt;
 use std::sync::Arc;
-use url::Url;
 
 /// Redirects that are followed for one request unless a policy says another number.
 const REDIRECTS_MAX: usize = 10;
@@ -231,23 +231,24 @@ fn next_method(status: StatusCode, method: &Method) -> (Method, bool) {
 fn resolve(base: &Uri, location: &[u8]) -> Result<Uri, Error> {
     let text = String::from_utf8_lossy(location);
     let unusable = |why: &str| refuse(format!("the redirect to {text:?} is not followed: {why}"));
-    let base = Url::parse(&base.to_string())
-        .map_err(|error| unusable("the URL before it cannot be parsed").with_source(error))?;
-    let mut next = base
-        .join(&text)
+    let next = joined(&base.to_string(), &text)
         .map_err(|error| unusable("it cannot be parsed as a URL").with_source(error))?;
-    next.set_fragment(None);
-    if !matches!(next.scheme(), "http" | "https") {
+    let Some((_, behind)) = next.split_once("://").filter(|(scheme, _)| is_http(scheme)) else {
         return Err(unusable("its scheme must be http or https"));
-    }
-    if !next.username().is_empty() || next.password().is_some() {
+    };
+    let authority = behind.split(['/', '?']).next().unwrap_or(behind);
+    if authority.contains('@') {
         // RFC 9110 section 4.2.4: not in http and https URLs. They are not repeated.
         return Err(refuse(
             "a redirect has credentials before its host; it is not followed",
         ));
     }
-    let uri = next.as_str().parse::<Uri>();
+    let uri = next.parse::<Uri>();
     uri.map_err(|error| unusable("it is too long").with_source(error))
+}
+
+fn is_http(scheme: &str) -> bool {
+    matches!(scheme, "http" | "https")
 }
 
 /// The server's doing, and it would do so again.

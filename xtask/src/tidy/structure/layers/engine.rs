@@ -14,19 +14,20 @@ const ENGINE: &[(&str, &[&str])] = &[
             "tls",
             "config",
             "connection_info",
-            "byte_stream",
             "driver",
             "net",
             "body",
             "tunnel",
             "server",
             "client",
+            "grpc",
         ],
     ),
     (
         "engine/src/body",
         &["header_map", "begun", "window", "read", "stream", "file"],
     ),
+    ("engine/src/grpc", &["timeout", "client"]),
     ("engine/src/tunnel", &["datagrams", "capsules", "upgrade"]),
     (
         "engine/src/client",
@@ -60,6 +61,8 @@ const ENGINE: &[(&str, &[&str])] = &[
         "engine/src/client/connect/proxy",
         &["bypass", "env", "connect", "socks"],
     ),
+    ("engine/src/client/settings", &["url", "policy", "origin"]),
+    ("engine/src/client/settings/url", &["rfc3986", "whatwg"]),
     (
         "engine/src/client/settings/policy",
         &["cookies", "decompression", "redirect", "retry"],
@@ -68,7 +71,6 @@ const ENGINE: &[(&str, &[&str])] = &[
         "engine/src/client/request",
         &[
             "trace",
-            "url",
             "fields",
             "multipart",
             "follow_up",
@@ -77,7 +79,6 @@ const ENGINE: &[(&str, &[&str])] = &[
             "events",
             "blocking",
             "service",
-            "grpc",
         ],
     ),
     (
@@ -145,7 +146,10 @@ const ENGINE: &[(&str, &[&str])] = &[
             "last_alert",
         ],
     ),
-    ("engine/src/net", &["listen", "unix", "listener"]),
+    (
+        "engine/src/net",
+        &["byte_stream", "listen", "unix", "listener"],
+    ),
     (
         "engine/src/server",
         &[

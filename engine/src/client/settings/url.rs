@@ -1,10 +1,31 @@
-//! URLs as users write them, in the form that is sent: the rules of the WHATWG URL standard.
+//! URLs as users write them, in the form that is sent: by the WHATWG URL standard, or by RFC 3986 where the
+//! feature `url` is off.
+
+#[cfg(any(test, not(feature = "url")))]
+mod rfc3986;
+#[cfg(feature = "url")]
+mod whatwg;
+
+#[cfg(not(feature = "url"))]
+use rfc3986 as standard;
+#[cfg(feature = "url")]
+use whatwg as standard;
 
 use crate::error::Error;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use http::{HeaderValue, Uri};
 use percent_encoding::percent_decode_str;
+use std::error;
+
+type BoxError = Box<dyn error::Error + Send + Sync>;
+
+/// A URL, and the user and password that stood before its host, percent-encoded as they were.
+struct CredentialsApart {
+    url: String,
+    user: String,
+    password: String,
+}
 
 /// The URI of a URL. Names of other scripts become Punycode, `..` is resolved, and a character that
 /// a request target cannot have is percent-encoded. A fragment is not sent (RFC 9110 section 7.1).
@@ -12,7 +33,7 @@ use percent_encoding::percent_decode_str;
 /// # Errors
 /// Names the URL and what it must be like.
 pub(in crate::client) fn uri_of(url: &str) -> Result<Uri, Error> {
-    let unparsed = |error: Box<dyn std::error::Error + Send + Sync>| {
+    let unparsed = |error: BoxError| {
         Error::config(format!(
             "the URL {url:?} cannot be parsed; it must be like https://host:port/path"
         ))
@@ -21,9 +42,7 @@ pub(in crate::client) fn uri_of(url: &str) -> Result<Uri, Error> {
     if is_plain(url) {
         return url.parse::<Uri>().map_err(|error| unparsed(error.into()));
     }
-    let mut parsed = url::Url::parse(url).map_err(|error| unparsed(error.into()))?;
-    parsed.set_fragment(None);
-    let uri = parsed.as_str().parse::<Uri>();
+    let uri = standard::normalized(url).map_err(unparsed)?.parse::<Uri>();
     uri.map_err(|error| unparsed(error.into()))
 }
 
@@ -33,29 +52,40 @@ pub(in crate::client) fn uri_of(url: &str) -> Result<Uri, Error> {
 ///
 /// # Errors
 /// As [`uri_of`].
-pub(super) fn uri_and_credentials_of(url: &str) -> Result<(Uri, Option<HeaderValue>), Error> {
+pub(in crate::client) fn uri_and_credentials_of(
+    url: &str,
+) -> Result<(Uri, Option<HeaderValue>), Error> {
     let authority = url.split_once("://").map_or("", |(_, rest)| rest);
     let authority = authority.split(['/', '?', '#', '\\']).next();
     if !authority.unwrap_or_default().contains('@') {
         return uri_of(url).map(|uri| (uri, None));
     }
     // The error does not repeat the URL, which has a password.
-    let unparsed = |_| {
+    let unparsed = |_: BoxError| {
         Error::config(
             "the URL cannot be parsed; it must be like https://user:password@host:port/path",
         )
     };
-    let mut parsed = url::Url::parse(url).map_err(unparsed)?;
+    let apart = standard::credentials_apart(url).map_err(unparsed)?;
     let decoded = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
-    let (user, password) = (parsed.username(), parsed.password().unwrap_or_default());
-    let pair = [decoded(user), b":".to_vec(), decoded(password)].concat();
-    // Neither fails for a URL with a host, and other ones have no place for credentials.
-    let _ = parsed.set_username("");
-    let _ = parsed.set_password(None);
+    let pair = [
+        decoded(&apart.user),
+        b":".to_vec(),
+        decoded(&apart.password),
+    ]
+    .concat();
     let value = format!("Basic {}", BASE64_STANDARD.encode(pair));
     let mut value = HeaderValue::from_str(&value).expect("base64 is visible ASCII");
     value.set_sensitive(true);
-    Ok((uri_of(parsed.as_str())?, Some(value)))
+    Ok((uri_of(&apart.url)?, Some(value)))
+}
+
+/// The URL that `reference` stands for at `base`, without its fragment (RFC 3986 section 5).
+///
+/// # Errors
+/// Why it is none.
+pub(in crate::client) fn joined(base: &str, reference: &str) -> Result<String, BoxError> {
+    standard::joined(base, reference)
 }
 
 /// Whether the standard's parser would change nothing that matters: most URLs are plain, and that

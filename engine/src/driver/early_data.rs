@@ -90,5 +90,5 @@ impl EarlySlot {
 }
 
 #[cfg(test)]
-#[path = "early_test.rs"]
-mod early_test;
+#[path = "early_data_test.rs"]
+mod early_data_test;

@@ -1,13 +1,14 @@
 //! gRPC by tonic: a client for tonic's generated clients, and deadlines of a server's calls.
 //!
 //! tonic's own channel and server heed the field `grpc-timeout`, and give a status of each error. These
-//! do so above a [`Client`] and in front of a tonic service. The deadline is one of the whole call,
+//! do so above a [`Client`](crate::Client) and in front of a tonic service. The deadline is one of the whole call,
 //! streams of messages included (the specification of gRPC over HTTP/2), and not of its beginning alone.
 
+mod client;
 mod timeout;
 
-use crate::body::Body;
-use crate::client::{Client, ResponseFuture};
+pub use client::GrpcClient;
+
 use crate::driver::timer::{Sleep, sleep};
 use crate::error::Error;
 use http::header::CONTENT_TYPE;
@@ -28,55 +29,6 @@ impl From<Error> for Status {
         let mut status = Status::new(Code::from(error.grpc_code()), error.to_string());
         status.set_source(std::sync::Arc::new(error));
         status
-    }
-}
-
-/// The service that a generated client of tonic takes in place of a channel.
-///
-/// ```no_run
-/// # fn example() -> Result<(), trunkline::Error> {
-/// use trunkline::client::Protocols;
-/// use trunkline::grpc::GrpcClient;
-///
-/// let client = trunkline::Client::builder().protocols(Protocols::H2Only).build()?;
-/// let service = GrpcClient::new(client);
-/// // let greeter = GreeterClient::with_origin(service, "http://127.0.0.1:50051".parse()?);
-/// # drop(service);
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Debug)]
-pub struct GrpcClient {
-    client: Client,
-}
-
-impl GrpcClient {
-    /// Calls over `client`. For `http` URLs it is one with
-    /// [`Protocols::H2Only`](crate::client::Protocols::H2Only): gRPC needs HTTP/2 or HTTP/3.
-    pub fn new(client: Client) -> Self {
-        Self { client }
-    }
-}
-
-impl<B> Service<Request<B>> for GrpcClient
-where
-    B: http_body::Body + Send + 'static,
-    B::Error: Into<BoxError>,
-{
-    type Response = Response<GrpcBody<Body>>;
-    type Error = Status;
-    type Future = GrpcCall<ResponseFuture>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
-        Poll::Ready(Ok(()))
-    }
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let deadline = deadline_of(request.headers());
-        GrpcCall {
-            call: self.client.execute(request),
-            deadline,
-            side: Side::Client,
-        }
     }
 }
 

@@ -1,0 +1,27 @@
+//! In place of the module `http3` where that feature is off.
+
+pub(super) use self::NoHttp3 as Http3;
+
+use crate::error::Error;
+use crate::server::worker::quic::Quic;
+use std::net::{SocketAddr, UdpSocket};
+
+/// No settings.
+#[derive(Debug, Default)]
+pub(super) struct NoHttp3;
+
+impl NoHttp3 {
+    /// None.
+    pub(super) fn sockets(
+        &self,
+        _: SocketAddr,
+        _: usize,
+        _: bool,
+    ) -> Result<Vec<UdpSocket>, Error> {
+        Ok(Vec::new())
+    }
+    /// Nowhere.
+    pub(super) fn served_at(self, _: SocketAddr, _: Vec<UdpSocket>) -> Result<Option<Quic>, Error> {
+        Ok(None)
+    }
+}

@@ -1,0 +1,55 @@
+//! In place of the module `quic` where the feature `http3` is off: types without values.
+
+pub(in crate::server) use self::{
+    NoQuic as Quic, NoQuicListener as QuicListener, NoQuicSetup as QuicSetup,
+};
+
+use crate::driver::signals::Signals;
+use crate::error::Error;
+use crate::server::connection::accept::WorkerContext;
+use crate::server::registry::OpenConnections;
+use crate::tls::Tls;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use trunkline_core::limits::Config;
+
+/// The endpoint of a worker.
+pub(in crate::server) enum NoQuicSetup {}
+
+/// HTTP/3 to be.
+pub(in crate::server) enum NoQuic {}
+
+impl NoQuic {
+    pub(in crate::server) fn address(&self) -> SocketAddr {
+        match *self {}
+    }
+    pub(in crate::server) fn setups(self, _: &Tls, _: &Config) -> Result<Vec<NoQuicSetup>, Error> {
+        match self {}
+    }
+}
+
+/// The task of an endpoint.
+pub(in crate::server) enum NoQuicListener {}
+
+impl NoQuicListener {
+    pub(in crate::server) fn new<S>(
+        setup: NoQuicSetup,
+        _: WorkerContext<S>,
+        _: Rc<OpenConnections>,
+        _: Arc<Signals>,
+    ) -> io::Result<Self> {
+        match setup {}
+    }
+}
+
+impl Future for NoQuicListener {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        match *self {}
+    }
+}
