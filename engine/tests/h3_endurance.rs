@@ -17,8 +17,8 @@ use std::future::Future;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use trunkline::Body;
 use trunkline::client::Client;
-use trunkline::{Body, Limits};
 
 struct Counting;
 

@@ -1,5 +1,6 @@
+use super::quic::{alert_of, retry_after_quic};
 use super::*;
-use quinn_proto::{ConnectionClose, TransportErrorCode};
+use quinn_proto::{ConnectionClose, ConnectionError, TransportErrorCode};
 use rustls::{AlertDescription, CertificateError};
 
 fn over_tcp(error: Error) -> Retry {
