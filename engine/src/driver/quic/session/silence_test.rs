@@ -247,14 +247,16 @@ fn a_server_that_dies_is_left_within_the_times_that_are_stated_for_its_round_tri
         let sends = [At::Request, At::Pieces, At::Upload].map(|at| (at, &bounds[..2]));
         for (at, bounds) in sends.into_iter().chain([(At::Wait, &bounds[2..])]) {
             let course = follow(at, false, one_way);
-            println!("{trip} {at:?} {course:?}");
             let times = [course.suspect.unwrap(), course.ended.unwrap()];
             for (time, &most) in times.iter().zip(bounds) {
                 let most = Duration::from_millis(most);
                 assert!(*time <= most, "{at:?}, {trip} ms: {course:?}, {most:?}");
             }
-            // Not before a packet could have been lost twice.
-            assert!(times[0] >= one_way * 5, "{at:?}, {trip} ms: {course:?}");
+            // Not before a packet could have been lost twice. A client that waits may have sent a PING before.
+            assert!(
+                at == At::Wait || times[0] >= one_way * 5,
+                "{at:?}, {trip} ms: {course:?}"
+            );
         }
     }
     assert_eq!(trips, [1, 40, 100, 300]);
