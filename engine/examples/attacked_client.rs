@@ -1,4 +1,5 @@
-//! A client to be attacked, with default settings but for a bound of 5 s on an exchange: asks a good
+//! A client to be attacked, with default settings but for a bound on an exchange, `ATTACKED_SECONDS` in the
+//! environment (default 5): asks a good
 //! origin every 10 ms, and meanwhile does one thing with a hostile one.
 //!
 //! `attacked_client h1|h2|h3 GOOD_URL [HOSTILE_URL get|unread|post|crowd]` prints the outcome of the
@@ -13,7 +14,10 @@ use trunkline::client::{Client, ClientTimeouts, ClientTls, Protocols};
 use trunkline::{Body, Error, ErrorKind};
 
 /// All of an exchange.
-const TOTAL: Duration = Duration::from_secs(5);
+fn total() -> Duration {
+    let seconds = std::env::var("ATTACKED_SECONDS").ok();
+    Duration::from_secs(seconds.and_then(|it| it.parse().ok()).unwrap_or(5))
+}
 /// Requests at once to an origin that is to be asked by many.
 const CROWD: usize = 100;
 
@@ -32,7 +36,7 @@ fn main() -> Outcome<()> {
     };
     let client = Client::builder()
         .protocols(protocols)
-        .timeouts(ClientTimeouts::default().with_total(Some(TOTAL)))
+        .timeouts(ClientTimeouts::default().with_total(Some(total())))
         .tls(ClientTls::new().insecure())
         .build()?;
     let (ended, mut end) = oneshot::channel();
@@ -83,7 +87,7 @@ async fn meet(client: &Client, url: &str, kind: &str) -> String {
     match kind {
         "unread" => match client.get(url).send().await {
             Ok(response) => {
-                tokio::time::sleep(TOTAL).await;
+                tokio::time::sleep(total()).await;
                 format!("{}, unread", response.status().as_u16())
             }
             Err(error) => text(&error),

@@ -395,7 +395,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         match &self.carrier {
             IoKind::Bytes(_) => self.machine.round_trip(),
-            IoKind::Quic(quic) => Some(quic.round_trip()),
+            IoKind::Quic(quic) => Some(quic.slow_round_trip()),
         }
     }
     /// Whether requests go out as early data now, which an attacker may record and replay.

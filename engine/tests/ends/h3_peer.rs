@@ -5,6 +5,7 @@ use super::h3::{self, End, SOME_CODES, Script, TRANSPORT_CODES, codes, play};
 use super::quic::Quic;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// The body of an answer to a request that was sent again.
 pub(crate) const AGAIN: &str = "again";
@@ -60,6 +61,55 @@ pub(crate) fn serve(
         }
     }
     answered.len()
+}
+
+/// The first part of an upload that goes on.
+pub(crate) const BEGUN: &[u8] = b"pay=1";
+
+/// Plays the script `quiet` after the first part of an upload came, calling the first of `calls`
+/// before it, and the second one when the upload ended in order, with its bytes.
+pub(crate) fn serve_upload(
+    mut quic: Quic,
+    script: &Script,
+    end: End,
+    quiet: Duration,
+    stop: &AtomicBool,
+    calls: (impl FnOnce(), impl FnOnce(&[u8])),
+) {
+    let (mut plays, mut over) = (Some(calls.0), Some(calls.1));
+    let (mut begun, mut control) = (None, None);
+    while !stop.load(Ordering::SeqCst) {
+        quic.turn();
+        if let Some(&connection) = quic.connections().first() {
+            control.get_or_insert_with(|| h3::open_control(&mut quic, connection));
+        }
+        if let (None, Some(&request)) = (begun, quic.requests_up_to(BEGUN).first()) {
+            begun = Some((request, Instant::now()));
+        }
+        let (Some((request, at)), Some(control)) = (begun, control) else {
+            continue;
+        };
+        if at.elapsed() < quiet {
+            continue;
+        }
+        let (connection, stream) = request;
+        if let Some(plays) = plays.take() {
+            plays();
+            play(&mut quic, connection, (stream, control), script, end, false);
+        } else if quic.requests().contains(&request)
+            && let Some(over) = over.take()
+        {
+            over(&quic.received(connection, stream).unwrap().bytes);
+        }
+    }
+}
+
+/// The rows of an upload that is stopped and never answered.
+pub(crate) fn unanswered_rows() -> Vec<(&'static str, Vec<End>)> {
+    vec![(
+        "STOP_SENDING of any code",
+        SOME_CODES.map(End::StopAlone).to_vec(),
+    )]
 }
 
 /// The rows of a client's table: the ends that each stands for.

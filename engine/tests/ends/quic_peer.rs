@@ -2,7 +2,7 @@
 //! the scripts beside it, with every frame and code that they name.
 //!
 //! `cargo run --example quic_peer -- client PORT CERTIFICATE.pem` connects to a server of this machine,
-//! `quic_peer server` is one itself. It prints its root certificate (a server; in hexadecimal), then a line
+//! `quic_peer server` is one itself, `quic_peer uploads` one that stops uploads and answers none. It prints its root certificate (a server; in hexadecimal), then a line
 //! per case: `case NUMBER ROW PLACE BODY`, parted by tabs, then `ready`. Each line of its standard input is
 //! an order, `RUN` a number that the test chooses: `play RUN CASE` begins one, `probe RUN` (a client) asks
 //! for `/probe` on a connection of its own, `end RUN` ends one. It answers `played RUN`,
@@ -17,7 +17,7 @@ mod quic;
 mod wire;
 
 use h3::{End, Script, scripts};
-use h3_peer::{OK, POST, client_rows, serve, server_rows};
+use h3_peer::{OK, POST, client_rows, serve, serve_upload, server_rows, unanswered_rows};
 use quic::Quic;
 use quinn_proto::{Dir, StreamId};
 use rustls::pki_types::CertificateDer;
@@ -29,6 +29,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// `GET https://localhost/probe`, of the static table (RFC 9204 appendix A).
 const PROBE: &[u8] = b"\xd1\xd7\x51\x06/probe\x50\x09localhost";
@@ -42,9 +43,10 @@ fn main() {
             let to = ([127, 0, 0, 1], port.parse().unwrap()).into();
             Clients::new(root, to).run(&orders());
         }
-        ["server"] => Servers::new().run(&orders()),
+        ["server"] => Servers::new(client_rows(), false).run(&orders()),
+        ["uploads"] => Servers::new(unanswered_rows(), true).run(&orders()),
         _ => {
-            eprintln!("quic_peer client PORT CERTIFICATE.pem | server");
+            eprintln!("quic_peer client PORT CERTIFICATE.pem | server | uploads");
             std::process::exit(2);
         }
     }
@@ -203,11 +205,13 @@ impl Clients {
 struct Servers {
     identity: wire::Identity,
     cases: Vec<Case>,
+    /// Each case is played behind the first part of an upload.
+    is_of_uploads: bool,
     open: BTreeMap<String, (Arc<AtomicBool>, JoinHandle<usize>)>,
 }
 
 impl Servers {
-    fn new() -> Self {
+    fn new(rows: Vec<(&'static str, Vec<End>)>, is_of_uploads: bool) -> Self {
         let identity = wire::Identity::new(&["h3"]);
         let root: String = identity
             .root
@@ -217,7 +221,8 @@ impl Servers {
         print_line(&format!("root {root}"));
         Self {
             identity,
-            cases: cases(OK, client_rows()),
+            cases: cases(OK, rows),
+            is_of_uploads,
             open: BTreeMap::new(),
         }
     }
@@ -241,8 +246,14 @@ impl Servers {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let name = run.to_owned();
+        let is_of_uploads = self.is_of_uploads;
         let server = std::thread::spawn(move || {
             let script = case.script(OK);
+            if is_of_uploads {
+                let calls = (|| {}, |_: &[u8]| {});
+                serve_upload(quic, &script, case.end, Duration::ZERO, &stopped, calls);
+                return 1;
+            }
             serve(quic, &script, case.end, false, &stopped, || {
                 print_line(&format!("played {name}"));
             })

@@ -15,6 +15,7 @@ pub(crate) fn named(outcome: &str, error: &Error) -> String {
         ErrorKind::ConnectionClosed(_) => "closed",
         ErrorKind::StreamReset(_) => "reset",
         ErrorKind::Violation(_) => "violation",
+        ErrorKind::Timeout => "timeout",
         kind => panic!("no word for {kind:?}"),
     };
     let word = match error.retry() {

@@ -273,6 +273,40 @@ fn a_drain_finishes_what_hyper_has_under_way() {
     });
 }
 
+/// More than the 10,000 requests after which servers of other kinds drain a connection.
+const REQUESTS: usize = 12_000;
+/// Tasks that send them at once, each its share.
+const TASKS: usize = 50;
+
+#[test]
+fn twelve_thousand_requests_of_hypers_client_on_one_connection_fail_none() {
+    let stage = stage();
+    run(async {
+        for way in Way::ALL.into_iter().filter(|way| way.is_h2()) {
+            let Connection::H2(sender, scheme) = Connection::open(&stage, way).await else {
+                panic!("{way:?} is HTTP/2");
+            };
+            let tasks: Vec<_> = (0..TASKS)
+                .map(|_| {
+                    let mut connection = Connection::H2(sender.clone(), scheme.clone());
+                    tokio::spawn(async move {
+                        for _ in 0..REQUESTS / TASKS {
+                            let got = connection
+                                .send(request("GET", "/bytes/1024", empty()))
+                                .await;
+                            let body = got.unwrap().into_body().collect().await.unwrap();
+                            assert_eq!(body.to_bytes().len(), 1024, "{way:?}");
+                        }
+                    })
+                })
+                .collect();
+            for task in tasks {
+                task.await.unwrap();
+            }
+        }
+    });
+}
+
 /// A body that comes from a channel.
 struct Channel(mpsc::Receiver<Frame<Bytes>>);
 

@@ -4,13 +4,16 @@ use bytes::{Buf, BufMut, Bytes};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use http::uri::PathAndQuery;
 use http::{Request, Response, Uri};
+use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
 use std::error::Error;
 use std::future::{Future, pending};
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tonic::client::{Grpc, GrpcService};
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
@@ -324,6 +327,47 @@ fn every_kind_of_call_works_over_http3() {
             .unwrap();
         let client = Grpc::with_origin(GrpcClient::new(client.unwrap()), origin);
         exercise(client, ends).await;
+    });
+}
+
+/// More than the 10,000 requests after which servers of other kinds drain a connection.
+const CALLS: usize = 12_000;
+/// Callers that make them at once, each its share.
+const CALLERS: usize = 50;
+
+#[test]
+fn twelve_thousand_calls_of_tonics_channel_on_one_connection_to_our_server_fail_none() {
+    run(async {
+        let (url, _ends) = start(true).await;
+        let opened = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&opened);
+        let connector = tower::service_fn(move |to: Uri| {
+            count.fetch_add(1, Ordering::SeqCst);
+            async move {
+                let socket = TcpStream::connect(to.authority().unwrap().as_str()).await?;
+                Ok::<_, std::io::Error>(TokioIo::new(socket))
+            }
+        });
+        let endpoint = Endpoint::from_shared(url).unwrap();
+        let channel = endpoint.connect_with_connector_lazy(connector);
+        let callers: Vec<_> = (0..CALLERS)
+            .map(|_| {
+                let mut client = Grpc::new(channel.clone());
+                tokio::spawn(async move {
+                    for _ in 0..CALLS / CALLERS {
+                        client.ready().await.unwrap();
+                        let one = tonic::Request::new(Bytes::from("xyz"));
+                        let joined = client.unary(one, method("Join"), Raw).await;
+                        let joined: tonic::Response<Bytes> = joined.unwrap();
+                        assert_eq!(joined.into_inner(), "xyz");
+                    }
+                })
+            })
+            .collect();
+        for caller in callers {
+            caller.await.unwrap();
+        }
+        assert_eq!(opened.load(Ordering::SeqCst), 1);
     });
 }
 

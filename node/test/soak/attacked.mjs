@@ -1,5 +1,5 @@
 // The client to be attacked: asks a good origin every 10 ms, and meanwhile does one thing with a
-// hostile one, which may take 5 s. Part of `make attacks`.
+// hostile one, which may take ATTACKED_SECONDS. Part of `make attacks`.
 // node attacked.mjs h1|h2|h3 GOOD_URL HOSTILE_URL get|unread|post|crowd|decode [streams]
 // `streams`: each connection is a stream made in JavaScript, which a connector gives. The output is that of `measure`.
 import { setMaxListeners } from 'node:events'

@@ -1,8 +1,8 @@
-// The common part of the clients of `make attacks`: one exchange with a hostile server, which may take 5 s, and
-// meanwhile one with a good server every 10 ms.
+// The common part of the clients of `make attacks`: one exchange with a hostile server, which may take ATTACKED_SECONDS
+// (5 by default), and meanwhile one with a good server every 10 ms.
 import { setTimeout as rest } from 'node:timers/promises'
 
-export const TOTAL_MS = 5_000
+export const TOTAL_MS = Number(process.env.ATTACKED_SECONDS ?? 5) * 1_000
 export const CROWD = 100
 export const UPLOAD_BYTES = 8 << 20
 

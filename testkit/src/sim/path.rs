@@ -213,7 +213,7 @@ impl Pipe {
         let periods = (waits.as_millis() / self.timeout.as_millis()) as u32;
         (self.in_flight > 0).then_some(Unanswered {
             since: self.waits_since,
-            timeouts: (periods + 1).ilog2(),
+            repeats: (periods + 1).ilog2(),
             refused: false,
         })
     }

@@ -10,8 +10,9 @@
 //!
 //! A transport's unanswered retransmissions show the same sooner, without a probe: QUIC's probe
 //! timeouts (RFC 9002 section 6.2), TCP's retransmission timeouts (RFC 6298 section 5). Two of them
-//! in [`HealthTimes::unanswered`] make the connection suspect, and a replacement is opened. The
-//! suspect ends when another connection to its origin works while it stays silent, or when the
+//! in [`HealthTimes::unanswered`] make the connection suspect, and a replacement is opened. QUIC's
+//! timeouts double, are late on a long path, and begin anew with each packet that is sent: two PINGs
+//! count as much. The suspect ends when another connection to its origin works while it stays silent, or when the
 //! network reports that no process listens there. Silence alone does not end it before `dead`: a
 //! path that comes back within that time goes on (RFC 9000 section 9).
 //!
@@ -20,8 +21,9 @@
 //!          long that it is asked unasked, a stream timed out, the network changed)--> Asked
 //! Asked --(no byte for max(2 s, 6 x rtt), a second stream timed out)--> Suspect (asked again)
 //! Heard --(exchanges wait for 0.3 s over QUIC)--> Asked
-//! Heard, Asked --(unanswered for 0.3 s and 2 timeouts)--> Silent, which is Suspect
-//! Silent --(0.15 s)--> replaced
+//! Heard, Asked --(unanswered for max(0.3 s, 2.5 x rtt + 0.1 s), and sent again twice)--> Silent,
+//!          which is Suspect
+//! Silent --(0.15 s, less 2 x rtt)--> replaced
 //! Silent --(0.11 s since another connection worked; or the port is refused)--> dead
 //! Asked, Suspect --(no byte for 15 s)--> dead;   --(a byte)--> Heard
 //! ```
@@ -45,13 +47,13 @@ pub struct HealthTimes {
     pub suspect: Duration,
     /// Silence after a question that ends it; at least `suspect`. Default 15 s.
     pub dead: Duration,
-    /// How long a connection may leave data unacknowledged that its transport has sent again at
-    /// least twice, before it is suspect; three round trips and 100 ms if that is longer. A new
-    /// connection is opened in its place half of this time later, less the two round trips that it
-    /// takes, and it ends when that one works and it is still silent three eighths of this time
-    /// later; one and a half round trips each if that is longer. `None`: the transport's timeouts
-    /// are ignored. HTTP/3 everywhere; HTTP/1.1 and HTTP/2 on Linux, which reports its
-    /// retransmissions (TCP_INFO); elsewhere a PING of HTTP/2 finds a dead path after `suspect` and
+    /// How long a connection may leave data unacknowledged that was sent again at least twice,
+    /// before it is suspect; two and a half round trips and 100 ms if that is longer. Its transport
+    /// repeats it; over HTTP/3, while exchanges wait, two PINGs in that time do. A new connection is opened in its place half of this time later, less the two
+    /// round trips that it takes, and it ends when that one works and it is still silent three
+    /// eighths of this time later, or one and a quarter round trips and 50 ms if that is longer.
+    /// `None`: repetitions are ignored. HTTP/3
+    /// everywhere; HTTP/1.1 and HTTP/2 on Linux, which reports its retransmissions (TCP_INFO); elsewhere a PING of HTTP/2 finds a dead path after `suspect` and
     /// `dead`, and HTTP/1.1 has the timeouts of its requests alone. Default 300 ms.
     ///
     /// An HTTP/3 connection whose exchanges wait is probed after this time too, because a server
@@ -91,10 +93,10 @@ impl Default for HealthTimes {
 pub struct Unanswered {
     /// When the first of it was sent.
     pub since: Instant,
-    /// Timeouts of the transport since, after each of which it sent something again.
-    pub timeouts: u32,
+    /// How often something was sent again since: at a timeout of the transport, or a PING.
+    pub repeats: u32,
     /// The network reports that no process listens at the peer's port. Any attacker on the path can
-    /// forge it (RFC 9000 section 14.2.1): it counts beside the timeouts only.
+    /// forge it (RFC 9000 section 14.2.1): it counts beside the repeats only.
     pub refused: bool,
 }
 
@@ -127,6 +129,8 @@ pub struct Health {
     timed_out: u32,
     /// As the transport last said.
     unanswered: Option<Unanswered>,
+    /// PINGs that were due because of it. A full congestion window may hold them back.
+    repeats_due: u32,
     /// When `unanswered` was last judged.
     judged_at: Instant,
     /// Since when it is suspect for what is unanswered.
@@ -150,6 +154,7 @@ impl Health {
             moved_at: None,
             timed_out: 0,
             unanswered: None,
+            repeats_due: 0,
             judged_at: now,
             silent_since: None,
             replaced: false,
@@ -227,6 +232,10 @@ impl Health {
     /// [`handle_timeout`](Self::handle_timeout) and [`next_deadline`](Self::next_deadline). `None`:
     /// all is acknowledged, or it is unknown.
     pub fn note_unanswered(&mut self, unanswered: Option<Unanswered>) {
+        let since = |it: Option<Unanswered>| it.map(|it| it.since);
+        if since(self.unanswered) != since(unanswered) {
+            self.repeats_due = 0;
+        }
         self.unanswered = unanswered;
     }
 
@@ -234,7 +243,7 @@ impl Health {
     pub fn note_written(&mut self, now: Instant) {
         self.unanswered.get_or_insert(Unanswered {
             since: now,
-            timeouts: 0,
+            repeats: 0,
             refused: false,
         });
     }
@@ -247,7 +256,7 @@ impl Health {
         round_trip: Option<Duration>,
         waits: bool,
     ) -> Checkup {
-        if let Some(checkup) = self.judge_unanswered(now, times, round_trip) {
+        if let Some(checkup) = self.judge_unanswered(now, times, round_trip, waits) {
             return checkup;
         }
         let Some(probed_at) = self.probed_at else {
@@ -292,7 +301,7 @@ impl Health {
                 Some(if waits { dead.min(again) } else { dead })
             }
         };
-        let of_timeouts = self.unanswered_due(times, round_trip);
+        let of_timeouts = self.unanswered_due(times, round_trip, waits);
         of_questions.into_iter().chain(of_timeouts).min()
     }
 
@@ -302,15 +311,20 @@ impl Health {
         now: Instant,
         times: &HealthTimes,
         round_trip: Option<Duration>,
+        waits: bool,
     ) -> Option<Checkup> {
         let Unanswered {
             since,
-            timeouts,
+            repeats,
             refused,
         } = self.unanswered?;
         let patience = Patience::of(times, round_trip)?;
         self.judged_at = now;
-        if now < since + patience.suspect || timeouts < TIMEOUTS_SUSPECT {
+        if waits && self.repeats_at(&patience).is_some_and(|at| now >= at) {
+            self.repeats_due += 1;
+            return Some(Checkup::Ask);
+        }
+        if now < since + patience.suspect || !self.is_repeated(repeats) {
             return None;
         }
         if refused {
@@ -336,9 +350,17 @@ impl Health {
     }
 
     /// When [`judge_unanswered`](Self::judge_unanswered) may find something new.
-    fn unanswered_due(&self, times: &HealthTimes, round_trip: Option<Duration>) -> Option<Instant> {
+    fn unanswered_due(
+        &self,
+        times: &HealthTimes,
+        round_trip: Option<Duration>,
+        waits: bool,
+    ) -> Option<Instant> {
         let unanswered = self.unanswered?;
         let patience = Patience::of(times, round_trip)?;
+        if waits && let Some(at) = self.repeats_at(&patience) {
+            return Some(at);
+        }
         let suspect_at = unanswered.since + patience.suspect;
         // Timeouts come when they come: once the time is over they are looked at every so often.
         let next = self.judged_at + patience.suspect / JUDGED_PER_SUSPECT;
@@ -347,9 +369,28 @@ impl Health {
             (None, _) if self.judged_at < suspect_at => suspect_at,
             (None, _) => next,
             (Some(_), Some(at)) => (at + patience.outlived).max(next),
+            // It may be due at once, unless it was judged since.
+            (Some(at), None) if !self.replaced && self.judged_at == at => at + patience.replace,
             (Some(at), None) if !self.replaced => (at + patience.replace).max(next),
             (Some(_), None) => self.judged_at + patience.suspect,
         })
+    }
+
+    /// Whether what is unanswered was sent again often enough. A congestion window that holds both PINGs
+    /// back is full of it: there the two packets of one timeout suffice.
+    fn is_repeated(&self, repeats: u32) -> bool {
+        repeats >= REPEATS_SUSPECT || repeats > 0 && self.repeats_due >= REPEATS_SUSPECT
+    }
+
+    /// When the next PING because of what is unanswered is due; `None`: all were, or it was sent
+    /// again as often.
+    fn repeats_at(&self, patience: &Patience) -> Option<Instant> {
+        let unanswered = self.unanswered?;
+        if unanswered.repeats >= REPEATS_SUSPECT {
+            return None;
+        }
+        let after = patience.repeats.get(self.repeats_due as usize)?;
+        Some(unanswered.since + *after)
     }
 
     /// Since when the peer owes an answer.
@@ -413,6 +454,9 @@ impl Health {
 
 /// How long what is unanswered may stay so, for a path of this length.
 struct Patience {
+    /// Until each PING, where the transport's timeouts are late. The last has a round trip for its
+    /// answer before the connection is suspect.
+    repeats: [Duration; REPEATS_SUSPECT as usize],
     /// Until the connection is suspect.
     suspect: Duration,
     /// From there until another is opened in its place: a path may have changed, and a packet from
@@ -426,11 +470,14 @@ impl Patience {
     fn of(times: &HealthTimes, round_trip: Option<Duration>) -> Option<Self> {
         let base = times.unanswered?;
         let trip = round_trip.unwrap_or_default();
+        let answer = trip * 5 / 4 + UNANSWERED_SLACK / 2;
+        let first = (base / 2).max(answer);
         Some(Self {
-            suspect: base.max(trip * 3 + UNANSWERED_SLACK),
+            repeats: [first, first + (base / 8).max(trip / 4)],
+            suspect: base.max(answer * 2),
             // A connection takes two round trips: on a longer path it is begun sooner.
-            replace: (base / 2).saturating_sub(trip * 2).max(trip * 3 / 2),
-            outlived: (base * 3 / 8).max(trip * 3 / 2),
+            replace: (base / 2).saturating_sub(trip * 2),
+            outlived: (base * 3 / 8).max(answer),
         })
     }
 }
@@ -453,11 +500,11 @@ fn ask_again_after(times: &HealthTimes) -> Duration {
 const PROBES_PER_SUSPECT: u32 = 4;
 /// An answer takes one; the others are for a path that is loaded.
 const SUSPECT_ROUND_TRIPS: u32 = 6;
-/// Timeouts of the transport that make a suspect: QUIC sends two packets at each (RFC 9002 section
-/// 6.2.4), so five are lost where nothing else is wrong.
-const TIMEOUTS_SUSPECT: u32 = 2;
-/// Over three round trips, for a peer that delays its acknowledgements (RFC 9000 section 18.2: 25 ms
-/// by default) and timers that are late.
+/// Repetitions that make a suspect: QUIC sends two packets at a timeout (RFC 9002 section 6.2.4), and
+/// one for a PING, so three to five are lost where nothing else is wrong.
+const REPEATS_SUSPECT: u32 = 2;
+/// Over two and a half round trips, for a peer that delays its acknowledgements (RFC 9000 section
+/// 18.2: 25 ms by default) and timers that are late.
 const UNANSWERED_SLACK: Duration = Duration::from_millis(100);
 /// Questions at the first pause; what has waited for longer is worth fewer of them.
 const QUESTIONS_AT_FIRST: u32 = 16;

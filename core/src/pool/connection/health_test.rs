@@ -213,10 +213,10 @@ fn who_has_moved_is_asked_sooner_in_the_next_silence() {
 
 const MS: Duration = Duration::from_millis(1);
 
-fn unanswered(since: Instant, timeouts: u32) -> Option<Unanswered> {
+fn unanswered(since: Instant, repeats: u32) -> Option<Unanswered> {
     Some(Unanswered {
         since,
-        timeouts,
+        repeats,
         refused: false,
     })
 }
@@ -249,15 +249,81 @@ fn what_is_sent_twice_more_without_an_answer_makes_a_suspect_within_300_ms() {
 }
 
 #[test]
-fn a_long_path_has_three_round_trips_and_a_tenth_of_a_second() {
+fn a_long_path_has_two_and_a_half_round_trips_and_a_tenth_of_a_second() {
     let start = epoch();
     let mut health = Health::new(start);
     health.note_unanswered(unanswered(start, 9));
     let rtt = Some(300 * MS);
     let due = health.next_deadline(&times(), rtt, false);
-    assert_eq!(due, Some(start + 1000 * MS));
-    let early = health.handle_timeout(start + 999 * MS, &times(), rtt, false);
+    assert_eq!(due, Some(start + 850 * MS));
+    let early = health.handle_timeout(start + 849 * MS, &times(), rtt, false);
     assert_eq!(early, Checkup::Fine);
+}
+
+#[test]
+fn on_a_long_path_two_pings_are_sent_before_late_timeouts_of_the_transport() {
+    let start = epoch();
+    let rtt = Some(300 * MS);
+    let mut health = Health::new(start);
+    health.note_unanswered(unanswered(start, 0));
+    let mut seen = Vec::new();
+    let mut pings = 0;
+    while !health.is_silent() {
+        let due = health.next_deadline(&times(), rtt, true).unwrap();
+        let checkup = health.handle_timeout(due, &times(), rtt, true);
+        pings += u32::from(checkup == Checkup::Ask);
+        health.note_unanswered(unanswered(start, pings));
+        seen.push((due - start, checkup));
+    }
+    let asked = [425, 500].map(|at| (at * MS, Checkup::Ask));
+    assert_eq!(seen[..2], asked);
+    assert_eq!(seen.last(), Some(&(850 * MS, Checkup::Doubt)));
+    assert_eq!(
+        health.next_deadline(&times(), rtt, true),
+        Some(start + 850 * MS),
+        "replaced at once"
+    );
+    // Data of which the peer says something in between begins anew.
+    let mut health = Health::new(start);
+    health.note_unanswered(unanswered(start, 0));
+    let first = health.handle_timeout(start + 425 * MS, &times(), rtt, true);
+    assert_eq!(first, Checkup::Ask);
+    let later = start + 430 * MS;
+    health.handle_bytes(later);
+    health.note_unanswered(unanswered(later, 0));
+    let due = health.next_deadline(&times(), rtt, true);
+    assert_eq!(due, Some(later + 425 * MS));
+    // Without exchanges that wait no PING is sent.
+    let due = health.next_deadline(&times(), rtt, false);
+    assert_eq!(due, Some(later + 850 * MS));
+}
+
+#[test]
+fn pings_that_a_full_congestion_window_holds_back_leave_a_suspect_to_one_timeout() {
+    let start = epoch();
+    let rtt = Some(300 * MS);
+    for repeats in [0, 1] {
+        let mut health = Health::new(start);
+        health.note_unanswered(unanswered(start, repeats));
+        for at in [425, 500] {
+            let ping = health.handle_timeout(start + at * MS, &times(), rtt, true);
+            assert_eq!(ping, Checkup::Ask);
+        }
+        let end = health.handle_timeout(start + 850 * MS, &times(), rtt, true);
+        let expected = [Checkup::Fine, Checkup::Doubt][repeats as usize];
+        assert_eq!(end, expected);
+    }
+}
+
+#[test]
+fn where_the_transport_has_repeated_no_ping_is_added() {
+    let start = epoch();
+    let mut health = Health::new(start);
+    health.note_unanswered(unanswered(start, 2));
+    let due = health.next_deadline(&times(), Some(MS), true);
+    assert_eq!(due, Some(start + 300 * MS));
+    let doubt = health.handle_timeout(start + 300 * MS, &times(), Some(MS), true);
+    assert_eq!(doubt, Checkup::Doubt);
 }
 
 #[test]
@@ -306,18 +372,18 @@ fn a_connection_that_is_not_silent_is_not_outlived() {
 }
 
 #[test]
-fn a_port_that_is_refused_ends_a_connection_beside_timeouts_only() {
+fn a_port_that_is_refused_ends_a_connection_beside_repeats_only() {
     let start = epoch();
     let mut health = Health::new(start);
-    let refused = |timeouts| {
+    let refused = |repeats| {
         Some(Unanswered {
             since: start,
-            timeouts,
+            repeats,
             refused: true,
         })
     };
     health.note_unanswered(refused(1));
-    let alone = health.handle_timeout(start + 300 * MS, &times(), None, true);
+    let alone = health.handle_timeout(start + 300 * MS, &times(), None, false);
     assert_eq!(alone, Checkup::Fine, "anybody may have said so");
     health.note_unanswered(refused(2));
     let due = health.next_deadline(&times(), None, true);

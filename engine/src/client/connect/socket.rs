@@ -108,7 +108,7 @@ fn retransmissions(socket: &TcpStream, now: Instant) -> Option<Unanswered> {
     };
     Some(Unanswered {
         since: now.checked_sub(silence).unwrap_or(now),
-        timeouts: info.tcpi_retransmits.into(),
+        repeats: info.tcpi_retransmits.into(),
         refused: false,
     })
 }

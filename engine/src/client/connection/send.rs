@@ -123,6 +123,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         if let Some(entry) = self.slots.get_mut(slot)
             && entry.upload != Upload::Done
         {
+            // The peer's answer is all that is left to wait for: its time begins here, however long the
+            // source had no bytes before.
+            entry.progress_at = now;
             entry.upload = Upload::Stopped;
             if entry.body_read {
                 entry.request.body = Body::empty();

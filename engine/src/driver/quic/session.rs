@@ -5,7 +5,9 @@
 //! credit. Stream credit is quinn-proto's: it returns when both halves of a request stream are
 //! done, so the machine always finishes or stops the request half.
 
-use super::config::congestion::open_for_close;
+mod liveness;
+
+use super::config::congestion::{Lateness, open_for_close};
 use super::numbers::{QUARTER_ID_BYTES_MAX, quinn_id, varint};
 use super::receive_window::QuicReceiveWindow;
 use super::rules;
@@ -47,6 +49,8 @@ pub(crate) struct Session {
     datagrams_dropped: u64,
     /// The connection's receive window.
     window: QuicReceiveWindow,
+    /// How late the peer's acknowledgements are.
+    lateness: Lateness,
     /// Why it ended below us.
     lost: Option<ConnectionError>,
     /// Client: request streams opened ahead, and those of them that are in use. quinn-proto does
@@ -64,6 +68,7 @@ impl Session {
     pub(crate) fn new(quic: Connection, ahead: u32) -> Self {
         Self {
             remote: quic.remote_address(),
+            lateness: Lateness::of(quic.congestion_state()),
             moved: false,
             quic,
             connected: false,
@@ -228,21 +233,6 @@ impl Session {
             self.quic.ping();
             machine.handle_glitches(now, QUIC_MOVE_POINTS);
         }
-    }
-    /// Client: makes the peer acknowledge something.
-    pub(crate) fn ask(&mut self, machine: &mut h3::Conn) {
-        self.quic.ping();
-        if self.moved {
-            // A server that has not seen us prove our new address sends three times as much as it
-            // got (RFC 9000 section 8.2), and starts with 1,200 bytes: a PING alone earns nothing.
-            machine.pad();
-        }
-    }
-    /// Client: goes on from another address, which the owner has seen to (RFC 9000 section 9.2).
-    pub(crate) fn change_path(&mut self, machine: &mut h3::Conn) {
-        self.moved = true;
-        self.quic.local_address_changed();
-        self.ask(machine);
     }
     fn report_connected(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
         if !self.connected || self.connected_reported {

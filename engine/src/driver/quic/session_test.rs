@@ -36,7 +36,12 @@ struct End {
     one_way: Duration,
     /// Packets that come and are lost, from now on.
     loses: u64,
-    /// Packets that came.
+    /// The number of packets that are lost one behind the other, of this number that come.
+    loses_of: Option<[u64; 2]>,
+    /// Packets that would arrive before are held until then.
+    held_until: Instant,
+    /// Packets that came, and those of them that were not lost.
+    came: u64,
     received: u64,
     /// Counts what the other end has not acknowledged, as the client's transport does.
     answers: Answers,
@@ -124,6 +129,9 @@ impl End {
             bytes_per_second: BYTES_PER_SECOND,
             one_way: ONE_WAY,
             loses: 0,
+            loses_of: None,
+            held_until: now,
+            came: 0,
             received: 0,
             answers: Answers::default(),
         }
@@ -136,6 +144,13 @@ impl End {
             let Packet { from, bytes, .. } = self.coming.pop_front().unwrap();
             if self.loses > 0 {
                 self.loses -= 1;
+                continue;
+            }
+            self.came += 1;
+            if self
+                .loses_of
+                .is_some_and(|[lost, of]| self.came % of < lost)
+            {
                 continue;
             }
             self.received += 1;
@@ -203,7 +218,10 @@ impl End {
             let size = transmit.size as u64;
             let takes = Duration::from_nanos(size * 1_000_000_000 / self.bytes_per_second);
             self.line_free_at = self.line_free_at.max(now) + takes;
-            let arrives = self.line_free_at + self.one_way;
+            let arrives = (self.line_free_at + self.one_way).max(self.held_until);
+            // No packet overtakes another.
+            let last = self.coming.back().map(|it| it.arrives);
+            let arrives = last.map_or(arrives, |last| last.max(arrives));
             self.coming.push_back(Packet {
                 arrives,
                 from,
@@ -547,6 +565,8 @@ fn what_a_connection_has_learned_makes_the_next_ones_window() {
     assert_eq!(next.window().window, need);
 }
 
+#[path = "session/alive_test.rs"]
+mod alive;
 #[path = "session/attack_test.rs"]
 mod attacks;
 #[path = "session/close_test.rs"]

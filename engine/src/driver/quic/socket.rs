@@ -1,12 +1,14 @@
 //! A UDP socket that receives (GRO, recvmmsg) and sends (GSO) many datagrams per system call.
 
+mod arrivals;
 pub(crate) mod batch;
 
+use arrivals::Arrivals;
 use bytes::BytesMut;
 use quinn_proto::{EcnCodepoint, Transmit};
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSockRef, UdpSocketState};
 use std::cell::RefCell;
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -26,8 +28,7 @@ const KERNEL_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 const ARENA_BYTES_MAX: usize = 8 * 1024;
 
 thread_local! {
-    /// Where datagrams arrive; all sockets of a thread share it, because each is emptied at once.
-    static ARRIVALS: RefCell<Vec<u8>> = RefCell::new(vec![0; BUFFER_BYTES * BATCH_SIZE]);
+    static ARRIVALS: RefCell<Arrivals> = RefCell::new(Arrivals::new());
 }
 
 /// A UDP socket.
@@ -108,8 +109,8 @@ impl QuicSocket {
             let received = ARRIVALS.with_borrow_mut(|arrivals| {
                 let mut metas = [RecvMeta::default(); BATCH_SIZE];
                 let count = receive(io, state, arrivals, &mut metas)?;
-                for (buffer, meta) in arrivals.chunks(BUFFER_BYTES).zip(&metas[..count]) {
-                    hand_on(arena, buffer, meta, sink);
+                for (number, meta) in metas[..count].iter().enumerate() {
+                    hand_on(arrivals.take(number, meta.len, arena), meta, sink);
                 }
                 Ok(count == BATCH_SIZE)
             });
@@ -170,12 +171,10 @@ impl QuicSocket {
 fn receive(
     io: &UdpSocket,
     state: &UdpSocketState,
-    arrivals: &mut [u8],
+    arrivals: &mut Arrivals,
     metas: &mut [RecvMeta; BATCH_SIZE],
 ) -> io::Result<usize> {
-    let mut buffers = arrivals.chunks_mut(BUFFER_BYTES);
-    let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
-        std::array::from_fn(|_| IoSliceMut::new(buffers.next().unwrap_or_default()));
+    let mut slices = arrivals.slices();
     let mut count = 0;
     let received = io.try_io(Interest::READABLE, || {
         count = state.recv(UdpSockRef::from(io), &mut slices, metas)?;
@@ -193,19 +192,7 @@ fn receive(
 }
 
 /// Splits what GRO joined.
-fn hand_on(
-    arena: &mut BytesMut,
-    buffer: &[u8],
-    meta: &RecvMeta,
-    sink: &mut impl FnMut(ReceivedDatagram),
-) {
-    let received = &buffer[..meta.len];
-    let mut joined = if received.len() > ARENA_BYTES_MAX {
-        BytesMut::from(received)
-    } else {
-        arena.extend_from_slice(received);
-        arena.split()
-    };
+fn hand_on(mut joined: BytesMut, meta: &RecvMeta, sink: &mut impl FnMut(ReceivedDatagram)) {
     while !joined.is_empty() {
         let length = meta.stride.clamp(1, joined.len());
         sink(ReceivedDatagram {

@@ -286,9 +286,9 @@ impl QuicTransport {
             self.session.ask(h3);
         }
     }
-    /// The smoothed round trip.
-    pub(crate) fn round_trip(&self) -> Duration {
-        self.session.quic.rtt()
+    /// The round trip of a slow answer.
+    pub(crate) fn slow_round_trip(&self) -> Duration {
+        self.session.slow_round_trip()
     }
     /// Goes on from another local address under another connection id (RFC 9000 section 9.2,
     /// 9.5). Where no socket can be had the old one stays: there is no network now, and the next

@@ -11,6 +11,8 @@ use trunkline_core::pool::Unanswered;
 pub(crate) struct Answers {
     /// Ack-eliciting frames sent so far.
     sent: u64,
+    /// PING frames among them.
+    pings: u64,
     /// A timer of quinn-proto's has fired since packets were last counted.
     fired: bool,
     unanswered: Option<Unanswered>,
@@ -26,22 +28,23 @@ impl Answers {
     pub(crate) fn note_timeout(&mut self) {
         self.fired = true;
     }
-    /// Packets were sent; `frames`: all that were sent so far. Of them one timeout may have been the
-    /// cause.
+    /// Packets were sent; `frames`: all that were sent so far. One repetition at most is counted for
+    /// them: a timeout may have been the cause, or a PING is among them.
     pub(crate) fn note_sent(&mut self, now: Instant, frames: &FrameStats) {
         let sent = eliciting(frames);
         let fired = std::mem::take(&mut self.fired);
+        let pinged = std::mem::replace(&mut self.pings, frames.ping) != frames.ping;
         if sent == std::mem::replace(&mut self.sent, sent) {
             return;
         }
         let unanswered = self.unanswered.get_or_insert(Unanswered {
             since: now,
-            timeouts: 0,
+            repeats: 0,
             refused: false,
         });
         // The first of it is no repetition, whichever timer it was sent for.
-        if fired && unanswered.since < now {
-            unanswered.timeouts += 1;
+        if (fired || pinged) && unanswered.since < now {
+            unanswered.repeats += 1;
         }
     }
     /// The network says that no process listens at the peer's port.

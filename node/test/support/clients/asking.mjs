@@ -42,8 +42,11 @@ const calls = {
 export const faces = Object.keys(calls)
 
 /** A POST over a face: its outcome, the received bytes, and the error. */
-export async function ask (face, url, dispatcher) {
-  const answered = await calls[face](url, dispatcher).catch(error => error)
+export const ask = (face, url, dispatcher) => seenBy(face, calls[face](url, dispatcher))
+
+/** A call over a face, which resolves with a status and a body: its outcome, the received bytes, and the error. */
+export async function seenBy (face, call) {
+  const answered = await call.catch(error => error)
   return answered instanceof Error ? ['failed', '', named(face, 'failed', answered)] : read(face, ...answered)
 }
 

@@ -101,3 +101,5 @@ async function started (t, args) {
 /** A client of a server on this port. */
 export const quicClient = (t, port) => started(t, ['client', String(port), certFile])
 export const quicServer = t => started(t, ['server'])
+/** A server that stops uploads and answers none. */
+export const quicUploads = t => started(t, ['uploads'])

@@ -53,10 +53,8 @@ impl Face {
     }
 }
 
-/// The exchange is bounded by 5 s; so long its outcome may take.
-const OUTCOME_MAX: Duration = Duration::from_secs(20);
-/// The bound of `get`, as the other clients have it.
-const TOTAL_SECONDS: &str = "5";
+/// So long an outcome may take beyond the bound of its exchange.
+const OUTCOME_EXTRA: Duration = Duration::from_secs(15);
 const CPU_SECONDS_MAX: f64 = 6.0;
 /// Connections that a request may cost, all of which fail: four for the times that it is sent, and four
 /// that end before it is written to them.
@@ -110,6 +108,18 @@ impl Running {
         }
     }
 }
+
+/// The bound of an exchange, in seconds. Only a row whose outcome is a timeout, or a body that stays unread for so long,
+/// waits for it; each other row ends by what it counts, which takes a loaded machine longer.
+const fn seconds_of(attack: &Hostile) -> u64 {
+    match (attack.kind.as_bytes(), attack.rust.as_bytes()) {
+        (b"unread", _) | (_, b"Timeout") => 5,
+        _ => 60,
+    }
+}
+
+/// The environment variable of the clients that has the bound.
+const SECONDS: &str = "ATTACKED_SECONDS";
 
 /// Runs one hostile server against a fresh client, and prints its row. False: a bound was passed.
 pub(crate) fn run(programs: &Programs, face: Face, attack: &Hostile) -> std::io::Result<bool> {
@@ -189,12 +199,13 @@ fn beside_a_neighbour(
     let scheme = if is_quic { "https" } else { "http" };
     let good_url = format!("{scheme}://{}/", good.address()?);
     client.args([attack.version(), &good_url, url, attack.kind]);
+    client.env(SECONDS, seconds_of(attack).to_string());
     if face == Face::Streams {
         client.arg("streams");
     }
     let mut client = Program::start(&mut client)?;
     let began = Instant::now();
-    let fate = client.line(OUTCOME_MAX)?;
+    let fate = client.line(Duration::from_secs(seconds_of(attack)) + OUTCOME_EXTRA)?;
     std::thread::sleep(LEAST.saturating_sub(began.elapsed()));
     let costs = client.costs()?;
     client.end_input();
@@ -208,8 +219,9 @@ fn get(program: &str, attack: &Hostile, url: &str) -> std::io::Result<Outcome> {
         "h2" => "--http2",
         _ => "--http3-only",
     };
+    let seconds = seconds_of(attack).to_string();
     let mut command = Command::new(program);
-    command.args(["get", version, "--insecure", "--timeout", TOTAL_SECONDS]);
+    command.args(["get", version, "--insecure", "--timeout", &seconds]);
     command.args(["--output", "/dev/null", url]);
     if attack.kind == "post" {
         // Its own program is a large file that is there.
@@ -217,7 +229,7 @@ fn get(program: &str, attack: &Hostile, url: &str) -> std::io::Result<Outcome> {
     }
     command.stderr(std::process::Stdio::null());
     let mut client = Program::start(&mut command)?;
-    let until = Instant::now() + OUTCOME_MAX;
+    let until = Instant::now() + Duration::from_secs(seconds_of(attack)) + OUTCOME_EXTRA;
     let mut costs = Costs::default();
     loop {
         // The memory of an ended process is gone: the last look before it counts.

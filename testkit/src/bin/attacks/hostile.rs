@@ -26,7 +26,7 @@ pub(crate) struct Hostile {
     pub(crate) name: &'static str,
     pub(crate) serve: Serve,
     /// The client's behaviour: `get` reads a response to its end, `unread` leaves its body unread
-    /// for 5 s, `decode` decodes it, `post` sends 8 MiB, `idle_connections` is 100 of the first at once.
+    /// until the bound of the exchange, `decode` decodes it, `post` sends 8 MiB, `idle_connections` is 100 of the first at once.
     pub(crate) kind: &'static str,
     /// How the outcome begins that a user of each face sees; empty: the face is left out.
     pub(crate) rust: &'static str,

@@ -1,23 +1,59 @@
-//! A congestion controller that lets a connection's last packet through.
+//! A congestion controller that lets a connection's last packet through, and measures how late
+//! acknowledgements are.
 //!
 //! quinn-proto 0.11 withholds CONNECTION_CLOSE while other frames are queued and the congestion window
 //! is full, and no acknowledgement is processed in the closing state, so that it never leaves: the peer
 //! waits for its idle timeout. RFC 9002 section 7 exempts the packets that carry it. Once a connection
 //! is closed its window is unlimited here: nothing but that packet can be sent then.
+//!
+//! quinn-proto exposes the smoothed round trip, not its variation (RFC 9002 section 5.3). A congestion
+//! controller is given samples above the smoothed one.
 
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// A controller of quinn-proto, until the connection is closed.
 struct UntilClosed {
     inner: Box<dyn Controller>,
-    /// Shared with the copies that quinn-proto makes.
-    is_closed: Arc<AtomicBool>,
+    /// The smoothed round trip and the larger one of it and the last sample, when they were last
+    /// looked at.
+    last: (Duration, Duration),
+    shared: Shared,
 }
+
+/// Shared with the copies that quinn-proto makes. Relaxed: a connection is polled and looked at under
+/// one exclusive borrow.
+#[derive(Clone, Default)]
+struct Shared {
+    is_closed: Arc<AtomicBool>,
+    late_micros: Arc<AtomicU64>,
+}
+
+/// How late the acknowledgements of a connection are.
+#[derive(Debug, Default)]
+pub(in crate::driver::quic) struct Lateness(Arc<AtomicU64>);
+
+impl Lateness {
+    /// Of a connection's controller; always zero for one that this file did not make.
+    pub(in crate::driver::quic) fn of(controller: &dyn Controller) -> Self {
+        let found = controller.clone_box().into_any().downcast::<UntilClosed>();
+        Self(found.map_or_else(|_| Arc::default(), |it| it.shared.late_micros))
+    }
+    /// The mean of how much samples of the round trip exceeded the smoothed one and the delay that a
+    /// peer may add to its acknowledgements, the last ones above all.
+    pub(in crate::driver::quic) fn mean(&self) -> Duration {
+        Duration::from_micros(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// By default a peer delays an acknowledgement by no more (RFC 9000 section 18.2).
+const ACK_DELAY_MAX: Duration = Duration::from_millis(25);
+/// The share of a sample in the mean, as that of RFC 9002 section 5.3.
+const LATENESS_SHARE: u64 = 4;
 
 /// Makes them around those of another factory.
 pub(in crate::driver::quic) struct UntilClosedFactory<F>(pub(in crate::driver::quic) Arc<F>);
@@ -26,7 +62,8 @@ impl<F: ControllerFactory> ControllerFactory for UntilClosedFactory<F> {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         Box::new(UntilClosed {
             inner: Arc::clone(&self.0).build(now, current_mtu),
-            is_closed: Arc::default(),
+            last: Default::default(),
+            shared: Shared::default(),
         })
     }
 }
@@ -35,8 +72,22 @@ impl<F: ControllerFactory> ControllerFactory for UntilClosedFactory<F> {
 /// that this file did not make.
 pub(in crate::driver::quic) fn open_for_close(controller: &dyn Controller) {
     if let Ok(found) = controller.clone_box().into_any().downcast::<UntilClosed>() {
-        // Relaxed: the connection is closed and polled under one exclusive borrow.
-        found.is_closed.store(true, Ordering::Relaxed);
+        found.shared.is_closed.store(true, Ordering::Relaxed);
+    }
+}
+
+impl UntilClosed {
+    /// Called for each acknowledged packet; those of one frame bring one sample.
+    fn note_round_trip(&mut self, smoothed: Duration, largest: Duration) {
+        if self.last == (smoothed, largest) {
+            return;
+        }
+        self.last = (smoothed, largest);
+        let late = largest.saturating_sub(smoothed + ACK_DELAY_MAX);
+        let sample = u64::try_from(late.as_micros()).unwrap_or(u64::MAX) / LATENESS_SHARE;
+        let mean = self.shared.late_micros.load(Ordering::Relaxed);
+        let mean = mean - mean.div_ceil(LATENESS_SHARE) + sample;
+        self.shared.late_micros.store(mean, Ordering::Relaxed);
     }
 }
 
@@ -52,6 +103,7 @@ impl Controller for UntilClosed {
         app_limited: bool,
         rtt: &RttEstimator,
     ) {
+        self.note_round_trip(rtt.get(), rtt.conservative());
         self.inner.on_ack(now, sent, bytes, app_limited, rtt);
     }
     fn on_end_acks(
@@ -78,7 +130,7 @@ impl Controller for UntilClosed {
         self.inner.on_mtu_update(new_mtu);
     }
     fn window(&self) -> u64 {
-        match self.is_closed.load(Ordering::Relaxed) {
+        match self.shared.is_closed.load(Ordering::Relaxed) {
             // Above 2^32 quinn-proto does not pace either.
             true => u64::MAX,
             false => self.inner.window(),
@@ -90,7 +142,8 @@ impl Controller for UntilClosed {
     fn clone_box(&self) -> Box<dyn Controller> {
         Box::new(Self {
             inner: self.inner.clone_box(),
-            is_closed: Arc::clone(&self.is_closed),
+            last: self.last,
+            shared: self.shared.clone(),
         })
     }
     fn initial_window(&self) -> u64 {
@@ -100,3 +153,7 @@ impl Controller for UntilClosed {
         self
     }
 }
+
+#[cfg(test)]
+#[path = "congestion_test.rs"]
+mod congestion_test;
