@@ -61,7 +61,10 @@ pub(crate) struct Settings {
     /// A function of JavaScript's makes connections.
     dials: bool,
     resolve: Vec<(String, Vec<std::net::SocketAddr>)>,
+    /// Of any version, where the user says it.
     header_bytes: Option<usize>,
+    /// Of HTTP/1.1.
+    head_bytes: Option<usize>,
     stream_window: Option<u32>,
     connection_window: Option<u32>,
     window_threshold: Option<u32>,
@@ -189,6 +192,9 @@ impl Settings {
         let mut limits = Limits::default();
         if let Some(bytes) = self.header_bytes {
             limits.field_section_bytes_max = bytes;
+        }
+        if let Some(bytes) = self.head_bytes {
+            limits.head_bytes_max = bytes;
         }
         limits
     }

@@ -493,7 +493,10 @@ fn a_response_that_cannot_be_parsed_resets_its_exchange_by_the_rule() {
             "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
             "ContentLengthConflict",
         ),
-        ("HTTP/1.1 101 Switching Protocols\r\n\r\n", "StatusInvalid"),
+        (
+            "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+            "SwitchUnexpected",
+        ),
     ] {
         let received = receives_after(&get(), input, false);
         let reset = [format!("1 reset {rule}"), format!("closed ByUs({rule})")];
