@@ -71,6 +71,10 @@ pub(crate) struct Settings {
     memory_budget: Option<u64>,
 }
 
+/// Fields of a response. undici bounds the bytes of a head alone; this many fields fill a section of the default
+/// size, in which each counts 32 bytes beside its own (RFC 9113 section 6.5.2).
+const FIELDS_MAX: usize = 2048;
+
 /// Trusted roots and the client's certificate, in PEM.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -196,6 +200,7 @@ impl Settings {
         if let Some(bytes) = self.head_bytes {
             limits.head_bytes_max = bytes;
         }
+        limits.field_count_max = FIELDS_MAX;
         limits
     }
 
