@@ -146,8 +146,8 @@ export const differences = {
     'crossings: *: formData': { reason: WHY, of: ['object: failed'], programs: 4 },
     "crossings: FormData: the body of undici's fetch": FOREIGN,
     "crossings: Headers: the headers of undici's fetch": FOREIGN,
-    'crossings: FormData: the body of a Response of Node.js': FOREIGN,
-    'crossings: FormData: the body of a Request of Node.js': FOREIGN
+    'crossings: FormData: the body of a Response of Node.js': [FOREIGN, 24, 26],
+    'crossings: FormData: the body of a Request of Node.js': [FOREIGN, 24, 26]
   },
   'fetch generated': {
     'requests: *, a ReadableStream of texts, *': { reason: 'the pieces of a stream are bytes, as the Fetch standard says', of: ['server: ', 'fetch: '], programs: 50 },
