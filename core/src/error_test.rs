@@ -197,6 +197,7 @@ fn a_malformed_message_costs_its_stream_only() {
         TrailerForbidden,
         HeadersOnTunnel,
         TrailersWithoutEnd,
+        SwitchUnexpected,
         InterimWithEnd,
         SwitchingProtocolsForbidden,
     ];

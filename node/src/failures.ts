@@ -255,6 +255,7 @@ function violation (failure: Failure, text: string): Error {
   const rule = failure.detail ?? ''
   if (/^FieldSectionTooLarge|^HeadTooLarge/.test(rule)) return new HeadersOverflowError(undefined, { cause: new Error(text) })
   if (/^BodyLength|^ContentLength(?!Invalid)/.test(rule)) return new ResponseContentLengthMismatchError(undefined, { cause: new Error(text) })
+  if (rule === 'SwitchUnexpected') return new SocketError('bad upgrade', { cause: new Error(text) })
   // Its retries go by this: what breaks off may come whole another time.
   if (rule === 'BodyTruncated') return new SocketError(OTHER_SIDE_CLOSED, { cause: new Error(text) })
   return new HTTPParserError(text)

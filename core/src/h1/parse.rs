@@ -9,8 +9,9 @@ use crate::limits::Limits;
 use httparse::Header;
 use std::mem::MaybeUninit;
 
-/// The most fields one head can have, whatever `field_count_max` says: the parser's table stands
-/// on the stack, 32 bytes each.
+/// The most fields that a request or a trailer section can have, whatever `field_count_max` says: the
+/// parser's table stands on the stack, 32 bytes each. A response with more fields is parsed once more, with a
+/// table of its own.
 pub(super) const HEAD_FIELDS_MAX: usize = 256;
 
 /// Room in the first line beside the target, before the target must be too long: a method, two
@@ -168,12 +169,28 @@ fn unfolded(bytes: &[u8], from: usize) -> Option<Vec<u8>> {
 
 fn lines_of_response(
     head: &[u8],
-    mut fields: Fields,
+    fields: Fields,
     limits: &Limits,
     spells: bool,
 ) -> Result<(ResponseHead, Version), Violation> {
     let mut table = [const { MaybeUninit::uninit() }; HEAD_FIELDS_MAX];
-    let table = &mut table[..limits.field_count_max.min(HEAD_FIELDS_MAX)];
+    let small = &mut table[..limits.field_count_max.min(HEAD_FIELDS_MAX)];
+    match lines_in_table(head, fields, limits, spells, small) {
+        Err(Violation::FieldsTooMany) if limits.field_count_max > HEAD_FIELDS_MAX => {
+            let mut large = vec![MaybeUninit::uninit(); limits.field_count_max];
+            lines_in_table(head, Fields::new(), limits, spells, &mut large)
+        }
+        parsed => parsed,
+    }
+}
+
+fn lines_in_table<'a>(
+    head: &'a [u8],
+    mut fields: Fields,
+    limits: &Limits,
+    spells: bool,
+    table: &mut [MaybeUninit<Header<'a>>],
+) -> Result<(ResponseHead, Version), Violation> {
     let mut response = httparse::Response::new(&mut []);
     let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
         &mut response,

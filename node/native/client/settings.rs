@@ -61,12 +61,19 @@ pub(crate) struct Settings {
     /// A function of JavaScript's makes connections.
     dials: bool,
     resolve: Vec<(String, Vec<std::net::SocketAddr>)>,
+    /// Of any version, where the user says it.
     header_bytes: Option<usize>,
+    /// Of HTTP/1.1.
+    head_bytes: Option<usize>,
     stream_window: Option<u32>,
     connection_window: Option<u32>,
     window_threshold: Option<u32>,
     memory_budget: Option<u64>,
 }
+
+/// Fields of a response. undici bounds the bytes of a head alone; this many fields fill a section of the default
+/// size, in which each counts 32 bytes beside its own (RFC 9113 section 6.5.2).
+const FIELDS_MAX: usize = 2048;
 
 /// Trusted roots and the client's certificate, in PEM.
 #[derive(Debug, Default, Deserialize)]
@@ -190,6 +197,10 @@ impl Settings {
         if let Some(bytes) = self.header_bytes {
             limits.field_section_bytes_max = bytes;
         }
+        if let Some(bytes) = self.head_bytes {
+            limits.head_bytes_max = bytes;
+        }
+        limits.field_count_max = FIELDS_MAX;
         limits
     }
 

@@ -2,6 +2,7 @@
 // settings of the engine's client (node/native/client/settings.rs).
 
 import { lookup as lookUp } from 'node:dns'
+import { maxHeaderSize } from 'node:http'
 import { isIP } from 'node:net'
 import type { Connector, Extras } from './connect/dial'
 import { InvalidArgumentError } from '../errors'
@@ -78,7 +79,8 @@ export interface Options {
   clientTtl?: number | null
   /** Requests after which a connection gets no more; 0: no bound. Default: no bound. */
   maxRequestsPerClient?: number | null
-  /** The most bytes of a response's head; from 1 to 524,288. Default: 65,536. */
+  /** The most bytes of a response's head; from 1 to 524,288. Default: `http.maxHeaderSize` (16,384) on HTTP/1.1, 65,536 on
+   * HTTP/2 and HTTP/3. */
   maxHeaderSize?: number
   /** The most bytes of a response's body; -1: no bound. Default: -1. */
   maxResponseSize?: number
@@ -446,6 +448,8 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     ...way?.settings,
     resolve: addresses(options.resolve),
     headerBytes: whole('maxHeaderSize', options.maxHeaderSize, 1),
+    // As with undici: on HTTP/1.1 as Node.js has it, by `--max-http-header-size` too.
+    headBytes: Math.min(options.maxHeaderSize ?? maxHeaderSize, HEADER_BYTES_MAX),
     streamWindow: whole('initialWindowSize', options.window?.stream ?? initialWindowSize, 1),
     connectionWindow: whole('connectionWindowSize', options.window?.connection ?? connectionWindowSize, 1),
     windowThreshold: whole('window.threshold', options.window?.threshold, 1),

@@ -2,6 +2,8 @@
 // classes that is looked at (19 MiB of resident memory, 30 to 40 ms), so that the link is made when a program looks at one,
 // which is before it can test for it.
 
+import * as workers from 'node:worker_threads'
+
 type ClassName = 'Headers' | 'Request' | 'Response' | 'FormData'
 
 type Made = { prototype: object }
@@ -42,3 +44,7 @@ export function linked (name: ClassName, own: () => Made): () => void {
   pending.add(link)
   return link
 }
+
+/** Marks an object as one that `structuredClone` and `postMessage` refuse, as Node.js's own classes are: a copy would have
+ * nothing of it. Lines before 22.10 cannot. */
+export const uncloneable = (workers as { markAsUncloneable?: (object: object) => void }).markAsUncloneable ?? ((_: object): void => {})

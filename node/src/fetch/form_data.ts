@@ -2,7 +2,7 @@
 
 import { File } from 'node:buffer'
 import { inspect, type InspectOptions } from 'node:util'
-import { linked } from './built_in'
+import { linked, uncloneable } from './built_in'
 import { needs, scalarString } from './convert'
 import { asInterface, iteratorsOf } from './iterator'
 
@@ -23,6 +23,7 @@ export class FormData {
 
   constructor (form: unknown = undefined) {
     link()
+    uncloneable(this)
     if (form !== undefined) throw new TypeError('FormData takes no form: there are no form elements in Node.js')
   }
 

@@ -108,6 +108,23 @@ export class HeaderList {
     return pairs
   }
 
+  /** Fields in their order and as they are spelled, values of one name joined, but those of `set-cookie`. */
+  joined (): Field[] {
+    const found = new Map<string, Field>()
+    const joined: Field[] = []
+    for (const field of this.fields) {
+      const before = found.get(field.lower)
+      if (before !== undefined && field.lower !== SET_COOKIE) {
+        before.value = `${before.value}, ${field.value}`
+        continue
+      }
+      const copy = { ...field }
+      found.set(field.lower, copy)
+      joined.push(copy)
+    }
+    return joined
+  }
+
   copy (): HeaderList { return new HeaderList(this.fields.map(field => ({ ...field }))) }
 
   /** As fields cross the channel: names in lower case, names and values by turns, a zero between two. */

@@ -1,7 +1,7 @@
 // The class `Headers` (https://fetch.spec.whatwg.org/#headers-class).
 
 import { inspect, types, type InspectOptions } from 'node:util'
-import { linked } from './built_in'
+import { linked, uncloneable } from './built_in'
 import { byteString, needs } from './convert'
 import { HeaderList, nameOf, valueOf } from './header_list'
 import { asInterface, iteratorsOf } from './iterator'
@@ -29,6 +29,7 @@ export class Headers {
 
   constructor (init: unknown = undefined, list?: HeaderList, guard: Guard = 'none') {
     link()
+    uncloneable(this)
     if (init === OVER) {
       this.#list = list!
       this.#guard = guard
@@ -124,7 +125,8 @@ export function fill (list: HeaderList, init: unknown, isLoose = false): void {
   const method = (init as Partial<Iterable<unknown>>)[Symbol.iterator]
   const known = method === Headers.prototype.entries ? listOf(init) : undefined
   if (known !== undefined) {
-    for (const [name, value] of known.sorted()) list.append(name, name, value)
+    // As Node.js's own fetch, for servers that go by the spelling of names.
+    for (const { name, lower, value } of known.joined()) list.append(name, lower, value)
     return
   }
   if (method != null) return fillPairs(list, init as Iterable<unknown>)

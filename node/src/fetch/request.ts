@@ -1,7 +1,7 @@
 // The class `Request` (https://fetch.spec.whatwg.org/#request-class), of a client and of `serve`.
 
 import { inspect, type InspectOptions } from 'node:util'
-import { linked } from './built_in'
+import { linked, uncloneable } from './built_in'
 import { needs } from './convert'
 import { headersOver, type Headers } from './headers'
 import { asInterface } from './iterator'
@@ -27,6 +27,7 @@ export class Request {
 
   constructor (input: unknown, init: unknown = undefined, params?: Record<string, string>) {
     link()
+    uncloneable(this)
     if (input === OVER) {
       this.#parts = init as RequestParts
       this.#params = params

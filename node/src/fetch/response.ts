@@ -2,7 +2,7 @@
 
 import { inspect, type InspectOptions } from 'node:util'
 import { type Body } from './body'
-import { linked } from './built_in'
+import { linked, uncloneable } from './built_in'
 import { byteString, dictionary, needs } from './convert'
 import { extract } from './extract'
 import { textOf, type FieldsInit } from './fields'
@@ -120,6 +120,7 @@ export class Response {
 
   constructor (body: unknown = null, init: unknown = undefined) {
     link()
+    uncloneable(this)
     this.#parts = body === OVER ? init as ResponseParts : partsFrom(body, init, null)
   }
 

@@ -53,8 +53,28 @@ const ENDING = 'a connection that is not used again says so'
 const CUT = 'a body that was cut at its length leaves its connection in order'
 const RESET_BODY = 'a body that was reset is not whole'
 
+const EVERY = 'every dispatcher has the pipelining of its connections'
+const FOREIGN = 'a class that is linked with the one of Node.js is known to Node.js, and not to a copy of undici beside it'
+const NO_BODY = 'a 204 and a 304 have no body (RFC 9110 section 6.4.1)'
+const OPTION = 'an option of the connection goes with its field (RFC 9110 section 10.1.4)'
+const CODING = 'no transfer coding but chunked is decoded, so that none is asked for (RFC 9110 section 10.1.4)'
+
 const UNCONNECTED = 'before there is a connection the call does nothing: node fails by an error of its own'
 const BEGUN = 'a request that was made before its session closed is sent'
+
+/** What undici 6, 7 and 8 do alike. */
+const OF_EACH_LINE = {
+  'breaks: *: what is no HTTP, *': { reason: CODED, of: ['client: failed'], programs: 12 },
+  'breaks: *: 101 without an upgrade, *': { reason: 'an upgrade that does not say to what fails as others do: undici fails an assertion', of: ['client: failed'], programs: 12 },
+  'connects: *, 204 with *length': { reason: NO_BODY, of: ['client: got'], programs: 4 },
+  'connects: *, 304 with *length': { reason: NO_BODY, of: ['client: got'], programs: 4 },
+  'heads: *with te: trailers': { reason: OPTION, of: ['server: connection'], programs: 4 },
+  'heads: *with TE in capitals': { reason: OPTION, of: ['server: connection'], programs: 4 },
+  'heads: *with te: gzip': { reason: CODING, of: ['server: ', 'client: '], programs: 4 },
+  'heads: *with te: trailers and others': { reason: CODING, of: ['server: ', 'client: '], programs: 4 },
+  'heads: *with te twice': { reason: CODING, of: ['server: ', 'client: '], programs: 4 },
+  'heads: *with cookies in a *list': { reason: 'a request has one field of cookies (RFC 6265 section 5.4)', of: ['server: connection'], programs: 8 }
+}
 
 /** By set. */
 export const differences = {
@@ -90,14 +110,12 @@ export const differences = {
     'pipeline: a handler whose stream fails': LISTENED,
     'pipeline: a handler whose stream is destroyed': LISTENED,
     'pipeline: a signal that has aborted': SIGNAL,
-    'tunnel: a 101 that was not asked for': 'it breaks a rule of HTTP (RFC 9110 section 15.2.2), and has the code of that',
-    'tunnel: connect: an answer that opens nothing': 'only a 2xx opens a tunnel (RFC 9110 section 9.3.6)',
     'tunnel: upgrade: what is opened': 'the status is said too',
     'tunnel: what a server sends for an upgrade': 'a CONNECT that becomes a tunnel does not ask for the end of its connection',
     'wire: an absolute path': 'the host field is that of the URL (RFC 9112 section 3.2.2)',
     'wire: connect': 'the host field is the target (RFC 9112 section 3.2.3), and a CONNECT that becomes a tunnel does not ask for the end of its connection',
     'wire: connect to a slash': METHOD,
-    'wire: connection with other options': 'an option of the connection goes with its field (RFC 9110 section 10.1.4)',
+    'wire: connection with other options': OPTION,
     'wire: expectContinue': 'it is heeded on every version',
     'wire: an empty host': 'an http URL has a host (RFC 9110 section 4.2.1)',
     'wire: HEAD, *': { reason: 'the answer to HEAD has no body (RFC 9110 section 9.3.2): its connection is used again', of: ['wire: HEAD'], programs: 2 },
@@ -115,6 +133,21 @@ export const differences = {
     'throws: a listener of connect, h2, *': { reason: 'a listener that throws does not stop the dispatcher', of: ['client: failed'], programs: 1 },
     'throws: a listener of data, h2, *': { reason: LATER, of: ['client: failed', 'process: uncaughtException'], programs: 2 },
     'throws: the handler of pipeline behind its reader, h2, *': { reason: LATER, of: ['client: failed', 'process: uncaughtException'], programs: 2 }
+  },
+  'client of each line, undici 8': { ...OF_EACH_LINE },
+  'client of each line, undici 7': { ...OF_EACH_LINE },
+  'client of each line, undici 6': { ...OF_EACH_LINE },
+  'client stacked': {
+    "exchanges: undici's ProxyAgent with Pools: a request, and closed": 'a connector is called behind the turn of the request: a pool that is closed in that turn takes no CONNECT any more',
+    'options: *, h2: maxRequestsPerClient *': { reason: 'maxRequestsPerClient counts on HTTP/2 too', of: ['client: connections'], programs: 9 },
+    'options: Pool, *: members': { reason: EVERY, of: ['client: pipelining'], programs: 3 },
+    'options: Agent, *: members': { reason: EVERY, of: ['client: pipelining'], programs: 3 },
+    'crossings: *: its members': { reason: 'extensions: cookies and params of requests, trailers and toJSON of responses', of: ['object: ->'], programs: 5 },
+    'crossings: *: formData': { reason: WHY, of: ['object: failed'], programs: 4 },
+    "crossings: FormData: the body of undici's fetch": FOREIGN,
+    "crossings: Headers: the headers of undici's fetch": FOREIGN,
+    'crossings: FormData: the body of a Response of Node.js': [FOREIGN, 24, 26],
+    'crossings: FormData: the body of a Request of Node.js': [FOREIGN, 24, 26]
   },
   'fetch generated': {
     'requests: *, a ReadableStream of texts, *': { reason: 'the pieces of a stream are bytes, as the Fetch standard says', of: ['server: ', 'fetch: '], programs: 50 },
@@ -143,8 +176,6 @@ export const differences = {
     'certificates: *: minVersion of none': { reason: CHECKED, of: ['client: ', 'events: '], programs: 10 },
     'certificates: h1, *, a certificate is required: none': { reason: 'the alert of the server is named, as on HTTP/2', of: ['client: failed'], programs: 2 },
     'exchanges: *: fields of several values': { reason: JOINED, of: ['client: head'], programs: 50 },
-    'tunnels: connect, *: 404': { reason: 'only a 2xx opens a tunnel (RFC 9110 section 9.3.6)', of: ['client: end', 'client: failed', 'client: got', 'client: opened'], programs: 6 },
-    'tunnels: connect, *: 500 without a body': { reason: 'only a 2xx opens a tunnel (RFC 9110 section 9.3.6)', of: ['client: end', 'client: failed', 'client: got', 'client: opened'], programs: 6 },
 
     'options: Client, options: *': { reason: CHECKED, of: ['new: refused', 'new: taken'], programs: 12 },
     'options: Client, interceptors: *': { reason: 'undici 8 passes over what undici 7 had: the refusal says to use compose', of: ['new: refused', 'new: taken'], programs: 13 },
@@ -193,7 +224,6 @@ export const differences = {
     'answers: an answer with spaces around a value': 'spaces around a value are no part of it (RFC 9110 section 5.5)',
     'answers: an answer with an encoding that is unknown': 'where a body ends is known of no coding but chunked (RFC 9112 section 6.3)',
     'answers: an answer with chunked twice': 'chunked is applied once (RFC 9112 section 6.1)',
-    'answers: an answer with 101 that was not asked for': 'it breaks a rule of HTTP (RFC 9110 section 15.2.2), and has the code of that',
     'answers: an answer with 100 and 200': 'a client reads any number of 1xx before the answer (RFC 9110 section 15.2)'
   },
   server: {
@@ -306,7 +336,6 @@ export const differences = {
     'calls: *Server, server.close: *': 'close gives the server, as that of net.Server does',
     'calls: *Server, server.addContext, a context: *': 'a context without a certificate is refused',
     'calls: *Server, server.setSecureContext: {}': 'a context without a certificate is refused',
-    'calls: session.goaway*': ['a session that has sent a GOAWAY ends with its client: Node.js 20 leaves its server open', 20],
     'calls: session.destroy: *': 'a session that is destroyed with an error fails, whatever is given as the error',
     'calls: stream.respond, a content-length: *': LENGTH,
     'calls: stream.additionalHeaders*': 'an interim head without a status of 1xx does not break its stream',

@@ -18,12 +18,14 @@ const PROGRAM_MS_MAX = set.original === 'undici' ? 60_000 : 20_000
 const isOurs = subject === 'ours'
 const load = {
   async undici () {
-    const undici = await import('undici8')
-    if (!isOurs) return undici
+    const undici = await import(set.package ?? 'undici8')
+    // `top` has the calls of undici itself, which take any dispatcher, and `own` all of the package that is compared.
+    if (!isOurs) return { ...undici, top: undici, own: undici }
     // As in a program that takes its dispatchers from this package, and the rest of undici's API from undici. `Response`
     // is of servers.
-    const { Response: _, ...ours } = await import('trunkline')
-    return { ...undici, ...ours, errors: { ...undici.errors, ...ours.errors } }
+    const { Response, ...ours } = await import('trunkline')
+    const both = { ...undici, ...ours, errors: { ...undici.errors, ...ours.errors } }
+    return { ...both, top: undici, own: { ...both, Response } }
   },
   async 'node:http' () {
     const { default: http } = await import('node:http')

@@ -2,13 +2,18 @@
 import { readdirSync } from 'node:fs'
 
 /** A set's programs are in `folder`. `isGenerated`: made of a table of combinations, several run at once; the others
- * are written one by one and run one after another. `original` is the module that ours is compared with. */
+ * are written one by one and run one after another. `original` is the module that ours is compared with, and `package` the
+ * line of it, undici's newest unless it is said. */
 export const SETS = {
   client: { folder: 'client/programs/', original: 'undici', isGenerated: false },
   'client documented': { folder: 'client/documented/', original: 'undici', isGenerated: false },
   // One after another: an exception that nothing catches is of the program that runs.
   'client throws': { folder: 'client/throws/', original: 'undici', isGenerated: false },
   'client generated': { folder: 'client/generated/', original: 'undici', isGenerated: true },
+  'client of each line, undici 8': { folder: 'client/lines/', original: 'undici', isGenerated: true },
+  'client of each line, undici 7': { folder: 'client/lines/', original: 'undici', package: 'undici7', isGenerated: true },
+  'client of each line, undici 6': { folder: 'client/lines/', original: 'undici', package: 'undici6', isGenerated: true },
+  'client stacked': { folder: 'client/stacks/', original: 'undici', isGenerated: true },
   'fetch generated': { folder: 'client/fetch/', original: 'undici', isGenerated: true },
   server: { folder: 'server/programs/', original: 'node:http2', isGenerated: false },
   'server over TLS': { folder: 'server/programs/', original: 'node:http2', isGenerated: false, isSecure: true },

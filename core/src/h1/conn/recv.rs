@@ -222,7 +222,7 @@ impl Conn {
         // when it is complete (attacks.md row 18).
         let asked = open.upgrade || head.status != 101;
         if length == BodyLength::Tunnel && !(asked && open.sending == Sending::Done) {
-            return Err(Violation::StatusInvalid);
+            return Err(Violation::SwitchUnexpected);
         }
         open.version = version;
         open.answered = true;

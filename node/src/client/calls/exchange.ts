@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import type { Upload } from '../prepare/upload'
 import type { Trace } from './channels'
 import { UNKNOWN, type Connection } from '../connect/connection'
-import { markForUndici, StreamTunnel, Tunnel } from './tunnel'
+import { markForUndici, RefusedTunnel, StreamTunnel, Tunnel } from './tunnel'
 import { InvalidArgumentError, RequestAbortedError, ResponseExceededMaxSizeError, SocketError } from '../../errors'
 import { errorOf, PROXY_WANTS_CREDENTIALS } from '../../failures'
 import { fieldsObject, fieldsOf, rawFields, type Fields } from '../prepare/head'
@@ -19,7 +19,7 @@ import type { Bridge, ExchangeCallbacks, Failure } from '../../channel/ring'
 export interface NewHandler {
   /** The request starts. `controller` can pause, resume and abort it. */
   onRequestStart: (controller: Exchange, context: unknown) => void
-  /** A 101 or a 2xx to CONNECT: `socket` has the bytes that follow. */
+  /** A 101, or any final response to CONNECT: `socket` has the bytes that follow. */
   onRequestUpgrade?: ((controller: Exchange, status: number, headers: Fields, socket: Duplex) => void) | undefined
   /** The first byte of the response has arrived. */
   onResponseStarted?: (() => void) | undefined
@@ -42,7 +42,7 @@ export interface OldHandler {
   // Fields come as Buffers, or as texts to handlers of undici's own; the types of undici's lines differ.
   /** The request starts; `abort` cancels it. Required, although undici's types make it optional. */
   onConnect?: ((abort: (reason?: Error) => void, context: unknown) => void) | undefined
-  /** A 101 or a 2xx to CONNECT: `socket` has the bytes that follow. */
+  /** A 101, or any final response to CONNECT: `socket` has the bytes that follow. */
   onUpgrade?: ((status: number, rawHeaders: any, socket: Duplex) => void) | undefined
   /** The first byte of the response has arrived. */
   onResponseStarted?: (() => void) | undefined
@@ -185,8 +185,8 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     this.giveUp(this.why as Error)
   }
 
-  /** Ends it from our side. `aborted` stays what the handler made of it: retries ask for it. */
-  private giveUp (error: Error): void {
+  /** Ends it, and not by the wish of its handler: `aborted` stays what the handler made of it, for retries ask for it. */
+  giveUp (error: Error): void {
     if (this.isOver) return
     if (this.number !== 0) this.bridge.cancel(this.number)
     this.fail(error)
@@ -233,9 +233,14 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     this.trace?.onHead(status, fields, reason)
     if (this.leavesHttp && this.opens(status)) {
       if (status === 101 && !hasField(fields, 'upgrade')) return this.giveUp(new SocketError('bad upgrade'))
-      return this.openTunnel(status, fields)
+      const isStream = this.isOnStream
+      // As with undici: closing or destroying the dispatcher does not touch a socket that was handed over.
+      if (!isStream) this.owner.onLeft(this)
+      return this.openTunnel(status, fields, isStream ? new StreamTunnel(this.bridge, this) : new Tunnel(this.bridge, this))
     }
     if (status === 407 && this.isForwarded) return this.giveUp(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
+    // As with undici: the caller of CONNECT gets every answer, and reads the body of a refusal from the socket.
+    if (this.isConnect) return this.openTunnel(status, fields, new RefusedTunnel(this.bridge, this))
     this.hasResponse = true
     this.upload?.onHead()
     this.headText = fields
@@ -265,10 +270,9 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     return status === 101 || (asConnect && status >= 200 && status < 300)
   }
 
-  private openTunnel (status: number, fields: string): void {
+  private openTunnel (status: number, fields: string, tunnel: Tunnel): void {
     this.hasResponse = true
     this.headText = fields
-    const tunnel = this.isOnStream ? new StreamTunnel(this.bridge, this) : new Tunnel(this.bridge, this)
     this.tunnel = tunnel
     const isUpgrade = this.isOnStream && this.handler.constructor?.name === 'UpgradeHandler'
     if (isUpgrade && this.isNew) markForUndici(tunnel)
@@ -276,8 +280,6 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     // The trace ends here, as with undici.
     this.trace?.onEnd('')
     this.trace = null
-    // As with undici: closing or destroying the dispatcher does not touch a socket that was handed over.
-    if (!this.isOnStream) this.owner.onLeft(this)
     if (this.isNew) {
       (this.handler as NewHandler).onRequestUpgrade?.(this, status, fieldsObject(this.rawHeaders as string[]), tunnel)
     } else {

@@ -147,6 +147,14 @@ export class StreamTunnel extends Tunnel {
   readonly session = { socket: this.connection }
 }
 
+/** The socket of a CONNECT that was refused: the body of the answer is read from it. */
+export class RefusedTunnel extends Tunnel {
+  /** Bytes for a tunnel that was not opened would be read as the next request (RFC 9110 section 9.3.6). */
+  override _write (_: Buffer, __: BufferEncoding, done: (error?: Error | null) => void): void { done() }
+
+  override _final (done: () => void): void { done() }
+}
+
 /** Behind it, for undici's handler of `upgrade`: a symbol that is private to each copy of undici says that the
  * stream is one of HTTP/2, whose status is 200. */
 const known = new Proxy(StreamTunnel.prototype, {

@@ -155,10 +155,10 @@ export abstract class Dispatcher extends EventEmitter {
     try {
       if (options === null || typeof options !== 'object') throw new InvalidArgumentError('opts must be an object.')
       const state = this[kState]
-      const mock = state.mocks === null ? undefined : mockOf(state.mocks, options)
-      if (mock !== undefined) return mock.dispatch(options, handler)
       const { refusal } = state
       if (refusal !== null) throw refusal
+      const mock = state.mocks === null ? undefined : mockOf(state.mocks, options)
+      if (mock !== undefined) return mock.dispatch(options, handler)
       if (state.delegate !== null) return state.delegate.dispatch(options, handler)
       return this.send(state, options, handler)
     } catch (error) {
@@ -320,7 +320,11 @@ export abstract class Dispatcher extends EventEmitter {
     state.reason = why
     // After this turn: a handler that calls destroy must not be called back from within.
     queueMicrotask(() => {
-      for (const exchange of [...state.exchanges]) exchange.abort(why)
+      for (const exchange of [...state.exchanges]) {
+        // As with undici: it is not the caller's wish, so that a retry may ask elsewhere.
+        if (exchange instanceof Exchange) exchange.giveUp(why)
+        else exchange.abort(why)
+      }
       if (state.delegate !== null) state.delegate.destroy(why).then(() => { state.end() }, () => { state.end() })
       else state.end()
     })
@@ -380,10 +384,12 @@ function counted (origins: Stats['origins'], underWay: number, isClient: boolean
   const sum = (count: (of: Stats['origins'][number]) => number): number => origins.reduce((all, one) => all + count(one), 0)
   const connected = sum(one => one.connections)
   const running = sum(one => one.active)
+  // As many requests as these connections carry at once.
+  const full = sum(one => Math.floor(one.active / (one.limit ?? 1)))
   const pending = Math.max(sum(one => one.waiting + one.paused), underWay - running)
   const size = running + pending
   if (isClient) return { connected: connected > 0, pending, running, size }
-  return { connected, free: Math.max(connected - running, 0), pending, queued: pending, running, size }
+  return { connected, free: Math.max(connected - full, 0), pending, queued: pending, running, size }
 }
 
 /** The statistics of a dispatcher. */

@@ -30,13 +30,23 @@ export function isStream (body: unknown): body is Readable {
 }
 
 /** Bytes that remain in a stream whose source has ended; null: unknown. `isNext`: its request does not wait for a
- * connection behind others, until when nothing of its source is read. */
+ * connection behind others, until when nothing of its source is read. Throws an error that the stream emits meanwhile. */
 function lengthOf (stream: Readable, isNext: boolean): number | null {
   // It may have to be asked for more to learn that there is none.
-  if (isNext && typeof stream.read === 'function') stream.read(0)
+  if (isNext && typeof stream.read === 'function') readNothing(stream)
   const state = (stream as { _readableState?: { objectMode?: boolean; ended?: boolean; length?: number } })._readableState
-  if (state == null || state.objectMode !== false || state.ended !== true || stream.destroyed) return null
+  if (state == null || state.objectMode !== false || state.ended !== true) return null
   return state.length ?? null
+}
+
+function readNothing (stream: Readable): void {
+  let failure: { error: Error } | null = null
+  const onError = (error: Error): void => { failure = { error } }
+  stream.on('error', onError)
+  stream.read(0)
+  // What is destroyed emits its error later, when its request listens.
+  stream.off('error', onError)
+  if (failure !== null) throw (failure as { error: Error }).error
 }
 
 /** Whether the source of a stream has ended, so that only what waits in the stream is to come. */

@@ -149,6 +149,99 @@ for (const { name, serve, options } of versions) {
   })
 }
 
+/** Requests sent to give what may happen the time to. */
+const ROUND_TRIPS = 20
+/** A promise, and what settles it. */
+const gate = () => {
+  let open
+  const opened = new Promise(resolve => { open = resolve })
+  return { opened, open }
+}
+/** Answers at once with the head, and with each piece of the body as it comes. */
+const echoEarly = (request, response) => {
+  response.writeHead(200)
+  response.flushHeaders()
+  request.pipe(response)
+}
+/** They may be pipelined on HTTP/1.1 behind one another. */
+const pipelined = { path: '/', method: 'POST', idempotent: true, blocking: false }
+
+for (const { name, serve, options } of versions) {
+  test(`a source that begins only once the head of its answer has come is sent, over ${name}`, async t => {
+    const server = await serve(echoEarly)
+    t.after(() => server.close())
+    const client = new Client(server.url, options)
+    t.after(() => client.destroy())
+    const { opened, open } = gate()
+    const pieces = async function * () {
+      await opened
+      yield 'be'
+      yield 'gun'
+    }
+    const { statusCode, body } = await client.request({ path: '/', method: 'POST', body: pieces() })
+    open()
+    assert.deepEqual([statusCode, await body.text()], [200, 'begun'])
+  })
+
+  test(`a request with expect behind one whose head waits does not read its body early, over ${name}`, async t => {
+    const server = await serve(echoEarly)
+    t.after(() => server.close())
+    const [client, other] = [new Client(server.url, { ...options, pipelining: 2 }), new Client(server.url, options)]
+    t.after(() => Promise.all([client.destroy(), other.destroy()]))
+    const [first, rest] = [gate(), gate()]
+    const pieces = async function * () {
+      await first.opened
+      yield 'first'
+      await rest.opened
+      yield ' rest'
+    }
+    let isRead = false
+    const behind = async function * () {
+      isRead = true
+      yield 'behind'
+    }
+    const answers = [
+      client.request({ ...pipelined, body: pieces() }),
+      client.request({ ...pipelined, body: behind(), expectContinue: true }).then(({ body }) => body.text())
+    ]
+    first.open()
+    const { body } = await answers[0]
+    for (let trip = 0; trip < ROUND_TRIPS; trip++) await viaNew(other, { path: '/', method: 'GET' })
+    // Over HTTP/2 and HTTP/3 its head is sent by now, and a wait for the 100 of a busy server has an end.
+    if (name.startsWith('h1')) assert.equal(isRead, false)
+    rest.open()
+    assert.equal(await body.text(), 'first rest')
+    assert.equal(await answers[1], 'behind')
+  })
+
+  test(`100 requests behind one whose head waits are answered, whatever their bodies wait for, over ${name}`, async t => {
+    const server = await serve(echoEarly)
+    t.after(() => server.close())
+    const client = new Client(server.url, { ...options, pipelining: 101, maxConcurrentStreams: 101 })
+    t.after(() => client.destroy())
+    const { opened, open } = gate()
+    const kinds = {
+      'a text': text => ({ body: text }),
+      'an iterable': text => ({ body: [text] }),
+      'a source of two pieces': text => ({ body: (async function * () { yield text.slice(0, 1); yield text.slice(1) })() }),
+      'a source with expect': text => ({ body: (async function * () { yield text })(), expectContinue: true }),
+      'a stream': text => ({ body: Readable.from([text]) }),
+      'an empty source': () => ({ body: (async function * () {})() })
+    }
+    const bodies = Object.entries(kinds)
+    const sent = Array.from({ length: 100 }, (_, at) => {
+      const [kind, make] = bodies[at % bodies.length]
+      return { expected: kind === 'an empty source' ? '' : `body ${at}`, options: make(`body ${at}`) }
+    })
+    const late = client.request({ ...pipelined, body: (async function * () { await opened; yield 'late' })() })
+    const answers = sent.map(({ options }) => client.request({ ...pipelined, ...options }).then(({ body }) => body.text()))
+    const { body } = await late
+    open()
+    assert.equal(await body.text(), 'late')
+    assert.deepEqual(await Promise.all(answers), sent.map(({ expected }) => expected))
+  })
+}
+
 test('a body that the server refused unseen is whole when it is sent again', async () => {
   const seen = []
   const server = await h2(async (request, response) => {

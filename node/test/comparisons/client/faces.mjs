@@ -1,8 +1,8 @@
 // One request by each of the calls of undici's API; each logs all that its caller sees.
 import { Writable } from 'node:stream'
 
-/** Fields that say nothing of who asked. */
-const USUAL = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding'])
+/** Fields that say nothing of who asked; an age is time. */
+const USUAL = new Set(['age', 'date', 'connection', 'keep-alive', 'transfer-encoding'])
 const fieldsOf = headers => JSON.stringify(Object.entries(headers).filter(([name]) => !USUAL.has(name) && !name.startsWith(':')).sort())
 const short = text => text.length > 64 ? `<${text.length}>` : text
 /** The number of a port is chance. */

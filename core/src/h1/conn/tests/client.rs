@@ -493,11 +493,39 @@ fn a_response_that_cannot_be_parsed_resets_its_exchange_by_the_rule() {
             "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
             "ContentLengthConflict",
         ),
-        ("HTTP/1.1 101 Switching Protocols\r\n\r\n", "StatusInvalid"),
+        (
+            "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+            "SwitchUnexpected",
+        ),
     ] {
         let received = receives_after(&get(), input, false);
         let reset = [format!("1 reset {rule}"), format!("closed ByUs({rule})")];
         assert_eq!(received, reset, "{input:?}");
+    }
+}
+
+#[test]
+fn a_response_has_as_many_fields_as_the_limits_say() {
+    for (field_count_max, came, fits) in [
+        (5, 5, true),
+        (5, 6, false),
+        (300, 256, true),
+        (300, 257, true),
+        (300, 300, true),
+        (300, 301, false),
+        (2048, 1900, true),
+    ] {
+        let limits = Limits {
+            field_count_max,
+            ..Limits::default()
+        };
+        let head = format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(came));
+        let parsed = parse::response(head.as_bytes(), Fields::new(), &limits, false);
+        let counted = parsed.map(|(head, _)| head.fields().count());
+        match fits {
+            true => assert_eq!(counted, Ok(came)),
+            false => assert_eq!(counted, Err(Violation::FieldsTooMany)),
+        }
     }
 }
 

@@ -115,7 +115,7 @@ async function onExchange (http2, t, which, call, value) {
   })
   await t.show(await listen(server, t), { headers: { ':method': 'POST' }, body: 'hello' })
 }
-async function onSession (http2, t, call, value) {
+async function onSession (http2, t, call, value, isGoaway) {
   const server = http2.createServer()
   const opened = new Promise(resolve => { server.once('session', resolve) })
   server.on('stream', stream => {
@@ -131,6 +131,8 @@ async function onSession (http2, t, call, value) {
   await t.show(client)
   attempt(log, () => call(session, value))
   log(session.closed, session.destroyed)
+  // One that has sent a GOAWAY may leave its server open with its client gone, on Node.js 20 always and on 22 now and then.
+  if (isGoaway) session.destroy()
 }
 async function onServer (http2, t, make, call, value) {
   const server = http2[make]({ key, cert })
@@ -157,7 +159,7 @@ for (const [value, given] of Object.entries(VALUES)) {
   for (const [name, call] of Object.entries(OF_STREAM)) if (!isLeftOut(name, given)) programs[`stream.${name}: ${value}`] = (http2, t) => onStream(http2, t, call, given)
   for (const [name, call] of Object.entries(OF_RESPONSE)) if (!isLeftOut(name, given)) programs[`response.${name}: ${value}`] = (http2, t) => onExchange(http2, t, 'response', call, given)
   for (const [name, call] of Object.entries(OF_REQUEST)) programs[`request.${name}: ${value}`] = (http2, t) => onExchange(http2, t, 'request', call, given)
-  for (const [name, call] of Object.entries(OF_SESSION)) programs[`session.${name}: ${value}`] = (http2, t) => onSession(http2, t, call, given)
+  for (const [name, call] of Object.entries(OF_SESSION)) programs[`session.${name}: ${value}`] = (http2, t) => onSession(http2, t, call, given, name.startsWith('goaway'))
   for (const make of ['createServer', 'createSecureServer']) {
     for (const [name, call] of Object.entries(OF_SERVER)) {
       // Without a port any is taken, on every address of the machine; a path would be a file.
