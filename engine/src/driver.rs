@@ -14,7 +14,7 @@ pub(crate) mod timer;
 pub(crate) mod transport;
 pub(crate) mod window_ask;
 #[cfg(not(feature = "http3"))]
-mod without_quic;
+pub(crate) mod without_quic;
 
 #[cfg(not(feature = "http3"))]
 pub(crate) use without_quic as quic;

@@ -111,6 +111,7 @@ const ENGINE: &[(&str, &[&str])] = &[
         &[
             "lock",
             "timer",
+            "early_data",
             "event_loop",
             "machine",
             "read_buffer",
@@ -118,6 +119,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "signals",
             "transport",
             "quic",
+            "without_quic",
             "connection_io",
         ],
     ),
