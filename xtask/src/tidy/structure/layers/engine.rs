@@ -111,7 +111,6 @@ const ENGINE: &[(&str, &[&str])] = &[
         &[
             "lock",
             "timer",
-            "early_data",
             "event_loop",
             "machine",
             "read_buffer",
@@ -119,7 +118,6 @@ const ENGINE: &[(&str, &[&str])] = &[
             "signals",
             "transport",
             "quic",
-            "without_quic",
             "connection_io",
         ],
     ),
@@ -146,6 +144,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "client_hello",
             "drain",
             "last_alert",
+            "without_quic",
         ],
     ),
     (
