@@ -2,7 +2,6 @@
 //! one timer, and the notes that other tasks leave for the task that owns the connection.
 
 pub(crate) mod connection_io;
-pub(crate) mod early_data;
 pub mod event_loop;
 mod lock;
 pub(crate) mod machine;
@@ -13,8 +12,6 @@ pub(crate) mod signals;
 pub(crate) mod timer;
 pub(crate) mod transport;
 pub(crate) mod window_ask;
-#[cfg(not(feature = "http3"))]
-mod without_quic;
 
 #[cfg(not(feature = "http3"))]
-pub(crate) use without_quic as quic;
+pub(crate) use transport::without_quic as quic;

@@ -166,7 +166,7 @@ impl Server<()> {
                      leave http3 out, or give the certificates of names to Tls::set_pem_for",
                 ));
             }
-            (Some(quic), Some(tls)) => (Some(quic.address()), quic.setups(tls, &config)?),
+            (Some(quic), Some(tls)) => (Some(quic.address), quic.setups(tls, &config)?),
             (Some(_), None) => {
                 return Err(Error::config(
                     "http3 is on without a certificate; HTTP/3 is always under TLS",

@@ -6,6 +6,7 @@ mod key_log;
 mod server;
 
 pub use client::ClientTls;
+pub(crate) use client::early_data;
 #[cfg(feature = "http3")]
 pub(crate) use client::failure::quic::{alert_of, retry_after_quic};
 pub(crate) use client::failure::{refusal_in, retry_after};

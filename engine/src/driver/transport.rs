@@ -12,6 +12,8 @@ mod last_alert;
 mod pieces;
 mod socket;
 mod tls;
+#[cfg(not(feature = "http3"))]
+pub(crate) mod without_quic;
 
 use super::read_buffer::with_read_buffer;
 use crate::connection_info::TlsInfo;

@@ -4,7 +4,7 @@
 #[cfg(feature = "http3")]
 pub(super) mod quic;
 #[cfg(not(feature = "http3"))]
-mod without_quic;
+pub(super) mod without_quic;
 
 #[cfg(not(feature = "http3"))]
 pub(super) use without_quic as quic;

@@ -2,6 +2,7 @@
 //! of offered versions, built at the first https connection: reading the platform's roots takes
 //! milliseconds.
 
+pub(crate) mod early_data;
 pub(super) mod failure;
 #[cfg(feature = "openssl-rules")]
 pub(super) mod openssl;

@@ -3,7 +3,7 @@
 use super::ConnectionTask;
 use super::entry::ExchangeEntry;
 use crate::client::exchange::Early;
-use crate::driver::early_data::EarlyCounts;
+use crate::tls::early_data::EarlyCounts;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};

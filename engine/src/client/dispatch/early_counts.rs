@@ -1,6 +1,6 @@
 //! Counts of a client's early data.
 
-use crate::driver::early_data::EarlyCounts;
+use crate::tls::early_data::EarlyCounts;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Requests that went out with a handshake over the life of a client, and what became of them. Those

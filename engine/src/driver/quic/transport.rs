@@ -6,9 +6,9 @@ use super::session::Session;
 use super::socket::QuicSocket;
 use super::unanswered::Answers;
 use crate::connection_info::ConnectionInfo;
-use crate::driver::early_data::{EarlySlot, Remembered};
 use crate::driver::machine::Machine;
 use crate::driver::timer::{self, Sleep};
+use crate::tls::early_data::{EarlySlot, Remembered};
 use quinn_proto::{
     ClientConfig, ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig,
     Transmit,

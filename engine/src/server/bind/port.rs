@@ -1,12 +1,20 @@
 //! Servers on a TCP port, and on the UDP port of the same number for HTTP/3.
 
-use super::http3::Http3;
+#[cfg(feature = "http3")]
+mod http3;
+#[cfg(not(feature = "http3"))]
+mod without_http3;
+
+#[cfg(not(feature = "http3"))]
+use without_http3 as http3;
+
 use crate::error::Error;
 use crate::net::listen::listeners;
 use crate::net::listener::Listener;
 use crate::server::tower::Tower;
 use crate::server::worker::quic::Quic;
 use crate::server::{BoundServer, HttpService, IntoListener, Running, Server, no_worker};
+use http3::Http3;
 use std::fmt;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 
@@ -14,7 +22,7 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 #[derive(Debug)]
 pub struct Port {
     target: BindTarget,
-    pub(super) http3: Http3,
+    http3: Http3,
     shares: bool,
 }
 

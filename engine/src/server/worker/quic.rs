@@ -61,9 +61,6 @@ pub(in crate::server) struct Quic {
 }
 
 impl Quic {
-    pub(in crate::server) fn address(&self) -> SocketAddr {
-        self.address
-    }
     /// The endpoint settings of all workers, which share their keys: each understands the others' tokens, ids
     /// and resets.
     pub(in crate::server) fn setups(

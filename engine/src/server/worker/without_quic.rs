@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::server::connection::accept::WorkerContext;
 use crate::server::registry::OpenConnections;
 use crate::tls::Tls;
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -21,14 +22,14 @@ use trunkline_core::limits::Config;
 pub(in crate::server) enum NoQuicSetup {}
 
 /// HTTP/3 to be.
-pub(in crate::server) enum NoQuic {}
+pub(in crate::server) struct NoQuic {
+    pub(in crate::server) address: SocketAddr,
+    never: Infallible,
+}
 
 impl NoQuic {
-    pub(in crate::server) fn address(&self) -> SocketAddr {
-        match *self {}
-    }
     pub(in crate::server) fn setups(self, _: &Tls, _: &Config) -> Result<Vec<NoQuicSetup>, Error> {
-        match self {}
+        match self.never {}
     }
 }
 

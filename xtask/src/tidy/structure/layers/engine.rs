@@ -144,6 +144,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "client_hello",
             "drain",
             "last_alert",
+            "without_quic",
         ],
     ),
     (

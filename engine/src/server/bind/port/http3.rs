@@ -1,6 +1,6 @@
 //! HTTP/3 of a server that has a port.
 
-use super::port::Port;
+use super::Port;
 use crate::config::Congestion;
 use crate::driver::quic::config::QuicSettings;
 #[cfg(feature = "qlog")]
