@@ -25,7 +25,7 @@ const { positionals, values } = parseArgs({
 })
 const [addon] = positionals
 /** Lines whose programs are run: the oldest, and the newest two. */
-const RUN_ON = ['node24', 'node26']
+const RUN_ON = (process.env.TRUNKLINE_LINES ?? 'node24 node26').split(' ')
 /** Packages that the documents tell to install beside ours. */
 const BESIDE = ['express', 'fastify', 'hono', 'koa', 'openai', 'undici', 'ws']
 

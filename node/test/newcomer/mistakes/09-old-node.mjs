@@ -4,5 +4,4 @@ import { mistake } from './print.mjs'
 
 Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.8' } })
 Object.defineProperty(process, 'version', { value: 'v18.20.8' })
-await mistake(() => import('trunkline'))
 await mistake(() => createRequire(import.meta.url)('trunkline'))
