@@ -28,7 +28,7 @@ function printed (place, node, environment) {
   }).join('\n')
 }
 
-/** What differs from the golden file; with `accept` it is written. */
+/** The first line that differs from the golden file; with `accept` it is written. */
 export function compare (place, node, environment, accept) {
   const text = printed(place, node, environment)
   if (accept) writeFileSync(GOLDEN, text)

@@ -1,4 +1,4 @@
-// What a stranger does first: in an empty folder with the packed packages alone, every program of the documents runs on each line of
+// The first steps of a stranger: in an empty folder with the packed packages alone, every program of the documents runs on each line of
 // Node.js, compiles as strict TypeScript, and typical mistakes print a message that says what to do.
 // node newcomer.mjs ADDON [--cli PROGRAM] [--only WORD] [--accept]
 //   --cli PROGRAM  the command line, for blocks of the shell
@@ -55,7 +55,7 @@ function install (place, ...tarballs) {
   }
 }
 
-/** What the documents take for granted: a certificate for development, and a folder of files. */
+/** Makes the files that the documents take for granted: a certificate for development, and a folder of files. */
 function furnish (place) {
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,DNS:example.org,IP:127.0.0.1']
   execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '30',

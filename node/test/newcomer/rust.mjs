@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './blocks.mjs'
 
-/** What `cargo add` of the documents writes, and the crates whose names they use. */
+/** The dependencies that `cargo add` of the documents writes, and the crates whose names they use. */
 const MANIFEST = `[package]
 name = "newcomer"
 version = "0.0.0"

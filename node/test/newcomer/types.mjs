@@ -6,7 +6,7 @@ import { root } from './blocks.mjs'
 
 const require = createRequire(join(root, 'node', 'package.json'))
 
-/** What the programs use of packages that have no declarations of their own. */
+/** The names that the programs use of packages that have no declarations of their own. */
 const UNTYPED = `declare module 'express' {
   interface App { (request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse): void; get (path: string, listener: (request: any, response: any) => void): App }
   export default function express (): App
