@@ -103,6 +103,13 @@ async function inside (place, isOwnNetwork) {
   const runner = new Runner(place, environment)
   const origin = isOwnNetwork ? spawn(process.execPath, [join(here, 'origin.mjs')], { cwd: place, env: environment, stdio: ['ignore', 'pipe', 'inherit'] }) : undefined
   if (origin !== undefined) await new Promise(resolve => origin.stdout.once('data', resolve))
+  // Files that programs of their pages read.
+  const made = []
+  for (const block of shell.filter(({ words }) => words.includes('run'))) {
+    const wrong = await runner.run(block, process.execPath)
+    if (wrong !== undefined) made.push(`${block.where}: ${wrong}`)
+  }
+  if (made.length > 0) note(made, 'blocks of the shell that make files')
   const on = [[process.version, process.execPath], ...RUN_ON.filter(line => lines[line] !== undefined).map(line => [line, lines[line]])]
   for (const [line, node] of wanted('programs') ? on : []) {
     const failed = []
