@@ -22,6 +22,9 @@ function withLinks (text, change) {
   }).join('\n')
 }
 
+/** Makes links of the names of pages that are beside the book, which are there only when the site is built. */
+const linked = text => text.replaceAll(/`(api\/[\w/]+\.html)`/g, '[`$1`]($1)')
+
 /** Fills `folder` from `root`; `generated` has the text of each page whose summary's entry has no file, by its title. */
 export function stage (root, folder, generated) {
   rmSync(folder, { recursive: true, force: true })
@@ -42,7 +45,7 @@ export function stage (root, folder, generated) {
     return `[${title}](${place})`
   })
   write('SUMMARY.md', own)
-  for (const [path, place] of documents) write(place, rewritten(root, folder, path, place, documents))
+  for (const [path, place] of documents) write(place, linked(rewritten(root, folder, path, place, documents)))
   const listed = new Set(documents.values())
   for (const entry of readdirSync(join(root, GUIDE), { recursive: true })) {
     if (entry.endsWith('.md') && entry !== 'SUMMARY.md' && !listed.has(entry)) throw new Error(`SUMMARY.md does not name ${entry}`)
