@@ -1,7 +1,7 @@
 # Every target is one line and installs what it needs itself, or says what is missing.
 XTASK = cargo run -q -p xtask --
 
-.PHONY: demo test ready tidy conform bench attacks bench-client bench-server bench-node-server bench-grpc windows-real bursts h3-paths node node-test node-pack node-soak node-lines comparisons wpt apps flake fuzz sanitize mutants docs features api crates sim windows bench-bulk
+.PHONY: demo test ready tidy conform bench attacks bench-client bench-server bench-node-server bench-grpc windows-real bursts h3-paths node node-test node-pack node-soak node-lines comparisons wpt apps flake fuzz sanitize mutants docs newcomer features api crates sim windows bench-bulk
 demo: ; @$(XTASK) demo
 test: ; @$(XTASK) test
 ready: ; @$(XTASK) ready
@@ -30,6 +30,7 @@ fuzz: ; @$(XTASK) fuzz
 sanitize: ; @$(XTASK) sanitize
 mutants: ; @$(XTASK) mutants
 docs: ; @$(XTASK) docs
+newcomer: ; @$(XTASK) newcomer
 features: ; @$(XTASK) features
 api: ; @$(XTASK) api
 crates: ; @$(XTASK) crates

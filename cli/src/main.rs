@@ -7,11 +7,12 @@ mod allocator;
 mod bench;
 mod failure;
 mod get;
+mod packaging;
 mod serve;
 mod target;
 mod tls_options;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -33,6 +34,10 @@ enum Command {
     Get(Box<get::GetOptions>),
     /// Measure a server: requests per second and latencies.
     Bench(bench::BenchOptions),
+    /// Print completions for a shell.
+    Completions(packaging::CompletionsOptions),
+    /// Write the manual pages into a folder.
+    Manual(packaging::ManualOptions),
 }
 
 fn main() -> ExitCode {
@@ -42,6 +47,10 @@ fn main() -> ExitCode {
         Command::Serve(options) => serve::run(options),
         Command::Get(options) => get::run(*options),
         Command::Bench(options) => bench::run(options),
+        Command::Completions(options) => {
+            packaging::print_completions(&options, &mut Arguments::command())
+        }
+        Command::Manual(options) => packaging::write_manual(&options, Arguments::command()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -361,3 +361,30 @@ fn serve_listens_at_a_path_that_is_gone_when_it_ends() {
     let udp = ["serve", "--unix", &socket, "--tls-self-signed", "--http3"];
     refused(&udp, "--http3");
 }
+
+#[test]
+fn completions_and_manual_pages_have_every_command_and_its_flags() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = run(&["completions", shell]);
+        let script = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{shell}");
+        for word in ["serve", "bench", "tls-self-signed", "warm-up"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    refused(&["completions", "csh"], "csh");
+
+    let folder = Folder::new("manual");
+    let output = run(&["manual", &folder.path()]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let page = |name: &str| {
+        let path = Path::new(&folder.path()).join(name);
+        let page = std::fs::read_to_string(path).expect("the page is written");
+        // Hyphens are escaped in a manual page.
+        page.replace('\\', "")
+    };
+    assert!(page("trunkline.1").contains("trunkline-serve"));
+    assert!(page("trunkline-serve.1").contains("tls-self-signed"));
+    let missing = format!("{}/missing", folder.path());
+    refused(&["manual", &missing], &missing);
+}

@@ -22,8 +22,8 @@ function described () {
 const write = (to, file, text) => writeFileSync(join(to, file), text)
 const licence = to => { for (const file of ['LICENSE-MIT', 'LICENSE-APACHE']) cpSync(join(root, file), join(to, file)) }
 
-/** Links to files that the package does not have become their text. */
-const unlinked = text => text.replaceAll(/\[([^\]]+)\]\(\.\.\/[^)]*\)/g, '$1')
+/** Links to files that the package does not have become their text; its figures are left out. */
+const unlinked = text => text.replaceAll(/!\[[^\]]*\]\(figures\/[^)]*\)\n\n/g, '').replaceAll(/\[([^\]]+)\]\(\.\.\/[^)]*\)/g, '$1')
 
 /** The README, without its last paragraph, which is for contributors, and the guide's pages that it links. */
 function pages (to) {
@@ -89,12 +89,12 @@ function glibcOf (addon) {
   return newest?.join('.') ?? null
 }
 
-/** Stages a package, looks at it, and packs it into `out`. */
-export function pack (out, stage) {
+/** Stages a package, looks at it with `look`, and packs it into `out`. */
+export function pack (out, stage, look = inspect) {
   const staged = mkdtempSync(join(tmpdir(), 'trunkline-pack-'))
   try {
     stage(staged)
-    inspect(staged)
+    look(staged)
     mkdirSync(out, { recursive: true })
     const printed = execFileSync('npm', ['pack', '--json', '--pack-destination', resolve(out)], { cwd: staged, encoding: 'utf8' })
     const [{ filename, size, unpackedSize }] = JSON.parse(printed)
@@ -105,7 +105,7 @@ export function pack (out, stage) {
 }
 
 export const packMain = out => pack(out, stageMain)
-export const packAddon = (out, addon) => pack(out, staged => { stageAddon(staged, addon) })
+export const packAddon = (out, addon, look) => pack(out, staged => { stageAddon(staged, addon) }, look)
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [addon, out] = process.argv.slice(2)

@@ -167,6 +167,17 @@ const CURES: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'to accept the certificate for another name, give that name as connect.servername'
 }
 
+/** How the alerts of servers that have a likely cause can be cured (RFC 8446 section 6, RFC 7301 section 3.2). */
+const ALERT_CURES: Record<number, string> = {
+  40: 'it has no version, suite or group in common with the client, or wants a certificate (connect.cert and connect.key)',
+  70: 'it does not speak the versions of TLS that connect.minVersion and connect.maxVersion allow',
+  112: 'it does not know the name: connect.servername is the one that is sent',
+  116: 'it wants a certificate of the client: connect.cert and connect.key',
+  120: 'it speaks none of the versions of HTTP that the client offers: see allowH2 and http3'
+}
+
+const cureOf = (cure: string | undefined): string => cure === undefined ? '' : `; ${cure}`
+
 /** A handshake that failed, with the code and the words of Node.js first. */
 function ofTls (failure: Failure, text: string): Error {
   const { tls: fault, message, proxy, system: code } = failure
@@ -175,10 +186,10 @@ function ofTls (failure: Failure, text: string): Error {
     const known = ALERTS[fault.alert]
     const name = hasNewNames ? known?.replace('SSLV3', 'SSL/TLS') : known
     const words = name?.replaceAll('_', ' ').toLowerCase() ?? 'alert'
-    return system(name === undefined ? 'ERR_SSL_PROTOCOL_ERROR' : `ERR_SSL_${name}`, `${words}: the server ended the handshake with alert ${fault.alert}: ${message}`)
+    return system(name === undefined ? 'ERR_SSL_PROTOCOL_ERROR' : `ERR_SSL_${name}`, `${words}: the server ended the handshake with alert ${fault.alert}${cureOf(ALERT_CURES[fault.alert])} (${message})`)
   }
   const cure = CURES[fault.code!]
-  const words = `${fault.text}${cure === undefined ? '' : `; ${cure}`} (${message})`
+  const words = `${fault.text}${cureOf(cure)} (${message})`
   const error = system(fault.code!, words)
   if (fault.code !== ALTNAME_INVALID) return error
   Object.assign(error, { reason: fault.text!.replace(/^[^:]*: /, '') })

@@ -1,3 +1,5 @@
+import './node_version'
+
 export { buildConnector } from './client/connect/build_connector'
 export { Agent, Client, Pool } from './client/client'
 export { Dispatcher } from './client/dispatcher/dispatcher'

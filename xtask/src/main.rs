@@ -7,6 +7,7 @@ mod demo;
 mod node;
 mod ready;
 mod render;
+mod site;
 mod suite;
 mod tidy;
 mod tools;
@@ -42,7 +43,9 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   sanitize [PART..]   Miri, loom, AddressSanitizer (miri-core, miri, loom, address)
   generate       files that are rendered from a table (node/channel.toml, docs/promises.toml)
   mutants [WORD..]   break the code under each property of the simulator; a test must notice
-  docs           the rustdoc of the workspace";
+  docs           the guide, the rustdoc and the types of the npm package as one site, target/site
+  newcomer       every program of the README and the guide in an empty folder with the packages alone, and typical mistakes
+                 (--only WORD: of pages whose path has this word; --accept: what mistakes print now is right)";
 
 /// One sentence: what went wrong and what to do.
 type Outcome = Result<(), String>;
@@ -77,7 +80,8 @@ fn main() -> ExitCode {
         "fuzz" => check::fuzz::fuzz(rest),
         "sanitize" => check::sanitize::sanitize(rest),
         "mutants" => check::mutants::mutants(rest),
-        "docs" => ready::docs(),
+        "docs" => site::docs(),
+        "newcomer" => node::newcomer(rest),
         "" | "help" | "--help" | "-h" => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

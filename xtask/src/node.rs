@@ -70,6 +70,23 @@ pub(crate) fn pack() -> Outcome {
     run(script("smoke.mjs").args(tarballs.lines()))
 }
 
+/// Every program of the documents in an empty folder with the packed packages alone, and what typical
+/// mistakes print.
+pub(crate) fn newcomer(flags: &[String]) -> Outcome {
+    is_there_or_report()?;
+    build("dev")?;
+    run(&mut cargo(&["build", "--quiet", "-p", "trunkline-cli"]))?;
+    install("node/test")?;
+    let built = built_in("dev");
+    let mut command = Command::new("node");
+    command.arg(root().join("node/test/newcomer/newcomer.mjs"));
+    command.arg(built.join(library()));
+    run(command
+        .arg("--cli")
+        .arg(built.join("trunkline"))
+        .args(flags))
+}
+
 /// Builds the addon in `profile` with `build`; where it lies.
 fn addon(profile: &str, mut build: Command) -> Result<PathBuf, String> {
     run(build.args(["--quiet", "-p", "trunkline-node", "--profile", profile]))?;

@@ -1,8 +1,8 @@
-//! `docs` and `ready`: everything that CI runs, in the order in which failures are cheap.
+//! `ready`: everything that CI runs, in the order in which failures are cheap.
 
 use crate::check::{conform, crates, features, public_api};
 use crate::tools::{self, cargo, run};
-use crate::{Outcome, node, root, suite, tidy};
+use crate::{Outcome, node, root, site, suite, tidy};
 use std::process::Command;
 
 /// The tests that are too long for every run.
@@ -10,11 +10,6 @@ fn endurance() -> Outcome {
     let long = ["test", "-p", "trunkline", "--test", "h3_endurance"];
     run(cargo(&long).args(["--", "--ignored"]))?;
     node::endurance()
-}
-
-/// The rustdoc of the workspace; a warning fails.
-pub(crate) fn docs() -> Outcome {
-    run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 fn step(name: &str, carry_out: impl FnOnce() -> Outcome) -> Outcome {
@@ -47,7 +42,8 @@ pub(crate) fn ready() -> Outcome {
         node::script("dev", "comparisons/all.mjs", &[])
     })?;
     step("endurance", endurance)?;
-    step("docs", docs)?;
+    step("docs", site::docs)?;
+    step("newcomer", || node::newcomer(&[]))?;
     step("features", features::features)?;
     step("api", || public_api::api(&[]))?;
     step("crates", crates::crates)?;

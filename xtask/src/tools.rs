@@ -19,6 +19,8 @@ pub(crate) struct Tool {
 pub(crate) enum ToolSource {
     /// `cargo install --locked NAME`.
     Cargo(&'static str),
+    /// `cargo install --locked --no-default-features --features FEATURES NAME`.
+    CargoWith(&'static str, &'static str),
     /// `go install PATH`.
     Go(&'static str),
     /// `apt-get install NAME`.
@@ -40,6 +42,11 @@ pub(crate) const FUZZ: Tool = Tool {
 pub(crate) const HTTPWG: Tool = Tool {
     program: "httpwg",
     source: ToolSource::Cargo("httpwg-cli"),
+};
+/// Without its server and its watcher, which take longer to compile than the rest.
+pub(crate) const MDBOOK: Tool = Tool {
+    program: "mdbook",
+    source: ToolSource::CargoWith("mdbook", "search"),
 };
 pub(crate) const H2SPEC: Tool = Tool {
     program: "h2spec",
@@ -93,17 +100,18 @@ impl Tool {
     pub(crate) fn how(self) -> String {
         match self.source {
             ToolSource::Cargo(name) => format!("cargo install --locked {name}"),
+            ToolSource::CargoWith(name, features) => {
+                format!("cargo install --locked --no-default-features --features {features} {name}")
+            }
             ToolSource::Go(path) => format!("go install {path}"),
             ToolSource::Debian(name) => format!("apt-get install {name}"),
         }
     }
     fn install(self) -> Outcome {
         let mut command = match self.source {
-            ToolSource::Cargo(name) => {
-                let mut command = Command::new("cargo");
-                command.args(["install", "--quiet", "--locked", name, "--root"]);
-                command.arg(tools_dir());
-                command
+            ToolSource::Cargo(name) => cargo_install(&[name]),
+            ToolSource::CargoWith(name, features) => {
+                cargo_install(&["--no-default-features", "--features", features, name])
             }
             ToolSource::Go(path) => {
                 let mut command = Command::new("go");
@@ -128,6 +136,13 @@ impl Tool {
         };
         run(&mut command)
     }
+}
+
+fn cargo_install(args: &[&str]) -> Command {
+    let mut command = Command::new("cargo");
+    command.args(["install", "--quiet", "--locked", "--root"]);
+    command.arg(tools_dir()).args(args);
+    command
 }
 
 /// Installs what is missing of `tools`; says what it could not install and goes on.

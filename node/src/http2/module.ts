@@ -1,5 +1,6 @@
 // The whole of node:http2, for `trunkline/http2`: its servers and its clients are ours.
 
+import '../node_version'
 import nodeHttp2 from 'node:http2'
 import { createSecureServer, createServer } from './server'
 import { connect } from './client/connect'

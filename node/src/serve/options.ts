@@ -118,7 +118,7 @@ export interface Settings<Data> {
 
 export function settingsOf<Data> (options: ReloadOptions<Data>): Settings<Data> {
   const { fetch, error, routes, static: folders, maxRequestBodySize = Infinity, idleTimeout = 0 } = options
-  if (typeof fetch !== 'function' && (fetch !== undefined || (routes === undefined && folders === undefined))) throw new TypeError('fetch must be a function')
+  if (typeof fetch !== 'function' && (fetch !== undefined || (routes === undefined && folders === undefined))) throw new TypeError(`fetch must be a function that returns a Response, and is ${inspect(fetch, { depth: 0 })}; only a server with routes or static may have none`)
   if (error !== undefined && typeof error !== 'function') throw new TypeError('error must be a function')
   if (routes !== undefined && (typeof routes !== 'object' || routes === null)) throw new TypeError(`routes is ${inspect(routes, { depth: 0 })}; it must be an object of paths`)
   if (typeof maxRequestBodySize !== 'number' || !(maxRequestBodySize >= 0)) {

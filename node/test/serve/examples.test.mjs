@@ -10,7 +10,7 @@ import { WebSocket } from 'ws'
 test("the guide's program of routes, folders and WebSockets does what it says", async t => {
   const page = readFileSync(new URL('../../../docs/guide/node-serve.md', import.meta.url), 'utf8')
   const [, part] = page.split('## Routes, folders and WebSockets')
-  const [, code] = part.match(/```js\n([^]*?)```/)
+  const [, code] = part.match(/```js server untyped\n([^]*?)```/)
   const folder = mkdtempSync(join(tmpdir(), 'trunkline-test-readme-'))
   t.after(() => { rmSync(folder, { recursive: true }) })
   mkdirSync(join(folder, 'public'))

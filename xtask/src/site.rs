@@ -1,0 +1,23 @@
+//! `docs`: the guide, the documentation of the crates and that of the package's types as one site in
+//! `target/site`, its links checked.
+
+use crate::tools::{self, cargo, run};
+use crate::{Outcome, node, root};
+use std::process::Command;
+
+/// Builds the site; a warning of rustdoc and a dead link fail.
+pub(crate) fn docs() -> Outcome {
+    run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+    node::is_there_or_report()?;
+    let mdbook = tools::MDBOOK.ensure()?;
+    run(&mut cargo(&["build", "--quiet", "-p", "trunkline-cli"]))?;
+    node::install("docs/site")?;
+    let built = node::built_in("dev");
+    let documented = built.parent().unwrap_or(&built).join("doc");
+    let mut command = Command::new("node");
+    command.arg(root().join("docs/site/build.mjs"));
+    run(command
+        .arg(mdbook)
+        .arg(built.join("trunkline"))
+        .arg(documented))
+}
