@@ -1,6 +1,5 @@
 //! `trunkline serve`: serves a directory, and test endpoints if requested.
 
-mod access_log;
 mod answer;
 mod disk;
 mod endpoints;
@@ -8,19 +7,20 @@ mod files;
 #[cfg(test)]
 mod folder;
 mod listing;
+mod operate;
 mod site;
 mod walk;
 
 use crate::failure::{Failure, report};
-use access_log::AccessLog;
 use answer::policy::AnswerPolicy;
 use files::{FilePolicy, Files};
+use operate::access_log::AccessLog;
+use operate::{OperateOptions, Operation};
 use site::Site;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
 use tower_http::compression::CompressionLayer;
 use tower_layer::Layer;
 use trunkline::{Running, Server, ServerConfig, Tls};
@@ -78,10 +78,6 @@ pub(crate) struct ServeOptions {
     /// with the same key that may get each other's packets need a file of their own each.
     #[arg(long, value_name = "FILE")]
     quic_secret: Option<PathBuf>,
-    /// Append a line for every request to this file, in the common log format; `-` for standard
-    /// output.
-    #[arg(long, value_name = "FILE")]
-    access_log: Option<PathBuf>,
     /// Threads that serve; 0 means one per processor.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=1024))]
     workers: u16,
@@ -125,9 +121,8 @@ pub(crate) struct ServeOptions {
     /// Requests on one connection before it is drained (GOAWAY, `connection: close`); 0: no limit.
     #[arg(long, default_value_t = trunkline::core::limits::REQUESTS_PER_CONNECTION_MAX)]
     requests_per_connection: u64,
-    /// Seconds that open requests get to finish after SIGINT or SIGTERM.
-    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=3600))]
-    drain: u64,
+    #[command(flatten)]
+    operate: OperateOptions,
 }
 
 /// Serves until SIGINT or SIGTERM, then drains.
@@ -149,39 +144,28 @@ pub(crate) fn run(options: ServeOptions) -> Result<(), Failure> {
     let scheme = if tls.is_some() { "https" } else { "http" };
     let policy = AnswerPolicy::of(&options)?;
     let site = Site::new(files, options.test_endpoints, policy);
-    let log = options.access_log.as_deref().map(AccessLog::open);
-    let log = log.transpose()?.map(Arc::new);
+    let log = AccessLog::of(&options.operate)?.map(Arc::new);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::usage(format_args!("cannot start: {error}")))?;
     runtime.block_on(async {
-        let mut stop = Stop::new()?;
-        let renewal = Renewal::of(&options, tls.clone())?;
-        let deadline = Duration::from_secs(options.drain);
-        let stopped = async {
-            tokio::select! {
-                () = stop.wait() => {}
-                () = Renewal::run(renewal) => {}
-            }
-        };
+        let operation = Operation::new(&options, tls.clone(), log.clone())?;
         match &options.unix {
             Some(path) => {
                 let server = with_options(Server::bind_unix(path), &options, tls, log);
                 let running = served!(server, options, site)?;
-                report(format_args!("{scheme} at {}", path.display()));
-                stopped.await;
-                drain(running, deadline).await
+                print_address(format_args!("{scheme} at {}", path.display()));
+                operation.run(running).await
             }
             None => {
                 let running = start(&options, tls, log, site)?;
                 let url = format!("{scheme}://{}", running.local_addr());
-                report(&url);
+                print_address(&url);
                 if options.open {
                     open(&url);
                 }
-                stopped.await;
-                drain(running, deadline).await
+                operation.run(running).await
             }
         }
     })
@@ -189,7 +173,7 @@ pub(crate) fn run(options: ServeOptions) -> Result<(), Failure> {
 
 /// Prints the listening address. The parent process may wait for this line, so it must not stay in
 /// a buffer.
-fn report(place: impl std::fmt::Display) {
+fn print_address(place: impl std::fmt::Display) {
     let mut out = std::io::stdout();
     let _ = writeln!(out, "listening on {place}").and_then(|()| out.flush());
 }
@@ -305,17 +289,6 @@ fn config(options: &ServeOptions) -> ServerConfig {
     config
 }
 
-async fn drain<A>(running: Running<A>, deadline: Duration) -> Result<(), Failure> {
-    let cut = running.drain(deadline).await.cut;
-    if cut > 0 {
-        return Err(Failure::remote(format_args!(
-            "{cut} requests had not finished after {} s and were cut",
-            deadline.as_secs()
-        )));
-    }
-    Ok(())
-}
-
 fn policy(options: &ServeOptions) -> FilePolicy {
     FilePolicy {
         listings: !options.no_listing,
@@ -373,73 +346,4 @@ pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
         cause = error.source();
     }
     text
-}
-
-/// The signals that end a server in order. Registered before the port is open, so that none is
-/// missed.
-struct Stop {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-}
-
-impl Stop {
-    fn new() -> Result<Self, Failure> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let register = |kind| {
-            signal(kind)
-                .map_err(|error| Failure::usage(format_args!("cannot catch signals: {error}")))
-        };
-        Ok(Self {
-            interrupt: register(SignalKind::interrupt())?,
-            terminate: register(SignalKind::terminate())?,
-        })
-    }
-
-    async fn wait(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
-}
-
-/// A certificate and its key, read again at each SIGHUP; connections go on.
-struct Renewal {
-    hangup: tokio::signal::unix::Signal,
-    tls: Tls,
-    certificate: PathBuf,
-    key: PathBuf,
-}
-
-impl Renewal {
-    /// `None`: there are no files to read again, and SIGHUP ends the process as ever.
-    fn of(options: &ServeOptions, tls: Option<Tls>) -> Result<Option<Self>, Failure> {
-        let (Some(tls), Some(certificate), Some(key)) =
-            (tls, options.tls_cert.clone(), options.tls_key.clone())
-        else {
-            return Ok(None);
-        };
-        let hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())
-            .map_err(|error| Failure::usage(format_args!("cannot catch signals: {error}")))?;
-        Ok(Some(Self {
-            hangup,
-            tls,
-            certificate,
-            key,
-        }))
-    }
-
-    /// Never ends.
-    async fn run(this: Option<Self>) {
-        let Some(mut this) = this else {
-            return std::future::pending().await;
-        };
-        while this.hangup.recv().await.is_some() {
-            match this.tls.set_pem_files(&this.certificate, &this.key) {
-                Ok(()) => report!("{} was read again", this.certificate.display()),
-                Err(error) => report!("the certificate stays as it was: {}", in_full(&error)),
-            }
-        }
-        std::future::pending().await
-    }
 }

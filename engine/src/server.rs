@@ -22,9 +22,12 @@ pub use callbacks::{Answer, Callbacks, ConnectionHandle, Ended, ResponseBody, St
 pub use exchange::control::{ControlCommand, PeerEvent};
 pub use exchange::serve::Pause;
 pub use observe::access::Access;
+pub use observe::counters::MetricsReader;
 pub use observe::handshake_failure::HandshakeFailure;
 pub use observe::handshake_log::FailedHandshake;
-pub use observe::metrics::Metrics;
+pub use observe::histogram::Histogram;
+pub use observe::metrics::{InUse, Metrics, VersionMetrics};
+pub use observe::openmetrics::OPENMETRICS_TYPE;
 pub use tower::early::EarlyData;
 pub use tower::interim::InterimSender;
 pub use tower::on_runtime::{OnRuntime, RuntimeBody, RuntimeCall, on_runtime};

@@ -46,6 +46,7 @@ mod on_runtime;
 mod server_bounds;
 mod server_info;
 mod server_interim;
+mod server_metrics;
 mod server_targets;
 mod tls_choose;
 mod tls_over_tcp;

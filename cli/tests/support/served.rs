@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
 
@@ -11,6 +11,7 @@ const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
 pub(crate) struct Served {
     pub(crate) child: Child,
     pub(crate) url: String,
+    lines: BufReader<ChildStdout>,
 }
 
 impl Served {
@@ -32,22 +33,32 @@ impl Served {
         command.env("PATH", format!("{folder}:{path}"));
         Self::run(command)
     }
-    fn run(mut command: Command) -> Self {
+    /// With these variables in its environment.
+    pub(crate) fn with_environment(variables: &[(&str, &str)], arguments: &[&str]) -> Self {
+        let mut command = Command::new(BINARY);
+        command
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(arguments)
+            .envs(variables.iter().copied());
+        Self::run(command)
+    }
+    pub(crate) fn run(mut command: Command) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
             .spawn()
             .expect("the binary starts");
         let stdout = child.stdout.take().expect("it is piped");
-        let mut line = String::new();
-        BufReader::new(stdout)
-            .read_line(&mut line)
-            .expect("it says where it listens");
-        let url = line
-            .trim()
-            .strip_prefix("listening on ")
-            .expect("the first line")
-            .to_owned();
-        Self { child, url }
+        let mut lines = BufReader::new(stdout);
+        let url = line_of(&mut lines, "listening on ");
+        Self { child, url, lines }
+    }
+    /// `host:port` of the admin address, which the second line has.
+    pub(crate) fn admin(&mut self) -> String {
+        line_of(&mut self.lines, "admin on http://")
+    }
+    /// `host:port` of the site.
+    pub(crate) fn address(&self) -> &str {
+        self.url.split("://").nth(1).expect("a URL")
     }
     pub(crate) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.url)
@@ -61,6 +72,15 @@ impl Served {
         self.signal(nix::sys::signal::Signal::SIGTERM);
         self.child.wait().expect("it ends").code()
     }
+}
+
+fn line_of(lines: &mut BufReader<ChildStdout>, before: &str) -> String {
+    let mut line = String::new();
+    lines.read_line(&mut line).expect("it prints a line");
+    let place = line.trim().strip_prefix(before);
+    place
+        .unwrap_or_else(|| panic!("{before}: {line:?}"))
+        .to_owned()
 }
 
 impl Drop for Served {

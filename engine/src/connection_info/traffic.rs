@@ -12,6 +12,8 @@ pub struct Traffic(Arc<Counts>);
 struct Counts {
     read: AtomicU64,
     written: AtomicU64,
+    /// The counts of all connections that this one is part of, where they are counted together.
+    all: Option<Arc<Counts>>,
 }
 
 impl Traffic {
@@ -28,12 +30,30 @@ impl Traffic {
         self.0.read.store(read, Ordering::Relaxed);
         self.0.written.store(written, Ordering::Relaxed);
     }
+    /// Counts of one connection, whose bytes are counted here too.
+    pub(crate) fn child(&self) -> Self {
+        Self(Arc::new(Counts {
+            all: Some(Arc::clone(&self.0)),
+            ..Counts::default()
+        }))
+    }
     pub(crate) fn add_read(&self, bytes: usize) {
-        self.0.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        bump(&self.0.read, bytes);
+        if let Some(all) = &self.0.all {
+            bump(&all.read, bytes);
+        }
     }
     pub(crate) fn add_written(&self, bytes: usize) {
-        self.0.written.fetch_add(bytes as u64, Ordering::Relaxed);
+        bump(&self.0.written, bytes);
+        if let Some(all) = &self.0.all {
+            bump(&all.written, bytes);
+        }
     }
+}
+
+/// A tunnel may be on another thread than the connections that are counted with it.
+fn bump(counter: &AtomicU64, bytes: usize) {
+    counter.fetch_add(bytes as u64, Ordering::Relaxed);
 }
 
 /// Two are equal that count the same connection.

@@ -1,7 +1,7 @@
 //! The open connections of a worker: counts them in total and per client address, and chooses which
 //! to close when the bound is reached.
 
-use super::observe::metrics::{Counters, add};
+use super::observe::counters::{Counters, add};
 use crate::driver::signals::{Signals, Stop};
 use crate::driver::timer;
 use std::cell::{Cell, RefCell};

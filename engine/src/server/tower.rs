@@ -139,7 +139,7 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
         let connection_context = self.connection_context.as_ref();
         let record = connection_context
             .and_then(|connection_context| connection_context.introduce(made, turn.now));
-        let slot = slots.take(&self.signals, facts, inlet, record);
+        let slot = slots.take(&self.signals, (facts, turn.now), inlet, record);
         if self.early {
             made.extensions_mut().insert(EarlyData);
         }
@@ -268,9 +268,9 @@ impl<S: HttpService> TowerExchanges<S> {
         let Some(slots) = &mut self.slots else {
             return;
         };
-        let stream = slots.all[slot as usize].facts.stream;
+        let failed = &slots.all[slot as usize];
         let status = StatusCode::INTERNAL_SERVER_ERROR;
-        turn.answer_status(stream, status);
+        turn.answer_status(failed.facts.stream, status, failed.began);
         if let Some(record) = &mut slots.all[slot as usize].record {
             record.status = Some(status);
         }
@@ -294,13 +294,14 @@ impl<S: HttpService> Slots<S> {
     fn take(
         &mut self,
         signals: &Arc<Signals>,
-        facts: RequestFacts,
+        (facts, began): (RequestFacts, Instant),
         inlet: Option<Inlet>,
         record: Option<Box<Record>>,
     ) -> u32 {
         if let Some(index) = self.free.pop() {
             let slot = &mut self.all[index as usize];
             slot.facts = facts;
+            slot.began = began;
             slot.send = SendSide::Head;
             slot.inlet = inlet;
             slot.record = record;
@@ -309,6 +310,7 @@ impl<S: HttpService> Slots<S> {
         let index = self.all.len() as u32;
         self.all.push(Slot {
             facts,
+            began,
             stage: SlotStage::Free,
             send: SendSide::Head,
             handler: Box::pin(None),
@@ -372,6 +374,7 @@ impl<S: HttpService> Slots<S> {
         {
             connection_context.report(&record, turn.now);
         }
+        turn.count_end(slot.began);
         turn.machine.handler_done(turn.now, slot.facts.stream);
         self.free.push(index);
     }

@@ -11,7 +11,7 @@ pub(super) use without_quic as quic;
 
 use super::connection::accept::{Served, TransportFacts, WorkerContext, start};
 use super::exchange::serve::{Pause, Serve};
-use super::observe::metrics::add;
+use super::observe::counters::add;
 use super::registry::{Activity, Allowed, OpenConnections};
 use crate::connection_info::Addresses;
 use crate::driver::signals::{Signals, Stop};

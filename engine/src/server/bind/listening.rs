@@ -12,7 +12,8 @@ use crate::server::connection::accept::{Cleartext, WorkerContext};
 use crate::server::exchange::info_policy::InfoPolicy;
 use crate::server::exchange::serve::Serve;
 use crate::server::no_worker;
-use crate::server::observe::metrics::{self, Counters, Metrics};
+use crate::server::observe::counters::{Counters, MetricsReader};
+use crate::server::observe::metrics::Metrics;
 use crate::server::registry::Allowed;
 use crate::server::response::AnswerOptions;
 use crate::server::worker::quic::QuicSetup;
@@ -86,7 +87,7 @@ impl<A> BoundServer<A> {
         let worker_config = self.worker_config(listener, setup, service);
         let server_handle = ServerHandle {
             commands,
-            counters: Arc::clone(&worker_config.shared.counters),
+            sources: self.sources(vec![Arc::clone(&worker_config.shared.counters)]),
         };
         let serving = async move {
             let served = worker::serve_here(worker_config, receiver).await;
@@ -107,13 +108,14 @@ impl<A> BoundServer<A> {
         let mut running = Running {
             local_addr: self.local_addr.clone(),
             workers: Vec::with_capacity(listeners.len()),
-            counters: Vec::with_capacity(listeners.len()),
+            sources: self.sources(Vec::with_capacity(listeners.len())),
         };
         let mut begins = Vec::with_capacity(listeners.len());
         for (number, listener) in listeners.into_iter().enumerate() {
             let worker_config = self.worker_config(listener, setups.next(), service.clone());
             running
-                .counters
+                .sources
+                .workers
                 .push(Arc::clone(&worker_config.shared.counters));
             let (commands, receiver) = mpsc::unbounded_channel();
             let (begun, begins_here) = std_mpsc::channel();
@@ -152,6 +154,13 @@ impl<A> BoundServer<A> {
             allowed: self.allowed,
         }
     }
+    fn sources(&self, workers: Vec<Arc<Counters>>) -> MetricsReader {
+        MetricsReader {
+            workers,
+            windows: Arc::clone(&self.budget_share),
+            sending: Arc::clone(&self.send_budget_share),
+        }
+    }
     fn shared<S>(&self, service: S) -> WorkerContext<S> {
         WorkerContext {
             service,
@@ -185,7 +194,7 @@ impl<A: fmt::Debug> fmt::Debug for BoundServer<A> {
 #[derive(Debug)]
 pub struct ServerHandle {
     commands: mpsc::UnboundedSender<WorkerCommand>,
-    counters: Arc<Counters>,
+    sources: MetricsReader,
 }
 
 impl ServerHandle {
@@ -219,6 +228,10 @@ impl ServerHandle {
     }
     /// The counts so far.
     pub fn metrics(&self) -> Metrics {
-        metrics::sum(std::slice::from_ref(&self.counters))
+        self.sources.read()
+    }
+    /// A reader of the counts that outlives this value: for the service that shows them.
+    pub fn metrics_reader(&self) -> MetricsReader {
+        self.sources.clone()
     }
 }

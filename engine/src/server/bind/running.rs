@@ -1,9 +1,9 @@
 //! A running server: metrics, shutdown and join.
 
-use crate::server::observe::metrics::{self, Counters, Metrics};
+use crate::server::observe::counters::MetricsReader;
+use crate::server::observe::metrics::Metrics;
 use crate::server::worker::WorkerCommand;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 pub struct Running<A = SocketAddr> {
     pub(in crate::server) local_addr: A,
     pub(in crate::server) workers: Vec<WorkerHandle>,
-    pub(in crate::server) counters: Vec<Arc<Counters>>,
+    pub(in crate::server) sources: MetricsReader,
 }
 
 /// The connections that a drain had to cut.
@@ -42,7 +42,11 @@ impl<A> Running<A> {
     }
     /// The counts so far.
     pub fn metrics(&self) -> Metrics {
-        metrics::sum(&self.counters)
+        self.sources.read()
+    }
+    /// A reader of the counts that outlives this value: for the service that shows them.
+    pub fn metrics_reader(&self) -> MetricsReader {
+        self.sources.clone()
     }
     /// Stops accepting, sends every peer a GOAWAY (twice) or `connection: close`, lets open
     /// exchanges finish until `deadline`, then cuts the others.

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use std::collections::VecDeque;
 use std::mem;
+use std::time::Instant;
 use trunkline_core::error::Misuse;
 use trunkline_core::http::{Fields, ResponseHead};
 
@@ -16,6 +17,8 @@ use trunkline_core::http::{Fields, ResponseHead};
 pub(in crate::server) struct CallbackExchange<A: Callbacks> {
     pub(in crate::server) handle: StreamHandle,
     pub(in crate::server) exchange: A::Exchange,
+    /// When the request's head came.
+    pub(super) began: Instant,
     /// The request is whole.
     pub(in crate::server) received: bool,
     pub(super) quiet: bool,
@@ -41,11 +44,12 @@ impl<A: Callbacks> CallbackExchange<A> {
     pub(in crate::server) fn new(
         handle: StreamHandle,
         exchange: A::Exchange,
-        received: bool,
+        (received, began): (bool, Instant),
     ) -> Self {
         Self {
             handle,
             exchange,
+            began,
             received,
             quiet: false,
             declined: false,
@@ -60,7 +64,7 @@ impl<A: Callbacks> CallbackExchange<A> {
     pub(in crate::server) fn leaving(handle: StreamHandle, exchange: A::Exchange) -> Self {
         Self {
             send: SendSide::Leaving,
-            ..Self::new(handle, exchange, false)
+            ..Self::new(handle, exchange, (false, Instant::now()))
         }
     }
     /// Whether both sides are complete: the request was received and the machine has the answer.
@@ -96,7 +100,8 @@ impl<A: Callbacks> CallbackExchange<A> {
             (false, true) => FirstBody::Nothing,
             (false, false) => FirstBody::Later,
         };
-        self.send.head(turn, self.handle.stream(), head, first)?;
+        self.send
+            .head(turn, self.handle.stream(), (head, self.began), first)?;
         if !(end || matches!(body, ResponseBody::Streaming)) || self.send == SendSide::Done {
             // Pieces of a body that there is not.
             let pieces = mem::take(&mut self.waiting);
@@ -111,7 +116,8 @@ impl<A: Callbacks> CallbackExchange<A> {
     }
     /// The machine refused a command, and sent none of it. False: the exchange ended meanwhile.
     pub(in crate::server) fn fail(&mut self, turn: &mut Turn<'_>, misuse: Misuse) -> bool {
-        self.send.fail(turn, self.handle.stream(), misuse)
+        self.send
+            .fail(turn, (self.handle.stream(), self.began), misuse)
     }
     /// Body bytes; `end`: the last. How many bytes the machine took at once.
     pub(in crate::server) fn send(

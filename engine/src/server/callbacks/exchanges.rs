@@ -95,7 +95,7 @@ impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
         };
         let exchange = self.callbacks.requested(connection, handle, &head, end);
         turn.machine.recycle_head(head);
-        self.put(CallbackExchange::new(handle, exchange, end));
+        self.put(CallbackExchange::new(handle, exchange, (end, turn.now)));
     }
     fn resume(&mut self, turn: &mut Turn<'_>, _: u32) {
         let mut pending = std::mem::take(&mut self.pending);
@@ -362,6 +362,7 @@ impl<A: Callbacks> CallbackExchanges<A> {
             // any more.
             turn.machine.consume(turn.now, stream, entry.unread);
         }
+        turn.count_end(entry.began);
         turn.machine.handler_done(turn.now, stream);
         self.callbacks.ended(entry.exchange, how);
     }

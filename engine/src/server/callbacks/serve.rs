@@ -11,6 +11,7 @@ use crate::server::exchange::serve::{RawConnection, Serve};
 use crate::server::observe::handshake_failure::HandshakeFailure;
 use crate::server::response::{AnswerOptions, RequestFacts};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The source of the exchanges of a server with callbacks.
 #[derive(Clone)]
@@ -61,7 +62,7 @@ impl<A: Callbacks> Serve for CallbackServer<A> {
         let taken = callbacks.unnegotiated(commands.clone(), handle, info.as_ref());
         if let Some((connection, exchange)) = taken {
             let (callbacks, signals) = (callbacks.clone(), Arc::clone(signals));
-            let entry = CallbackExchange::new(handle, exchange, false);
+            let entry = CallbackExchange::new(handle, exchange, (false, Instant::now()));
             let tunnel =
                 CallbackTunnel::new(callbacks, Some(connection), entry, left, commands, signals);
             tokio::task::spawn_local(tunnel);

@@ -74,6 +74,10 @@ impl<S: Serve> WorkerContext<S> {
         let log = self.info_policy.handshake_log.as_ref();
         handshake_log::note(&self.counters, log, addresses, quic, failure);
     }
+    /// The counts of one connection, where its users get them.
+    fn own(&self, traffic: &Traffic) -> Option<Traffic> {
+        self.info_policy.info.then(|| traffic.clone())
+    }
     /// The exchanges of a new connection; `secure`: it is under TLS.
     pub(in crate::server) fn exchanges(
         &self,
@@ -233,7 +237,7 @@ where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let timeouts = &shared.config.timeouts;
-    let traffic = shared.info_policy.info.then(Traffic::default);
+    let traffic = shared.counters.stream_traffic(shared.info_policy.info);
     let wants_info = !shared.info_policy.is_nothing();
     if known.secured && (known.alpn().is_some() || shared.tls.is_some()) {
         return Ok(secured_below(
@@ -249,6 +253,7 @@ where
         return cleartext(socket, known, shared, signals, activity).await;
     };
     let addresses = known.addresses;
+    let began = Instant::now();
     let secured = Secured::new(socket, tls, addresses);
     let secured = match within(timeouts.handshake, secured).await {
         Ok(secured) => secured,
@@ -260,13 +265,14 @@ where
             return Ok(Opening::Nothing);
         }
     };
+    shared.counters.tls_handshake_done(began.elapsed());
     let info = wants_info.then(|| {
         let info = known.info(secured.info(tls));
-        info.counted(traffic.clone())
+        info.counted(shared.own(&traffic))
     });
     let is_unnegotiated = secured.is_unnegotiated(tls);
     let mut transport = secured.transport;
-    transport.count(traffic);
+    transport.count(Some(traffic));
     if is_unnegotiated {
         return Ok(unnegotiated(transport, info, shared, signals));
     }
@@ -289,7 +295,7 @@ where
 
 /// Opens a connection without TLS.
 async fn cleartext<S, T>(
-    (socket, traffic): (T, Option<Traffic>),
+    (socket, traffic): (T, Traffic),
     known: TransportFacts,
     shared: WorkerContext<S>,
     signals: Arc<Signals>,
@@ -302,10 +308,10 @@ where
     let timeouts = &shared.config.timeouts;
     let wants_info = !shared.info_policy.is_nothing();
     let mut transport = Transport::plain(socket);
-    transport.count(traffic.clone());
+    transport.count(Some(traffic.clone()));
     let Cleartext { http1, http2 } = shared.cleartext;
     let secure = known.secured;
-    let info = wants_info.then(|| known.info(None).counted(traffic));
+    let info = wants_info.then(|| known.info(None).counted(shared.own(&traffic)));
     let mut exchanges = shared.exchanges(&signals, secure);
     let (first, http2) = match (http1, http2) {
         (false, false) => return Ok(Opening::Nothing),
@@ -331,7 +337,7 @@ where
 
 /// A stream whose TLS is the embedder's: it speaks what ALPN has chosen.
 fn secured_below<S, T>(
-    (socket, traffic): (T, Option<Traffic>),
+    (socket, traffic): (T, Traffic),
     known: TransportFacts,
     shared: WorkerContext<S>,
     signals: Arc<Signals>,
@@ -347,8 +353,9 @@ where
         None => shared.cleartext.http1,
     };
     let mut transport = Transport::plain(socket);
-    transport.count(traffic.clone());
-    let info = (!shared.info_policy.is_nothing()).then(|| known.info(None).counted(traffic));
+    transport.count(Some(traffic.clone()));
+    let info =
+        (!shared.info_policy.is_nothing()).then(|| known.info(None).counted(shared.own(&traffic)));
     if !http2 && !http1 {
         return unnegotiated(transport, info, shared, signals);
     }
@@ -416,7 +423,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Negotiated<T> {
             .targets
             .rule_of(secure, self.info.as_ref());
         exchanges.show(self.info, version, &shared.info_policy);
-        let mut serving = Serving::new(exchanges, signals, shared.extra, shared.counters, activity);
+        let counters = (shared.counters, version);
+        let mut serving = Serving::new(exchanges, signals, shared.extra, counters, activity);
         serving.set_targets(targets);
         Box::new(ServedConnection::new(io, serving))
     }

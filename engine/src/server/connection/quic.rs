@@ -11,8 +11,8 @@ use crate::driver::quic::session::Session;
 use crate::driver::signals::{Signals, SlotWaker};
 use crate::server::exchange::info_policy::InfoPolicy;
 use crate::server::exchange::serve::{Exchanging, Serve};
+use crate::server::observe::counters::{Counters, add};
 use crate::server::observe::handshake_failure::HandshakeFailure;
-use crate::server::observe::metrics::{Counters, add};
 use crate::server::registry::{Activity, OpenConnections, OpenEntry};
 use quinn_proto::{Connection, ConnectionEvent, ConnectionHandle, Transmit};
 use std::net::SocketAddr;
@@ -22,7 +22,7 @@ use std::task::{Context, Waker};
 use std::time::Instant;
 use trunkline_core::error::{H3Code, TransportEnd};
 use trunkline_core::h3;
-use trunkline_core::http::Side;
+use trunkline_core::http::{Side, Version};
 
 /// Rounds of one turn: a handler that always has more must not keep the endpoint from others.
 const ROUNDS_PER_TURN_MAX: u32 = 8;
@@ -46,6 +46,8 @@ pub(in crate::server) struct QuicConnection<S: Serve> {
     /// When the handshake must be done; `None`: it is, or may take any time.
     handshake_until: Option<Instant>,
     counted_connected: bool,
+    /// When its first packet came.
+    began: Instant,
     /// Why we ended the handshake ourselves.
     given_up: Option<HandshakeFailure>,
     /// The local address of the socket.
@@ -81,7 +83,7 @@ impl<S: Serve> QuicConnection<S> {
             shared.exchanges(&signals, true),
             signals,
             Arc::clone(&shared.extra),
-            Arc::clone(&counters),
+            (Arc::clone(&counters), Version::Http3),
             activity,
         );
         let conn = h3::Conn::new(Side::Server, Arc::clone(&shared.config), now)
@@ -102,6 +104,7 @@ impl<S: Serve> QuicConnection<S> {
             counters,
             handshake_until: handshake.map(|limit| now + limit),
             counted_connected: false,
+            began: now,
             given_up: None,
             bound: shared.info_policy.quic_addr,
             takes_datagrams: shared.config.datagrams,
@@ -251,10 +254,12 @@ impl<S: Serve> QuicConnection<S> {
         .min()
     }
     /// Whether the handshake was done since someone asked.
-    pub(in crate::server) fn take_connected(&mut self) -> bool {
+    pub(in crate::server) fn take_connected(&mut self, now: Instant) -> bool {
         let fresh = self.session.is_connected() && !self.counted_connected;
         if fresh {
             self.counted_connected = true;
+            let time = now.saturating_duration_since(self.began);
+            self.counters.quic_handshake_done(time);
             self.handshake_until = None;
         }
         fresh

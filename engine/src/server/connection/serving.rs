@@ -6,7 +6,7 @@ use crate::driver::signals::{Notes, Signals, Stop};
 use crate::server::exchange::control::PeerEvent;
 use crate::server::exchange::serve::{Exchanging, Pause, Serve};
 use crate::server::exchange::turn::with_turn;
-use crate::server::observe::metrics::{Counters, add};
+use crate::server::observe::counters::{Counters, add};
 use crate::server::registry::Activity;
 use crate::server::response::AnswerOptions;
 use bytes::Bytes;
@@ -18,7 +18,9 @@ use std::time::Instant;
 use trunkline_core::error::H2Code;
 use trunkline_core::h3;
 use trunkline_core::http::idempotence::may_be_early;
-use trunkline_core::http::{Event, HostRule, RequestHead, SchemeRule, StreamId, TargetRule};
+use trunkline_core::http::{
+    Event, HostRule, RequestHead, SchemeRule, StreamId, TargetRule, Version,
+};
 
 /// The exchanges of one connection and those who may leave it notes.
 pub(in crate::server) struct Serving<S: Serve> {
@@ -28,6 +30,11 @@ pub(in crate::server) struct Serving<S: Serve> {
     /// Fields that every response carries beside the handler's.
     extra: Arc<AnswerOptions>,
     counters: Arc<Counters>,
+    version: Version,
+    /// Its handshake is done, and it is counted among those of its version.
+    is_known: bool,
+    /// Open exchanges, as the counters have them.
+    counted: u32,
     /// For the drain, and for the choice of connections to close.
     pub(in crate::server) activity: Rc<Activity>,
     /// The connection left HTTP with this exchange; the bytes came behind it.
@@ -49,7 +56,7 @@ impl<S: Serve> Serving<S> {
         exchanges: S::Exchanges,
         signals: Arc<Signals>,
         extra: Arc<AnswerOptions>,
-        counters: Arc<Counters>,
+        (counters, version): (Arc<Counters>, Version),
         activity: Rc<Activity>,
     ) -> Self {
         activity.is_serving.set(true);
@@ -59,6 +66,9 @@ impl<S: Serve> Serving<S> {
             notes: None,
             extra,
             counters,
+            version,
+            is_known: false,
+            counted: 0,
             activity,
             left: None,
             draining: false,
@@ -71,6 +81,9 @@ impl<S: Serve> Serving<S> {
     /// The connection is known: which requests it carries.
     pub(super) fn set_targets(&mut self, targets: TargetRule) {
         self.targets = targets;
+        if !std::mem::replace(&mut self.is_known, true) {
+            self.counters.speaks(self.version);
+        }
     }
     /// Whether nothing may be read now, because the service asked for a pause; the owner is woken
     /// when it ends. The peer's deadlines do not run meanwhile.
@@ -123,7 +136,7 @@ impl<S: Serve> Serving<S> {
         }
         self.draining |= stop.is_some();
         if !notes.ready.is_empty() {
-            with_turn(machine, now, &self.extra, |turn| {
+            with_turn(machine, now, (&*self.extra, &*self.counters), |turn| {
                 for slot in notes.ready.drain(..) {
                     self.exchanges.resume(turn, slot);
                 }
@@ -169,7 +182,7 @@ impl<S: Serve> Serving<S> {
     #[inline(never)]
     fn answer(&mut self, machine: &mut Machine, now: Instant, first: Event, enough: usize) -> u64 {
         let mut requests = 0;
-        with_turn(machine, now, &self.extra, |turn| {
+        with_turn(machine, now, (&*self.extra, &*self.counters), |turn| {
             let exchanges = &mut self.exchanges;
             let mut next = Some(first);
             while let Some(event) = next {
@@ -229,7 +242,7 @@ impl<S: Serve> Serving<S> {
         });
         requests
     }
-    fn count(&self, machine: &mut Machine, requests: u64) {
+    fn count(&mut self, machine: &mut Machine, requests: u64) {
         if requests > 0 {
             let counter = match machine {
                 Machine::H1(_) => &self.counters.requests_h1,
@@ -241,11 +254,22 @@ impl<S: Serve> Serving<S> {
         while let Some(violation) = machine.poll_refused() {
             self.counters.broken(violation);
         }
-        self.activity.exchanges.set(self.exchanges.len() as u64);
+        self.count_open();
+    }
+    /// Counts the exchanges that are open, where their number has changed.
+    fn count_open(&mut self) {
+        let open = self.exchanges.len() as u64;
+        self.activity.exchanges.set(open);
+        // Fewer than are allowed at once, of which there are no 2^32.
+        if open as u32 != self.counted {
+            self.counters
+                .exchanges_open(self.version, self.counted, open as u32);
+            self.counted = open as u32;
+        }
     }
     /// Before the owner sleeps. `release`: give memory back too.
     pub(in crate::server) fn rest(&mut self, release: bool) {
-        self.activity.exchanges.set(self.exchanges.len() as u64);
+        self.count_open();
         if release {
             self.exchanges.release();
             self.signals.release();
@@ -255,6 +279,15 @@ impl<S: Serve> Serving<S> {
     /// Whether the owner may sleep: no note was left meanwhile.
     pub(in crate::server) fn end_turn(&self, waker: &Waker) -> bool {
         self.signals.end_turn(waker)
+    }
+}
+
+impl<S: Serve> Drop for Serving<S> {
+    fn drop(&mut self) {
+        self.counters.exchanges_open(self.version, self.counted, 0);
+        if self.is_known {
+            self.counters.speaks_no_more(self.version);
+        }
     }
 }
 

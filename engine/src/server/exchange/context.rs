@@ -5,7 +5,7 @@ use super::request::{Requests, version_of};
 use crate::body::Body;
 use crate::connection_info::ConnectionInfo;
 use crate::error::Error;
-use crate::server::observe::access::{AccessLog, Record};
+use crate::server::observe::access::{AccessLog, LoggedFields, Record};
 use http::{Request, StatusCode};
 use std::time::Instant;
 use trunkline_core::error::{Closed, Violation};
@@ -59,7 +59,8 @@ impl ConnectionContext {
             let secure = self.info.tls().is_some();
             let line = requests.line(head, self.version, secure);
             let version = version_of(self.version);
-            let record = Record::turned_away(version, line, Some(status), now);
+            let fields = LoggedFields::of_head(head);
+            let record = Record::turned_away(version, (line, fields), Some(status), now);
             self.report(&record, now);
         }
     }
@@ -83,7 +84,8 @@ impl ConnectionContext {
             && let Some(status) = self.refusal(violation)
         {
             let version = version_of(self.version);
-            let mut record = Record::turned_away(version, (None, None), Some(status), now);
+            let nothing = ((None, None), LoggedFields::default());
+            let mut record = Record::turned_away(version, nothing, Some(status), now);
             record.error = Some(Error::violation(violation));
             self.report(&record, now);
         }

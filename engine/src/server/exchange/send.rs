@@ -6,6 +6,7 @@ use crate::server::response::{BodyPlan, HandlerFields, RequestFacts, ServerField
 use bytes::Bytes;
 use http::response::Parts;
 use http::{Response, StatusCode};
+use std::time::Instant;
 use trunkline_core::error::{H2Code, Misuse};
 use trunkline_core::http::{Fields, ResponseHead, StreamId, Version};
 
@@ -36,7 +37,7 @@ pub(in crate::server) enum FirstBody {
 }
 
 impl SendSide {
-    /// Sends the final head.
+    /// Sends the final head; `began`: when the request's came.
     ///
     /// # Errors
     /// Those of the machine: nothing was sent.
@@ -44,7 +45,7 @@ impl SendSide {
         &mut self,
         turn: &mut Turn<'_>,
         stream: StreamId,
-        head: &ResponseHead,
+        (head, began): (&ResponseHead, Instant),
         body: FirstBody,
     ) -> Result<(), Misuse> {
         if *self != Self::Head {
@@ -59,6 +60,7 @@ impl SendSide {
         };
         sent?;
         *self = next;
+        turn.count_head(began, head.status);
         Ok(())
     }
     /// Whether the machine has room for content now. The event `SendReady` follows where it has none.
@@ -98,18 +100,20 @@ impl SendSide {
     }
     /// Ends a response of which the machine refused a part. One that has begun must not look complete
     /// and is reset; one that has not becomes a 500. False: the exchange ended meanwhile, which the
-    /// machine reports itself.
+    /// machine reports itself. `began`: when the request's head came.
     pub(in crate::server) fn fail(
         &mut self,
         turn: &mut Turn<'_>,
-        stream: StreamId,
+        (stream, began): (StreamId, Instant),
         misuse: Misuse,
     ) -> bool {
         if !matches!(misuse, Misuse::Invalid(_) | Misuse::BodyLength) {
             return false;
         }
         match self {
-            Self::Head => turn.answer_status(stream, StatusCode::INTERNAL_SERVER_ERROR),
+            Self::Head => {
+                turn.answer_status(stream, StatusCode::INTERNAL_SERVER_ERROR, began);
+            }
             Self::Body | Self::Leaving | Self::Done => {
                 turn.machine.reset(turn.now, stream, H2Code::INTERNAL_ERROR);
             }
@@ -127,7 +131,7 @@ impl Turn<'_> {
     pub(in crate::server) fn answer_head(
         &mut self,
         send: &mut SendSide,
-        facts: RequestFacts,
+        (facts, began): (RequestFacts, Instant),
         parts: &Parts,
         (plan, body): (BodyPlan, FirstBody),
     ) -> Result<(), Misuse> {
@@ -141,7 +145,7 @@ impl Turn<'_> {
         let set = copy_fields(&parts.headers, parts.status, version, fields);
         server_fields.add_to(fields, set, self.now);
         self.with_head(parts.status, version, |turn, head| {
-            send.head(turn, facts.stream, head, body)
+            send.head(turn, facts.stream, (head, began), body)
         })
     }
     /// Sends an interim response of the handler's.
@@ -168,8 +172,13 @@ impl Turn<'_> {
             turn.machine.send_interim(turn.now, stream, head)
         });
     }
-    /// Answers with a status and nothing else.
-    pub(in crate::server) fn answer_status(&mut self, stream: StreamId, status: StatusCode) {
+    /// Answers a request whose head came at `began` with a status and nothing else.
+    pub(in crate::server) fn answer_status(
+        &mut self,
+        stream: StreamId,
+        status: StatusCode,
+        began: Instant,
+    ) {
         let server_fields = ServerFields {
             date: self.extra.date,
             alt_svc: None,
@@ -181,12 +190,16 @@ impl Turn<'_> {
         let sent = self.with_head(status, self.machine.version(), |turn, head| {
             turn.machine.respond(turn.now, stream, head, true)
         });
-        if let Err(Misuse::Invalid(_)) = sent {
+        match sent {
+            Ok(()) => self.count_head(began, status.as_u16()),
             // The client takes no section as large as even this (RFC 9114 section 4.2.2); it
             // must not wait for an answer.
-            self.machine.reset(self.now, stream, H2Code::INTERNAL_ERROR);
+            Err(Misuse::Invalid(_)) => {
+                self.machine.reset(self.now, stream, H2Code::INTERNAL_ERROR);
+            }
+            // The exchange ended meanwhile.
+            Err(_) => {}
         }
-        // Else the exchange ended meanwhile.
     }
     /// Makes a head of the thread's fields and gives it to `send`; its memory serves the next one.
     fn with_head(

@@ -100,7 +100,8 @@ pub(in crate::server) trait Exchanging: 'static {
             );
         }
         turn.machine.recycle_head(head);
-        turn.answer_status(stream, status);
+        turn.answer_status(stream, status, turn.now);
+        turn.count_end(turn.now);
         turn.machine.handler_done(turn.now, stream);
     }
     /// A note to `slot`: something can go on.

@@ -2,6 +2,7 @@
 
 use super::scratch::{Scratch, with_scratch};
 use crate::driver::machine::Machine;
+use crate::server::observe::Counters;
 use crate::server::response::AnswerOptions;
 use std::time::Instant;
 
@@ -14,21 +15,61 @@ pub(in crate::server) struct Turn<'a> {
     pub(in crate::server) scratch: &'a mut Scratch,
     /// Fields that every response of this server carries.
     pub(in crate::server) extra: &'a AnswerOptions,
+    counters: &'a Counters,
+    /// Exchanges that began in this turn: how many had their final head sent in it, and how many ended. Their
+    /// time is read from the clock once, at the end of the turn.
+    inline: (u32, u32),
+}
+
+impl Turn<'_> {
+    /// The head of a final response was sent, to a request whose head came at `began`.
+    pub(in crate::server) fn count_head(&mut self, began: Instant, status: u16) {
+        let version = self.machine.version();
+        self.counters.answered(version, status);
+        match began == self.now {
+            true => self.inline.0 += 1,
+            false => self.counters.took(version, self.since(began), (1, 0)),
+        }
+    }
+    /// An exchange ended whose request's head came at `began`.
+    pub(in crate::server) fn count_end(&mut self, began: Instant) {
+        match began == self.now {
+            true => self.inline.1 += 1,
+            false => {
+                let version = self.machine.version();
+                self.counters.took(version, self.since(began), (0, 1));
+            }
+        }
+    }
+    fn since(&self, began: Instant) -> std::time::Duration {
+        self.now.saturating_duration_since(began)
+    }
+    fn count_inline(&self) {
+        if self.inline != (0, 0) {
+            let version = self.machine.version();
+            self.counters.took(version, self.now.elapsed(), self.inline);
+        }
+    }
 }
 
 /// Runs `work` as a part of a turn, with this thread's memory.
 pub(in crate::server) fn with_turn<R>(
     machine: &mut Machine,
     now: Instant,
-    extra: &AnswerOptions,
+    (extra, counters): (&AnswerOptions, &Counters),
     work: impl FnOnce(&mut Turn<'_>) -> R,
 ) -> R {
     with_scratch(|scratch| {
-        work(&mut Turn {
+        let mut turn = Turn {
             machine,
             now,
             scratch,
             extra,
-        })
+            counters,
+            inline: (0, 0),
+        };
+        let result = work(&mut turn);
+        turn.count_inline();
+        result
     })
 }

@@ -2,11 +2,13 @@
 
 use crate::connection_info::ConnectionInfo;
 use crate::error::Error;
-use http::{Method, StatusCode, Uri, Version};
+use http::header::{HOST, REFERER, USER_AGENT};
+use http::{HeaderName, HeaderValue, Method, StatusCode, Uri, Version};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use trunkline_core::http::{RequestHead, Token};
 
 /// One exchange, when it is over: what an access log says about it.
 #[derive(Debug)]
@@ -21,6 +23,13 @@ pub struct Access<'a> {
     /// The target, with the authority where the version carries one; `None`: what came is not a
     /// request, or has a target that [`Uri`] cannot carry.
     pub target: Option<&'a Uri>,
+    /// The field `host`, which HTTP/2 and HTTP/3 have seldom: the authority of [`target`](Self::target) stands in
+    /// its place there.
+    pub host: Option<&'a HeaderValue>,
+    /// The field `referer`. Any byte but controls may stand in it, as in the next.
+    pub referer: Option<&'a HeaderValue>,
+    /// The field `user-agent`.
+    pub user_agent: Option<&'a HeaderValue>,
     /// The final status; `None`: the exchange ended without an answer.
     pub status: Option<StatusCode>,
     /// Bytes of the response's body that were handed on to be sent.
@@ -49,12 +58,36 @@ impl fmt::Debug for AccessLog {
     }
 }
 
+/// The fields of a request that its line in the log has.
+#[derive(Debug, Default)]
+pub(in crate::server) struct LoggedFields {
+    host: Option<HeaderValue>,
+    referer: Option<HeaderValue>,
+    user_agent: Option<HeaderValue>,
+}
+
+impl LoggedFields {
+    /// Those that `get` finds; a copy of a value shares its bytes.
+    fn of(get: impl Fn(HeaderName, Token) -> Option<HeaderValue>) -> Self {
+        Self {
+            host: get(HOST, Token::HOST),
+            referer: get(REFERER, Token::REFERER),
+            user_agent: get(USER_AGENT, Token::USER_AGENT),
+        }
+    }
+    /// Those of a request that no handler saw.
+    pub(in crate::server) fn of_head(head: &RequestHead) -> Self {
+        Self::of(|_, token| HeaderValue::from_bytes(head.get(token)?).ok())
+    }
+}
+
 /// The part of an exchange that the access log reports.
 #[derive(Debug)]
 pub(in crate::server) struct Record {
     version: Version,
     method: Option<Method>,
     target: Option<Uri>,
+    fields: LoggedFields,
     began: Instant,
     pub(in crate::server) status: Option<StatusCode>,
     pub(in crate::server) body_bytes: u64,
@@ -67,6 +100,7 @@ impl Record {
             version: request.version(),
             method: Some(request.method().clone()),
             target: Some(request.uri().clone()),
+            fields: LoggedFields::of(|name, _| request.headers().get(name).cloned()),
             began,
             status: None,
             body_bytes: 0,
@@ -76,7 +110,7 @@ impl Record {
     /// A request that no handler saw, answered at once.
     pub(in crate::server) fn turned_away(
         version: Version,
-        line: (Option<Method>, Option<Uri>),
+        (line, fields): ((Option<Method>, Option<Uri>), LoggedFields),
         status: Option<StatusCode>,
         began: Instant,
     ) -> Self {
@@ -85,6 +119,7 @@ impl Record {
             version,
             method,
             target,
+            fields,
             began,
             status,
             body_bytes: 0,
@@ -103,6 +138,9 @@ impl Record {
             version: self.version,
             method: self.method.as_ref(),
             target: self.target.as_ref(),
+            host: self.fields.host.as_ref(),
+            referer: self.fields.referer.as_ref(),
+            user_agent: self.fields.user_agent.as_ref(),
             status: self.status,
             body_bytes: self.body_bytes,
             time: now.saturating_duration_since(self.began),

@@ -1,7 +1,7 @@
 //! Counts failed handshakes by kind and passes them to the user's log.
 
+use super::counters::{Counters, add};
 use super::handshake_failure::HandshakeFailure;
-use super::metrics::{Counters, add};
 use crate::connection_info::Addresses;
 use std::fmt;
 use std::net::SocketAddr;

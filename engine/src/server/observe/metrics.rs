@@ -1,11 +1,6 @@
-//! Metrics of a server. Each worker counts without sharing; reading sums the workers.
+//! Metrics of a server, as they are read.
 
-use super::handshake_failure;
-use crate::driver::quic::rules;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use trunkline_core::error::{Closed, Violation};
-use trunkline_core::http::{Reset, ResetBy, Version};
+use super::histogram::Histogram;
 
 /// A reading of a server's counters, since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,6 +58,37 @@ pub struct Metrics {
     pub quic_violations: Vec<(&'static str, u64)>,
     /// Exchanges that ended before their response did.
     pub resets: u64,
+    /// Those by the side that ended them: `server` (the client broke a rule), `client`, or `connection` (it
+    /// ended below them).
+    pub resets_by: Vec<(&'static str, u64)>,
+    /// Connections of HTTP that have ended, by the reason: `violation` (the client broke a rule), `peer` (the client
+    /// closed HTTP/2 or HTTP/3), `eof` (it ended the transport in order), `ragged_eof` (under TLS without
+    /// close_notify), `transport` (a reset, or another error below HTTP), `idle` and `drained`.
+    pub closed_by: Vec<(&'static str, u64)>,
+    /// The parts that are counted for each version of HTTP: 1.1 (with 1.0), 2 and 3.
+    pub versions: [VersionMetrics; 3],
+    /// TLS handshakes over TCP that were completed: their durations, from the accepted socket on.
+    pub tls_handshakes: Histogram,
+    /// QUIC handshakes that were completed: their durations, from the first packet on.
+    pub quic_handshakes: Histogram,
+    /// QUIC's smoothed round-trip times of connections that have ended, each at its end.
+    pub quic_rtt: Histogram,
+    /// QUIC packets that were sent, on connections that have ended.
+    pub quic_packets_sent: u64,
+    /// Bytes of HTTP that came over TCP and Unix sockets, without the records of TLS.
+    pub stream_bytes_read: u64,
+    /// Bytes of HTTP that went over TCP and Unix sockets, without the records of TLS.
+    pub stream_bytes_written: u64,
+    /// Bytes of UDP payloads that came for HTTP/3.
+    pub quic_bytes_read: u64,
+    /// Bytes of UDP payloads that went for HTTP/3.
+    pub quic_bytes_written: u64,
+    /// Bytes that receive windows have borrowed now, of
+    /// [`Windows::memory_budget`](crate::core::limits::Windows::memory_budget).
+    pub window_budget: InUse,
+    /// Bytes that wait now for clients which do not read, of
+    /// [`Windows::send_budget`](crate::core::limits::Windows::send_budget).
+    pub send_budget: InUse,
     /// Connections that we closed, exchanges that we reset and requests that we refused for a
     /// broken rule, by the rule's name ([`Violation::name`](crate::core::error::Violation::name)):
     /// limits and timeouts too, such as `BodyTooSlow` and `StreamStalled`. Rules without a
@@ -70,154 +96,39 @@ pub struct Metrics {
     pub violations: Vec<(&'static str, u64)>,
 }
 
-/// The counters of one worker.
-#[derive(Debug)]
-pub(in crate::server) struct Counters {
-    pub(in crate::server) connections_accepted: AtomicU64,
-    pub(in crate::server) connections_closed: AtomicU64,
-    pub(in crate::server) connections_refused: AtomicU64,
-    pub(in crate::server) connections_displaced: AtomicU64,
-    pub(super) handshakes_failed: AtomicU64,
-    /// Indexed as [`handshake_failure::NAMES`].
-    handshakes_failed_by: [AtomicU64; handshake_failure::NAMES.len()],
-    pub(in crate::server) misdirected: AtomicU64,
-    pub(in crate::server) requests_h1: AtomicU64,
-    pub(in crate::server) requests_h2: AtomicU64,
-    pub(in crate::server) requests_h3: AtomicU64,
-    pub(in crate::server) requests_early: AtomicU64,
-    pub(in crate::server) too_early: AtomicU64,
-    pub(in crate::server) quic_connections: AtomicU64,
-    pub(in crate::server) quic_retries: AtomicU64,
-    pub(in crate::server) quic_packets_lost: AtomicU64,
-    pub(in crate::server) quic_packets_forwarded: AtomicU64,
-    pub(in crate::server) quic_moves: AtomicU64,
-    pub(in crate::server) datagrams_dropped: AtomicU64,
-    pub(in crate::server) quic_answers: AtomicU64,
-    pub(in crate::server) quic_answers_withheld: AtomicU64,
-    /// Indexed as [`rules::NAMES`].
-    quic_violations: [AtomicU64; rules::NAMES.len()],
-    pub(in crate::server) resets: AtomicU64,
-    /// Indexed as [`Violation::ALL`].
-    violations: Vec<AtomicU64>,
+/// The counts of one version of HTTP.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VersionMetrics {
+    /// Connections that have begun to speak it.
+    pub connections: u64,
+    /// Of those, the ones that speak it now.
+    pub connections_open: u64,
+    /// Requests that came.
+    pub requests: u64,
+    /// Exchanges that are open now.
+    pub requests_open: u64,
+    /// Final responses whose head was sent, by the first digit of their status, `1xx` (101 alone) to `5xx`.
+    pub responses: [(&'static str, u64); 5],
+    /// From the request's head to the head of the final response.
+    pub first_byte: Histogram,
+    /// From the request's head to the end of the exchange: the last byte of the response was handed to the
+    /// connection, or the exchange was reset.
+    pub duration: Histogram,
 }
 
-impl Default for Counters {
-    fn default() -> Self {
-        Self {
-            connections_accepted: AtomicU64::default(),
-            connections_closed: AtomicU64::default(),
-            connections_refused: AtomicU64::default(),
-            connections_displaced: AtomicU64::default(),
-            handshakes_failed: AtomicU64::default(),
-            handshakes_failed_by: Default::default(),
-            misdirected: AtomicU64::default(),
-            requests_h1: AtomicU64::default(),
-            requests_h2: AtomicU64::default(),
-            requests_h3: AtomicU64::default(),
-            requests_early: AtomicU64::default(),
-            too_early: AtomicU64::default(),
-            quic_connections: AtomicU64::default(),
-            quic_retries: AtomicU64::default(),
-            quic_packets_lost: AtomicU64::default(),
-            quic_packets_forwarded: AtomicU64::default(),
-            quic_moves: AtomicU64::default(),
-            datagrams_dropped: AtomicU64::default(),
-            quic_answers: AtomicU64::default(),
-            quic_answers_withheld: AtomicU64::default(),
-            quic_violations: Default::default(),
-            resets: AtomicU64::default(),
-            violations: Violation::ALL
-                .iter()
-                .map(|_| AtomicU64::default())
-                .collect(),
-        }
-    }
+/// A part of a budget that is in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InUse {
+    /// Bytes in use.
+    pub bytes: u64,
+    /// Bytes that there are.
+    pub total: u64,
 }
 
-impl Counters {
-    /// A handshake failed for this of [`handshake_failure::NAMES`].
-    pub(super) fn handshake_failed_by(&self, kind: usize) {
-        add(&self.handshakes_failed_by[kind], 1);
-    }
-    /// QUIC ended a connection, or did not let it begin, for this of [`rules::NAMES`].
-    pub(in crate::server) fn quic_closed(&self, rule: usize) {
-        add(&self.quic_violations[rule], 1);
-    }
-    /// A connection ended.
-    pub(in crate::server) fn closed(&self, closed: Closed) {
-        if let Closed::ByUs(violation) = closed {
-            self.broken(violation);
-        }
-    }
-    /// An exchange ended early. One of HTTP/1.1 ends with its connection, which counts the rule.
-    pub(in crate::server) fn reset(&self, version: Version, reset: Reset) {
-        add(&self.resets, 1);
-        if let (ResetBy::Us(violation), Version::Http2 | Version::Http3) = (reset.by, version) {
-            self.broken(violation);
-        }
-    }
-    /// A peer broke this rule, and its connection or its exchange ended.
-    pub(in crate::server) fn broken(&self, violation: Violation) {
-        if let Some(at) = Violation::ALL.iter().position(|rule| *rule == violation) {
-            add(&self.violations[at], 1);
-        }
-    }
-}
-
-/// Those of a name that are not zero.
-fn broken(
-    names: impl Iterator<Item = &'static str>,
-    count: impl Fn(usize) -> u64,
-) -> Vec<(&'static str, u64)> {
-    let counted = names.enumerate().map(|(at, name)| (name, count(at)));
-    counted.filter(|(_, count)| *count > 0).collect()
-}
-
-/// Counts. Relaxed: counters order nothing.
-pub(in crate::server) fn add(counter: &AtomicU64, count: u64) {
-    counter.fetch_add(count, Ordering::Relaxed);
-}
-
-/// The sum of all workers.
-pub(in crate::server) fn sum(workers: &[Arc<Counters>]) -> Metrics {
-    let total = |counter: fn(&Counters) -> &AtomicU64| -> u64 {
-        workers
-            .iter()
-            .map(|worker| counter(worker).load(Ordering::Relaxed))
-            .sum()
-    };
-    let accepted = total(|worker| &worker.connections_accepted);
-    let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-    let rules = Violation::ALL.iter().map(|rule| rule.name());
-    let of_rule = |at: usize| workers.iter().map(|it| read(&it.violations[at])).sum();
-    let of_handshake = |at: usize| {
-        let of_worker = workers.iter().map(|it| read(&it.handshakes_failed_by[at]));
-        of_worker.sum()
-    };
-    let of_quic = |at: usize| workers.iter().map(|it| read(&it.quic_violations[at])).sum();
-    Metrics {
-        connections_accepted: accepted,
-        connections_open: accepted.saturating_sub(total(|worker| &worker.connections_closed)),
-        connections_refused: total(|worker| &worker.connections_refused),
-        connections_displaced: total(|worker| &worker.connections_displaced),
-        handshakes_failed: total(|worker| &worker.handshakes_failed),
-        handshakes_failed_by: broken(handshake_failure::NAMES.into_iter(), of_handshake),
-        misdirected: total(|worker| &worker.misdirected),
-        requests_h1: total(|worker| &worker.requests_h1),
-        requests_h2: total(|worker| &worker.requests_h2),
-        requests_h3: total(|worker| &worker.requests_h3),
-        requests_early: total(|worker| &worker.requests_early),
-        too_early: total(|worker| &worker.too_early),
-        quic_connections: total(|worker| &worker.quic_connections),
-        quic_retries: total(|worker| &worker.quic_retries),
-        quic_packets_lost: total(|worker| &worker.quic_packets_lost),
-        quic_packets_forwarded: total(|worker| &worker.quic_packets_forwarded),
-        quic_moves: total(|worker| &worker.quic_moves),
-        datagrams_dropped: total(|worker| &worker.datagrams_dropped),
-        quic_answers: total(|worker| &worker.quic_answers),
-        quic_answers_withheld: total(|worker| &worker.quic_answers_withheld),
-        quic_violations: broken(rules::NAMES.into_iter(), of_quic),
-        resets: total(|worker| &worker.resets),
-        violations: broken(rules, of_rule),
-    }
-}
+/// The labels of versions, in the order of [`Metrics::versions`]: OpenTelemetry's values of
+/// `network.protocol.version`.
+pub(super) const VERSIONS: [&str; 3] = ["1.1", "2", "3"];
+/// The labels of [`VersionMetrics::responses`].
+pub(super) const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];

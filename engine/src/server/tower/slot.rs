@@ -16,12 +16,15 @@ use http_body::{Body as _, Frame};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 use trunkline_core::error::Misuse;
 use trunkline_core::http::{Reset, StreamId};
 
 /// A place for one exchange.
 pub(super) struct Slot<S: HttpService> {
     pub(super) facts: RequestFacts,
+    /// When the request's head came.
+    pub(super) began: Instant,
     pub(super) stage: SlotStage<S>,
     /// The send side of the exchange.
     pub(super) send: SendSide,
@@ -166,9 +169,9 @@ impl<S: HttpService> Slot<S> {
         if let (Some(record), FirstBody::Whole(body)) = (&mut self.record, &body) {
             record.body_bytes += body.len() as u64;
         }
-        let send = &mut self.send;
-        if let Err(misuse) = turn.answer_head(send, self.facts, &head, (plan, body)) {
-            send.fail(turn, self.facts.stream, misuse);
+        let (send, facts) = (&mut self.send, (self.facts, self.began));
+        if let Err(misuse) = turn.answer_head(send, facts, &head, (plan, body)) {
+            send.fail(turn, (self.facts.stream, self.began), misuse);
             return Step::Over;
         }
         if self.send == SendSide::Done {
@@ -219,7 +222,7 @@ impl<S: HttpService> Slot<S> {
             Ok(()) if self.send == SendSide::Body => Step::Wait,
             Ok(()) => Step::Over,
             Err(misuse) => {
-                self.send.fail(turn, stream, misuse);
+                self.send.fail(turn, (stream, self.began), misuse);
                 Step::Over
             }
         }

@@ -2,24 +2,22 @@
 //! task. A turn receives a batch, runs the connections that it touched, and sends once for each:
 //! never one send per datagram or per stream.
 
+mod setup;
+
 use crate::driver::quic::config::cid::Steering;
-use crate::driver::quic::config::secret::Secret;
-use crate::driver::quic::config::{self, QuicSettings};
 use crate::driver::quic::socket::batch::Batch;
 use crate::driver::quic::socket::{QuicSocket, ReceivedDatagram};
 use crate::driver::quic::timers::Timers;
 use crate::driver::signals::{Notes, Signals};
 use crate::driver::timer::{self, Sleep};
-use crate::error::Error;
 use crate::server::connection::accept::WorkerContext;
 use crate::server::connection::quic::QuicConnection;
 use crate::server::exchange::serve::Serve;
+use crate::server::observe::counters::add;
 use crate::server::observe::handshake_failure::HandshakeFailure;
-use crate::server::observe::metrics::add;
 use crate::server::registry::OpenConnections;
-use crate::tls::Tls;
-use quinn_proto::{DatagramEvent, Endpoint, EndpointConfig, Incoming, ServerConfig, Transmit};
-use std::net::{SocketAddr, UdpSocket};
+use quinn_proto::{DatagramEvent, Endpoint, Incoming, Transmit};
+pub(in crate::server) use setup::{Quic, QuicSetup};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,76 +25,12 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 use tokio::sync::mpsc;
 use trunkline_core::budget::Budget;
-use trunkline_core::limits::{Config, QUIC_ANSWERS, QUIC_HALF_OPEN_MAX, QUIC_RESET_INTERVAL_MIN};
+use trunkline_core::limits::{QUIC_ANSWERS, QUIC_HALF_OPEN_MAX, QUIC_RESET_INTERVAL_MIN};
 
 /// Batches received in one poll, before others on the thread get their turn.
 const BATCHES_PER_POLL_MAX: usize = 8;
-/// Packets that wait for their own worker; further ones are lost, as packets may be.
-const PASSED_PACKETS_MAX: usize = 1024;
 /// Transmits of one connection in one turn, before the others send: 192 KiB.
 const TRANSMITS_PER_TURN_MAX: usize = 3;
-
-/// The parts of one worker's QUIC endpoint.
-pub(in crate::server) struct QuicSetup {
-    socket: UdpSocket,
-    worker: u16,
-    endpoint: EndpointConfig,
-    server: Arc<ServerConfig>,
-    steering: Steering,
-    /// The way to every worker, by number.
-    workers: Arc<[mpsc::Sender<ReceivedDatagram>]>,
-    /// Packets passed on by other workers.
-    passed: mpsc::Receiver<ReceivedDatagram>,
-}
-
-/// HTTP/3 to be.
-pub(in crate::server) struct Quic {
-    /// The address at which it is served.
-    pub(in crate::server) address: SocketAddr,
-    /// One for each worker.
-    pub(in crate::server) sockets: Vec<UdpSocket>,
-    /// `None`: derived from the private key of the certificate, or random where that is not known.
-    pub(in crate::server) secret: Option<Secret>,
-    pub(in crate::server) settings: QuicSettings,
-}
-
-impl Quic {
-    /// The endpoint settings of all workers, which share their keys: each understands the others' tokens, ids
-    /// and resets.
-    pub(in crate::server) fn setups(
-        self,
-        tls: &Tls,
-        config: &Config,
-    ) -> Result<Vec<QuicSetup>, Error> {
-        let secret = match (self.secret, tls.seed()) {
-            (Some(given), _) => given,
-            (None, Some(seed)) => Secret::new(seed.bytes())?,
-            (None, None) => Secret::random()?,
-        };
-        let tls = tls.quic_config(self.settings.early_data);
-        let server = Arc::new(config::server(tls, config, &secret, &self.settings)?);
-        let endpoint = EndpointConfig::new(secret.reset_key()?);
-        let sockets = self.sockets;
-        let steering = Steering::new(&secret.steering_key()?, sockets.len());
-        let (senders, receivers): (Vec<_>, Vec<_>) = sockets
-            .iter()
-            .map(|_| mpsc::channel(PASSED_PACKETS_MAX))
-            .unzip();
-        let workers: Arc<[_]> = senders.into();
-        let setups = sockets.into_iter().zip(receivers).enumerate();
-        Ok(setups
-            .map(|(number, (socket, passed))| QuicSetup {
-                socket,
-                worker: number as u16,
-                endpoint: endpoint.clone(),
-                server: Arc::clone(&server),
-                steering: steering.clone(),
-                workers: Arc::clone(&workers),
-                passed,
-            })
-            .collect())
-    }
-}
 
 /// The endpoint of one worker.
 pub(in crate::server) struct QuicListener<S: Serve> {
@@ -200,6 +134,10 @@ impl<S: Serve> QuicListener<S> {
         let received = self
             .socket
             .poll_receive(cx, &mut |arrival| arrivals.push(arrival));
+        let bytes: usize = arrivals.iter().map(|arrival| arrival.bytes.len()).sum();
+        if bytes > 0 {
+            self.shared.counters.quic_bytes(bytes as u64, 0);
+        }
         for arrival in arrivals.drain(..) {
             match self.steering.worker_of(&arrival.bytes) {
                 Some(worker) if worker != self.worker => self.pass_on(worker, arrival),
@@ -313,7 +251,7 @@ impl<S: Serve> QuicListener<S> {
             };
             connection.is_dirty = false;
             let rests = connection.turn(now);
-            if connection.take_connected() {
+            if connection.take_connected(now) {
                 self.half_open -= 1;
             }
             if !rests {
@@ -344,9 +282,14 @@ impl<S: Serve> QuicListener<S> {
                 continue;
             };
             let quic = &mut connection.session.quic;
-            let sends = self
-                .batch
-                .gather(|packet| quic.poll_transmit(now, segments, packet));
+            let mut bytes = 0;
+            let sends = self.batch.gather(|packet| {
+                let transmit = quic.poll_transmit(now, segments, packet);
+                transmit.inspect(|transmit| bytes = transmit.size)
+            });
+            if sends {
+                self.shared.counters.quic_bytes(0, bytes as u64);
+            }
             transmits += 1;
             if !sends {
                 connection.is_sending = false;
@@ -382,11 +325,12 @@ impl<S: Serve> QuicListener<S> {
             let (addresses, failure) = connection.handshake_failure();
             self.shared.handshake_failed(addresses, true, &failure);
         }
-        let stats = connection.session.quic.stats();
-        add(
-            &self.shared.counters.quic_packets_lost,
-            stats.path.lost_packets,
-        );
+        let path = connection.session.quic.stats().path;
+        // Before the handshake is done the round-trip time is a guess.
+        let rtt = connection.was_connected().then_some(path.rtt);
+        self.shared
+            .counters
+            .quic_ended(path.sent_packets, path.lost_packets, rtt);
         self.connections[key as usize] = None;
     }
     /// Sets the alarm for the next deadline; true if it is due already.

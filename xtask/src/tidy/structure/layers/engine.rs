@@ -203,7 +203,10 @@ const ENGINE: &[(&str, &[&str])] = &[
         "engine/src/server/observe",
         &[
             "handshake_failure",
+            "histogram",
             "metrics",
+            "openmetrics",
+            "counters",
             "handshake_log",
             "access",
             "trace",

@@ -1,0 +1,145 @@
+//! The operation of a server: signals, the drain, the admin address, logs, and the service manager.
+
+pub(super) mod access_log;
+pub(super) mod admin;
+pub(super) mod listen_address;
+pub(super) mod notify;
+mod signals;
+
+use super::{ServeOptions, report};
+use crate::failure::Failure;
+use access_log::{AccessLog, LogField, LogFormat};
+use admin::{Admin, AdminOptions, Readiness};
+use listen_address::ListenAddress;
+use notify::Notify;
+use signals::{Renewal, Reopening, Stop};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use trunkline::{Running, Tls};
+
+/// Flags of `serve` about its operation.
+#[derive(clap::Args)]
+pub(crate) struct OperateOptions {
+    /// Serve /metrics (OpenMetrics), /healthz and /readyz at this address: a loopback address, or unix:PATH
+    /// for a Unix socket. Every other address needs --admin-token-file.
+    #[arg(long, value_name = "ADDR")]
+    admin: Option<ListenAddress>,
+    /// A file with the token that readers of /metrics must give (authorization: Bearer TOKEN), 16 characters
+    /// or more, which other users may not read. /healthz and /readyz need none.
+    #[arg(long, value_name = "FILE", requires = "admin")]
+    admin_token_file: Option<PathBuf>,
+    /// Append a line for every request to this file; `-` for standard output. SIGUSR1 makes the file be opened
+    /// again, as logrotate needs it.
+    #[arg(long, value_name = "FILE")]
+    pub(super) access_log: Option<PathBuf>,
+    /// The form of its lines: the common log format, with referer and user agent (combined), or JSON.
+    #[arg(long, value_enum, default_value_t = LogFormat::Common, requires = "access_log")]
+    pub(super) access_log_format: LogFormat,
+    /// The members of a JSON line, in this order. Default: all.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FIELDS",
+        value_delimiter = ',',
+        requires = "access_log"
+    )]
+    pub(super) access_log_fields: Vec<LogField>,
+    /// Seconds between SIGINT or SIGTERM, upon which /readyz says 503, and the drain: the time in which a load
+    /// balancer notices. Requests are answered meanwhile.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=3600))]
+    drain_delay: u64,
+    /// Seconds that open requests get to finish after SIGINT or SIGTERM. A second signal cuts them at once.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=3600))]
+    drain: u64,
+}
+
+/// A server's operation, from before its first request to its end. Signals are registered when it is made, before
+/// the port is open, so that none is missed.
+pub(super) struct Operation {
+    stop: Stop,
+    renewal: Option<Renewal>,
+    reopening: Option<Reopening>,
+    admin: Option<AdminOptions>,
+    notify: Notify,
+    drain_delay: Duration,
+    drain: Duration,
+}
+
+impl Operation {
+    pub(super) fn new(
+        options: &ServeOptions,
+        tls: Option<Tls>,
+        log: Option<Arc<AccessLog>>,
+    ) -> Result<Self, Failure> {
+        let operate = &options.operate;
+        let (place, token) = (operate.admin.as_ref(), operate.admin_token_file.as_deref());
+        Ok(Self {
+            stop: Stop::new()?,
+            renewal: Renewal::of(options, tls)?,
+            reopening: Reopening::of(log)?,
+            admin: AdminOptions::of(place, token)?,
+            notify: Notify::of_environment(),
+            drain_delay: Duration::from_secs(operate.drain_delay),
+            drain: Duration::from_secs(operate.drain),
+        })
+    }
+
+    /// Serves until a signal comes, then drains.
+    pub(super) async fn run<A>(mut self, running: Running<A>) -> Result<(), Failure> {
+        let readiness = Readiness::new();
+        let admin = self.admin.as_ref();
+        let metrics = running.metrics_reader();
+        let admin = admin.map(|options| options.serve(metrics, readiness.clone()));
+        let admin = admin.transpose()?;
+        if let Some(address) = admin.as_ref().and_then(Admin::address) {
+            print_admin_address(address);
+        }
+        let notify = self.notify.clone();
+        notify.ready();
+        let renewal = Renewal::run(self.renewal.take(), &notify);
+        let reopening = Reopening::run(self.reopening.take());
+        tokio::select! {
+            served = self.serve(running, &readiness) => served,
+            () = renewal => Ok(()),
+            () = reopening => Ok(()),
+            () = notify.watch() => Ok(()),
+        }
+    }
+
+    async fn serve<A>(
+        &mut self,
+        running: Running<A>,
+        readiness: &Readiness,
+    ) -> Result<(), Failure> {
+        self.stop.wait().await;
+        readiness.withdraw();
+        self.notify.stopping();
+        tokio::select! {
+            () = tokio::time::sleep(self.drain_delay) => {}
+            () = self.stop.wait() => return Err(cut_short()),
+        }
+        tokio::select! {
+            drained = running.drain(self.drain) => match drained.cut {
+                0 => Ok(()),
+                cut => Err(Failure::remote(format_args!(
+                    "{cut} requests had not finished after {} s and were cut",
+                    self.drain.as_secs()
+                ))),
+            },
+            () = self.stop.wait() => Err(cut_short()),
+        }
+    }
+}
+
+/// The second signal.
+fn cut_short() -> Failure {
+    Failure::remote("a second signal came: open requests were cut")
+}
+
+/// Prints the admin address, behind that of the site.
+fn print_admin_address(address: std::net::SocketAddr) {
+    use std::io::Write as _;
+    let mut out = std::io::stdout();
+    let _ = writeln!(out, "admin on http://{address}").and_then(|()| out.flush());
+}

@@ -1,0 +1,103 @@
+//! Messages to the service manager, as systemd's `sd_notify(3)` has them: one datagram each to the socket that the
+//! environment names. Without a manager nothing is sent.
+
+use super::report;
+use rustix::time::{ClockId, clock_gettime};
+use std::env;
+use std::ffi::OsStr;
+use std::io;
+#[cfg(target_os = "linux")]
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::ffi::OsStrExt as _;
+#[cfg(target_os = "linux")]
+use std::os::unix::net::SocketAddr;
+use std::os::unix::net::UnixDatagram;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The service manager; cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Notify {
+    socket: Option<Arc<UnixDatagram>>,
+    /// The time within which the manager expects each message that the process lives.
+    watchdog: Option<Duration>,
+}
+
+impl Notify {
+    /// The manager that started this process, if one did.
+    pub(super) fn of_environment() -> Self {
+        let Some(place) = env::var_os("NOTIFY_SOCKET").filter(|place| !place.is_empty()) else {
+            return Self::default();
+        };
+        match connected(&place) {
+            Ok(socket) => Self {
+                socket: Some(Arc::new(socket)),
+                watchdog: watchdog(
+                    env::var("WATCHDOG_USEC").ok().as_deref(),
+                    env::var("WATCHDOG_PID").ok().as_deref(),
+                ),
+            },
+            Err(error) => {
+                let place = place.display();
+                report!("trunkline: warning: NOTIFY_SOCKET {place} cannot be reached: {error}");
+                Self::default()
+            }
+        }
+    }
+    /// Requests are answered, or a reload is over.
+    pub(super) fn ready(&self) {
+        self.send("READY=1\nSTATUS=serving");
+    }
+    /// Settings are being read again. `Type=notify-reload` needs the time too.
+    pub(super) fn reloading(&self) {
+        let now = clock_gettime(ClockId::Monotonic);
+        let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1_000;
+        self.send(&format!(
+            "RELOADING=1\nMONOTONIC_USEC={micros}\nSTATUS=reloading"
+        ));
+    }
+    /// The end has begun.
+    pub(super) fn stopping(&self) {
+        self.send("STOPPING=1\nSTATUS=draining");
+    }
+    /// Says that the process lives, twice in each interval of the watchdog. Never ends.
+    pub(super) async fn watch(&self) {
+        let Some(interval) = self.watchdog else {
+            return std::future::pending().await;
+        };
+        loop {
+            self.send("WATCHDOG=1");
+            tokio::time::sleep(interval / 2).await;
+        }
+    }
+    fn send(&self, message: &str) {
+        if let Some(socket) = &self.socket {
+            // A manager that is gone learns nothing more from us, and the server goes on.
+            let _ = socket.send(message.as_bytes());
+        }
+    }
+}
+
+/// A path, or with `@` at its front a name of Linux's own.
+fn connected(place: &OsStr) -> io::Result<UnixDatagram> {
+    let socket = UnixDatagram::unbound()?;
+    // A manager that does not read must not stop the server.
+    socket.set_nonblocking(true)?;
+    match place.as_bytes().strip_prefix(b"@") {
+        #[cfg(target_os = "linux")]
+        Some(name) => socket.connect_addr(&SocketAddr::from_abstract_name(name)?)?,
+        _ => socket.connect(place)?,
+    }
+    Ok(socket)
+}
+
+/// The interval, where the watchdog is for this process.
+fn watchdog(micros: Option<&str>, of: Option<&str>) -> Option<Duration> {
+    let micros = micros?.parse().ok().filter(|micros| *micros > 0)?;
+    let is_ours = of.is_none_or(|of| of == std::process::id().to_string());
+    is_ours.then(|| Duration::from_micros(micros))
+}
+
+#[cfg(test)]
+#[path = "notify_test.rs"]
+mod notify_test;
