@@ -62,7 +62,7 @@ const CODING = 'no transfer coding but chunked is decoded, so that none is asked
 const UNCONNECTED = 'before there is a connection the call does nothing: node fails by an error of its own'
 const BEGUN = 'a request that was made before its session closed is sent'
 
-/** What undici 6, 7 and 8 do alike. */
+/** Differences from undici 6, 7 and 8 alike. */
 const OF_EACH_LINE = {
   'breaks: *: what is no HTTP, *': { reason: CODED, of: ['client: failed'], programs: 12 },
   'breaks: *: 101 without an upgrade, *': { reason: 'an upgrade that does not say to what fails as others do: undici fails an assertion', of: ['client: failed'], programs: 12 },

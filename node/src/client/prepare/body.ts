@@ -44,7 +44,7 @@ function readNothing (stream: Readable): void {
   const onError = (error: Error): void => { failure = { error } }
   stream.on('error', onError)
   stream.read(0)
-  // What is destroyed emits its error later, when its request listens.
+  // A destroyed stream emits its error later, when its request listens.
   stream.off('error', onError)
   if (failure !== null) throw (failure as { error: Error }).error
 }

@@ -19,7 +19,7 @@ const CALLS = {
   'request of an Agent': (module, t, url, options) => t.own(new module.Agent()).request({ ...options, origin: url }),
   "undici's request over an Agent": (module, t, url, { path, ...rest }) => module.top.request(`${url}${path}`, { ...rest, dispatcher: t.own(new module.Agent()) })
 }
-/** What the socket of an error says: names and kinds, and whether bytes were counted. */
+/** The socket of an error: names and kinds of its facts, and whether bytes were counted. */
 function socketOf (error, port) {
   const { socket } = error
   if (socket == null) return 'no socket'

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { CALLS } from '../line_calls.mjs'
 import { bytesOf, turns } from '../stage.mjs'
 
-/** What a source does behind its pieces, in the same turn. */
+/** Acts of a source behind its pieces, in the same turn. */
 const ENDS = {
   'ends': source => { source.push(null) },
   'destroys itself': source => { source.destroy() },
