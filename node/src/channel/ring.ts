@@ -275,9 +275,7 @@ export class Bridge {
     this.submitEntry(write)
     if (!this.draining) return
     this.isUrgent = wasUrgent
-    if (this.flushPlanned) return
-    this.flushPlanned = true
-    this.planFlush()
+    this.planFirst()
   }
 
   /** Adds bytes to the text of the last entry, while it is not published and `submitted` entries are all: false where they
@@ -336,10 +334,16 @@ export class Bridge {
       this.publish()
       if (((this.submitted - this.wokenFor) | 0) >= ASLEEP_MAX) return this.wake()
     }
-    if (!this.flushPlanned) {
-      this.flushPlanned = true
-      this.planFlush()
-    }
+    this.planFirst()
+  }
+
+  /** Plans a flush. The tick that follows a write by its callback comes behind the one that is planned by the write, so
+   * that the first always plans another. */
+  private planFirst (): void {
+    if (this.flushPlanned) return
+    this.flushPlanned = true
+    this.planFlush()
+    this.plannedWrites--
   }
 
   /** Behind the ticks of this turn: a flush for each of them would wake the engine for one small piece after another. Those
