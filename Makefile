@@ -1,7 +1,7 @@
 # Every target is one line and installs what it needs itself, or says what is missing.
 XTASK = cargo run -q -p xtask --
 
-.PHONY: demo test ready tidy conform bench attacks bench-client bench-server bench-node-server bench-grpc windows-real bursts h3-paths node node-test node-pack node-soak node-lines comparisons wpt apps flake fuzz sanitize mutants docs newcomer features api crates sim windows bench-bulk
+.PHONY: demo test ready tidy conform bench attacks bench-client bench-server bench-node-server bench-grpc windows-real bursts h3-paths node node-test node-pack node-soak node-lines comparisons wpt apps interop flake fuzz sanitize mutants docs newcomer features api crates sim windows bench-bulk
 demo: ; @$(XTASK) demo
 test: ; @$(XTASK) test
 ready: ; @$(XTASK) ready
@@ -25,6 +25,7 @@ node-lines: ; @$(XTASK) node-lines
 comparisons: ; @$(XTASK) comparisons
 wpt: ; @$(XTASK) wpt
 apps: ; @$(XTASK) apps $(NAME)
+interop: ; @$(XTASK) interop
 flake: ; @$(XTASK) flake $(N) $(FILE)
 fuzz: ; @$(XTASK) fuzz
 sanitize: ; @$(XTASK) sanitize

@@ -6,6 +6,7 @@
 mod bun;
 mod caddy;
 mod certificate;
+mod grpc_go;
 mod kept;
 mod peers;
 mod port;
@@ -17,6 +18,7 @@ mod workplace;
 pub use bun::{bun, is_bun_installed};
 pub use caddy::{caddy, reload_caddy};
 pub use certificate::Certificate;
+pub use grpc_go::GrpcGo;
 pub use peers::{Endpoints, Peer, go_program, h2o, nghttpd, nginx};
 pub use port::free_port;
 pub use process::{Cores, Process, find_program, is_go_installed, is_installed, output_of};

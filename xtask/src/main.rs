@@ -27,6 +27,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
                  (--debug, --demo: with less optimization than a release)
   apps [NAME..]  real applications, installed from npm, on servers and clients of Node.js and on ours
                  (--fresh: install again)
+  interop        gRPC's interop suite, grpc-go with tonic and grpc-js on our engine, in both directions
   node           build the npm package and its addon
   node-test      the tests of the npm package
   node-pack      the npm packages, installed and tried
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         "bench" => bench::bench(rest),
         "attacks" => check::attacks::attacks(rest),
         "apps" => check::apps::apps(rest),
+        "interop" => check::apps::interop(),
         "node" => node::build("release"),
         "node-test" => node::test(),
         "node-pack" => node::pack(),

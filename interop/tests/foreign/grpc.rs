@@ -28,7 +28,7 @@ use trunkline::grpc::{GrpcClient, with_deadlines};
 
 /// Messages that are bytes.
 #[derive(Clone, Copy, Debug, Default)]
-struct Raw;
+pub(crate) struct Raw;
 
 impl Codec for Raw {
     type Encode = Bytes;
@@ -157,7 +157,7 @@ impl StreamingService<Bytes> for Method {
 }
 
 /// A server of ours or tonic's on a port of its own, and the ends of its calls that do not end by themselves.
-async fn start(ours: bool) -> (String, mpsc::UnboundedReceiver<()>) {
+pub(crate) async fn start(ours: bool) -> (String, mpsc::UnboundedReceiver<()>) {
     let (ended, ends) = mpsc::unbounded_channel();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -12,6 +12,11 @@ use trunkline::core::http::{Event, Fields, Reset, ResetBy, StreamId};
 
 /// Words of a record: its kind, its stream, two numbers, and where its bytes lie and how many.
 const RECORD_WORDS: usize = 8;
+/// Bytes in front of the first number of a record, and of the length of its text.
+const FIRST_AT: usize = 2 * 4;
+const LENGTH_AT: usize = 5 * 4;
+/// Bytes of pieces of a body that become one: as many as the largest frame that we allow, which comes as one piece too.
+const JOINED_BYTES_MAX: usize = 16 * 1024;
 /// Records of one batch.
 const RECORDS_MAX: usize = 256;
 /// Bytes in front of the text.
@@ -54,6 +59,8 @@ pub(super) struct Batch<'a> {
     area: &'a Area,
     records: usize,
     at: usize,
+    /// The last record, where it is a piece of a body that does not end its stream: the stream and the bytes.
+    piece: Option<(StreamId, usize)>,
 }
 
 impl<'a> Batch<'a> {
@@ -63,6 +70,7 @@ impl<'a> Batch<'a> {
             area,
             records: 0,
             at: RECORDS_BYTES,
+            piece: None,
         }
     }
 
@@ -108,6 +116,31 @@ impl<'a> Batch<'a> {
         }
         self.at += text.len();
         self.records += 1;
+        self.piece = None;
+    }
+
+    /// Adds a small piece of a body to the record of the piece before it, so that a stream of short frames is not one buffer
+    /// and one call each. False: it needs a record of its own.
+    fn join(&mut self, stream: StreamId, data: &[u8], end: bool) -> bool {
+        let Some((before, length)) = self.piece else {
+            return false;
+        };
+        let joined = length + data.len();
+        if before != stream || joined > JOINED_BYTES_MAX || self.left() < data.len() {
+            return false;
+        }
+        let record = (self.records - 1) * RECORD_WORDS * 4;
+        // SAFETY: as in `record`; the bytes of the last record end at `at`.
+        unsafe {
+            self.area.write(self.at, data);
+            self.area
+                .write(record + LENGTH_AT, &(joined as u32).to_ne_bytes());
+            self.area
+                .write(record + FIRST_AT, &u32::from(end).to_ne_bytes());
+        }
+        self.at += data.len();
+        self.piece = (!end).then_some((stream, joined));
+        true
     }
 
     fn section(&mut self, mut words: [u32; 4], section: &Fields) {
@@ -198,11 +231,15 @@ impl<'a> Batch<'a> {
 
     /// As much of a body as there is room for.
     fn body(&mut self, stream: StreamId, mut data: Bytes, end: bool) -> Option<Event> {
+        if self.join(stream, &data, end) {
+            return None;
+        }
         let length = data.len().min(self.left());
         let is_whole = length == data.len();
         if length > 0 || is_whole {
             let words = [kind::BODY, id(stream), u32::from(end && is_whole), 0];
             self.record(words, &data[..length]);
+            self.piece = (is_whole && !end).then_some((stream, length));
         }
         data.advance(length);
         (!is_whole).then_some(Event::BodyReceived { stream, data, end })

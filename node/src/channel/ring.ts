@@ -16,8 +16,10 @@ export type { Failure } from '../failures'
 
 /** Characters of a request's head: an arena holds a few of the largest. */
 export const HEAD_BYTES_MAX = 256 * 1024
-/** Submissions that may wait for the end of the turn before they are published to the engine. */
+/** Submissions that may wait for the end of the turn before they are published to the engine: one that is awake reads them. */
 const UNPUBLISHED_MAX = 32
+/** Submissions that may wait before an engine that sleeps is woken: waking it takes a system call, longer than all of them. */
+const ASLEEP_MAX = 256
 /** Turns of a drain before others of this loop get theirs. */
 const DRAIN_TURNS_MAX = 16
 /** Small bodies are copied from the arena into pieces of this size. */
@@ -98,6 +100,8 @@ export class Bridge {
   /** Entries that were written, modulo 2^32. */
   submitted = 0
   private published = 0
+  /** Entries of which an engine that slept has been woken. */
+  private wokenFor = 0
   /** How far the engine had read when it was last looked. */
   private intaken = 0
   private intakenArena = 0
@@ -105,9 +109,18 @@ export class Bridge {
   private drained = 0
   private drainedArena = 0
   private draining = false
+  /** Something that the engine waits for was written since the last flush. */
+  private isUrgent = false
   hasEnded = false
   private flushPlanned = false
-  private readonly planned = (): void => { this.flushPlanned = false; this.flush() }
+  /** Submissions that were written, of whatever kind, and how many there were when the flush was planned. */
+  private writes = 0
+  private plannedWrites = 0
+  private readonly planned = (): void => {
+    if (this.writes !== this.plannedWrites && this.wokenFor !== this.submitted) return this.planFlush()
+    this.flushPlanned = false
+    this.flush()
+  }
   /** Submissions that found no room, in order. */
   private backlog: (() => boolean)[] = []
   /** By number; 0 is unused. */
@@ -255,6 +268,35 @@ export class Bridge {
   /** Bytes of the response's body were taken. */
   take (number: number, bytes: number): void { this.submitEntry(() => { writeTake(this, 0, number, bytes) }) }
 
+  /** Bytes that were read give the peer credit. Nothing waits for it: it goes with what is written next, or at the end of
+   * the turn. */
+  submitCredit (write: () => void): void {
+    const wasUrgent = this.isUrgent
+    this.submitEntry(write)
+    if (!this.draining) return
+    this.isUrgent = wasUrgent
+    this.planFirst()
+  }
+
+  /** Adds bytes to the text of the last entry, while it is not published and `submitted` entries are all: false where they
+   * have no room behind it. */
+  extend (submitted: number, chunk: Buffer, flags: number): boolean {
+    if (submitted !== this.submitted || this.published === submitted) return false
+    const at = ((submitted - 1) & this.entryMask) << 3
+    const { submissions } = this
+    const length = submissions[at + EntryWord.Length]! + chunk.length
+    const from = this.arenaWritten & (this.arenaBytes - 1)
+    // At the arena's beginning the last text lies elsewhere.
+    if (length >= BY_REFERENCE_BYTES_MIN || from === 0 || chunk.length > this.arenaBytes - from) return false
+    if (((submissions[at + EntryWord.Position]! + length - chunk.length) | 0) !== this.arenaWritten) return false
+    if (((this.arenaWritten - this.intakenArena) | 0) + chunk.length > this.arenaBytes) return false
+    this.submissionArena.set(chunk, from)
+    this.arenaWritten = (this.arenaWritten + chunk.length) | 0
+    submissions[at + EntryWord.Length] = length
+    submissions[at] = submissions[at]! | flags
+    return true
+  }
+
   /** Submits an entry without text. */
   submitEntry (write: () => void): void {
     this.write(() => {
@@ -283,12 +325,32 @@ export class Bridge {
 
   /** Publishes written submissions to the engine, in batches. */
   wrote (): void {
-    if (this.draining) return
-    if (((this.submitted - this.published) | 0) >= UNPUBLISHED_MAX) return this.flush()
-    if (!this.flushPlanned) {
-      this.flushPlanned = true
-      process.nextTick(this.planned)
+    this.writes++
+    if (this.draining) {
+      this.isUrgent = true
+      return
     }
+    if (((this.submitted - this.published) | 0) >= UNPUBLISHED_MAX) {
+      this.publish()
+      if (((this.submitted - this.wokenFor) | 0) >= ASLEEP_MAX) return this.wake()
+    }
+    this.planFirst()
+  }
+
+  /** Plans a flush. The tick that follows a write by its callback comes behind the one that is planned by the write, so
+   * that the first always plans another. */
+  private planFirst (): void {
+    if (this.flushPlanned) return
+    this.flushPlanned = true
+    this.planFlush()
+    this.plannedWrites--
+  }
+
+  /** Behind the ticks of this turn: a flush for each of them would wake the engine for one small piece after another. Those
+   * of a stream whose messages follow each other by ticks are many, and are one batch as long as each writes something. */
+  private planFlush (): void {
+    this.plannedWrites = this.writes
+    process.nextTick(this.planned)
   }
 
   /** The rings were full: the engine reads on, and what waits goes in as it gives room. */
@@ -336,10 +398,20 @@ export class Bridge {
 
   /** Lets the engine see what was written, and wakes it if it sleeps. */
   flush (): void {
+    this.publish()
+    if (this.wokenFor !== this.submitted) this.wake()
+  }
+
+  private publish (): void {
     if (this.published === this.submitted) return
+    this.isUrgent = false
     this.streams?.beforeFlush()
     this.published = this.submitted
     Atomics.store(this.control, Control.Submitted, this.submitted)
+  }
+
+  private wake (): void {
+    this.wokenFor = this.submitted
     if (Atomics.exchange(this.control, Control.EngineSleeps, 0) === 1) this.native.kick()
   }
 
@@ -372,10 +444,10 @@ export class Bridge {
       }
       Atomics.store(control, Control.DrainedArena, this.drainedArena)
       Atomics.store(control, Control.Drained, this.drained)
-      this.flush()
+      if (this.isUrgent) this.flush()
     }
     this.draining = false
-    this.flush()
+    if (this.isUrgent) this.flush()
     if (Atomics.load(control, Control.Overflows) === 1) this.native.kick()
     if (Atomics.load(control, Control.EngineEnded) === 1 && !this.hasEnded) this.endAll()
   }

@@ -1,9 +1,10 @@
-// The callbacks of pings and settings: each is a resource of async_hooks of its own, by the type that node:http2 gives it.
+// The callbacks of pings, settings, writes and ends: each is a resource of async_hooks of its own, by the type that node:http2
+// gives it. `AsyncResource.bind` would make about ten objects of each.
 
 import { AsyncResource } from 'node:async_hooks'
 
 /** `call` in the async context of now, to be called once. */
-export function asked<A extends unknown[]> (type: 'HTTP2PING' | 'HTTP2SETTINGS', call: (...given: A) => void): (...given: A) => void {
+export function asked<A extends unknown[]> (type: 'HTTP2PING' | 'HTTP2SETTINGS' | 'SHUTDOWNWRAP' | 'WRITEWRAP', call: (...given: A) => void): (...given: A) => void {
   const resource = new AsyncResource(type, { requireManualDestroy: true })
   return (...given) => {
     try {

@@ -36,6 +36,8 @@ export class ServerBridge implements ServerHalf {
   private readonly exchanges: (Exchange | undefined)[] = []
   private readonly connections = new Map<number, Connection<Listener>>()
   private readonly listeners = new Map<number, Listener>()
+  /** The last piece that was written into the arena, and the number of entries with it. */
+  private readonly lastSend: { exchange: Exchange | null; submitted: number } = { exchange: null, submitted: 0 }
 
   constructor (readonly bridge: Bridge) { bridge.servers = this }
 
@@ -286,24 +288,39 @@ export class ServerBridge implements ServerHalf {
 
   send (exchange: Exchange, chunk: Buffer, isLast: boolean): void {
     const { bridge } = this
+    if (bridge.hasEnded) return
     const flags = isLast ? ResponseFlag.End : 0
-    bridge.write(() => {
-      if (chunk.length >= BY_REFERENCE_BYTES_MIN) {
-        if (!bridge.hasEntry()) return false
-        writeSend(bridge, flags | Body.ByReference, exchange.number, exchange.serial, 0, 0, bridge.native.put(chunk))
-        return true
-      }
-      const position = bridge.room(chunk.length)
-      if (position === undefined) return false
-      bridge.submissionArena.set(chunk, position & (bridge.arenaBytes - 1))
-      bridge.arenaWritten = (position + chunk.length) | 0
-      writeSend(bridge, flags | Body.Inline, exchange.number, exchange.serial, position, chunk.length, 0)
+    if (!bridge.isFull && (this.extendSend(exchange, chunk, flags) || this.writeSend(exchange, chunk, flags))) return bridge.wrote()
+    bridge.defer(() => this.writeSend(exchange, chunk, flags))
+  }
+
+  /** Small pieces of one answer that follow each other are one entry, and one frame. */
+  private extendSend (exchange: Exchange, chunk: Buffer, flags: number): boolean {
+    const { lastSend } = this
+    if (lastSend.exchange !== exchange || !this.bridge.extend(lastSend.submitted, chunk, flags)) return false
+    if (flags !== 0) lastSend.exchange = null
+    return true
+  }
+
+  private writeSend (exchange: Exchange, chunk: Buffer, flags: number): boolean {
+    const { bridge, lastSend } = this
+    if (chunk.length >= BY_REFERENCE_BYTES_MIN) {
+      if (!bridge.hasEntry()) return false
+      writeSend(bridge, flags | Body.ByReference, exchange.number, exchange.serial, 0, 0, bridge.native.put(chunk))
       return true
-    })
+    }
+    const position = bridge.room(chunk.length)
+    if (position === undefined) return false
+    bridge.submissionArena.set(chunk, position & (bridge.arenaBytes - 1))
+    bridge.arenaWritten = (position + chunk.length) | 0
+    writeSend(bridge, flags | Body.Inline, exchange.number, exchange.serial, position, chunk.length, 0)
+    lastSend.exchange = flags === 0 ? exchange : null
+    lastSend.submitted = bridge.submitted
+    return true
   }
 
   reset (exchange: Exchange, code: number): void { this.submit(bridge => { writeReset(bridge, 0, exchange.number, exchange.serial, code) }) }
-  take (exchange: Exchange, bytes: number): void { this.submit(bridge => { writeTakeUpload(bridge, 0, exchange.number, exchange.serial, bytes) }) }
+  take (exchange: Exchange, bytes: number): void { this.bridge.submitCredit(() => { writeTakeUpload(this.bridge, 0, exchange.number, exchange.serial, bytes) }) }
   decline (exchange: Exchange): void { this.submit(bridge => { writeDecline(bridge, 0, exchange.number, exchange.serial) }) }
   shutDown (connection: number): void { this.submit(bridge => { writeShutDown(bridge, 0, connection) }) }
   abort (connection: number, code: number): void { this.submit(bridge => { writeAbort(bridge, 0, connection, code) }) }

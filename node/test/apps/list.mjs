@@ -45,9 +45,15 @@ export const clients = [
 /** gRPC's services beside one's own. */
 const BESIDE = { '@grpc/proto-loader': '0.8.1', '@grpc/reflection': '1.0.4', 'grpc-health-check': '2.1.0' }
 
-/** Programs of a client and a server, each on node:http2 and with `trunkline/register`; `program` is a file that rows share. */
+/** Programs of a client and a server, each on node:http2 and with `trunkline/register`; `program` is a file that rows share,
+ * `needs` a variable of the environment with the path of a program, without which the row is left out. */
 export const programs = [
   { name: 'grpc-js-1.14', program: 'grpc-js', packages: { '@grpc/grpc-js': '1.14.7', ...BESIDE } },
   { name: 'grpc-js-1.13', program: 'grpc-js', packages: { '@grpc/grpc-js': '1.13.7', ...BESIDE } },
-  { name: 'grpc-js-1.12', program: 'grpc-js', packages: { '@grpc/grpc-js': '1.12.7', ...BESIDE } }
+  { name: 'grpc-js-1.12', program: 'grpc-js', packages: { '@grpc/grpc-js': '1.12.7', ...BESIDE } },
+  { name: 'grpc-interop', packages: { '@grpc/grpc-js': '1.14.7', '@grpc/proto-loader': '0.8.1' }, needs: 'TRUNKLINE_GRPC_GO' },
+  { name: 'nice-grpc', packages: { 'nice-grpc': '2.1.18', '@grpc/grpc-js': '1.14.7' } },
+  { name: 'got-http2', with: 'h2_echo.mjs', packages: { got: '14.6.6', 'http2-wrapper': '2.2.4' } },
+  { name: 'axios-http2', with: 'h2_echo.mjs', packages: { axios: '1.21.1' } },
+  { name: 'aws-events', packages: { '@aws-sdk/client-transcribe-streaming': '3.1141.0', '@smithy/node-http-handler': '4.14.2', '@smithy/core': '3.41.0' } }
 ]

@@ -132,10 +132,10 @@ async function runAll (kind, rows, columns, run, found) {
   for (const row of rows) {
     const version = Object.values(row.packages)[0]
     const label = `${row.name} ${version}`
-    const why = install(row, kind)
+    const why = row.needs !== undefined && !process.env[row.needs] ? `${row.needs} names no program` : install(row, kind)
     if (why !== undefined) {
-      process.stderr.write(`${row.name} is left out, because it cannot be installed: ${why}\n`)
-      lines.push([label, `not installed: ${why}`, ...columns.slice(1).map(() => '')])
+      process.stderr.write(`${row.name} is left out: ${why}\n`)
+      lines.push([label, `left out: ${why}`, ...columns.slice(1).map(() => '')])
       continue
     }
     process.stderr.write(`${label}\n`)

@@ -50,6 +50,14 @@ export interface StreamOwner {
 
 type Done = (error?: Error | null) => void
 
+/** Bytes of one turn that become one piece: one call and one frame. */
+const JOINED_BYTES_MAX = 16 * 1024
+/** Short pieces as one. */
+function joined (pieces: Buffer[]): Buffer[] {
+  if (pieces.length < 2 || pieces.reduce((sum, { length }) => sum + length, 0) > JOINED_BYTES_MAX) return pieces
+  return [Buffer.concat(pieces)]
+}
+
 function bytesOf (chunk: Buffer | string, encoding: BufferEncoding): Buffer {
   return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
 }
@@ -153,7 +161,8 @@ export class ClientHttp2Stream extends Duplex {
 
   /** The end of the turn: what was written goes, and the end with it if it is known. */
   flushBody (): void {
-    const { owner, pieces, streamId, wrote } = this
+    const { owner, streamId, wrote } = this
+    const pieces = joined(this.pieces)
     const machine = owner?.machine
     if (machine === undefined || wrote === undefined || streamId === undefined) return
     const isLast = this.writableEnded && this.writableLength === this.pieceLength && !this.waitsForTrailers

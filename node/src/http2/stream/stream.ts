@@ -1,11 +1,11 @@
 // A stream of a server. Its prototype is Duplex from the start; the Duplex is initialised when a
 // member that needs it is first used, so a response that is given at once never creates one.
 
-import { AsyncResource } from 'node:async_hooks'
 import { Duplex, Readable, Writable } from 'node:stream'
 import { inspect, type InspectOptions } from 'node:util'
 import type { ServerHttp2Session } from '../connection/session'
 import type { Tracked } from '../../open'
+import { asked } from '../asked'
 import { ResponseFlag } from '../../channel/codes'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { showClose, showError, showHead, showsCloses } from '../channels'
@@ -203,13 +203,13 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     this.exchange.write(bytes)
     const { pending } = this.exchange
     if (pending <= AHEAD_BYTES_MAX) done()
-    else (this.writing ??= []).push({ left: pending - AHEAD_BYTES_MAX, done: AsyncResource.bind(done) })
+    else (this.writing ??= []).push({ left: pending - AHEAD_BYTES_MAX, done: asked('WRITEWRAP', done) })
   }
 
   _final (done: (error?: Error | null) => void): void {
     if (this.isClosed || this.isAnswered) return done()
     if (!this.isFile) this.finishBody()
-    later(AsyncResource.bind(done))
+    later(asked('SHUTDOWNWRAP', done))
   }
 
   /** The body is whole: what follows are trailers, or nothing. */
@@ -221,7 +221,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
       this.respond()
     }
     if (this.waitsForTrailers) {
-      setImmediate(() => { this.wantTrailers() })
+      // Within the turn, so that the trailers go with what is before them.
+      process.nextTick(() => { this.wantTrailers() })
       return
     }
     this.flush()

@@ -1,0 +1,55 @@
+// Small pieces of an answer that are written tick by tick, as grpc-js writes messages, are few frames.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
+import test from 'node:test'
+import http2 from 'trunkline/http2'
+import { DATA, END_HEADERS, END_STREAM, frame, HEADERS, SETTINGS } from '../../support/servers/h2_frames.mjs'
+
+const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
+const PIECES = 400
+const PIECE = Buffer.alloc(100, 'p')
+/** The pieces fill three entries of the channel of 16 KiB; a flush for each tick would make 400 frames. */
+const FRAMES_MAX = 10
+/** GET / of localhost (RFC 7541 appendix A). */
+const GET = Buffer.concat([Buffer.from([0x82, 0x86, 0x84, 0x41, 9]), Buffer.from('localhost')])
+
+/** The lengths of the DATA frames of one answer. */
+async function framesOf (port) {
+  const socket = net.connect(port, '127.0.0.1')
+  socket.write(Buffer.concat([Buffer.from(PREFACE), frame(SETTINGS, 0, 0, Buffer.alloc(0)), frame(HEADERS, END_HEADERS | END_STREAM, 1, GET)]))
+  const lengths = []
+  let received = Buffer.alloc(0)
+  for await (const chunk of socket) {
+    received = Buffer.concat([received, chunk])
+    while (received.length >= 9 && received.length >= 9 + received.readUIntBE(0, 3)) {
+      const [length, kind, flags] = [received.readUIntBE(0, 3), received[3], received[4]]
+      if (kind === DATA) lengths.push(length)
+      received = received.subarray(9 + length)
+      if ((kind === DATA || kind === HEADERS) && (flags & END_STREAM) !== 0) {
+        socket.destroy()
+        return lengths
+      }
+    }
+  }
+  return lengths
+}
+
+for (const engine of ['threads', 'inline']) {
+  test(`pieces that are written one per tick go in few frames, and none is lost, by an engine ${engine}`, async t => {
+    const server = http2.createServer({ engine })
+    t.after(() => { server.close() })
+    server.on('stream', stream => {
+      stream.respond({ ':status': 200 })
+      let count = 0
+      // A callback comes in a tick of its own.
+      const next = () => { count++ < PIECES ? stream.write(PIECE, next) : stream.end() }
+      next()
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const lengths = await framesOf(server.address().port)
+    assert.equal(lengths.reduce((sum, length) => sum + length, 0), PIECES * PIECE.length)
+    assert.ok(lengths.length <= FRAMES_MAX, `${lengths.length} frames`)
+  })
+}
