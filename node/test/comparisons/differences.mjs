@@ -354,6 +354,7 @@ export const differences = {
     'effects: settings, customSettings': CUSTOM,
     'effects: settings, maxFrameSize': FRAMES,
     'effects: streamResetBurst 1': 'the code for a client that resets too many streams is ENHANCE_YOUR_CALM (RFC 9113 section 7)',
+    'writes: *, close 8 and destroy': { reason: WRITTEN, of: ['client: bytes'], programs: 70, lines: [20] },
     'writes: *, two writes, *': { reason: WRITTEN, of: ['client: bytes'], programs: 81 },
     'writes: *, a write and an end with a text, *': { reason: WRITTEN, of: ['client: bytes'], programs: 90 },
     'writes: *, session *': { reason: WRITTEN, of: ['client: bytes'], programs: 210 },

@@ -59,6 +59,7 @@ const bytes = (options, frames) => async (http2, t) => {
   socket.write(Buffer.concat([PREFACE, ...frames]))
   socket.end()
   await closing(socket)
+  t.log('client')('closed')
   for (let at = 0; at + 9 <= came.length; at += 9 + came.readUIntBE(at, 3)) {
     if (came[at + 3] === GOAWAY) t.log('client')('GOAWAY', came.readUInt32BE(at + 13))
   }
