@@ -96,3 +96,86 @@ fn endless_aborts_stay_below_the_reset_budget_of_a_server() {
     }
     assert!(pings <= 1, "a peer that answers nothing is asked once");
 }
+
+/// Bytes of DATA on stream 1, and the frames behind them.
+fn data_and_rest(frames: &[Frame]) -> (usize, Vec<u8>) {
+    let data = frames.iter().filter(|frame| frame.kind == kind::DATA);
+    let rest = frames.iter().filter(|frame| frame.kind != kind::DATA);
+    (
+        data.map(|frame| frame.payload.len()).sum(),
+        rest.map(|frame| frame.kind).collect(),
+    )
+}
+
+/// A client that has begun a request, with `bytes` of its body queued.
+fn uploading(bytes: usize, theirs: &[Setting], cut: Cut) -> Rig {
+    let mut rig = Rig::client_with(Config::default(), theirs, cut);
+    let opened = rig.conn.open(rig.now, &request("POST"), false);
+    assert_eq!(opened, Ok(StreamId(1)));
+    rig.frames();
+    let data = vec![b'x'; bytes].into();
+    let sent = rig.conn.send_body(rig.now, StreamId(1), data, false);
+    assert_eq!(sent, Ok(()));
+    rig
+}
+
+#[test]
+fn a_reset_behind_a_body_sends_what_was_queued_before_it() {
+    however_it_is_cut(|cut| {
+        for bytes in [1, 16_384, 16_385, 65_535] {
+            let mut rig = uploading(bytes, &[], cut);
+            rig.conn
+                .reset_behind_body(rig.now, StreamId(1), H2Code::CANCEL);
+            let sent = data_and_rest(&rig.frames());
+            assert_eq!(sent, (bytes, vec![kind::RST_STREAM]), "{bytes} bytes");
+            assert!(!rig.conn.is_open(StreamId(1)));
+        }
+    });
+}
+
+#[test]
+fn a_reset_behind_a_body_sends_no_more_than_the_windows_let_go() {
+    however_it_is_cut(|cut| {
+        let mut rig = uploading(100_000, &[], cut);
+        rig.conn
+            .reset_behind_body(rig.now, StreamId(1), H2Code::CANCEL);
+        let sent = data_and_rest(&rig.frames());
+        assert_eq!(sent, (65_535, vec![kind::RST_STREAM]), "the connection's");
+        let mut rig = uploading(100_000, &[Setting::InitialWindowSize(10)], cut);
+        rig.conn
+            .reset_behind_body(rig.now, StreamId(1), H2Code::CANCEL);
+        let sent = data_and_rest(&rig.frames());
+        assert_eq!(sent, (10, vec![kind::RST_STREAM]), "the stream's");
+    });
+}
+
+#[test]
+fn a_reset_behind_a_body_goes_through_an_outbox_that_is_full() {
+    let mut rig = uploading(
+        1_000_000,
+        &[Setting::InitialWindowSize(1 << 30)],
+        Cut::Whole,
+    );
+    rig.sends(&window_update(0, 1 << 29));
+    rig.conn
+        .reset_behind_body(rig.now, StreamId(1), H2Code::NO_ERROR);
+    let sent = data_and_rest(&rig.frames());
+    assert_eq!(sent, (1_000_000, vec![kind::RST_STREAM]));
+}
+
+#[test]
+fn a_reset_behind_a_body_whose_end_was_queued_finishes_the_stream() {
+    let mut rig = uploading(10, &[], Cut::Whole);
+    rig.conn
+        .send_body(rig.now, StreamId(1), bytes::Bytes::new(), true)
+        .unwrap();
+    rig.conn
+        .reset_behind_body(rig.now, StreamId(1), H2Code::CANCEL);
+    let frames = rig.frames();
+    assert_eq!(
+        data_and_rest(&frames),
+        (10, vec![kind::RST_STREAM]),
+        "the server has not ended its side"
+    );
+    assert!(frames[0].ends());
+}

@@ -89,6 +89,14 @@ impl Machine {
             Self::H2(_) | Self::H3(_) => false,
         }
     }
+    /// Ends an exchange early, behind what was given of its body, where the version can say both: on HTTP/1.1 the end of
+    /// the connection is the reset, and over QUIC a reset stream delivers nothing more (RFC 9000 section 3.3).
+    pub(crate) fn reset_behind_body(&mut self, now: Instant, stream: StreamId, code: H2Code) {
+        match self {
+            Self::H2(conn) => conn.reset_behind_body(now, stream, code),
+            other => other.reset(now, stream, code),
+        }
+    }
     /// Client: the other end is a proxy that forwards requests; HTTP/1.1's alone
     /// (RFC 9112 section 3.2.2).
     pub(crate) fn through(self, proxy: h1::Proxy) -> Self {

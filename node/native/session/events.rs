@@ -61,6 +61,16 @@ pub(super) struct Batch<'a> {
     at: usize,
     /// The last record, where it is a piece of a body that does not end its stream: the stream and the bytes.
     piece: Option<(StreamId, usize)>,
+    /// Some of the records are bytes of a body.
+    has_body: bool,
+}
+
+/// What a batch holds.
+pub(super) struct Filled {
+    pub(super) records: u32,
+    /// The next event is an end that cuts bodies short, and bytes of a body are in this batch: their readers get a turn
+    /// of the event loop first, as with node:http2, which calls back once per frame.
+    pub(super) waits_for_readers: bool,
 }
 
 impl<'a> Batch<'a> {
@@ -71,22 +81,32 @@ impl<'a> Batch<'a> {
             records: 0,
             at: RECORDS_BYTES,
             piece: None,
+            has_body: false,
         }
     }
 
-    /// Writes events until there are none, or the batch is full; `waiting` keeps one without room. The
-    /// number of records.
-    pub(super) fn fill(mut self, conn: &mut Conn, waiting: &mut Option<Event>) -> u32 {
+    /// Writes events until there are none, the batch is full, or readers are to read first; `waiting` keeps one that was
+    /// not written.
+    pub(super) fn fill(mut self, conn: &mut Conn, waiting: &mut Option<Event>) -> Filled {
+        let mut waits_for_readers = false;
         while self.records < RECORDS_MAX {
             let Some(event) = waiting.take().or_else(|| conn.poll_event()) else {
                 break;
             };
+            waits_for_readers = self.has_body && cuts_bodies(&event);
+            if waits_for_readers {
+                *waiting = Some(event);
+                break;
+            }
             if let Some(rest) = self.write(conn, event) {
                 *waiting = Some(rest);
                 break;
             }
         }
-        self.records as u32
+        Filled {
+            records: self.records as u32,
+            waits_for_readers,
+        }
     }
 
     fn left(&self) -> usize {
@@ -236,6 +256,7 @@ impl<'a> Batch<'a> {
         }
         let length = data.len().min(self.left());
         let is_whole = length == data.len();
+        self.has_body |= length > 0;
         if length > 0 || is_whole {
             let words = [kind::BODY, id(stream), u32::from(end && is_whole), 0];
             self.record(words, &data[..length]);
@@ -292,6 +313,15 @@ impl<'a> Batch<'a> {
             ResetBy::Connection(_) | ResetBy::EarlyDataRejected => (H2Code::CANCEL, BY_TRANSPORT),
         };
         self.record([kind::RESET, id(stream), code.0, by], &[]);
+    }
+}
+
+/// Whether bodies end with it before their time, with what their readers have not read yet.
+fn cuts_bodies(event: &Event) -> bool {
+    match event {
+        Event::StreamReset { .. } | Event::Closed(_) => true,
+        Event::GoingAway { code, .. } => *code != H2Code::NO_ERROR,
+        _ => false,
     }
 }
 

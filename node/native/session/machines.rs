@@ -47,6 +47,8 @@ mod fact {
     pub(super) const REFUSAL: usize = 1;
     /// Bytes that still wait to be written.
     pub(super) const WAITING: usize = 2;
+    /// 1: the next batch comes in a turn of its own.
+    pub(super) const LATER: usize = 3;
     /// From here on: numbers of a state.
     pub(super) const STATE: usize = 4;
 }
@@ -182,11 +184,14 @@ functions! {
         machines.conn(env, session)?.handle_close(Instant::now(), end);
         Ok(env.undefined())
     }
-    /// `drain(session)`: writes events into their memory; how many records. 0: there are none.
+    /// `drain(session)`: writes events into their memory; how many records. 0: there are none. Whether the next are for
+    /// a later turn is a fact.
     drain(env, machines, [session]) {
         let events = Arc::clone(&machines.events);
         let Session { conn, waiting } = machines.session(env, session)?;
-        env.number(Batch::new(&events).fill(conn, waiting))
+        let filled = Batch::new(&events).fill(conn, waiting);
+        machines.set_fact(fact::LATER, u32::from(filled.waits_for_readers));
+        env.number(filled.records)
     }
     /// `written(session)`: what is to be written now, or undefined; the deadline and what still waits
     /// are facts.
@@ -246,10 +251,10 @@ functions! {
         let conn = machines.conn(env, session)?;
         env.number(u32::from(conn.is_open(stream)))
     }
-    /// `reset(session, stream, code)`.
+    /// `reset(session, stream, code)`: behind what was given of the body, as far as it may go.
     reset(env, machines, [session, stream, code]) {
         let (stream, code) = (id(env, stream)?, H2Code(env.as_number(code)?));
-        machines.conn(env, session)?.reset(Instant::now(), stream, code);
+        machines.conn(env, session)?.reset_behind_body(Instant::now(), stream, code);
         Ok(env.undefined())
     }
     /// `take(session, stream, bytes)`: bytes of a body were read.

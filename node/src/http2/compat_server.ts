@@ -49,6 +49,8 @@ export interface CompatServerOptions {
   requests: 'http' | 'http2' | undefined
   /** The limits of one peer. */
   limits: Limits
+  /** Receive windows and send buffers. */
+  windows: Windows | undefined
   /** The time limits of each phase, in ms. */
   timeouts: Timeouts
   /** The options that each session reads. */
@@ -288,7 +290,7 @@ export class CompatServer {
   }
 
   private windows (): Windows {
-    return { streamInitial: this.settings.initialWindowSize ?? WINDOW_DEFAULT }
+    return { ...this.options.windows, streamInitial: this.settings.initialWindowSize ?? WINDOW_DEFAULT }
   }
 
   /** Whether its ports are taken. */

@@ -79,15 +79,16 @@ function readPairs (headers: Headers): number {
   return count
 }
 
-/** The text of `headers`; `pseudo` is the one pseudo-header that may stand there, and is left out. */
-export function textOf (headers: Headers, pseudo = ''): string {
+/** The text of `headers`; `pseudo` is the one pseudo-header that may stand there, and is left out. `isStrict`: fields of which
+ * a message has one have one value. */
+export function textOf (headers: Headers, pseudo = '', isStrict = true): string {
   const count = readPairs(headers)
   const sensitive = headers[sensitiveHeaders] as string[] | undefined
   const hidden = sensitive === undefined || sensitive.length === 0 ? undefined : sensitive.map(name => name.toLowerCase())
-  return textOfPairs(count, pseudo, hidden)
+  return textOfPairs(count, pseudo, hidden, isStrict)
 }
 
-function textOfPairs (count: number, pseudo: string, hidden: string[] | undefined): string {
+function textOfPairs (count: number, pseudo: string, hidden: string[] | undefined, isStrict: boolean): string {
   let text = ''
   let singles: string[] | undefined
   for (let at = 0; at < count; at += 2) {
@@ -102,7 +103,7 @@ function textOfPairs (count: number, pseudo: string, hidden: string[] | undefine
     if (values?.length === 0) continue
     const name = nameOf(key)
     const isHidden = hidden !== undefined && hidden.includes(name.lower)
-    if (name.isSingle) {
+    if (name.isSingle && isStrict) {
       if ((values !== undefined && values.length > 1) || singles?.includes(name.lower)) throw singleValue(name.lower)
       ;(singles ??= []).push(name.lower)
     }
@@ -111,6 +112,15 @@ function textOfPairs (count: number, pseudo: string, hidden: string[] | undefine
   }
   checkLength(text.length)
   return text
+}
+
+/** Bytes that a header block of a text has at most: what nghttp2 compares with `maxSendHeaderBlockLength`. Two changes of the
+ * table's size, each field as a literal with two lengths of six bytes, and `:status` beside the text. */
+export function blockBound (text: string): number {
+  let zeros = 0
+  for (let at = text.indexOf('\0'); at !== -1; at = text.indexOf('\0', at + 1)) zeros++
+  const fields = text === '' ? 0 : (zeros + 1) / 2
+  return 12 + 12 * (fields + 1) + ':status200'.length + text.length - zeros
 }
 
 /** A final head that is good, as it was given. */
@@ -168,7 +178,7 @@ export function finalHead (given: Headers): FinalHead | undefined {
   }
   const status = (given[':status'] as number | 0) | 0 || 200
   if (status < 200 || status > 599) return undefined
-  const head = new FinalHead(status, pairs.slice(0, count), textOfPairs(count, ':status', undefined))
+  const head = new FinalHead(status, pairs.slice(0, count), textOfPairs(count, ':status', undefined, true))
   if (head.text.length <= KEPT_LENGTH_MAX) {
     kept[nextKept] = head
     nextKept = (nextKept + 1) % KEPT_MAX

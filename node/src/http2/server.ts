@@ -13,7 +13,7 @@ import type { ClientOptions } from '../server/tls/clients'
 import { admissionOf, checkContext, identityIn, identityOf, type ClientAuthOptions } from '../server/tls/identity'
 import { optionsIn } from '../server/tls/context'
 import { listenError, NO_PORT } from '../server/listen_error'
-import { checkBounds, type Limits, type Timeouts } from '../server/bounds'
+import { checkBounds, type Limits, type Timeouts, type Windows } from '../server/bounds'
 import { deadlineOf, type ListenTarget } from '../server/listener'
 import { policyOf, type Policy } from '../server/tls/policy'
 import { notProvided } from '../server/refused'
@@ -41,6 +41,10 @@ const UNKNOWN_PROTOCOL_MS = 10_000
 /** Pings, and changes of settings, that a session may have under way: the default of node:http2. */
 const OUTSTANDING_MAX = 10
 
+/** From this line on node lets a program send fields twice of which a message has one. */
+const LOOSE_FIELDS_FROM = 24
+const takesLooseFields = Number.parseInt(process.versions.node, 10) >= LOOSE_FIELDS_FROM
+
 /** As they were when this was loaded: programs may put ours in their place. */
 const { createServer: nodeServer } = nodeHttp2
 
@@ -56,6 +60,8 @@ export interface Http2ServerOptions extends ServerOptions, HttpOptions {
   limits?: Limits
   /** How long each phase may take, in ms; 0: for ever. */
   timeouts?: Timeouts
+  /** Receive windows and send buffers; `settings.initialWindowSize` says that of a stream. */
+  windows?: Omit<Windows, 'streamInitial'>
   /** Whether HTTP/1.1 and HTTP/2 are served in cleartext; under TLS `allowHTTP1` says it. Default: both. */
   http1?: boolean
   /** Whether HTTP/2 by prior knowledge is served in cleartext, as `http1` for HTTP/1.1. Default: true. */
@@ -107,14 +113,12 @@ function checked<T extends object> (options: T | undefined): T {
 
 /** Throws where options ask for other words on the wire, or other requests, than there are. Bounds that
  * the engine has by other names are taken in silence. */
-function checkApplied (options: Http2ServerOptions & { strictSingleValueFields?: boolean; strictFieldWhitespaceValidation?: boolean }): void {
+function checkApplied (options: Http2ServerOptions & { strictFieldWhitespaceValidation?: boolean }): void {
   const { paddingStrategy = 0, remoteCustomSettings = [], settings } = options
   if (paddingStrategy !== nodeHttp2.constants.PADDING_STRATEGY_NONE) throw notProvided(`paddingStrategy is ${paddingStrategy}; it must be PADDING_STRATEGY_NONE: nothing is padded`)
   if (remoteCustomSettings.length > 0) throw notProvided('the option remoteCustomSettings is not taken: unknown settings are ignored')
   checkSettings(settings)
-  for (const name of ['strictSingleValueFields', 'strictFieldWhitespaceValidation'] as const) {
-    if (options[name] === false) throw notProvided(`${name} is false; it must be true: requests are read strictly`)
-  }
+  if (options.strictFieldWhitespaceValidation === false) throw notProvided('strictFieldWhitespaceValidation is false; it must be true: requests are read strictly')
 }
 
 /** A copy with whole numbers: what is behind the point is cut off, as where node packs settings. */
@@ -157,7 +161,13 @@ function engineOf (value: unknown): Engine | undefined {
 }
 
 /** Options of node:http2 that its types lack. */
-interface Untyped { streamResetBurst?: number; streamResetRate?: number; maxOutstandingSettings?: number }
+interface Untyped {
+  streamResetBurst?: number
+  streamResetRate?: number
+  maxOutstandingSettings?: number
+  maxSendHeaderBlockLength?: number
+  strictSingleValueFields?: boolean
+}
 
 function compatServerOptions (options: Http2ServerOptions & Untyped & Http1Options & Partial<Pick<Http2SecureServerOptions, 'origins' | 'handshakeTimeout'>>, own: OwnHttp1): CompatServerOptions {
   const { http1Options = {} } = options
@@ -170,11 +180,14 @@ function compatServerOptions (options: Http2ServerOptions & Untyped & Http1Optio
     schemeFromGateway: options.schemeFromGateway,
     requests: options.requests,
     limits: { ...limitsOf(options), ...headLimits(own.maxHeaderSize || http.maxHeaderSize), ...options.limits },
+    windows: options.windows,
     timeouts: { ...(options.handshakeTimeout === undefined ? {} : { handshake: options.handshakeTimeout }), ...options.timeouts },
     unknownProtocolTimeout: options.unknownProtocolTimeout ?? UNKNOWN_PROTOCOL_MS,
     session: {
       pingsMax: options.maxOutstandingPings ?? OUTSTANDING_MAX,
       settingsMax: typeof options.maxOutstandingSettings === 'number' ? Math.max(options.maxOutstandingSettings, 1) : OUTSTANDING_MAX,
+      isStrict: !(takesLooseFields && options.strictSingleValueFields === false),
+      headBlockBytesMax: typeof options.maxSendHeaderBlockLength === 'number' ? options.maxSendHeaderBlockLength : undefined,
       origins: options.origins ?? []
     },
     Http2ServerRequest: options.Http2ServerRequest,

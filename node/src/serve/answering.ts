@@ -12,8 +12,9 @@ import type { Request } from '../fetch/request'
 import type { Response } from '../fetch/faces'
 import { encode, streamOfFile, type Encoded } from './web/response'
 
-/** Bytes of an answer's body that may wait for the connection before its source does. */
-const PENDING_BYTES_MAX = 256 * 1024
+/** Bytes of an answer's body that may wait for the connection before its source does: so many times what a response of
+ * node:http2 may hold, because a source is asked by a promise for each piece. */
+const PENDING_TIMES = 4
 const PAYLOAD_TOO_LARGE = 413
 
 /** The sources of a body's pieces. */
@@ -164,7 +165,7 @@ async function pump (incoming: Incoming, encoded: Encoded, pieces: AsyncIterator
     sent += bytes.length
     if (length !== null && sent > length) checkContentLength(length, sent)
     exchange.write(bytes)
-    while (exchange.pending > PENDING_BYTES_MAX && !exchange.closed) {
+    while (exchange.pending > PENDING_TIMES * exchange.pendingMax && !exchange.closed) {
       await new Promise<void>(resolve => { incoming.onRoomFor = resolve })
     }
     if (exchange.closed) return false

@@ -10,6 +10,7 @@ import {
 import type { ServerPlace } from '../channel/place'
 import { apart, theBridge, type Bridge, type ServerHalf } from '../channel/ring'
 import { streamsOf } from '../channel/streams'
+import type { Ahead } from './ahead'
 import type { ListenerCallbacks } from './callbacks'
 import { Connection, type Accounts } from './connection'
 import { Exchange } from './exchange'
@@ -25,6 +26,7 @@ const TEXT_LENGTH_MAX = BY_REFERENCE_BYTES_MIN / 3
 interface Listener {
   readonly callbacks: ListenerCallbacks
   readonly admission: Admission
+  readonly ahead: Ahead
   opened: (connection: Connection) => void
   closed: (connection: Connection) => void
   ended: () => void

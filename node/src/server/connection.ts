@@ -1,6 +1,7 @@
 // One connection of a server, of any version.
 
 import { type ControlFrame } from '../channel/codes'
+import type { Ahead } from './ahead'
 import type { Carried } from '../channel/streams'
 import { TlsClient, type Admission } from './tls/clients'
 
@@ -54,8 +55,11 @@ interface ConnectionCommands {
   traffic: (connection: number, ended: boolean) => [number, number] | null
 }
 
+/** A listener, as far as its connections need it. */
+export interface Taking { readonly admission: Admission; readonly ahead: Ahead }
+
 /** `L`: the listener that took it. */
-export class Connection<L extends { readonly admission: Admission } = { readonly admission: Admission }> {
+export class Connection<L extends Taking = Taking> {
   /** State that the owner of the callbacks keeps here. */
   owner: unknown = null
   /** Exchanges that are open. */

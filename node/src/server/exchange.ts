@@ -192,7 +192,7 @@ export class Exchange {
   halfClosed (): void { this.report(callbacks => { callbacks.onHalfClosed?.() }) }
 
   took (bytes: number): void {
-    this.pending -= bytes
+    this.hold(-bytes)
     this.listening?.onRoom(bytes)
   }
 
@@ -201,11 +201,22 @@ export class Exchange {
     this.report(callbacks => { callbacks.onClosed(code, byPeer) })
   }
 
+  private hold (bytes: number): void {
+    this.pending += bytes
+    this.connection.listener.ahead.held += bytes
+  }
+
+  /** Bytes that may be pending before the writer waits: those of one response, and less where a server has many whose
+   * clients do not read. */
+  get pendingMax (): number { return this.connection.listener.ahead.room }
+  /** Whether more may be written now. */
+  get hasRoom (): boolean { return this.pending <= this.pendingMax }
+
   private over (code: number): void {
     if (this.closed) return
     this.closed = true
     this.closeCode = code
-    this.pending = 0
+    this.hold(-this.pending)
     this.connection.open--
   }
 
@@ -251,7 +262,7 @@ export class Exchange {
     if (this.closed || this.done || !this.headSent) return
     this.done = isLast
     if (chunk.length === 0 && !isLast) return
-    this.pending += chunk.length
+    this.hold(chunk.length)
     this.bridge.send(this, chunk, isLast)
   }
 

@@ -1,6 +1,7 @@
 // A listening server of HTTP/1.1, HTTP/2 and HTTP/3, below every API: it passes exchanges on as
 // they are.
 
+import { Ahead } from './ahead'
 import type { Limits, Timeouts, Windows } from './bounds'
 import { chmodSync, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -177,6 +178,8 @@ export class Listener {
   private wantsHold = true
   /** Errors of handshakes that were refused, by their tickets, until they have failed. */
   private readonly refusals = new Map<number, Error>()
+  /** The responses of its connections. */
+  ahead = new Ahead()
   /** The requested client certificates. */
   admission = new Admission(undefined)
 
@@ -191,6 +194,7 @@ export class Listener {
     if (this.bridge.bridge.hasEnded) throw ENDED_FAILURE
     const { tls, readableAll = false, writableAll = false, ...rest } = options
     this.admission = new Admission(clientsOf(tls ?? {}))
+    this.ahead = new Ahead(options.windows?.sendBudget)
     const question = tls === undefined ? rest : { ...rest, tls: tlsOf(tls) }
     const { server, ...where } = this.bridge.bridge.ask('listen', question) as Address & { server: number }
     this.number = server

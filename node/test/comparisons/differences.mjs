@@ -59,6 +59,12 @@ const NO_BODY = 'a 204 and a 304 have no body (RFC 9110 section 6.4.1)'
 const OPTION = 'an option of the connection goes with its field (RFC 9110 section 10.1.4)'
 const CODING = 'no transfer coding but chunked is decoded, so that none is asked for (RFC 9110 section 10.1.4)'
 
+const WRITTEN = 'what was written before the end goes: node drops pieces behind the first, and those of a session that is destroyed'
+const DROPPED = 'a session that its server destroys drops what was written and is not in frames yet: node does so in other orders'
+const UNSENT = 'a request without a body that is reset before there is a connection is not sent'
+const FRAMES = 'frames have at most 16 KiB'
+const CUSTOM = 'settings that HTTP/2 has no name for are neither sent nor read: the option is refused by its name'
+const TABLE = 'the table of the compressor is the engine\'s: 4 KiB at most, as the peer allows'
 const UNCONNECTED = 'before there is a connection the call does nothing: node fails by an error of its own'
 const BEGUN = 'a request that was made before its session closed is sent'
 
@@ -83,6 +89,16 @@ export const differences = {
     'calls: session, connecting, setNextStreamID, *': { reason: UNCONNECTED, of: ['call: setNextStreamID'], programs: 8 },
     'calls: session, connecting, setLocalWindowSize, *': { reason: UNCONNECTED, of: ['call: setLocalWindowSize'], programs: 8 },
     'ends: ours, an open body, behind the answer, the client: session goaway 2': 'a session closes once',
+    'effects: maxDeflateDynamicTableSize 0': TABLE,
+    'effects: maxOutstandingSettings 1': 'a callback of settings is called where its session ends before they are acknowledged',
+    'effects: settings, customSettings': CUSTOM,
+    'effects: settings, enableConnectProtocol': 'a setting that means nothing of a client is not sent',
+    'effects: settings, maxConcurrentStreams': 'a setting that means nothing of a client is not sent',
+    'effects: settings, maxFrameSize': FRAMES,
+    'writes: clear, before the connection, an end, *, close *': { reason: UNSENT, of: ['server: bytes'], programs: 9 },
+    'writes: *, two writes, *': { reason: WRITTEN, of: ['server: bytes'], programs: 81 },
+    'writes: *, a write and an end with a text, *': { reason: WRITTEN, of: ['server: bytes'], programs: 90 },
+    'writes: *, session *': { reason: WRITTEN, of: ['server: bytes'], programs: 210 },
     'ends: *, before the head, the client: session close': BEGUN,
     'ends: *, before the head, the client: session goaway': BEGUN
   },
@@ -333,6 +349,16 @@ export const differences = {
     'server: an answer in the turn of a half-open client': ENDING
   },
   'server generated': {
+    'effects: maxDeflateDynamicTableSize 0': TABLE,
+    'effects: maxHeaderListPairs 10, more': STATUS,
+    'effects: maxSettings 2, more': 'the settings of a frame are bounded by the size of frames',
+    'effects: settings, customSettings': CUSTOM,
+    'effects: settings, maxFrameSize': FRAMES,
+    'effects: streamResetBurst 1': 'the code for a client that resets too many streams is ENHANCE_YOUR_CALM (RFC 9113 section 7)',
+    'writes: *, close 8 and destroy': { reason: WRITTEN, of: ['client: bytes'], programs: 70, lines: [20] },
+    'writes: *, two writes, *': { reason: WRITTEN, of: ['client: bytes'], programs: 81 },
+    'writes: *, a write and an end with a text, *': { reason: WRITTEN, of: ['client: bytes'], programs: 90 },
+    'writes: *, session *': { reason: DROPPED, of: ['client: bytes'], programs: 210 },
     'calls: *Server, server.close: *': 'close gives the server, as that of net.Server does',
     'calls: *Server, server.addContext, a context: *': 'a context without a certificate is refused',
     'calls: *Server, server.setSecureContext: {}': 'a context without a certificate is refused',

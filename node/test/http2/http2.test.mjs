@@ -400,7 +400,7 @@ for (const version of versions.filter(({ protocol }) => protocol !== 'http/1.1')
 
 test('options that ask for what is not done are refused by their names, and what is the default is taken', () => {
   const refused = {
-    paddingStrategy: 1, remoteCustomSettings: [10], strictSingleValueFields: false, strictFieldWhitespaceValidation: false,
+    paddingStrategy: 1, remoteCustomSettings: [10], strictFieldWhitespaceValidation: false,
     customSettings: { settings: { customSettings: { 10: 1 } } }
   }
   for (const [name, value] of Object.entries(refused)) {

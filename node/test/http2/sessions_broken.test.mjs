@@ -4,9 +4,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import nodeHttp2 from 'node:http2'
 import net from 'node:net'
+import { Duplex } from 'node:stream'
 import test from 'node:test'
 import ours from 'trunkline/http2'
-import { DATA, END_HEADERS, HEADERS, PING, SETTINGS, frame } from '../support/servers/h2_frames.mjs'
+import { DATA, END_HEADERS, GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS, frame, numbers } from '../support/servers/h2_frames.mjs'
 
 const [WINDOW_UPDATE, CONTINUATION] = [8, 9]
 const broken = {
@@ -54,6 +55,23 @@ async function errors (module, url) {
   return all.map(error => error?.code ?? String(error))
 }
 
+/** The text that a reader of a response gets in pieces, and the code of the error behind them. */
+async function readOne (module, url) {
+  const session = module.connect(url)
+  session.on('error', () => {})
+  const closed = new Promise(resolve => { session.on('close', resolve) })
+  let text = ''
+  try {
+    for await (const piece of session.request({ ':path': '/' })) text += piece
+    return [text, 'an end']
+  } catch (error) {
+    return [text, error.code]
+  } finally {
+    session.destroy()
+    await closed
+  }
+}
+
 const due = Array(3).fill('ERR_HTTP2_ERROR')
 
 for (const [name, bytes] of Object.entries(broken)) {
@@ -64,4 +82,40 @@ for (const [name, bytes] of Object.entries(broken)) {
 
 test('readers of node:http2 get the error of a session whose window is exceeded, too', async t => {
   assert.deepEqual(await errors(nodeHttp2, await serve(t, broken['a window above 2^31-1'])), due)
+})
+
+/** Ends that cut a response short, in the segment that brings the last of its body. */
+const cutting = {
+  ...broken,
+  'a reset with CANCEL': frame(RST_STREAM, 0, 1, numbers(8)),
+  'a reset with INTERNAL_ERROR': frame(RST_STREAM, 0, 1, numbers(2)),
+  'a GOAWAY with INTERNAL_ERROR': frame(GOAWAY, 0, 0, numbers(1, 2)),
+  'more of the body and a reset': Buffer.concat([frame(DATA, 0, 1, Buffer.from('s and more')), frame(RST_STREAM, 0, 1, numbers(2))])
+}
+for (const [name, bytes] of Object.entries(cutting)) {
+  test(`a reader by for await gets the pieces that came before ${name}, and then the error`, async t => {
+    const url = await serve(t, bytes)
+    const [text, code] = await readOne(ours, url)
+    assert.equal(text, name.startsWith('more') ? 'parts and more' : 'part')
+    // As with node:http2, where a stream that is cancelled has no error.
+    if (name === 'a reset with CANCEL') assert.equal(code, 'an end')
+    else assert.match(code, /^ERR_HTTP2_(STREAM_|SESSION_)?ERROR$/)
+  })
+}
+
+test('a reader by for await gets the pieces that came before a violation over a stream made in JavaScript', async t => {
+  const url = await serve(t, broken['DATA on no stream'])
+  const { port } = new URL(url)
+  const socket = net.connect(Number(port), '127.0.0.1')
+  const stream = new Duplex({
+    read () {},
+    write (chunk, encoding, done) { socket.write(chunk, done) },
+    final (done) { socket.end(done) },
+    destroy (error, done) { socket.destroy(); done(error) }
+  })
+  socket.on('data', piece => { stream.push(piece) })
+  socket.on('close', () => { stream.push(null) })
+  socket.on('error', () => {})
+  const [text, code] = await readOne({ connect: () => ours.connect(url, { createConnection: () => stream }) }, url)
+  assert.deepEqual([text, code], ['part', 'ERR_HTTP2_ERROR'])
 })

@@ -7,24 +7,12 @@ import { Duplex } from 'node:stream'
 import test from 'node:test'
 import ours from 'trunkline/http2'
 import { run } from '../support/lines/lines.mjs'
+import { DATA, END_HEADERS, END_STREAM, HEADERS, PING, SETTINGS, frame } from '../support/servers/h2_frames.mjs'
 
-const HEADERS = 1
-const SETTINGS = 4
-const PING = 6
-const END_STREAM = 1
-const END_HEADERS = 4
 const OK = Buffer.from([0x88])
 const WINDOW_BYTES = 65_535
 
-function frame (type, flags, stream, payload = Buffer.alloc(0)) {
-  const head = Buffer.alloc(9)
-  head.writeUIntBE(payload.length, 0, 3)
-  head[3] = type
-  head[4] = flags
-  head.writeUInt32BE(stream, 5)
-  return Buffer.concat([head, payload])
-}
-const data = (stream, bytes, flags = 0) => frame(0, flags, stream, bytes)
+const data = (stream, bytes, flags = 0) => frame(DATA, flags, stream, bytes)
 const greeting = frame(SETTINGS, 0, 0)
 
 /** A stream to a server that is played by `answer`: it gets what is written, and gives what it returns at once, within the

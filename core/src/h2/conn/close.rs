@@ -49,6 +49,15 @@ impl Conn {
         }
     }
 
+    /// As [`reset`](Self::reset), behind as many of the body's queued bytes as the peer's windows let go now:
+    /// a reset says that no more follows, and takes back nothing that was given before it.
+    pub fn reset_behind_body(&mut self, now: Instant, stream: StreamId, code: H2Code) {
+        if let Ok(key) = self.live_key(stream) {
+            self.frame_queued(now, key);
+        }
+        self.reset(now, stream, code);
+    }
+
     /// RST_STREAM is in the outbox: the peer counts the stream until it has seen it.
     fn hold_slot(&mut self, now: Instant) {
         if self.session.side() == Side::Server || self.life == Life::Closed {

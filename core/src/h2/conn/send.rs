@@ -251,6 +251,19 @@ impl Conn {
         self.account_for_waiting();
     }
 
+    /// Makes DATA frames of what waits on one stream, as far as the windows let it go. The outbox may grow beyond its
+    /// target by what was queued already.
+    pub(super) fn frame_queued(&mut self, now: Instant, key: u32) {
+        while self.window.sendable() > 0
+            && let Some((_, stream)) = self.streams.by_key(key)
+            && stream.queued() > 0
+            && stream.quota.available() > 0
+        {
+            self.send_turn(now, key);
+        }
+        self.account_for_waiting();
+    }
+
     /// One DATA frame of the stream at `key`, and its trailers if they are next.
     fn send_turn(&mut self, now: Instant, key: u32) {
         let Some((id, stream)) = self.streams.by_key_mut(key) else {

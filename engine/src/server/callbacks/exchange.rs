@@ -164,6 +164,16 @@ impl<A: Callbacks> CallbackExchange<A> {
     pub(super) fn take_waiting(&mut self) -> (VecDeque<Bytes>, bool) {
         (mem::take(&mut self.waiting), self.finish.take().is_some())
     }
+    /// Before a reset: the machine gets all that waits, room or not, because what the windows let go of it still goes.
+    pub(super) fn give_all(&mut self, turn: &mut Turn<'_>) {
+        if self.send != SendSide::Body {
+            return;
+        }
+        for data in mem::take(&mut self.waiting) {
+            // What the machine refuses now, the reset behind it ends anyway.
+            let _ = self.send.body(turn, self.handle.stream(), data, false);
+        }
+    }
     /// Sends what waits, as far as there is room. How many bytes the machine took of those that were
     /// sent piece by piece.
     pub(in crate::server) fn pump(&mut self, turn: &mut Turn<'_>) -> Result<usize, Misuse> {

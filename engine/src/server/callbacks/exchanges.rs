@@ -273,7 +273,11 @@ impl<A: Callbacks> CallbackExchanges<A> {
             return;
         };
         if let Command::Reset(_, code) = cmd {
-            turn.machine.reset(turn.now, handle.stream(), code);
+            if let Some(Some(entry)) = self.entries.get_mut(slot) {
+                entry.give_all(turn);
+            }
+            turn.machine
+                .reset_behind_body(turn.now, handle.stream(), code);
             let by_peer = false;
             return self.end(turn, slot, Ended::Reset { code, by_peer });
         }

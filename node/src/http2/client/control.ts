@@ -27,6 +27,7 @@ export interface ClientSessionBounds {
   maxOutstandingSettings?: number
   maxHeaderListPairs?: number
   peerMaxConcurrentStreams?: number
+  maxSendHeaderBlockLength?: number
   maxOriginSetSize?: number | null
   strictSingleValueFields?: boolean
   servername?: string

@@ -44,7 +44,7 @@ const SENSITIVE = 4
 export const enum Refusal { NoCapacity = 1, Closed, Invalid, BodyLength, Other }
 const REFUSAL_MASK = 0xff
 /** Places of the facts. */
-const enum Fact { Deadline, Refusal, Waiting, State = 4 }
+const enum Fact { Deadline, Refusal, Waiting, Later, State = 4 }
 /** Place of the next stream's id in `state`. */
 const NEXT_STREAM = 2
 const NO_DEADLINE = 2 ** 32 - 1
@@ -117,6 +117,8 @@ export class Machine {
   private readonly number: number
   private isOpen = true
   private isDue = false
+  /** Its next events are for a later turn. */
+  private isHeld = false
   /** Milliseconds to the next deadline, after `written`. */
   deadline: number | undefined
   /** Bytes that wait behind those that the last `written` gave, or behind the last `feed`. */
@@ -144,16 +146,23 @@ export class Machine {
 
   /** Reports what has happened, unless another's events are being reported: then behind them. */
   drain (): void {
-    if (this.isDue || !this.isOpen) return
+    if (this.isDue || this.isHeld || !this.isOpen) return
     this.isDue = true
     due.push(this)
     drainDue()
+  }
+
+  /** Reports what was left for a later turn. */
+  release (): void {
+    this.isHeld = false
+    this.drain()
   }
 
   readEvents (): void {
     this.isDue = false
     while (this.isOpen) {
       const count = this.native.drain(this.number)
+      const isLater = facts[Fact.Later] === 1
       if (count === 0) return
       for (let at = 0; at < count && this.isOpen; at++) {
         try {
@@ -162,6 +171,12 @@ export class Machine {
           // Of a listener: the other events are not lost by it.
           process.nextTick(() => { throw error })
         }
+      }
+      // Readers get what came before an end that cuts their bodies short.
+      if (isLater) {
+        this.isHeld = true
+        setImmediate(() => { this.release() })
+        return
       }
     }
   }

@@ -8,7 +8,7 @@ import { inspect, type InspectOptions } from 'node:util'
 import { checkNumber, checkObject, invalidType, outOfRange, plain, sessionError } from '../codes'
 import { brokenSession } from '../connection/broken'
 import { sessionSocket, type Socket } from '../connection/socket'
-import type { Headers } from '../fields'
+import { blockBound, type Headers } from '../fields'
 import { SocketLink } from './socket_link'
 import { showCreated, showStarted } from './channels'
 import { cancelled, ofClient, tooManyOrigins } from './errors'
@@ -21,7 +21,14 @@ import { ClientHttp2Stream, type StreamOwner } from './stream'
 const NO_ERROR = 0
 const PROTOCOL_ERROR = 1
 const INTERNAL_ERROR = 2
+const FRAME_SIZE_ERROR = 6
+const REFUSED_STREAM = 7
 const CANCEL = 8
+/** Numbers of nghttp2's errors: clients alone begin with the magic bytes, so that a server that sends none breaks the protocol. */
+const BAD_MAGIC = 903
+const BAD_PROTOCOL = 505
+/** The type of HEADERS (RFC 9113 section 6.2). */
+const HEADERS = 1
 /** NGHTTP2_SESSION_CLIENT. */
 const CLIENT = 1
 /** Origins of a session: the default of node:http2. */
@@ -90,11 +97,14 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   private isEncrypted: boolean | undefined
   private alpn: string | undefined
   private readonly defaults: Defaults
+  /** Bytes of a header block of ours at most. */
+  private readonly blockBytesMax: number | undefined
 
   constructor (options: ClientSessionBounds, socket: Duplex, authority: string, protocol: string) {
     super(options)
     if (carried.has(socket)) throw ofClient('ERR_HTTP2_SOCKET_BOUND')
     carried.add(socket)
+    if (typeof options.maxSendHeaderBlockLength === 'number') this.blockBytesMax = options.maxSendHeaderBlockLength
     this.defaults = { authority, protocol, isStrict: options.strictSingleValueFields !== false }
     const carrying = this.carrying = socket as Carrying
     this.rawSocket = socket as Socket
@@ -128,6 +138,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
 
   get machine (): Machine | undefined { return this.carrier?.machine }
   get isStrict (): boolean { return this.defaults.isStrict }
+  get isLeft (): boolean { return this.isDestroyed && this.goawayCode !== NO_ERROR }
   get endCode (): number { return this.goaway_?.code || this.destroyCode }
   get encrypted (): boolean | undefined { return this.isEncrypted }
   get alpnProtocol (): string | undefined { return this.alpn }
@@ -213,14 +224,27 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   private open ({ stream, head, isEnd }: Asked): boolean {
     const machine = this.machine!
     // A request that was reset before there was a connection takes its id and is not sent: a server would begin to answer it. One
-    // that was closed in order is sent with its body.
-    const isReset = stream.isClosed && stream.rstCode !== NO_ERROR
-    const id = isReset ? machine.pass() : machine.request(head.text, isEnd)
+    // that was closed in order is sent, and one that has a body with as much of it as was written.
+    const isReset = stream.isClosed && stream.rstCode !== NO_ERROR && stream.writableLength === 0
+    const isTooLong = this.blockBytesMax !== undefined && blockBound(head.text) > this.blockBytesMax
+    const isUnsent = isReset || isTooLong
+    const id = isUnsent ? machine.pass() : machine.request(head.text, isEnd)
     if (id === 0) return this.refuse(stream, machine)
-    this.opened(stream, id, isEnd || isReset)
+    this.opened(stream, id, isEnd || isUnsent)
+    if (isTooLong) this.failHead(stream, id)
     this.plan()
     showStarted(stream)
     return true
+  }
+
+  /** A head that is longer than the user lets it be: its stream ends, and the session with its last one. */
+  private failHead (stream: ClientHttp2Stream, id: number): void {
+    setImmediate(() => {
+      if (stream.destroyed) return
+      stream.inContext(() => { stream.emit('frameError', HEADERS, FRAME_SIZE_ERROR, id) })
+      stream.onStreamClosed(REFUSED_STREAM, false)
+      this.close()
+    })
   }
 
   private opened (stream: ClientHttp2Stream, id: number, isFinished: boolean): void {
@@ -331,7 +355,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   }
 
   onClosed (by: ClosedBy, number: number): void {
-    if (by === ClosedBy.Us && !this.isDestroyed) this.destroy(brokenSession(number), INTERNAL_ERROR)
+    if (by === ClosedBy.Us && !this.isDestroyed) this.destroy(brokenSession(number === BAD_MAGIC ? BAD_PROTOCOL : number), INTERNAL_ERROR)
   }
 
   // Its end.
@@ -400,13 +424,18 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   }
 
   private onSocketError (error: NodeJS.ErrnoException): void {
+    // What came before the end of the socket, and waits for its readers.
+    this.machine?.release()
     if (this.carrying === undefined) return
-    // The peer has sent GOAWAY.
-    if (error.code === 'ECONNRESET' && this.goaway_ !== undefined) this.destroy()
+    // The peer has sent GOAWAY, or has left a session that closes, which node:http2 finds by its next read: bytes that it does not
+    // take are no failure.
+    const hasLeft = error.code === 'ECONNRESET' || error.code === 'EPIPE'
+    if (hasLeft && (this.goaway_ !== undefined || (this.isClosed && error.syscall === 'write'))) this.destroy()
     else this.destroy(error)
   }
 
   private onSocketClosed (): void {
+    this.machine?.release()
     if (this.carrying === undefined) return
     const error = this.connecting ? ofClient('ERR_SOCKET_CLOSED') : undefined
     for (const stream of [...this.streams.values(), ...this.pendingStreams]) stream.inContext(() => { stream.close(CANCEL) })

@@ -35,6 +35,8 @@ export interface StreamOwner {
   readonly isStrict: boolean
   /** The code of its end: the peer's GOAWAY, or its destruction. */
   readonly endCode: number
+  /** The peer's GOAWAY had an error's code, so that no stream is reset beside it. */
+  readonly isLeft: boolean
   /** Something is to be sent at the end of this turn. */
   plan: () => void
   /** The pieces of a stream are to be sent at the end of this turn. */
@@ -79,6 +81,8 @@ export class ClientHttp2Stream extends Duplex {
   private waitsForTrailers = false
   private trailersReady = false
   endAfterHeaders = false
+  /** The machine was asked to reset it. */
+  private isReset = false
   /** Our side has ended for the machine. */
   private isFinished = false
   /** The peer's side has ended. */
@@ -161,19 +165,36 @@ export class ClientHttp2Stream extends Duplex {
 
   /** The end of the turn: what was written goes, and the end with it if it is known. */
   flushBody (): void {
-    const { owner, streamId, wrote } = this
-    const pieces = joined(this.pieces)
-    const machine = owner?.machine
-    if (machine === undefined || wrote === undefined || streamId === undefined) return
-    const isLast = this.writableEnded && this.writableLength === this.pieceLength && !this.waitsForTrailers
-    this.pieces = []
-    let hasRoom = true
-    for (let at = 0; at < pieces.length; at++) {
-      const ends = isLast && at === pieces.length - 1
-      hasRoom = machine.send(streamId, pieces[at]!, ends)
-    }
+    if (this.owner?.machine === undefined || this.wrote === undefined || this.streamId === undefined) return
+    const isLast = !this.isReset && this.writableEnded && this.writableLength === this.pieceLength && !this.waitsForTrailers
+    const hasRoom = this.sendPieces(isLast)
     if (isLast) this.ended()
     if (isLast || hasRoom) this.settleWrite()
+  }
+
+  /** Gives the pieces of this turn to the machine; whether it has room for more. `isLast`: the end goes with them. */
+  private sendPieces (isLast: boolean): boolean {
+    const { owner } = this
+    const pieces = joined(this.pieces)
+    this.pieces = []
+    let hasRoom = true
+    for (let at = 0; at < pieces.length; at++) hasRoom = owner!.machine!.send(this.streamId!, pieces[at]!, isLast && at === pieces.length - 1)
+    return hasRoom
+  }
+
+  /** Resets the stream behind what was written before: a reset takes back nothing. */
+  private resetMachine (code: number): void {
+    const { owner, streamId } = this
+    const machine = owner?.machine
+    if (machine === undefined || streamId === undefined) return
+    this.isReset = true
+    // A stream writes a piece at a time: those behind it follow when it is taken.
+    do {
+      this.sendPieces(false)
+      this.settleWrite()
+    } while (this.pieces.length > 0)
+    machine.reset(streamId, code)
+    owner!.plan()
   }
 
   private settleWrite (error?: Error | null): void {
@@ -200,7 +221,7 @@ export class ClientHttp2Stream extends Duplex {
     }
     const { owner } = this
     const machine = owner?.machine
-    if (machine === undefined || this.isFinished) return this.finalized(done)
+    if (machine === undefined || this.isFinished || this.isReset) return this.finalized(done)
     if (this.waitsForTrailers) setImmediate(() => { this.wantTrailers() })
     else {
       machine.finish(this.streamId!, '')
@@ -379,10 +400,8 @@ export class ClientHttp2Stream extends Duplex {
   }
 
   private submitReset (code: number): void {
-    const { owner, streamId } = this
-    if (owner?.machine === undefined || streamId === undefined) return
-    owner.machine.reset(streamId, code)
-    owner.plan()
+    if (this.owner?.machine === undefined || this.streamId === undefined) return
+    this.resetMachine(code)
     // The machine says nothing of a stream that we have reset.
     process.nextTick(() => { this.onStreamClosed(code, false) })
   }
@@ -392,11 +411,8 @@ export class ClientHttp2Stream extends Duplex {
     const owner = this.owner!
     let code = this.isClosed ? this.code : owner.endCode
     if (error != null) code = owner.endCode !== NO_ERROR ? owner.endCode : error.name === 'AbortError' ? CANCEL : INTERNAL_ERROR
-    if (!this.isClosed) this.markClosed(code, !this.pending, true)
-    else if (this.streamId !== undefined && owner.machine?.holds(this.streamId) === true) {
-      owner.machine.reset(this.streamId, code)
-      owner.plan()
-    }
+    if (!this.isClosed) this.markClosed(code, !this.pending && !owner.isLeft, true)
+    else if (this.streamId !== undefined && owner.machine?.holds(this.streamId) === true) this.resetMachine(code)
     this.push(null)
     this.untaken = 0
     this.timer?.stop()

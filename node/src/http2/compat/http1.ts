@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import { apart } from '../../channel/ring'
 import { ResponseFlag } from '../../channel/codes'
+import { AHEAD_BYTES_MAX } from '../../server/ahead'
 import { checkLength } from '../../server/exchange'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { showRequest, showResponse } from '../channels'
@@ -126,8 +127,6 @@ export interface EndNotifier {
 const carried = Symbol('carrier')
 const CANCEL = 8
 const REQUEST_TIMEOUT = 408
-/** Bytes that may wait behind the connection before a writer waits too. */
-const AHEAD_BYTES_MAX = 64 * 1024
 /** Bytes of a `sec-websocket-key` (RFC 6455 section 4.1). */
 const KEY_BYTES = 16
 /** Fields of a connection (RFC 9113 section 8.2.2): those of HTTP/1.1 go as node:http says them, but for the framing,
@@ -246,7 +245,7 @@ class Carrier implements ServerExchangeCallbacks {
     }
     if (typeof done === 'function') this.waiting.push(AsyncResource.bind(done))
     this.plan()
-    if (this.exchange.pending <= AHEAD_BYTES_MAX && this.kept <= AHEAD_BYTES_MAX) return true
+    if (this.exchange.pending + this.kept <= this.exchange.pendingMax) return true
     this.drains ??= AsyncResource.bind(() => { this.response.emit('drain') })
     return false
   }
@@ -279,7 +278,7 @@ class Carrier implements ServerExchangeCallbacks {
   }
 
   reportRoom (): void {
-    if (this.exchange.pending > AHEAD_BYTES_MAX) return
+    if (!this.exchange.hasRoom) return
     for (const done of this.waiting.splice(0)) done(null)
     const { response } = this
     if (NEEDS_DRAIN === undefined || !(response as unknown as Record<symbol, boolean>)[NEEDS_DRAIN] || this.isFinished) return

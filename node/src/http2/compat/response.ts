@@ -305,7 +305,7 @@ export class Http2ServerResponse implements Face {
   // The events of the stream.
 
   get isReceived (): boolean { return hasListeners(this) || hasListeners(this.request) }
-  trailers (): string { return this.trailerFields === undefined ? '' : trailerText(this.trailerFields) }
+  trailers (): string { return this.trailerFields === undefined ? '' : trailerText(this.trailerFields, this.stream.isStrict) }
   onStreamTrailers (trailers: Headers, raw: string[]): void { this.request.onTrailers(trailers, raw) }
   onStreamAborted (): void { this.request.onAborted() }
   onStreamDrain (): void { this.emit('drain') }

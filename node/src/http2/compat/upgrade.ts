@@ -11,8 +11,6 @@ import { aborted } from '../codes'
 import { Intake } from '../stream/intake'
 import { Socket } from '../connection/socket'
 
-/** Bytes that may wait behind the connection before a writer waits too. */
-const AHEAD_BYTES_MAX = 64 * 1024
 /** Characters of a head that is written in pieces. */
 const HEAD_LENGTH_MAX = 64 * 1024
 const CANCEL = 8
@@ -56,7 +54,7 @@ export class UpgradeSocket extends Socket implements ServerExchangeCallbacks {
     if (body === undefined) return done(new TypeError('a head of HTTP/1.1 must be written before anything else'))
     if (this.refusal !== null) this.refusal.body.push(Buffer.from(body))
     else if (body.length > 0) this.exchange.write(body)
-    if (this.exchange.pending <= AHEAD_BYTES_MAX) done()
+    if (this.exchange.hasRoom) done()
     else this.waiting.push(AsyncResource.bind(done))
   }
 
@@ -109,7 +107,7 @@ export class UpgradeSocket extends Socket implements ServerExchangeCallbacks {
     this.read(0)
   }
   onRoom (): void {
-    if (this.exchange.pending <= AHEAD_BYTES_MAX) for (const done of this.waiting.splice(0)) done()
+    if (this.exchange.hasRoom) for (const done of this.waiting.splice(0)) done()
   }
   onClosed (_code?: number): void {
     this.gone()

@@ -32,6 +32,10 @@ export interface SessionOptions {
   pingsMax: number
   /** Changes of settings that may be unacknowledged. */
   settingsMax: number
+  /** Whether fields of which a message has one may have one value alone. */
+  isStrict: boolean
+  /** Bytes of a header block of ours at most; undefined: as many as fit the channel. */
+  headBlockBytesMax: number | undefined
   /** Origins that the server answers for beside that of the connection. */
   origins: unknown[]
 }
@@ -120,6 +124,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     process.nextTick(() => { if (!this.isDestroyed) this.emit('connect', this, this.rawSocket) })
   }
 
+  get isStrict (): boolean { return this.options.isStrict }
+  get headBlockBytesMax (): number | undefined { return this.options.headBlockBytesMax }
   get encrypted (): boolean { return this.connection.encrypted }
   get alpnProtocol (): string { return this.connection.alpn ?? 'h2c' }
   get connecting (): boolean { return false }

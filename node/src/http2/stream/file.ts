@@ -116,7 +116,7 @@ export function respondWithDescriptor<Stream extends FileStream> (stream: Stream
 function send (stream: FileStream, fd: number, headers: Headers, range: Range, drop: () => void): void {
   let text
   try {
-    text = textOf(headers, ':status')
+    text = textOf(headers, ':status', stream.isStrict)
   } catch (error) {
     drop()
     return void stream.destroy(error as Error)

@@ -40,7 +40,7 @@ export class Outgoing {
 
   /** Takes a piece of the body; false: so much waits that the writer must learn of it. */
   gather (piece: Buffer): boolean {
-    if (this.bytes + this.exchange.pending + piece.length >= GATHERED_BYTES_MAX) return false
+    if (this.bytes + this.exchange.pending + piece.length >= Math.min(GATHERED_BYTES_MAX, this.exchange.pendingMax)) return false
     this.pieces.push(piece)
     this.bytes += piece.length
     this.plan()

@@ -20,6 +20,12 @@ export interface RespondOptions {
 /** A stream, as far as responses need it. */
 export interface AnsweredStream {
   readonly exchange: Exchange
+  /** Whether fields of which a message has one may have one value alone. */
+  readonly isStrict: boolean
+  /** Whether a head is longer than its user lets it be. */
+  isTooLong: (text: string) => boolean
+  /** The final head was too long, and nothing is sent. */
+  failHead: () => void
   readonly destroyed: boolean
   readonly closed: boolean
   readonly headersSent: boolean
@@ -105,11 +111,12 @@ export function respond (stream: AnsweredStream, given: Headers | unknown[] | un
     stream.sentHeaders = () => head.headers(added)
   } else {
     const headers = finalHeaders(given as Headers | undefined, options)
-    text = textOf(headers, ':status')
+    text = textOf(headers, ':status', stream.isStrict)
     status = headers[':status'] as number
     stream.sentHeaders = headers
   }
   if (options?.waitForTrailers) stream.waitsForTrailers = true
+  if (stream.isTooLong(text)) return stream.failHead()
   const ends = options?.endStream === true || isBodyless(status) || stream.headRequest
   if (ends) stream.waitsForTrailers = false
   stream.keepHead(status, text, ResponseFlag.NoDate | (ends ? ResponseFlag.End : 0))
@@ -131,7 +138,7 @@ export function sendInformational (stream: AnsweredStream, given: Headers | unde
     if (!isInterim) throw invalidInfoStatus(status)
     headers[':status'] = status
   }
-  const text = textOf(headers, ':status')
+  const text = textOf(headers, ':status', stream.isStrict)
   if (!isInterim) throw invalidInfoStatus(printed)
   ;(stream.sentInfoHeaders ??= []).push(headers)
   stream.exchange.sendInformational(status, text)
@@ -143,7 +150,7 @@ export function sendTrailers (stream: AnsweredStream, given: Headers | undefined
   if (!stream.trailersReady) throw plain('ERR_HTTP2_TRAILERS_NOT_READY')
   checkObject(given, 'headers')
   const headers = Object.assign(Object.create(null), given) as Headers
-  const text = trailerText(headers)
+  const text = trailerText(headers, stream.isStrict)
   stream.sentTrailers = headers
   stream.waitsForTrailers = false
   stream.flush()
@@ -152,7 +159,7 @@ export function sendTrailers (stream: AnsweredStream, given: Headers | undefined
 }
 
 /** The text of trailers, which have no pseudo-header at all. */
-export function trailerText (headers: Headers): string {
+export function trailerText (headers: Headers, isStrict = true): string {
   for (const name in headers) if (name[0] === ':') throw invalidPseudoHeader(name)
-  return textOf(headers)
+  return textOf(headers, '', isStrict)
 }

@@ -10,7 +10,7 @@ import { ResponseFlag } from '../../channel/codes'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { showClose, showError, showHead, showsCloses } from '../channels'
 import { checkCall, checkInteger, checkObject, plain, streamError } from '../codes'
-import { objectOf, rawOf, type Headers } from '../fields'
+import { blockBound, objectOf, rawOf, type Headers } from '../fields'
 import { respondWithDescriptor, respondWithFile, type FileResponseOptions } from './file'
 import { Intake } from './intake'
 import { later } from '../later'
@@ -21,12 +21,12 @@ import { Timer } from '../timer'
 const NO_ERROR = 0
 const INTERNAL_ERROR = 2
 const CANCEL = 8
-/** Flags of HEADERS (RFC 9113 section 6.2). */
+const FRAME_SIZE_ERROR = 6
+/** The type of HEADERS (RFC 9113 section 6.2), and its flags. */
+const HEADERS = 1
 const END_STREAM = 1
 const END_HEADERS = 4
 const CODE_MAX = 2 ** 32 - 1
-/** Bytes that may wait behind the connection before a writer waits too. */
-const AHEAD_BYTES_MAX = 64 * 1024
 
 /** The compatible API's half: the events that it needs of the stream. */
 export interface Face {
@@ -201,9 +201,9 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     this.of?.refresh()
     this.flush()
     this.exchange.write(bytes)
-    const { pending } = this.exchange
-    if (pending <= AHEAD_BYTES_MAX) done()
-    else (this.writing ??= []).push({ left: pending - AHEAD_BYTES_MAX, done: asked('WRITEWRAP', done) })
+    const { pending, pendingMax } = this.exchange
+    if (pending <= pendingMax) done()
+    else (this.writing ??= []).push({ left: pending - pendingMax, done: asked('WRITEWRAP', done) })
   }
 
   _final (done: (error?: Error | null) => void): void {
@@ -276,6 +276,23 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   [inspect.custom] (depth: number, options: InspectOptions): unknown {
     const { id, closed, destroyed, state, _readableState: readableState, _writableState: writableState } = this
     return depth < 0 ? this : `ServerHttp2Stream ${inspect({ id, closed, destroyed, state, readableState, writableState }, { ...options, depth: options.depth == null ? null : options.depth - 1 })}`
+  }
+
+  get isStrict (): boolean { return this.of?.isStrict !== false }
+  isTooLong (text: string): boolean {
+    const most = this.of?.headBlockBytesMax
+    return most !== undefined && blockBound(text) > most
+  }
+
+  failHead (): void {
+    this.headersSent = true
+    const session = this.of
+    setImmediate(() => {
+      if (this.destroyed) return
+      this.emit('frameError', HEADERS, FRAME_SIZE_ERROR, this.id)
+      this.close(FRAME_SIZE_ERROR)
+      session?.close()
+    })
   }
 
   /** The head goes at the end of this turn, or with what is written before. */

@@ -5,21 +5,12 @@ import net from 'node:net'
 import test from 'node:test'
 import { Agent } from 'trunkline'
 import { viaNew } from '../../support/clients/dispatch.mjs'
+import { DATA, END_HEADERS, END_STREAM, HEADERS, SETTINGS, frame } from '../../support/servers/h2_frames.mjs'
 
 const PREFACE_BYTES = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'.length
-const [DATA, HEADERS, SETTINGS, WINDOW_UPDATE] = [0, 1, 4, 8]
-const [END_STREAM, END_HEADERS] = [1, 4]
+const WINDOW_UPDATE = 8
 // RFC 7541 appendix A, entry 8.
 const STATUS_200 = Buffer.from([0x88])
-
-function frame (type, flags, stream, payload = Buffer.alloc(0)) {
-  const head = Buffer.alloc(9)
-  head.writeUIntBE(payload.length, 0, 3)
-  head[3] = type
-  head[4] = flags
-  head.writeUInt32BE(stream, 5)
-  return Buffer.concat([head, payload])
-}
 
 /** A server of HTTP/2 in cleartext that says `frames` in its own way: `met(socket, received)`, where heard gives each frame. */
 async function bareH2 (t, met) {

@@ -8,7 +8,7 @@ export const HTTP_1_1_REQUIRED = 13
 export const codes = Array.from({ length: 15 }, (_, code) => code)
 
 /** One frame. */
-export function frame (kind, flags, stream, payload) {
+export function frame (kind, flags, stream, payload = Buffer.alloc(0)) {
   const head = Buffer.alloc(9)
   head.writeUIntBE(payload.length, 0, 3)
   head.set([kind, flags], 3)

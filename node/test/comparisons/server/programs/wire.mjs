@@ -1,26 +1,17 @@
 // Frames that a client of node:http2 never sends: what a session makes of them.
 import { once } from 'node:events'
 import net from 'node:net'
+import { DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS, frame } from '../../../support/servers/h2_frames.mjs'
 import { closing } from '../stage.mjs'
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-const [DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION] = Array(10).keys()
+const [PRIORITY, PUSH_PROMISE, WINDOW_UPDATE] = [2, 5, 8]
 const NAMES = ['DATA', 'HEADERS', 'PRIORITY', 'RST_STREAM', 'SETTINGS', 'PUSH_PROMISE', 'PING', 'GOAWAY', 'WINDOW_UPDATE', 'CONTINUATION']
-const END_STREAM = 1
 const ACK = 1
-const END_HEADERS = 4
 /** `GET / HTTP/2` of `http://a`, by HPACK's static table. */
 const GET = Buffer.from([0x82, 0x84, 0x86, 0x41, 0x01, 0x61])
 const POST = Buffer.from([0x83, 0x84, 0x86, 0x41, 0x01, 0x61])
 
-function frame (type, flags, stream, payload = Buffer.alloc(0)) {
-  const head = Buffer.alloc(9)
-  head.writeUIntBE(payload.length, 0, 3)
-  head[3] = type
-  head[4] = flags
-  head.writeUInt32BE(stream, 5)
-  return Buffer.concat([head, payload])
-}
 const number = value => { const bytes = Buffer.alloc(4); bytes.writeUInt32BE(value); return bytes }
 
 /** The frames of a connection, as far as they have come. */

@@ -1,0 +1,179 @@
+// Each option of connect and of request x values: what it changes, as the session, its user or a server sees it.
+import net from 'node:net'
+import tls from 'node:tls'
+import { END_HEADERS, END_STREAM, HEADERS, SETTINGS, frame } from '../../../support/servers/h2_frames.mjs'
+import { cert, closing, fields, turns } from '../stage.mjs'
+
+const PREFACE_BYTES = 24
+const CONTINUATION = 9
+const ok = stream => { stream.on('error', () => {}); stream.respond(); stream.end('ok') }
+/** A field that no compressor shortens to less than its name. */
+const many = count => Object.fromEntries(Array.from({ length: count }, (_, at) => [`x-${at}`, `${at}`]))
+
+/** One exchange over a session with these options. */
+const exchange = (options, { request = {}, streamOptions, serve = ok, then } = {}) => async ({ connect }, t) => {
+  const { url } = await t.serve('node', { listeners: { stream: serve } })
+  const session = t.open(connect, url, options)
+  session.on('frameError', (...given) => { t.log('session')('frameError', ...given) })
+  const stream = session.request(request, streamOptions)
+  const log = t.log('frames')
+  stream.on('frameError', (...given) => { log('frameError', ...given) })
+  await t.watch(stream)
+  await then?.(session, t)
+  session.close()
+  await closing(session)
+}
+
+/** The first settings that a server gets of a session with these. */
+const settings = (given, options = {}) => async ({ connect }, t) => {
+  let report
+  const received = new Promise(resolve => { report = resolve })
+  const { url } = await t.serve('node', { options, listeners: { session: one => { one.on('remoteSettings', report) } } })
+  const session = t.open(connect, url, { settings: given })
+  const seen = await received
+  const names = Object.keys(given)
+  t.log('server')(Object.fromEntries(names.map(name => [name, seen[name]])))
+  session.close()
+  await closing(session)
+}
+
+/** The requests that a server has got before it has sent its settings. */
+const early = (peerMaxConcurrentStreams, asked) => async ({ connect }, t) => {
+  let heads = 0
+  const url = await t.serveRaw(socket => {
+    let bytes = Buffer.alloc(0)
+    let isBegun = false
+    socket.on('data', piece => {
+      bytes = Buffer.concat([bytes, piece])
+      if (!isBegun && bytes.length >= PREFACE_BYTES) {
+        bytes = bytes.subarray(PREFACE_BYTES)
+        isBegun = true
+      }
+      while (isBegun && bytes.length >= 9 && bytes.length >= 9 + bytes.readUIntBE(0, 3)) {
+        if (bytes[3] === HEADERS) heads++
+        if (bytes[3] === CONTINUATION) t.log('server')('CONTINUATION')
+        bytes = bytes.subarray(9 + bytes.readUIntBE(0, 3))
+      }
+      if (heads >= Math.min(asked, peerMaxConcurrentStreams ?? 100)) setTimeout(() => { t.log('server')('heads', heads); socket.destroy() }, 50)
+    })
+  })
+  const session = t.open(connect, url, { peerMaxConcurrentStreams })
+  for (let at = 0; at < asked; at++) session.request().on('error', () => {})
+  await closing(session)
+}
+
+/** Calls that are more than a session may have under way. */
+const outstanding = (name, value, call, count) => async ({ connect }, t) => {
+  const { url } = await t.serve('node')
+  const session = t.open(connect, url, { [name]: value })
+  await new Promise(resolve => { session.once('connect', resolve) })
+  // The session's own settings are acknowledged.
+  await new Promise(resolve => { session.once('localSettings', resolve) })
+  const log = t.log('calls')
+  for (let at = 0; at < count; at++) t.attempt(log, `${at}`, () => call(session, error => { t.log('callbacks')(at, error?.code ?? 'done') }))
+  await turns(10)
+  session.destroy()
+  await closing(session)
+}
+const ping = (session, done) => session.ping(done)
+const change = (session, done) => session.settings({}, done)
+
+/** A response with so many fields. */
+const answered = (options, count) => exchange(options, { serve: stream => { stream.on('error', () => {}); stream.respond(many(count)); stream.end('ok') } })
+
+const programs = {
+  'maxHeaderListPairs 10, fewer': answered({ maxHeaderListPairs: 10 }, 5),
+  'maxHeaderListPairs 10, more': answered({ maxHeaderListPairs: 10 }, 20),
+  'maxHeaderListPairs, none': answered({}, 100),
+  'maxOutstandingPings 1': outstanding('maxOutstandingPings', 1, ping, 3),
+  'maxOutstandingPings 3': outstanding('maxOutstandingPings', 3, ping, 5),
+  'maxOutstandingPings, none': outstanding('maxOutstandingPings', undefined, ping, 12),
+  'maxOutstandingSettings 1': outstanding('maxOutstandingSettings', 1, change, 3),
+  'maxOutstandingSettings 3': outstanding('maxOutstandingSettings', 3, change, 3),
+  'maxSendHeaderBlockLength 100, a short head': exchange({ maxSendHeaderBlockLength: 200 }),
+  'maxSendHeaderBlockLength 100, a long head': exchange({ maxSendHeaderBlockLength: 100 }, { request: many(50) }),
+  'maxSendHeaderBlockLength 10,000, a long head': exchange({ maxSendHeaderBlockLength: 10_000 }, { request: many(50) }),
+  'peerMaxConcurrentStreams 1': early(1, 5),
+  'peerMaxConcurrentStreams 3': early(3, 5),
+  'peerMaxConcurrentStreams, none': early(undefined, 5),
+  'strictSingleValueFields true': exchange({ strictSingleValueFields: true }, { request: { 'content-type': 'a/b' } }),
+  'maxDeflateDynamicTableSize 0': exchange({ maxDeflateDynamicTableSize: 0 }, { request: { 'x-a': 'kept' }, then: (session, t) => { t.log('state')(session.state.deflateDynamicTableSize) } }),
+  'maxDeflateDynamicTableSize, none': exchange({}, { request: { 'x-a': 'kept' }, then: (session, t) => { t.log('state')(session.state.deflateDynamicTableSize > 0) } }),
+  'maxSessionMemory 1': exchange({ maxSessionMemory: 1 }),
+  'maxReservedRemoteStreams 0': exchange({ maxReservedRemoteStreams: 0 }),
+  'maxSettings 1, none': exchange({ maxSettings: 1 }),
+  'paddingStrategy of none': exchange({ paddingStrategy: 0 }),
+  'unknownProtocolTimeout 1': exchange({ unknownProtocolTimeout: 1 }),
+  'settings, headerTableSize': settings({ headerTableSize: 100 }),
+  'settings, enablePush': settings({ enablePush: false }),
+  'settings, initialWindowSize': settings({ initialWindowSize: 100_000 }),
+  'settings, maxFrameSize': settings({ maxFrameSize: 20_000 }),
+  'settings, maxConcurrentStreams': settings({ maxConcurrentStreams: 5 }),
+  'settings, maxHeaderListSize': settings({ maxHeaderListSize: 10_000 }),
+  'settings, maxHeaderSize': settings({ maxHeaderSize: 10_000 }),
+  'settings, enableConnectProtocol': settings({ enableConnectProtocol: true }),
+  'settings, customSettings': settings({ customSettings: { 1000: 5 } }, { remoteCustomSettings: [1000] }),
+  'request, endStream': exchange({}, { request: { ':method': 'POST' }, streamOptions: { endStream: true } }),
+  'request, exclusive, parent and weight': exchange({}, { streamOptions: { exclusive: true, parent: 0, weight: 10 } }),
+  'request, silent': exchange({}, { streamOptions: { silent: true } }),
+  'request, waitForTrailers': async ({ connect }, t) => {
+    const { url } = await t.serve('node', { listeners: { stream: stream => { stream.resume().on('trailers', head => { t.log('server')(fields(head)); ok(stream) }) } } })
+    const session = t.open(connect, url)
+    const stream = session.request({ ':method': 'POST' }, { waitForTrailers: true })
+    stream.on('wantTrailers', () => { stream.sendTrailers({ 'x-t': '1' }) })
+    stream.end('body')
+    await t.watch(stream)
+    session.close()
+    await closing(session)
+  },
+  'request, signal': async ({ connect }, t) => {
+    const { url } = await t.serve('node', { listeners: { stream: stream => { stream.on('error', () => {}) } } })
+    const session = t.open(connect, url)
+    const controller = new AbortController()
+    const stream = session.request({}, { signal: controller.signal })
+    stream.on('ready', () => { controller.abort() })
+    await t.watch(stream)
+    session.close()
+    await closing(session)
+  },
+  'createConnection of a socket that is connected': async ({ connect }, t) => {
+    const { url, server } = await t.serve('node', { listeners: { stream: ok } })
+    const socket = net.connect(server.address().port, '127.0.0.1')
+    await new Promise(resolve => { socket.once('connect', resolve) })
+    const session = t.open(connect, url, { createConnection: () => socket })
+    await t.watch(session.request())
+    session.close()
+    await closing(session)
+  },
+  'socket, over TLS': async ({ connect }, t) => {
+    const { url, server } = await t.serve('node', { secure: true, listeners: { stream: ok } })
+    const socket = net.connect(server.address().port, '127.0.0.1')
+    const session = t.open(connect, url, { socket })
+    await t.watch(session.request())
+    t.log('session')(session.alpnProtocol, session.encrypted, socket.bytesWritten > 0)
+    session.close()
+    await closing(session)
+  },
+  'socket, that is a TLSSocket of createConnection': async ({ connect }, t) => {
+    const { url, server } = await t.serve('node', { secure: true, listeners: { stream: ok } })
+    const session = t.open(connect, url, { createConnection: () => tls.connect({ port: server.address().port, host: '127.0.0.1', servername: 'localhost', ca: cert, ALPNProtocols: ['h2'] }) })
+    await t.watch(session.request())
+    t.log('session')(session.alpnProtocol, session.encrypted)
+    session.close()
+    await closing(session)
+  },
+  'a server of HTTP/1.1': async ({ connect }, t) => {
+    const url = await t.serveRaw(socket => { socket.once('data', () => { socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n') }) })
+    const session = t.open(connect, url)
+    const stream = session.request()
+    await Promise.all([t.watch(stream), closing(session)])
+  },
+  'frames that are answered before settings': async ({ connect }, t) => {
+    const url = await t.serveRaw(socket => { socket.once('data', () => { socket.write(Buffer.concat([frame(SETTINGS, 0, 0), frame(HEADERS, END_HEADERS | END_STREAM, 1, Buffer.from([0x88]))])) }) })
+    const session = t.open(connect, url)
+    await t.watch(session.request())
+    session.destroy()
+    await closing(session)
+  }
+}
+export default programs
