@@ -179,3 +179,25 @@ fn a_reset_behind_a_body_whose_end_was_queued_finishes_the_stream() {
     );
     assert!(frames[0].ends());
 }
+
+#[test]
+fn an_abort_behind_bodies_sends_what_was_queued_before_it() {
+    however_it_is_cut(|cut| {
+        let mut rig = uploading(40_000, &[], cut);
+        let opened = rig.conn.open(rig.now, &request("POST"), false);
+        assert_eq!(opened, Ok(StreamId(3)));
+        let sent = rig
+            .conn
+            .send_body(rig.now, StreamId(3), vec![b'y'; 40_000].into(), false);
+        assert_eq!(sent, Ok(()));
+        rig.conn
+            .abort_behind_bodies(rig.now, H2Code::INTERNAL_ERROR);
+        let sent = data_and_rest(&rig.frames());
+        assert_eq!(
+            sent,
+            (65_535, vec![kind::HEADERS, kind::GOAWAY]),
+            "as far as the connection's window goes"
+        );
+        assert!(rig.conn.is_closed());
+    });
+}

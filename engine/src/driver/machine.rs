@@ -97,6 +97,13 @@ impl Machine {
             other => other.reset(now, stream, code),
         }
     }
+    /// Closes at once, behind what was given of the bodies; see [`reset_behind_body`](Self::reset_behind_body).
+    pub(crate) fn abort_behind_bodies(&mut self, now: Instant, code: H2Code) {
+        match self {
+            Self::H2(conn) => conn.abort_behind_bodies(now, code),
+            other => other.abort(now, code),
+        }
+    }
     /// Client: the other end is a proxy that forwards requests; HTTP/1.1's alone
     /// (RFC 9112 section 3.2.2).
     pub(crate) fn through(self, proxy: h1::Proxy) -> Self {

@@ -285,10 +285,10 @@ functions! {
         machines.conn(env, session)?.go_away(Some(last), code, &debug);
         Ok(env.undefined())
     }
-    /// `abort(session, code)`: GOAWAY, and nothing behind it.
+    /// `abort(session, code)`: GOAWAY behind what was given of the bodies, and nothing behind it.
     abort(env, machines, [session, code]) {
         let code = H2Code(env.as_number(code)?);
-        machines.conn(env, session)?.abort(Instant::now(), code);
+        machines.conn(env, session)?.abort_behind_bodies(Instant::now(), code);
         Ok(env.undefined())
     }
     /// `window(session, bytes)`: the connection's receive window; 1: it cannot be.

@@ -292,6 +292,14 @@ impl Conn {
         }
     }
 
+    /// As [`abort`](Self::abort), behind as many of the bodies' queued bytes as the peer's windows let go now.
+    pub fn abort_behind_bodies(&mut self, now: Instant, code: H2Code) {
+        if self.life != Life::Closed {
+            self.frame_all_queued(now);
+            self.abort(now, code);
+        }
+    }
+
     /// A drained connection with nothing open is done.
     pub(super) fn finish_drain(&mut self, now: Instant) {
         if !self.streams.is_empty() {

@@ -264,6 +264,16 @@ impl Conn {
         self.account_for_waiting();
     }
 
+    /// As [`frame_queued`](Self::frame_queued), of all streams in the order of RFC 9218.
+    pub(super) fn frame_all_queued(&mut self, now: Instant) {
+        while self.window.sendable() > 0
+            && let Some(key) = self.session.schedule().choose()
+        {
+            self.send_turn(now, key);
+        }
+        self.account_for_waiting();
+    }
+
     /// One DATA frame of the stream at `key`, and its trailers if they are next.
     fn send_turn(&mut self, now: Instant, key: u32) {
         let Some((id, stream)) = self.streams.by_key_mut(key) else {

@@ -258,7 +258,12 @@ impl<A: Callbacks> CallbackExchanges<A> {
         }
         let handle = match &cmd {
             Command::ShutDown => return turn.machine.shut_down(turn.now),
-            Command::Abort(code) => return turn.machine.abort(turn.now, *code),
+            Command::Abort(code) => {
+                for entry in self.entries.iter_mut().flatten() {
+                    entry.give_all(turn);
+                }
+                return turn.machine.abort_behind_bodies(turn.now, *code);
+            }
             Command::Snapshot(_) => return,
             Command::Control(control) => return control.carry_out(turn.machine, turn.now),
             Command::Answer { handle, .. }
