@@ -5,6 +5,7 @@
 //! the peer that much again. An unread body stalls its own stream and no other.
 
 mod begun;
+mod convert;
 #[cfg(feature = "fs")]
 mod file;
 pub(crate) mod header_map;
@@ -192,32 +193,6 @@ impl fmt::Debug for Body {
             Kind::Begun(_) => "begun",
         };
         f.debug_tuple("Body").field(&kind).finish()
-    }
-}
-
-impl From<Bytes> for Body {
-    fn from(bytes: Bytes) -> Self {
-        Self::full(bytes)
-    }
-}
-impl From<Vec<u8>> for Body {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self::full(bytes)
-    }
-}
-impl From<String> for Body {
-    fn from(text: String) -> Self {
-        Self::full(text)
-    }
-}
-impl From<&'static [u8]> for Body {
-    fn from(bytes: &'static [u8]) -> Self {
-        Self::full(bytes)
-    }
-}
-impl From<&'static str> for Body {
-    fn from(text: &'static str) -> Self {
-        Self::full(text)
     }
 }
 

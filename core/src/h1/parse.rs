@@ -225,15 +225,14 @@ pub(super) fn trailers(
     side: Side,
     spells: bool,
 ) -> Result<Fields, Violation> {
-    match lines_of_trailers(section, fields, limits, spells) {
-        Err(Violation::FieldNameInvalid)
-            if side == Side::Client
-                && let Some(section) = unfolded(section, 0) =>
-        {
-            lines_of_trailers(&section, Fields::new(), limits, spells)
-        }
-        parsed => parsed,
+    let parsed = lines_of_trailers(section, fields, limits, spells);
+    if side == Side::Client
+        && matches!(parsed, Err(Violation::FieldNameInvalid))
+        && let Some(section) = unfolded(section, 0)
+    {
+        return lines_of_trailers(&section, Fields::new(), limits, spells);
     }
+    parsed
 }
 
 fn lines_of_trailers(

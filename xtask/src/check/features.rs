@@ -23,7 +23,7 @@ pub(crate) fn features() -> Outcome {
     with_oldest_toolchain()
 }
 
-/// What programs choose beside the defaults, and features that are gated against one another.
+/// Choices of programs beside the defaults, and features that are gated against one another.
 const COMBINATIONS: &[&str] = &[
     "client,server",
     "client,http3",

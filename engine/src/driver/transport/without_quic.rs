@@ -85,6 +85,9 @@ impl NoQuicTransport {
     pub(crate) fn round_trip(&self) -> Duration {
         match *self {}
     }
+    pub(crate) fn slow_round_trip(&self) -> Duration {
+        match *self {}
+    }
     pub(crate) fn change_path(&mut self, _: &mut Machine) {
         match *self {}
     }

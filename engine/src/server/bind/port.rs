@@ -14,7 +14,7 @@ use crate::net::listener::Listener;
 use crate::server::tower::Tower;
 use crate::server::worker::quic::Quic;
 use crate::server::{BoundServer, HttpService, IntoListener, Running, Server, no_worker};
-use http3::Http3;
+use http3::Http3Settings;
 use std::fmt;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 
@@ -22,7 +22,7 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 #[derive(Debug)]
 pub struct Port {
     target: BindTarget,
-    http3: Http3,
+    http3: Http3Settings,
     shares: bool,
 }
 
@@ -37,7 +37,7 @@ impl Port {
     fn new(target: BindTarget) -> Self {
         Self {
             target,
-            http3: Http3::default(),
+            http3: Http3Settings::default(),
             shares: false,
         }
     }

@@ -17,7 +17,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("setters", &[]),
     ("time", &[]),
     ("wire", &[]),
-    ("limits", &["budget"]),
+    ("limits", &["budget", "setters"]),
     ("abuse", &["budget", "error", "limits"]),
     ("min_rate", &["error", "limits"]),
     ("send_account", &["credit", "limits"]),
@@ -109,7 +109,7 @@ const CORE: &[(&str, &[&str])] = &[
     (
         "pool",
         &[
-            "budget", "credit", "error", "limits", "time", "wire", "http",
+            "setters", "budget", "credit", "error", "limits", "time", "wire", "http",
         ],
     ),
     // CONNECT is an exchange of HTTP/1.1.

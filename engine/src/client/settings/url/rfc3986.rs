@@ -92,7 +92,7 @@ fn has_scheme(reference: &str) -> bool {
     scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.bytes().all(may_follow)
 }
 
-/// What stands before the last `@` of an authority, and what stands behind it.
+/// Credentials, if an authority has any, and the host with its port: the last `@` parts them.
 fn credentials_and_host(authority: &str) -> (&str, &str) {
     authority.rsplit_once('@').unwrap_or(("", authority))
 }

@@ -16,13 +16,13 @@ use std::path::Path;
 
 /// Whether HTTP/3 is served, and how.
 #[derive(Debug)]
-pub(super) struct Http3 {
+pub(super) struct Http3Settings {
     on: bool,
     secret: Result<Option<Secret>, Error>,
     settings: QuicSettings,
 }
 
-impl Default for Http3 {
+impl Default for Http3Settings {
     fn default() -> Self {
         Self {
             on: false,
@@ -32,7 +32,7 @@ impl Default for Http3 {
     }
 }
 
-impl Http3 {
+impl Http3Settings {
     /// A socket for each of `count` workers, or none.
     pub(super) fn sockets(
         &self,

@@ -1,6 +1,6 @@
 //! In place of the module `http3` where that feature is off.
 
-pub(super) use self::NoHttp3 as Http3;
+pub(super) use self::NoHttp3 as Http3Settings;
 
 use crate::error::Error;
 use crate::server::worker::quic::Quic;

@@ -25,7 +25,15 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/body",
-        &["header_map", "begun", "window", "read", "stream", "file"],
+        &[
+            "header_map",
+            "begun",
+            "convert",
+            "window",
+            "read",
+            "stream",
+            "file",
+        ],
     ),
     ("engine/src/grpc", &["timeout", "client"]),
     ("engine/src/tunnel", &["datagrams", "capsules", "upgrade"]),
