@@ -65,7 +65,7 @@ pub(super) struct Batch<'a> {
     has_body: bool,
 }
 
-/// What a batch holds.
+/// The contents of a batch.
 pub(super) struct Filled {
     pub(super) records: u32,
     /// The next event is an end that cuts bodies short, and bytes of a body are in this batch: their readers get a turn

@@ -12,8 +12,8 @@ import type { Request } from '../fetch/request'
 import type { Response } from '../fetch/faces'
 import { encode, streamOfFile, type Encoded } from './web/response'
 
-/** Bytes of an answer's body that may wait for the connection before its source does: so many times what a response of
- * node:http2 may hold, because a source is asked by a promise for each piece. */
+/** Bytes of an answer's body that may wait for the connection before its source does: this many times those of a response of
+ * node:http2, because a source is asked by a promise for each piece. */
 const PENDING_TIMES = 4
 const PAYLOAD_TOO_LARGE = 413
 

@@ -8,11 +8,11 @@ export const AHEAD_BYTES_MAX = 64 * 1024
 const SEND_BUDGET_BYTES = 64 * 1024 * 1024
 /** The part of the send budget that one server may hold ahead: one of four. */
 const PART = 4
-/** A response gets one of so many parts of what is left: a threshold that moves with the load, as the engine's own
+/** A response gets a 64th of what is left: a threshold that moves with the load, as the engine's own
  * (`core/src/send_account.rs`). It is below `AHEAD_BYTES_MAX` from about 190 responses on that hold that much. */
 const SHARES = 64
 
-/** What one server holds ahead. */
+/** The bytes that one server holds ahead. */
 export class Ahead {
   /** Bytes of all its responses. */
   held = 0

@@ -15,7 +15,7 @@ const PONG = frame(PING, 1, 0, Buffer.alloc(8)).subarray(3)
 const [CONNECTIONS, STREAMS, PIECES] = [4, 50, 8]
 const PIECE = Buffer.alloc(16 * 1024, 'x')
 const SEND_BUDGET = 1 << 20
-/** What a connection holds beside the budget: 64 KiB, and a piece of each of four streams. */
+/** Bytes that a connection holds beside the budget: 64 KiB, and a piece of each of four streams. */
 const BESIDE = CONNECTIONS * 128 * 1024
 
 /** A client that asks for `STREAMS` responses and lets none of their bytes go. */

@@ -170,7 +170,7 @@ impl<A: Callbacks> CallbackExchange<A> {
             return;
         }
         for data in mem::take(&mut self.waiting) {
-            // What the machine refuses now, the reset behind it ends anyway.
+            // An error needs no report: the reset behind it ends the exchange.
             let _ = self.send.body(turn, self.handle.stream(), data, false);
         }
     }

@@ -424,7 +424,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   }
 
   private onSocketError (error: NodeJS.ErrnoException): void {
-    // What came before the end of the socket, and waits for its readers.
+    // Bytes of bodies that came before the end of the socket wait for their readers.
     this.machine?.release()
     if (this.carrying === undefined) return
     // The peer has sent GOAWAY, or has left a session that closes, which node:http2 finds by its next read: bytes that it does not

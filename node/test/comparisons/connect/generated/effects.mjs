@@ -78,7 +78,7 @@ const outstanding = (name, value, call, count) => async ({ connect }, t) => {
 const ping = (session, done) => session.ping(done)
 const change = (session, done) => session.settings({}, done)
 
-/** A response with so many fields. */
+/** A response with `count` fields. */
 const answered = (options, count) => exchange(options, { serve: stream => { stream.on('error', () => {}); stream.respond(many(count)); stream.end('ok') } })
 
 const programs = {

@@ -1,4 +1,4 @@
-// What is written before a stream or its session ends, x how it ends x when: how much of it the server gets.
+// Bytes written before a stream or its session ends, x how it ends x when: how many of them the server gets.
 import { closing, turns } from '../stage.mjs'
 import { ENDS, LATER, WRITES, combined } from '../../writes.mjs'
 

@@ -23,7 +23,7 @@ const exchange = (options, { headers = {}, serve = stream => { stream.respond();
   await t.show(session, { headers })
   await then?.(session, t)
 }
-/** What a client makes of the settings of a server. */
+/** The effect of a server's settings on a client. */
 const settings = (given, client = {}) => async (http2, t) => {
   const server = http2.createServer({ settings: given })
   const session = await t.open(server, client)

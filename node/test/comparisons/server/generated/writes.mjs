@@ -1,4 +1,4 @@
-// What a server writes before a stream or its session ends, x how it ends x when: how much of it the client gets.
+// Bytes that a server writes before a stream or its session ends, x how it ends x when: how many of them the client gets.
 import { cert, key } from '../stage.mjs'
 import { ENDS, LATER, WRITES, combined } from '../../writes.mjs'
 
