@@ -1,10 +1,13 @@
 use super::*;
 use std::collections::{HashMap, HashSet};
 
-/// A family: its kind, and its samples by name and labels.
+/// A name, labels, and a value.
+type Sample = (String, Vec<(String, String)>, f64);
+
+/// A family: its kind, and its samples.
 struct Family {
     kind: String,
-    samples: Vec<(String, Vec<(String, String)>, f64)>,
+    samples: Vec<Sample>,
 }
 
 /// Parses by the grammar of OpenMetrics 1.0, and panics with the line that breaks it.
