@@ -3,7 +3,8 @@
 
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
-use std::convert::Infallible;
+use std::error::Error;
+use std::fmt;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use trunkline_core::h3::settings::Settings;
@@ -28,6 +29,18 @@ pub(crate) struct NoQuicSettings {
     pub(crate) early_data: bool,
 }
 
+/// An end that cannot be.
+#[derive(Clone, Debug)]
+pub(crate) enum NoQuicLoss {}
+
+impl fmt::Display for NoQuicLoss {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {}
+    }
+}
+
+impl Error for NoQuicLoss {}
+
 /// A connection that cannot be.
 #[derive(Debug)]
 pub(crate) enum NoQuicTransport {}
@@ -42,7 +55,7 @@ impl NoQuicTransport {
     pub(crate) fn stream_window(&self) -> u32 {
         match *self {}
     }
-    pub(crate) fn lost(&self) -> Option<&Infallible> {
+    pub(crate) fn lost(&self) -> Option<&NoQuicLoss> {
         match *self {}
     }
     pub(crate) fn is_early(&self) -> bool {

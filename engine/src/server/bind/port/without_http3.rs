@@ -8,7 +8,7 @@ use std::net::{SocketAddr, UdpSocket};
 
 /// No settings.
 #[derive(Debug, Default)]
-pub(super) struct NoHttp3;
+pub(super) struct NoHttp3 {}
 
 impl NoHttp3 {
     /// None.
