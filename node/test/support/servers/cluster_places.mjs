@@ -24,9 +24,8 @@ const PLACES = {
   'port 0': () => [0],
   'a port': ({ port }) => [port, '127.0.0.1'],
   'a port, exclusive': ({ port }) => [{ port, host: '127.0.0.1', exclusive: true }],
-  'port 0, exclusive': () => [{ port: 0, host: '127.0.0.1', exclusive: true }],
   'a port that another has': ({ taken }) => [taken, '127.0.0.1'],
-  ...(hasPort ? {} : { 'a path': ({ path }) => [path], 'a path, exclusive': ({ path }) => [{ path, exclusive: true }] })
+  ...(hasPort ? {} : { 'a path': ({ path }) => [path] })
 }
 
 /** Places that workers have in common, at a port that was asked for. */
