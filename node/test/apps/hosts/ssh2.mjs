@@ -8,7 +8,7 @@ import ssh2 from 'ssh2'
 const LARGE_BYTES = 4 << 20
 const digest = bytes => createHash('sha256').update(bytes).digest('hex')
 
-/** What the server answers: a digest of what came, or as many bytes as were asked for. */
+/** Answers with a digest of what came, or as many bytes as were asked for. */
 function listener (request, response) {
   const { pathname, searchParams } = new URL(request.url, 'http://ssh')
   if (pathname === '/bytes') return void response.end(Buffer.alloc(Number(searchParams.get('count')), 'x'))
