@@ -60,6 +60,7 @@ export const programs = [
 
 /** Programs that run servers and clients, carry their bytes or trace them; `sides` are our forms in the place of node's. */
 export const hosts = [
+  { name: 'pm2', packages: { pm2: '7.0.4' }, sides: ['ours', 'serve'] },
   { name: 'ssh2', packages: { ssh2: '1.17.0' }, sides: ['ours'] },
   { name: 'dockerode', packages: { dockerode: '5.0.1' }, sides: ['ours'] },
   { name: 'jsdom', packages: { jsdom: '29.1.1' }, sides: ['ours'] },
