@@ -85,7 +85,7 @@ impl<S: Serve> Serving<S> {
     /// The connection is known: which requests it carries.
     pub(super) fn set_targets(&mut self, targets: TargetRule) {
         self.targets = targets;
-        if !std::mem::replace(&mut self.is_known, true) {
+        if !mem::replace(&mut self.is_known, true) {
             self.counters.speaks(self.version);
         }
     }
