@@ -239,6 +239,11 @@ pub const DATAGRAMS_PER_TURN_MAX: usize = 1024;
 /// Bytes that a stream is granted with its head where SETTINGS_INITIAL_WINDOW_SIZE is 0: no byte of a body comes
 /// before its head was accepted, and none waits for ever for a window that nothing opens. One frame.
 pub const WINDOW_BEHIND_HEAD_BYTES: u32 = 16 * 1024;
+/// How long an HTTP/1.1 server that drains waits for the first request of a connection. A client sends it
+/// at once when it has connected, a round trip later under TLS; without the wait a request that crosses the
+/// drain is lost, and HTTP/1.1 has no frame that says so. A connection that was opened ahead of its requests
+/// holds the drain up for this long at most.
+pub const DRAIN_FIRST_REQUEST_WAIT: Duration = Duration::from_secs(1);
 
 /// The user's limits. Defaults are the constants above.
 #[derive(Clone, Debug)]

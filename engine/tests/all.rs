@@ -29,6 +29,7 @@ mod client_stress;
 mod client_tls;
 mod client_unused;
 mod client_windows;
+mod drain_queue;
 #[path = "ends/main.rs"]
 mod ends;
 mod h1_over_tcp;

@@ -12,10 +12,19 @@ use std::task::{Context, Poll, ready};
 use tokio::net::UnixStream;
 use tokio::net::{TcpListener, TcpStream};
 
+/// The owner of a listening TCP socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// Bound by this server, for itself.
+    Here,
+    /// Given to the server; other processes may accept connections from it.
+    Elsewhere,
+}
+
 /// A listener of one worker, which does not block.
 #[derive(Debug)]
 pub(crate) enum Listener {
-    Tcp(StdTcpListener),
+    Tcp(StdTcpListener, Owner),
     #[cfg(unix)]
     Unix(UnixListener<std::os::unix::net::UnixListener>),
     /// Streams are given to the server, and nothing else comes.
@@ -45,7 +54,7 @@ impl Listener {
     }
     fn set_nonblocking(&self) -> io::Result<()> {
         match self {
-            Self::Tcp(listener) => listener.set_nonblocking(true),
+            Self::Tcp(listener, _) => listener.set_nonblocking(true),
             #[cfg(unix)]
             Self::Unix(unix) => unix.listener.set_nonblocking(true),
             Self::None => Ok(()),
@@ -53,7 +62,7 @@ impl Listener {
     }
     fn try_clone(&self) -> io::Result<Self> {
         Ok(match self {
-            Self::Tcp(listener) => Self::Tcp(listener.try_clone()?),
+            Self::Tcp(listener, owner) => Self::Tcp(listener.try_clone()?, *owner),
             #[cfg(unix)]
             Self::Unix(unix) => Self::Unix(unix.with(unix.listener.try_clone()?)),
             Self::None => Self::None,
@@ -76,7 +85,7 @@ impl Accepted {
 /// A listener within the runtime that serves.
 #[derive(Debug)]
 pub(crate) enum Acceptor {
-    Tcp(TcpListener),
+    Tcp(TcpListener, Owner),
     #[cfg(unix)]
     Unix(UnixListener<tokio::net::UnixListener>),
     None,
@@ -97,7 +106,7 @@ impl Acceptor {
     /// When the runtime cannot use the socket.
     pub(crate) fn new(listener: Listener) -> io::Result<Self> {
         Ok(match listener {
-            Listener::Tcp(listener) => Self::Tcp(TcpListener::from_std(listener)?),
+            Listener::Tcp(listener, owner) => Self::Tcp(TcpListener::from_std(listener)?, owner),
             #[cfg(unix)]
             Listener::Unix(unix) => {
                 let (listener, bound) = (unix.listener, unix.bound);
@@ -109,7 +118,7 @@ impl Acceptor {
     }
     pub(crate) fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
         Poll::Ready(match self {
-            Self::Tcp(listener) => {
+            Self::Tcp(listener, _) => {
                 let (socket, peer) = ready!(listener.poll_accept(cx))?;
                 Ok(Accepted::Tcp(socket, peer))
             }
@@ -121,4 +130,118 @@ impl Acceptor {
             Self::None => return Poll::Pending,
         })
     }
+    /// Ends listening but for the connections that the kernel has accepted. The file of a Unix socket is
+    /// removed with its last listener, before they are taken.
+    ///
+    /// # Errors
+    /// When the runtime cannot give the socket up.
+    pub(crate) fn into_queue(self) -> io::Result<AcceptQueue> {
+        Ok(match self {
+            Self::Tcp(listener, owner) => {
+                let listener = listener.into_std()?;
+                let is_shut = owner == Owner::Here && refuse_handshakes(&listener);
+                AcceptQueue::Tcp(listener, is_shut)
+            }
+            #[cfg(unix)]
+            Self::Unix(unix) => {
+                drop(unix.bound);
+                AcceptQueue::Unix(unix.listener.into_std()?)
+            }
+            Self::None => AcceptQueue::None,
+        })
+    }
+}
+
+/// The connections that the kernel has accepted on a socket that closes: their clients hold them for open.
+#[derive(Debug)]
+pub(crate) enum AcceptQueue {
+    /// Whether clients that begin a handshake are ignored.
+    Tcp(StdTcpListener, bool),
+    #[cfg(unix)]
+    Unix(std::os::unix::net::UnixListener),
+    None,
+}
+
+impl AcceptQueue {
+    /// Whether no client can begin a handshake: once those that have begun are done, nothing follows.
+    pub(crate) fn refuses_handshakes(&self) -> bool {
+        matches!(self, Self::Tcp(_, true))
+    }
+    /// The next one; `None`: there are no more.
+    ///
+    /// # Errors
+    /// The system's, of one connection or of the process.
+    pub(crate) fn accept(&self) -> io::Result<Option<Accepted>> {
+        let accepted = match self {
+            Self::Tcp(listener, _) => listener
+                .accept()
+                .map(|(socket, _)| AcceptedSocket::Tcp(socket)),
+            #[cfg(unix)]
+            Self::Unix(listener) => listener
+                .accept()
+                .map(|(socket, _)| AcceptedSocket::Unix(socket)),
+            Self::None => return Ok(None),
+        };
+        match accepted {
+            Ok(socket) => socket.registered().map(Some),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A socket that was accepted outside of a worker's runtime.
+#[derive(Debug)]
+pub(crate) enum AcceptedSocket {
+    Tcp(std::net::TcpStream),
+    #[cfg(unix)]
+    Unix(std::os::unix::net::UnixStream),
+}
+
+impl AcceptedSocket {
+    /// Within the runtime that is to serve it.
+    ///
+    /// # Errors
+    /// When the socket is closed already, or the runtime cannot use it.
+    pub(crate) fn registered(self) -> io::Result<Accepted> {
+        Ok(match self {
+            Self::Tcp(socket) => {
+                socket.set_nonblocking(true)?;
+                let peer = socket.peer_addr()?;
+                Accepted::Tcp(TcpStream::from_std(socket)?, peer)
+            }
+            #[cfg(unix)]
+            Self::Unix(socket) => {
+                socket.set_nonblocking(true)?;
+                Accepted::Unix(UnixStream::from_std(socket)?)
+            }
+        })
+    }
+}
+
+/// Drops the SYN of clients that begin a handshake while the socket closes, so that none of them gets into
+/// the queue behind the last one that was taken. They send it again after a second (RFC 6298 section 2.1)
+/// and reach another socket of the port, or are refused. False: they are not dropped.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn refuse_handshakes(listener: &StdTcpListener) -> bool {
+    use socket2::{SockFilter, SockRef};
+    /// The byte of a TCP header that has the flags (RFC 9293 section 3.1).
+    const FLAGS: u32 = 13;
+    const SYN: u32 = 0x02;
+    const SYN_AND_ACK: u32 = 0x12;
+    // Classic BPF: load a byte, mask it, compare it, return the bytes to keep.
+    let [load, mask, compare, ret] = [0x30, 0x54, 0x15, 0x06];
+    let filter = [
+        SockFilter::new(load, 0, 0, FLAGS),
+        SockFilter::new(mask, 0, 0, SYN_AND_ACK),
+        SockFilter::new(compare, 0, 1, SYN),
+        SockFilter::new(ret, 0, 0, 0),
+        SockFilter::new(ret, 0, 0, u32::MAX),
+    ];
+    SockRef::from(listener).attach_filter(&filter).is_ok()
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn refuse_handshakes(_: &StdTcpListener) -> bool {
+    false
 }

@@ -86,6 +86,7 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> ServedConnection<S, T> {
                 return self.speak(cx, now);
             }
             let mut read = self.io.poll_read(cx, now);
+            self.serving.drain_if_due(&mut self.io.machine, now);
             self.handle_events(now);
             if matches!(read, Poll::Ready(true)) {
                 // Mostly there is no more, which costs no system call to learn; learnt after the
@@ -133,6 +134,7 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> ServedConnection<S, T> {
     /// A turn that reads no input: responses are sent, and no deadline passes.
     fn speak(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
         loop {
+            self.serving.drain_if_due(&mut self.io.machine, now);
             self.handle_events(now);
             let written = self.io.poll_write(cx, now);
             let answered = self.handle_events(now);

@@ -63,6 +63,8 @@ pub(in crate::server) struct Activity {
     pub(in crate::server) moved_at: Cell<std::time::Instant>,
     /// Its handshake is done.
     pub(in crate::server) is_serving: Cell<bool>,
+    /// It is of HTTP/1.1 and has had no request; it waits for one when it drains.
+    pub(in crate::server) awaits_first: Cell<bool>,
 }
 
 impl Activity {
@@ -72,6 +74,7 @@ impl Activity {
             exchanges: Cell::new(0),
             moved_at: Cell::new(std::time::Instant::now()),
             is_serving: Cell::new(false),
+            awaits_first: Cell::new(false),
         })
     }
 }
@@ -190,9 +193,12 @@ impl OpenConnections {
         idle.select_nth_unstable_by_key(last, |open| open.activity.moved_at.get());
         for open in &idle[..=last] {
             open.leaves.set(true);
-            open.signals.stop(match open.activity.is_serving.get() {
+            let activity = &open.activity;
+            let drains = activity.is_serving.get() && !activity.awaits_first.get();
+            open.signals.stop(match drains {
                 true => Stop::Drain,
-                // A handshake handles no other command.
+                // A handshake handles no other command, and connections without a request must not
+                // hold their places for longer because they are unused.
                 false => Stop::Abort,
             });
             add(&self.counters.connections_displaced, 1);

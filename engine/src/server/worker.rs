@@ -17,11 +17,12 @@ use crate::connection_info::Addresses;
 use crate::driver::signals::{Signals, Stop};
 use crate::driver::timer;
 use crate::net::byte_stream::ByteStream;
-use crate::net::listener::{Accepted, Acceptor, Listener};
+use crate::net::listener::{AcceptQueue, Accepted, AcceptedSocket, Acceptor, Listener};
 use quic::{QuicListener, QuicSetup};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
+use std::mem;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -39,6 +40,8 @@ use trunkline_core::limits::Config;
 pub(super) enum WorkerCommand {
     /// A connection over a stream of the embedder's.
     Serve(Box<ByteStream>),
+    /// A connection that was accepted elsewhere.
+    Take(AcceptedSocket),
     /// Connections that are accepted from now on have this.
     Configure {
         http1: Arc<Config>,
@@ -144,8 +147,11 @@ struct Worker<S> {
     quic: Option<QuicTask>,
     shared: WorkerContext<S>,
     open: Rc<OpenConnections>,
-    /// They wait for a place: one that was accepted at most, and those that were given.
+    /// They wait for a place: one that was accepted at most, those that were given, and those that the
+    /// kernel had queued when the drain began.
     waiting: VecDeque<Accepted>,
+    /// Connections that begin are the last.
+    is_draining: bool,
 }
 
 impl<S: Serve> Worker<S> {
@@ -164,15 +170,12 @@ impl<S: Serve> Worker<S> {
             shared,
             open,
             waiting: VecDeque::new(),
+            is_draining: false,
         })
     }
     async fn run(mut self, mut commands: mpsc::UnboundedReceiver<WorkerCommand>) {
         let command = loop {
-            while !self.open.is_full()
-                && let Some(waiting) = self.waiting.pop_front()
-            {
-                self.serve(waiting);
-            }
+            self.serve_waiting();
             let full = !self.waiting.is_empty();
             let pause = self.shared.service.pause();
             let paused = pause.is_some();
@@ -185,6 +188,10 @@ impl<S: Serve> Worker<S> {
                         self.shared.config = others;
                     }
                     Some(WorkerCommand::Serve(stream)) => self.take(Accepted::Given(*stream)),
+                    // One that cannot be used is closed already.
+                    Some(WorkerCommand::Take(socket)) => if let Ok(accepted) = socket.registered() {
+                        self.take(accepted);
+                    },
                     last => break last,
                 },
                 () = until_over(pause), if paused => {}
@@ -196,19 +203,23 @@ impl<S: Serve> Worker<S> {
                 () = self.open.closed.notified(), if full => {}
             }
         };
-        // No connection is accepted from here on; the kernel's queue is refused.
-        drop(self.acceptor);
+        let acceptor = mem::replace(&mut self.acceptor, Acceptor::None);
         if let Some(quic) = &self.quic {
             quic.signals.stop(Stop::Drain);
         }
-        if let Some(WorkerCommand::Drain { deadline, cut }) = command {
-            let (until, mut reported) = (after(deadline), vec![cut]);
-            self.open.stop(Stop::Drain);
-            let count = drain(&self.open, until, &mut reported, &mut commands).await;
-            for cut in reported {
-                // The receiver may be gone.
-                let _ = cut.send(count);
+        match command {
+            Some(WorkerCommand::Drain { deadline, cut }) => {
+                let (until, mut reported) = (after(deadline), vec![cut]);
+                self.is_draining = true;
+                self.open.stop(Stop::Drain);
+                self.take_queued(acceptor).await;
+                let count = self.drain(until, &mut reported, &mut commands).await;
+                for cut in reported {
+                    // The receiver may be gone.
+                    let _ = cut.send(count);
+                }
             }
+            _ => drop(acceptor),
         }
         if let Some(quic) = self.quic {
             quic.end().await;
@@ -220,6 +231,76 @@ impl<S: Serve> Worker<S> {
             return Poll::Ready(None);
         }
         self.acceptor.poll_accept(cx).map(Some)
+    }
+    /// Takes the connections that the kernel has accepted, and closes the listener: one that is closed
+    /// with connections in its queue resets them, with the requests that their clients have sent.
+    async fn take_queued(&mut self, acceptor: Acceptor) {
+        // A socket that the runtime does not give up has no queue.
+        let Ok(queue) = acceptor.into_queue() else {
+            return;
+        };
+        self.take_all(&queue);
+        if queue.refuses_handshakes() {
+            timer::sleep(HANDSHAKE_WAIT).await;
+            self.take_all(&queue);
+        }
+    }
+    fn take_all(&mut self, queue: &AcceptQueue) {
+        for _ in 0..QUEUED_MAX {
+            match queue.accept() {
+                Ok(Some(accepted)) => self.take(accepted),
+                Ok(None) => break,
+                Err(error) if is_of_one_connection(&error) => {}
+                // Out of descriptors or memory: the rest is refused.
+                Err(_) => break,
+            }
+        }
+    }
+    /// Serves those that wait, as far as there are places.
+    fn serve_waiting(&mut self) {
+        while !self.open.is_full()
+            && let Some(waiting) = self.waiting.pop_front()
+        {
+            self.serve(waiting);
+        }
+    }
+    /// Lets open exchanges finish until the earliest deadline that is set; counts the exchanges cut
+    /// then. The senders in `reported` get the count.
+    async fn drain(
+        &mut self,
+        mut until: Instant,
+        reported: &mut Vec<oneshot::Sender<u64>>,
+        commands: &mut mpsc::UnboundedReceiver<WorkerCommand>,
+    ) -> u64 {
+        loop {
+            self.serve_waiting();
+            if self.open.len() == 0 {
+                return 0;
+            }
+            tokio::select! {
+                closed = timer::timeout_at(until, self.open.closed.notified()) => if closed.is_err() {
+                    break;
+                },
+                command = commands.recv() => match command {
+                    Some(WorkerCommand::Drain { deadline, cut }) => {
+                        until = after(deadline).min(until);
+                        reported.push(cut);
+                    }
+                    // No connection begins any more; one that is given is closed.
+                    Some(
+                        WorkerCommand::Configure { .. }
+                        | WorkerCommand::Serve(_)
+                        | WorkerCommand::Take(_),
+                    ) => {}
+                    // The waiting side is gone.
+                    None => return self.open.exchanges(),
+                },
+            }
+        }
+        let cut = self.open.exchanges();
+        self.open.stop(Stop::Abort);
+        self.open.wait_until_empty(after(LAST_WORDS)).await;
+        cut
     }
     /// Serves it, or lets it wait until another one has given way.
     fn take(&mut self, accepted: Accepted) {
@@ -271,42 +352,13 @@ impl<S: Serve> Worker<S> {
         let signals = Arc::new(Signals::default());
         let activity = Activity::new();
         let entry = OpenConnections::enter(&self.open, &signals, &activity, peer);
+        if self.is_draining {
+            signals.stop(Stop::Drain);
+        }
         let shared = self.shared.clone();
         let start = start(socket, known, shared, Arc::clone(&signals), activity);
         tokio::task::spawn_local(Served::new(start, signals, &self.shared.counters, entry));
     }
-}
-
-/// Lets open exchanges finish until the earliest deadline that is set; counts the exchanges cut
-/// then. The senders in `reported` get the count.
-async fn drain(
-    open: &OpenConnections,
-    mut until: Instant,
-    reported: &mut Vec<oneshot::Sender<u64>>,
-    commands: &mut mpsc::UnboundedReceiver<WorkerCommand>,
-) -> u64 {
-    loop {
-        tokio::select! {
-            is_empty = open.wait_until_empty(until) => match is_empty {
-                true => return 0,
-                false => break,
-            },
-            command = commands.recv() => match command {
-                Some(WorkerCommand::Drain { deadline, cut }) => {
-                    until = after(deadline).min(until);
-                    reported.push(cut);
-                }
-                // No connection begins any more; a stream that is given is closed.
-                Some(WorkerCommand::Configure { .. } | WorkerCommand::Serve(_)) => {}
-                // The waiting side is gone.
-                None => return open.exchanges(),
-            },
-        }
-    }
-    let cut = open.exchanges();
-    open.stop(Stop::Abort);
-    open.wait_until_empty(after(LAST_WORDS)).await;
-    cut
 }
 
 async fn until_over(pause: Option<Pause>) {
@@ -315,19 +367,23 @@ async fn until_over(pause: Option<Pause>) {
     }
 }
 
-/// Out of descriptors or memory: accepting again at once would spin. Anything else concerned one
-/// connection that is gone already.
+/// Out of descriptors or memory: accepting again at once would spin.
 async fn pause_after(error: &io::Error) {
-    let of_one_connection = matches!(
+    if !is_of_one_connection(error) {
+        timer::sleep(ACCEPT_PAUSE).await;
+    }
+}
+
+/// Whether the error is of one connection, which is gone already.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
         error.kind(),
         io::ErrorKind::ConnectionAborted
             | io::ErrorKind::ConnectionReset
             | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::NotConnected
             | io::ErrorKind::Interrupted
-    );
-    if !of_one_connection {
-        timer::sleep(ACCEPT_PAUSE).await;
-    }
+    )
 }
 
 /// So long from now; what is further off than clocks go, in a year.
@@ -339,6 +395,13 @@ pub(super) fn after(time: Duration) -> Instant {
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// How long resets and goodbyes may take to be written after the deadline.
 pub(super) const LAST_WORDS: Duration = Duration::from_millis(200);
+/// The connections that a drain takes out of the kernel's queue: the default of Linux's
+/// `net.core.somaxconn`, which bounds the queue. Clients that keep connecting to a socket that other
+/// processes have too must not keep a drain from its end.
+const QUEUED_MAX: usize = 4096;
+/// How long handshakes that have begun before a drain may take to get into the queue: a round trip within a
+/// data centre and the turn of a processor. The port is taken for as long.
+const HANDSHAKE_WAIT: Duration = Duration::from_millis(20);
 /// See [`pause_after`].
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 

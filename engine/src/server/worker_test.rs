@@ -2,6 +2,7 @@ use super::super::callbacks::{Callbacks, ConnectionHandle, Ended, StreamHandle};
 use super::*;
 use crate::config::ServerConfig;
 use crate::connection_info::ConnectionInfo;
+use crate::net::listener::Owner;
 use crate::server::callbacks::serve::CallbackServer;
 use crate::server::connection::accept::Cleartext;
 use crate::server::exchange::info_policy::InfoPolicy;
@@ -43,7 +44,7 @@ fn worker_config() -> WorkerConfig<CallbackServer<Idle>> {
         .set_nonblocking(true)
         .expect("it is a file like others");
     WorkerConfig {
-        listener: Listener::Tcp(listener),
+        listener: Listener::Tcp(listener, Owner::Here),
         setup: None,
         shared: WorkerContext {
             service: CallbackServer::new(Idle, &extra),

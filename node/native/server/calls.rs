@@ -5,6 +5,8 @@ use super::bridge::ServerBridge;
 use super::callbacks;
 use super::listen::ListenAsk;
 use super::listen::bound::BoundSockets;
+#[cfg(unix)]
+use super::listen::bound::inherited::{self, AcceptedSocket};
 use super::secured::Secured;
 use super::secured::choices::Choice;
 use crate::calls::questions::Questions;
@@ -34,6 +36,8 @@ pub(crate) struct Servers {
 pub(crate) enum Task {
     Serve(u32, BoundSockets),
     Stream(u32, ByteStream),
+    #[cfg(unix)]
+    Take(u32, AcceptedSocket),
     Configure(u32, Box<ServerConfig>),
     Drain(u32, Duration),
     Stop(u32),
@@ -58,6 +62,15 @@ struct DrainAsk {
 struct ServeAsk {
     server: u32,
     stream: StreamAsk,
+}
+
+/// The descriptor of an accepted socket for a server that is open.
+#[cfg(unix)]
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TakeAsk {
+    server: u32,
+    fd: i32,
 }
 
 /// New settings for later connections of a server.
@@ -93,6 +106,16 @@ impl Servers {
             "serve" => {
                 let ask: ServeAsk = read(text)?;
                 leave(Task::Stream(ask.server, ask.stream.attach(shared)));
+                Ok(Value::Null)
+            }
+            #[cfg(unix)]
+            "take" => {
+                let TakeAsk { server, fd } = read(text)?;
+                let socket = AcceptedSocket::copy(fd);
+                leave(Task::Take(
+                    server,
+                    socket.map_err(|error| inherited::unserved(fd, &error))?,
+                ));
                 Ok(Value::Null)
             }
             "drain" => {
@@ -161,6 +184,13 @@ impl Serving {
                 // One that is given to a server that has ended is dropped, which closes it.
                 if let Some(server_handles) = self.server_handles.get(&number) {
                     server_handles.serve_stream(stream);
+                }
+            }
+            #[cfg(unix)]
+            Task::Take(number, socket) => {
+                // As a stream that is given.
+                if let Some(server_handle) = self.server_handles.get(&number) {
+                    socket.serve(server_handle);
                 }
             }
             Task::Configure(number, config) => {

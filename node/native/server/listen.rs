@@ -25,8 +25,10 @@ pub(crate) struct ListenAsk {
     path: Option<String>,
     /// A socket that is open, in place of both.
     fd: Option<i32>,
-    /// Nowhere: streams are given to it.
+    /// Nowhere: streams and accepted sockets are given to it.
     detached: bool,
+    /// On the UDP port alone, for HTTP/3: accepted sockets are given to it.
+    udp_only: bool,
     /// Its owner closes it.
     fd_is_borrowed: bool,
     shares_port: bool,
@@ -188,6 +190,7 @@ impl ListenAsk {
     }
     fn open_port(&self, server: Server, tls: Option<&Tls>) -> Result<BoundSockets, Value> {
         let server = server.shares_port(self.shares_port).http3(self.http3);
+        let server = server.tcp(!self.udp_only);
         let listening = self.with(server, tls).listen();
         let listening = listening.map_err(|error| failure::describe(&error))?;
         Ok(BoundSockets::Port(Box::new(listening)))

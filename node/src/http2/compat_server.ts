@@ -3,7 +3,7 @@
 
 import type { EventEmitter } from 'node:events'
 import { Http2ServerRequest as NodeRequest, Http2ServerResponse as NodeResponse, type Settings } from 'node:http2'
-import type net from 'node:net'
+import net from 'node:net'
 import type { ClientOptions } from '../server/tls/clients'
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
@@ -92,6 +92,9 @@ interface Server extends EventEmitter {
   _emitCloseIfDrained?: () => void
 }
 
+/** A handle of libuv's for a socket that was accepted; on Windows without a descriptor. */
+export interface AcceptedHandle { fd?: number; close: () => void }
+
 /** Replaces libuv's handle in node's `net.Server`. */
 interface Handle {
   close: () => void
@@ -149,7 +152,11 @@ export class CompatServer {
 
   // Its life.
 
-  /** `borrowed`: what it listens on by a descriptor, and who closes it. `isShared`: other processes may listen on the port. */
+  /** Whether the option says that the port is shared, or that it is not. */
+  get sharesPort (): boolean | undefined { return this.options.sharesPort }
+
+  /** `borrowed`: what it listens on by a descriptor, or behind, and who closes it. `isShared`: other processes may
+   * listen on the port. */
   listen (place: ListenTarget, backlog: number, borrowed?: { close: () => void }, isShared = false): Handle {
     const listener: Listener = this.listenerWith(() => {
       if (this.listener !== listener) return
@@ -157,15 +164,37 @@ export class CompatServer {
       this.server._emitCloseIfDrained?.()
     })
     const question: ListenOptions = { ...place, ...this.question(), ...this.secured() }
-    if (place.port !== undefined) question.sharesPort = this.options.sharesPort ?? isShared
+    if (place.path === undefined && place.detached !== true) question.sharesPort = this.options.sharesPort ?? isShared
     if (backlog > 0) question.backlog = backlog
     listener.listen(question)
     this.listener = listener
     return this.handleOf(listener, place, borrowed)
   }
 
-  /** Serves a connection that another has accepted. */
-  take (stream: net.Socket): void { this.given.take(stream, false) }
+  /** Whether HTTP/3 is offered, which has sockets of its own. */
+  get hasHttp3 (): boolean { return this.offer.http3 === true }
+
+  /** Serves a connection that another process has accepted. */
+  take (accepted: AcceptedHandle): void {
+    const { listener } = this
+    const { fd } = accepted
+    if (listener !== undefined && typeof fd === 'number' && fd >= 0) {
+      try {
+        listener.take(fd)
+      } catch {
+        // It is closed already.
+      }
+      return accepted.close()
+    }
+    const { server } = this
+    const socket = new net.Socket({ handle: accepted, allowHalfOpen: true } as net.SocketConstructorOpts)
+    server._connections = (server._connections ?? 0) + 1
+    socket.once('close', () => {
+      server._connections = (server._connections ?? 1) - 1
+      server._emitCloseIfDrained?.()
+    })
+    this.given.take(socket, false)
+  }
 
   /** A listener that listens nowhere, and does not hold the process. */
   private detached (): Listener {

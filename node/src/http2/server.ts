@@ -17,7 +17,7 @@ import { checkBounds, type Limits, type Timeouts, type Windows } from '../server
 import { deadlineOf, type ListenTarget } from '../server/listener'
 import { policyOf, type Policy } from '../server/tls/policy'
 import { notProvided } from '../server/refused'
-import { CompatServer, type CompatServerOptions } from './compat_server'
+import { CompatServer, type AcceptedHandle, type CompatServerOptions } from './compat_server'
 import { ENGINES_TEXT, isEngine, type Engine } from '../channel/place'
 import { ownHttp1, setMembers, uniqueOf, type HttpOptions, type Http1Options, type OwnHttp1 } from './http1_options'
 import type { Chooser } from './handshake/client_hello'
@@ -69,8 +69,9 @@ export interface Http2ServerOptions extends ServerOptions, HttpOptions {
   /** Every peer is a gateway that ends TLS: a request is `http` or `https` as it says, whatever its connection is;
    * otherwise one that says another scheme than its connection's is answered with 421. Default: false. */
   schemeFromGateway?: boolean
-  /** Other processes may listen on the same port, each with a share of the connections. Default: what `listen` says
-   * with `reusePort`, and in a worker of a cluster true, unless `listen` says `exclusive`. */
+  /** Other processes may listen on the same port, each with a share of the connections that the kernel gives it.
+   * Default: what `listen` says with `reusePort`. In a worker of a cluster that says neither, and no `exclusive`,
+   * the primary listens. */
   sharesPort?: boolean
   /**
    * The form of `request` events on HTTP/2 and HTTP/3: 'http' for the requests and responses of
@@ -214,16 +215,21 @@ function closeWithWorker (server: net.Server): void {
   server.once('close', () => { worker.removeListener('disconnect', close) })
 }
 
-/** The handle that a worker of a cluster gets of a path: a handle of libuv's (`SCHED_NONE`), or one without a descriptor, which
+/** The handle that a worker of a cluster gets of its primary: a handle of libuv's (`SCHED_NONE`), or one without a descriptor, which
  * gets the connections that the primary has accepted (`SCHED_RR`). */
 interface ClusterHandle extends NodeHandle {
-  onconnection?: (status: number, connection: unknown) => void
-  ref?: () => void
-  unref?: () => void
+  onconnection?: (status: number, connection: AcceptedHandle) => void
+  getsockname?: (out: Record<string, unknown>) => number
 }
 
-/** `listen` with every form of its arguments; in a cluster every worker listens itself, but at a path, which is the
- * primary's. */
+/** Whether a worker of a cluster asks the primary for a place to listen at. */
+function isOfPrimary (server: net.Server, options: Record<string, unknown>): boolean {
+  const { sharesPort } = (server as net.Server & { compatServer: CompatServer }).compatServer
+  return cluster.isWorker && options.exclusive !== true && options.reusePort !== true && (typeof options.path === 'string' || sharesPort === undefined)
+}
+
+/** `listen` with every form of its arguments. In a cluster the primary listens, as node has it: a worker that ends takes no
+ * connection with it that waits to be accepted. */
 function ownListen (listen: Listener, server: net.Server, args: unknown[]): net.Server {
   const { _normalizeArgs: normalize } = net as unknown as { _normalizeArgs: (args: unknown[]) => [Record<string, unknown>, unknown] }
   const [options, callback] = normalize(args)
@@ -232,10 +238,9 @@ function ownListen (listen: Listener, server: net.Server, args: unknown[]): net.
   const rest = typeof args[0] === 'function' ? args : args.slice(1)
   const bare = server as Bare
   bare.http1Owner = undefined
-  bare.isShared = options.reusePort === true || (cluster.isWorker && options.exclusive !== true)
+  bare.isShared = options.reusePort === true
   if (typeof given.fd !== 'number') {
-    const isOfPrimary = cluster.isWorker && typeof options.path === 'string' && options.exclusive !== true
-    const own = Object.assign(Object.create(options) as object, isNothing ? { port: 0 } : {}, isOfPrimary ? {} : { exclusive: true })
+    const own = Object.assign(Object.create(options) as object, isNothing ? { port: 0 } : {}, isOfPrimary(server, options) ? {} : { exclusive: true })
     try {
       return listen.call(server, own, ...rest) as unknown as net.Server
     } catch (error) {
@@ -257,6 +262,16 @@ function placeOf (address: string | null, port: number | null, fd: number | unde
   if (typeof fd === 'number') return { fd }
   if (port === NO_PORT) return { path: address! }
   return address === null ? { port: port! } : { host: address, port: port! }
+}
+
+/** Where a worker of a cluster listens itself: on the primary's descriptor, or with HTTP/3 beside the connections that the
+ * primary hands out. */
+function placeBehind (compatServer: CompatServer, handle: ClusterHandle): ListenTarget {
+  if (typeof handle.fd === 'number') return { fd: handle.fd, fdIsBorrowed: true }
+  if (!compatServer.hasHttp3 || handle.getsockname === undefined) return { detached: true }
+  const place: { address?: string; port?: number } = {}
+  handle.getsockname(place as Record<string, unknown>)
+  return { host: place.address!, port: place.port!, udpOnly: true }
 }
 
 /** The common part of both servers: `Base`, listening with the engine. */
@@ -284,7 +299,7 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
       const taken = server._handle as ClusterHandle | null
       server.http1Owner = undefined
       server._handle = null
-      if (cluster.isWorker && taken !== null && port === NO_PORT && http1Owner === undefined) return this.listenBehindPrimary(taken, backlog)
+      if (cluster.isWorker && taken !== null && http1Owner === undefined) return this.listenBehindPrimary(taken, address, port, backlog)
       try {
         const place = http1Owner === undefined ? placeOf(address, port, fd) : { fd: http1Owner.fd!, fdIsBorrowed: true }
         server._handle = this.compatServer.listen(place, backlog, taken === null ? http1Owner : undefined, server.isShared)
@@ -299,27 +314,22 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
       process.nextTick(() => { if (server._handle !== null) server.emit('listening') })
     }
 
-    /** Serves what comes at a path of the cluster's primary. */
-    listenBehindPrimary (handle: ClusterHandle, backlog: number): void {
+    /** Serves the connections of a socket that the cluster's primary listens on. */
+    listenBehindPrimary (handle: ClusterHandle, address: string | null, port: number | null, backlog: number): void {
       const server = this as unknown as Bare
-      if (typeof handle.fd === 'number') server._handle = this.compatServer.listen({ fd: handle.fd, fdIsBorrowed: true }, backlog, handle)
-      else {
-        handle.onconnection = (status, connection) => {
-          if (status !== 0) return
-          const socket = new net.Socket({ handle: connection, allowHalfOpen: true } as net.SocketConstructorOpts)
-          const counted = this as unknown as { _connections: number; _emitCloseIfDrained: () => void }
-          counted._connections++
-          socket.once('close', () => {
-            counted._connections--
-            counted._emitCloseIfDrained()
-          })
-          this.compatServer.take(socket)
-        }
-        const release = handle.close.bind(handle)
-        server._handle = { close: release, ref: () => handle.ref?.(), unref: () => handle.unref?.() }
-        // A worker that is disconnected closes what it has of the primary, and waits for that.
-        handle.close = done => { this.close(done) }
+      const release = handle.close.bind(handle)
+      // A worker that is disconnected closes what it has of the primary, and waits for that.
+      handle.close = done => { this.close(done) }
+      try {
+        server._handle = this.compatServer.listen(placeBehind(this.compatServer, handle), backlog, { close: release }, true)
+      } catch (failure) {
+        release()
+        const error = listenError(failure as { message: string; system?: string }, address, port, true)
+        process.nextTick(() => { server.emit('error', error) })
+        return
       }
+      if (typeof handle.fd !== 'number') handle.onconnection = (status, connection) => { if (status === 0) this.compatServer.take(connection) }
+      if (handle.getsockname !== undefined) Object.assign(server._handle as object, { getsockname: handle.getsockname.bind(handle) })
       if (server._unref === true) this.unref()
       closeWithWorker(this)
       process.nextTick(() => { if (server._handle !== null) server.emit('listening') })

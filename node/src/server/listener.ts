@@ -64,8 +64,10 @@ export interface ListenTarget {
   fd?: number
   /** The owner of the descriptor closes it. */
   fdIsBorrowed?: boolean
-  /** Listens nowhere; streams are passed to it with `serve`. */
+  /** Listens nowhere; streams are passed to it with `serve`, accepted sockets with `take`. */
   detached?: boolean
+  /** Listens on the UDP port alone, for HTTP/3; accepted sockets are passed to it with `take`. */
+  udpOnly?: boolean
 }
 
 /** The options of a listening server. */
@@ -217,6 +219,12 @@ export class Listener {
 
   /** Serves a stream that was made in JavaScript. */
   serve (stream: StreamAsk): void { this.bridge.bridge.ask('serve', { server: this.number, stream }) }
+
+  /**
+   * Serves an accepted socket by its descriptor, of which the engine has a copy from here on; the owner
+   * closes the original. What is wrong with it is thrown as the engine says it ([`Failure`]).
+   */
+  take (fd: number): void { this.bridge.bridge.ask('take', { server: this.number, fd }) }
 
   /** Null where there is no port, and once it accepts no new connections. */
   address (): Address | null { return this.where }

@@ -57,3 +57,12 @@ export const programs = [
   { name: 'axios-http2', with: 'h2_echo.mjs', packages: { axios: '1.21.1' } },
   { name: 'aws-events', packages: { '@aws-sdk/client-transcribe-streaming': '3.1141.0', '@smithy/node-http-handler': '4.14.2', '@smithy/core': '3.41.0' } }
 ]
+
+/** Programs that run servers and clients, carry their bytes or trace them; `sides` are our forms in the place of node's. */
+export const hosts = [
+  { name: 'pm2', packages: { pm2: '7.0.4' }, sides: ['ours', 'serve'] },
+  { name: 'ssh2', packages: { ssh2: '1.17.0' }, sides: ['ours'] },
+  { name: 'dockerode', packages: { dockerode: '5.0.1' }, sides: ['ours'] },
+  { name: 'jsdom', packages: { jsdom: '29.1.1' }, sides: ['ours'] },
+  { name: 'dd-trace', packages: { 'dd-trace': '6.21.0', undici: '7.30.2' }, sides: ['ours'] }
+]

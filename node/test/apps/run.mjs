@@ -8,10 +8,11 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { certFile } from '../support/certificates/certificate.mjs'
 import { known } from './different.mjs'
 import { folderOf, install } from './install.mjs'
-import { clients, programs, servers } from './list.mjs'
+import { clients, hosts, programs, servers } from './list.mjs'
 import { differences } from './outcome.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
+const CERTIFICATES = new URL('../support/certificates/certificate.mjs', import.meta.url).href
 /** Some of them compile when they start. */
 const CELL_MS = 400_000
 
@@ -20,7 +21,7 @@ function cell (script, name, ...face) {
   return new Promise(resolve => {
     const child = spawn(process.execPath, [join(here, script), name, ...face], {
       cwd: folderOf({ name }), stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, NODE_EXTRA_CA_CERTS: certFile, NODE_ENV: 'production', NO_COLOR: '1' }
+      env: { ...process.env, NODE_EXTRA_CA_CERTS: certFile, CERTIFICATE_MODULE: CERTIFICATES, NODE_ENV: 'production', NO_COLOR: '1' }
     })
     const timer = setTimeout(() => { child.kill('SIGKILL') }, CELL_MS)
     const [out, err] = [[], []]
@@ -117,6 +118,15 @@ async function programRow (row) {
   return { columns, count: own.result.all.length }
 }
 
+/** Runs the row of a program around servers and clients. */
+async function hostRow (row) {
+  const own = await cell('host_cell.mjs', row.name, 'own')
+  if (own.failed !== undefined) return { failed: own.failed }
+  const columns = {}
+  for (const side of row.sides) columns[side] = judged(own.result.all, await cell('host_cell.mjs', row.name, side), row.name, side, 'all')
+  return { columns, count: own.result.all.length }
+}
+
 /** Aligned columns of Markdown. */
 function table (head, rows) {
   const widths = head.map((text, at) => Math.max(text.length, ...rows.map(row => row[at].length)))
@@ -154,11 +164,11 @@ async function runAll (kind, rows, columns, run, found) {
 }
 
 const asked = process.argv.slice(2)
-if (asked[0] === '--fresh') for (const row of [...servers, ...clients, ...programs]) rmSync(folderOf(row), { recursive: true, force: true })
+if (asked[0] === '--fresh') for (const row of [...servers, ...clients, ...programs, ...hosts]) rmSync(folderOf(row), { recursive: true, force: true })
 const names = asked.filter(name => !name.startsWith('--'))
-const unknown = names.filter(name => ![...servers, ...clients, ...programs].some(row => row.name === name))
+const unknown = names.filter(name => ![...servers, ...clients, ...programs, ...hosts].some(row => row.name === name))
 if (unknown.length > 0) {
-  process.stderr.write(`no application '${unknown[0]}'; there are ${[...servers, ...clients, ...programs].map(({ name }) => name).join(', ')}\n`)
+  process.stderr.write(`no application '${unknown[0]}'; there are ${[...servers, ...clients, ...programs, ...hosts].map(({ name }) => name).join(', ')}\n`)
   process.exit(2)
 }
 const chosen = rows => rows.filter(({ name }) => names.length === 0 || names.includes(name))
@@ -167,6 +177,7 @@ const tables = []
 if (chosen(servers).length > 0) tables.push(await runAll('servers', chosen(servers), SERVER_COLUMNS, serverRow, found))
 if (chosen(clients).length > 0) tables.push(await runAll('clients', chosen(clients), ['h1', 'h2', 'h3'], clientRow, found))
 if (chosen(programs).length > 0) tables.push(await runAll('programs', chosen(programs), Object.keys(SIDES), programRow, found))
+if (chosen(hosts).length > 0) tables.push(await runAll('hosts', chosen(hosts), ['ours', 'serve'], hostRow, found))
 console.log(tables.join('\n\n'))
 for (const one of found) console.log(`differs: ${one}`)
 process.exitCode = found.length > 0 ? 1 : 0

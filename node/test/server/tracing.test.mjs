@@ -63,6 +63,38 @@ for (const version of versions) {
   }
 }
 
+for (const version of versions) {
+  for (const requests of [undefined, 'http']) {
+    test(`${version.name}, requests: ${requests}: a tool that replaces emit of responses gets the end of each, also without a listener`, async t => {
+      const { emit } = http.ServerResponse.prototype
+      const seen = []
+      const ended = new Promise(resolve => {
+        http.ServerResponse.prototype.emit = function (event, ...given) {
+          if (event === 'finish' || event === 'close') seen.push(`${event} ${this.req.url} ${this.statusCode}`)
+          if (event === 'close') resolve()
+          return emit.call(this, event, ...given)
+        }
+      })
+      t.after(() => { delete http.ServerResponse.prototype.emit })
+      const { tls, http3 } = version.options
+      const listener = (request, response) => {
+        response.statusCode = 202
+        response.end('ok')
+      }
+      const server = tls === undefined ? createServer({ requests }, listener) : createSecureServer({ ...tls, allowHTTP1: true, http3, requests }, listener)
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const client = version.connect(server.address().port)
+      assert.equal((await client.ask('/a?b')).status, 202)
+      await ended
+      await client.close()
+      server.close()
+      await once(server, 'close')
+      assert.deepEqual(seen, ['finish /a?b 202', 'close /a?b 202'])
+    })
+  }
+}
+
 test('an emit of the server itself comes first', async () => {
   const server = createServer({ requests: 'http' }, (request, response) => { response.end() })
   const order = []

@@ -8,7 +8,7 @@ use crate::h1::encode;
 use crate::h1::exchange::Sending;
 use crate::h1::reuse::CloseReason;
 use crate::http::{Event, Side};
-use crate::limits::PIPELINED_REQUESTS_MAX;
+use crate::limits::{DRAIN_FIRST_REQUEST_WAIT, PIPELINED_REQUESTS_MAX};
 use crate::time::Moment;
 use crate::wire::Outbox;
 use bytes::Bytes;
@@ -22,6 +22,7 @@ impl Conn {
             match kind {
                 Timer::Head => self.violate(Violation::HeadTimeout),
                 Timer::BodyIdle => self.violate(Violation::BodyTimeout),
+                Timer::Idle if self.draining => self.finish(Closed::Drained),
                 Timer::Idle => self.finish(Closed::Idle),
                 Timer::HalfClosed => self.finish(Closed::Transport(TransportEnd::InOrder)),
                 Timer::WriteStall if self.outbox.written() > self.stall_from => {}
@@ -65,6 +66,7 @@ impl Conn {
             }
         }
         if self.exchanges.is_empty()
+            && !self.awaits_last_request()
             && let Some(reason) = self.close_reason()
         {
             self.finish(reason.closed());
@@ -200,7 +202,10 @@ impl Conn {
         }
         let timeouts = &self.config.timeouts;
         let (head, body_idle) = (timeouts.head, timeouts.body_idle);
-        let (idle, stall) = (timeouts.idle, timeouts.write_stall);
+        let (idle, stall) = match self.draining {
+            true => (Some(DRAIN_FIRST_REQUEST_WAIT), timeouts.write_stall),
+            false => (timeouts.idle, timeouts.write_stall),
+        };
         let rate = (timeouts.rate_min > 0).then_some(timeouts.rate_grace);
         let awaits_reader = self.side == Side::Server && !self.outbox.is_empty();
         let begun = !self.tail.is_empty();

@@ -2,7 +2,7 @@
 //! the transport. Invariant: every open exchange that its owner has not dropped gets one
 //! `StreamReset` before `Closed`.
 
-use super::{Conn, PeerInput, Receiving};
+use super::{Conn, PeerInput, Receiving, Timer};
 use crate::error::{Closed, H2Code, TransportEnd, Violation};
 use crate::exchange::MethodKind;
 use crate::h1::exchange::{Exchange, Sending};
@@ -54,15 +54,30 @@ impl Conn {
 
     /// Drains: a server answers what it has received, the last answer with `connection: close`;
     /// a client starts nothing new. Then `Closed(Drained)`; at once when nothing is open.
+    ///
+    /// A server without an open exchange takes one request more if its head has begun, or if it would be
+    /// the first ([`DRAIN_FIRST_REQUEST_WAIT`](crate::limits::DRAIN_FIRST_REQUEST_WAIT)): no answer would
+    /// say that it was not processed.
     pub fn shut_down(&mut self, now: Instant) {
         self.enter();
         self.draining = true;
         if self.side == Side::Server && matches!(self.receiving, Receiving::Head(_)) {
-            self.receiving = Receiving::Nothing;
-            self.tail.clear();
-            self.is_paused = false;
+            let is_due = self.next_id == 1 || !self.tail.is_empty();
+            if self.exchanges.is_empty() && is_due {
+                // It is set anew, for a shorter time.
+                self.timers.stop(Timer::Idle);
+            } else {
+                self.receiving = Receiving::Nothing;
+                self.tail.clear();
+                self.is_paused = false;
+            }
         }
         self.advance(now);
+    }
+
+    /// Server: the connection drains and takes one request more.
+    pub(super) fn awaits_last_request(&self) -> bool {
+        self.draining && self.side == Side::Server && matches!(self.receiving, Receiving::Head(_))
     }
 
     /// Closes at once: what is open is reset.

@@ -5,7 +5,7 @@ use super::running::{Running, WorkerHandle};
 use crate::config::ServerConfig;
 use crate::error::Error;
 use crate::net::byte_stream::ByteStream;
-use crate::net::listener::Listener;
+use crate::net::listener::{AcceptedSocket, Listener};
 use crate::server::callbacks::Callbacks;
 use crate::server::callbacks::serve::CallbackServer;
 use crate::server::connection::accept::{Cleartext, WorkerContext};
@@ -21,7 +21,7 @@ use crate::server::worker::{self, WorkerCommand, WorkerConfig};
 use crate::tls::Tls;
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc as std_mpsc;
 use std::thread;
@@ -198,9 +198,9 @@ pub struct ServerHandle {
 }
 
 impl ServerHandle {
-    /// Stops accepting, sends every peer a GOAWAY (twice) or `connection: close`, lets open
-    /// exchanges finish until `deadline`, then cuts the others. The server's future ends then. Of
-    /// several deadlines that are set the earliest counts.
+    /// Stops accepting but for the connections in the kernel's queue, sends every peer a GOAWAY (twice) or
+    /// `connection: close`, lets open exchanges finish until `deadline`, then cuts the others. The server's
+    /// future ends then. Of several deadlines that are set the earliest counts.
     pub fn drain(&self, deadline: Duration) {
         let (cut, _) = oneshot::channel();
         // A server that has ended has nothing to drain.
@@ -225,6 +225,19 @@ impl ServerHandle {
     /// ended drops it.
     pub fn serve_stream(&self, stream: ByteStream) {
         let _ = self.commands.send(WorkerCommand::Serve(Box::new(stream)));
+    }
+    /// Serves a TCP socket that was accepted elsewhere, as one that the server has accepted itself. A server
+    /// that drains or has ended closes it.
+    pub fn serve_tcp(&self, socket: TcpStream) {
+        self.take(AcceptedSocket::Tcp(socket));
+    }
+    /// As [`serve_tcp`](Self::serve_tcp), a Unix socket.
+    #[cfg(unix)]
+    pub fn serve_unix(&self, socket: std::os::unix::net::UnixStream) {
+        self.take(AcceptedSocket::Unix(socket));
+    }
+    fn take(&self, socket: AcceptedSocket) {
+        let _ = self.commands.send(WorkerCommand::Take(socket));
     }
     /// The counts so far.
     pub fn metrics(&self) -> Metrics {

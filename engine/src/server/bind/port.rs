@@ -10,12 +10,13 @@ use without_http3 as http3;
 
 use crate::error::Error;
 use crate::net::listen::listeners;
-use crate::net::listener::Listener;
+use crate::net::listener::{Listener, Owner};
 use crate::server::tower::Tower;
 use crate::server::worker::quic::Quic;
 use crate::server::{BoundServer, HttpService, IntoListener, Running, Server, no_worker};
 use http3::Http3Settings;
 use std::fmt;
+use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 
 /// Where a server listens that has a port.
@@ -23,6 +24,7 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 pub struct Port {
     target: BindTarget,
     http3: Http3Settings,
+    tcp: bool,
     shares: bool,
 }
 
@@ -38,6 +40,7 @@ impl Port {
         Self {
             target,
             http3: Http3Settings::default(),
+            tcp: true,
             shares: false,
         }
     }
@@ -47,8 +50,15 @@ impl Port {
         let (listeners, address, sockets) = match self.target {
             BindTarget::Open(listener) => {
                 let address = local_addr(&listener)?;
-                let listeners = Listener::Tcp(listener).for_workers(count)?;
+                let listeners = Listener::Tcp(listener, Owner::Elsewhere).for_workers(count)?;
                 (listeners, address, udp(address)?)
+            }
+            BindTarget::Address(address) if !self.tcp => {
+                let sockets = udp(address?)?;
+                let first = sockets.first().ok_or_else(no_port)?;
+                let address = first.local_addr().map_err(unnamed)?;
+                let none = (0..count).map(|_| Listener::None);
+                (none.collect(), address, sockets)
             }
             BindTarget::Address(address) => {
                 let (asked, mut tries) = (address?, PORT_TRIES_MAX);
@@ -58,7 +68,8 @@ impl Port {
                     tries -= 1;
                     match udp(address) {
                         Ok(udp) => {
-                            let tcp = tcp.into_iter().map(Listener::Tcp).collect();
+                            let own = |listener| Listener::Tcp(listener, Owner::Here);
+                            let tcp = tcp.into_iter().map(own).collect();
                             break (tcp, address, udp);
                         }
                         // A port that is free for TCP may be taken for UDP; port 0 lets us try
@@ -104,6 +115,14 @@ impl Server<Port> {
         };
         Self::at(Port::new(target))
     }
+    /// Whether TCP connections are accepted on the port. Without, HTTP/3 alone listens, beside the connections
+    /// that [`ServerHandle::serve_tcp`](crate::server::ServerHandle::serve_tcp) gives; the port must be a
+    /// number then, where there are several workers. Nothing for a socket that listens already. Default: true.
+    #[must_use]
+    pub fn tcp(mut self, tcp: bool) -> Self {
+        self.target.tcp = tcp;
+        self
+    }
     /// Whether other processes and other servers of this one may listen on the same port, each with
     /// a share of the connections (SO_REUSEPORT; on Unix). HTTP/3 then finds only the connections
     /// that the kernel gives to each. Default: false, and a port that is in use is an error.
@@ -135,9 +154,15 @@ impl Server<Port> {
 }
 
 fn local_addr(listener: &TcpListener) -> Result<SocketAddr, Error> {
-    listener
-        .local_addr()
-        .map_err(|error| Error::config("the socket has no address").with_source(error))
+    listener.local_addr().map_err(unnamed)
+}
+
+fn unnamed(error: io::Error) -> Error {
+    Error::config("the socket has no address").with_source(error)
+}
+
+fn no_port() -> Error {
+    Error::config("tcp is off and http3 is off: nothing is left to listen on; turn one of them on")
 }
 
 /// Ports tried for port 0 until one is free for TCP and UDP.

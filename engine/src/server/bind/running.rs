@@ -48,8 +48,8 @@ impl<A> Running<A> {
     pub fn metrics_reader(&self) -> MetricsReader {
         self.sources.clone()
     }
-    /// Stops accepting, sends every peer a GOAWAY (twice) or `connection: close`, lets open
-    /// exchanges finish until `deadline`, then cuts the others.
+    /// Stops accepting but for the connections in the kernel's queue, sends every peer a GOAWAY (twice) or
+    /// `connection: close`, lets open exchanges finish until `deadline`, then cuts the others.
     pub async fn drain(mut self, deadline: Duration) -> Drained {
         let mut answers = Vec::with_capacity(self.workers.len());
         for worker in &self.workers {

@@ -413,6 +413,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Negotiated<T> {
     ) -> Box<ServedConnection<S, T>> {
         let now = Instant::now();
         let mut machine = machine(&shared, self.http2, now);
+        activity.awaits_first.set(!self.http2);
         machine.handle_bytes(now, first);
         let version = machine.version();
         let secure = self.secure;

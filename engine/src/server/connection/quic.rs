@@ -127,6 +127,7 @@ impl<S: Serve> QuicConnection<S> {
         self.count();
         for _ in 0..ROUNDS_PER_TURN_MAX {
             self.serving.take_notes(&mut self.machine, now);
+            self.serving.drain_if_due(&mut self.machine, now);
             let mut cx = Context::from_waker(&self.waker);
             self.is_paused = self.serving.is_paused(&mut self.machine, &mut cx, now);
             self.admit(now);

@@ -11,6 +11,7 @@ use crate::server::registry::Activity;
 use crate::server::response::AnswerOptions;
 use bytes::Bytes;
 use http::StatusCode;
+use std::mem;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -40,6 +41,8 @@ pub(in crate::server) struct Serving<S: Serve> {
     /// The connection left HTTP with this exchange; the bytes came behind it.
     pub(in crate::server) left: Option<Box<(StreamId, Bytes)>>,
     pub(in crate::server) draining: bool,
+    /// The machine is still to begin its drain.
+    drain_due: bool,
     /// The handshake is not done: requests that come now are early data.
     early: bool,
     /// Nothing is read until it is over, and since when.
@@ -72,6 +75,7 @@ impl<S: Serve> Serving<S> {
             activity,
             left: None,
             draining: false,
+            drain_due: false,
             early: false,
             paused: None,
             datagram_size: None,
@@ -81,7 +85,7 @@ impl<S: Serve> Serving<S> {
     /// The connection is known: which requests it carries.
     pub(super) fn set_targets(&mut self, targets: TargetRule) {
         self.targets = targets;
-        if !std::mem::replace(&mut self.is_known, true) {
+        if !mem::replace(&mut self.is_known, true) {
             self.counters.speaks(self.version);
         }
     }
@@ -129,11 +133,10 @@ impl<S: Serve> Serving<S> {
             self.exchanges.send_datagrams(machine, stream);
         }
         let stop = notes.stop.take();
-        match stop {
-            None => {}
-            Some(Stop::Drain) => machine.shut_down(now),
-            Some(Stop::Abort) => machine.abort(now, H2Code::CANCEL),
+        if stop == Some(Stop::Abort) {
+            machine.abort(now, H2Code::CANCEL);
         }
+        self.drain_due |= stop == Some(Stop::Drain);
         self.draining |= stop.is_some();
         if !notes.ready.is_empty() {
             with_turn(machine, now, (&*self.extra, &*self.counters), |turn| {
@@ -144,6 +147,13 @@ impl<S: Serve> Serving<S> {
         }
         notes.clear();
         self.notes = Some(notes);
+    }
+    /// Begins the drain that was noted. Called behind the turn's first read: a request that came before it
+    /// is answered.
+    pub(in crate::server) fn drain_if_due(&mut self, machine: &mut Machine, now: Instant) {
+        if mem::take(&mut self.drain_due) {
+            machine.shut_down(now);
+        }
     }
     /// Whether requests that come from now on are early data.
     pub(in crate::server) fn set_early(&mut self, early: bool) {
@@ -250,6 +260,7 @@ impl<S: Serve> Serving<S> {
                 Machine::H3(_) => &self.counters.requests_h3,
             };
             add(counter, requests);
+            self.activity.awaits_first.set(false);
         }
         while let Some(violation) = machine.poll_refused() {
             self.counters.broken(violation);

@@ -58,13 +58,67 @@ pub(crate) mod inherited {
     use socket2::{Domain, SockRef, Socket, Type};
     use std::io;
     use std::os::fd::{BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+    use trunkline::server::ServerHandle;
 
     /// The error for JavaScript of a descriptor that cannot be listened on.
     pub(crate) fn refused(fd: RawFd, error: &io::Error) -> Value {
-        let text = format!("the descriptor {fd} is no socket that can be listened on");
+        of_descriptor(
+            format!("the descriptor {fd} is no socket that can be listened on"),
+            error,
+        )
+    }
+
+    /// The error for JavaScript of a descriptor that cannot be served.
+    pub(crate) fn unserved(fd: RawFd, error: &io::Error) -> Value {
+        of_descriptor(
+            format!("the descriptor {fd} is no socket that can be served"),
+            error,
+        )
+    }
+
+    fn of_descriptor(text: String, error: &io::Error) -> Value {
         let mut reported = failure::refusal("config", &text);
         reported["system"] = failure::code_of(error.kind()).unwrap_or("EINVAL").into();
         reported
+    }
+
+    /// A socket that was accepted by JavaScript's process, or by another that has sent it.
+    pub(crate) enum AcceptedSocket {
+        Tcp(std::net::TcpStream),
+        Unix(std::os::unix::net::UnixStream),
+    }
+
+    impl AcceptedSocket {
+        /// A copy of `fd`, whose owner closes it.
+        ///
+        /// # Errors
+        /// `EINVAL` where it is no socket of a stream, or the system's error.
+        pub(crate) fn copy(fd: RawFd) -> io::Result<Self> {
+            let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
+            if fd < 0 {
+                return Err(invalid());
+            }
+            // SAFETY: as in `InheritedSocket::listen`.
+            let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
+            let socket = SockRef::from(&borrowed);
+            let domain = match socket.r#type() {
+                Ok(Type::STREAM) => socket.local_addr()?.domain(),
+                _ => return Err(invalid()),
+            };
+            let copy = Socket::from(borrowed.try_clone_to_owned()?);
+            Ok(match domain {
+                Domain::UNIX => Self::Unix(copy.into()),
+                Domain::IPV4 | Domain::IPV6 => Self::Tcp(copy.into()),
+                _ => return Err(invalid()),
+            })
+        }
+        /// Serves it.
+        pub(crate) fn serve(self, server_handle: &ServerHandle) {
+            match self {
+                Self::Tcp(socket) => server_handle.serve_tcp(socket),
+                Self::Unix(socket) => server_handle.serve_unix(socket),
+            }
+        }
     }
 
     /// A socket on which it is listened.

@@ -2,6 +2,7 @@
 // message.
 
 import { AsyncResource } from 'node:async_hooks'
+import { ServerResponse } from 'node:http'
 import { Http2ServerResponse as NodeResponse } from 'node:http2'
 import { Stream } from 'node:stream'
 import { TOKEN } from '../../names'
@@ -302,9 +303,16 @@ export class Http2ServerResponse implements Face {
   }
   addListener (event: string | symbol, listener: (...given: any[]) => void): this { return this.on(event, listener) }
 
+  /** Tools that trace requests put a method of their own in the place of `emit` of node's responses, and end a span with
+   * one of these events. */
+  emit (event: string | symbol, ...given: any[]): boolean {
+    const emit = event === 'finish' || event === 'close' ? ServerResponse.prototype.emit : Stream.prototype.emit
+    return emit.call(this as unknown as ServerResponse, event as string, ...given)
+  }
+
   // The events of the stream.
 
-  get isReceived (): boolean { return hasListeners(this) || hasListeners(this.request) }
+  get isReceived (): boolean { return hasListeners(this) || hasListeners(this.request) || ServerResponse.prototype.emit !== Stream.prototype.emit }
   trailers (): string { return this.trailerFields === undefined ? '' : trailerText(this.trailerFields, this.stream.isStrict) }
   onStreamTrailers (trailers: Headers, raw: string[]): void { this.request.onTrailers(trailers, raw) }
   onStreamAborted (): void { this.request.onAborted() }

@@ -33,6 +33,8 @@ export class UpgradeSocket extends Socket implements ServerExchangeCallbacks {
   /** The part of the head written so far; `null`: it was sent. */
   private head: string | null = ''
   private waiting: ((error?: Error) => void)[] = []
+  /** The next end is that of the body of the request, which asks for an upgrade over HTTP/1.1: other bytes follow behind a 101. */
+  private awaitsBodyEnd: boolean
   /** The answer of a stream that goes on with HTTP: it is sent whole. */
   private refusal: { status: number; reason: string; fields: string; body: Buffer[] } | null = null
 
@@ -43,6 +45,7 @@ export class UpgradeSocket extends Socket implements ServerExchangeCallbacks {
       this.head = null
       exchange.headSent = true
     }
+    this.awaitsBodyEnd = !isBare && exchange.version < 20 && exchange.hasBody
     this.intake = new Intake(exchange, true)
     exchange.owner = exchange.callbacks = this
   }
@@ -101,6 +104,10 @@ export class UpgradeSocket extends Socket implements ServerExchangeCallbacks {
     this.intake.onData(chunk)
   }
   onEnd (): void {
+    if (this.awaitsBodyEnd) {
+      this.awaitsBodyEnd = false
+      return
+    }
     // As on a socket of node's, which emits the end without a reader where no bytes remain.
     if (!this.intake.holds && this.readableFlowing === null) this.push(null)
     this.intake.onEnd()

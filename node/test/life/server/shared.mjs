@@ -1,14 +1,12 @@
 // A server of the form given to this process (`serve`, `createServer`, `createSecureServer`) on a
 // shared port; it answers with its name.
-import cluster from 'node:cluster'
 import { once } from 'node:events'
 import http from 'node:http'
 import https from 'node:https'
 import { createSecureServer, createServer, Response, serve } from 'trunkline'
 import { cert, key } from '../../support/certificates/certificate.mjs'
 
-/** Workers of a cluster share ports of their own accord. */
-const shares = cluster.isWorker ? {} : { sharesPort: true }
+const shares = { sharesPort: true }
 
 /** `{ port, end(deadlineMs) }` */
 export async function named (form, name, port = 0) {

@@ -1,14 +1,23 @@
-// A cluster of two workers at one path, each of which is replaced twice while clients ask.
-//   node cluster.mjs node|ours SCHED_RR|SCHED_NONE PATH
+// A cluster of two workers that share a place, each of which is replaced twice while clients ask.
+//   node cluster.mjs MODULE SCHED_RR|SCHED_NONE PLACE
+// MODULE: `http` and `http2` are node's, `ours` and `ours-http` ours, asked over HTTP/2 and HTTP/1.1, `serve` the
+// web-standard form. PLACE: the argument of `listen`, in JSON; with `reusePort` the port is the one that the first worker got.
 import cluster from 'node:cluster'
 import { once } from 'node:events'
+import http from 'node:http'
 import http2 from 'node:http2'
 import net from 'node:net'
 
-const [module, policy, path] = process.argv.slice(2)
+const [module, policy, place] = process.argv.slice(2)
+const given = JSON.parse(place)
+/** Clients that ask at once. */
+const CLIENTS = 4
 
 async function work () {
-  const { createServer } = module === 'ours' ? await import('trunkline') : http2
+  // Sockets of their own have one port where they ask for it; the primary's port 0 is the same for all.
+  const where = given.reusePort === true ? { ...given, port: Number(process.env.PLACE_PORT) } : given
+  if (module === 'serve') return await workServe(where)
+  const { createServer } = module === 'http' ? http : module === 'http2' ? http2 : await import('trunkline')
   const server = createServer((request, response) => { response.end('ok') })
   // Those of kept connections end with them.
   const sessions = new Set()
@@ -18,7 +27,14 @@ async function work () {
   })
   cluster.worker.once('disconnect', () => { for (const session of sessions) session.close() })
   server.on('error', error => { process.send({ error: error.code }) })
-  server.listen(path, () => { process.send({ error: null }) })
+  server.listen(where, () => { process.send({ error: null, port: server.address().port }) })
+}
+
+async function workServe ({ port, host }) {
+  const { Response, serve } = await import('trunkline')
+  const server = serve({ port, hostname: host, fetch: () => new Response('ok') })
+  cluster.worker.once('disconnect', () => { server.close() })
+  process.send({ error: null, port: server.port })
 }
 
 /** The outcome of a request that a session of Node.js refused because it was closed before it had read it (RFC 9113 section 6.8): the
@@ -26,13 +42,26 @@ async function work () {
 const UNPROCESSED = 'unprocessed'
 
 /** One request on a connection of its own; undefined: it was answered. */
-function ask () {
+const ask = module === 'http' || module === 'ours-http' || module === 'serve' ? askHttp1 : askHttp2
+
+function askHttp1 (where) {
   return new Promise(resolve => {
-    const client = http2.connect('http://localhost', { createConnection: () => net.connect(path) })
+    const request = http.get({ ...where, agent: false }, response => {
+      let text = ''
+      response.on('data', piece => { text += piece })
+      response.on('close', () => { resolve(text === 'ok' && response.complete ? undefined : `answered ${JSON.stringify(text)}`) })
+    })
+    request.on('error', error => { resolve(error.code) })
+  })
+}
+
+function askHttp2 (where) {
+  return new Promise(resolve => {
+    const client = http2.connect('http://localhost', { createConnection: () => net.connect(where) })
     client.on('error', error => { resolve(error.code) })
     const stream = client.request({ ':path': '/' })
     let text = ''
-    stream.on('error', error => { resolve(module === 'node' && stream.rstCode === http2.constants.NGHTTP2_REFUSED_STREAM ? UNPROCESSED : error.code) })
+    stream.on('error', error => { resolve(module === 'http2' && stream.rstCode === http2.constants.NGHTTP2_REFUSED_STREAM ? UNPROCESSED : error.code) })
     stream.on('data', piece => { text += piece })
     stream.on('close', () => {
       client.destroy()
@@ -43,27 +72,27 @@ function ask () {
 
 async function lead () {
   cluster.schedulingPolicy = cluster[policy]
-  const errors = []
-  const failed = []
-  const exits = []
-  let [answers, isOver] = [0, false]
+  const [errors, failed, exits] = [[], [], []]
+  let [answers, isOver, port] = [0, false, 0]
   const fork = async () => {
-    const worker = cluster.fork()
-    const [{ error }] = await once(worker, 'message')
-    if (error !== null) errors.push(error)
+    const worker = cluster.fork({ PLACE_PORT: port })
+    const [listened] = await once(worker, 'message')
+    if (listened.error !== null) errors.push(listened.error)
+    port ||= listened.port
     return worker
   }
   const workers = [await fork(), await fork()]
-  const asked = (async () => {
+  const where = given.path === undefined ? { port, host: '127.0.0.1' } : given.path
+  const clients = Array.from({ length: CLIENTS }, async () => {
     while (!isOver) {
-      const error = await ask()
+      const error = await ask(typeof where === 'string' && ask === askHttp1 ? { socketPath: where } : where)
       if (error === undefined) answers++
       else if (error !== UNPROCESSED) failed.push(error)
     }
-  })()
+  })
   for (let round = 0; round < 4; round++) {
     const before = answers
-    while (answers < before + 5 && failed.length === 0) await new Promise(resolve => { setImmediate(resolve) })
+    while (answers < before + 20 && failed.length === 0) await new Promise(resolve => { setImmediate(resolve) })
     const old = workers.shift()
     workers.push(await fork())
     const exit = once(old, 'exit')
@@ -71,7 +100,7 @@ async function lead () {
     exits.push((await exit)[0])
   }
   isOver = true
-  await asked
+  await Promise.all(clients)
   for (const line of [errors, failed, answers, exits]) console.log(JSON.stringify(line))
   process.exit(0)
 }

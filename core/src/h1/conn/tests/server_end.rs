@@ -4,9 +4,11 @@ use super::script::*;
 use crate::error::H2Code;
 use crate::http::{Side, StreamId};
 use crate::limits::Config;
+use std::time::Duration;
 
 const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 const EMPTY_200: &str = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+const CLOSING_200: &str = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 const DRAINED: &str = "closed Drained";
 
 #[test]
@@ -147,10 +149,75 @@ fn a_shut_down_says_close_with_the_last_answer() {
 
 #[test]
 fn a_shut_down_closes_an_idle_connection_at_once() {
-    let mut script = Script::server();
+    let mut script = Script::server().reacting(answer_at_once);
+    script.connection_lists(GET);
     script.conn.shut_down(script.now);
     script.listen();
-    assert_eq!(script.received(), [DRAINED]);
+    assert_eq!(script.received(), ["1 GET / end", DRAINED]);
+}
+
+#[test]
+fn a_shut_down_answers_the_first_request_of_a_connection_and_no_other() {
+    let input = format!("{GET}{GET}");
+    let (received, wrote) = at_every_split(
+        || {
+            let mut script = Script::server().reacting(answer_at_once);
+            script.conn.shut_down(script.now);
+            script
+        },
+        input.len(),
+        |script| script.connection_lists(&input),
+    );
+    assert_eq!(received, ["1 GET / end", DRAINED]);
+    assert_eq!(wrote, CLOSING_200);
+}
+
+#[test]
+fn a_shut_down_answers_a_request_whose_head_has_begun() {
+    for at in 1..GET.len() {
+        let mut script = Script::server().reacting(answer_at_once);
+        script.connection_lists(format!("{GET}{}", &GET[..at]));
+        script.conn.shut_down(script.now);
+        script.connection_lists(&GET[at..]);
+        assert_eq!(
+            script.received(),
+            ["1 GET / end", "2 GET / end", DRAINED],
+            "{at}"
+        );
+        assert_eq!(script.wrote(), format!("{EMPTY_200}{CLOSING_200}"), "{at}");
+    }
+}
+
+#[test]
+fn a_shut_down_waits_a_second_for_a_first_request_and_for_a_head_as_ever() {
+    let mut config = Config::default();
+    for idle in [Some(60), None] {
+        config.timeouts.idle = idle.map(Duration::from_secs);
+        let mut script = Script::new(Side::Server, config.clone());
+        script.conn.shut_down(script.now);
+        script.listen();
+        script.waits(Duration::from_millis(999));
+        assert_eq!(script.received(), [""; 0], "{idle:?}");
+        script.waits(Duration::from_millis(2));
+        assert_eq!(script.received(), [DRAINED], "{idle:?}");
+    }
+    let mut script = Script::server();
+    script.connection_lists(&GET[..GET.len() - 1]);
+    script.conn.shut_down(script.now);
+    script.waits(Duration::from_secs(14));
+    assert_eq!(script.received(), [""; 0]);
+    script.waits(Duration::from_secs(2));
+    assert!(script.wrote().starts_with("HTTP/1.1 408 "));
+    assert!(script.conn.is_closed());
+}
+
+#[test]
+fn a_shut_down_ends_with_a_client_that_leaves_without_a_request() {
+    let mut script = Script::server();
+    script.conn.shut_down(script.now);
+    script.ends();
+    assert!(script.conn.is_closed());
+    assert_eq!(script.received().len(), 1, "the connection's end");
 }
 
 #[test]
