@@ -91,10 +91,7 @@ fn assert_answered(peers: Vec<Peer>) {
 #[test]
 fn a_drain_answers_the_requests_of_every_connection_in_the_accept_queue() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let only_http1 = ServerConfig {
-        http2: false,
-        ..ServerConfig::default()
-    };
+    let only_http1 = ServerConfig::default().with_http2(false);
     for server in [
         Server::bind("127.0.0.1:0"),
         Server::bind("127.0.0.1:0").config(only_http1),
@@ -131,10 +128,7 @@ fn a_drain_answers_requests_that_come_behind_it_on_connections_of_the_accept_que
 
 #[test]
 fn a_drain_waits_for_places_for_the_connections_of_the_accept_queue() {
-    let config = ServerConfig {
-        connections_max: 2,
-        ..ServerConfig::default()
-    };
+    let config = ServerConfig::default().with_connections_max(2);
     let Busy { running, release } = Busy::new(Server::bind("127.0.0.1:0").config(config));
     let mut peers = clients(running.local_addr());
     for peer in &mut peers {
