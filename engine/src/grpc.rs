@@ -18,6 +18,7 @@ use pin_project_lite::pin_project;
 use std::error::Error as StdError;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 use tonic::{Code, Status};
 use tower_service::Service;
 
@@ -108,14 +109,16 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         if let Poll::Ready(outcome) = this.call.poll(cx) {
-            let deadline = this.deadline.take();
-            let body = |body| GrpcBody {
-                body: Some(body),
-                deadline,
-                side: *this.side,
+            let (deadline, side) = (this.deadline.take(), *this.side);
+            let outcome = match outcome {
+                Ok(response) => Ok(response.map(|body| GrpcBody {
+                    body: Some(body),
+                    deadline,
+                    side,
+                })),
+                Err(error) => Err(failure(error, &deadline, side)),
             };
-            let outcome = outcome.map(|response| response.map(body));
-            return Poll::Ready(outcome.map_err(status_of));
+            return Poll::Ready(outcome);
         }
         ready!(poll_deadline(this.deadline, cx));
         Poll::Ready(match this.side {
@@ -157,7 +160,8 @@ where
             if frame.is_none() {
                 this.body.set(None);
             }
-            return Poll::Ready(frame.map(|frame| frame.map_err(status_of)));
+            let failure = |error| failure(error, this.deadline, *this.side);
+            return Poll::Ready(frame.map(|frame| frame.map_err(failure)));
         }
         ready!(poll_deadline(this.deadline, cx));
         // Dropped: the exchange is reset, the handler ends.
@@ -203,6 +207,18 @@ fn status_of(error: impl Into<BoxError>) -> Status {
     }
 }
 
+/// The status of a call that failed. The server counts the same deadline and may cancel the call first, with a
+/// reset that does not say why: behind the deadline that was it, as gRPC's own clients have it.
+fn failure(error: impl Into<BoxError>, deadline: &Deadline, side: Side) -> Status {
+    let status = status_of(error);
+    let now = Instant::now().into();
+    let is_late = deadline.as_ref().is_some_and(|it| it.deadline() <= now);
+    match (side, status.code()) {
+        (Side::Client, Code::Cancelled) if is_late => exceeded(),
+        _ => status,
+    }
+}
+
 const EXCEEDED: &str = "the deadline of the call has passed";
 
 fn exceeded() -> Status {
@@ -231,3 +247,6 @@ fn late_response<B>() -> Response<GrpcBody<B>> {
     response.headers_mut().insert(CONTENT_TYPE, media_type);
     response
 }
+
+#[cfg(test)]
+mod deadline_test;
