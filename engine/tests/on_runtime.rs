@@ -235,8 +235,9 @@ fn a_make_service_gives_each_connection_its_service_and_handlers_the_peers_addre
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
         tokio::spawn(async { serve(listener, service).await });
         for protocols in [Protocols::H1Only, Protocols::H2Only] {
-            let client = Client::builder().protocols(protocols).connection_info(true);
-            let client = client.build().unwrap();
+            // One: a second request that comes before the first has given its connection back would open another.
+            let client = Client::builder().protocols(protocols).connections(1);
+            let client = client.connection_info(true).build().unwrap();
             for earlier in [0, 1] {
                 let response = client.get(&origin).send().await.unwrap();
                 let used = response.extensions().get::<ConnectionUse>().unwrap();
