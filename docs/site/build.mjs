@@ -1,9 +1,11 @@
-// Builds the site into target/site: the guide by mdBook, the package's types by TypeDoc, the crates' documentation from target/doc; then checks its links.
+// Builds the site into target/site: the guide by mdBook, the package's types by TypeDoc, the crates' documentation from target/doc; then checks its links,
+// and where there is Chromium its widths and its search.
 // node build.mjs MDBOOK CLI DOC
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { faults } from './browser.mjs'
 import { broken } from './links.mjs'
 import { optionsPage } from './options.mjs'
 import { stage } from './stage.mjs'
@@ -35,6 +37,12 @@ cpSync(doc, join(site, 'book/api/rust'), { recursive: true })
 const failed = broken(join(site, 'book'), path => !path.startsWith('api/') && !['print.html', '404.html'].includes(path))
 if (failed.length > 0) {
   console.error(`${failed.length} dead links:\n${failed.join('\n')}`)
+  process.exit(1)
+}
+const seen = await faults(join(site, 'book'), join(site, 'screenshots'))
+if (seen === undefined) console.error('going on without a look in a browser: there is no Chromium, or Node.js is older than 22')
+else if (seen.length > 0) {
+  console.error(seen.join('\n'))
   process.exit(1)
 }
 console.log(`${join(site, 'book/index.html')}`)
