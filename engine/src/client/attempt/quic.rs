@@ -8,6 +8,7 @@ use crate::driver::quic::config;
 use crate::driver::quic::transport::{HandshakeError, QuicTransport};
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use crate::tls::retry_after_quic;
+use std::io;
 use std::time::{Duration, Instant};
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{Origin, QUIC_HEAD_START};
@@ -128,12 +129,12 @@ pub(super) async fn known_port(settings: &Settings, origin: &Origin) -> Option<u
     alternatives.http3_port(now, origin)
 }
 
-fn handshake_error(displayed: &str, error: HandshakeError) -> Error {
-    let (kind, fault, text) = match &error {
+fn handshake_error(displayed: &str, source: HandshakeError) -> Error {
+    let (kind, fault, text) = match &source {
         HandshakeError::NobodyListens => (
             ErrorKind::Connect,
             Fault::Network,
-            format!("no QUIC connection to {displayed}: nobody listens on its UDP port"),
+            format!("no QUIC connection to {displayed}"),
         ),
         HandshakeError::Quic(quinn_proto::ConnectionError::TimedOut) => (
             ErrorKind::Connect,
@@ -146,19 +147,25 @@ fn handshake_error(displayed: &str, error: HandshakeError) -> Error {
             format!("the QUIC handshake with {displayed} failed"),
         ),
     };
-    let retry = match &error {
+    let retry = match &source {
         HandshakeError::Quic(error) => retry_after_quic(error),
         HandshakeError::NobodyListens => Retry::Safe,
     };
     #[cfg(feature = "openssl-rules")]
-    if let HandshakeError::Quic(quinn_proto::ConnectionError::TransportError(error)) = &error
+    if let HandshakeError::Quic(quinn_proto::ConnectionError::TransportError(error)) = &source
         && let Some(refusal) = crate::tls::CertificateRefusal::in_text(&error.reason)
     {
         return Error::new(kind, fault, retry)
             .with_source(refusal)
             .with_text(text);
     }
-    Error::new(kind, fault, retry)
-        .with_source(error)
-        .with_text(text)
+    let error = Error::new(kind, fault, retry);
+    let error = match source {
+        // As a TCP port without a listener: programs look for the kind, Node.js's for ECONNREFUSED.
+        HandshakeError::NobodyListens => {
+            error.with_source(io::Error::new(io::ErrorKind::ConnectionRefused, source))
+        }
+        HandshakeError::Quic(_) => error.with_source(source),
+    };
+    error.with_text(text)
 }

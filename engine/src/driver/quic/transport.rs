@@ -461,7 +461,7 @@ pub(crate) enum HandshakeError {
 impl fmt::Display for HandshakeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NobodyListens => f.write_str("nobody listens on that UDP port"),
+            Self::NobodyListens => f.write_str("no process listens on its UDP port"),
             Self::Quic(error) => error.fmt(f),
         }
     }
