@@ -2,7 +2,6 @@
 // the version. The response composes its head as usual; its socket writes become the exchange's
 // response.
 
-import { AsyncResource } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import { apart } from '../../channel/ring'
@@ -10,6 +9,7 @@ import { ResponseFlag } from '../../channel/codes'
 import { AHEAD_BYTES_MAX } from '../../server/ahead'
 import { checkLength } from '../../server/exchange'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
+import { asked } from '../asked'
 import { showRequest, showResponse } from '../channels'
 import { aborted } from '../codes'
 import { clientError, LateSocket, refusalOf, requestTimeout } from '../connection/broken'
@@ -243,10 +243,10 @@ class Carrier implements ServerExchangeCallbacks {
       if (this.isStreaming) this.exchange.write(bytes)
       else this.pieces.push(bytes)
     }
-    if (typeof done === 'function') this.waiting.push(AsyncResource.bind(done))
+    if (typeof done === 'function') this.waiting.push(asked('WRITEWRAP', done))
     this.plan()
     if (this.exchange.pending + this.kept <= this.exchange.pendingMax) return true
-    this.drains ??= AsyncResource.bind(() => { this.response.emit('drain') })
+    this.drains ??= asked('WRITEWRAP', () => { this.response.emit('drain') })
     return false
   }
 

@@ -3,11 +3,11 @@
 // response, as with node; behind a 101 the bytes are theirs. On a stream the 101 becomes a 200. A
 // connection that never used HTTP has no head before its bytes.
 
-import { AsyncResource } from 'node:async_hooks'
 import { apart } from '../../channel/ring'
 import { ResponseFlag } from '../../channel/codes'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { aborted } from '../codes'
+import { asked } from '../asked'
 import { Intake } from '../stream/intake'
 import { Socket } from '../connection/socket'
 
@@ -58,7 +58,7 @@ export class UpgradeSocket extends Socket implements ServerExchangeCallbacks {
     if (this.refusal !== null) this.refusal.body.push(Buffer.from(body))
     else if (body.length > 0) this.exchange.write(body)
     if (this.exchange.hasRoom) done()
-    else this.waiting.push(AsyncResource.bind(done))
+    else this.waiting.push(asked('WRITEWRAP', done))
   }
 
   /** Writes the head; returns the bytes of the piece behind it, or undefined for none. */
