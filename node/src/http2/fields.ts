@@ -114,14 +114,18 @@ function textOfPairs (count: number, pseudo: string, hidden: string[] | undefine
   return text
 }
 
-/** Bytes that a header block of a text has at most: what nghttp2 compares with `maxSendHeaderBlockLength`. Two changes of the
- * table's size, each field as a literal with two lengths of six bytes, and `:status` beside the text. */
-export function blockBound (text: string): number {
+/** Whether the header block of a text may have more bytes than `most`: what nghttp2 compares with `maxSendHeaderBlockLength`. Two
+ * changes of the table's size, each field as a literal with two lengths of six bytes, and `:status` beside the text. */
+export function exceedsBlock (text: string, most: number): boolean {
+  // A text has fewer fields than characters.
+  if (BLOCK_OVERHEAD + (1 + FIELD_OVERHEAD) * text.length <= most) return false
   let zeros = 0
   for (let at = text.indexOf('\0'); at !== -1; at = text.indexOf('\0', at + 1)) zeros++
   const fields = text === '' ? 0 : (zeros + 1) / 2
-  return 12 + 12 * (fields + 1) + ':status200'.length + text.length - zeros
+  return BLOCK_OVERHEAD + FIELD_OVERHEAD * fields + text.length - zeros > most
 }
+const FIELD_OVERHEAD = 12
+const BLOCK_OVERHEAD = 12 + FIELD_OVERHEAD + ':status200'.length
 
 /** A final head that is good, as it was given. */
 export class FinalHead {

@@ -115,17 +115,60 @@ function checkConnect (authority: unknown, scheme: unknown, path: unknown): void
   if (path !== undefined) throw ofClient('ERR_HTTP2_CONNECT_PATH')
 }
 
+/** The head that was made last, and of what: programs ask for the same again and again. Only of headers whose values are texts or
+ * numbers. */
+let last: Defaults & { names: readonly string[]; values: readonly unknown[]; head: OutgoingHead } | null = null
+/** Longer heads are not kept. */
+const KEPT_LENGTH_MAX = 4096
+
+function isLast (names: readonly string[], values: readonly unknown[], { authority, protocol, isStrict }: Defaults): boolean {
+  if (last === null || last.names.length !== names.length) return false
+  if (last.authority !== authority || last.protocol !== protocol || last.isStrict !== isStrict) return false
+  for (let at = 0; at < names.length; at++) if (names[at] !== last.names[at] || values[at] !== last.values[at]) return false
+  return true
+}
+
+const isPlain = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number'
+
 /** The head of headers in an object. */
-export function headOf (given: Headers, { authority, protocol, isStrict }: Defaults): OutgoingHead {
-  const headers = Object.assign(Object.create(null), given) as Headers
+export function headOf (given: Headers, defaults: Defaults): OutgoingHead {
+  // The names of sensitive fields lie under a symbol.
+  if (Object.getOwnPropertySymbols(given).length > 0) return headOfCopy(Object.assign(Object.create(null), given) as Headers, defaults)
+  const names = Object.keys(given)
+  const values = names.map(name => given[name] as unknown)
+  if (!isLast(names, values, defaults)) {
+    const head = headOfCopy(objectOfParts(names, values), defaults)
+    if (head.text.length > KEPT_LENGTH_MAX || !values.every(isPlain)) return head
+    const { authority, protocol, isStrict } = defaults
+    last = { names, values, authority, protocol, isStrict, head }
+  }
+  const { head } = last!
+  const { text, method, origin, endsByDefault } = head
+  return { text, method, origin, endsByDefault, sent: () => withDefaults(objectOfParts(names, values), defaults) }
+}
+
+function objectOfParts (names: readonly string[], values: readonly unknown[]): Headers {
+  const headers = Object.create(null) as Headers
+  for (let at = 0; at < names.length; at++) headers[names[at]!] = values[at]
+  return headers
+}
+
+/** Adds the pseudo-headers that are not given. */
+function withDefaults (headers: Headers, { authority, protocol }: Defaults): Headers {
   if (headers[':method'] === undefined) headers[':method'] = 'GET'
-  const method = headers[':method'] as string
-  if (method !== 'CONNECT' || headers[':protocol'] !== undefined) {
+  if (headers[':method'] !== 'CONNECT' || headers[':protocol'] !== undefined) {
     if (headers[':authority'] === undefined && headers['host'] === undefined) headers[':authority'] = authority
     if (headers[':scheme'] === undefined) headers[':scheme'] = protocol.slice(0, -1)
     if (headers[':path'] === undefined) headers[':path'] = '/'
   } else checkConnect(headers[':authority'], headers[':scheme'], headers[':path'])
-  const text = new HeadText(headers[sensitiveHeaders] as string[] | undefined, isStrict, true)
+  return headers
+}
+
+/** The head of a copy of headers, which it keeps. */
+function headOfCopy (copy: Headers, defaults: Defaults): OutgoingHead {
+  const headers = withDefaults(copy, defaults)
+  const method = headers[':method'] as string
+  const text = new HeadText(headers[sensitiveHeaders] as string[] | undefined, defaults.isStrict, true)
   for (const key in headers) text.add(key, headers[key])
   const named = (headers[':authority'] ?? headers['host']) as string
   return { text: text.text, method, origin: `${headers[':scheme'] as string}://${named}`, endsByDefault: BODILESS.has(method), sent: headers }

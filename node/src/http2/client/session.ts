@@ -8,7 +8,7 @@ import { inspect, type InspectOptions } from 'node:util'
 import { checkNumber, checkObject, invalidType, outOfRange, plain, sessionError } from '../codes'
 import { brokenSession } from '../connection/broken'
 import { sessionSocket, type Socket } from '../connection/socket'
-import { blockBound, type Headers } from '../fields'
+import { exceedsBlock, type Headers } from '../fields'
 import { SocketLink } from './socket_link'
 import { showCreated, showStarted } from './channels'
 import { cancelled, ofClient, tooManyOrigins } from './errors'
@@ -226,7 +226,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     // A request that was reset before there was a connection takes its id and is not sent: a server would begin to answer it. One
     // that was closed in order is sent, and one that has a body with as much of it as was written.
     const isReset = stream.isClosed && stream.rstCode !== NO_ERROR && stream.writableLength === 0
-    const isTooLong = this.blockBytesMax !== undefined && blockBound(head.text) > this.blockBytesMax
+    const isTooLong = this.blockBytesMax !== undefined && exceedsBlock(head.text, this.blockBytesMax)
     const isUnsent = isReset || isTooLong
     const id = isUnsent ? machine.pass() : machine.request(head.text, isEnd)
     if (id === 0) return this.refuse(stream, machine)

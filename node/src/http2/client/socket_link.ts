@@ -16,6 +16,8 @@ export class SocketLink {
   private isBlocked = false
   private isPaused = false
   private timer: NodeJS.Timeout | undefined
+  /** When the timer fires, by `performance.now`. */
+  private due = 0
   /** Called before what the machine has is written. */
   private before: (() => void)[] = []
   private readonly planned = (): void => { this.isPlanned = false; this.flush() }
@@ -86,8 +88,17 @@ export class SocketLink {
   }
 
   private arm (deadline: number | undefined): void {
+    if (deadline === undefined) {
+      clearTimeout(this.timer)
+      this.timer = undefined
+      return
+    }
+    const due = performance.now() + deadline
+    // A deadline that moves away with every write costs nothing until the old one passes.
+    if (this.timer !== undefined && this.due <= due) return
     clearTimeout(this.timer)
-    this.timer = deadline === undefined ? undefined : setTimeout(() => { this.flush() }, Math.min(deadline, TIME_MS_MAX)).unref()
+    this.due = due
+    this.timer = setTimeout(() => { this.timer = undefined; this.flush() }, Math.min(deadline, TIME_MS_MAX)).unref()
   }
 
   /** GOAWAY with this code, and the machine is no more. */

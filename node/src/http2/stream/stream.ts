@@ -10,7 +10,7 @@ import { ResponseFlag } from '../../channel/codes'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { showClose, showError, showHead, showsCloses } from '../channels'
 import { checkCall, checkInteger, checkObject, plain, streamError } from '../codes'
-import { blockBound, objectOf, rawOf, type Headers } from '../fields'
+import { exceedsBlock, objectOf, rawOf, type Headers } from '../fields'
 import { respondWithDescriptor, respondWithFile, type FileResponseOptions } from './file'
 import { Intake } from './intake'
 import { later } from '../later'
@@ -281,7 +281,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   get isStrict (): boolean { return this.of?.isStrict !== false }
   isTooLong (text: string): boolean {
     const most = this.of?.headBlockBytesMax
-    return most !== undefined && blockBound(text) > most
+    return most !== undefined && exceedsBlock(text, most)
   }
 
   failHead (): void {
