@@ -65,7 +65,9 @@ impl Conn {
                 break;
             }
         }
-        if self.exchanges.is_empty()
+        // A connection that has left HTTP is its new owner's: `connection: close` ends HTTP on it alone.
+        if !self.switched
+            && self.exchanges.is_empty()
             && !self.awaits_last_request()
             && let Some(reason) = self.close_reason()
         {

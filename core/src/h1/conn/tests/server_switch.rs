@@ -157,3 +157,49 @@ fn connect_becomes_a_tunnel_with_2xx_and_closes_otherwise() {
     assert_eq!(received, ["1 CONNECT x:1 end", DRAINED]);
     assert!(wrote.contains("connection: close"), "{wrote}");
 }
+
+#[test]
+fn a_connection_that_left_http_stays_open_whatever_its_head_said() {
+    let upgrade = "host: a\r\nupgrade: echo\r\nconnection:";
+    let cases = [
+        (
+            "CONNECT x:1 HTTP/1.1\r\nhost: x:1\r\nconnection: close\r\n\r\n".to_owned(),
+            200,
+        ),
+        (
+            "CONNECT x:1 HTTP/1.1\r\nhost: x:1\r\nconnection: keep-alive\r\n\r\n".to_owned(),
+            200,
+        ),
+        ("CONNECT x:1 HTTP/1.0\r\n\r\n".to_owned(), 200),
+        (
+            "CONNECT x:1 HTTP/1.0\r\nconnection: close\r\n\r\n".to_owned(),
+            299,
+        ),
+        (
+            format!("GET / HTTP/1.1\r\n{upgrade} upgrade, close\r\n\r\n"),
+            101,
+        ),
+        (
+            format!("GET / HTTP/1.1\r\n{upgrade} close, upgrade\r\n\r\n"),
+            101,
+        ),
+    ];
+    for (head, status) in cases {
+        for drains in [false, true] {
+            let input = format!("{head}raw");
+            let (received, wrote) = at_every_split(Script::server, input.len(), |script| {
+                script.connection_lists(&*input);
+                if drains {
+                    script.conn.shut_down(script.now);
+                }
+                let fields = [("upgrade", "echo"), ("connection", "upgrade, close")];
+                let fields = if status == 101 { &fields[..] } else { &[] };
+                script.respond(1, &response(status, fields), false);
+                script.conn.advance(script.now);
+            });
+            let last = received.last().map(String::as_str);
+            assert_eq!(last, Some("1 upgraded raw"), "{head} {status} {received:?}");
+            assert!(wrote.ends_with("\r\n\r\n"), "{head}: {wrote}");
+        }
+    }
+}
