@@ -113,6 +113,9 @@ export const sessionError = (code: number): CodedError =>
 export const streamError = (code: number): CodedError =>
   coded(Error, 'ERR_HTTP2_STREAM_ERROR', `Stream closed with error code ${nameOf(code)}`)
 
+/** Whether it is node's error of an aborted signal: the `AbortError` of a DOMException is an error like others, as with node. */
+export const isAbort = (error: Error): boolean => error.name === 'AbortError' && (error as Partial<CodedError>).code === 'ABORT_ERR'
+
 const NAMES = new Map<number, string>()
 for (const [name, value] of Object.entries(constants)) {
   if (/^NGHTTP2_(NO_ERROR|PROTOCOL|INTERNAL|FLOW|SETTINGS_TIMEOUT|STREAM_CLOSED|FRAME_SIZE|REFUSED|CANCEL|COMPRESSION|CONNECT_ERROR|ENHANCE|INADEQUATE|HTTP_1)/.test(name)) {

@@ -116,6 +116,7 @@ const [SILENT, HTTP10, HTTP1] = [1, 10, 11]
 /** Age of a silent connection when `onConnection` gets it, in ms (`engine/src/server/connection/first_bytes.rs`). */
 const SILENT_MS = 200
 
+const NO_ERROR = 0
 /** RFC 9113 section 6.9.2, as node:http2 has it. */
 const WINDOW_DEFAULT = 65_535
 
@@ -401,7 +402,7 @@ export class CompatServer {
   private drop (connection: Connection): void {
     const { localAddress, localPort, remoteAddress, remotePort, remoteFamily } = connection
     this.dropped.add(connection)
-    connection.abort()
+    connection.abort(NO_ERROR)
     this.server.emit('drop', { localAddress, localPort, localFamily: remoteFamily, remoteAddress, remotePort, remoteFamily })
   }
 
@@ -509,12 +510,15 @@ export class CompatServer {
       isReported = true
       server.emit('stream', stream, stream.headers, flags, stream.rawHeaders)
     }
+    if (server.listenerCount('request') > 0 || COMPATIBLE.some(event => server.listenerCount(event) > 0)) {
+      isReported = true
+      this.reportCompatible(stream)
+    }
     if (session.listenerCount('stream') > 0) {
       isReported = true
       session.emit('stream', stream, stream.headers, flags, stream.rawHeaders)
     }
-    if (server.listenerCount('request') > 0 || COMPATIBLE.some(event => server.listenerCount(event) > 0)) this.reportCompatible(stream)
-    else if (!isReported) stream.become()
+    if (!isReported) stream.become()
   }
 
   /** Whether a request of HTTP/1.1 would never be answered: the program listens to streams alone. */

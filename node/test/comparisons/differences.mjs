@@ -90,6 +90,8 @@ export const differences = {
     'calls: session, connecting, setLocalWindowSize, *': { reason: UNCONNECTED, of: ['call: setLocalWindowSize'], programs: 8 },
     'ends: ours, an open body, behind the answer, the client: session goaway 2': 'a session closes once',
     'effects: maxDeflateDynamicTableSize 0': TABLE,
+    'effects: request, a content-length of 10, bytes: more, *': { reason: STREAM, of: ['session: ', 'stream: ', 'the next'], programs: 2 },
+    'effects: request, one that waits for capacity when GOAWAY comes': 'a request for which there was no room has no stream to finish',
     'effects: maxOutstandingSettings 1': 'a callback of settings is called where its session ends before they are acknowledged',
     'effects: settings, customSettings': CUSTOM,
     'effects: settings, enableConnectProtocol': 'a setting that means nothing of a client is not sent',

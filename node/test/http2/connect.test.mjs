@@ -345,6 +345,16 @@ test('a session in a worker speaks to a server of the main thread', async t => {
   assert.equal((await exited)[0], 0)
 })
 
+/** The output of a module that runs with `--import trunkline/register`. */
+async function registered (program) {
+  const child = spawn(process.execPath, ['--import', import.meta.resolve('trunkline/register'), '--input-type=module', '-e', program], { env: { ...process.env, NODE_DEBUG: 'trunkline', NODE_TEST_CONTEXT: '' } })
+  const [out, err] = [[], []]
+  child.stdout.on('data', piece => { out.push(piece) })
+  child.stderr.on('data', piece => { err.push(piece) })
+  await once(child, 'close')
+  return { out: Buffer.concat(out).toString().trim(), err: Buffer.concat(err).toString() }
+}
+
 test('--import trunkline/register puts the package in the place of node:http2 for a process, and says so once', async () => {
   const program = `
     import named, { connect } from 'node:http2'
@@ -353,11 +363,29 @@ test('--import trunkline/register puts the package in the place of node:http2 fo
     const required = createRequire('/')('http2')
     console.log(connect === ours.connect, named.connect === ours.connect, required.connect === ours.connect, required.createServer === ours.createServer)
   `
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('trunkline/register'), '--input-type=module', '-e', program], { env: { ...process.env, NODE_DEBUG: 'trunkline', NODE_TEST_CONTEXT: '' } })
-  const [out, err] = [[], []]
-  child.stdout.on('data', piece => { out.push(piece) })
-  child.stderr.on('data', piece => { err.push(piece) })
-  await once(child, 'close')
-  assert.equal(Buffer.concat(out).toString().trim(), 'true true true true', Buffer.concat(err).toString())
-  assert.equal(Buffer.concat(err).toString().split('TRUNKLINE').length - 1, 1)
+  const { out, err } = await registered(program)
+  assert.equal(out, 'true true true true', err)
+  assert.equal(err.split('TRUNKLINE').length - 1, 1)
+})
+
+test('with trunkline/register SNICallback may answer with a context of tls.createSecureContext', async () => {
+  const program = `
+    import http2 from 'node:http2'
+    import tls, { createSecureContext } from 'node:tls'
+    const [cert, key] = ${JSON.stringify([cert, key])}
+    const made = [createSecureContext({ cert, key }), tls.createSecureContext({ cert, key })]
+    const server = http2.createSecureServer({ cert, key, SNICallback: (name, answer) => { answer(null, made.pop()) } })
+    server.on('stream', stream => { stream.respond(); stream.end('ok') })
+    server.listen(0, () => { ask(2) })
+    const ask = left => {
+      const session = http2.connect('https://localhost:' + server.address().port, { ca: cert })
+      session.request().on('response', head => { console.log(head[':status']) }).resume().on('close', () => {
+        session.close()
+        if (left > 1) ask(left - 1)
+        else server.close()
+      })
+    }
+  `
+  const { out, err } = await registered(program)
+  assert.equal(out, '200\n200', err)
 })

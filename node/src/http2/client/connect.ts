@@ -56,7 +56,7 @@ export function connect (authority: string | URL | Authority, options?: Options 
   const given = { ...options } as Given
   checkOptions(given)
   const to = (typeof authority === 'string' ? new URL(authority) : authority) as Authority
-  if (to !== undefined && (to === null || typeof to !== 'object' || Array.isArray(to))) throw invalidType('authority', 'of type string or an instance of Object or URL', to)
+  if (to !== undefined && (to === null || typeof to !== 'object' || Array.isArray(to))) throw invalidType('authority', 'of type string or an instance of URL or Object', to)
   const protocol = to.protocol || given.protocol || 'https:'
   const port = `${to.port !== '' && to.port !== undefined ? to.port : to.port === undefined ? 'undefined' : to.protocol === 'http:' ? 80 : 443}`
   const host = to.hostname ? to.hostname.replace(/^\[(.*)\]$/, '$1') : to.host || 'localhost'

@@ -117,6 +117,8 @@ export abstract class SessionControl extends EventEmitter {
     if (data !== undefined) checkBytes(data, 'opaqueData')
     checkNumber(code, 'code')
     checkNumber(lastStreamID, 'lastStreamID')
+    // The last stream is one of the peer's (RFC 9113 section 6.8): with one of ours nothing is sent, as with node:http2.
+    if (lastStreamID > 0 && lastStreamID % 2 === 1) return
     const submit = (): void => {
       if (this.destroyed) return
       this.refresh()

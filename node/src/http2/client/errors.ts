@@ -19,7 +19,7 @@ function coded (Made: Base, code: string, text: string): CodedError { return Obj
 /** An error that needs no value. */
 export const ofClient = (code: string): CodedError => coded(Error, code, TEXTS[code]!)
 export const tooManyOrigins = (most: number): CodedError =>
-  coded(Error, 'ERR_HTTP2_TOO_MANY_ORIGINS', `ORIGIN frame exceeds the maximum number of origins (${most})`)
+  coded(Error, 'ERR_HTTP2_TOO_MANY_ORIGINS', `The server sent more ORIGIN frames than the allowed number of ${most}`)
 export const unsupportedProtocol = (protocol: string): CodedError =>
   coded(Error, 'ERR_HTTP2_UNSUPPORTED_PROTOCOL', `protocol "${protocol}" is unsupported.`)
 

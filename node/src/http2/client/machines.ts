@@ -225,10 +225,11 @@ export class Machine {
     return this.native.request(this.number, this.write(head), isEnd ? 1 : 0)
   }
 
-  /** Bytes of a body; whether there is room for more. */
-  send (stream: number, chunk: Uint8Array, isEnd: boolean): boolean {
+  /** Bytes of a body; whether there is room for more. Undefined: the body is not as long as its head says. */
+  send (stream: number, chunk: Uint8Array, isEnd: boolean): boolean | undefined {
     if (!this.isOpen) return true
     const room = this.native.send(this.number, stream, chunk, isEnd ? 1 : 0)
+    if (room === REFUSED && this.refusal === Refusal.BodyLength) return undefined
     return isEnd || room !== 0
   }
 

@@ -149,7 +149,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   get goawayLastStreamID (): number { return this.goaway_?.last ?? 0 }
   get localSettings (): Http2Settings { return this.isDestroyed || this.connecting ? {} : this.local }
   get remoteSettings (): Http2Settings { return this.isDestroyed || this.connecting ? {} : this.remote }
-  get socket (): Socket { return (this.proxy ??= sessionSocket(this)) }
+  get socket (): Socket | undefined { return this.isDestroyed ? undefined : (this.proxy ??= sessionSocket(this)) }
   get originSet (): string[] | undefined { return this.isEncrypted !== true || this.isDestroyed ? undefined : [...this.theOrigins()] }
 
   private theOrigins (): Set<string> {
@@ -170,7 +170,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
 
   [inspect.custom] (depth: number, options: InspectOptions): unknown {
     const { type, closed, destroyed, state, localSettings, remoteSettings } = this
-    return depth < 0 ? this : `ClientHttp2Session ${inspect({ type, closed, destroyed, state, localSettings, remoteSettings }, options)}`
+    return depth < 0 ? this : `Http2Session ${inspect({ type, closed, destroyed, state, localSettings, remoteSettings }, { ...options, depth: options.depth == null ? null : options.depth - 1 })}`
   }
 
   // Requests.
@@ -257,10 +257,12 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     const { refusal } = machine
     if (refusal === Refusal.NoCapacity) return false
     // As a server answers a head that breaks a rule.
-    const code = refusal === Refusal.Closed ? CANCEL : PROTOCOL_ERROR
-    const isUsedUp = machine.nextStream > STREAM_ID_MAX
-    if (refusal === Refusal.Closed) stream.inContext(() => { stream.destroy(ofClient(isUsedUp ? 'ERR_HTTP2_OUT_OF_STREAMS' : 'ERR_HTTP2_GOAWAY_SESSION')) })
-    else {
+    const code = PROTOCOL_ERROR
+    if (refusal === Refusal.Closed) {
+      if (machine.nextStream > STREAM_ID_MAX) stream.inContext(() => { stream.destroy(ofClient('ERR_HTTP2_OUT_OF_STREAMS')) })
+      // The server has sent GOAWAY meanwhile: that it was not processed is what its user needs for another attempt.
+      else stream.onStreamClosed(REFUSED_STREAM, false)
+    } else {
       const id = machine.pass()
       if (id !== 0) this.opened(stream, id, true)
       process.nextTick(() => { stream.onStreamClosed(code, false) })

@@ -4,15 +4,16 @@
 import { AsyncResource } from 'node:async_hooks'
 import { Duplex } from 'node:stream'
 import { inspect, type InspectOptions } from 'node:util'
-import { checkCall, checkInteger, checkObject, plain, streamError } from '../codes'
+import { checkCall, checkInteger, checkObject, isAbort, plain, streamError } from '../codes'
 import { objectOf, type Headers } from '../fields'
 import { Timer } from '../timer'
 import { AbortError } from './errors'
 import { showAnswered, showClosed, showFailed, showPart, showWhole } from './channels'
 import { trailersOf, type OutgoingHead } from './head'
-import type { Machine } from './machines'
+import { Refusal, type Machine } from './machines'
 
 const NO_ERROR = 0
+const PROTOCOL_ERROR = 1
 const INTERNAL_ERROR = 2
 const CANCEL = 8
 const CODE_MAX = 2 ** 32 - 1
@@ -168,17 +169,30 @@ export class ClientHttp2Stream extends Duplex {
     if (this.owner?.machine === undefined || this.wrote === undefined || this.streamId === undefined) return
     const isLast = !this.isReset && this.writableEnded && this.writableLength === this.pieceLength && !this.waitsForTrailers
     const hasRoom = this.sendPieces(isLast)
+    if (hasRoom === undefined) return this.failLength()
     if (isLast) this.ended()
     if (isLast || hasRoom) this.settleWrite()
   }
 
-  /** Gives the pieces of this turn to the machine; whether it has room for more. `isLast`: the end goes with them. */
-  private sendPieces (isLast: boolean): boolean {
+  /** The body is not as long as its head says: it is reset as a server would do it (RFC 9113 section 8.1.1). */
+  private failLength (): void {
+    this.settleWrite()
+    this.isFinished = true
+    const { owner, streamId } = this
+    owner?.machine?.reset(streamId!, PROTOCOL_ERROR)
+    this.isReset = true
+    owner?.plan()
+    // The machine says nothing of a stream that we have reset.
+    process.nextTick(() => { this.onStreamClosed(PROTOCOL_ERROR, false) })
+  }
+
+  /** Gives the pieces of this turn to the machine; whether it has room for more, undefined: it has refused one. `isLast`: the end goes with them. */
+  private sendPieces (isLast: boolean): boolean | undefined {
     const { owner } = this
     const pieces = joined(this.pieces)
     this.pieces = []
-    let hasRoom = true
-    for (let at = 0; at < pieces.length; at++) hasRoom = owner!.machine!.send(this.streamId!, pieces[at]!, isLast && at === pieces.length - 1)
+    let hasRoom: boolean | undefined = true
+    for (let at = 0; at < pieces.length && hasRoom !== undefined; at++) hasRoom = owner!.machine!.send(this.streamId!, pieces[at]!, isLast && at === pieces.length - 1)
     return hasRoom
   }
 
@@ -224,9 +238,9 @@ export class ClientHttp2Stream extends Duplex {
     if (machine === undefined || this.isFinished || this.isReset) return this.finalized(done)
     if (this.waitsForTrailers) setImmediate(() => { this.wantTrailers() })
     else {
-      machine.finish(this.streamId!, '')
+      if (machine.finish(this.streamId!, '')) this.ended()
+      else if (machine.refusal === Refusal.BodyLength) this.failLength()
       owner!.plan()
-      this.ended()
     }
     this.finalized(done)
   }
@@ -298,8 +312,9 @@ export class ClientHttp2Stream extends Duplex {
     // Its listeners find the end of a body that does not come.
     if (isEnd) this.onEnd()
     this.inContext(() => {
-      this.emit(event, headers, flags, fields)
+      // node:http2 listens to its own 'headers' first.
       if (isInterim && status === CONTINUE) this.emit('continue')
+      this.emit(event, headers, flags, fields)
     })
     if (!isInterim) showAnswered(this, headers, flags)
   }
@@ -410,7 +425,7 @@ export class ClientHttp2Stream extends Duplex {
     this.report?.()
     const owner = this.owner!
     let code = this.isClosed ? this.code : owner.endCode
-    if (error != null) code = owner.endCode !== NO_ERROR ? owner.endCode : error.name === 'AbortError' ? CANCEL : INTERNAL_ERROR
+    if (error != null) code = owner.endCode !== NO_ERROR ? owner.endCode : isAbort(error) ? CANCEL : INTERNAL_ERROR
     if (!this.isClosed) this.markClosed(code, !this.pending && !owner.isLeft, true)
     else if (this.streamId !== undefined && owner.machine?.holds(this.streamId) === true) this.resetMachine(code)
     this.push(null)
@@ -455,7 +470,7 @@ export class ClientHttp2Stream extends Duplex {
 
   [inspect.custom] (depth: number, options: InspectOptions): unknown {
     const { id = '<pending>', closed, destroyed, state } = this
-    return depth < 0 ? this : `ClientHttp2Stream ${inspect({ id, closed, destroyed, state }, { ...options, depth: options.depth == null ? null : options.depth - 1 })}`
+    return depth < 0 ? this : `Http2Stream ${inspect({ id, closed, destroyed, state }, { ...options, depth: options.depth == null ? null : options.depth - 1 })}`
   }
 }
 

@@ -115,9 +115,12 @@ export class Http2ServerRequest {
         intake.onEnd()
       }
       if (this.readableFlowing === null) this.resume()
+      // Listeners of the close find it ended.
+      if (!intake.holds) this.push(null)
     }
     intake.onCut(() => { this.fail() })
-    const isReading = isRead && !this.aborted && this.isReadable && !this.readableEnded && !this._readableState.destroyed
+    // Also one that was resumed here, and holds bytes: `finished` takes a close before the end for a failure.
+    const isReading = (isRead || (intake.holds && this.readableFlowing === true)) && !this.aborted && this.isReadable && !this.readableEnded && !this._readableState.destroyed
     if (isReading) this.once('end', () => { this.emit('close') })
     else this.emit('close')
   }

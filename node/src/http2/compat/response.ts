@@ -248,7 +248,7 @@ export class Http2ServerResponse implements Face {
     else if (chunk != null && !stream.headersSent) this.writeHead(this.status)
     this.wasHead = stream.headRequest
     this.isEnding = true
-    if (typeof done === 'function') this.once('finish', AsyncResource.bind(done as () => void))
+    if (typeof done === 'function') this.prependOnceListener('finish', AsyncResource.bind(done as () => void))
     if (!stream.headersSent) this.writeHead(this.status)
     if (this.isClosed || stream.destroyed) this.onStreamClosed()
     else if (isRest && !stream.headRequest) stream.end(chunk, encoding)

@@ -2,6 +2,7 @@
 
 import { EventEmitter } from 'node:events'
 import { getPackedSettings, type Settings as NodeSettings } from 'node:http2'
+import { inspect, type InspectOptions } from 'node:util'
 import { Open, type Tracked } from '../../open'
 import { ControlFrame } from '../../channel/codes'
 import type { Accounts, Connection, ConnectionCallbacks } from '../../server/connection'
@@ -91,6 +92,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   private isDestroyed = false
   private isOver = false
   private isReported = false
+  private isConnectReported = false
   private error: Error | undefined
   /** The window that was set last, and the one before it. */
   private setWindow: { size: number; before: number } | undefined
@@ -121,7 +123,14 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     else this.local = changed(UNSAID, first)
     if (options.origins.length > 0) this.origin(...options.origins)
     this.on('error', error => { this.server.emit('sessionError', error, this) })
-    process.nextTick(() => { if (!this.isDestroyed) this.emit('connect', this, this.rawSocket) })
+    process.nextTick(() => { this.reportConnect() })
+  }
+
+  /** Once, and before the first of its streams, which may come in the turn of the session. */
+  private reportConnect (): void {
+    if (this.isConnectReported || this.isDestroyed) return
+    this.isConnectReported = true
+    this.emit('connect', this, this.rawSocket)
   }
 
   get isStrict (): boolean { return this.options.isStrict }
@@ -174,9 +183,15 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     }
   }
 
+  [inspect.custom] (depth: number, options: InspectOptions): unknown {
+    const { type, closed, destroyed, state, localSettings, remoteSettings } = this
+    return depth < 0 ? this : `Http2Session ${inspect({ type, closed, destroyed, state, localSettings, remoteSettings }, { ...options, depth: options.depth == null ? null : options.depth - 1 })}`
+  }
+
   // Its streams.
 
   add (stream: SessionStream): void {
+    this.reportConnect()
     this.streams.add(stream)
     this.refresh()
   }
@@ -234,6 +249,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     checkNumber(lastStreamID, 'lastStreamID')
     this.refresh()
     const { connection } = this
+    // The last stream is one of the peer's (RFC 9113 section 6.8): with one of ours nothing is sent, as with node:http2.
+    if (connection.version === 20 && lastStreamID > 0 && lastStreamID % 2 === 0) return
     if (connection.control(ControlFrame.Goaway, bytesOf(data), code >>> 0, Math.max(lastStreamID, 0))) return
     // HTTP/3 has neither a code nor words for people.
     if (code === NO_ERROR) connection.shutDown()

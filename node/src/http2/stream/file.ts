@@ -32,6 +32,7 @@ export interface FileResponseOptions<Stream> extends RespondOptions {
 
 /** Bytes of a file that are read at once. */
 const PIECE_BYTES = 64 * 1024
+const PROTOCOL_ERROR = 1
 const INTERNAL_ERROR = 2
 
 /** Checks what both ways to send a file have in common; returns the final headers. */
@@ -54,7 +55,8 @@ export function respondWithFile<Stream extends FileStream> (stream: Stream, path
   checkAnswerable(stream)
   const headers = prepare(stream, given, options)
   const fail = (error: Error): void => {
-    if (options?.onError !== undefined) options.onError(error)
+    const onError = options?.onError
+    if (onError) onError(error)
     else stream.destroy(error)
   }
   open(path, 'r', (error, fd) => {
@@ -76,6 +78,11 @@ export function respondWithFile<Stream extends FileStream> (stream: Stream, path
       if (stat.isFile()) {
         const rest = stat.size - range.offset
         range.length = range.length < 0 ? rest : Math.min(rest, range.length)
+        // node:http2 sends such a length, and clients reset the stream.
+        if (range.length < 0) {
+          drop()
+          return stream.close(PROTOCOL_ERROR)
+        }
         headers['content-length'] = range.length
       }
       send(stream, fd, headers, range, drop)
@@ -100,7 +107,9 @@ export function respondWithDescriptor<Stream extends FileStream> (stream: Stream
   const fd = typeof given === 'object' && given !== null ? (given as { fd?: unknown }).fd : given
   if (typeof fd !== 'number') throw invalidType('fd', 'of type number or an instance of FileHandle', given)
   const final = prepare(stream, headers, options)
-  const range = rangeOf(options)
+  const { offset, length } = rangeOf(options)
+  // As with node:http2, which cuts off what is behind the point for descriptors alone.
+  const range = { offset: Math.trunc(offset), length: Math.trunc(length) }
   // No system has such a descriptor.
   if (fd < 0) return void stream.destroy(streamError(INTERNAL_ERROR))
   if (options?.statCheck === undefined) return send(stream, fd, final, range, () => {})
@@ -114,6 +123,11 @@ export function respondWithDescriptor<Stream extends FileStream> (stream: Stream
 
 /** Sends the head and the range; `drop` is called when the file is not needed any more. */
 function send (stream: FileStream, fd: number, headers: Headers, range: Range, drop: () => void): void {
+  // No file has such a part; node:http2 says its length, and clients reset the stream.
+  if (!Number.isSafeInteger(range.offset) || !Number.isSafeInteger(range.length)) {
+    drop()
+    return stream.close(PROTOCOL_ERROR)
+  }
   let text
   try {
     text = textOf(headers, ':status', stream.isStrict)

@@ -9,7 +9,7 @@ import { asked } from '../asked'
 import { ResponseFlag } from '../../channel/codes'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { showClose, showError, showHead, showsCloses } from '../channels'
-import { checkCall, checkInteger, checkObject, plain, streamError } from '../codes'
+import { checkCall, checkInteger, checkObject, isAbort, plain, streamError } from '../codes'
 import { exceedsBlock, objectOf, rawOf, type Headers } from '../fields'
 import { respondWithDescriptor, respondWithFile, type FileResponseOptions } from './file'
 import { Intake } from './intake'
@@ -275,7 +275,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
 
   [inspect.custom] (depth: number, options: InspectOptions): unknown {
     const { id, closed, destroyed, state, _readableState: readableState, _writableState: writableState } = this
-    return depth < 0 ? this : `ServerHttp2Stream ${inspect({ id, closed, destroyed, state, readableState, writableState }, { ...options, depth: options.depth == null ? null : options.depth - 1 })}`
+    return depth < 0 ? this : `Http2Stream ${inspect({ id, closed, destroyed, state, readableState, writableState }, { ...options, depth: options.depth == null ? null : options.depth - 1 })}`
   }
 
   get isStrict (): boolean { return this.of?.isStrict !== false }
@@ -515,7 +515,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     const session = this.of
     const ended = session?.endCode ?? NO_ERROR
     let code = this.isClosed ? this.rstCode : ended
-    if (error != null) code = ended !== NO_ERROR ? ended : error.name === 'AbortError' ? CANCEL : INTERNAL_ERROR
+    if (error != null) code = ended !== NO_ERROR ? ended : isAbort(error) ? CANCEL : INTERNAL_ERROR
     if (!this.isClosed) this.markClosed(code, true, true)
     else if (this.exchange.headSent && !this.exchange.done) this.exchange.reset(code || CANCEL)
     const { intake } = this

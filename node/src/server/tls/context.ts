@@ -1,9 +1,11 @@
 // Contexts of node:tls whose certificate and key are known: node's own do not give out their key.
 
-import { createSecureContext as nodeCreateSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
+import tls, { type SecureContext, type SecureContextOptions } from 'node:tls'
 import { notProvided } from '../refused'
 
 const known = new WeakMap<object, SecureContextOptions>()
+/** As it was when this was loaded: `trunkline/register` puts ours in its place. */
+const { createSecureContext: nodeCreateSecureContext } = tls
 
 /** Does what `tls.createSecureContext` of Node.js does. Contexts made here are taken by the servers of this
  * package too: as an answer of `SNICallback`, and by `addContext`. */

@@ -136,6 +136,50 @@ const programs = {
     session.close()
     await closing(session)
   },
+  ...Object.fromEntries(Object.entries({
+    'fewer, at once': stream => { stream.end('abc') },
+    'fewer, in pieces': stream => { stream.write('ab'); setImmediate(() => { stream.end('c') }) },
+    'fewer, and an end behind': stream => { stream.write('abc', () => { stream.end() }) },
+    none: stream => { stream.end() },
+    'more, at once': stream => { stream.end('abcdefghijkl') },
+    'more, in pieces': stream => { stream.write('abcdef'); setImmediate(() => { stream.end('ghijkl') }) },
+    right: stream => { stream.end('abcdefghij') }
+  }).map(([bytes, send]) => [`request, a content-length of 10, bytes: ${bytes}`, async ({ connect }, t) => {
+    const { url } = await t.serve('node', { listeners: { stream: stream => { stream.on('error', () => {}); stream.resume().on('end', () => { stream.respond(); stream.end('ok') }) } } })
+    const session = t.open(connect, url)
+    const stream = session.request({ ':method': 'POST', 'content-length': 10 })
+    const seen = t.watch(stream)
+    send(stream)
+    await seen
+    await t.watch(session.request({}), 'the next')
+    session.close()
+    await closing(session)
+  }])),
+  'request, one that waits for capacity when GOAWAY comes': async ({ connect }, t) => {
+    const { url } = await t.serve('node', { options: { settings: { maxConcurrentStreams: 1 } }, listeners: { stream: stream => { stream.on('error', () => {}); stream.respond(); stream.session.goaway(0); setTimeout(() => { stream.end('ok') }, 30) } } })
+    const session = t.open(connect, url)
+    await new Promise(resolve => { session.once('remoteSettings', resolve) })
+    const first = t.watch(session.request(), 'first')
+    await Promise.all([first, t.watch(session.request(), 'second')])
+    await closing(session)
+  },
+  'request, the event of 100 is the first': exchange({}, { serve: stream => { stream.on('error', () => {}); stream.additionalHeaders({ ':status': 100 }); stream.respond(); stream.end('ok') } }),
+  'origins beyond maxOriginSetSize': async ({ connect }, t) => {
+    const { url } = await t.serve('node', { secure: true, options: { origins: ['https://a.test', 'https://b.test', 'https://c.test'] } })
+    const session = t.open(connect, url, { maxOriginSetSize: 2 })
+    await closing(session)
+  },
+  'goaway with a stream of the client itself': async ({ connect }, t) => {
+    const { url } = await t.serve('node', { listeners: { stream: ok } })
+    const session = t.open(connect, url)
+    await new Promise(resolve => { session.once('connect', resolve) })
+    session.goaway(0, 5)
+    await t.watch(session.request())
+    t.log('session')(session.closed)
+    session.close()
+    await closing(session)
+    t.log('session')(session.socket)
+  },
   'createConnection of a socket that is connected': async ({ connect }, t) => {
     const { url, server } = await t.serve('node', { listeners: { stream: ok } })
     const socket = net.connect(server.address().port, '127.0.0.1')

@@ -129,6 +129,21 @@ export default {
       socket.on('close', () => { log('close') })
     })
   }, `CONNECT a:1 HTTP/1.1\r\n${HOST}\r\n`, { act: async (socket, { sent }) => { await sent(); socket.write('hello'); await once(socket, 'data'); socket.end() } }),
+  // Clients that make a connection for it alone say that it is the last: what they get is a tunnel nevertheless.
+  ...Object.fromEntries(['connection: close', 'connection: keep-alive', 'proxy-connection: close'].map(field => [`CONNECT with ${field}`, raw((server, { log }) => {
+    server.on('connect', (request, socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n')
+      socket.on('data', piece => { socket.write(String(piece).toUpperCase()) })
+      socket.on('end', () => { log('end'); socket.end() })
+      socket.on('close', () => { log('close') })
+    })
+  }, `CONNECT a:1 HTTP/1.1\r\n${HOST}${field}\r\n\r\n`, { act: async (socket, { sent }) => { await sent(); socket.write('hello'); await once(socket, 'data'); socket.end() } })])),
+  'an upgrade that is the last of its connection': raw((server, { log }) => {
+    server.on('upgrade', (request, socket) => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: tea\r\n\r\n')
+      socket.on('data', piece => { log(piece); socket.end(String(piece).toUpperCase()) })
+    })
+  }, get('/a', 'connection: close, upgrade\r\nupgrade: tea\r\n'), { act: async (socket, { sent }) => { await sent(); socket.write('hello') } }),
   'CONNECT with bytes behind it': raw((server, { log }) => {
     server.on('connect', (request, socket, head) => {
       log(request.url, head)

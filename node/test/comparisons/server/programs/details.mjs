@@ -5,6 +5,8 @@ import { mkdtempSync, rmSync, writeFile } from 'node:fs'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { addAbortSignal, finished } from 'node:stream'
+import { inspect } from 'node:util'
 import { compat, core, http1, responding, session, throwing } from '../shapes.mjs'
 import { cert, closing, key } from '../stage.mjs'
 
@@ -108,6 +110,60 @@ export default {
     log(Object.keys(request.headers).length)
     response.end()
   }, { headers: { 'x-a': '1', 'x-b': '2', 'x-c': '3' } }, { prepare (server) { server.maxHeadersCount = 2 } }),
+  'the events of a connection come in one order': async (http2, t) => {
+    const log = t.log('server')
+    const server = http2.createServer()
+    server.on('connection', () => { log('connection') })
+    server.on('session', own => {
+      log('session')
+      own.on('connect', (connected, socket) => { log('connect', connected === own, socket instanceof net.Socket) })
+      own.on('stream', () => { log('stream of the session') })
+    })
+    server.on('stream', stream => { log('stream'); stream.respond(); stream.end('ok') })
+    server.on('request', () => { log('request') })
+    await t.show(await t.open(server))
+  },
+  'a session and a stream are shown as those of node': core((stream, { log }) => {
+    for (const made of [stream.session, stream]) log(inspect(made).split(/\s/)[0], inspect(made, { depth: -1 }))
+    log(Object.keys(stream.session).length < 100)
+    stream.respond()
+    stream.end('ok')
+  }),
+  ...Object.fromEntries(['GET', 'POST'].map(method => [`finished of a request that is not read, ${method}`, compat((request, response, { log }) => {
+    finished(request, error => { log('request', error?.code) })
+    response.end('ok')
+  }, { headers: { ':method': method }, ...(method === 'POST' ? { body: 'hello there' } : {}) })])),
+  'the callback of an end comes before the listeners of its event': compat((request, response, { log }) => {
+    response.on('finish', () => { log('finish') })
+    response.on('close', () => { log('close') })
+    response.end('ok', () => { log('called back') })
+  }),
+  'a GOAWAY that names a stream of the server itself': session(async (own, { log, client, t }) => {
+    client.on('goaway', (...given) => { t.log('client')('goaway', ...given) })
+    own.goaway(0, 2)
+    await new Promise(resolve => { own.ping(resolve) })
+    log(own.closed, own.destroyed)
+  }),
+  'a stream that is destroyed with the error of a signal': core((stream, { log }) => {
+    stream.on('close', () => { log(stream.rstCode) })
+    stream.on('error', () => {})
+    addAbortSignal(AbortSignal.abort(), stream)
+  }),
+  'a stream that is destroyed with the reason of a signal': core((stream, { log }) => {
+    stream.on('close', () => { log(stream.rstCode) })
+    stream.on('error', () => {})
+    stream.destroy(AbortSignal.abort().reason)
+  }),
+  'a connection beyond maxConnections ends without an error': async (http2, t) => {
+    const server = http2.createServer()
+    server.maxConnections = 1
+    server.on('stream', stream => { stream.respond(); stream.end('ok') })
+    await t.show(await t.open(server))
+    const client = await t.open(server)
+    client.on('error', error => { t.log('second')(error) })
+    await closing(client)
+    t.log('second')('close')
+  },
   'an upgraded socket that nobody reads is told of the end': async (http2, t) => {
     const log = t.log('server')
     const server = http2.createSecureServer({ cert, key, allowHTTP1: true })
