@@ -24,10 +24,13 @@ mod direct;
 mod dispatch;
 mod exchange;
 mod listener;
+mod metrics;
 mod request;
 mod settings;
 mod submission;
 
+pub use crate::metrics::exposition::OPENMETRICS_TYPE;
+pub use crate::metrics::histogram::Histogram;
 pub use crate::tls::ClientTls;
 pub use builder::ClientBuilder;
 pub use connect::connector::{Connecting, Connector};
@@ -39,6 +42,7 @@ pub use dispatch::early_counts::EarlyDataCounts;
 pub use listener::connection::ConnectionListener;
 pub use listener::connection_use::ConnectionUse;
 pub use listener::{BodyArrival, ExchangeListener};
+pub use metrics::{ClientMetrics, ClientVersionMetrics, PoolMetrics};
 #[cfg(feature = "blocking")]
 pub use request::blocking;
 #[cfg(feature = "multipart")]
@@ -178,6 +182,11 @@ impl Client {
     /// requests, and origins whose attempts failed are tried again at once.
     pub fn network_changed(&self) {
         self.dispatch.network_changed();
+    }
+    /// The client's counts over its life and the pool now, of all origins together:
+    /// [`ClientMetrics::to_openmetrics`] is the text for a scraper. Takes time for each origin and connection.
+    pub fn metrics(&self) -> ClientMetrics {
+        self.dispatch.metrics()
     }
     /// Totals over the client's life.
     pub fn totals(&self) -> Totals {

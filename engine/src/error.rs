@@ -83,6 +83,50 @@ pub enum ErrorKind {
     Status(http::StatusCode),
 }
 
+impl ErrorKind {
+    /// Every name that [`name`](Self::name) gives.
+    pub(crate) const NAMES: [&'static str; 16] = [
+        "config",
+        "resolve",
+        "connect",
+        "proxy",
+        "tls",
+        "message",
+        "violation",
+        "reset",
+        "closed",
+        "transport",
+        "timeout",
+        "refused",
+        "cancelled",
+        "body",
+        "redirect",
+        "status",
+    ];
+
+    /// The kind as a label of metrics and logs: one lower-case word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Config => "config",
+            Self::Resolve => "resolve",
+            Self::Connect => "connect",
+            Self::Proxy => "proxy",
+            Self::Tls => "tls",
+            Self::Message(_) => "message",
+            Self::Violation(_) => "violation",
+            Self::StreamReset(_) => "reset",
+            Self::ConnectionClosed(_) => "closed",
+            Self::TransportClosed => "transport",
+            Self::Timeout => "timeout",
+            Self::Refused => "refused",
+            Self::Cancelled => "cancelled",
+            Self::Body => "body",
+            Self::Redirect => "redirect",
+            Self::Status(_) => "status",
+        }
+    }
+}
+
 /// Why a proxy gave no connection, where it said so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

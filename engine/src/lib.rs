@@ -115,6 +115,7 @@ mod config;
 mod connection_info;
 mod driver;
 mod error;
+mod metrics;
 mod net;
 mod tls;
 mod tunnel;

@@ -11,6 +11,8 @@ mod response;
 mod tower;
 mod worker;
 
+pub use crate::metrics::exposition::OPENMETRICS_TYPE;
+pub use crate::metrics::histogram::Histogram;
 pub use bind::detached::Detached;
 pub use bind::listening::{BoundServer, ServerHandle};
 pub use bind::port::Port;
@@ -25,9 +27,7 @@ pub use observe::access::Access;
 pub use observe::counters::MetricsReader;
 pub use observe::handshake_failure::HandshakeFailure;
 pub use observe::handshake_log::FailedHandshake;
-pub use observe::histogram::Histogram;
 pub use observe::metrics::{InUse, Metrics, VersionMetrics};
-pub use observe::openmetrics::OPENMETRICS_TYPE;
 pub use tower::early::EarlyData;
 pub use tower::interim::InterimSender;
 pub use tower::on_runtime::{OnRuntime, RuntimeBody, RuntimeCall, on_runtime};
@@ -181,10 +181,12 @@ impl Server<()> {
             Arc::from(format!("h3=\":{port}\"; ma={ALT_SVC_SECONDS}"))
         });
         let judge = self.tls.as_ref().and_then(Tls::judge).cloned();
+        let counters = listeners.iter().map(|_| Arc::default()).collect();
         Ok(BoundServer {
             local_addr,
             listeners,
             setups,
+            counters,
             allowed: Allowed {
                 connections: self.config.connections_max,
                 per_address: self.config.connections_per_address_max,

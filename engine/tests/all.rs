@@ -19,6 +19,7 @@ mod client_exchange;
 mod client_expect;
 mod client_faults;
 mod client_hopeless;
+mod client_metrics;
 mod client_net;
 mod client_policies;
 mod client_pool;

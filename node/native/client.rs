@@ -93,6 +93,10 @@ impl Clients {
                 let ask: ClientAsk = read(text)?;
                 Ok(stats(self.client(ask.client)?))
             }
+            "metrics" => {
+                let ask: ClientAsk = read(text)?;
+                Ok(json!(self.client(ask.client)?.metrics().to_openmetrics()))
+            }
             "shutDown" => {
                 let ask: ClientAsk = read(text)?;
                 if let Some(client) = self.clients.remove(&ask.client) {

@@ -37,13 +37,13 @@ pub(crate) fn describe(error: &Error) -> Value {
         .iter()
         .map(|attempt| {
             json!({
-                "connection": attempt.connection, "ended": word(attempt.ended),
+                "connection": attempt.connection, "ended": attempt.ended.name(),
                 "bytesRead": attempt.bytes_read, "bytesWritten": attempt.bytes_written,
             })
         })
         .collect();
     json!({
-        "kind": word(error.kind()),
+        "kind": error.kind().name(),
         "message": error.to_string(),
         "causes": causes(error),
         "address": error.address().map(|address| json!({ "ip": address.ip(), "port": address.port() })),
@@ -61,26 +61,6 @@ pub(crate) fn describe(error: &Error) -> Value {
 /// A refusal that never was an engine's error.
 pub(crate) fn refusal(kind: &str, message: &str) -> Value {
     json!({ "kind": kind, "message": message })
-}
-
-fn word(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::Config => "config",
-        ErrorKind::Resolve => "resolve",
-        ErrorKind::Connect => "connect",
-        ErrorKind::Proxy => "proxy",
-        ErrorKind::Tls => "tls",
-        ErrorKind::Message(_) => "message",
-        ErrorKind::Violation(_) => "violation",
-        ErrorKind::StreamReset(_) => "reset",
-        ErrorKind::ConnectionClosed(_) => "closed",
-        ErrorKind::TransportClosed => "transport",
-        ErrorKind::Timeout => "timeout",
-        ErrorKind::Refused => "refused",
-        ErrorKind::Cancelled => "cancelled",
-        ErrorKind::Body => "body",
-        _ => "other",
-    }
 }
 
 /// The broken rule's name, or the peer's code.

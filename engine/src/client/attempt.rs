@@ -20,7 +20,6 @@ use super::listener::connection::Farewell;
 use super::listener::connection_use::ConnectionUse;
 use super::settings::Settings;
 use crate::connection_info::ConnectionInfo;
-use crate::connection_info::traffic::Traffic;
 use crate::driver::connection_io::ConnectionIo;
 use crate::driver::quic::transport::QuicTransport;
 use crate::driver::timer;
@@ -118,6 +117,7 @@ impl AttemptReport {
         let io = opened.into_link(&client, origin, now);
         let capacity = Capacity::fresh(io.machine.capacity(), io.machine.is_limit_known());
         let handle = Arc::new(TaskHandle::default());
+        handle.counts.speaks(io.machine.version());
         let id = client.connected(attempt, multiplexing, capacity, &handle)?;
         if let Some(round_trip) = round_trip {
             client.note_round_trip(id, round_trip);
@@ -149,6 +149,7 @@ impl AttemptReport {
         let Some((dispatch, attempt)) = self.owed.take() else {
             return;
         };
+        self.settings.counts.connect_failures.count(error.kind());
         if let Some(listener) = &self.settings.listener {
             listener.failed(&self.origin, &error);
         }
@@ -255,7 +256,7 @@ impl OpenedBytes {
         origin: &Origin,
         now: Instant,
     ) -> ConnectionIo<Socket> {
-        let traffic = Traffic::default();
+        let traffic = dispatch.settings.traffic.child();
         traffic.add_read(self.early.len());
         self.transport.count(Some(traffic));
         let mut machine = dispatch.machine(origin, self.multiplexing, now);

@@ -10,9 +10,11 @@ use super::attempt;
 use super::connect::route::Route;
 use super::dispatch::{self, Dispatch};
 use super::listener::connection::ConnectionListener;
+use super::metrics::counters::ClientCounts;
 use super::settings::policy::Policies;
 use super::settings::{ClientTimeouts, KeepAlive, Settings};
 use crate::config::ClientConfig;
+use crate::connection_info::traffic::Traffic;
 use crate::driver::event_loop::Spawner;
 use crate::driver::quic::config::QuicSettings;
 use crate::error::Error;
@@ -352,6 +354,8 @@ impl ClientBuilder {
             assumes_http3: self.assumes_http3,
             alternatives: Mutex::new(Alternatives::new()),
             policies: self.policies,
+            counts: ClientCounts::default(),
+            traffic: Traffic::default(),
             unusable,
         };
         Client {

@@ -436,7 +436,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             self.hand_over_head(slot);
             if let Some(entry) = self.slots.remove(slot) {
                 self.io.machine.reset(now, entry.stream, H2Code::CANCEL);
-                entry.fail(self.id, error.with_text(text));
+                entry.fail(self.id, &self.settings.counts, error.with_text(text));
             }
             if is_phase {
                 self.note_stream_timeout(now);

@@ -30,7 +30,7 @@ fn a_get(origin: &Origin, url: &str) -> Box<Outgoing> {
     let (parts, ()) = Request::get(url).body(()).unwrap().into_parts();
     let body = Body::empty();
     let head = compose::request_head(&parts, &body).unwrap();
-    Outgoing::new(Arc::new(origin.clone()), head, body)
+    Outgoing::new(Instant::now(), Arc::new(origin.clone()), head, body)
 }
 
 /// Runs the connection until `done` says so.

@@ -2,6 +2,8 @@
 //! start, tasks and users to wake) run after it is released. No I/O happens under the lock.
 
 use super::exchange::{Exchange, Outgoing};
+use super::metrics::ClientVersionMetrics;
+use super::metrics::counters::ConnectionCounts;
 use super::settings::Settings;
 use super::settings::origin::RecentOrigins;
 use crate::driver::signals::{Signals, Stop};
@@ -43,6 +45,7 @@ pub(super) struct TaskHandle {
         reason = "requests move by pointer from line to inbox to slot"
     )]
     pub(super) inbox: Mutex<Vec<Box<Outgoing>>>,
+    pub(super) counts: ConnectionCounts,
 }
 
 impl TaskHandle {
@@ -81,6 +84,8 @@ pub(super) struct Dispatch {
 struct State {
     pool: Pool<Box<Outgoing>>,
     handles: BTreeMap<ConnectionId, Arc<TaskHandle>>,
+    /// Counts of the connections that are gone.
+    past: Box<[ClientVersionMetrics; 3]>,
     /// Settings of the machines of new connections.
     machine_config: Arc<Config>,
     /// When the watching task looks next; `None`: there is no such task.
@@ -119,6 +124,7 @@ impl Dispatch {
             state: Mutex::new(State {
                 pool: Pool::new(pool),
                 handles: BTreeMap::new(),
+                past: Box::default(),
                 machine_config,
                 alarm_at: None,
                 tasks,
@@ -204,7 +210,9 @@ impl Dispatch {
     /// A connection is gone.
     pub(super) fn closed(self: &Arc<Self>, id: ConnectionId) {
         let mut state = self.lock();
-        state.handles.remove(&id);
+        if let Some(handle) = state.handles.remove(&id) {
+            handle.counts.add_to(&mut state.past, false);
+        }
         state.pool.handle_closed(Instant::now(), id);
         self.finish(state, None);
     }
@@ -300,7 +308,7 @@ impl Dispatch {
             handle.signals.outlived();
         }
         for (request, why) in effects.failed {
-            request.fail(failure(why, error.as_ref()));
+            request.fail(&self.settings.counts, failure(why, error.as_ref()));
         }
         if let Some(tasks) = effects.watch {
             let (weak, alarm) = (Arc::downgrade(self), Arc::clone(&self.alarm));

@@ -4,6 +4,7 @@
 pub(super) mod compose;
 
 use super::listener::ExchangeListener;
+use super::metrics::counters::ClientCounts;
 use crate::body::Body;
 use crate::body::window::Wanted;
 use crate::connection_info::traffic::Traffic;
@@ -65,12 +66,19 @@ pub(super) struct Outgoing {
     pub(super) early: Early,
     pub(super) wait_until: Option<Instant>,
     pub(super) total_until: Option<Instant>,
+    /// When its user sent it.
+    pub(super) submitted_at: Instant,
 }
 
 impl Outgoing {
     /// A request that goes out as its head says, in no hurry, with no deadline; its exchange receives
     /// the outcome.
-    pub(super) fn new(origin: Arc<Origin>, head: RequestHead, body: Body) -> Box<Self> {
+    pub(super) fn new(
+        now: Instant,
+        origin: Arc<Origin>,
+        head: RequestHead,
+        body: Body,
+    ) -> Box<Self> {
         Box::new(Self {
             exchange: Arc::default(),
             origin,
@@ -100,7 +108,12 @@ impl Outgoing {
             early: Early::default(),
             wait_until: None,
             total_until: None,
+            submitted_at: now,
         })
+    }
+    /// How long ago its user sent it.
+    pub(super) fn age(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.submitted_at)
     }
     /// When it must have left the line.
     pub(super) fn queue_deadline(&self) -> Option<Instant> {
@@ -128,8 +141,9 @@ impl Outgoing {
             self.announced_on = Some(on);
         }
     }
-    /// Fails the request.
-    pub(super) fn fail(mut self: Box<Self>, error: Error) {
+    /// Fails the request, which `counts` gets.
+    pub(super) fn fail(mut self: Box<Self>, counts: &ClientCounts, error: Error) {
+        counts.failures.count(error.kind());
         let error = self.annotate(error);
         self.complete_failed(error);
     }

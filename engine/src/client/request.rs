@@ -279,7 +279,7 @@ fn submit(
     let head = compose::request_head(parts, &body)?;
     let timeouts = &dispatch.settings.timeouts;
     let now = Instant::now();
-    let mut request = Outgoing::new(origin, head, body);
+    let mut request = Outgoing::new(now, origin, head, body);
     request.on_interim.clone_from(&extra.on_interim);
     request.patience = Patience {
         headers: timeouts.headers,

@@ -6,7 +6,9 @@ pub(super) mod url;
 
 use super::connect::route::Route;
 use super::listener::connection::ConnectionListener;
+use super::metrics::counters::ClientCounts;
 use crate::config::ClientConfig;
+use crate::connection_info::traffic::Traffic;
 use crate::driver::event_loop::Spawner;
 use crate::driver::quic::config::QuicSettings;
 use crate::error::Error;
@@ -42,6 +44,9 @@ pub(super) struct Settings {
     /// Where origins have said that they serve HTTP/3.
     pub(super) alternatives: Mutex<Alternatives>,
     pub(super) policies: Policies,
+    pub(super) counts: ClientCounts,
+    /// Bytes of all connections over byte streams.
+    pub(super) traffic: Traffic,
     /// The error of the environment, where a client was made that cannot report it: every request's.
     pub(super) unusable: Option<Error>,
 }

@@ -77,7 +77,7 @@ impl Client {
         let now = Instant::now();
         let timeouts = &self.dispatch.settings.timeouts;
         let queue = submission.queue_timeout.or(timeouts.queue);
-        let mut request = Outgoing::new(submission.origin, submission.head, submission.body);
+        let mut request = Outgoing::new(now, submission.origin, submission.head, submission.body);
         request.listener = Some(listener);
         request.leaves_http = submission.leaves_http;
         request.ends_connection = submission.ends_connection;

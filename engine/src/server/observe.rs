@@ -4,7 +4,6 @@ pub(super) mod access;
 pub(super) mod counters;
 pub(super) mod handshake_failure;
 pub(super) mod handshake_log;
-pub(super) mod histogram;
 pub(super) mod metrics;
 pub(super) mod openmetrics;
 

@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use trunkline::server::ServerHandle;
+use trunkline::server::{MetricsReader, ServerHandle};
 use trunkline::{ByteStream, ServerConfig};
 
 /// The servers of one environment, as JavaScript's thread knows them.
@@ -29,6 +29,8 @@ use trunkline::{ByteStream, ServerConfig};
 pub(crate) struct Servers {
     next: u32,
     secured: HashMap<u32, Secured>,
+    /// Of those that have not been stopped.
+    metrics: HashMap<u32, MetricsReader>,
     choices: Arc<Questions<Choice>>,
 }
 
@@ -118,6 +120,11 @@ impl Servers {
                 ));
                 Ok(Value::Null)
             }
+            "serverMetrics" => {
+                let ServerAsk { server } = read(text)?;
+                let reader = self.metrics.get(&server);
+                Ok(json!(reader.map(|reader| reader.read().to_openmetrics())))
+            }
             "drain" => {
                 let ask: DrainAsk = read(text)?;
                 let deadline = ask.deadline_ms.map_or(FOR_EVER, Duration::from_millis);
@@ -128,6 +135,7 @@ impl Servers {
             _ => {
                 let ask: ServerAsk = read(text)?;
                 self.secured.remove(&ask.server);
+                self.metrics.remove(&ask.server);
                 leave(Task::Stop(ask.server));
                 Ok(Value::Null)
             }
@@ -152,6 +160,7 @@ impl Servers {
         if let Some(secured) = secured {
             self.secured.insert(server, secured);
         }
+        self.metrics.insert(server, opened.metrics_reader());
         let mut reported = opened.address();
         reported["server"] = json!(server);
         leave(Task::Serve(server, opened));

@@ -88,6 +88,20 @@ impl WaitReason {
         Self::Silence,
     ];
 
+    /// The reason as a label of metrics: lower case, with `_` between words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Attempt => "attempt",
+            Self::Settings => "settings",
+            Self::Capacity => "capacity",
+            Self::BackOff => "back_off",
+            Self::Sockets => "sockets",
+            Self::Reserve => "reserve",
+            Self::Pause => "pause",
+            Self::Silence => "silence",
+        }
+    }
+
     /// The reason in words.
     pub fn text(self) -> &'static str {
         match self {

@@ -3,6 +3,7 @@
 use super::super::exchange::Outgoing;
 use super::receiver::Receiver;
 use crate::body::Body;
+use crate::client::metrics::counters::ClientCounts;
 use crate::error::Error;
 use crate::tunnel::datagrams::{DatagramInlet, Datagrams};
 use bytes::Bytes;
@@ -99,7 +100,8 @@ impl ExchangeEntry {
         matches!(self.incoming, Incoming::Awaited) && !self.interim_seen && !self.body_read
     }
     /// Fails the exchange, whichever part of it the user waits for.
-    pub(super) fn fail(mut self, on: ConnectionId, error: Error) {
+    pub(super) fn fail(mut self, on: ConnectionId, counts: &ClientCounts, error: Error) {
+        counts.failures.count(error.kind());
         self.request.note_end(on, error.kind());
         let error = self.request.annotate(error);
         match self.incoming {

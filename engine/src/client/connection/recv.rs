@@ -83,6 +83,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             return;
         };
         entry.progress_at = now;
+        let after = entry.request.age(now);
+        self.handle.counts.answered(head.status, after);
         if end {
             entry.incoming = Incoming::Ended;
             self.complete(slot, head, Bytes::new());
@@ -209,11 +211,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         error: Error,
     ) {
         let Some(dispatch) = self.dispatch.upgrade() else {
-            return entry.fail(self.id, error);
+            return entry.fail(self.id, &self.settings.counts, error);
         };
         if !loss.replayable {
             dispatch.note_loss(now, &entry.request.origin, self.id, loss.cause);
-            return entry.fail(self.id, error);
+            return entry.fail(self.id, &self.settings.counts, error);
         }
         if !entry.request.exchange.detach() {
             return;
@@ -228,7 +230,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
                 NoRetry::Budget => error.with_note("; too many retries for its origin"),
                 NoRetry::Class | NoRetry::Tries => error,
             };
-            request.fail(error);
+            request.fail(&self.settings.counts, error);
         }
     }
 
@@ -246,7 +248,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             self.hand_over_head(slot);
             if let Some(entry) = self.slots.remove(slot) {
                 let error = self.with_failure(Error::closed(closed));
-                entry.fail(self.id, error);
+                entry.fail(self.id, &self.settings.counts, error);
             }
         }
     }
@@ -383,9 +385,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         if !self.slots.get(slot).is_some_and(ExchangeEntry::is_over) {
             return;
         }
-        if let Some(entry) = self.slots.remove(slot)
-            && entry.upload == Upload::Declined
-        {
+        let Some(entry) = self.slots.remove(slot) else {
+            return;
+        };
+        self.handle.counts.ended(entry.request.age(now));
+        if entry.upload == Upload::Declined {
             // HTTP/1.1 has no other way to leave a body out that its head announced.
             self.io.machine.reset(now, entry.stream, H2Code::CANCEL);
         }

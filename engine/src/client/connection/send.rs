@@ -139,7 +139,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         self.hand_over_head(slot);
         if let Some(entry) = self.slots.remove(slot) {
             self.io.machine.reset(now, entry.stream, H2Code::CANCEL);
-            entry.fail(self.id, error);
+            entry.fail(self.id, &self.settings.counts, error);
         }
     }
 }

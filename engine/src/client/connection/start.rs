@@ -86,10 +86,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             let is_total = unsettled.request.total_until.is_some_and(|at| at <= now);
             if let Some(request) = unsettled.go() {
                 let late = Error::new(ErrorKind::Timeout, Fault::Peer, Retry::Safe);
-                request.fail(late.with_text(match is_total {
-                    true => "the request took longer than its total timeout",
-                    false => "the peer did not say its settings within the headers timeout",
-                }));
+                request.fail(
+                    &self.settings.counts,
+                    late.with_text(match is_total {
+                        true => "the request took longer than its total timeout",
+                        false => "the peer did not say its settings within the headers timeout",
+                    }),
+                );
             }
         }
     }
@@ -133,8 +136,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             Err(Misuse::NoCapacity | Misuse::ConnectionClosed) => {
                 return self.send_elsewhere(now, request);
             }
-            Err(misuse) => return request.fail(Error::misuse(misuse)),
+            Err(misuse) => return request.fail(&self.settings.counts, Error::misuse(misuse)),
         };
+        self.handle.counts.started(request.age(now));
         request.tries += 1;
         request.traffic = self.io.traffic().cloned();
         if self.io.is_early() {
@@ -183,7 +187,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         }
         match self.dispatch.upgrade() {
             Some(dispatch) => dispatch.resubmit(now, request, self.id, self.ended_unused()),
-            None => request.fail(Error::cancelled("the client was dropped")),
+            None => {
+                let error = Error::cancelled("the client was dropped");
+                request.fail(&self.settings.counts, error);
+            }
         }
     }
 }

@@ -40,7 +40,7 @@ impl Dispatch {
                 }
                 _ => Error::cancelled("the request found no connection"),
             };
-            request.fail(error);
+            request.fail(&self.settings.counts, error);
         }
     }
 

@@ -36,6 +36,8 @@ pub struct BoundServer<A = SocketAddr> {
     pub(in crate::server) local_addr: A,
     pub(in crate::server) listeners: Vec<Listener>,
     pub(in crate::server) setups: Vec<QuicSetup>,
+    /// One for each listener.
+    pub(in crate::server) counters: Vec<Arc<Counters>>,
     pub(in crate::server) tls: Option<Tls>,
     pub(in crate::server) config: Arc<Config>,
     pub(in crate::server) http1_config: Arc<Config>,
@@ -54,6 +56,14 @@ impl<A> BoundServer<A> {
         A: Clone,
     {
         self.local_addr.clone()
+    }
+    /// A reader of the counts, which are all zero before the server serves.
+    pub fn metrics_reader(&self) -> MetricsReader {
+        MetricsReader {
+            workers: self.counters.clone(),
+            windows: Arc::clone(&self.budget_share),
+            sending: Arc::clone(&self.send_budget_share),
+        }
     }
     /// Serves on the calling thread: the future is to be run in a [`tokio::task::LocalSet`], whose
     /// thread `callbacks` is called on. It ends when [`ServerHandle`] is dropped or has drained, and
@@ -84,11 +94,12 @@ impl<A> BoundServer<A> {
             self.listeners.pop().ok_or_else(no_worker)?,
             self.setups.pop(),
         );
-        let worker_config = self.worker_config(listener, setup, service);
         let server_handle = ServerHandle {
             commands,
-            sources: self.sources(vec![Arc::clone(&worker_config.shared.counters)]),
+            sources: self.metrics_reader(),
         };
+        let counters = self.counters.pop().ok_or_else(no_worker)?;
+        let worker_config = self.worker_config(listener, setup, counters, service);
         let serving = async move {
             let served = worker::serve_here(worker_config, receiver).await;
             served.map_err(unusable)
@@ -108,15 +119,13 @@ impl<A> BoundServer<A> {
         let mut running = Running {
             local_addr: self.local_addr.clone(),
             workers: Vec::with_capacity(listeners.len()),
-            sources: self.sources(Vec::with_capacity(listeners.len())),
+            sources: self.metrics_reader(),
         };
         let mut begins = Vec::with_capacity(listeners.len());
-        for (number, listener) in listeners.into_iter().enumerate() {
-            let worker_config = self.worker_config(listener, setups.next(), service.clone());
-            running
-                .sources
-                .workers
-                .push(Arc::clone(&worker_config.shared.counters));
+        let counters = self.counters.clone();
+        for (number, (listener, counters)) in listeners.into_iter().zip(counters).enumerate() {
+            let setup = setups.next();
+            let worker_config = self.worker_config(listener, setup, counters, service.clone());
             let (commands, receiver) = mpsc::unbounded_channel();
             let (begun, begins_here) = std_mpsc::channel();
             let (end, ended) = oneshot::channel();
@@ -145,29 +154,23 @@ impl<A> BoundServer<A> {
         &self,
         listener: Listener,
         setup: Option<QuicSetup>,
+        counters: Arc<Counters>,
         service: S,
     ) -> WorkerConfig<S> {
         WorkerConfig {
             listener,
             setup,
-            shared: self.shared(service),
+            shared: self.shared(counters, service),
             allowed: self.allowed,
         }
     }
-    fn sources(&self, workers: Vec<Arc<Counters>>) -> MetricsReader {
-        MetricsReader {
-            workers,
-            windows: Arc::clone(&self.budget_share),
-            sending: Arc::clone(&self.send_budget_share),
-        }
-    }
-    fn shared<S>(&self, service: S) -> WorkerContext<S> {
+    fn shared<S>(&self, counters: Arc<Counters>, service: S) -> WorkerContext<S> {
         WorkerContext {
             service,
             tls: self.tls.clone(),
             config: Arc::clone(&self.config),
             http1_config: Arc::clone(&self.http1_config),
-            counters: Arc::new(Counters::default()),
+            counters,
             budget_share: Arc::clone(&self.budget_share),
             send_budget_share: Arc::clone(&self.send_budget_share),
             scarcity: Scarcity::shared(),

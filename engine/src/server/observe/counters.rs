@@ -2,10 +2,11 @@
 //! sharing; reading sums the workers.
 
 use super::handshake_failure;
-use super::histogram::{Bucket, Counting, Histogram, bump};
-use super::metrics::{CLASSES, InUse, Metrics, VERSIONS, VersionMetrics};
+use super::metrics::{InUse, Metrics, VersionMetrics};
 use crate::connection_info::traffic::Traffic;
 use crate::driver::quic::rules;
+use crate::metrics::histogram::{Bucket, Counting, Histogram, bump};
+use crate::metrics::{CLASSES, VERSIONS, class_of, place_of};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -82,15 +83,6 @@ const CLOSED_BY: [&str; 7] = [
     "idle",
     "drained",
 ];
-
-/// The place of a version in [`VERSIONS`].
-fn place_of(version: Version) -> usize {
-    match version {
-        Version::Http10 | Version::Http11 => 0,
-        Version::Http2 => 1,
-        Version::Http3 => 2,
-    }
-}
 
 impl Default for Counters {
     fn default() -> Self {
@@ -196,8 +188,8 @@ impl Counters {
     }
     /// The head of a final response was sent.
     pub(in crate::server) fn answered(&self, version: Version, status: u16) {
-        let class = usize::from((status / 100).clamp(1, 5)) - 1;
-        bump(&self.versions[place_of(version)].responses[class], 1);
+        let responses = &self.versions[place_of(version)].responses;
+        bump(&responses[class_of(status)], 1);
     }
     /// As many exchanges had their final head sent and as many ended, this long after their request's head.
     pub(in crate::server) fn took(

@@ -1,6 +1,6 @@
 //! Metrics of a server, as they are read.
 
-use super::histogram::Histogram;
+use crate::metrics::histogram::Histogram;
 
 /// A reading of a server's counters, since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -126,9 +126,3 @@ pub struct InUse {
     /// Bytes that there are.
     pub total: u64,
 }
-
-/// The labels of versions, in the order of [`Metrics::versions`]: OpenTelemetry's values of
-/// `network.protocol.version`.
-pub(super) const VERSIONS: [&str; 3] = ["1.1", "2", "3"];
-/// The labels of [`VersionMetrics::responses`].
-pub(super) const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];

@@ -1,44 +1,36 @@
 //! The metrics of a server as OpenMetrics text, version 1.0. The set of series is fixed: labels have values of
 //! enumerations only, never of anything that a client sends.
 
-use super::histogram::Histogram;
-use super::metrics::{InUse, Metrics, VERSIONS, VersionMetrics};
-use std::fmt::{self, Write as _};
-use std::time::Duration;
-
-/// The media type of [`Metrics::to_openmetrics`].
-pub const OPENMETRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// The label of versions of HTTP, by the name that OpenTelemetry gives it.
-const VERSION: &str = "network_protocol_version";
+use super::metrics::{InUse, Metrics, VersionMetrics};
+use crate::metrics::VERSIONS;
+use crate::metrics::exposition::{Exposition, VERSION};
 
 impl Metrics {
-    /// The metrics as OpenMetrics text, with `# EOF` at its end; its media type is [`OPENMETRICS_TYPE`]. Durations and
+    /// The metrics as OpenMetrics text, with `# EOF` at its end; its media type is [`OPENMETRICS_TYPE`](crate::server::OPENMETRICS_TYPE). Durations and
     /// open requests have the names and labels of OpenTelemetry's semantic conventions
     /// (`http_server_request_duration_seconds`, `http_server_active_requests`), all others begin with
     /// `trunkline_server_`. How many series there are does not depend on what clients send: every label has the
     /// values of an enumeration.
     pub fn to_openmetrics(&self) -> String {
-        let mut text = Text(String::with_capacity(32 * 1024));
-        text.family(
-            "trunkline_server_build",
-            "info",
-            "The version of the server.",
-        );
-        text.line(
-            "trunkline_server_build_info",
-            &[("version", env!("CARGO_PKG_VERSION"))],
-            1,
-        );
+        let mut text = Exposition::new("trunkline_server");
+        text.build("The version of the server.");
         self.connections(&mut text);
         self.exchanges(&mut text);
         self.broken_rules(&mut text);
         self.bytes(&mut text);
         self.quic(&mut text);
-        text.0.push_str("# EOF\n");
-        text.0
+        text.finish()
     }
-    fn connections(&self, text: &mut Text) {
+    /// A number of each version.
+    fn of_versions(
+        &self,
+        text: &mut Exposition,
+        family: (&str, &str, &str),
+        value: fn(&VersionMetrics) -> u64,
+    ) {
+        text.of_versions(family, self.versions.each_ref().map(value));
+    }
+    fn connections(&self, text: &mut Exposition) {
         text.counter(
             "connections_accepted",
             "Connections accepted.",
@@ -49,13 +41,13 @@ impl Metrics {
             "Connections open now, in handshakes and tunnels too.",
             self.connections_open,
         );
-        text.of_versions(
-            self,
+        self.of_versions(
+            text,
             ("connections", "counter", "Connections that began HTTP."),
             |version| version.connections,
         );
-        text.of_versions(
-            self,
+        self.of_versions(
+            text,
             (
                 "connections_active",
                 "gauge",
@@ -91,9 +83,9 @@ impl Metrics {
         text.histogram(name, ("network_transport", "tcp"), &self.tls_handshakes);
         text.histogram(name, ("network_transport", "quic"), &self.quic_handshakes);
     }
-    fn exchanges(&self, text: &mut Text) {
-        text.of_versions(
-            self,
+    fn exchanges(&self, text: &mut Exposition) {
+        self.of_versions(
+            text,
             ("requests", "counter", "Requests that came."),
             |version| version.requests,
         );
@@ -114,16 +106,16 @@ impl Metrics {
                 text.line(&format!("{name}_total"), &labels, count);
             }
         }
-        let name = "http_server_request_duration_seconds";
-        text.seconds(name, "From a request's head to the end of its exchange.");
-        for (label, version) in VERSIONS.into_iter().zip(&self.versions) {
-            text.histogram(name, (VERSION, label), &version.duration);
-        }
-        let name = "trunkline_server_first_byte_duration_seconds";
-        text.seconds(name, "From a request's head to that of its final response.");
-        for (label, version) in VERSIONS.into_iter().zip(&self.versions) {
-            text.histogram(name, (VERSION, label), &version.first_byte);
-        }
+        text.histograms(
+            "http_server_request_duration_seconds",
+            "From a request's head to the end of its exchange.",
+            self.versions.each_ref().map(|version| &version.duration),
+        );
+        text.histograms(
+            "trunkline_server_first_byte_duration_seconds",
+            "From a request's head to that of its final response.",
+            self.versions.each_ref().map(|version| &version.first_byte),
+        );
         text.counter(
             "misdirected_requests",
             "Requests answered with 421.",
@@ -140,7 +132,7 @@ impl Metrics {
             self.too_early,
         );
     }
-    fn broken_rules(&self, text: &mut Text) {
+    fn broken_rules(&self, text: &mut Exposition) {
         text.labelled(
             ("resets", "Exchanges that ended before their response did."),
             "by",
@@ -160,7 +152,7 @@ impl Metrics {
             &self.quic_violations,
         );
     }
-    fn bytes(&self, text: &mut Text) {
+    fn bytes(&self, text: &mut Exposition) {
         let name = "trunkline_server_io_bytes";
         text.family(
             name,
@@ -197,7 +189,7 @@ impl Metrics {
             }
         }
     }
-    fn quic(&self, text: &mut Text) {
+    fn quic(&self, text: &mut Exposition) {
         let counters = [
             (
                 "quic_connections",
@@ -255,97 +247,6 @@ impl Metrics {
         );
         text.histogram_of(name, None, &self.quic_rtt);
     }
-}
-
-/// The text, line by line.
-struct Text(String);
-
-type Label<'a> = (&'a str, &'a str);
-
-impl Text {
-    /// The description of a family. Its samples follow.
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
-        // Writing to a String cannot fail.
-        let _ = writeln!(self.0, "# TYPE {name} {kind}\n# HELP {name} {help}");
-    }
-    /// The description of a histogram in seconds.
-    fn seconds(&mut self, name: &str, help: &str) {
-        let _ = writeln!(
-            self.0,
-            "# TYPE {name} histogram\n# UNIT {name} seconds\n# HELP {name} {help}"
-        );
-    }
-    /// One sample. Values of labels are names of ours, which need no escapes.
-    fn line(&mut self, name: &str, labels: &[Label<'_>], value: impl fmt::Display) {
-        self.0.push_str(name);
-        for (at, (label, of)) in labels.iter().enumerate() {
-            let before = if at == 0 { '{' } else { ',' };
-            let _ = write!(self.0, "{before}{label}=\"{of}\"");
-        }
-        if !labels.is_empty() {
-            self.0.push('}');
-        }
-        let _ = writeln!(self.0, " {value}");
-    }
-    fn counter(&mut self, name: &str, help: &str, count: u64) {
-        let name = format!("trunkline_server_{name}");
-        self.family(&name, "counter", help);
-        self.line(&format!("{name}_total"), &[], count);
-    }
-    fn gauge(&mut self, name: &str, help: &str, value: u64) {
-        let name = format!("trunkline_server_{name}");
-        self.family(&name, "gauge", help);
-        self.line(&name, &[], value);
-    }
-    /// A counter with one label.
-    fn labelled(&mut self, (name, help): (&str, &str), label: &str, counts: &[(&str, u64)]) {
-        let name = format!("trunkline_server_{name}");
-        self.family(&name, "counter", help);
-        for (of, count) in counts {
-            self.line(&format!("{name}_total"), &[(label, of)], count);
-        }
-    }
-    /// A number of each version.
-    fn of_versions(
-        &mut self,
-        metrics: &Metrics,
-        (name, kind, help): (&str, &str, &str),
-        value: fn(&VersionMetrics) -> u64,
-    ) {
-        let name = format!("trunkline_server_{name}");
-        self.family(&name, kind, help);
-        let sample = match kind {
-            "counter" => format!("{name}_total"),
-            _ => name,
-        };
-        for (label, version) in VERSIONS.into_iter().zip(&metrics.versions) {
-            self.line(&sample, &[(VERSION, label)], value(version));
-        }
-    }
-    fn histogram(&mut self, name: &str, label: Label<'_>, histogram: &Histogram) {
-        self.histogram_of(name, Some(label), histogram);
-    }
-    fn histogram_of(&mut self, name: &str, label: Option<Label<'_>>, histogram: &Histogram) {
-        let labels: Vec<Label<'_>> = label.into_iter().collect();
-        let bucket = format!("{name}_bucket");
-        for (bound, count) in histogram.cumulative() {
-            let bound = seconds(bound);
-            let with_bound = [&labels[..], &[("le", bound.as_str())]].concat();
-            self.line(&bucket, &with_bound, count);
-        }
-        let count = histogram.count();
-        self.line(&bucket, &[&labels[..], &[("le", "+Inf")]].concat(), count);
-        self.line(&format!("{name}_count"), &labels, count);
-        let sum = histogram.sum();
-        let (whole, nanos) = (sum.as_secs(), sum.subsec_nanos());
-        let sum = format!("{whole}.{nanos:09}");
-        self.line(&format!("{name}_sum"), &labels, sum);
-    }
-}
-
-/// In the canonical form of OpenMetrics: `0.005`, `1.0`.
-fn seconds(bound: Duration) -> String {
-    format!("{:?}", bound.as_secs_f64())
 }
 
 #[cfg(test)]

@@ -1,75 +1,6 @@
 use super::*;
-use std::collections::{HashMap, HashSet};
-
-/// A name, labels, and a value.
-type Sample = (String, Vec<(String, String)>, f64);
-
-/// A family: its kind, and its samples.
-struct Family {
-    kind: String,
-    samples: Vec<Sample>,
-}
-
-/// Parses by the grammar of OpenMetrics 1.0, and panics with the line that breaks it.
-fn parse(text: &str) -> HashMap<String, Family> {
-    let mut families: HashMap<String, Family> = HashMap::new();
-    let mut series = HashSet::new();
-    let mut current = String::new();
-    let body = text.strip_suffix("# EOF\n").expect("it ends with # EOF");
-    for line in body.split_terminator('\n') {
-        assert_eq!(line.trim(), line, "{line:?}");
-        if let Some(described) = line.strip_prefix("# ") {
-            let (what, rest) = described.split_once(' ').expect(line);
-            let (name, value) = rest.split_once(' ').expect(line);
-            match what {
-                "TYPE" => {
-                    let kind = value.to_owned();
-                    let samples = Vec::new();
-                    let family = Family { kind, samples };
-                    let other = families.insert(name.to_owned(), family);
-                    assert!(other.is_none(), "{name} stands twice");
-                    current = name.to_owned();
-                }
-                "UNIT" => assert!(name.ends_with(&format!("_{value}")), "{line}"),
-                "HELP" => assert!(value.ends_with('.'), "{line}"),
-                _ => panic!("{line}"),
-            }
-            assert_eq!(name, current, "{line}");
-            continue;
-        }
-        let (key, value) = line.rsplit_once(' ').expect(line);
-        assert!(series.insert(key.to_owned()), "{key} stands twice");
-        let (name, labels) = match key.split_once('{') {
-            None => (key, Vec::new()),
-            Some((name, labels)) => (name, labels_of(labels.strip_suffix('}').expect(line))),
-        };
-        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-        assert!(name.chars().all(is_name), "{line}");
-        let family = families.get_mut(&current).expect(line);
-        let suffix = name.strip_prefix(&current).expect(line);
-        let allowed: &[&str] = match family.kind.as_str() {
-            "counter" => &["_total"],
-            "gauge" => &[""],
-            "info" => &["_info"],
-            "histogram" => &["_bucket", "_count", "_sum"],
-            kind => panic!("{kind} is no kind of ours"),
-        };
-        assert!(allowed.contains(&suffix), "{line}");
-        let value = value.parse().expect(line);
-        family.samples.push((name.to_owned(), labels, value));
-    }
-    families
-}
-
-fn labels_of(text: &str) -> Vec<(String, String)> {
-    let pair = |pair: &str| {
-        let (name, value) = pair.split_once("=\"").expect(text);
-        let value = value.strip_suffix('"').expect(text);
-        assert!(!value.contains(['"', '\\', '{', '}']), "{text}");
-        (name.to_owned(), value.to_owned())
-    };
-    text.split(',').map(pair).collect()
-}
+use crate::metrics::CLASSES;
+use crate::metrics::exposition::exposition_test::parse;
 
 fn reading() -> Metrics {
     let mut metrics = Metrics {
@@ -80,7 +11,7 @@ fn reading() -> Metrics {
         ..Metrics::default()
     };
     for version in &mut metrics.versions {
-        version.responses = super::super::metrics::CLASSES.map(|class| (class, 1));
+        version.responses = CLASSES.map(|class| (class, 1));
     }
     metrics
 }

@@ -5,7 +5,7 @@ use crate::server::callbacks::Server as Callbacks;
 use serde_json::{Value, json};
 use std::pin::Pin;
 use trunkline::Error;
-use trunkline::server::{BoundServer, Detached, ServerHandle};
+use trunkline::server::{BoundServer, Detached, MetricsReader, ServerHandle};
 
 /// The future of a server, until its end.
 pub(crate) type ServeFuture = Pin<Box<dyn Future<Output = Result<(), Error>>>>;
@@ -26,6 +26,14 @@ impl BoundSockets {
             Self::Detached(_) => json!({}),
             #[cfg(unix)]
             Self::Unix(_) => json!({}),
+        }
+    }
+    pub(crate) fn metrics_reader(&self) -> MetricsReader {
+        match self {
+            Self::Port(listening) => listening.metrics_reader(),
+            Self::Detached(listening) => listening.metrics_reader(),
+            #[cfg(unix)]
+            Self::Unix(listening) => listening.metrics_reader(),
         }
     }
     pub(crate) fn serve_callbacks(

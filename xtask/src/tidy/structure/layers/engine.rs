@@ -11,6 +11,7 @@ const ENGINE: &[(&str, &[&str])] = &[
         "engine/src",
         &[
             "error",
+            "metrics",
             "tls",
             "config",
             "connection_info",
@@ -42,6 +43,7 @@ const ENGINE: &[(&str, &[&str])] = &[
         &[
             "connect",
             "listener",
+            "metrics",
             "settings",
             "exchange",
             "dispatch",
@@ -211,7 +213,6 @@ const ENGINE: &[(&str, &[&str])] = &[
         "engine/src/server/observe",
         &[
             "handshake_failure",
-            "histogram",
             "metrics",
             "openmetrics",
             "counters",

@@ -1,11 +1,11 @@
-//! Histograms of durations with fixed bounds: counted by one worker, summed when they are read.
+//! Histograms of durations with fixed bounds: counted by one task or thread, summed when they are read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The upper bounds of the buckets, nanoseconds: those that OpenTelemetry's semantic conventions advise for
-/// `http.server.request.duration` (5 ms to 10 s), and five below them, because most exchanges of a server on
-/// this engine end there. Above the last bound there is one bucket without a bound.
+/// `http.server.request.duration` (5 ms to 10 s), and five below them, because most exchanges on this engine end
+/// there. Above the last bound there is one bucket without a bound.
 const BOUNDS: [u64; 19] = [
     100_000,
     250_000,
@@ -64,22 +64,22 @@ impl Histogram {
     }
 }
 
-/// A histogram that one worker counts.
+/// A histogram that one task or thread counts.
 #[derive(Debug, Default)]
-pub(super) struct Counting {
+pub(crate) struct Counting {
     buckets: [AtomicU64; BOUNDS.len() + 1],
     sum_nanos: AtomicU64,
 }
 
 /// The bucket of a duration, found once for several histograms.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bucket {
+pub(crate) struct Bucket {
     at: usize,
     nanos: u64,
 }
 
 impl Bucket {
-    pub(super) fn of(duration: Duration) -> Self {
+    pub(crate) fn of(duration: Duration) -> Self {
         let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let at = BOUNDS.iter().position(|bound| nanos <= *bound);
         let at = at.unwrap_or(BOUNDS.len());
@@ -89,7 +89,7 @@ impl Bucket {
 
 impl Counting {
     /// Counts `times` durations of one bucket.
-    pub(super) fn count(&self, bucket: Bucket, times: u32) {
+    pub(crate) fn count(&self, bucket: Bucket, times: u32) {
         bump(&self.buckets[bucket.at], u64::from(times));
         bump(
             &self.sum_nanos,
@@ -97,7 +97,7 @@ impl Counting {
         );
     }
     /// Adds the counts so far to `sum`.
-    pub(super) fn add_to(&self, sum: &mut Histogram) {
+    pub(crate) fn add_to(&self, sum: &mut Histogram) {
         for (bucket, count) in sum.buckets.iter_mut().zip(&self.buckets) {
             *bucket += count.load(Ordering::Relaxed);
         }
@@ -109,7 +109,7 @@ impl Counting {
 /// Adds to a counter that one thread writes: without a locked instruction, which would be the dearest part of
 /// counting an exchange.
 #[inline]
-pub(super) fn bump(counter: &AtomicU64, count: u64) {
+pub(crate) fn bump(counter: &AtomicU64, count: u64) {
     let before = counter.load(Ordering::Relaxed);
     counter.store(before.wrapping_add(count), Ordering::Relaxed);
 }
