@@ -15,6 +15,7 @@ use crate::failure::{Failure, report};
 use answer::policy::AnswerPolicy;
 use files::{FilePolicy, Files};
 use operate::access_log::AccessLog;
+use operate::given::{GivenSockets, with_given};
 use operate::{OperateOptions, Operation};
 use site::Site;
 use std::io::Write;
@@ -149,25 +150,31 @@ pub(crate) fn run(options: ServeOptions) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::usage(format_args!("cannot start: {error}")))?;
-    runtime.block_on(async {
-        let operation = Operation::new(&options, tls.clone(), log.clone())?;
-        match &options.unix {
-            Some(path) => {
-                let server = with_options(Server::bind_unix(path), &options, tls, log);
-                let running = served!(server, options, site)?;
-                print_address(format_args!("{scheme} at {}", path.display()));
-                operation.run(running).await
-            }
-            None => {
-                let running = start(&options, tls, log, site)?;
-                let url = format!("{scheme}://{}", running.local_addr());
-                print_address(&url);
-                if options.open {
-                    open(&url);
+    with_given(&options, |mut given| {
+        runtime.block_on(async {
+            let operation = Operation::new(&options, tls.clone(), log.clone())?;
+            match &options.unix {
+                Some(path) => {
+                    let server = match given.site()? {
+                        Some(sockets) => Server::on_unix_sockets(sockets),
+                        None => Server::bind_unix(path),
+                    };
+                    let server = with_options(server, &options, tls, log);
+                    let running = served!(server, options, site)?;
+                    print_address(format_args!("{scheme} at {}", path.display()));
+                    operation.run(running, given).await
                 }
-                operation.run(running).await
+                None => {
+                    let running = start(&options, tls, log, site, &mut given)?;
+                    let url = format!("{scheme}://{}", running.local_addr());
+                    print_address(&url);
+                    if options.open {
+                        open(&url);
+                    }
+                    operation.run(running, given).await
+                }
             }
-        }
+        })
     })
 }
 
@@ -253,9 +260,14 @@ fn start(
     tls: Option<Tls>,
     log: Option<Arc<AccessLog>>,
     site: Site,
+    given: &mut GivenSockets,
 ) -> Result<Running, Failure> {
-    let serve = |http3: bool| {
-        let server = Server::bind(options.listen.as_str()).http3(http3);
+    let serve = |given: &GivenSockets, http3: bool| {
+        let server = match given.site()? {
+            Some(sockets) => Server::on_sockets(sockets),
+            None => Server::bind(options.listen.as_str()),
+        };
+        let server = server.http3(http3);
         let mut server = with_options(server, options, tls.clone(), log.clone());
         if http3 {
             server = with_quic_options(server, options)?;
@@ -263,9 +275,13 @@ fn start(
         served!(server, options, site.clone())
     };
     let http3 = tls.is_some() && !options.no_http3;
-    match serve(http3) {
+    if !http3 {
+        given.leave_udp();
+    }
+    match serve(given, http3) {
         Err(why) if http3 => {
-            let Ok(running) = serve(false) else {
+            given.leave_udp();
+            let Ok(running) = serve(given, false) else {
                 return Err(why);
             };
             warn(format_args!("serving without HTTP/3: {why}"));

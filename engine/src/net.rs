@@ -5,4 +5,6 @@ pub(crate) mod byte_stream;
 pub(crate) mod listen;
 pub(crate) mod listener;
 #[cfg(unix)]
+pub(crate) mod passing;
+#[cfg(unix)]
 pub(crate) mod unix;

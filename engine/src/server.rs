@@ -14,6 +14,8 @@ mod worker;
 pub use crate::metrics::exposition::OPENMETRICS_TYPE;
 pub use crate::metrics::histogram::Histogram;
 pub use bind::detached::Detached;
+#[cfg(unix)]
+pub use bind::hand_over::Sockets;
 pub use bind::listening::{BoundServer, ServerHandle};
 pub use bind::port::Port;
 pub use bind::running::{Drained, Running};

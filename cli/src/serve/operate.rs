@@ -2,21 +2,26 @@
 
 pub(super) mod access_log;
 pub(super) mod admin;
+pub(super) mod given;
 pub(super) mod listen_address;
 pub(super) mod notify;
 mod signals;
+mod upgrade;
 
 use super::{ServeOptions, report};
 use crate::failure::Failure;
 use access_log::{AccessLog, LogField, LogFormat};
 use admin::{Admin, AdminOptions, Readiness};
+use given::GivenSockets;
 use listen_address::ListenAddress;
 use notify::Notify;
 use signals::{Renewal, Reopening, Stop};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use trunkline::server::Drained;
 use trunkline::{Running, Tls};
+use upgrade::SuccessorListener;
 
 /// Flags of `serve` about its operation.
 #[derive(clap::Args)]
@@ -29,6 +34,11 @@ pub(crate) struct OperateOptions {
     /// or more, which other users may not read. /healthz and /readyz need none.
     #[arg(long, value_name = "FILE", requires = "admin")]
     admin_token_file: Option<PathBuf>,
+    /// Take the place of the server that was started with the same path: this one receives its listening sockets over
+    /// a Unix socket there, and the other drains once this one serves; no client is refused, and no connection lost. Then,
+    /// and where none runs, wait there for the next one.
+    #[arg(long, value_name = "PATH", conflicts_with = "open")]
+    pub(super) upgrade: Option<PathBuf>,
     /// Append a line for every request to this file; `-` for standard output. SIGUSR1 makes the file be opened
     /// again, as logrotate needs it.
     #[arg(long, value_name = "FILE")]
@@ -61,6 +71,7 @@ pub(super) struct Operation {
     renewal: Option<Renewal>,
     reopening: Option<Reopening>,
     admin: Option<AdminOptions>,
+    upgrade: Option<PathBuf>,
     notify: Notify,
     drain_delay: Duration,
     drain: Duration,
@@ -79,28 +90,40 @@ impl Operation {
             renewal: Renewal::of(options, tls)?,
             reopening: Reopening::of(log)?,
             admin: AdminOptions::of(place, token)?,
+            upgrade: operate.upgrade.clone(),
             notify: Notify::of_environment(),
             drain_delay: Duration::from_secs(operate.drain_delay),
             drain: Duration::from_secs(operate.drain),
         })
     }
 
-    /// Serves until a signal comes, then drains.
-    pub(super) async fn run<A>(mut self, running: Running<A>) -> Result<(), Failure> {
+    /// Serves until a signal or another process comes, then drains.
+    pub(super) async fn run<A>(
+        mut self,
+        running: Running<A>,
+        mut given: GivenSockets,
+    ) -> Result<(), Failure> {
         let readiness = Readiness::new();
         let admin = self.admin.as_ref();
         let metrics = running.metrics_reader();
-        let admin = admin.map(|options| options.serve(metrics, readiness.clone()));
+        let admin = admin.map(|options| {
+            let site = (metrics, readiness.clone());
+            options.serve(site, given.take_admin())
+        });
         let admin = admin.transpose()?;
         if let Some(address) = admin.as_ref().and_then(Admin::address) {
             print_admin_address(address);
         }
         let notify = self.notify.clone();
-        notify.ready();
+        let successors = self.upgrade.as_deref().map(SuccessorListener::listen);
+        let successors = successors.transpose()?;
+        notify.started(given.report_serving());
+        // Its duplicates of the listening sockets would outlive those of the workers.
+        drop(given);
         let renewal = Renewal::run(self.renewal.take(), &notify);
         let reopening = Reopening::run(self.reopening.take());
         tokio::select! {
-            served = self.serve(running, &readiness) => served,
+            served = self.serve(running, admin, successors, &readiness) => served,
             () = renewal => Ok(()),
             () = reopening => Ok(()),
             () = notify.watch() => Ok(()),
@@ -110,17 +133,38 @@ impl Operation {
     async fn serve<A>(
         &mut self,
         running: Running<A>,
+        admin: Option<Admin>,
+        successors: Option<SuccessorListener>,
         readiness: &Readiness,
     ) -> Result<(), Failure> {
-        self.stop.wait().await;
+        let handed_over = tokio::select! {
+            () = self.stop.wait() => None,
+            sockets = SuccessorListener::successor(successors.as_ref(), &running, admin.as_ref()) => {
+                Some(sockets)
+            }
+        };
         readiness.withdraw();
+        if let Some((sockets, admin_sockets)) = handed_over {
+            // The admin address is the next process's, which the service manager watches now.
+            if let Some((admin, sockets)) = admin.zip(admin_sockets) {
+                admin.leave(sockets).await;
+            }
+            return self
+                .drained(running.drain_handed_over(sockets, self.drain))
+                .await;
+        }
         self.notify.stopping();
         tokio::select! {
             () = tokio::time::sleep(self.drain_delay) => {}
             () = self.stop.wait() => return Err(cut_short()),
         }
+        self.drained(running.drain(self.drain)).await
+    }
+
+    /// Waits for the end of a drain, or for a signal to cut it.
+    async fn drained(&mut self, drain: impl Future<Output = Drained>) -> Result<(), Failure> {
         tokio::select! {
-            drained = running.drain(self.drain) => match drained.cut {
+            drained = drain => match drained.cut {
                 0 => Ok(()),
                 cut => Err(Failure::remote(format_args!(
                     "{cut} requests had not finished after {} s and were cut",

@@ -7,6 +7,8 @@ use crate::net::byte_stream::ByteStream;
 use std::io;
 use std::net::SocketAddr;
 use std::net::TcpListener as StdTcpListener;
+#[cfg(unix)]
+use std::os::fd::{AsFd, BorrowedFd};
 use std::task::{Context, Poll, ready};
 #[cfg(unix)]
 use tokio::net::UnixStream;
@@ -60,13 +62,23 @@ impl Listener {
             Self::None => Ok(()),
         }
     }
-    fn try_clone(&self) -> io::Result<Self> {
+    /// Another one on the same socket.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
         Ok(match self {
             Self::Tcp(listener, owner) => Self::Tcp(listener.try_clone()?, *owner),
             #[cfg(unix)]
             Self::Unix(unix) => Self::Unix(unix.with(unix.listener.try_clone()?)),
             Self::None => Self::None,
         })
+    }
+    /// `None`: there is no socket.
+    #[cfg(unix)]
+    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::Tcp(listener, _) => Some(listener.as_fd()),
+            Self::Unix(unix) => Some(unix.listener.as_fd()),
+            Self::None => None,
+        }
     }
 }
 
@@ -114,6 +126,24 @@ impl Acceptor {
                 Self::Unix(UnixListener { bound, listener })
             }
             Listener::None => Self::None,
+        })
+    }
+    /// Another listener on the same socket, for another process: this one owns the socket no more.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    #[cfg(unix)]
+    pub(crate) fn duplicate(&mut self) -> io::Result<Listener> {
+        Ok(match self {
+            Self::Tcp(listener, owner) => {
+                *owner = Owner::Elsewhere;
+                Listener::Tcp(listener.as_fd().try_clone_to_owned()?.into(), *owner)
+            }
+            Self::Unix(unix) => {
+                let listener = unix.listener.as_fd().try_clone_to_owned()?;
+                Listener::Unix(unix.with(listener.into()))
+            }
+            Self::None => Listener::None,
         })
     }
     pub(crate) fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {

@@ -9,6 +9,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixListener as StdUnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A listener, and its file if the socket was bound here. Fields drop in order, so the file is
 /// removed before the listener closes: a client that finds the file reaches a listening socket.
@@ -50,6 +51,19 @@ impl UnixListener<StdUnixListener> {
         let bound = None;
         Self { bound, listener }
     }
+    /// A socket that another process has bound and has given away: its file goes with this server.
+    pub(crate) fn owning(listener: StdUnixListener) -> Self {
+        let address = listener.local_addr().ok();
+        let path = address.as_ref().and_then(|address| address.as_pathname());
+        let bound = path.and_then(|path| Bound::at(path).ok()).map(Arc::new);
+        Self { bound, listener }
+    }
+    /// The file stays when this listener and those that share it are closed.
+    pub(crate) fn leave_file(&self) {
+        if let Some(bound) = &self.bound {
+            bound.is_left.store(true, Ordering::Relaxed);
+        }
+    }
     pub(crate) fn address(&self) -> io::Result<std::os::unix::net::SocketAddr> {
         self.listener.local_addr()
     }
@@ -90,6 +104,8 @@ pub(crate) struct Bound {
     /// Device and inode: a file that another process has created since must not be removed. No
     /// other file gets this inode while the socket is open.
     file: (u64, u64),
+    /// Another process has the socket now, and removes the file.
+    is_left: AtomicBool,
 }
 
 impl Bound {
@@ -97,13 +113,19 @@ impl Bound {
         // The process may go to another directory.
         let path = std::path::absolute(path)?;
         let file = identity(&path)?;
-        Ok(Self { path, file })
+        let is_left = AtomicBool::new(false);
+        Ok(Self {
+            path,
+            file,
+            is_left,
+        })
     }
 }
 
 impl Drop for Bound {
     fn drop(&mut self) {
-        if identity(&self.path).is_ok_and(|file| file == self.file) {
+        let is_left = self.is_left.load(Ordering::Relaxed);
+        if !is_left && identity(&self.path).is_ok_and(|file| file == self.file) {
             // Without permission to remove it the file stays, as after a kill.
             let _ = fs::remove_file(&self.path);
         }

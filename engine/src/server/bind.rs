@@ -1,6 +1,8 @@
 //! The sockets of a server, and the ways to start it.
 
 pub(super) mod detached;
+#[cfg(unix)]
+pub(super) mod hand_over;
 pub(super) mod listening;
 pub(super) mod port;
 pub(super) mod running;

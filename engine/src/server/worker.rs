@@ -1,6 +1,7 @@
 //! One worker: a thread with its own runtime, its own listener and its own connections. Workers
 //! share no state on the path of a request.
 
+pub(super) mod lineage;
 #[cfg(feature = "http3")]
 pub(super) mod quic;
 #[cfg(not(feature = "http3"))]
@@ -18,6 +19,10 @@ use crate::driver::signals::{Signals, Stop};
 use crate::driver::timer;
 use crate::net::byte_stream::ByteStream;
 use crate::net::listener::{AcceptQueue, Accepted, AcceptedSocket, Acceptor, Listener};
+#[cfg(unix)]
+use lineage::WorkerSockets;
+#[cfg(unix)]
+use quic::QuicHandOver;
 use quic::{QuicListener, QuicSetup};
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -46,6 +51,16 @@ pub(super) enum WorkerCommand {
     Configure {
         http1: Arc<Config>,
         others: Arc<Config>,
+    },
+    /// Give duplicates of the sockets.
+    #[cfg(unix)]
+    Duplicate(oneshot::Sender<io::Result<WorkerSockets>>),
+    /// Read the sockets no more: another process does. Without `quic` it has none for HTTP/3, whose socket
+    /// is read on.
+    #[cfg(unix)]
+    HandOver {
+        quic: bool,
+        done: oneshot::Sender<()>,
     },
     /// Stop accepting, finish what is open until the deadline; answer how many were cut.
     Drain {
@@ -109,6 +124,8 @@ pub(super) async fn serve_here<S: Serve>(
 struct QuicTask {
     signals: Arc<Signals>,
     task: JoinHandle<()>,
+    #[cfg(unix)]
+    hand_over: QuicHandOver,
 }
 
 impl QuicTask {
@@ -121,9 +138,24 @@ impl QuicTask {
         let signals = Arc::new(Signals::default());
         let (shared, open) = (shared.clone(), Rc::clone(open));
         let notes = Arc::clone(&signals);
+        let released = setup.released();
         let listener = QuicListener::new(setup, shared, open, notes)?;
-        let task = tokio::task::spawn_local(listener);
-        Ok(Self { signals, task })
+        #[cfg(unix)]
+        let hand_over = listener.hand_over();
+        let serves = async move {
+            if let Some(mut released) = released {
+                // Without a sender the process before has ended.
+                let _ = released.wait_for(|released| *released).await;
+            }
+            listener.await;
+        };
+        let task = tokio::task::spawn_local(serves);
+        Ok(Self {
+            signals,
+            task,
+            #[cfg(unix)]
+            hand_over,
+        })
     }
 }
 
@@ -187,6 +219,17 @@ impl<S: Serve> Worker<S> {
                         self.shared.http1_config = http1;
                         self.shared.config = others;
                     }
+                    #[cfg(unix)]
+                    Some(WorkerCommand::Duplicate(reply)) => {
+                        // Without a receiver the duplicates are closed.
+                        let _ = reply.send(self.duplicate());
+                    }
+                    #[cfg(unix)]
+                    Some(WorkerCommand::HandOver { quic, done }) => {
+                        self.hand_over(quic);
+                        // The receiver may be gone.
+                        let _ = done.send(());
+                    }
                     Some(WorkerCommand::Serve(stream)) => self.take(Accepted::Given(*stream)),
                     // One that cannot be used is closed already.
                     Some(WorkerCommand::Take(socket)) => if let Ok(accepted) = socket.registered() {
@@ -223,6 +266,23 @@ impl<S: Serve> Worker<S> {
         }
         if let Some(quic) = self.quic {
             quic.end().await;
+        }
+    }
+    #[cfg(unix)]
+    fn duplicate(&mut self) -> io::Result<WorkerSockets> {
+        let listener = self.acceptor.duplicate()?;
+        let quic = self.quic.as_ref().map(|quic| quic.hand_over.sockets());
+        let quic = quic.transpose()?;
+        Ok(WorkerSockets { listener, quic })
+    }
+    /// Leaves the sockets to another process.
+    #[cfg(unix)]
+    fn hand_over(&mut self, quic: bool) {
+        self.acceptor = Acceptor::None;
+        if let Some(task) = &self.quic
+            && quic
+        {
+            task.hand_over.begin();
         }
     }
     /// `None`: the service asked for a pause while we waited to accept.
@@ -292,6 +352,9 @@ impl<S: Serve> Worker<S> {
                         | WorkerCommand::Serve(_)
                         | WorkerCommand::Take(_),
                     ) => {}
+                    // The sender finds the end of the channel.
+                    #[cfg(unix)]
+                    Some(WorkerCommand::Duplicate(_) | WorkerCommand::HandOver { .. }) => {}
                     // The waiting side is gone.
                     None => return self.open.exchanges(),
                 },

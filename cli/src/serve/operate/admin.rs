@@ -12,7 +12,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use trunkline::server::{MetricsReader, OPENMETRICS_TYPE};
+use std::time::Duration;
+use trunkline::server::{MetricsReader, OPENMETRICS_TYPE, Sockets};
 use trunkline::{Body, Running, Server, service_fn};
 
 /// Fewer characters could be guessed.
@@ -62,11 +63,11 @@ impl AdminOptions {
         let place = place.clone();
         Ok(Some(Self { place, token }))
     }
-    /// Starts the server of the admin address.
+    /// Starts the server of the admin address; `given`: on sockets of the process before.
     pub(super) fn serve(
         &self,
-        metrics: MetricsReader,
-        readiness: Readiness,
+        (metrics, readiness): (MetricsReader, Readiness),
+        given: Option<Sockets>,
     ) -> Result<Admin, Failure> {
         let site = Arc::new(AdminSite {
             metrics,
@@ -79,17 +80,27 @@ impl AdminOptions {
             let response = site.answer(&request);
             async move { Ok::<_, Infallible>(response) }
         });
+        let given =
+            given.filter(|given| given.are_unix() == matches!(self.place, ListenAddress::Unix(_)));
         match &self.place {
             ListenAddress::Port(address) => {
-                let server = Server::bind(address.as_str()).workers(1);
+                let server = match given {
+                    Some(given) => Server::on_sockets(given),
+                    None => Server::bind(address.as_str()),
+                };
+                let server = server.workers(1);
                 let running = server.serve(service).map_err(refused)?;
                 Ok(Admin::Port(running))
             }
             ListenAddress::Unix(path) => {
                 // Its owner alone may connect.
-                let server = Server::bind_unix(path).mode(0o600).workers(1);
+                let server = match given {
+                    Some(given) => Server::on_unix_sockets(given),
+                    None => Server::bind_unix(path).mode(0o600),
+                };
+                let server = server.workers(1);
                 let running = server.serve(service).map_err(refused)?;
-                Ok(Admin::Unix { _running: running })
+                Ok(Admin::Unix(running))
             }
         }
     }
@@ -129,9 +140,7 @@ fn read_token(path: &Path) -> Result<String, Failure> {
 /// The running server of the admin address. Dropping it closes it.
 pub(super) enum Admin {
     Port(Running),
-    Unix {
-        _running: Running<std::os::unix::net::SocketAddr>,
-    },
+    Unix(Running<std::os::unix::net::SocketAddr>),
 }
 
 impl Admin {
@@ -139,8 +148,22 @@ impl Admin {
     pub(super) fn address(&self) -> Option<SocketAddr> {
         match self {
             Self::Port(running) => Some(running.local_addr()),
-            Self::Unix { .. } => None,
+            Self::Unix(_) => None,
         }
+    }
+    /// Its sockets, for the next process.
+    pub(super) async fn hand_over(&self) -> Result<Sockets, trunkline::Error> {
+        match self {
+            Self::Port(running) => running.hand_over().await,
+            Self::Unix(running) => running.hand_over().await,
+        }
+    }
+    /// Ends: the next process serves on these sockets, and has the file of a Unix socket.
+    pub(super) async fn leave(self, sockets: Sockets) {
+        match self {
+            Self::Port(running) => running.drain_handed_over(sockets, Duration::ZERO).await,
+            Self::Unix(running) => running.drain_handed_over(sockets, Duration::ZERO).await,
+        };
     }
 }
 

@@ -44,6 +44,13 @@ impl Notify {
             }
         }
     }
+    /// Requests are answered, for the first time. `replaces`: in place of another process, whose number the manager knows.
+    pub(super) fn started(&self, replaces: bool) {
+        if replaces {
+            self.send(&format!("MAINPID={}", std::process::id()));
+        }
+        self.ready();
+    }
     /// Requests are answered, or a reload is over.
     pub(super) fn ready(&self) {
         self.send("READY=1\nSTATUS=serving");

@@ -69,6 +69,11 @@ impl QuicSocket {
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr()
     }
+    /// The socket, for other owners.
+    #[cfg(unix)]
+    pub(crate) fn shared(&self) -> Arc<UdpSocket> {
+        Arc::clone(&self.io)
+    }
     /// Waits until a connected socket reports that no process listens at the peer's port: an error
     /// of its own, not a readable event.
     pub(crate) fn refused(&self) -> impl Future<Output = ()> + Send + use<> {

@@ -11,12 +11,16 @@ use without_http3 as http3;
 use crate::error::Error;
 use crate::net::listen::listeners;
 use crate::net::listener::{Listener, Owner};
+#[cfg(unix)]
+use crate::server::bind::hand_over::{SharedQuic, Sockets};
 use crate::server::tower::Tower;
 use crate::server::worker::quic::Quic;
 use crate::server::{BoundServer, HttpService, IntoListener, Running, Server, no_worker};
 use http3::Http3Settings;
 use std::fmt;
 use std::io;
+#[cfg(unix)]
+use std::net::UdpSocket;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 
 /// Where a server listens that has a port.
@@ -33,6 +37,9 @@ enum BindTarget {
     Address(Result<SocketAddr, Error>),
     /// A socket that another process has opened.
     Open(TcpListener),
+    /// Those that another process has opened, for HTTP/3 too.
+    #[cfg(unix)]
+    Given(Sockets),
 }
 
 impl Port {
@@ -46,15 +53,28 @@ impl Port {
     }
     /// A listener for each of `count` workers, where they are bound, and HTTP/3.
     fn open(self, count: usize, backlog: u32) -> Result<Opened, Error> {
-        let udp = |address| self.http3.sockets(address, count, self.shares);
+        let udp = |address, count| self.http3.sockets(address, count, self.shares);
+        let mut inherited = None;
         let (listeners, address, sockets) = match self.target {
+            #[cfg(unix)]
+            BindTarget::Given(given) => {
+                let (listeners, address) = given_listeners(given.listeners, &given.udp, count)?;
+                let sockets = match given.udp.is_empty() || !self.http3.is_on() {
+                    true => udp(address, listeners.len())?,
+                    false => {
+                        inherited = given.quic.map(SharedQuic::inherit).transpose()?;
+                        Sockets::udp_for(given.udp, listeners.len())?
+                    }
+                };
+                (listeners, address, sockets)
+            }
             BindTarget::Open(listener) => {
                 let address = local_addr(&listener)?;
                 let listeners = Listener::Tcp(listener, Owner::Elsewhere).for_workers(count)?;
-                (listeners, address, udp(address)?)
+                (listeners, address, udp(address, count)?)
             }
             BindTarget::Address(address) if !self.tcp => {
-                let sockets = udp(address?)?;
+                let sockets = udp(address?, count)?;
                 let first = sockets.first().ok_or_else(no_port)?;
                 let address = first.local_addr().map_err(unnamed)?;
                 let none = (0..count).map(|_| Listener::None);
@@ -66,7 +86,7 @@ impl Port {
                     let tcp = listeners(asked, count, backlog, self.shares)?;
                     let address = local_addr(tcp.first().ok_or_else(no_worker)?)?;
                     tries -= 1;
-                    match udp(address) {
+                    match udp(address, count) {
                         Ok(udp) => {
                             let own = |listener| Listener::Tcp(listener, Owner::Here);
                             let tcp = tcp.into_iter().map(own).collect();
@@ -80,7 +100,7 @@ impl Port {
                 }
             }
         };
-        let quic = self.http3.served_at(address, sockets)?;
+        let quic = self.http3.served_at(address, sockets, inherited.take())?;
         Ok((listeners, address, quic))
     }
 }
@@ -114,6 +134,15 @@ impl Server<Port> {
             .with_source(error))),
         };
         Self::at(Port::new(target))
+    }
+    /// A server on sockets that listen already: of a process whose place it takes
+    /// ([`Running::hand_over`]), or of a service manager. One is shared by the workers; of several each has a worker, as
+    /// many as there are, because nothing else would accept from its queue. HTTP/3 uses the UDP sockets among
+    /// them, each on a worker of its own, and opens its own where there are none; without HTTP/3 they are closed.
+    /// Otherwise as [`bind`](Self::bind).
+    #[cfg(unix)]
+    pub fn on_sockets(sockets: Sockets) -> Self {
+        Self::at(Port::new(BindTarget::Given(sockets)))
     }
     /// Whether TCP connections are accepted on the port. Without, HTTP/3 alone listens, beside the connections
     /// that [`ServerHandle::serve_tcp`](crate::server::ServerHandle::serve_tcp) gives; the port must be a
@@ -151,6 +180,37 @@ impl Server<Port> {
         let (listeners, address, quic) = port.open(workers, server.config.backlog)?;
         server.ready(address, listeners, quic)
     }
+}
+
+/// The listeners of workers on sockets that were given: without TCP sockets a worker for each UDP socket.
+#[cfg(unix)]
+fn given_listeners(
+    mut given: Vec<Listener>,
+    udp: &[UdpSocket],
+    count: usize,
+) -> Result<(Vec<Listener>, SocketAddr), Error> {
+    let address = match (given.first(), udp.first()) {
+        (Some(Listener::Tcp(first, _)), _) => local_addr(first)?,
+        (None, Some(first)) => first.local_addr().map_err(unnamed)?,
+        _ => {
+            return Err(Error::config(
+                "there is no socket of a port among those that were given; Server::on_unix_sockets takes \
+                 Unix sockets",
+            ));
+        }
+    };
+    let listeners = match given.len() {
+        0 => udp.iter().map(|_| Listener::None).collect(),
+        1 => given.remove(0).for_workers(count)?,
+        _ => {
+            let each = given.into_iter().map(|listener| listener.for_workers(1));
+            each.collect::<Result<Vec<_>, _>>()?
+                .into_iter()
+                .flatten()
+                .collect()
+        }
+    };
+    Ok((listeners, address))
 }
 
 fn local_addr(listener: &TcpListener) -> Result<SocketAddr, Error> {

@@ -1,5 +1,9 @@
 //! A running server: metrics, shutdown and join.
 
+#[cfg(unix)]
+use crate::error::Error;
+#[cfg(unix)]
+use crate::server::bind::hand_over::Sockets;
 use crate::server::observe::counters::MetricsReader;
 use crate::server::observe::metrics::Metrics;
 use crate::server::worker::WorkerCommand;
@@ -71,6 +75,46 @@ impl<A> Running<A> {
         self.stop();
         Drained { cut }
     }
+    /// Duplicates of the listening sockets, for a process that is to take this one's place, or for another server of
+    /// this one. Both accept from their queues until this one drains ([`drain_handed_over`](Self::drain_handed_over)); until
+    /// then this one alone reads the UDP sockets of HTTP/3. The sockets of an earlier call get no more packets.
+    ///
+    /// # Errors
+    /// When the server has ended, or the process has no descriptor left.
+    #[cfg(unix)]
+    pub async fn hand_over(&self) -> Result<Sockets, Error> {
+        let mut all = Vec::with_capacity(self.workers.len());
+        for worker in &self.workers {
+            let (reply, answer) = oneshot::channel();
+            worker.send(WorkerCommand::Duplicate(reply))?;
+            let duplicates = answer.await.map_err(|_| has_ended())?;
+            all.push(duplicates.map_err(|error| {
+                Error::config("a listening socket cannot be duplicated").with_source(error)
+            })?);
+        }
+        Ok(Sockets::of_workers(all))
+    }
+    /// As [`drain`](Self::drain), where another server has begun to serve on `sockets`: the connections in the kernel's
+    /// queue are its own, and so is the file of a Unix socket. It reads the UDP sockets from now on, and forwards the
+    /// packets of the HTTP/3 connections that this server still has.
+    #[cfg(unix)]
+    pub async fn drain_handed_over(self, sockets: Sockets, deadline: Duration) -> Drained {
+        sockets.leave_files();
+        let quic = sockets.have_udp();
+        let mut answers = Vec::with_capacity(self.workers.len());
+        for worker in &self.workers {
+            let (done, answer) = oneshot::channel();
+            // A worker that is gone reads nothing.
+            if worker.send(WorkerCommand::HandOver { quic, done }).is_ok() {
+                answers.push(answer);
+            }
+        }
+        for answer in answers {
+            let _ = answer.await;
+        }
+        sockets.release();
+        self.drain(deadline).await
+    }
     /// Stops at once: every connection is closed as it is.
     pub fn shutdown(mut self) {
         self.stop();
@@ -101,6 +145,19 @@ impl<A> Running<A> {
             }
         }
     }
+}
+
+#[cfg(unix)]
+impl WorkerHandle {
+    fn send(&self, command: WorkerCommand) -> Result<(), Error> {
+        let commands = self.commands.as_ref().ok_or_else(has_ended)?;
+        commands.send(command).map_err(|_| has_ended())
+    }
+}
+
+#[cfg(unix)]
+fn has_ended() -> Error {
+    Error::config("the server has ended: it has no sockets to hand over")
 }
 
 impl<A> Drop for Running<A> {

@@ -4,6 +4,7 @@
 use crate::error::Error;
 use crate::net::listener::Listener;
 use crate::net::unix::UnixListener;
+use crate::server::bind::hand_over::Sockets;
 use crate::server::tower::Tower;
 use crate::server::{BoundServer, HttpService, Running, Server};
 use std::os::unix::net::{SocketAddr, UnixListener as StdUnixListener};
@@ -21,6 +22,8 @@ enum BindTarget {
     },
     /// A socket that another process has opened.
     Open(StdUnixListener),
+    /// Those of a process whose place this one takes.
+    Given(Sockets),
 }
 
 /// Servers that have a Unix socket.
@@ -37,6 +40,11 @@ impl Server<UnixSocket> {
     /// its workers share it and its path stays. Otherwise as [`bind_unix`](Self::bind_unix).
     pub fn on_unix(listener: StdUnixListener) -> Self {
         Self::at(UnixSocket(BindTarget::Open(listener)))
+    }
+    /// A server on the socket of a process whose place it takes ([`Running::hand_over`]); its file is removed when this
+    /// server accepts no more. Otherwise as [`bind_unix`](Self::bind_unix).
+    pub fn on_unix_sockets(sockets: Sockets) -> Self {
+        Self::at(UnixSocket(BindTarget::Given(sockets)))
     }
     /// The permissions of the socket's file, for example `0o660`; who may write to it may connect.
     /// Default: what the process's umask leaves. Nothing for a socket that listens already.
@@ -69,6 +77,15 @@ impl Server<UnixSocket> {
                 UnixListener::bind(&path, mode, server.config.backlog)?
             }
             BindTarget::Open(listener) => UnixListener::of(listener),
+            BindTarget::Given(sockets) => match sockets.listeners.into_iter().next() {
+                Some(Listener::Unix(unix)) => unix,
+                _ => {
+                    return Err(Error::config(
+                        "there is no Unix socket among those that were given; Server::on_sockets takes TCP \
+                         sockets",
+                    ));
+                }
+            },
         };
         let address = unix
             .address()

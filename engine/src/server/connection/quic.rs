@@ -114,6 +114,10 @@ impl<S: Serve> QuicConnection<S> {
             release_at: None,
         }
     }
+    /// Lets its first requests be its last ones.
+    pub(in crate::server) fn drain(&mut self) {
+        self.serving.drain();
+    }
     /// Takes a packet, behind the events of those before it.
     pub(in crate::server) fn handle_packet(&mut self, now: Instant, packet: ConnectionEvent) {
         if self.is_paused {

@@ -148,6 +148,11 @@ impl<S: Serve> Serving<S> {
         notes.clear();
         self.notes = Some(notes);
     }
+    /// As a note to drain.
+    pub(super) fn drain(&mut self) {
+        self.drain_due = true;
+        self.draining = true;
+    }
     /// Begins the drain that was noted. Called behind the turn's first read: a request that came before it
     /// is answered.
     pub(in crate::server) fn drain_if_due(&mut self, machine: &mut Machine, now: Instant) {

@@ -2,9 +2,11 @@
 //! task. A turn receives a batch, runs the connections that it touched, and sends once for each:
 //! never one send per datagram or per stream.
 
+#[cfg(unix)]
+mod forwarding;
 mod setup;
 
-use crate::driver::quic::config::cid::Steering;
+use crate::driver::quic::config::cid::{CidOwner, Steering};
 use crate::driver::quic::socket::batch::Batch;
 use crate::driver::quic::socket::{QuicSocket, ReceivedDatagram};
 use crate::driver::quic::timers::Timers;
@@ -16,6 +18,10 @@ use crate::server::exchange::serve::Serve;
 use crate::server::observe::counters::add;
 use crate::server::observe::handshake_failure::HandshakeFailure;
 use crate::server::registry::OpenConnections;
+#[cfg(unix)]
+use forwarding::Forwarding;
+#[cfg(unix)]
+pub(super) use forwarding::QuicHandOver;
 use quinn_proto::{DatagramEvent, Endpoint, Incoming, Transmit};
 pub(in crate::server) use setup::{Quic, QuicSetup};
 use std::pin::Pin;
@@ -42,6 +48,8 @@ pub(in crate::server) struct QuicListener<S: Serve> {
     steering: Steering,
     workers: Arc<[mpsc::Sender<ReceivedDatagram>]>,
     passed: mpsc::Receiver<ReceivedDatagram>,
+    #[cfg(unix)]
+    forwarding: Forwarding,
     /// By quinn-proto's handle.
     connections: Vec<Option<Box<QuicConnection<S>>>>,
     /// Connections whose handshake is not done.
@@ -88,6 +96,8 @@ impl<S: Serve> QuicListener<S> {
             steering: setup.steering,
             workers: setup.workers,
             passed: setup.passed,
+            #[cfg(unix)]
+            forwarding: Forwarding::new(setup.lineage),
             connections: Vec::new(),
             half_open: 0,
             dirty: Vec::new(),
@@ -101,6 +111,18 @@ impl<S: Serve> QuicListener<S> {
             answers: Budget::new(QUIC_ANSWERS, Instant::now()),
             draining: false,
         })
+    }
+    /// For the worker, which may hand the socket over.
+    #[cfg(unix)]
+    pub(super) fn hand_over(&self) -> QuicHandOver {
+        self.forwarding.hand_over(self.socket.shared())
+    }
+    /// Whether another process reads the socket: packets come from there.
+    fn is_handed_over(&self) -> bool {
+        #[cfg(unix)]
+        return self.forwarding.is_handed_over();
+        #[cfg(not(unix))]
+        false
     }
     fn take_notes(&mut self) {
         self.signals.begin_turn(&mut self.notes);
@@ -131,16 +153,25 @@ impl<S: Serve> QuicListener<S> {
     /// Receives a batch; true when there may be more.
     fn receive(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
         let mut arrivals = std::mem::take(&mut self.arrivals);
-        let received = self
-            .socket
-            .poll_receive(cx, &mut |arrival| arrivals.push(arrival));
+        let mut sink = |arrival| arrivals.push(arrival);
+        let mut received = false;
+        if !self.is_handed_over() {
+            received = self.socket.poll_receive(cx, &mut sink).is_ready();
+        }
+        #[cfg(unix)]
+        {
+            received |= self.forwarding.poll_receive(cx, &mut sink);
+        }
         let bytes: usize = arrivals.iter().map(|arrival| arrival.bytes.len()).sum();
         if bytes > 0 {
             self.shared.counters.quic_bytes(bytes as u64, 0);
         }
         for arrival in arrivals.drain(..) {
-            match self.steering.worker_of(&arrival.bytes) {
-                Some(worker) if worker != self.worker => self.pass_on(worker, arrival),
+            match self.steering.owner_of(&arrival.bytes) {
+                Some(CidOwner::Worker(worker)) if worker != self.worker => {
+                    self.pass_on(worker, arrival);
+                }
+                Some(other @ CidOwner::OtherProcess { .. }) => self.forward(now, other, arrival),
                 _ => self.take(now, arrival),
             }
         }
@@ -148,7 +179,18 @@ impl<S: Serve> QuicListener<S> {
             self.take(now, arrival);
         }
         self.arrivals = arrivals;
-        received.is_ready()
+        received
+    }
+    /// Forwards the packet of another process's connection; one of a process that has ended is answered
+    /// here, by a stateless reset (RFC 9000 section 10.3).
+    fn forward(&mut self, now: Instant, owner: CidOwner, arrival: ReceivedDatagram) {
+        #[cfg(unix)]
+        let Some(arrival) = self.forwarding.forward(owner, arrival) else {
+            return add(&self.shared.counters.quic_packets_forwarded, 1);
+        };
+        #[cfg(not(unix))]
+        let _ = owner;
+        self.take(now, arrival);
     }
     fn pass_on(&self, worker: u16, arrival: ReceivedDatagram) {
         add(&self.shared.counters.quic_packets_forwarded, 1);
@@ -195,7 +237,10 @@ impl<S: Serve> QuicListener<S> {
     fn accept(&mut self, now: Instant, incoming: Incoming) {
         let mut answer = Vec::new();
         let counters = Arc::clone(&self.shared.counters);
-        if self.draining || !self.open.has_room_for(incoming.remote_address().ip()) {
+        // Connections that begin with an id of ours, from a Retry packet or by chance, are forwarded by
+        // the process that reads the socket, and have no other place.
+        let is_closed = self.draining && !self.is_handed_over();
+        if is_closed || !self.open.has_room_for(incoming.remote_address().ip()) {
             let transmit = self.endpoint.refuse(incoming, &mut answer);
             return self.answer(&transmit, &answer);
         }
@@ -212,8 +257,11 @@ impl<S: Serve> QuicListener<S> {
                 add(&counters.connections_accepted, 1);
                 add(&counters.quic_connections, 1);
                 let key = handle.0 as u32;
-                let connection =
+                let mut connection =
                     QuicConnection::new(quic, handle, &self.shared, &self.open, &self.signals, now);
+                if self.draining {
+                    connection.drain();
+                }
                 if self.connections.len() <= handle.0 {
                     self.connections.resize_with(handle.0 + 1, || None);
                 }

@@ -1,5 +1,7 @@
 //! In place of the module `quic` where the feature `http3` is off: types without values.
 
+#[cfg(unix)]
+pub(super) use self::NoQuicHandOver as QuicHandOver;
 pub(in crate::server) use self::{
     NoQuic as Quic, NoQuicListener as QuicListener, NoQuicSetup as QuicSetup,
 };
@@ -8,6 +10,8 @@ use crate::driver::signals::Signals;
 use crate::error::Error;
 use crate::server::connection::accept::WorkerContext;
 use crate::server::registry::OpenConnections;
+#[cfg(unix)]
+use crate::server::worker::lineage::QuicWorkerSockets;
 use crate::tls::Tls;
 use std::convert::Infallible;
 use std::io;
@@ -16,10 +20,17 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use tokio::sync::watch;
 use trunkline_core::limits::Config;
 
 /// The endpoint of a worker.
 pub(in crate::server) enum NoQuicSetup {}
+
+impl NoQuicSetup {
+    pub(super) fn released(&self) -> Option<watch::Receiver<bool>> {
+        match *self {}
+    }
+}
 
 /// HTTP/3 to be.
 pub(in crate::server) struct NoQuic {
@@ -44,6 +55,26 @@ impl NoQuicListener {
         _: Arc<Signals>,
     ) -> io::Result<Self> {
         match setup {}
+    }
+    #[cfg(unix)]
+    pub(super) fn hand_over(&self) -> NoQuicHandOver {
+        match *self {}
+    }
+}
+
+/// The way to hand its socket over.
+#[cfg(unix)]
+pub(super) struct NoQuicHandOver {
+    never: Infallible,
+}
+
+#[cfg(unix)]
+impl NoQuicHandOver {
+    pub(super) fn sockets(&self) -> io::Result<QuicWorkerSockets> {
+        match self.never {}
+    }
+    pub(super) fn begin(&self) {
+        match self.never {}
     }
 }
 

@@ -2,8 +2,9 @@
 //! address is hashed to another worker's socket; that worker finds the right one by the id and
 //! passes the packet on (RFC 9000 section 9, section 5.1).
 //!
-//! An id is six random bytes and the worker's number under a keyed hash of them: without the key an
-//! attacker can neither group ids by worker nor forge a valid one.
+//! An id is six random bytes, and the worker's number and the generation of its process under a keyed
+//! hash of them: without the key an attacker can neither group ids by worker nor forge a valid one.
+//! A process that takes over the sockets of another has the same key and another generation.
 
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
 use rustls::crypto::SecureRandom;
@@ -12,22 +13,36 @@ use std::hash::{DefaultHasher, Hasher};
 /// Bytes of our ids.
 const CID_BYTES: usize = 8;
 const RANDOM_BYTES: usize = 6;
+/// The bits of the worker's number; the generation has the four above them.
+const WORKER_BITS: u32 = 12;
+const WORKER_MASK: u16 = (1 << WORKER_BITS) - 1;
+
+/// The owner of the connection that an id names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CidOwner {
+    /// A worker of this process.
+    Worker(u16),
+    /// A worker of a process with other ids, which may have ended.
+    OtherProcess { generation: u8, worker: u16 },
+}
 
 /// The key that all workers of a server share.
 #[derive(Clone, Debug)]
 pub(crate) struct Steering {
     /// A hasher that has read the key.
     keyed: DefaultHasher,
+    generation: u8,
     workers: u16,
 }
 
 impl Steering {
-    /// For as many workers.
-    pub(crate) fn new(key: &[u8], workers: usize) -> Self {
+    /// For the ids of a generation (below 16) and as many workers (at most 4,096).
+    pub(crate) fn new(key: &[u8], generation: u8, workers: usize) -> Self {
         let mut keyed = DefaultHasher::new();
         keyed.write(key);
         Self {
             keyed,
+            generation,
             workers: u16::try_from(workers).unwrap_or(u16::MAX),
         }
     }
@@ -39,28 +54,35 @@ impl Steering {
             random: rustls::crypto::aws_lc_rs::default_provider().secure_random,
         }
     }
-    /// The worker that owns a packet's connection; `None`: the id is not ours, so the receiving
-    /// worker handles it.
-    pub(crate) fn worker_of(&self, packet: &[u8]) -> Option<u16> {
+    /// The owner of a packet's connection; `None`: the id is not ours, so the receiving worker handles
+    /// it.
+    pub(crate) fn owner_of(&self, packet: &[u8]) -> Option<CidOwner> {
         // RFC 9000 section 17: bit 7 marks the long header, which carries the id's length.
         let id = match packet.first()? & 0x80 {
             0 => packet.get(1..=CID_BYTES)?,
             _ if usize::from(*packet.get(5)?) == CID_BYTES => packet.get(6..6 + CID_BYTES)?,
             _ => return None,
         };
-        self.decode(id)
+        match self.decode(id)? {
+            (generation, worker) if generation == self.generation => {
+                (worker < self.workers).then_some(CidOwner::Worker(worker))
+            }
+            (generation, worker) => Some(CidOwner::OtherProcess { generation, worker }),
+        }
     }
     fn encode(&self, random: [u8; RANDOM_BYTES], worker: u16) -> [u8; CID_BYTES] {
         let mut id = [0; CID_BYTES];
         id[..RANDOM_BYTES].copy_from_slice(&random);
-        id[RANDOM_BYTES..].copy_from_slice(&(worker ^ self.mask(random)).to_be_bytes());
+        let owner = u16::from(self.generation) << WORKER_BITS | (worker & WORKER_MASK);
+        id[RANDOM_BYTES..].copy_from_slice(&(owner ^ self.mask(random)).to_be_bytes());
         id
     }
-    fn decode(&self, id: &[u8]) -> Option<u16> {
+    /// The generation and the worker's number, whatever they are.
+    fn decode(&self, id: &[u8]) -> Option<(u8, u16)> {
         let (random, hidden) = id.split_at_checked(RANDOM_BYTES)?;
         let random = random.try_into().ok()?;
-        let worker = u16::from_be_bytes(hidden.try_into().ok()?) ^ self.mask(random);
-        (worker < self.workers).then_some(worker)
+        let owner = u16::from_be_bytes(hidden.try_into().ok()?) ^ self.mask(random);
+        Some(((owner >> WORKER_BITS) as u8, owner & WORKER_MASK))
     }
     fn mask(&self, random: [u8; RANDOM_BYTES]) -> u16 {
         let mut hasher = self.keyed.clone();
@@ -86,7 +108,11 @@ impl ConnectionIdGenerator for Cids {
         ConnectionId::new(&self.steering.encode(random, self.worker))
     }
     fn validate(&self, cid: &ConnectionId) -> Result<(), InvalidCid> {
-        self.steering.decode(cid).map(drop).ok_or(InvalidCid)
+        // Of any generation: a server that starts again resets connections of the process before it,
+        // which was not always the first one.
+        let worker = self.steering.decode(cid).map(|(_, worker)| worker);
+        let is_ours = worker.is_some_and(|worker| worker < self.steering.workers);
+        is_ours.then_some(()).ok_or(InvalidCid)
     }
     fn cid_len(&self) -> usize {
         CID_BYTES

@@ -9,6 +9,7 @@ use crate::driver::quic::config::secret::Secret;
 use crate::error::Error;
 use crate::net::listen::udp_sockets;
 use crate::server::Server;
+use crate::server::worker::lineage::QuicInheritance;
 use crate::server::worker::quic::Quic;
 use std::net::{SocketAddr, UdpSocket};
 #[cfg(feature = "qlog")]
@@ -33,6 +34,9 @@ impl Default for Http3Settings {
 }
 
 impl Http3Settings {
+    pub(super) fn is_on(&self) -> bool {
+        self.on
+    }
     /// A socket for each of `count` workers, or none.
     pub(super) fn sockets(
         &self,
@@ -50,6 +54,7 @@ impl Http3Settings {
         self,
         address: SocketAddr,
         sockets: Vec<UdpSocket>,
+        inherited: Option<QuicInheritance>,
     ) -> Result<Option<Quic>, Error> {
         if !self.on {
             return Ok(None);
@@ -59,6 +64,7 @@ impl Http3Settings {
             sockets,
             secret: self.secret?,
             settings: self.settings,
+            inherited,
         }))
     }
 }

@@ -3,6 +3,7 @@
 pub(super) use self::NoHttp3 as Http3Settings;
 
 use crate::error::Error;
+use crate::server::worker::lineage::QuicInheritance;
 use crate::server::worker::quic::Quic;
 use std::net::{SocketAddr, UdpSocket};
 
@@ -11,6 +12,10 @@ use std::net::{SocketAddr, UdpSocket};
 pub(super) struct NoHttp3 {}
 
 impl NoHttp3 {
+    #[cfg(unix)]
+    pub(super) fn is_on(&self) -> bool {
+        false
+    }
     /// None.
     pub(super) fn sockets(
         &self,
@@ -21,7 +26,12 @@ impl NoHttp3 {
         Ok(Vec::new())
     }
     /// Nowhere.
-    pub(super) fn served_at(self, _: SocketAddr, _: Vec<UdpSocket>) -> Result<Option<Quic>, Error> {
+    pub(super) fn served_at(
+        self,
+        _: SocketAddr,
+        _: Vec<UdpSocket>,
+        _: Option<QuicInheritance>,
+    ) -> Result<Option<Quic>, Error> {
         Ok(None)
     }
 }

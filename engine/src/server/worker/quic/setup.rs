@@ -5,11 +5,12 @@ use crate::driver::quic::config::secret::Secret;
 use crate::driver::quic::config::{self, QuicSettings};
 use crate::driver::quic::socket::ReceivedDatagram;
 use crate::error::Error;
+use crate::server::worker::lineage::{Lineage, QUIC_WORKERS_MAX, QuicInheritance};
 use crate::tls::Tls;
 use quinn_proto::{EndpointConfig, ServerConfig};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use trunkline_core::limits::Config;
 
 /// Packets that wait for their own worker; further ones are lost, as packets may be.
@@ -26,6 +27,16 @@ pub(in crate::server) struct QuicSetup {
     pub(super) workers: Arc<[mpsc::Sender<ReceivedDatagram>]>,
     /// Packets passed on by other workers.
     pub(super) passed: mpsc::Receiver<ReceivedDatagram>,
+    pub(super) lineage: Arc<Lineage>,
+    /// See [`QuicInheritance`]; `None`: there is no process before.
+    released: Option<watch::Receiver<bool>>,
+}
+
+impl QuicSetup {
+    /// Becomes true, or loses its sender, when the socket may be read; `None`: it may be now.
+    pub(in crate::server::worker) fn released(&self) -> Option<watch::Receiver<bool>> {
+        self.released.clone()
+    }
 }
 
 /// HTTP/3 to be.
@@ -37,6 +48,8 @@ pub(in crate::server) struct Quic {
     /// `None`: derived from the private key of the certificate, or random where that is not known.
     pub(in crate::server) secret: Option<Secret>,
     pub(in crate::server) settings: QuicSettings,
+    /// From the process whose sockets these are.
+    pub(in crate::server) inherited: Option<QuicInheritance>,
 }
 
 impl Quic {
@@ -56,7 +69,18 @@ impl Quic {
         let server = Arc::new(config::server(tls, config, &secret, &self.settings)?);
         let endpoint = EndpointConfig::new(secret.reset_key()?);
         let sockets = self.sockets;
-        let steering = Steering::new(&secret.steering_key()?, sockets.len());
+        if sockets.len() > QUIC_WORKERS_MAX {
+            return Err(Error::config(format!(
+                "{} workers are too many for HTTP/3, whose connection ids name at most {QUIC_WORKERS_MAX}",
+                sockets.len()
+            )));
+        }
+        let released = self.inherited.as_ref().map(|it| it.released.clone());
+        let lineage = Arc::new(match self.inherited {
+            Some(inherited) => Lineage::after(inherited)?,
+            None => Lineage::first(secret.steering_key()?),
+        });
+        let steering = Steering::new(&lineage.key, lineage.generation, sockets.len());
         let (senders, receivers): (Vec<_>, Vec<_>) = sockets
             .iter()
             .map(|_| mpsc::channel(PASSED_PACKETS_MAX))
@@ -72,6 +96,8 @@ impl Quic {
                 steering: steering.clone(),
                 workers: Arc::clone(&workers),
                 passed,
+                lineage: Arc::clone(&lineage),
+                released: released.clone(),
             })
             .collect())
     }

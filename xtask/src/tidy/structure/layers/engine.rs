@@ -159,7 +159,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/net",
-        &["byte_stream", "listen", "unix", "listener"],
+        &["byte_stream", "listen", "passing", "unix", "listener"],
     ),
     (
         "engine/src/server",
@@ -177,7 +177,15 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/server/bind",
-        &["running", "start", "listening", "port", "unix", "detached"],
+        &[
+            "hand_over",
+            "running",
+            "start",
+            "listening",
+            "port",
+            "unix",
+            "detached",
+        ],
     ),
     (
         "engine/src/server/callbacks",
@@ -234,6 +242,10 @@ const ENGINE: &[(&str, &[&str])] = &[
             "slot",
             "extensions",
         ],
+    ),
+    (
+        "engine/src/server/worker",
+        &["lineage", "without_quic", "quic"],
     ),
     (
         "engine/src/tls",

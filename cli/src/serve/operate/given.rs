@@ -1,0 +1,109 @@
+//! Listening sockets that another process has opened: the server before this one (`--upgrade`).
+
+use super::upgrade::Predecessor;
+use crate::failure::Failure;
+use crate::serve::ServeOptions;
+use std::net::ToSocketAddrs as _;
+use std::path::absolute;
+use trunkline::server::Sockets;
+
+/// The sockets that a server was given, by which it need not open its own.
+#[derive(Debug, Default)]
+pub(crate) struct GivenSockets {
+    site: Option<Sockets>,
+    admin: Option<Sockets>,
+    predecessor: Option<Predecessor>,
+}
+
+/// Serves with the sockets for these options; the server before learns why, if that fails.
+pub(crate) fn with_given<T>(
+    options: &ServeOptions,
+    serve: impl FnOnce(GivenSockets) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let given = GivenSockets::of(options)?;
+    let predecessor = given.predecessor.clone();
+    let fits = given.site.as_ref().map(|site| fits(site, options));
+    let served = fits.unwrap_or(Ok(())).and_then(|()| serve(given));
+    if let (Err(why), Some(predecessor)) = (&served, predecessor) {
+        predecessor.report_failed(why);
+    }
+    served
+}
+
+impl GivenSockets {
+    /// Those for a server with these options, if there are any.
+    fn of(options: &ServeOptions) -> Result<Self, Failure> {
+        let upgrade = options.operate.upgrade.as_deref();
+        let Some((predecessor, (site, admin))) =
+            upgrade.map(Predecessor::at).transpose()?.flatten()
+        else {
+            return Ok(Self::default());
+        };
+        Ok(Self {
+            site: Some(site),
+            admin,
+            predecessor: Some(predecessor),
+        })
+    }
+    /// The sockets of the site, for one start of several; `None`: it opens its own.
+    pub(crate) fn site(&self) -> Result<Option<Sockets>, Failure> {
+        let site = self.site.as_ref().map(Sockets::try_clone);
+        site.transpose()
+            .map_err(|error| Failure::usage(format_args!("a socket cannot be duplicated: {error}")))
+    }
+    pub(super) fn take_admin(&mut self) -> Option<Sockets> {
+        self.admin.take()
+    }
+    /// HTTP/3 is not served here.
+    pub(crate) fn leave_udp(&mut self) {
+        self.site = self.site.take().map(Sockets::without_udp);
+    }
+    /// Requests are answered here: the server before may drain. True: there is one.
+    pub(super) fn report_serving(&self) -> bool {
+        let http3 = self.site.as_ref().is_none_or(Sockets::have_udp);
+        let predecessor = self.predecessor.as_ref();
+        predecessor.is_some_and(|predecessor| {
+            predecessor.report_serving(http3);
+            true
+        })
+    }
+}
+
+/// Whether sockets of another process are where this one is to listen.
+fn fits(site: &Sockets, options: &ServeOptions) -> Result<(), Failure> {
+    let differs = |flag: &str, wanted: String, has: String| {
+        Err(Failure::usage(format_args!(
+            "{flag} is {wanted}, and the server whose place this one is to take listens on {has}"
+        )))
+    };
+    let unix = site.unix_address();
+    let path = unix.as_ref().and_then(|address| address.as_pathname());
+    match (&options.unix, site.local_addr()) {
+        (Some(wanted), Some(has)) => {
+            differs("--unix", wanted.display().to_string(), has.to_string())
+        }
+        (Some(wanted), None) => match path {
+            Some(has) if absolute(has).ok() != absolute(wanted).ok() => differs(
+                "--unix",
+                wanted.display().to_string(),
+                has.display().to_string(),
+            ),
+            _ => Ok(()),
+        },
+        (None, None) => {
+            let has = path.map_or("a Unix socket".to_owned(), |path| {
+                path.display().to_string()
+            });
+            differs("--listen", options.listen.clone(), has)
+        }
+        (None, Some(has)) => {
+            let found = options.listen.to_socket_addrs().ok();
+            match found.and_then(|mut found| found.next()) {
+                Some(wanted) if wanted.port() != 0 && wanted != has => {
+                    differs("--listen", wanted.to_string(), has.to_string())
+                }
+                _ => Ok(()),
+            }
+        }
+    }
+}

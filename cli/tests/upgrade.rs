@@ -1,0 +1,368 @@
+//! `trunkline serve --upgrade`: one server process takes the place of another, and no client notices.
+
+#[path = "support/served.rs"]
+mod served;
+
+use http_body_util::BodyExt as _;
+use nix::sys::signal::Signal;
+use served::{Folder, Served};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+use trunkline::client::{ClientTls, Protocols};
+use trunkline::{Body, BodySender, Client};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
+/// Generous: the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(120);
+const RESTARTS: usize = 10;
+const VERSIONS: [Protocols; 3] = [Protocols::H1Only, Protocols::H2Only, Protocols::H3Only];
+
+/// Clients of one kind, which send requests until they are stopped.
+struct Load {
+    answered: Arc<AtomicU64>,
+    stop: Arc<AtomicBool>,
+    /// Ends with the failures.
+    thread: JoinHandle<Vec<String>>,
+}
+
+impl Load {
+    /// With one client, whose connections stay open, or with a client and a connection for each request.
+    fn new(version: Protocols, url: String, keeps: bool) -> Self {
+        let (answered, stop) = (Arc::<AtomicU64>::default(), Arc::<AtomicBool>::default());
+        let (count, is_over) = (Arc::clone(&answered), Arc::clone(&stop));
+        let thread = thread::spawn(move || {
+            let runtime = runtime();
+            let mut kept = client(version);
+            let mut failed = Vec::new();
+            while !is_over.load(Ordering::Relaxed) {
+                if !keeps {
+                    kept = client(version);
+                }
+                if let Err(why) = runtime.block_on(asked(&kept, &url)) {
+                    failed.push(format!("{version:?}: {why}"));
+                }
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+            failed
+        });
+        Self {
+            answered,
+            stop,
+            thread,
+        }
+    }
+    /// Waits until as many more were answered.
+    fn goes_on(&self, more: u64) {
+        let until = Instant::now() + PATIENCE;
+        let enough = self.answered.load(Ordering::Relaxed) + more;
+        while self.answered.load(Ordering::Relaxed) < enough {
+            assert!(Instant::now() < until, "the load does not go on");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+    fn end(self) -> (u64, Vec<String>) {
+        self.stop.store(true, Ordering::Relaxed);
+        let failed = self.thread.join().expect("it ends");
+        (self.answered.load(Ordering::Relaxed), failed)
+    }
+}
+
+fn runtime() -> Runtime {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_all().build().expect("a runtime")
+}
+
+fn client(version: Protocols) -> Client {
+    let client = Client::builder().protocols(version);
+    let client = client.tls(ClientTls::default().insecure()).build();
+    client.expect("the settings fit")
+}
+
+async fn asked(client: &Client, url: &str) -> Result<(), String> {
+    let asked = async {
+        let response = client.get(url).send().await?;
+        let status = response.status();
+        let body = response.into_body().bytes().await?;
+        Ok::<_, trunkline::Error>((status, body))
+    };
+    match asked.await {
+        Ok((status, body)) if status == 200 && body == "hello" => Ok(()),
+        Ok(other) => Err(format!("{other:?}")),
+        Err(error) => Err(format!("{error:?}")),
+    }
+}
+
+/// An exchange that lasts as long as a test wants.
+struct LongExchange {
+    runtime: Runtime,
+    client: Client,
+    sender: BodySender,
+    response: Body,
+}
+
+impl LongExchange {
+    /// Its first bytes have gone to the server and come back.
+    fn begin(version: Protocols, url: &str) -> Self {
+        let runtime = runtime();
+        let client = client(version);
+        let (mut sender, body) = Body::channel();
+        let response = runtime.block_on(async {
+            sender.send("hel").await.expect("the body is read");
+            let sent = client.post(format!("{url}/echo")).body(body).send();
+            let mut response = sent.await.expect("an answer").into_body();
+            assert_eq!(piece(&mut response).await.as_deref(), Some(&b"hel"[..]));
+            response
+        });
+        Self {
+            runtime,
+            client,
+            sender,
+            response,
+        }
+    }
+    /// Sends and receives the rest; then the client sends a request to the next process.
+    fn end(self, url: &str) {
+        self.send_rest(url, true);
+    }
+    fn send_rest(mut self, url: &str, again: bool) {
+        let rest: Vec<u8> = (0..1_000_000_u32).map(|at| at as u8).collect();
+        self.runtime.block_on(async {
+            let sends = async {
+                for piece in rest.chunks(10_000) {
+                    let piece = piece.to_vec();
+                    self.sender.send(piece).await.expect("the body is read");
+                }
+                self.sender.finish();
+            };
+            let receives = async {
+                let mut all = Vec::new();
+                while let Some(piece) = piece(&mut self.response).await {
+                    all.extend_from_slice(&piece);
+                }
+                all
+            };
+            let ((), all) = tokio::join!(sends, receives);
+            assert!(all == rest, "{} bytes of {}", all.len(), rest.len());
+            if again {
+                let asked = asked(&self.client, &format!("{url}/a.txt")).await;
+                asked.expect("the next process answers");
+            }
+        });
+    }
+}
+
+/// The next bytes; `None`: the end.
+async fn piece(body: &mut Body) -> Option<Vec<u8>> {
+    let frame = body.frame().await?.expect("no error");
+    Some(frame.into_data().expect("no trailers").to_vec())
+}
+
+fn ask_once(address: &str) -> std::io::Result<String> {
+    let mut socket = TcpStream::connect(address)?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    let request = format!("GET /a.txt HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    socket.write_all(request.as_bytes())?;
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+fn folder(name: &str) -> (Folder, String) {
+    let folder = Folder::new(name);
+    folder.file("a.txt", b"hello");
+    let upgrade = folder.path() + ".upgrade";
+    (folder, upgrade)
+}
+
+/// Waits for the end of a process whose place was taken.
+fn ends(mut served: Served) {
+    let until = Instant::now() + PATIENCE;
+    let code = loop {
+        match served.child.try_wait().expect("it is ours") {
+            Some(status) => break status.code(),
+            None => assert!(Instant::now() < until, "it does not end"),
+        }
+        thread::sleep(Duration::from_millis(1));
+    };
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn ten_restarts_under_load_fail_no_request() {
+    let (folder, upgrade) = folder("upgrade-load");
+    let path = folder.path();
+    let flags = [
+        "--upgrade",
+        &upgrade,
+        "--tls-self-signed",
+        "--workers",
+        "2",
+        "--admin",
+        "127.0.0.1:0",
+        &path,
+    ];
+    let mut served = Served::start(&flags);
+    let (address, admin) = (served.address().to_owned(), served.admin());
+    let url = served.url("/a.txt");
+    let kinds = VERSIONS.map(|version| [(version, true), (version, false)]);
+    let loads: Vec<_> = kinds
+        .as_flattened()
+        .iter()
+        .map(|&(version, keeps)| Load::new(version, url.clone(), keeps))
+        .collect();
+    for _ in 0..RESTARTS {
+        for load in &loads {
+            load.goes_on(5);
+        }
+        let mut next = Served::at(&["--listen", &address], &flags);
+        assert_eq!(next.address(), address);
+        assert_eq!(next.admin(), admin);
+        ends(std::mem::replace(&mut served, next));
+    }
+    for load in loads {
+        load.goes_on(5);
+        let (asked, failed) = load.end();
+        assert!(failed.is_empty(), "{} of {asked}: {failed:?}", failed.len());
+    }
+    assert_eq!(served.terminate(), Some(0));
+    assert!(!fs::exists(&upgrade).expect("a folder"));
+}
+
+#[test]
+fn exchanges_of_every_version_live_through_two_restarts() {
+    let (folder, upgrade) = folder("upgrade-long");
+    let path = folder.path();
+    let flags = [
+        "--upgrade",
+        &upgrade,
+        "--tls-self-signed",
+        "--test-endpoints",
+        "--admin",
+        "127.0.0.1:0",
+        "--drain",
+        "3600",
+        &path,
+    ];
+    let first = Served::start(&flags);
+    let (address, url) = (first.address().to_owned(), first.url.clone());
+    let next = || Served::at(&["--listen", &address], &flags);
+    let begin = || VERSIONS.map(|version| LongExchange::begin(version, &url));
+    let of_first = begin();
+    let second = next();
+    let of_second = begin();
+    let mut third = next();
+    // The process between ends before the first one.
+    for exchange in of_second {
+        exchange.end(&url);
+    }
+    ends(second);
+    for exchange in of_first {
+        exchange.end(&url);
+    }
+    ends(first);
+    let admin = third.admin();
+    let mut socket = TcpStream::connect(&admin).expect("it listens");
+    let request = format!("GET /metrics HTTP/1.1\r\nhost: {admin}\r\nconnection: close\r\n\r\n");
+    socket.write_all(request.as_bytes()).expect("it reads");
+    let mut metrics = String::new();
+    socket.read_to_string(&mut metrics).expect("it answers");
+    let name = "trunkline_server_quic_packets_forwarded_total ";
+    let forwarded = metrics.lines().find_map(|line| line.strip_prefix(name));
+    let forwarded: u64 = forwarded.expect(&metrics).parse().expect("a number");
+    assert!(forwarded > 100, "{forwarded} packets had 2 MB");
+    assert_eq!(third.terminate(), Some(0));
+}
+
+#[test]
+fn a_new_process_without_http3_leaves_its_connections_to_the_one_before() {
+    let (folder, upgrade) = folder("upgrade-tcp");
+    let path = folder.path();
+    let flags = |flag| ["--upgrade", &upgrade, "--tls-self-signed", flag, &path];
+    let first = Served::start(&flags("--test-endpoints"));
+    let (address, url) = (first.address().to_owned(), first.url.clone());
+    let exchange = LongExchange::begin(Protocols::H3Only, &url);
+    let next = Served::at(&["--listen", &address], &flags("--no-http3"));
+    exchange.send_rest(&url, false);
+    ends(first);
+    let of_tcp = runtime().block_on(asked(&client(Protocols::H2Only), &next.url("/a.txt")));
+    of_tcp.expect("it serves");
+    // HTTP/3 comes back with the one behind.
+    let last = Served::at(&["--listen", &address], &flags("--test-endpoints"));
+    ends(next);
+    LongExchange::begin(Protocols::H3Only, &url).end(&url);
+    assert_eq!(last.terminate(), Some(0));
+}
+
+#[test]
+fn a_new_process_that_does_not_come_up_leaves_the_old_one_serving_and_says_why() {
+    let (folder, upgrade) = folder("upgrade-fails");
+    let path = folder.path();
+    let mut command = Command::new(BINARY);
+    command.args([
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--upgrade",
+        &upgrade,
+        &path,
+    ]);
+    command.stderr(Stdio::piped());
+    let mut served = Served::run(command);
+    let address = served.address().to_owned();
+    // One that fails with a reason behind its sockets, and one that ends without a word.
+    let output = Command::new(BINARY)
+        .args([
+            "serve",
+            "--listen",
+            "127.0.0.1:1",
+            "--upgrade",
+            &upgrade,
+            &path,
+        ])
+        .output()
+        .expect("the binary starts");
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("--listen is 127.0.0.1:1"), "{text}");
+    assert!(ask_once(&address).expect("it serves").ends_with("hello"));
+    drop(UnixStream::connect(&upgrade).expect("it listens for the next"));
+    assert!(ask_once(&address).expect("it serves").ends_with("hello"));
+    // A third one finds it serving.
+    let next = Served::at(&["--listen", &address], &["--upgrade", &upgrade, &path]);
+    let mut stderr = served.child.stderr.take().expect("it is piped");
+    ends(served);
+    let mut text = String::new();
+    stderr.read_to_string(&mut text).expect("it ended");
+    let reason = "this one goes on: --listen is 127.0.0.1:1";
+    assert!(text.contains(reason), "{text}");
+    assert!(ask_once(&address).expect("it serves").ends_with("hello"));
+    assert_eq!(next.terminate(), Some(0));
+}
+
+#[test]
+fn a_unix_socket_keeps_its_file_from_one_process_to_the_next() {
+    let (folder, upgrade) = folder("upgrade-unix");
+    let (path, socket) = (folder.path(), folder.path() + ".sock");
+    let start = || Served::at(&["--unix", &socket], &["--upgrade", &upgrade, &path]);
+    let first = start();
+    let next = start();
+    ends(first);
+    let mut stream = UnixStream::connect(&socket).expect("the file is there");
+    let request = b"GET /a.txt HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+    stream.write_all(request).expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    assert!(answer.ends_with("hello"), "{answer}");
+    next.signal(Signal::SIGTERM);
+    ends(next);
+    assert!(!fs::exists(&socket).expect("a folder"));
+    assert!(!fs::exists(&upgrade).expect("a folder"));
+}
