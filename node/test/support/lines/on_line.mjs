@@ -10,7 +10,7 @@ import { serverLife } from './server_life.mjs'
 
 /** The tests whose result depends on the line. */
 const OF_UNDICI = ['client/undici/undici', 'client/undici/parts', 'client/requests/refusals', 'client/undici/channels', 'client/requests/calls', 'client/requests/answers', 'serve/request', 'serve/response']
-const OF_DISPATCHERS = ['client/connections/streams', 'server/streams', 'client/connections/connections', 'client/connections/multiplexing', 'client/requests/dispatch', 'client/requests/uploads', 'client/connections/options', 'client/requests/heads', 'client/connections/certificates', 'server/websocket']
+const OF_DISPATCHERS = ['client/connections/streams', 'server/streams', 'client/connections/connections', 'client/connections/multiplexing', 'client/requests/dispatch', 'client/requests/uploads', 'client/connections/options', 'client/requests/heads', 'server/websocket']
 const OF_FETCH = ['fetch/own', 'fetch/global']
 const OF_SERVE = ['serve/files', 'serve/hono', 'serve/methods', 'serve/routes', 'serve/sockets']
 /** The files whose tests run on every line. Those of parity and of life do too, by other means. */
