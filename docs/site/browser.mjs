@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url'
 /** A telephone and a desk, in CSS pixels. */
 const WIDTHS = [390, 1280]
 const HEIGHT = 900
-/** What the search must find at least one page for. */
+/** Words of users for which the search must find at least one page. */
 const SEARCHED = ['GOAWAY', 'ECONNRESET', 'installGlobal']
 /** Milliseconds until Chromium must have said where it listens, a page must have loaded, and a search answered. */
 const PATIENCE = 60_000
@@ -86,7 +86,7 @@ const search = word => `(async () => {
   return results()
 })()`
 
-/** What is wrong with the site in `folder`; screenshots of a few pages go to `shots`. Undefined without a browser. */
+/** The faults of the site in `folder`; screenshots of a few pages go to `shots`. Undefined without a browser. */
 export async function faults (folder, shots) {
   const browser = program()
   if (browser === undefined || globalThis.WebSocket === undefined) return undefined
