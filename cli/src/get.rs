@@ -186,7 +186,8 @@ async fn fetch(
     loop {
         let request = template.request(client, &uri).await?;
         trace.request(&request);
-        let response = client.execute(request).await.map_err(failure)?;
+        let response = client.execute(request).await;
+        let response = response.map_err(|error| failure(trace.failed(error)))?;
         trace.waits(client);
         trace.response(&response);
         let Some(next) = redirect(options, &uri, &response)? else {
@@ -267,7 +268,7 @@ async fn deliver(
     };
     let mut body = body;
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(failure)?;
+        let frame = frame.map_err(|error| failure(trace.failed(error)))?;
         match frame.into_data() {
             Ok(data) => {
                 trace.piece(data.len());

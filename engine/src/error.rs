@@ -2,13 +2,16 @@
 //! `Display` prints one level; the cause is `source()`.
 
 mod classify;
+pub(crate) mod story;
 
+pub use story::{Attempted, Progress};
 pub use trunkline_core::proxy::SocksRefusal;
 
 use http::Uri;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::{error, fmt};
+use story::{ErrorText, History};
 use trunkline_core::error::{Closed, H2Code, Misuse, Violation};
 use trunkline_core::http::{Reset, ResetBy};
 use trunkline_core::pool::WaitReason;
@@ -21,26 +24,13 @@ pub struct Error {
     text: Option<Box<str>>,
     tries: u32,
     attempts: Vec<Attempted>,
+    history: Option<Box<History>>,
     was_sent: bool,
     wait_reason: Option<WaitReason>,
     proxy: Option<ProxyRefusal>,
     address: Option<SocketAddr>,
     url: Option<Box<Uri>>,
     source: Option<Arc<dyn error::Error + Send + Sync>>,
-}
-
-/// One time that a request was on a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Attempted {
-    /// The connection's number; no other connection of the client ever has it.
-    pub connection: u64,
-    /// How it ended there.
-    pub ended: ErrorKind,
-    /// Bytes that the connection had read by then, as of [`Traffic`](crate::Traffic); 0 over QUIC.
-    pub bytes_read: u64,
-    /// Bytes that the connection had written by then; 0 over QUIC.
-    pub bytes_written: u64,
 }
 
 /// The kind of failure.
@@ -173,6 +163,7 @@ impl Error {
             text: None,
             tries: 0,
             attempts: Vec::new(),
+            history: None,
             was_sent: false,
             wait_reason: None,
             proxy: None,
@@ -330,6 +321,12 @@ impl Error {
         self.attempts = attempts;
         self
     }
+    /// Names the request and how long it took.
+    #[must_use]
+    pub(crate) fn with_history(mut self, history: History) -> Self {
+        self.history = Some(Box::new(history));
+        self
+    }
     /// Whether the request, or a part of it, was ever given to a connection.
     #[must_use]
     pub(crate) fn with_was_sent(mut self, was_sent: bool) -> Self {
@@ -412,28 +409,7 @@ impl fmt::Display for Error {
         if let Some(text) = &self.text {
             return f.write_str(text);
         }
-        match self.kind {
-            ErrorKind::Config => f.write_str("a setting cannot be used"),
-            ErrorKind::Resolve => f.write_str("the name could not be resolved"),
-            ErrorKind::Connect => f.write_str("the connection could not be opened"),
-            ErrorKind::Proxy => f.write_str("the proxy refused"),
-            ErrorKind::Tls => f.write_str("TLS failed"),
-            ErrorKind::Message(misuse) => misuse.fmt(f),
-            ErrorKind::Violation(violation) => write!(f, "the peer broke a rule: {violation}"),
-            ErrorKind::StreamReset(code) => {
-                write!(f, "the peer reset the stream with code {:#x}", code.0)
-            }
-            ErrorKind::ConnectionClosed(code) => {
-                write!(f, "the peer closed the connection with code {:#x}", code.0)
-            }
-            ErrorKind::TransportClosed => f.write_str("the transport closed"),
-            ErrorKind::Timeout => f.write_str("a deadline passed"),
-            ErrorKind::Refused => f.write_str("refused: no room to wait"),
-            ErrorKind::Cancelled => f.write_str("cancelled by our side"),
-            ErrorKind::Body => f.write_str("the body given to send failed"),
-            ErrorKind::Redirect => f.write_str("the redirect is not followed"),
-            ErrorKind::Status(status) => write!(f, "the response has the status {status}"),
-        }
+        ErrorText(self.kind).fmt(f)
     }
 }
 

@@ -142,7 +142,7 @@ pub use config::ServerConfig;
 pub use connection_info::traffic::Traffic;
 pub use connection_info::{ConnectionInfo, TlsInfo};
 pub use driver::event_loop;
-pub use error::{Attempted, Error, ErrorKind, Fault, ProxyRefusal, Retry, SocksRefusal};
+pub use error::{Attempted, Error, ErrorKind, Fault, Progress, ProxyRefusal, Retry, SocksRefusal};
 pub use net::byte_stream::ByteStream;
 #[cfg(feature = "server")]
 pub use server::{

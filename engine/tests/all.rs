@@ -26,6 +26,7 @@ mod client_pool;
 mod client_proxy;
 mod client_request;
 mod client_retry;
+mod client_story;
 mod client_stress;
 mod client_tls;
 mod client_unused;

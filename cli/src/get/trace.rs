@@ -4,8 +4,8 @@ use crate::failure::report;
 use http::{HeaderMap, Request, Response};
 use std::fmt::Write;
 use std::time::Instant;
-use trunkline::Body;
 use trunkline::client::{Client, ConnectionUse, WaitReason};
+use trunkline::{Body, Error};
 
 /// Times count from here.
 pub(crate) struct Trace {
@@ -53,6 +53,16 @@ impl Trace {
         self.line(&format!("response head over {:?}", response.version()));
         report!("< {:?} {}", response.version(), response.status());
         fields('<', response.headers());
+    }
+
+    /// The story of a request that failed.
+    pub(crate) fn failed(&self, error: Error) -> Error {
+        if self.on {
+            for line in error.story().lines() {
+                report!("* {line}");
+            }
+        }
+        error
     }
 
     fn connection(&self, used: &ConnectionUse) {

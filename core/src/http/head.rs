@@ -42,6 +42,15 @@ pub enum Version {
 }
 
 impl Version {
+    /// Its name for people: `HTTP/1.1`, `HTTP/2`.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Http10 => "HTTP/1.0",
+            Self::Http11 => "HTTP/1.1",
+            Self::Http2 => "HTTP/2",
+            Self::Http3 => "HTTP/3",
+        }
+    }
     /// Whether messages come in frames (HTTP/2, HTTP/3), and not as text.
     fn is_framed(self) -> bool {
         matches!(self, Self::Http2 | Self::Http3)

@@ -19,6 +19,8 @@ pub enum Action<R> {
         request: R,
         /// On which connection.
         connection: ConnectionId,
+        /// Why it waited, at first; `None`: it did not.
+        waited_for: Option<WaitReason>,
     },
     /// Fail the user's request.
     Fail {

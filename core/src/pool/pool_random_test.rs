@@ -87,6 +87,7 @@ impl Play {
                 Action::Dispatch {
                     request,
                     connection,
+                    ..
                 } => {
                     self.out[request as usize] += 1;
                     let played = self.connections.iter_mut().find(|c| c.id == connection);

@@ -40,6 +40,7 @@ impl Scene {
                 Action::Dispatch {
                     request,
                     connection,
+                    ..
                 } => self.dispatched.push((request, connection)),
                 Action::Fail { request, why } => self.failed.push((request, why)),
                 Action::Close { connection } => self.closed.push(connection),

@@ -33,7 +33,7 @@ impl<R> Pool<R> {
             && let Some(connection) =
                 state.roomiest(&self.connections, entrance.avoid, entrance.alone)
         {
-            self.dispatch(now, key, connection.0, entrance.request);
+            self.dispatch(now, key, connection.0, entrance.request, None);
             if waiting > 0 {
                 // It may have been the last that its connection takes.
                 self.pump(now, key);
@@ -56,6 +56,7 @@ impl<R> Pool<R> {
         self.totals.waited += 1;
         if let Some(reason) = self.wait_reason(now, ticket) {
             self.totals.waited_for[reason as usize] += 1;
+            self.queue.note_reason(ticket, reason);
         }
         Some(ticket)
     }
@@ -79,7 +80,7 @@ impl<R> Pool<R> {
                     let Some(entry) = self.queue.serve(&mut state.origin_queue, ticket) else {
                         return;
                     };
-                    self.dispatch(now, key, connection.0, entry.request);
+                    self.dispatch(now, key, connection.0, entry.request, entry.reason);
                 }
                 Decision::Open(count) => drop(self.open(now, key, count)),
                 Decision::Wait(WaitReason::Sockets) => return self.wait_for_socket(now, key),
@@ -89,7 +90,14 @@ impl<R> Pool<R> {
         }
     }
 
-    pub(in crate::pool) fn dispatch(&mut self, now: Instant, origin: Key, key: Key, request: R) {
+    pub(in crate::pool) fn dispatch(
+        &mut self,
+        now: Instant,
+        origin: Key,
+        key: Key,
+        request: R,
+        waited_for: Option<WaitReason>,
+    ) {
         let (Some(connection), Some(state)) =
             (self.connections.get_mut(key), self.origins.get_mut(origin))
         else {
@@ -113,6 +121,7 @@ impl<R> Pool<R> {
         self.actions.push_back(Action::Dispatch {
             request,
             connection: ConnectionId(key),
+            waited_for,
         });
         if is_worn {
             self.retire(now, key);

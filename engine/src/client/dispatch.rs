@@ -255,13 +255,17 @@ impl Dispatch {
         while let Some(action) = state.pool.poll_action() {
             match action {
                 Action::Dispatch {
-                    request,
+                    mut request,
                     connection,
-                } => match state.handles.get(&connection) {
-                    Some(handle) => effects.put(handle, request),
-                    // The connection's task ended between two locks: `handle_closed` follows.
-                    None => effects.failed.push((request, Failure::AttemptFailed)),
-                },
+                    waited_for,
+                } => {
+                    request.waited_for = waited_for;
+                    match state.handles.get(&connection) {
+                        Some(handle) => effects.put(handle, request),
+                        // The connection's task ended between two locks: `handle_closed` follows.
+                        None => effects.failed.push((request, Failure::AttemptFailed)),
+                    }
+                }
                 Action::Open { origin, attempt } => {
                     let now = Instant::now();
                     let origin = state.pool.origin_to_open(now, origin);

@@ -3,13 +3,15 @@
 
 pub(super) mod compose;
 
+use super::connect::route::displayed;
 use super::listener::ExchangeListener;
 use super::metrics::counters::ClientCounts;
 use crate::body::Body;
 use crate::body::window::Wanted;
 use crate::connection_info::traffic::Traffic;
 use crate::driver::signals::Signals;
-use crate::error::{Attempted, Error, ErrorKind};
+use crate::error::story::History;
+use crate::error::{Attempted, Error, ErrorKind, Progress};
 use http::Response;
 use http_body::Body as _;
 use std::fmt;
@@ -17,8 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use trunkline_core::http::idempotence::{is_idempotent, may_be_early};
-use trunkline_core::http::{RequestHead, StreamId};
-use trunkline_core::pool::{ConnectionId, Origin, Rank, Ticket};
+use trunkline_core::http::{RequestHead, StreamId, Version};
+use trunkline_core::pool::{ConnectionId, Origin, Rank, Ticket, WaitReason};
 
 /// A callback for 1xx responses.
 pub(super) type OnInterim = Arc<dyn Fn(Response<()>) + Send + Sync>;
@@ -68,6 +70,10 @@ pub(super) struct Outgoing {
     pub(super) total_until: Option<Instant>,
     /// When its user sent it.
     pub(super) submitted_at: Instant,
+    /// Why it waited before the connection that it was put on last.
+    pub(super) waited_for: Option<WaitReason>,
+    /// The version of that connection and when it started there.
+    pub(super) started: Option<(Version, Instant)>,
 }
 
 impl Outgoing {
@@ -109,6 +115,8 @@ impl Outgoing {
             wait_until: None,
             total_until: None,
             submitted_at: now,
+            waited_for: None,
+            started: None,
         })
     }
     /// How long ago its user sent it.
@@ -164,16 +172,38 @@ impl Outgoing {
         error
             .with_was_sent(self.tries > 0)
             .with_tries(self.tries)
+            .with_history(History {
+                target: self.target(),
+                took: self.age(Instant::now()),
+            })
             .with_attempts(std::mem::take(&mut self.attempts))
     }
-    /// It ended on `connection` with `ended`.
-    pub(super) fn note_end(&mut self, connection: ConnectionId, ended: ErrorKind) {
+    /// Its method and its origin, for people.
+    fn target(&self) -> String {
+        let method = String::from_utf8_lossy(self.head.method());
+        format!("{method} {}", displayed(&self.origin))
+    }
+    /// It ended on `connection` with `ended`. `progress`: how far it had come there, and when it last moved.
+    pub(super) fn note_end(
+        &mut self,
+        connection: ConnectionId,
+        ended: ErrorKind,
+        progress: Option<(Progress, Instant)>,
+    ) {
         let traffic = self.traffic.as_ref();
+        let started = self.started.take();
+        let (progress, moved_at) = progress.unwrap_or((Progress::Unsent, self.submitted_at));
         self.attempts.push(Attempted {
             connection: connection.number(),
             ended,
             bytes_read: traffic.map_or(0, Traffic::bytes_read),
             bytes_written: traffic.map_or(0, Traffic::bytes_written),
+            version: started.map(|(version, _)| version),
+            waited_for: self.waited_for.take(),
+            started_after: started.map(|(_, at)| self.age(at)),
+            ended_after: self.age(Instant::now()),
+            progress,
+            moved_after: self.age(moved_at),
         });
     }
 }

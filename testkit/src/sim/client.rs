@@ -233,6 +233,7 @@ impl World {
                 Action::Dispatch {
                     request,
                     connection,
+                    ..
                 } => {
                     let link = self.by_id[&connection];
                     let origin = self.plan.requests[request as usize].origin;

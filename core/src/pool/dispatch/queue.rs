@@ -6,6 +6,7 @@
 //! arrival. A group with a thousand waiting requests delays another group's single request by one
 //! turn.
 
+use super::decide::WaitReason;
 use crate::pool::slab::{Key, Slab};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
@@ -55,6 +56,8 @@ pub(in crate::pool) struct Waiting<R> {
     pub(in crate::pool) end: QueueEnd,
     /// It pauses before it joins the line.
     pub(in crate::pool) is_parked: bool,
+    /// Why it waits, or did at first.
+    pub(in crate::pool) reason: Option<WaitReason>,
     before: Option<Key>,
     behind: Option<Key>,
 }
@@ -176,6 +179,7 @@ impl<R> Queue<R> {
             alone: entrance.alone,
             end: entrance.end,
             is_parked: true,
+            reason: None,
             before: None,
             behind: None,
         }))
@@ -206,6 +210,13 @@ impl<R> Queue<R> {
 
     pub(in crate::pool) fn get(&self, ticket: Ticket) -> Option<&Waiting<R>> {
         self.entries.get(ticket.0)
+    }
+
+    /// Notes why a request waits.
+    pub(in crate::pool) fn note_reason(&mut self, ticket: Ticket, reason: WaitReason) {
+        if let Some(entry) = self.entries.get_mut(ticket.0) {
+            entry.reason = Some(reason);
+        }
     }
 
     /// Takes a request out of `origin_queue`, which must be the line it stands in if it stands in one.

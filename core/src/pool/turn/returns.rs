@@ -2,7 +2,7 @@
 //! updates the connection and its origin.
 
 use crate::pool::dispatch::queue::{Entrance, QueueEnd, Rank};
-use crate::pool::{Cause, Loss, NoRetry, Retry, RetryClass, classify};
+use crate::pool::{Cause, Loss, NoRetry, Retry, RetryClass, WaitReason, classify};
 use crate::pool::{
     ConnectionId, Due, Key, Multiplexing, Origin, OriginId, Pool, Protocols, Reverse, Ticket,
 };
@@ -109,6 +109,7 @@ impl<R> Pool<R> {
         }
         let deadline = entrance.deadline;
         let ticket = self.queue.park(entrance);
+        self.queue.note_reason(ticket, WaitReason::Pause);
         self.deadlines.push(Reverse((until, Due::Return(ticket))));
         if let Some(at) = deadline {
             self.push_deadline(at, ticket);

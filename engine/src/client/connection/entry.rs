@@ -4,7 +4,7 @@ use super::super::exchange::Outgoing;
 use super::receiver::Receiver;
 use crate::body::Body;
 use crate::client::metrics::counters::ClientCounts;
-use crate::error::Error;
+use crate::error::{Error, Progress};
 use crate::tunnel::datagrams::{DatagramInlet, Datagrams};
 use bytes::Bytes;
 use http_body::Body as _;
@@ -102,7 +102,7 @@ impl ExchangeEntry {
     /// Fails the exchange, whichever part of it the user waits for.
     pub(super) fn fail(mut self, on: ConnectionId, counts: &ClientCounts, error: Error) {
         counts.failures.count(error.kind());
-        self.request.note_end(on, error.kind());
+        self.note_end(on, &error);
         let error = self.request.annotate(error);
         match self.incoming {
             Incoming::Awaited | Incoming::Head(_) => {
@@ -115,6 +115,18 @@ impl ExchangeEntry {
             }
             Incoming::Ended => {}
         }
+    }
+    /// Its request ended on this connection with `error`.
+    pub(super) fn note_end(&mut self, on: ConnectionId, error: &Error) {
+        let is_sent = matches!(self.upload, Upload::Done);
+        let progress = match self.incoming {
+            Incoming::Awaited | Incoming::Head(_) if is_sent => Progress::AwaitingResponse,
+            Incoming::Awaited | Incoming::Head(_) => Progress::Sending,
+            Incoming::Streaming(_) => Progress::ReceivingBody,
+            Incoming::Ended => Progress::Answered,
+        };
+        let progress = Some((progress, self.progress_at));
+        self.request.note_end(on, error.kind(), progress);
     }
     /// When it has taken too long, unless something moves before.
     pub(super) fn due(&self) -> Option<Instant> {

@@ -220,7 +220,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         if !entry.request.exchange.detach() {
             return;
         }
-        entry.request.note_end(self.id, error.kind());
+        entry.note_end(self.id, &error);
         if loss.cause == Cause::TooEarly {
             entry.request.early = Early::Never;
         }

@@ -140,6 +140,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         };
         self.handle.counts.started(request.age(now));
         request.tries += 1;
+        request.started = Some((self.io.machine.version(), now));
         request.traffic = self.io.traffic().cloned();
         if self.io.is_early() {
             request.early = Early::Sent;

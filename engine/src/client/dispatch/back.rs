@@ -20,7 +20,7 @@ impl Dispatch {
     ) {
         if let Some(error) = &unused {
             request.unused += 1;
-            request.note_end(avoid, error.kind());
+            request.note_end(avoid, error.kind(), None);
         }
         let loss = Loss {
             cause: Cause::NeverSent {

@@ -1,0 +1,89 @@
+//! The story of a failed request.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "support/peer.rs"]
+mod support;
+
+use http::{Request, Response};
+use std::future::pending;
+use std::time::Duration;
+use support::service;
+use trunkline::client::{Client, ClientTimeouts, ClientTls, Protocols, WaitReason};
+use trunkline::core::http::Version;
+use trunkline::{Body, ErrorKind, Progress, Server, Tls};
+
+/// Nothing.
+async fn answer(_: Request<Body>) -> Response<Body> {
+    pending().await
+}
+
+#[test]
+fn the_story_of_a_request_without_a_response_names_its_wait_its_connection_and_how_far_it_came() {
+    let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+    let server = Server::bind("127.0.0.1:0").tls(tls).http3(true).workers(1);
+    let running = server.serve(service(answer)).unwrap();
+    let address = running.local_addr();
+    let versions = [
+        (Protocols::H1Only, Version::Http11),
+        (Protocols::H2Only, Version::Http2),
+        (Protocols::H3Only, Version::Http3),
+    ];
+    for (protocols, version) in versions {
+        let client = Client::builder()
+            .protocols(protocols)
+            .resolve("localhost", [address])
+            .timeouts(ClientTimeouts::default().with_headers(Some(Duration::from_millis(50))))
+            .tls(ClientTls::new().root(root.clone()).only_given_roots())
+            .build()
+            .unwrap();
+        let url = format!("https://localhost:{}/secret?key=1", address.port());
+        let error = support::runtime().block_on(async { client.get(url).send().await });
+        let error = error.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Timeout, "{error:?}");
+        let [attempt] = error.attempts() else {
+            panic!("{error:?}");
+        };
+        assert_eq!(attempt.version, Some(version));
+        assert_eq!(attempt.waited_for, Some(WaitReason::Attempt));
+        assert_eq!(attempt.progress, Progress::AwaitingResponse);
+        assert!(attempt.started_after.unwrap() <= attempt.ended_after);
+        assert!(attempt.moved_after <= attempt.ended_after);
+        let story = error.story();
+        let lines: Vec<&str> = story.lines().collect();
+        let (first, last) = (lines[0], lines[lines.len() - 1]);
+        let target = format!("GET https://localhost:{} failed after ", address.port());
+        assert!(first.starts_with(&target), "{story}");
+        assert!(
+            first.ends_with("no response came within the headers timeout"),
+            "{story}"
+        );
+        assert!(
+            lines[1].ends_with("waits: a connection is being opened"),
+            "{story}"
+        );
+        let started = format!(
+            "starts on connection {}, {}",
+            attempt.connection,
+            version.text()
+        );
+        assert!(lines[2].ends_with(&started), "{story}");
+        assert!(last.ends_with("At fault: the peer."), "{story}");
+        assert!(!story.contains("secret"), "{story}");
+    }
+}
+
+#[test]
+fn the_story_of_a_request_that_found_no_connection_names_the_cause_below() {
+    let error = support::runtime().block_on(async {
+        // It has the port and does not listen.
+        let taken = tokio::net::TcpSocket::new_v4().unwrap();
+        taken.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let url = format!("http://{}/", taken.local_addr().unwrap());
+        Client::new().post(url).send().await.unwrap_err()
+    });
+    let story = error.story();
+    assert!(story.starts_with("POST http://127.0.0.1:"), "{story}");
+    assert!(story.contains("\n   because: "), "{story}");
+    assert!(story.contains("it was on no connection"), "{story}");
+    assert!(error.attempts().is_empty(), "{story}");
+}
