@@ -4,8 +4,11 @@
 use rustls::CertificateError;
 use serde_json::{Value, json};
 use std::error::Error as _;
+use std::time::Duration;
 use std::{fmt, io};
-use trunkline::{CertificateRefusal, Error, ErrorKind, ProxyRefusal, SocksRefusal};
+use trunkline::client::WaitReason;
+use trunkline::core::http::Version;
+use trunkline::{CertificateRefusal, Error, ErrorKind, Progress, ProxyRefusal, SocksRefusal};
 
 /// A function or a stream of JavaScript's failed, which has the error by this number.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +42,11 @@ pub(crate) fn describe(error: &Error) -> Value {
             json!({
                 "connection": attempt.connection, "ended": attempt.ended.name(),
                 "bytesRead": attempt.bytes_read, "bytesWritten": attempt.bytes_written,
+                "version": attempt.version.map(Version::text),
+                "waitedFor": attempt.waited_for.map(WaitReason::name),
+                "startedAfterMs": attempt.started_after.map(in_ms),
+                "endedAfterMs": in_ms(attempt.ended_after),
+                "progress": progress(attempt.progress),
             })
         })
         .collect();
@@ -54,8 +62,24 @@ pub(crate) fn describe(error: &Error) -> Value {
         "proxy": error.proxy_refusal().and_then(proxy_code),
         "attempts": ended,
         "wasSent": error.was_sent(),
+        "story": error.story(),
         "waitReason": error.wait_reason().map(|reason| reason.text()),
     })
+}
+
+fn in_ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// How far an exchange had come.
+fn progress(progress: Progress) -> &'static str {
+    match progress {
+        Progress::Unsent => "unsent",
+        Progress::Sending => "sending",
+        Progress::AwaitingResponse => "awaitingResponse",
+        Progress::ReceivingBody => "receivingBody",
+        _ => "answered",
+    }
 }
 
 /// A refusal that never was an engine's error.

@@ -1,14 +1,39 @@
 // undici's error classes: `instanceof undici.errors.X` tests a symbol, which ours carry, so that
 // neither package needs the other.
 
+/** One time that a request was on a connection. Times are in milliseconds from its submission on. */
+export interface Attempt {
+  /** The connection's number; no other connection of the dispatcher ever has it. */
+  connection: number
+  /** The kind of the error with which it ended there. */
+  ended: string
+  /** Bytes of HTTP that the connection had read and written by then; 0 over QUIC. */
+  bytesRead: number
+  bytesWritten: number
+  /** `HTTP/2`; null: the connection ended before the request could start there. */
+  version: string | null
+  /** Why it waited before: `attempt`, `settings`, `capacity`, `back_off`, `sockets`, `reserve`, `pause`, `silence`; null: it did not. */
+  waitedFor: string | null
+  startedAfterMs: number | null
+  endedAfterMs: number
+  /** How far the exchange had come there. */
+  progress: 'unsent' | 'sending' | 'awaitingResponse' | 'receivingBody' | 'answered'
+}
+
 /** Fields of every error beside its code. */
 export interface FailureFacts {
   /** Each connection that the request was on, and how it ended there. */
-  attempts?: { connection: number; ended: string; bytesRead: number; bytesWritten: number }[] | undefined
+  attempts?: Attempt[] | undefined
   /** Whether the request, or a part of it, was on a connection when it failed. */
   wasSent?: boolean | undefined
   /** Why the request was waiting when it failed in its queue. */
   waitReason?: string | null | undefined
+  /**
+   * What happened to the request, as lines for people: its method and origin, every wait with its reason, every connection
+   * that it was on with its version and times, and how it ended there. Not enumerable. Undefined where the engine did not
+   * carry the request. Its form may change: programs read `attempts`.
+   */
+  readonly story?: string | undefined
 }
 
 /** The socket fields of undici's SocketError. */
@@ -29,6 +54,7 @@ export class TrunklineError extends Error implements FailureFacts {
   attempts?: FailureFacts['attempts'] | undefined
   wasSent?: boolean | undefined
   waitReason?: string | null | undefined
+  declare readonly story?: string | undefined
   /** Of a SocketError: the connection's addresses, where they are known. */
   socket?: SocketInfo | null | undefined
 

@@ -2,7 +2,7 @@
 
 import { constants as http2 } from 'node:http2'
 import { constants } from 'node:os'
-import { BodyTimeoutError, ConnectTimeoutError, EngineEndedError, HTTPParserError, HeadersOverflowError, HeadersTimeoutError, InformationalError, InvalidArgumentError, ProxyConnectionError, QueueTimeoutError, RefusedError, RequestAbortedError, ResponseContentLengthMismatchError, SecureProxyConnectionError, Socks5ProxyError, SocketError, TrunklineError, type SocketInfo } from './errors'
+import { BodyTimeoutError, ConnectTimeoutError, EngineEndedError, HTTPParserError, HeadersOverflowError, HeadersTimeoutError, InformationalError, InvalidArgumentError, ProxyConnectionError, QueueTimeoutError, RefusedError, RequestAbortedError, ResponseContentLengthMismatchError, SecureProxyConnectionError, Socks5ProxyError, SocketError, TrunklineError, type Attempt, type SocketInfo } from './errors'
 
 /** Why an exchange failed, as the engine says it (failure.rs). */
 export interface Failure {
@@ -15,9 +15,11 @@ export interface Failure {
   /** Why a handshake failed: the code of Node.js and its words, or the number of the peer's alert. */
   tls?: { code?: string; text?: string; alert?: number } | null
   detail?: string | null
-  attempts?: { connection: number; ended: string; bytesRead: number; bytesWritten: number }[]
+  attempts?: Attempt[]
   wasSent?: boolean
   waitReason?: string | null
+  /** What happened to the request, for people. */
+  story?: string
   /** Why a proxy gave no connection. */
   proxy?: string | null
   /** An error of the user's own is at the bottom: whose it is, and its number (errors.ts). */
@@ -52,6 +54,8 @@ export function errorOf (failure: Failure, answered: boolean, connection?: (numb
     error.attempts = failure.attempts
     error.wasSent = failure.wasSent
     error.waitReason = failure.waitReason
+    // Not enumerable: console.log of an error shows its fields.
+    Object.defineProperty(error, 'story', { value: failure.story, writable: true, configurable: true, enumerable: false })
     if (error instanceof SocketError) error.socket = socketOf(failure, connection)
   }
   return error

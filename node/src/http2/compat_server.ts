@@ -8,6 +8,7 @@ import type { ClientOptions } from '../server/tls/clients'
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
 import type { Limits, Timeouts, Windows } from '../server/bounds'
+import { metrics } from '../open_metrics'
 import { Listener, openTo, type FailedHandshake, type Hello, type Identity, type ListenOptions, type ListenTls, type ListenTarget } from '../server/listener'
 import type { Policy } from '../server/tls/policy'
 import { brokenSession, clientError, RefusedSocket, refusalOf, type Refused } from './connection/broken'
@@ -195,6 +196,12 @@ export class CompatServer {
       server._emitCloseIfDrained?.()
     })
     this.given.take(socket, false)
+  }
+
+  /** Of the listener and of the streams that were given. */
+  metrics (): string {
+    const listeners = [this.listener, this.given.listener]
+    return metrics(...listeners.filter(listener => listener !== undefined))
   }
 
   /** A listener that listens nowhere, and does not hold the process. */

@@ -364,6 +364,12 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
       return this
     }
 
+    /**
+     * Its counts since it listens as OpenMetrics text, for a scraper; its media type is `OPENMETRICS_TYPE`. How many series
+     * there are does not depend on what clients send. Where it does not listen it is an exposition without a metric.
+     */
+    metrics (): string { return this.compatServer.metrics() }
+
     closeIdleConnections (): void { this.compatServer.closeIdle() }
 
     /** Tools that trace requests put a method of their own in the place of `emit` of node's HTTP servers. */

@@ -105,6 +105,12 @@ export class Server<Data = undefined> {
   /** WebSockets that are open. */
   get pendingWebSockets (): number { return this.webSockets?.size ?? 0 }
 
+  /**
+   * Its counts since its start as OpenMetrics text, for a scraper; its media type is `OPENMETRICS_TYPE`. How many series there
+   * are does not depend on what clients send. Once the server has ended it is an exposition without a metric.
+   */
+  metrics (): string { return this.listener.metrics() }
+
   /** Takes no more connections and lets what is open finish: at most so long, where that is given, then cuts
    * it. Resolves when all has ended. */
   async close (options: { deadlineMs?: number } = {}): Promise<void> {

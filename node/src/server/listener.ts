@@ -6,6 +6,7 @@ import type { Limits, Timeouts, Windows } from './bounds'
 import { chmodSync, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { errorOf } from '../failures'
+import { NO_METRICS } from '../open_metrics'
 import { serverPlaceOf, type Engine } from '../channel/place'
 import { ENDED_FAILURE, type Bridge, type Failure } from '../channel/ring'
 import type { StreamAsk } from '../channel/streams'
@@ -265,6 +266,12 @@ export class Listener {
 
   /** Whether the engine can be asked about it. It cannot from `destroy` on, while `ended` is still to come. */
   private get isKnown (): boolean { return this.number !== 0 && !this.isStopped && !this.bridge.bridge.hasEnded }
+
+  /** Its counts as OpenMetrics text; an exposition without a metric once it has ended, and before it listens. */
+  metrics (): string {
+    const text = this.isKnown ? this.bridge.bridge.ask('serverMetrics', { server: this.number }) as string | null : null
+    return text ?? NO_METRICS
+  }
 
   /** Ends the connections that have no exchange. */
   closeIdle (): void {

@@ -9,8 +9,9 @@ import { connect, kRequest, pipeline, request, setOwnDispatch, stream, upgrade, 
 import { endStream, isStream } from '../prepare/body'
 import { Upload } from '../prepare/upload'
 import { isWatched, Trace } from '../calls/channels'
-import { ClientDestroyedError, InformationalError, InvalidArgumentError } from '../../errors'
+import { ClientDestroyedError, InformationalError, InvalidArgumentError, NotSupportedError } from '../../errors'
 import { errorOf } from '../../failures'
+import { NO_METRICS } from '../../open_metrics'
 import { checkHandler, Exchange, isNew, type Handler, type NewHandler, type OldHandler } from '../calls/exchange'
 import { forInterceptors } from '../calls/handler'
 import { DirectRequest, type RequestExtras, type AnswerCallback } from '../calls/direct_request'
@@ -130,6 +131,19 @@ export abstract class Dispatcher extends EventEmitter {
       each[origin] ??= counted(stats.origins.filter(one => one.origin === origin), state.underWay(origin), false) as PoolStats
     }
     return Object.assign({ ...stats }, each)
+  }
+
+  /**
+   * Its counts over its life and its pool now, of all origins together, as OpenMetrics text, for a scraper; its media type is
+   * `OPENMETRICS_TYPE`. How many series there are does not depend on origins. Once the dispatcher is destroyed it is an
+   * exposition without a metric.
+   *
+   * @throws NotSupportedError where the option `factory` makes the dispatchers that send: they have counts, if any.
+   */
+  metrics (): string {
+    const state = this[kState]
+    if (state.delegate !== null) throw new NotSupportedError('a dispatcher with the option factory counts nothing itself: call metrics() of those that it makes')
+    return state.destroyed ? NO_METRICS : state.ask('metrics', { client: state.client }) as string
   }
 
   /**

@@ -14,6 +14,7 @@ pub(super) const ROWS: &[&str] = &[
     "open",
     "errors",
     "failures",
+    "open_metrics",
     "channel",
     "server/refused",
     "server/bounds",
