@@ -24,11 +24,11 @@ mod direct;
 mod dispatch;
 mod exchange;
 mod listener;
-mod metrics;
 mod request;
 mod settings;
 mod submission;
 
+pub use crate::metrics::client::{ClientMetrics, ClientVersionMetrics, PoolMetrics};
 pub use crate::metrics::exposition::OPENMETRICS_TYPE;
 pub use crate::metrics::histogram::Histogram;
 pub use crate::tls::ClientTls;
@@ -42,7 +42,6 @@ pub use dispatch::early_counts::EarlyDataCounts;
 pub use listener::connection::ConnectionListener;
 pub use listener::connection_use::ConnectionUse;
 pub use listener::{BodyArrival, ExchangeListener};
-pub use metrics::{ClientMetrics, ClientVersionMetrics, PoolMetrics};
 #[cfg(feature = "blocking")]
 pub use request::blocking;
 #[cfg(feature = "multipart")]

@@ -1,5 +1,7 @@
 //! Parts of metrics that clients and servers share: histograms and the text of OpenMetrics.
 
+#[cfg(feature = "client")]
+pub(crate) mod client;
 pub(crate) mod exposition;
 pub(crate) mod histogram;
 

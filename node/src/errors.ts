@@ -29,7 +29,7 @@ export interface FailureFacts {
   /** Why the request was waiting when it failed in its queue. */
   waitReason?: string | null | undefined
   /**
-   * What happened to the request, as lines for people: its method and origin, every wait with its reason, every connection
+   * The story of the request, as lines for people: its method and origin, every wait with its reason, every connection
    * that it was on with its version and times, and how it ended there. Not enumerable. Undefined where the engine did not
    * carry the request. Its form may change: programs read `attempts`.
    */

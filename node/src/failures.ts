@@ -18,7 +18,7 @@ export interface Failure {
   attempts?: Attempt[]
   wasSent?: boolean
   waitReason?: string | null
-  /** What happened to the request, for people. */
+  /** The story of the request, for people. */
   story?: string
   /** Why a proxy gave no connection. */
   proxy?: string | null

@@ -2,13 +2,13 @@
 //! start, tasks and users to wake) run after it is released. No I/O happens under the lock.
 
 use super::exchange::{Exchange, Outgoing};
-use super::metrics::ClientVersionMetrics;
-use super::metrics::counters::ConnectionCounts;
 use super::settings::Settings;
 use super::settings::origin::RecentOrigins;
 use crate::driver::signals::{Signals, Stop};
 use crate::driver::timer;
 use crate::error::{Error, ErrorKind, Fault, Retry};
+use crate::metrics::client::ClientVersionMetrics;
+use crate::metrics::client::counters::ConnectionCounts;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

@@ -5,13 +5,13 @@ pub(super) mod compose;
 
 use super::connect::route::displayed;
 use super::listener::ExchangeListener;
-use super::metrics::counters::ClientCounts;
 use crate::body::Body;
 use crate::body::window::Wanted;
 use crate::connection_info::traffic::Traffic;
 use crate::driver::signals::Signals;
 use crate::error::story::History;
 use crate::error::{Attempted, Error, ErrorKind, Progress};
+use crate::metrics::client::counters::ClientCounts;
 use http::Response;
 use http_body::Body as _;
 use std::fmt;

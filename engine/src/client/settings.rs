@@ -6,12 +6,12 @@ pub(super) mod url;
 
 use super::connect::route::Route;
 use super::listener::connection::ConnectionListener;
-use super::metrics::counters::ClientCounts;
 use crate::config::ClientConfig;
 use crate::connection_info::traffic::Traffic;
 use crate::driver::event_loop::Spawner;
 use crate::driver::quic::config::QuicSettings;
 use crate::error::Error;
+use crate::metrics::client::counters::ClientCounts;
 use crate::tls::ClientTls;
 use crate::tls::early_data::EarlyMemory;
 use policy::Policies;

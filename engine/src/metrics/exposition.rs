@@ -15,7 +15,7 @@ pub(crate) const VERSION: &str = "network_protocol_version";
 /// The text, family by family.
 pub(crate) struct Exposition {
     text: String,
-    /// What names of our own begin with.
+    /// The beginning of names of our own.
     prefix: &'static str,
 }
 

@@ -3,8 +3,8 @@
 use super::super::exchange::Outgoing;
 use super::receiver::Receiver;
 use crate::body::Body;
-use crate::client::metrics::counters::ClientCounts;
 use crate::error::{Error, Progress};
+use crate::metrics::client::counters::ClientCounts;
 use crate::tunnel::datagrams::{DatagramInlet, Datagrams};
 use bytes::Bytes;
 use http_body::Body as _;

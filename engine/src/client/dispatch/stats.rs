@@ -2,8 +2,8 @@
 
 use super::Dispatch;
 use crate::client::exchange::Exchange;
-use crate::client::metrics::{ClientMetrics, PoolMetrics};
 use crate::client::settings::Settings;
+use crate::metrics::client::{ClientMetrics, PoolMetrics};
 use std::time::Instant;
 use trunkline_core::pool::{OriginStats, Totals, Wait, WaitReason};
 

@@ -24,6 +24,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "grpc",
         ],
     ),
+    ("engine/src/metrics", &["histogram", "exposition", "client"]),
     (
         "engine/src/body",
         &[
@@ -43,7 +44,6 @@ const ENGINE: &[(&str, &[&str])] = &[
         &[
             "connect",
             "listener",
-            "metrics",
             "settings",
             "exchange",
             "dispatch",

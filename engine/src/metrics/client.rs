@@ -1,15 +1,15 @@
 //! Metrics of a client, as they are read, and as OpenMetrics text. The set of series is fixed: labels have values
 //! of enumerations only, never a host, a path or anything else that a program or a peer chooses.
 
-pub(super) mod counters;
+pub(crate) mod counters;
 
-use crate::metrics::exposition::{Exposition, VERSION};
-use crate::metrics::histogram::Histogram;
-use crate::metrics::{CLASSES, VERSIONS};
+use super::exposition::{Exposition, VERSION};
+use super::histogram::Histogram;
+use super::{CLASSES, VERSIONS};
 use trunkline_core::pool::{OriginStats, Totals, WaitReason};
 
 /// A reading of a client's counts, over its life, and of its pool now: all origins together.
-/// [`Client::stats`](super::Client::stats) has them one by one.
+/// [`Client::stats`](crate::Client::stats) has them one by one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientMetrics {
@@ -77,7 +77,7 @@ pub struct ClientVersionMetrics {
 }
 
 impl PoolMetrics {
-    pub(super) fn of(origins: &[OriginStats]) -> Self {
+    pub(crate) fn of(origins: &[OriginStats]) -> Self {
         let mut sum = Self {
             origins: origins.len() as u64,
             ..Self::default()
@@ -100,7 +100,7 @@ impl PoolMetrics {
 
 impl ClientMetrics {
     /// The metrics as OpenMetrics text, with `# EOF` at its end; its media type is
-    /// [`OPENMETRICS_TYPE`](super::OPENMETRICS_TYPE). Durations and open requests have the names and labels of
+    /// [`OPENMETRICS_TYPE`](crate::client::OPENMETRICS_TYPE). Durations and open requests have the names and labels of
     /// OpenTelemetry's semantic conventions (`http_client_request_duration_seconds`,
     /// `http_client_active_requests`), all others begin with `trunkline_client_`. How many series there are depends
     /// neither on origins nor on what they answer: every label has the values of an enumeration.
@@ -264,5 +264,5 @@ impl ClientMetrics {
 }
 
 #[cfg(test)]
-#[path = "metrics_test.rs"]
-mod metrics_test;
+#[path = "client_test.rs"]
+mod client_test;

@@ -11,7 +11,7 @@ use trunkline_core::http::Version;
 /// The counts of one connection. The connection's task writes them without a locked instruction; they are added to
 /// those of the client when the connection is gone.
 #[derive(Debug, Default)]
-pub(in crate::client) struct ConnectionCounts {
+pub(crate) struct ConnectionCounts {
     /// One more than the place of its version; 0: it has none yet.
     version: AtomicU8,
     /// Indexed as [`CLASSES`].
@@ -23,25 +23,25 @@ pub(in crate::client) struct ConnectionCounts {
 
 impl ConnectionCounts {
     /// The connection is open and speaks this version.
-    pub(in crate::client) fn speaks(&self, version: Version) {
+    pub(crate) fn speaks(&self, version: Version) {
         self.version
             .store(place_of(version) as u8 + 1, Ordering::Relaxed);
     }
     /// A request starts this long after its submission.
-    pub(in crate::client) fn started(&self, after: Duration) {
+    pub(crate) fn started(&self, after: Duration) {
         self.queue.count(Bucket::of(after), 1);
     }
     /// The head of a final response came.
-    pub(in crate::client) fn answered(&self, status: u16, after: Duration) {
+    pub(crate) fn answered(&self, status: u16, after: Duration) {
         bump(&self.responses[class_of(status)], 1);
         self.first_byte.count(Bucket::of(after), 1);
     }
     /// An exchange ended in order.
-    pub(in crate::client) fn ended(&self, after: Duration) {
+    pub(crate) fn ended(&self, after: Duration) {
         self.duration.count(Bucket::of(after), 1);
     }
     /// Adds the counts so far to those of its version. `open`: the connection is.
-    pub(in crate::client) fn add_to(&self, versions: &mut [ClientVersionMetrics; 3], open: bool) {
+    pub(crate) fn add_to(&self, versions: &mut [ClientVersionMetrics; 3], open: bool) {
         let place = usize::from(self.version.load(Ordering::Relaxed));
         let version = place.checked_sub(1).and_then(|at| versions.get_mut(at));
         let Some(version) = version else {
@@ -60,28 +60,28 @@ impl ConnectionCounts {
 
 /// Errors by their kind. Any thread writes them.
 #[derive(Debug, Default)]
-pub(in crate::client) struct FailureCounts([AtomicU64; ErrorKind::NAMES.len()]);
+pub(crate) struct FailureCounts([AtomicU64; ErrorKind::NAMES.len()]);
 
 impl FailureCounts {
-    pub(in crate::client) fn count(&self, kind: ErrorKind) {
+    pub(crate) fn count(&self, kind: ErrorKind) {
         let name = kind.name();
         if let Some(at) = ErrorKind::NAMES.iter().position(|other| *other == name) {
             self.0[at].fetch_add(1, Ordering::Relaxed);
         }
     }
     /// Those that are not zero.
-    pub(in crate::client) fn read(&self) -> Vec<(&'static str, u64)> {
+    pub(crate) fn read(&self) -> Vec<(&'static str, u64)> {
         let counts = self.0.iter().map(|count| count.load(Ordering::Relaxed));
         let named = ErrorKind::NAMES.into_iter().zip(counts);
         named.filter(|(_, count)| *count > 0).collect()
     }
 }
 
-/// What a client counts besides its connections.
+/// Counts of a client besides those of its connections.
 #[derive(Debug, Default)]
-pub(in crate::client) struct ClientCounts {
+pub(crate) struct ClientCounts {
     /// Requests that failed.
-    pub(in crate::client) failures: FailureCounts,
+    pub(crate) failures: FailureCounts,
     /// Connections that could not be opened.
-    pub(in crate::client) connect_failures: FailureCounts,
+    pub(crate) connect_failures: FailureCounts,
 }
