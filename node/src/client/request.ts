@@ -10,6 +10,7 @@ import { InvalidArgumentError } from '../errors'
 import type { AnswerCallback } from './calls/direct_request'
 import { urlOf, type UrlParts } from './options'
 import { usualDispatcher } from './process_dispatcher'
+import { plainPath } from '../url_path'
 
 type Url = string | URL | UrlParts
 /** `protocol`: of an upgrade. */
@@ -18,16 +19,21 @@ type UrlOptions = Omit<RequestOptions, 'path' | 'origin'> & { protocol?: string 
 /** The parts of URLs that were asked for lately: nearly every URL comes again, and parsing is dear. */
 const RECENT_MAX = 512
 const recent = new Map<string, { origin: string; path: string }>()
+/** The origin of the last one that was parsed: the next one mostly has it too. */
+let lastOrigin: string | null = null
 
 function partsOf (url: string | URL | UrlParts): { origin: string; path: string } {
   const text = typeof url === 'object' && !(url instanceof URL) ? null : String(url)
   const known = text === null ? undefined : recent.get(text)
   if (known !== undefined) return known
+  const path = text === null || lastOrigin === null ? null : plainPath(text, lastOrigin)
+  if (path !== null) return { origin: lastOrigin!, path }
   const parsed = urlOf(url)
   const parts = { origin: parsed.origin, path: parsed.pathname + parsed.search }
   if (text === null) return parts
   if (recent.size >= RECENT_MAX) recent.clear()
   recent.set(text, parts)
+  lastOrigin = parts.origin
   return parts
 }
 

@@ -12,7 +12,7 @@ import type { ByteQueue } from './queue'
 import { originFor, policyOf, referrerFor } from './referrer'
 import type { MadeParts } from './request_parts'
 import { BODILESS, REDIRECTS, ResponseParts, responseOver, type Response } from './response'
-import { baseUrl, hasBadPort, isHttp, partsOfUrl, type ParsedUrl } from './url'
+import { baseUrl, hasBadPort, isHttp, partsOfUrl, urlOf, type ParsedUrl } from './url'
 import { bodyFor, headersFor, type FetchUpload } from './wire'
 
 /** https://fetch.spec.whatwg.org/#concept-http-redirect-fetch, step 8. */
@@ -248,8 +248,8 @@ export class Fetching implements Receiver {
     const { mode } = request.settings
     // The value is bytes, which are UTF-8 where they are no ASCII.
     const text = /[\x80-\xff]/.test(location) ? Buffer.from(location, 'latin1').toString('utf8') : location
-    if (!URL.canParse(text, url.href)) return this.fail(new Error(`invalid location of a redirect: ${JSON.stringify(text)}`))
-    const target = new URL(text, url.href)
+    const target = urlOf(text, url.href)
+    if (target === null) return this.fail(new Error(`invalid location of a redirect: ${JSON.stringify(text)}`))
     if (target.hash === '') target.hash = url.href.slice(url.bare.length)
     const next = partsOfUrl(target)
     if (!isHttp(next)) return this.fail(new Error('URL scheme must be a HTTP(S) scheme'))

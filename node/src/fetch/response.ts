@@ -10,7 +10,7 @@ import { HeaderList, TextList } from './header_list'
 import { fill, headersOver, type Guard, type Headers } from './headers'
 import { asInterface } from './iterator'
 import { mixBody, type BodyMethods, type Readable } from './mixin'
-import { parseUrl } from './url'
+import { parseUrl, urlOf } from './url'
 
 type ResponseType = 'basic' | 'cors' | 'default' | 'error' | 'opaque' | 'opaqueredirect'
 
@@ -103,7 +103,7 @@ function locationOf (url: unknown): string {
   const text = `${url as string}`
   const parsed = parseUrl(text)
   if (parsed !== null) return parsed.href
-  if (/^[a-z][a-z\d+.-]*:/i.test(text) || !URL.canParse(text, 'http://localhost')) throw new TypeError(`Failed to parse URL from ${text}`)
+  if (/^[a-z][a-z\d+.-]*:/i.test(text) || urlOf(text, 'http://localhost') === null) throw new TypeError(`Failed to parse URL from ${text}`)
   return text.replace(/[^\x21-\x7e]+/g, encodeURIComponent)
 }
 

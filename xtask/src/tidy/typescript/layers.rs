@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const ROWS: &[&str] = &[
     "node_version",
     "names",
+    "url_path",
     "near",
     "open",
     "errors",
