@@ -18,6 +18,8 @@ import type { Admission } from './tls/clients'
 
 /** INTERNAL_ERROR of RFC 9113 section 7. */
 export const INTERNAL_ERROR = 2
+/** The number of no connection: such a question waits until what was submitted before has been carried out. */
+const NO_CONNECTION = 0
 
 /** Code units whose UTF-8 surely goes through the arena: three bytes each at most. */
 const TEXT_LENGTH_MAX = BY_REFERENCE_BYTES_MIN / 3
@@ -41,7 +43,11 @@ export class ServerBridge implements ServerHalf {
   /** The last piece that was written into the arena, and the number of entries with it. */
   private readonly lastSend: { exchange: Exchange | null; submitted: number } = { exchange: null, submitted: 0 }
 
-  constructor (readonly bridge: Bridge) { bridge.servers = this }
+  constructor (readonly bridge: Bridge) {
+    bridge.servers = this
+    // What was answered before `process.exit()` goes out, as from sockets of node, which write at once.
+    process.once('exit', () => { this.traffic(NO_CONNECTION, false) })
+  }
 
   /** Registers the listener with this number for its connections, until it has ended. */
   enlist (number: number, listener: Listener): void { this.listeners.set(number, listener) }

@@ -16,6 +16,12 @@ export function serverLife (line, program) {
       assert.deepEqual([ended.code, ended.signal], [7, null], ended.stderr)
     }
   })
+  for (const engine of ['threads', 'inline']) {
+    test(`${line}: what was answered before process.exit() goes out, engine ${engine}`, async () => {
+      const ended = await run(program, 'life/server/answered.mjs', { env: { TRUNKLINE_ENGINE: engine } })
+      assert.deepEqual([ended.code, ended.stdout], [0, '60000 7'], ended.stderr)
+    })
+  }
   test(`${line}: a pipe is no file, and holds nobody up who answers or exits`, async () => {
     const ended = await run(program, 'life/server/pipe.mjs')
     assert.deepEqual([ended.code, ended.signal, ended.stdout], [7, null, 'EINVAL'], ended.stderr)
