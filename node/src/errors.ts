@@ -51,14 +51,15 @@ export interface SocketInfo {
 
 export class TrunklineError extends Error implements FailureFacts {
   code: string
-  attempts?: FailureFacts['attempts'] | undefined
-  wasSent?: boolean | undefined
-  waitReason?: string | null | undefined
+  // Declared alone, because console.log prints properties that are undefined.
+  declare attempts?: FailureFacts['attempts'] | undefined
+  declare wasSent?: boolean | undefined
+  declare waitReason?: string | null | undefined
   declare readonly story?: string | undefined
   /** Of a SocketError: the connection's addresses, where they are known. */
-  socket?: SocketInfo | null | undefined
+  declare socket?: SocketInfo | null | undefined
 
-  constructor (message: string, code: string, options?: { cause?: unknown }) {
+  constructor (message?: string, code = 'UND_ERR', options?: { cause?: unknown }) {
     super(message, options)
     this.name = 'UndiciError'
     this.code = code

@@ -52,6 +52,8 @@ const DECODERS: Record<string, (() => Transform) | undefined> = {
   br: () => zlib.createBrotliDecompress(TOLERANT_BROTLI)
 }
 const { createZstdDecompress } = zlib as Zstd
+/** Whether this Node.js has a decoder for zstd. */
+export const TAKES_ZSTD = createZstdDecompress !== undefined
 // Node.js 22.15 and later have it.
 if (createZstdDecompress !== undefined) DECODERS['zstd'] = () => createZstdDecompress({ flush: ZSTD_FLUSH, finishFlush: ZSTD_FLUSH })
 /** zlib's ZSTD_e_continue: the frame may go on. */

@@ -100,7 +100,9 @@ export class Headers {
   }
 
   [inspect.custom] (_: number, options: InspectOptions): string {
-    return `Headers ${inspect(Object.fromEntries(this.#list.sorted()), options)}`
+    const printed = new Map<string, [string, string | null]>()
+    for (const { lower, name } of this.#list.fields) if (!printed.has(lower)) printed.set(lower, [name, this.#list.get(lower)])
+    return `Headers ${inspect(Object.fromEntries(printed.values()), options)}`
   }
 }
 

@@ -28,6 +28,8 @@ export interface Receiver {
 
 /** The dispatcher that counts open exchanges. */
 interface Owner {
+  /** Its requests fail when its connections are closed, and get nothing before. */
+  readonly destroyed: boolean
   /** Reports failures of connections, before the requests that fail with them do. */
   emitFailures: () => void
   onOver: (exchange: DirectHop) => void
@@ -128,21 +130,24 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
     this.receiver.onFailed(this, error)
   }
 
-  onInterim (status: number, fields: string, reason: string): void { this.trace?.onHead(status, fields, reason) }
+  /** Its dispatcher fails it when the connections are closed. */
+  private get isIgnored (): boolean { return this.isOver || this.owner?.destroyed === true }
+
+  onInterim (status: number, fields: string, reason: string): void { if (!this.isIgnored) this.trace?.onHead(status, fields, reason) }
 
   onResponse (status: number, fields: string, reason: string): void { this.head(status, fields, reason, undefined) }
 
   onWhole (status: number, fields: string, reason: string, body: Buffer | undefined): void {
-    if (this.isOver) return
+    if (this.isIgnored) return
     if (body !== undefined && body.length > this.bodyBytesMax) return this.abortWith(new ResponseExceededMaxSizeError())
     this.head(status, fields, reason, body ?? null)
-    if (this.isOver) return
+    if (this.isIgnored) return
     if (body !== undefined) this.trace?.onReceived(body)
     this.onEnd('')
   }
 
   private head (status: number, fields: string, reason: string, whole: Buffer | null | undefined): void {
-    if (this.isOver) return
+    if (this.isIgnored) return
     if (status === 407 && this.isForwarded) return this.abortWith(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
     this.hasHead = true
     this.trace?.onHead(status, fields, reason)
@@ -150,21 +155,21 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   }
 
   onData (chunk: Buffer, credit: boolean): void {
-    if (this.isOver) return
+    if (this.isIgnored) return
     if ((this.received += chunk.length) > this.bodyBytesMax) return this.abortWith(new ResponseExceededMaxSizeError())
     this.trace?.onReceived(chunk)
     this.pushed(chunk, credit)
   }
 
   onEnd (trailers: string): void {
-    if (this.isOver) return
+    if (this.isIgnored) return
     this.trace?.onEnd(trailers)
     this.over()
     this.endedWith(new TextList(trailers, false))
   }
 
   onFailed (failure: Failure): void {
-    if (this.isOver) return
+    if (this.isIgnored) return
     this.owner!.emitFailures()
     this.fail(errorOf(failure, this.hasHead, number => this.owner!.connection(number)))
   }
@@ -172,6 +177,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }
   onRoom (bytes: number): void { this.upload?.onRoom(bytes) }
   onStarted (connection: number): void {
+    if (this.isOver) return
     this.trace?.onStarted(this.owner!.connection(connection))
     void this.upload?.run()
   }

@@ -3,13 +3,14 @@
 
 import type { DispatchOptions } from '../client/prepare/prepare'
 import { bufferOf, type Body } from './body'
+import { TAKES_ZSTD } from './decode'
 import type { Field, HeaderList } from './header_list'
 import type { RequestSettings } from './request_parts'
 import type { ParsedUrl } from './url'
 
 const ENCODINGS = 'gzip, deflate'
 /** Over TLS alone: intermediaries in cleartext are known to break what they do not know. */
-const ENCODINGS_TLS = 'br, gzip, deflate'
+const ENCODINGS_TLS = TAKES_ZSTD ? 'br, gzip, deflate, zstd' : 'br, gzip, deflate'
 
 /** The fields of a request without any of its own, which most requests share. */
 const PLAIN: Readonly<Record<string, string>> = Object.freeze(usual(ENCODINGS))

@@ -53,6 +53,10 @@ const ENDING = 'a connection that is not used again says so'
 const CUT = 'a body that was cut at its length leaves its connection in order'
 const RESET_BODY = 'a body that was reset is not whole'
 
+const AT_ONCE = 'a handler gets its controller at once, and may abort while there is no connection'
+const FREE = 'a connection of HTTP/2 is free while it takes more streams'
+const MADE = 'errors are made of their words'
+const PARSED = 'the refusal has the words of the parser without its error'
 const EVERY = 'every dispatcher has the pipelining of its connections'
 const FOREIGN = 'a class that is linked with the one of Node.js is known to Node.js, and not to a copy of undici beside it'
 const NO_BODY = 'a 204 and a 304 have no body (RFC 9110 section 6.4.1)'
@@ -145,6 +149,42 @@ export const differences = {
   'client documented': {
     'calls: connect: a tunnel': METHOD,
     'dispatchers: Client: the event disconnect': ORDER
+  },
+  'client by page': {
+    'agents: Agent: options that are refused': CHECKED,
+    'agents: asyncDispose': 'an extension: a dispatcher is closed at the end of its scope',
+    'agents: h2, Agent: statistics through an exchange': FREE,
+    'bodies: *, a body used, then used again': TWICE,
+    'bodies: h2, each mixin': 'a body that was read is used, as over HTTP/1.1',
+    'bodies: errors: the table': MADE,
+    'bodies: errors: default words': MADE,
+    'bodies: errors: what is no HTTP': CODED,
+    'caches: h2, fields of an answer from the store': JOINED,
+    'calls: *, request: headers of each form': CLASS,
+    'calls: *, request: headers that are refused': CLASS,
+    'calls: h2, request: options that are refused': CLASS,
+    'calls: *, request: query': CLASS,
+    'calls: *, pipeline: handlers that fail': LISTENED,
+    'calls: *, dispatch: a handler sees each event': AT_ONCE,
+    'calls: *, dispatch: a handler that throws in each event': AT_ONCE,
+    'calls: h1, dispatch: pause before the first piece': 'pieces that were held come when resume has returned, as over HTTP/2',
+    'calls: h2, stream: factories that fail': 'a stream that has ended takes no body, as over HTTP/1.1',
+    'clients: a connection that the server closes by a field': 'the end of a connection by its server is what is named',
+    'clients: h2, events: a server that ends the connection': 'a dispatcher that was busy says once that it is free',
+    'clients: h2, maxHeaderSize': 'the bound of a head is heeded on every version',
+    'clients: h2, strictContentLength: a body of another length': FRAMING,
+    'clients: h2, destroy in the callback of a request': LATER,
+    'clients: h2, trailers': LATER,
+    'clients: options: each with a value that is none': CHECKED,
+    'fetches: *, fields that are sent': 'the user agent is that of the fetch of Node.js',
+    'fetches: arguments that are refused': PARSED,
+    'fetches: Request': PARSED,
+    'interceptors: h2, retry: goes on where a body broke': 'the end of the connection is what is named, and not what it leaves of a length',
+    'ways: h1, ProxyAgent: a tunnel and its credentials': 'a tunnel carries more than one request',
+    'ways: *, ProxyAgent: refusals': 'the refusal says why',
+    'ways: h2, channels: *': { reason: 'messages of channels are the same on every version', of: ['client: request:'], programs: 3 },
+    'ways: ProxyAgent: options that are refused': CLASS,
+    'ways: best practices: fetch of Node.js with a dispatcher': 'a dispatcher takes handlers of every line of undici'
   },
   'client throws': {
     'throws: a listener of drain, *': { reason: 'a listener that throws does not stop the dispatcher', of: ['again: '], programs: 8 },

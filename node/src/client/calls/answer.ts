@@ -79,7 +79,7 @@ export class Body extends Readable {
   /** console.log prints the state of the stream, and nothing of the engine. */
   [inspect.custom] (): object {
     const { bodyUsed, closed, destroyed, errored, readableEnded, readableFlowing, readableHighWaterMark, readableLength } = this
-    return { [Symbol.toStringTag]: 'Body', bodyUsed, closed, destroyed, errored, readableEnded, readableFlowing, readableHighWaterMark, readableLength }
+    return { [Symbol.toStringTag]: 'BodyReadable', bodyUsed, closed, destroyed, errored, readableEnded, readableFlowing, readableHighWaterMark, readableLength }
   }
 
   // Calls of the exchange.
@@ -170,7 +170,8 @@ export class Body extends Readable {
 
   // All of it.
 
-  private collect (): Promise<Buffer> {
+  /** `convert` is called in the turn of the stream's end, which fails with what it throws. */
+  private collect<T> (convert: (bytes: Buffer) => T): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.bodyUsed || this.web?.locked === true) {
         const unusable = this.failure ?? this.errored ?? new TypeError('Body is unusable: Body has already been read')
@@ -182,8 +183,13 @@ export class Body extends Readable {
       this.isCollected = true
       const chunks = this.taken()
       const settle = (error: Error | null): void => {
-        if (error === null) resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
-        else reject(error)
+        if (error !== null) return reject(error)
+        try {
+          resolve(convert(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
+        } catch (thrown) {
+          if (this.isReceived && !this.destroyed) this.destroy(thrown as Error)
+          reject(thrown as Error)
+        }
       }
       if (this.failure !== null) return settle(this.failure)
       this.collected = chunks
@@ -215,11 +221,23 @@ export class Body extends Readable {
   private finishCollected (): void {
     this.collected = null
     this.#bodySource.onBodyClosed()
+    // With listeners the stream's end comes first, as with undici; without them nothing waits for it.
+    if (this.isReceived && !this.readableEnded && !this.destroyed) {
+      super.once('end', () => { this.resolve() })
+      this.endStream()
+    } else {
+      this.resolve()
+    }
+  }
+
+  private resolve (): void {
     const { settle } = this
     this.settle = null
-    if (this.isReceived) this.endStream()
     settle?.(null)
   }
+
+  /** All of it was collected, and its stream has said nothing of that: there are no listeners. */
+  get isQuietlyEnded (): boolean { return this.isCollected && this.isEnded && this.collected === null && this.failure === null && !this.isReceived }
 
   /** The stream says its end: what was collected did not pass through it. */
   private endStream (): void {
@@ -229,26 +247,17 @@ export class Body extends Readable {
     this.resume()
   }
 
-  async text (): Promise<string> { return decoded(await this.collect(), this.readableEncoding) }
-  async json (): Promise<unknown> {
-    const text = await this.text()
-    try {
-      return JSON.parse(text) as unknown
-    } catch (error) {
-      if (this.isReceived && !this.readableEnded && !this.destroyed) this.once('end', () => { this.destroy(error as Error) })
-      throw error
-    }
-  }
+  async text (): Promise<string> { return await this.collect(bytes => decoded(bytes, this.readableEncoding)) }
+  async json (): Promise<unknown> { return await this.collect(bytes => JSON.parse(decoded(bytes, this.readableEncoding)) as unknown) }
   async bytes (): Promise<Uint8Array> { return new Uint8Array(await this.arrayBuffer()) }
   async arrayBuffer (): Promise<ArrayBuffer> {
-    const bytes = await this.collect()
-    return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
+    return await this.collect(({ buffer, byteOffset, length }) => buffer.slice(byteOffset, byteOffset + length) as ArrayBuffer)
   }
-  async blob (): Promise<Blob> { return new Blob([await this.collect() as Uint8Array<ArrayBuffer>], { type: this.type() ?? '' }) }
+  async blob (): Promise<Blob> { return await this.collect(bytes => new Blob([bytes as Uint8Array<ArrayBuffer>], { type: this.type() ?? '' })) }
   /** A FormData, as `fetch` gives one; typed as undici types what it does not have. */
   async formData (): Promise<never> {
     const type = this.type()
-    return await new Response(await this.collect() as Uint8Array<ArrayBuffer>, { headers: type === undefined ? {} : { 'content-type': type } }).formData() as never
+    return await new Response(await this.collect(bytes => bytes as Uint8Array<ArrayBuffer>), { headers: type === undefined ? {} : { 'content-type': type } }).formData() as never
   }
 
   /** Reads what is left and throws it away; more than `limit` bytes cost the exchange, at once where
@@ -274,6 +283,13 @@ export class Body extends Readable {
       }).resume()
     })
   }
+}
+
+// Its name with undici, and the state that its stream would be in.
+Object.defineProperty(Body, 'name', { value: 'BodyReadable' })
+for (const [name, whenEnded] of [['readable', false], ['readableEnded', true], ['destroyed', true]] as const) {
+  const { get, set } = Object.getOwnPropertyDescriptor(Readable.prototype, name)!
+  Object.defineProperty(Body.prototype, name, { configurable: true, set, get (this: Body) { return this.isQuietlyEnded ? whenEnded : get!.call(this) as boolean } })
 }
 
 /**

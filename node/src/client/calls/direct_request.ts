@@ -156,6 +156,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }
   onRoom (bytes: number): void { this.upload?.onRoom(bytes) }
   onStarted (connection: number): void {
+    if (this.isOver) return
     this.trace?.onStarted(this.owner.connection(connection))
     void this.upload?.run()
   }

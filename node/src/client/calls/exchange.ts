@@ -182,7 +182,9 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     if (this.isAborted || this.isOver) return
     this.isAborted = true
     this.why = reason ?? new RequestAbortedError()
-    this.giveUp(this.why as Error)
+    // A WebSocket aborts its request behind the frame that says why.
+    if (this.tunnel?.isSending === true) this.tunnel.break(null)
+    else this.giveUp(this.why as Error)
   }
 
   /** Ends it, and not by the wish of its handler: `aborted` stays what the handler made of it, for retries ask for it. */
@@ -203,6 +205,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
 
   onStarted (connection: number): void {
     this.connection = this.owner.connection(connection)
+    if (this.isOver) return
     this.trace?.onStarted(this.connection)
     void this.upload?.run()
   }
@@ -390,6 +393,8 @@ export class Exchange implements ExchangeCallbacks, Tracked {
   }
 
   onFailed (failure: Failure): void {
+    // Its dispatcher fails it when the connections are closed.
+    if (this.isIgnored) return
     const other = this.otherWay(failure)
     if (other !== null) return other()
     const error = errorOf(failure, this.hasResponse, number => this.owner.connection(number))

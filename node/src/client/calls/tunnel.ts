@@ -16,6 +16,7 @@ const LINGER_MS_MAX = 1_000
 interface Under {
   number: number
   abort: (reason: Error) => void
+  giveUp: (reason: Error) => void
   /** Its connection. */
   readonly connection: Connection
 }
@@ -36,6 +37,9 @@ export class Tunnel extends Duplex {
     super({ allowHalfOpen: false, autoDestroy: true })
     this.connection = under.connection
   }
+
+  /** Whether bytes that were written are on their way to the connection. */
+  get isSending (): boolean { return this.ahead > 0 }
 
   // Calls of the exchange.
 
@@ -121,7 +125,7 @@ export class Tunnel extends Duplex {
     this.leave = () => {
       this.leave = null
       clearTimeout(timer)
-      if (this.under.number !== 0) this.under.abort(reason)
+      if (this.under.number !== 0) this.under.giveUp(reason)
     }
   }
 

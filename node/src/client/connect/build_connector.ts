@@ -96,7 +96,7 @@ export function buildConnector (options: BuildOptions = {}): Connector {
     }
     socket.setNoDelay(true)
     socket.once(isSecure ? 'secureConnect' : 'connect', () => { answer(() => { callback(null, socket) }) })
-    socket.on('error', error => { answer(() => { callback(error, null) }) })
+    socket.on('error', error => { answer(() => { Reflect.apply(callback, undefined, [error]) }) })
   }
 }
 

@@ -45,6 +45,8 @@ function connector (): never {
 
 /** Of dispatchers that have listeners, while connections of theirs are open: a program may keep nothing else of one. */
 const listened = new Set<Connections>()
+/** Of dispatchers that end: a program may keep nothing else of them than the promise. */
+const ending = new Set<Connections>()
 const EVENTS = ['connect', 'disconnect', 'connectionError', 'drain', 'ping']
 
 export class Connections implements ConnectionListener {
@@ -55,8 +57,11 @@ export class Connections implements ConnectionListener {
   private readonly places = new Map<string, OriginEntry>()
   /** Emits the failures of connections whose requests have not failed yet, in order. */
   private readonly failures: (() => void)[] = []
+  /** Emit the ends of connections, while the dispatcher ends. */
+  private readonly farewells: (() => void)[] = []
   private attempts = 0
   private onEmpty: (() => void) | null = null
+  private onLast: (() => void) | null = null
 
   constructor (
     private readonly bridge: Bridge,
@@ -75,14 +80,31 @@ export class Connections implements ConnectionListener {
   /** Connections that are open. */
   get size (): number { return this.open.size }
 
-  /** No more are opened; `onEmpty` is called when the last one is gone. */
-  end (onEmpty: () => void): void {
+  /** No more are opened; `onLast` is called when the open ones are closed, at once where there are none, and `onEmpty`
+   * when the attempts have ended too. */
+  end (onLast: () => void, onEmpty: () => void): void {
+    this.onLast = onLast
     this.onEmpty = onEmpty
     listened.delete(this)
+    ending.add(this)
+    this.bridge.hold()
     this.settle()
   }
 
   private settle (): void {
+    const { onLast } = this
+    if (onLast !== null && this.open.size === 0) {
+      this.onLast = null
+      const last = (): void => {
+        ending.delete(this)
+        this.bridge.release()
+        onLast()
+        for (const emit of this.farewells.splice(0)) apart(emit)
+      }
+      // In a turn of its own: what came with the end of the connections goes to its readers first.
+      if (this.farewells.length > 0) setImmediate(last)
+      else last()
+    }
     if (this.open.size + this.late.size + this.attempts === 0) this.onEmpty?.()
   }
 
@@ -147,11 +169,7 @@ export class Connections implements ConnectionListener {
   /** As with undici: behind the handler of the first request that fails with it, and in front of its callback. */
   emitFailures (): void {
     for (let emit = this.failures.shift(); emit !== undefined; emit = this.failures.shift()) {
-      try {
-        emit()
-      } catch (error) {
-        queueMicrotask(() => { throw error })
-      }
+      apart(emit)
     }
   }
 
@@ -165,8 +183,12 @@ export class Connections implements ConnectionListener {
     this.of.load(url).onClosed()
     const targets = this.targets(url, connection)
     const { kind, message } = events.error!
-    const error = kind === 'cancelled' ? this.of.reason ?? new InformationalError(message) : connection.alpnProtocol === 'h2' ? goneAway(events.error!) : errorOf(events.error!, false)
-    queueMicrotask(() => { this.dispatcher.emit('disconnect', url, targets, error) })
+    // Connections of a dispatcher that goes on are closed for their time without a request: undici's words.
+    const error = kind === 'cancelled' ? this.of.reason ?? new InformationalError('socket idle timeout', { cause: new Error(message) }) : connection.alpnProtocol === 'h2' ? goneAway(events.error!) : errorOf(events.error!, false)
+    const emit = (): void => { this.dispatcher.emit('disconnect', url, targets, error) }
+    // Where the dispatcher ends, requests fail first.
+    if (this.onLast === null) queueMicrotask(emit)
+    else this.farewells.push(emit)
   }
 
   /**
@@ -230,6 +252,15 @@ export class Connections implements ConnectionListener {
 
 function textOf (found: string | { address: string }): string {
   return typeof found === 'string' ? found : String(found?.address)
+}
+
+/** Calls listeners; what they throw is uncaught, and keeps nothing from the others. */
+function apart (emit: () => void): void {
+  try {
+    emit()
+  } catch (error) {
+    queueMicrotask(() => { throw error })
+  }
 }
 
 /** An IPv6 address without its brackets. */

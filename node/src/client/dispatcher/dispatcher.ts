@@ -334,13 +334,9 @@ export abstract class Dispatcher extends EventEmitter {
     state.reason = why
     // After this turn: a handler that calls destroy must not be called back from within.
     queueMicrotask(() => {
-      for (const exchange of [...state.exchanges]) {
-        // As with undici: it is not the caller's wish, so that a retry may ask elsewhere.
-        if (exchange instanceof Exchange) exchange.giveUp(why)
-        else exchange.abort(why)
-      }
-      if (state.delegate !== null) state.delegate.destroy(why).then(() => { state.end() }, () => { state.end() })
-      else state.end()
+      const carried = state.giveUp(why)
+      if (state.delegate !== null) state.delegate.destroy(why).then(() => { state.end(carried) }, () => { state.end(carried) })
+      else state.end(carried)
     })
   }
 

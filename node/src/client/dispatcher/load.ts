@@ -43,6 +43,12 @@ export class Load {
     return connections
   }
 
+  /** The most requests that the open connections carry at once. */
+  get capacity (): number {
+    const { maxConcurrentStreams, pipelining } = this.checked
+    return this.open * (this.version === 'h1' ? Math.max(pipelining, 1) : maxConcurrentStreams)
+  }
+
   get isFull (): boolean { return this.count >= this.ceiling }
 
   /** Whether a connection of HTTP/1.1 is open for each request under way: one that is counted already is sent at once. */

@@ -5,7 +5,7 @@ import { Connections, type OwningDispatcher } from '../connect/connections'
 import { Dialer } from '../connect/dial'
 import { ClientClosedError, ClientDestroyedError, MaxOriginsReachedError } from '../../errors'
 import { errorOf, refusedAt } from '../../failures'
-import type { Exchange } from '../calls/exchange'
+import { Exchange } from '../calls/exchange'
 import type { Delegate } from './delegate'
 import type { DirectRequest } from '../calls/direct_request'
 import type { DirectHop } from '../../fetch/hop'
@@ -20,6 +20,8 @@ import { dispatcherOf, type Mocks } from './mocks'
 export const kState = Symbol('trunkline state')
 
 type Callback = (error: Error | null, data: null) => void
+/** A request under way. */
+type Under = Exchange | DirectRequest | DirectHop
 
 export class State {
   readonly bridge: Bridge
@@ -31,7 +33,7 @@ export class State {
   private lastOrigin = ''
   /** The one origin of a Client or a Pool, cached because a URL builds this text at each access. */
   ownOrigin: string | null = null
-  readonly exchanges = new Open<Exchange | DirectRequest | DirectHop>()
+  readonly exchanges = new Open<Under>()
   readonly connections: Connections
   /** The dispatchers that undici's MockAgent puts in front of origins, if any. */
   mocks: Mocks | null = null
@@ -43,6 +45,7 @@ export class State {
   reason: Error | null = null
   onClosed: Callback[] | null = null
   onDestroyed: Callback[] | null = null
+  private isEnding = false
   /** By origin. */
   private readonly loads = new Map<string, Load>()
 
@@ -86,7 +89,7 @@ export class State {
   hasRoom (origin: string): boolean { return this.loads.get(origin)?.isFull !== true }
 
   /** Counts a request that starts. */
-  start (exchange: Exchange | DirectRequest | DirectHop, load: Load): void {
+  start (exchange: Under, load: Load): void {
     this.exchanges.add(exchange)
     exchange.load = load
     load.count++
@@ -150,7 +153,7 @@ export class State {
     return target
   }
 
-  onOver (exchange: Exchange | DirectRequest | DirectHop): void {
+  onOver (exchange: Under): void {
     this.exchanges.delete(exchange)
     const { load } = exchange
     if (load !== null) {
@@ -179,19 +182,54 @@ export class State {
     else queueMicrotask(check)
   }
 
-  /** Nothing is under way, or nothing is to be: the connections go. */
-  end (): void {
-    if (this.onClosed === null && this.onDestroyed === null) return
-    this.reason ??= new ClientDestroyedError()
+  /**
+   * Fails what is under way, as undici does: what waits at once, and what is on a connection when that has closed. That
+   * is the turn in which `destroy` ends, so that callers may wait for it first and inspect their requests then.
+   */
+  giveUp (why: Error): Under[] {
+    const room = new Map<Load, number>()
+    const carried: Under[] = []
+    for (const exchange of [...this.exchanges]) {
+      const { load, number, upload } = exchange
+      const left = load === null || upload !== null ? 0 : room.get(load) ?? load.capacity
+      if (left <= 0) {
+        failed(exchange, why)
+        continue
+      }
+      room.set(load!, left - 1)
+      carried.push(exchange)
+      if (number !== 0) this.bridge.cancel(number)
+    }
+    return carried
+  }
+
+  /** Nothing is under way, or nothing is to be but `carried`, which fails with the connections: they are closed. */
+  end (carried: Under[] = []): void {
+    if (this.isEnding) return
+    this.isEnding = true
+    const why = this.reason ??= new ClientDestroyedError()
     this.bridge.ask('shutDown', { client: this.client })
-    this.connections.end(() => { this.bridge.unlisten(this.client, this.connections) })
-    for (const mock of this.mocks?.values() ?? []) void dispatcherOf(mock).close()
     this.destroyed = true
-    const reported = [...this.onClosed ?? [], ...this.onDestroyed ?? []]
+    this.onDestroyed ??= []
+    for (const mock of this.mocks?.values() ?? []) void dispatcherOf(mock).close()
+    const onLast = (): void => {
+      for (const exchange of carried) failed(exchange, why)
+      // Behind the events of the connections.
+      queueMicrotask(() => { this.report() })
+    }
+    this.connections.end(onLast, () => { this.bridge.unlisten(this.client, this.connections) })
+  }
+
+  private report (): void {
+    const reported = [...this.onDestroyed ?? [], ...this.onClosed ?? []]
     this.onClosed = null
     this.onDestroyed = null
-    // In the turn in which requests fail with it: callers that wait for those first can inspect
-    // them then.
-    queueMicrotask(() => { for (const callback of reported) callback(null, null) })
+    for (const callback of reported) callback(null, null)
   }
+}
+
+/** As with undici: it is not the caller's wish, so that a retry may ask elsewhere. */
+function failed (exchange: Under, why: Error): void {
+  if (exchange instanceof Exchange) exchange.giveUp(why)
+  else exchange.abort(why)
 }

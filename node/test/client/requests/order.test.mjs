@@ -1,0 +1,122 @@
+// The order in which a program sees what belongs together: promises, events of streams and events of connections, as with
+// undici.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import test from 'node:test'
+import { inspect } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { Agent, Client, errors, Headers } from 'trunkline'
+
+/** A server of HTTP/1.1, which is closed behind the test. */
+async function serve (t, handler) {
+  const server = http.createServer(handler)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { server, url: `http://127.0.0.1:${server.address().port}` }
+}
+const get = { path: '/', method: 'GET' }
+
+test('close resolves behind the bodies of its requests and behind the end of its connections', async t => {
+  const { url } = await serve(t, (request, response) => { response.end('hello') })
+  const client = new Client(url)
+  const seen = []
+  client.on('disconnect', () => { seen.push('disconnect') })
+  const reading = client.request(get).then(({ body }) => body.text()).then(text => { seen.push(text) })
+  await Promise.all([reading, client.close().then(() => { seen.push('closed') })])
+  assert.deepEqual(seen, ['hello', 'disconnect', 'closed'])
+})
+
+test('destroy fails what waits first, then what is on a connection, and resolves behind the end of its connections', async t => {
+  const { server, url } = await serve(t, () => {})
+  const client = new Client(url)
+  const seen = []
+  client.on('disconnect', () => { seen.push('disconnect') })
+  const calls = [1, 2, 3].map(at => client.request(get).catch(() => { seen.push(at) }))
+  await Promise.all([once(server, 'request'), once(client, 'connect')])
+  await client.destroy()
+  seen.push('destroyed')
+  await Promise.all(calls)
+  assert.deepEqual(seen, [2, 3, 'disconnect', 1, 'destroyed'])
+})
+
+test('a request that is on a connection may be inspected when destroy has resolved', async t => {
+  const { server, url } = await serve(t, () => {})
+  const agent = new Agent()
+  const call = agent.request({ ...get, origin: url })
+  await Promise.all([once(server, 'request'), once(agent, 'connect')])
+  await agent.destroy(new Error('enough'))
+  await assert.rejects(call, { message: 'enough' })
+})
+
+test('a dispatcher that nothing holds but the promise of its close is kept until it resolves', async t => {
+  const { url } = await serve(t, (request, response) => { response.end('hello') })
+  const closed = (async () => {
+    const agent = new Agent()
+    await agent.request({ ...get, origin: url }).then(({ body }) => body.text())
+    return { promise: agent.close() }
+  })()
+  const { promise } = await closed
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  assert.equal(await promise, null)
+})
+
+test('bytes that were written in front of an abort reach the peer of an upgrade', async t => {
+  const { server, url } = await serve(t, () => {})
+  const got = new Promise(resolve => {
+    server.on('upgrade', (request, socket) => {
+      const pieces = []
+      const whole = () => { resolve(Buffer.concat(pieces).toString()) }
+      socket.on('data', piece => { pieces.push(piece) }).on('error', () => {}).on('end', whole).on('close', whole)
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: proto\r\n\r\n')
+    })
+  })
+  const client = new Client(url)
+  t.after(() => client.destroy())
+  client.dispatch({ ...get, upgrade: 'proto' }, {
+    onRequestStart () {},
+    onRequestUpgrade (controller, status, headers, socket) {
+      socket.on('error', () => {}).write('the last words')
+      controller.abort()
+    },
+    onResponseError () {}
+  })
+  assert.equal(await got, 'the last words')
+})
+
+test('a body with listeners ends before its text resolves, and one that was read says that it has ended', async t => {
+  const { url } = await serve(t, (request, response) => { response.end('hello') })
+  const client = new Client(url)
+  t.after(() => client.destroy())
+  const seen = []
+  const { body } = await client.request(get)
+  body.on('end', () => { seen.push('end') })
+  await body.text().then(() => { seen.push('text') })
+  assert.deepEqual(seen, ['end', 'text'])
+  const quiet = (await client.request(get)).body
+  await quiet.text()
+  assert.deepEqual([quiet.bodyUsed, quiet.readableEnded, quiet.destroyed, quiet.readable], [true, true, true, false])
+  assert.equal(quiet.constructor.name, 'BodyReadable')
+})
+
+test('a listener that is added behind the text of a body gets its end', async t => {
+  const { url } = await serve(t, (request, response) => { response.end('hello') })
+  const client = new Client(url)
+  t.after(() => client.destroy())
+  const { body } = await client.request(get)
+  await body.text()
+  await once(body, 'close')
+  assert.equal(body.readableEnded, true)
+})
+
+test('errors have no properties without a value, and headers are printed as they are spelled', () => {
+  assert.deepEqual(Object.keys(new errors.ConnectTimeoutError('late')).sort(), ['code', 'name'])
+  assert.equal(new errors.UndiciError('words').code, 'UND_ERR')
+  assert.equal(inspect(new Headers([['X-Case', '1'], ['b', '2'], ['x-case', '3']])), "Headers { 'X-Case': '1, 3', b: '2' }")
+})
