@@ -4,8 +4,12 @@
 #[cfg(feature = "http3")]
 pub(crate) mod quic;
 pub(crate) mod traffic;
+#[cfg(unix)]
+pub(crate) mod unix;
 
 use crate::connection_info::traffic::Traffic;
+#[cfg(unix)]
+use crate::connection_info::unix::UnixPeer;
 use crate::tls::{ClientIdentity, Judge};
 use rustls::ProtocolVersion;
 use rustls::pki_types::CertificateDer;
@@ -18,6 +22,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionInfo {
     addresses: Option<Addresses>,
+    #[cfg(unix)]
+    unix_peer: Option<UnixPeer>,
     tls: Option<Arc<TlsInfo>>,
     tag: u64,
     traffic: Option<Traffic>,
@@ -31,6 +37,8 @@ impl ConnectionInfo {
     pub(crate) fn new(addresses: Option<Addresses>, tls: Option<TlsInfo>) -> Self {
         Self {
             addresses,
+            #[cfg(unix)]
+            unix_peer: None,
             tls: tls.map(Arc::new),
             tag: 0,
             traffic: None,
@@ -39,6 +47,11 @@ impl ConnectionInfo {
     /// A copy with the embedder's number of the stream below.
     pub(crate) fn tagged(self, tag: u64) -> Self {
         Self { tag, ..self }
+    }
+    /// A copy with the process at the other end of a Unix socket.
+    #[cfg(unix)]
+    pub(crate) fn with_unix_peer(self, unix_peer: Option<UnixPeer>) -> Self {
+        Self { unix_peer, ..self }
     }
     /// A copy with the parameters of our own TLS session.
     pub(crate) fn with_tls(mut self, tls: TlsInfo) -> Self {
@@ -59,6 +72,11 @@ impl ConnectionInfo {
     /// bound to. `None` on a Unix socket.
     pub fn local_addr(&self) -> Option<SocketAddr> {
         self.addresses.map(|(_, local)| local)
+    }
+    /// The process at the other end of a Unix socket that a server has accepted; `None` on any other connection.
+    #[cfg(unix)]
+    pub fn unix_peer(&self) -> Option<UnixPeer> {
+        self.unix_peer
     }
     /// The embedder's number of the stream that it gave ([`ByteStream::tag`](crate::ByteStream::tag)); 0 of any other connection.
     pub fn tag(&self) -> u64 {

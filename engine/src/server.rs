@@ -11,6 +11,8 @@ mod response;
 mod tower;
 mod worker;
 
+#[cfg(unix)]
+pub use crate::connection_info::unix::UnixPeer;
 pub use crate::metrics::exposition::OPENMETRICS_TYPE;
 pub use crate::metrics::histogram::Histogram;
 pub use bind::detached::Detached;
@@ -19,7 +21,8 @@ pub use bind::hand_over::Sockets;
 pub use bind::listening::{BoundServer, ServerHandle};
 pub use bind::port::Port;
 pub use bind::running::{Drained, Running};
-pub use bind::start::{IntoListener, ServeBuilder, serve};
+pub use bind::start::{ServeBuilder, serve};
+pub use bind::target::{IntoListener, ListenTarget};
 #[cfg(unix)]
 pub use bind::unix::UnixSocket;
 pub use callbacks::{Answer, Callbacks, ConnectionHandle, Ended, ResponseBody, StreamHandle};
@@ -34,7 +37,7 @@ pub use tower::early::EarlyData;
 pub use tower::interim::InterimSender;
 pub use tower::on_runtime::{OnRuntime, RuntimeBody, RuntimeCall, on_runtime};
 pub use tower::per_connection::{Handlers, IntoHandlers, OfConnections, OfRequests, PerConnection};
-pub use tower::service::{HttpService, MakeTaskService, TaskService};
+pub use tower::service::{HttpService, MakeTaskService, Peer, TaskService};
 pub use tower::service_fn::{ServiceFn, service_fn};
 
 use crate::config::ServerConfig;

@@ -46,6 +46,8 @@ mod h3_slow_readers;
 mod h3_streams;
 mod h3_traces;
 mod on_runtime;
+#[cfg(unix)]
+mod serve_listeners;
 mod server_bounds;
 mod server_info;
 mod server_interim;

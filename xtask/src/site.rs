@@ -7,7 +7,10 @@ use std::process::Command;
 
 /// Builds the site; a warning of rustdoc and a dead link fail.
 pub(crate) fn docs() -> Outcome {
-    run(cargo(&["doc", "--workspace", "--no-deps", "--all-features"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+    run(
+        cargo(&["doc", "--workspace", "--no-deps", "--all-features"])
+            .env("RUSTDOCFLAGS", "-D warnings"),
+    )?;
     node::is_there_or_report()?;
     let mdbook = tools::MDBOOK.ensure()?;
     run(&mut cargo(&["build", "--quiet", "-p", "trunkline-cli"]))?;

@@ -7,5 +7,6 @@ pub(super) mod listening;
 pub(super) mod port;
 pub(super) mod running;
 pub(super) mod start;
+pub(super) mod target;
 #[cfg(unix)]
 pub(super) mod unix;

@@ -39,6 +39,7 @@ pub(super) mod per_connection;
 pub(super) mod service;
 pub(super) mod service_fn;
 mod slot;
+mod upgrading;
 
 /// The exchanges of one connection.
 pub(super) struct TowerExchanges<S: HttpService> {

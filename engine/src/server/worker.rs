@@ -14,7 +14,8 @@ use super::connection::accept::{Served, TransportFacts, WorkerContext, start};
 use super::exchange::serve::{Pause, Serve};
 use super::observe::counters::add;
 use super::registry::{Activity, Allowed, OpenConnections};
-use crate::connection_info::Addresses;
+#[cfg(unix)]
+use crate::connection_info::unix::UnixPeer;
 use crate::driver::signals::{Signals, Stop};
 use crate::driver::timer;
 use crate::net::byte_stream::ByteStream;
@@ -390,22 +391,25 @@ impl<S: Serve> Worker<S> {
                     // A socket without an address is closed already.
                     false => socket.local_addr().ok().map(|local| (peer, local)),
                 };
-                self.serve_socket(socket, Some(peer), addresses);
+                self.serve_known(socket, Some(peer), TransportFacts::between(addresses));
             }
             #[cfg(unix)]
-            Accepted::Unix(socket) => self.serve_socket(socket, None, None),
+            Accepted::Unix(socket) => {
+                // A socket without credentials is closed already.
+                let peer = self
+                    .shared
+                    .info_policy
+                    .info
+                    .then(|| socket.peer_cred().ok());
+                let known = TransportFacts::of_unix(peer.flatten().map(UnixPeer::new));
+                self.serve_known(socket, None, known);
+            }
             Accepted::Given(stream) => {
                 let peer = stream.addresses().map(|(peer, _)| peer);
                 let known = TransportFacts::of(&stream);
                 self.serve_known(stream, peer, known);
             }
         }
-    }
-    fn serve_socket<T>(&self, socket: T, peer: Option<SocketAddr>, addresses: Option<Addresses>)
-    where
-        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        self.serve_known(socket, peer, TransportFacts::between(addresses));
     }
     fn serve_known<T>(&self, socket: T, peer: Option<SocketAddr>, known: TransportFacts)
     where

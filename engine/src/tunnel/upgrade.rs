@@ -6,7 +6,7 @@
 mod hyper;
 
 #[cfg(feature = "hyper-upgrade")]
-pub use self::hyper::{Either, ForHyper, for_hyper};
+pub use self::hyper::{Either, EitherData, EitherError, ForHyper, ForHyperCall, for_hyper};
 
 use crate::driver::transport::Transport;
 use crate::driver::transport::drain::{self, SocketCall};

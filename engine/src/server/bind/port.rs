@@ -8,14 +8,14 @@ mod without_http3;
 #[cfg(not(feature = "http3"))]
 use without_http3 as http3;
 
+use super::target::{IntoListener, ListenTarget, not_taken};
 use crate::error::Error;
 use crate::net::listen::listeners;
 use crate::net::listener::{Listener, Owner};
 #[cfg(unix)]
 use crate::server::bind::hand_over::{SharedQuic, Sockets};
-use crate::server::tower::Tower;
 use crate::server::worker::quic::Quic;
-use crate::server::{BoundServer, HttpService, IntoListener, Running, Server, no_worker};
+use crate::server::{BoundServer, Server, no_worker};
 use http3::Http3Settings;
 use std::fmt;
 use std::io;
@@ -43,6 +43,13 @@ enum BindTarget {
 }
 
 impl Port {
+    /// On a socket that listens already.
+    fn of(listener: Result<TcpListener, Error>) -> Self {
+        Self::new(match listener {
+            Ok(listener) => BindTarget::Open(listener),
+            Err(error) => BindTarget::Address(Err(error)),
+        })
+    }
     fn new(target: BindTarget) -> Self {
         Self {
             target,
@@ -52,7 +59,7 @@ impl Port {
         }
     }
     /// A listener for each of `count` workers, where they are bound, and HTTP/3.
-    fn open(self, count: usize, backlog: u32) -> Result<Opened, Error> {
+    fn sockets(self, count: usize, backlog: u32) -> Result<Opened, Error> {
         let udp = |address, count| self.http3.sockets(address, count, self.shares);
         let mut inherited = None;
         let (listeners, address, sockets) = match self.target {
@@ -125,15 +132,8 @@ impl Server<Port> {
     }
     /// A server on a socket that listens already, the standard library's or tokio's, which its workers
     /// share: one that the process has inherited, for example. Otherwise as [`bind`](Self::bind).
-    pub fn on(listener: impl IntoListener) -> Self {
-        let target = match listener.into_listener() {
-            Ok(listener) => BindTarget::Open(listener),
-            Err(error) => BindTarget::Address(Err(Error::config(
-                "the listener cannot be taken from its runtime",
-            )
-            .with_source(error))),
-        };
-        Self::at(Port::new(target))
+    pub fn on(listener: impl IntoListener<Target = Port>) -> Self {
+        Self::at(listener.into_target())
     }
     /// A server on sockets that listen already: of a process whose place it takes
     /// ([`Running::hand_over`]), or of a service manager. One is shared by the workers; of several each has a worker, as
@@ -160,24 +160,31 @@ impl Server<Port> {
         self.target.shares = shares_port;
         self
     }
-    /// Starts the workers. Each gets a clone of `service`.
-    ///
-    /// # Errors
-    /// When the address cannot be listened on or a setting is out of its range.
-    pub fn serve<S: HttpService>(self, service: S) -> Result<Running, Error> {
-        let workers = self.workers;
-        self.open(workers)?.serve(Tower(service))
+}
+
+impl IntoListener for TcpListener {
+    type Target = Port;
+
+    fn into_target(self) -> Port {
+        Port::of(Ok(self))
     }
-    /// Opens the sockets without accepting connections, for [`BoundServer::serve_callbacks`].
-    ///
-    /// # Errors
-    /// When the address cannot be listened on or a setting is out of its range.
-    pub fn listen(self) -> Result<BoundServer, Error> {
-        self.open(1)
+}
+
+impl IntoListener for tokio::net::TcpListener {
+    type Target = Port;
+
+    fn into_target(self) -> Port {
+        Port::of(self.into_std().map_err(not_taken))
     }
-    fn open(self, workers: usize) -> Result<BoundServer, Error> {
-        let (port, server) = self.parted();
-        let (listeners, address, quic) = port.open(workers, server.config.backlog)?;
+}
+
+impl ListenTarget for Port {
+    type Address = SocketAddr;
+    type Peer = SocketAddr;
+
+    fn open(server: Server<Self>, workers: usize) -> Result<BoundServer, Error> {
+        let (port, server) = server.parted();
+        let (listeners, address, quic) = port.sockets(workers, server.config.backlog)?;
         server.ready(address, listeners, quic)
     }
 }

@@ -1,14 +1,13 @@
 //! Serving from inside a tokio runtime, as axum's users write it: handlers run on that runtime,
 //! connections on threads of the server.
 
+use super::target::{IntoListener, ListenTarget};
 use crate::config::ServerConfig;
 use crate::error::Error;
 use crate::server::tower::per_connection::{Handlers, IntoHandlers};
-use crate::server::{Access, Server};
+use crate::server::{Access, Port, Server};
 use crate::tls::Tls;
 use std::future::{IntoFuture, pending};
-use std::io;
-use std::net::TcpListener;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -46,12 +45,26 @@ use tokio::runtime::Handle;
 /// trunkline::serve(listener, service).await
 /// # }
 /// ```
-pub fn serve<S, Kind>(listener: impl IntoListener, service: S) -> ServeBuilder<S::Handlers>
+///
+/// A Unix socket is served as a port is:
+///
+/// ```no_run
+/// use axum::{Router, routing::get};
+/// use tokio::net::UnixListener;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let router = Router::new().route("/", get(async || "hello"));
+/// trunkline::serve(UnixListener::bind("/run/app.sock")?, router).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn serve<L, S, Kind>(listener: L, service: S) -> ServeBuilder<S::Handlers, L::Target>
 where
-    S: IntoHandlers<Kind>,
+    L: IntoListener,
+    S: IntoHandlers<Kind, <L::Target as ListenTarget>::Peer>,
 {
     ServeBuilder {
-        server: Server::on(listener).workers(0),
+        server: Server::at(listener.into_target()),
         handlers: service.into_handlers(),
         signal: None,
         drain_timeout: DRAIN_TIMEOUT,
@@ -61,47 +74,31 @@ where
 /// Long enough for what is open to finish, and short enough for a clock.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// A TCP socket that listens, of the standard library or of tokio.
-pub trait IntoListener {
-    /// The socket.
-    ///
-    /// # Errors
-    /// When it cannot be taken from its runtime.
-    fn into_listener(self) -> io::Result<TcpListener>;
-}
-
-impl IntoListener for TcpListener {
-    fn into_listener(self) -> io::Result<TcpListener> {
-        Ok(self)
-    }
-}
-
-impl IntoListener for tokio::net::TcpListener {
-    fn into_listener(self) -> io::Result<TcpListener> {
-        self.into_std()
-    }
-}
-
 /// A server to be; see [`serve`]. It serves when it is awaited.
 #[must_use = "a server does nothing until it is awaited"]
-pub struct ServeBuilder<H> {
-    server: Server,
+pub struct ServeBuilder<H, P = Port> {
+    server: Server<P>,
     handlers: H,
     signal: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     drain_timeout: Duration,
 }
 
-impl<H> ServeBuilder<H> {
+/// Servers that have a port.
+#[cfg(feature = "http3")]
+impl<H> ServeBuilder<H, Port> {
+    /// Whether HTTP/3 is served too, over UDP on the same port; see [`Server::http3`]. Default:
+    /// false.
+    pub fn http3(mut self, http3: bool) -> Self {
+        self.server = self.server.http3(http3);
+        self
+    }
+}
+
+/// Settings of every server, wherever it listens.
+impl<H, P> ServeBuilder<H, P> {
     /// Serves under TLS. Default: cleartext.
     pub fn tls(mut self, tls: Tls) -> Self {
         self.server = self.server.tls(tls);
-        self
-    }
-    /// Whether HTTP/3 is served too, over UDP on the same port; see [`Server::http3`]. Default:
-    /// false.
-    #[cfg(feature = "http3")]
-    pub fn http3(mut self, http3: bool) -> Self {
-        self.server = self.server.http3(http3);
         self
     }
     /// Threads that connections run on; handlers run on the caller's runtime. Default 0: one per
@@ -143,7 +140,11 @@ impl<H> ServeBuilder<H> {
     }
 }
 
-impl<H: Handlers> IntoFuture for ServeBuilder<H> {
+impl<H, P> IntoFuture for ServeBuilder<H, P>
+where
+    P: ListenTarget,
+    H: Handlers,
+{
     /// An error: the sockets cannot be used, or a setting is out of its range.
     type Output = Result<(), Error>;
     type IntoFuture = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
@@ -152,6 +153,7 @@ impl<H: Handlers> IntoFuture for ServeBuilder<H> {
         Box::pin(async move {
             let mut server = self.server;
             server.config.connection_info |= H::READS_PEER;
+            server.config.extended_connect |= H::HAS_UPGRADES;
             let mut running = server.serve(self.handlers.on(Handle::current()))?;
             let signal = self.signal.unwrap_or_else(|| Box::pin(pending()));
             tokio::select! {

@@ -1,12 +1,13 @@
 //! Servers on a Unix socket: HTTP/1.1 and HTTP/2, in cleartext and under TLS. HTTP/3 needs UDP, so
 //! it is neither served nor advertised.
 
+use super::target::{IntoListener, ListenTarget, not_taken};
+use crate::connection_info::unix::UnixPeer;
 use crate::error::Error;
 use crate::net::listener::Listener;
 use crate::net::unix::UnixListener;
 use crate::server::bind::hand_over::Sockets;
-use crate::server::tower::Tower;
-use crate::server::{BoundServer, HttpService, Running, Server};
+use crate::server::{BoundServer, Server};
 use std::os::unix::net::{SocketAddr, UnixListener as StdUnixListener};
 use std::path::{Path, PathBuf};
 
@@ -20,10 +21,17 @@ enum BindTarget {
         path: PathBuf,
         mode: Option<u32>,
     },
-    /// A socket that another process has opened.
-    Open(StdUnixListener),
     /// Those of a process whose place this one takes.
     Given(Sockets),
+    /// A socket that listens already, or why it cannot be taken.
+    Open(Result<StdUnixListener, Error>),
+}
+
+impl UnixSocket {
+    /// On a socket that listens already.
+    fn of(listener: Result<StdUnixListener, Error>) -> Self {
+        Self(BindTarget::Open(listener))
+    }
 }
 
 /// Servers that have a Unix socket.
@@ -36,12 +44,13 @@ impl Server<UnixSocket> {
         let path = path.as_ref().to_owned();
         Self::at(UnixSocket(BindTarget::Path { path, mode: None }))
     }
-    /// A server on a socket that listens already, such as one inherited from the parent process;
-    /// its workers share it and its path stays. Otherwise as [`bind_unix`](Self::bind_unix).
-    pub fn on_unix(listener: StdUnixListener) -> Self {
-        Self::at(UnixSocket(BindTarget::Open(listener)))
+    /// A server on a socket that listens already, the standard library's or tokio's: one inherited from
+    /// the parent process, for example. Its workers share it and its path stays. Otherwise as
+    /// [`bind_unix`](Self::bind_unix).
+    pub fn on_unix(listener: impl IntoListener<Target = UnixSocket>) -> Self {
+        Self::at(listener.into_target())
     }
-    /// A server on the socket of a process whose place it takes ([`Running::hand_over`]); its file is removed when this
+    /// A server on the socket of a process whose place it takes ([`Running::hand_over`](crate::Running::hand_over)); its file is removed when this
     /// server accepts no more. Otherwise as [`bind_unix`](Self::bind_unix).
     pub fn on_unix_sockets(sockets: Sockets) -> Self {
         Self::at(UnixSocket(BindTarget::Given(sockets)))
@@ -55,28 +64,35 @@ impl Server<UnixSocket> {
         }
         self
     }
-    /// Starts the workers. Each gets a clone of `service`.
-    ///
-    /// # Errors
-    /// When the path cannot be listened on or a setting is out of its range.
-    pub fn serve<S: HttpService>(self, service: S) -> Result<Running<SocketAddr>, Error> {
-        let workers = self.workers;
-        self.open(workers)?.serve(Tower(service))
+}
+
+impl IntoListener for StdUnixListener {
+    type Target = UnixSocket;
+
+    fn into_target(self) -> UnixSocket {
+        UnixSocket::of(Ok(self))
     }
-    /// Opens the socket without accepting connections, for [`BoundServer::serve_callbacks`].
-    ///
-    /// # Errors
-    /// When the path cannot be listened on or a setting is out of its range.
-    pub fn listen(self) -> Result<BoundServer<SocketAddr>, Error> {
-        self.open(1)
+}
+
+impl IntoListener for tokio::net::UnixListener {
+    type Target = UnixSocket;
+
+    fn into_target(self) -> UnixSocket {
+        UnixSocket::of(self.into_std().map_err(not_taken))
     }
-    fn open(self, workers: usize) -> Result<BoundServer<SocketAddr>, Error> {
-        let (UnixSocket(target), server) = self.parted();
+}
+
+impl ListenTarget for UnixSocket {
+    type Address = SocketAddr;
+    type Peer = UnixPeer;
+
+    fn open(server: Server<Self>, workers: usize) -> Result<BoundServer<SocketAddr>, Error> {
+        let (UnixSocket(target), server) = server.parted();
         let unix = match target {
             BindTarget::Path { path, mode } => {
                 UnixListener::bind(&path, mode, server.config.backlog)?
             }
-            BindTarget::Open(listener) => UnixListener::of(listener),
+            BindTarget::Open(listener) => UnixListener::of(listener?),
             BindTarget::Given(sockets) => match sockets.listeners.into_iter().next() {
                 Some(Listener::Unix(unix)) => unix,
                 _ => {

@@ -7,6 +7,8 @@ use super::first_bytes::{PREFACE, first_bytes, within};
 use super::handshake::Secured;
 use super::serving::Serving;
 use crate::connection_info::traffic::Traffic;
+#[cfg(unix)]
+use crate::connection_info::unix::UnixPeer;
 use crate::connection_info::{Addresses, ConnectionInfo, TlsInfo};
 use crate::driver::connection_io::ConnectionIo;
 use crate::driver::machine::Machine;
@@ -94,7 +96,7 @@ pub(in crate::server) struct TransportFacts {
     pub(in crate::server) addresses: Option<Addresses>,
     /// TLS is below it, in the embedder's hands.
     secured: bool,
-    /// Of a stream of the embedder's.
+    /// Of a stream of the embedder's, or a Unix socket.
     info: Option<ConnectionInfo>,
 }
 
@@ -104,6 +106,15 @@ impl TransportFacts {
             addresses,
             secured: false,
             info: None,
+        }
+    }
+    /// Of a Unix socket; `peer`: `None` where no reader needs it.
+    #[cfg(unix)]
+    pub(in crate::server) fn of_unix(peer: Option<UnixPeer>) -> Self {
+        Self {
+            addresses: None,
+            secured: false,
+            info: peer.map(|peer| ConnectionInfo::new(None, None).with_unix_peer(Some(peer))),
         }
     }
     pub(in crate::server) fn of(stream: &ByteStream) -> Self {

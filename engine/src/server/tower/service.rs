@@ -1,6 +1,9 @@
 //! The trait aliases of the tower services that a server accepts.
 
 use crate::body::Body;
+use crate::connection_info::ConnectionInfo;
+#[cfg(unix)]
+use crate::connection_info::unix::UnixPeer;
 use http::{Request, Response};
 use std::net::SocketAddr;
 use tower_service::Service;
@@ -37,18 +40,39 @@ pub trait TaskService: HttpService<ResponseBody: Send, ResponseFuture: Send> {}
 
 impl<S: HttpService<ResponseBody: Send, ResponseFuture: Send>> TaskService for S {}
 
-/// A tower service from a peer's address to the [`TaskService`] of its connection. Implemented for every type
-/// that fits; not to be implemented by hand.
-pub trait MakeTaskService:
-    Service<SocketAddr, Response = Self::Made, Future: Send> + Clone + Send + 'static
+/// The other end of a connection: an address on a port, a process on a Unix socket. Not to be implemented by
+/// hand.
+pub trait Peer: Sized + Send + 'static {
+    /// That of a connection; `None`: it is not known.
+    fn of(info: &ConnectionInfo) -> Option<Self>;
+}
+
+impl Peer for SocketAddr {
+    fn of(info: &ConnectionInfo) -> Option<Self> {
+        info.peer_addr()
+    }
+}
+
+#[cfg(unix)]
+impl Peer for UnixPeer {
+    fn of(info: &ConnectionInfo) -> Option<Self> {
+        info.unix_peer()
+    }
+}
+
+/// A tower service from the peer of a connection to the [`TaskService`] of that connection: from the peer's
+/// address on a port, its process on a Unix socket. Implemented for every type that fits; not to be
+/// implemented by hand.
+pub trait MakeTaskService<P = SocketAddr>:
+    Service<P, Response = Self::Made, Future: Send> + Clone + Send + 'static
 {
     /// The service of a connection.
     type Made: TaskService;
 }
 
-impl<M, S> MakeTaskService for M
+impl<M, S, P> MakeTaskService<P> for M
 where
-    M: Service<SocketAddr, Response = S, Future: Send> + Clone + Send + 'static,
+    M: Service<P, Response = S, Future: Send> + Clone + Send + 'static,
     S: TaskService,
 {
     type Made = S;

@@ -5,17 +5,22 @@
 //! memory, which answers 101 at once, and its bytes are relayed to the peer. On HTTP/1.1 that is
 //! the connection, on HTTP/2 and HTTP/3 the stream of an extended CONNECT (RFC 8441, RFC 9220).
 
+mod call;
+mod either;
+
+pub use call::ForHyperCall;
+pub use either::{Either, EitherData, EitherError};
+
 use super::{Offer, OnUpgrade, Protocol, on};
 use crate::body::{Body, BodySender};
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
-use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body::Body as HttpBody;
 use hyper::upgrade::OnUpgrade as HyperUpgrade;
 use hyper_util::rt::TokioIo;
-use std::error::Error as StdError;
-use std::future::Future;
+use std::future::poll_fn;
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::task::{Context, Poll};
 use tokio::io::{
     AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, copy_bidirectional,
@@ -28,8 +33,8 @@ const PIPE_BYTES: usize = 64 * 1024;
 const ASK_BYTES_MAX: usize = 1024;
 
 /// Gives `service` upgrades as hyper has them: wrap an axum router in it whose handlers take
-/// `WebSocketUpgrade`. WebSockets over HTTP/2 need
-/// [`ServerConfig::extended_connect`](crate::ServerConfig::extended_connect) too.
+/// `WebSocketUpgrade`. [`serve`](crate::serve) does so itself; on [`Server`](crate::Server) WebSockets over
+/// HTTP/2 and HTTP/3 need [`ServerConfig::extended_connect`](crate::ServerConfig::extended_connect) too.
 pub fn for_hyper<S>(service: S) -> ForHyper<S> {
     ForHyper { service }
 }
@@ -42,40 +47,24 @@ pub struct ForHyper<S> {
 
 impl<S, B> Service<Request<Body>> for ForHyper<S>
 where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Future: 'static,
-    S::Error: 'static,
-    B: HttpBody<Data = Bytes> + Unpin + 'static,
-    B::Error: Into<Box<dyn StdError + Send + Sync>>,
+    S: Service<Request<Body>, Response = Response<B>> + Clone,
+    B: HttpBody,
 {
     type Response = Response<Either<B>>;
     type Error = S::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>>>>;
+    type Future = ForHyperCall<S, S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.service.poll_ready(cx)
     }
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
-        let Some(way) = Target::of(&mut request) else {
-            let answer = self.service.call(request);
-            return Box::pin(async { Ok(answer.await?.map(Either::Own)) });
+        let Some(target) = Target::of(&mut request) else {
+            return ForHyperCall::ordinary(self.service.call(request));
         };
         // The one that was asked whether it is ready is the one to be called.
         let another = self.service.clone();
-        let mut service = std::mem::replace(&mut self.service, another);
-        Box::pin(async move {
-            let (near, far) = tokio::io::duplex(PIPE_BYTES);
-            let Ok((upgrade, far)) = hypers_upgrade(near, far).await else {
-                return Ok(service.call(request).await?.map(Either::Own));
-            };
-            request.extensions_mut().insert(upgrade);
-            if !matches!(way, Target::Connection(_)) {
-                let name = hyper::ext::Protocol::from_static(WEBSOCKET);
-                request.extensions_mut().insert(name);
-            }
-            let response = service.call(request).await?;
-            Ok(way.join(far, response))
-        })
+        let service = std::mem::replace(&mut self.service, another);
+        ForHyperCall::upgrading(service, request, target)
     }
 }
 
@@ -91,6 +80,10 @@ enum Target {
 }
 
 impl Target {
+    /// Whether it leads to one stream of several.
+    fn is_stream(&self) -> bool {
+        matches!(self, Self::Stream(_))
+    }
     /// `None`: the request asks for nothing else than an answer.
     fn of(request: &mut Request<Body>) -> Option<Self> {
         if request.version() <= Version::HTTP_11 {
@@ -114,23 +107,23 @@ impl Target {
                         let _ = copy_bidirectional(&mut peer, &mut far).await;
                     }
                 });
-                response.map(Either::Own)
+                response.map(Either::own)
             }
             Self::Stream(body) if response.status().is_success() => {
                 let (from, to) = tokio::io::split(far);
                 let (sender, tunnel) = Body::channel();
                 tokio::spawn(pass_to_service(body, to));
                 tokio::spawn(pass_to_peer(from, sender));
-                response.map(|_| Either::Tunnel(tunnel))
+                response.map(|_| Either::tunnel(tunnel))
             }
-            _ => response.map(Either::Own),
+            _ => response.map(Either::own),
         }
     }
 }
 
 async fn pass_to_service(body: Body, mut to: impl AsyncWrite + Unpin) {
     let mut body = pin!(body);
-    while let Some(Ok(frame)) = std::future::poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
+    while let Some(Ok(frame)) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
         if let Ok(data) = frame.into_data()
             && to.write_all(&data).await.is_err()
         {
@@ -193,48 +186,4 @@ async fn agree(far: &mut DuplexStream) -> io::Result<()> {
     let answer =
         b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
     far.write_all(answer).await
-}
-
-/// The service's own body, or what a tunnel carries.
-#[derive(Debug)]
-pub enum Either<B> {
-    /// The service's.
-    Own(B),
-    /// Bytes for the peer.
-    Tunnel(Body),
-}
-
-impl<B> HttpBody for Either<B>
-where
-    B: HttpBody<Data = Bytes> + Unpin,
-    B::Error: Into<Box<dyn StdError + Send + Sync>>,
-{
-    type Data = Bytes;
-    type Error = Box<dyn StdError + Send + Sync>;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        match self.get_mut() {
-            Self::Own(body) => Pin::new(body)
-                .poll_frame(cx)
-                .map(|frame| frame.map(|frame| frame.map_err(Into::into))),
-            Self::Tunnel(body) => Pin::new(body)
-                .poll_frame(cx)
-                .map(|frame| frame.map(|frame| frame.map_err(Into::into))),
-        }
-    }
-    fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Own(body) => body.is_end_stream(),
-            Self::Tunnel(body) => body.is_end_stream(),
-        }
-    }
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Own(body) => body.size_hint(),
-            Self::Tunnel(body) => body.size_hint(),
-        }
-    }
 }

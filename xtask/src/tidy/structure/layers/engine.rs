@@ -39,6 +39,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     ("engine/src/grpc", &["timeout", "client"]),
     ("engine/src/tunnel", &["datagrams", "capsules", "upgrade"]),
+    ("engine/src/tunnel/upgrade/hyper", &["either", "call"]),
     (
         "engine/src/client",
         &[
@@ -180,11 +181,12 @@ const ENGINE: &[(&str, &[&str])] = &[
         &[
             "hand_over",
             "running",
-            "start",
             "listening",
+            "target",
             "port",
             "unix",
             "detached",
+            "start",
         ],
     ),
     (
@@ -238,6 +240,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "service",
             "service_fn",
             "on_runtime",
+            "upgrading",
             "per_connection",
             "slot",
             "extensions",

@@ -1,0 +1,55 @@
+//! Where a server listens: a port or a Unix socket, opened here or elsewhere.
+
+use crate::error::Error;
+use crate::server::tower::Tower;
+use crate::server::{BoundServer, HttpService, Peer, Running, Server};
+use std::io;
+
+/// A socket that listens, of the standard library or of tokio: a TCP socket, or a Unix socket. A type of
+/// yours that has one inside is made one by passing [`into_target`](Self::into_target) on.
+pub trait IntoListener {
+    /// Where its server listens.
+    type Target: ListenTarget;
+
+    /// The socket as a server has it. One that cannot be taken from its runtime is the error of the server
+    /// when it starts.
+    fn into_target(self) -> Self::Target;
+}
+
+pub(super) fn not_taken(error: io::Error) -> Error {
+    Error::config("the listener cannot be taken from its runtime").with_source(error)
+}
+
+/// Where a server listens: a [`Port`](crate::server::Port) or a [`UnixSocket`](crate::server::UnixSocket). Not to be implemented by
+/// hand.
+pub trait ListenTarget: Sized + Send + 'static {
+    /// The address of its sockets.
+    type Address: Clone + Send + 'static;
+    /// The peer of a connection, for services that are made for each connection.
+    type Peer: Peer;
+
+    /// Opens the sockets of `server`, for a number of workers.
+    ///
+    /// # Errors
+    /// When they cannot be listened on or a setting is out of its range.
+    fn open(server: Server<Self>, workers: usize) -> Result<BoundServer<Self::Address>, Error>;
+}
+
+/// Servers that listen on a port or a Unix socket.
+impl<P: ListenTarget> Server<P> {
+    /// Starts the workers. Each gets a clone of `service`.
+    ///
+    /// # Errors
+    /// When the address or the path cannot be listened on, or a setting is out of its range.
+    pub fn serve<S: HttpService>(self, service: S) -> Result<Running<P::Address>, Error> {
+        let workers = self.workers;
+        P::open(self, workers)?.serve(Tower(service))
+    }
+    /// Opens the sockets without accepting connections, for [`BoundServer::serve_callbacks`].
+    ///
+    /// # Errors
+    /// When the address or the path cannot be listened on, or a setting is out of its range.
+    pub fn listen(self) -> Result<BoundServer<P::Address>, Error> {
+        P::open(self, 1)
+    }
+}

@@ -1,0 +1,168 @@
+//! Listeners that `serve` takes beside a TCP socket of tokio, and upgrades of its handlers.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+use axum::Router;
+use axum::extract::connect_info::{ConnectInfo, Connected};
+use axum::extract::ws::{WebSocket, WebSocketUpgrade};
+use axum::routing::{any, get};
+use futures_util::{SinkExt, StreamExt};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixListener as StdUnixListener;
+use std::path::{Path, PathBuf};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+use tokio_tungstenite::tungstenite::Message;
+use trunkline::client::{Protocols, ResponseExt};
+use trunkline::server::{IntoListener, Port, UnixPeer};
+use trunkline::{Client, serve};
+
+fn run(test: impl Future<Output = ()>) {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(test);
+}
+
+/// The path of a socket, gone after its test.
+struct SocketPath(PathBuf);
+
+impl SocketPath {
+    fn new(name: &str) -> Self {
+        let file = format!("trunkline-serve-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(file);
+        let _ = std::fs::remove_file(&path);
+        Self(path)
+    }
+}
+
+impl Drop for SocketPath {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn hello() -> Router {
+    Router::new().route("/", get(async || "hello"))
+}
+
+async fn text(path: &Path, protocols: Protocols) -> String {
+    let client = Client::builder().protocols(protocols).unix_socket(path);
+    let request = client.build().unwrap().get("http://localhost/");
+    request.send().await.unwrap().text().await.unwrap()
+}
+
+/// Serves a router, asks over both versions, drains.
+async fn serves(path: &Path, listener: impl IntoListener<Target = trunkline::server::UnixSocket>) {
+    let (stop, stopped) = oneshot::channel::<()>();
+    let server = serve(listener, hello()).with_graceful_shutdown(async { stopped.await.unwrap() });
+    let server = tokio::spawn(server.into_future());
+    for protocols in [Protocols::H1Only, Protocols::H2Only] {
+        assert_eq!(text(path, protocols).await, "hello");
+    }
+    stop.send(()).unwrap();
+    server.await.unwrap().unwrap();
+}
+
+#[test]
+fn a_router_is_served_on_a_unix_listener_of_tokio() {
+    run(async {
+        let path = SocketPath::new("tokio");
+        serves(&path.0, UnixListener::bind(&path.0).unwrap()).await;
+    });
+}
+
+#[test]
+fn a_router_is_served_on_a_unix_listener_of_the_standard_library() {
+    run(async {
+        let path = SocketPath::new("std");
+        serves(&path.0, StdUnixListener::bind(&path.0).unwrap()).await;
+    });
+}
+
+/// A listener of a program's own.
+struct Named {
+    listener: TcpListener,
+}
+
+impl IntoListener for Named {
+    type Target = Port;
+
+    fn into_target(self) -> Port {
+        self.listener.into_target()
+    }
+}
+
+#[test]
+fn a_router_is_served_on_a_listener_of_a_type_of_the_programs_own() {
+    run(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let server = serve(Named { listener }, hello().into_make_service());
+        tokio::spawn(server.into_future());
+        let response = Client::new().get(url).send().await.unwrap();
+        assert_eq!(response.text().await.unwrap(), "hello");
+    });
+}
+
+#[derive(Clone)]
+struct Process {
+    uid: u32,
+    pid: Option<i32>,
+}
+
+impl Connected<UnixPeer> for Process {
+    fn connect_info(peer: UnixPeer) -> Self {
+        Self {
+            uid: peer.uid(),
+            pid: peer.pid(),
+        }
+    }
+}
+
+#[test]
+fn connect_info_on_a_unix_socket_is_the_process_that_connected() {
+    run(async {
+        let path = SocketPath::new("peer");
+        let process = async |ConnectInfo(process): ConnectInfo<Process>| {
+            format!("{} {:?}", process.uid, process.pid)
+        };
+        let router = Router::new().route("/", get(process));
+        let service = router.into_make_service_with_connect_info::<Process>();
+        let listener = UnixListener::bind(&path.0).unwrap();
+        tokio::spawn(serve(listener, service).into_future());
+        let uid = std::fs::metadata(&path.0).unwrap().uid();
+        let pid = Some(std::process::id() as i32);
+        let seen = text(&path.0, Protocols::H1Only).await;
+        assert_eq!(seen, format!("{uid} {pid:?}"));
+    });
+}
+
+/// Sends every message back.
+async fn echo(mut socket: WebSocket) {
+    while let Some(Ok(message)) = socket.recv().await {
+        if socket.send(message).await.is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn axums_websockets_need_no_wrapper_under_serve() {
+    run(async {
+        let route = any(async |upgrade: WebSocketUpgrade| upgrade.on_upgrade(echo));
+        let router = Router::new().route("/", route);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(serve(listener, router).into_future());
+        let stream = TcpStream::connect(address).await.unwrap();
+        let url = format!("ws://{address}/");
+        let (mut socket, _) = tokio_tungstenite::client_async(url, stream).await.unwrap();
+        for message in [Message::text("hello"), Message::binary(vec![7; 300_000])] {
+            socket.send(message.clone()).await.unwrap();
+            assert_eq!(socket.next().await.unwrap().unwrap(), message);
+        }
+    });
+}
