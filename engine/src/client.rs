@@ -33,6 +33,7 @@ pub use crate::metrics::exposition::OPENMETRICS_TYPE;
 pub use crate::metrics::histogram::Histogram;
 pub use crate::tls::ClientTls;
 pub use builder::ClientBuilder;
+pub use connect::addresses::IntoAddresses;
 pub use connect::connector::{Connecting, Connector};
 pub use connect::resolve::{HttpsRecord, Resolver, Resolving, ResolvingRecord};
 #[cfg(feature = "load-generator")]
@@ -47,9 +48,12 @@ pub use request::blocking;
 #[cfg(feature = "multipart")]
 pub use request::multipart;
 pub use request::{
-    EventStream, RequestBuilder, ResponseExt, ResponseFuture, ResponseUrl, ServerEvent,
+    EventStream, IntoHeaderValue, RequestBuilder, ResponseExt, ResponseFuture, ResponseUrl,
+    ServerEvent,
 };
 pub use settings::ClientTimeouts;
+#[cfg(feature = "tonic")]
+pub(crate) use settings::origin::Multiplexed;
 #[cfg(feature = "cookies")]
 pub use settings::policy::cookies::{CookieStore, Jar};
 pub use settings::policy::redirect::{RedirectAction, RedirectAttempt, RedirectPolicy};

@@ -1,7 +1,8 @@
 //! The engine's error: its kind, whose fault it is, and whether the request may be sent again.
 //! `Display` prints one level; the cause is `source()`.
 
-mod classify;
+pub(crate) mod classify;
+mod convert;
 pub(crate) mod story;
 
 pub use story::{Attempted, Progress};

@@ -158,6 +158,9 @@ pub use tunnel::capsules::{Capsule, Capsules};
 pub use tunnel::datagrams::Datagrams;
 pub use tunnel::upgrade;
 
+/// The types of requests and responses, and their crate.
+pub use http::{self, Method, StatusCode, Uri, Version, header};
+
 /// Recipes, one page for each subject. Every example is compiled and, where it needs no foreign peer, run as
 /// a test.
 pub mod guide {

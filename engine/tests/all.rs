@@ -46,6 +46,7 @@ mod h3_slow_readers;
 mod h3_streams;
 mod h3_traces;
 mod on_runtime;
+mod reqwest_lines;
 #[cfg(unix)]
 mod serve_listeners;
 mod server_bounds;

@@ -53,6 +53,13 @@ impl From<File> for Body {
     }
 }
 
+/// As of tokio's [`File`]: it is read on tokio's threads for blocking calls.
+impl From<std::fs::File> for Body {
+    fn from(file: std::fs::File) -> Self {
+        Self::from(File::from_std(file))
+    }
+}
+
 struct FileBody {
     file: Take<File>,
     /// Its length is known: that of a pipe is not.

@@ -1,5 +1,7 @@
 //! Settings of a client; `build` checks their ranges.
 
+#[cfg(feature = "blocking")]
+mod blocking;
 #[cfg(feature = "http3")]
 mod http3;
 mod policies;
@@ -21,6 +23,7 @@ use crate::metrics::client::counters::ClientCounts;
 use crate::tls::ClientTls;
 use crate::tls::early_data::EarlyMemory;
 use std::env;
+use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use trunkline_core::limits::{Limits, Timeouts, Windows};
@@ -28,9 +31,10 @@ use trunkline_core::pool::{
     Alternatives, CONNECTIONS_MAX, HealthTimes, PoolConfig, PriorityClass, Protocols,
 };
 
-/// Settings to change before [`build`](Self::build).
+/// Settings to change before `build` makes a client `C`: a [`Client`], or one of
+/// [`blocking`](crate::blocking).
 #[derive(Debug)]
-pub struct ClientBuilder {
+pub struct ClientBuilder<C = Client> {
     pool: PoolConfig,
     protocols: Protocols,
     timeouts: ClientTimeouts,
@@ -45,10 +49,32 @@ pub struct ClientBuilder {
     policies: Policies,
     spawner: Option<Arc<dyn Spawner>>,
     assumes_http3: bool,
+    kind: PhantomData<fn() -> C>,
+}
+
+impl ClientBuilder {
+    /// The default settings, as [`Client::builder`] has them.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// Makes the client.
+    ///
+    /// # Errors
+    /// Names the setting that cannot be used and what is allowed.
+    pub fn build(self) -> Result<Client, Error> {
+        self.checked()
+    }
 }
 
 impl Default for ClientBuilder {
     fn default() -> Self {
+        Self::of_kind()
+    }
+}
+
+impl<C> ClientBuilder<C> {
+    /// The default settings.
+    fn of_kind() -> Self {
         Self {
             pool: PoolConfig::default(),
             protocols: Protocols::H2AndH1,
@@ -71,11 +97,12 @@ impl Default for ClientBuilder {
             policies: Policies::new(),
             spawner: None,
             assumes_http3: false,
+            kind: PhantomData,
         }
     }
 }
 
-impl ClientBuilder {
+impl<C> ClientBuilder<C> {
     /// Connections per origin, attempts included; at least 1. Default: 100, or 16 where they
     /// multiplex.
     #[must_use]
@@ -248,11 +275,8 @@ impl ClientBuilder {
         self.spawner = Some(spawner);
         self
     }
-    /// Makes the client.
-    ///
-    /// # Errors
-    /// Names the setting that cannot be used and what is allowed.
-    pub fn build(mut self) -> Result<Client, Error> {
+    /// The client of the settings, whose ranges are checked.
+    fn checked(mut self) -> Result<Client, Error> {
         let at_least_one = [
             ("connections", self.pool.connections_max.unwrap_or(1)),
             ("sockets", self.pool.sockets_max),

@@ -1,5 +1,6 @@
 //! The way to an origin: its addresses and their race, proxies, and the socket.
 
+pub(super) mod addresses;
 pub(super) mod connector;
 mod lookup;
 pub(super) mod proxy;

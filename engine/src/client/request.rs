@@ -6,6 +6,7 @@ pub mod blocking;
 mod events;
 mod fields;
 mod follow_up;
+mod header_value;
 #[cfg(feature = "multipart")]
 pub mod multipart;
 mod response_ext;
@@ -16,6 +17,7 @@ mod trace;
 
 pub use events::{EventStream, ServerEvent};
 pub use follow_up::ResponseUrl;
+pub use header_value::IntoHeaderValue;
 pub use response_ext::ResponseExt;
 pub use response_future::ResponseFuture;
 
@@ -29,7 +31,7 @@ use crate::body::Body;
 use crate::body::window::Wanted;
 use crate::error::Error;
 use follow_up::FollowUp;
-use http::header::{AUTHORIZATION, HeaderName, HeaderValue, PROXY_AUTHORIZATION};
+use http::header::{AUTHORIZATION, HeaderName, PROXY_AUTHORIZATION};
 use http::request::Parts;
 use http::{Method, Request, Response};
 use std::fmt;
@@ -74,8 +76,8 @@ impl RequestBuilder {
         }
     }
     /// Adds a field. What is not a field name or value is an error of `send`.
-    pub fn header(mut self, name: impl AsRef<str>, value: impl AsRef<[u8]>) -> Self {
-        let (name, value) = (name.as_ref(), value.as_ref());
+    pub fn header(mut self, name: impl AsRef<str>, value: impl IntoHeaderValue) -> Self {
+        let name = name.as_ref();
         self.parts = self.parts.and_then(|mut parts| {
             let wrong = |what: &str| {
                 Error::config(format!(
@@ -83,7 +85,7 @@ impl RequestBuilder {
                 ))
             };
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("name"))?;
-            let value = HeaderValue::from_bytes(value).map_err(|_| wrong("value"))?;
+            let value = value.into_header_value().map_err(|_| wrong("value"))?;
             parts.headers.append(name, value);
             Ok(parts)
         });

@@ -2,7 +2,7 @@
 
 use super::{GrpcBody, GrpcCall, Side, deadline_of};
 use crate::body::Body;
-use crate::client::{Client, ResponseFuture};
+use crate::client::{Client, Multiplexed, ResponseFuture};
 use http::{Request, Response};
 use std::error::Error;
 use std::task::{Context, Poll};
@@ -13,11 +13,9 @@ use tower_service::Service;
 ///
 /// ```no_run
 /// # fn example() -> Result<(), trunkline::Error> {
-/// use trunkline::client::Protocols;
 /// use trunkline::grpc::GrpcClient;
 ///
-/// let client = trunkline::Client::builder().protocols(Protocols::H2Only).build()?;
-/// let service = GrpcClient::new(client);
+/// let service = GrpcClient::new(trunkline::Client::new());
 /// // let greeter = GreeterClient::with_origin(service, "http://127.0.0.1:50051".parse()?);
 /// # drop(service);
 /// # Ok(())
@@ -29,8 +27,9 @@ pub struct GrpcClient {
 }
 
 impl GrpcClient {
-    /// Calls over `client`. For `http` URLs it is one with
-    /// [`Protocols::H2Only`](crate::client::Protocols::H2Only): gRPC needs HTTP/2 or HTTP/3.
+    /// Calls over `client`, without HTTP/1.1 where it offers that too: gRPC needs HTTP/2 or HTTP/3. Servers at
+    /// `http` URLs are reached by HTTP/2 with prior knowledge. A client of
+    /// [`Protocols::H1Only`](crate::client::Protocols::H1Only) stays one.
     pub fn new(client: Client) -> Self {
         Self { client }
     }
@@ -48,7 +47,8 @@ where
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
         Poll::Ready(Ok(()))
     }
-    fn call(&mut self, request: Request<B>) -> Self::Future {
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        request.extensions_mut().insert(Multiplexed);
         let deadline = deadline_of(request.headers());
         GrpcCall {
             call: self.client.execute(request),

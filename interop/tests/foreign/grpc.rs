@@ -181,8 +181,9 @@ pub(crate) async fn start(ours: bool) -> (String, mpsc::UnboundedReceiver<()>) {
 }
 
 fn ours(url: &str) -> Grpc<GrpcClient> {
-    let client = Client::builder().protocols(Protocols::H2Only).build();
-    Grpc::with_origin(GrpcClient::new(client.unwrap()), url.parse().unwrap())
+    // It offers HTTP/1.1 to others.
+    let client = GrpcClient::new(Client::new());
+    Grpc::with_origin(client, url.parse().unwrap())
 }
 
 fn tonics(url: &str) -> Grpc<tonic::transport::Channel> {

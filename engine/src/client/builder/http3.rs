@@ -12,7 +12,7 @@ use crate::error::Error;
 use std::path::Path;
 
 /// HTTP/3 (feature `http3`); [`protocols`](Self::protocols) lets it be used.
-impl ClientBuilder {
+impl<C> ClientBuilder<C> {
     /// Whether `https` origins are taken to serve HTTP/3 on their port before they have said so: with
     /// [`Protocols::All`] QUIC is then tried first from the first request on, TCP 200 ms later. Where
     /// nothing answers over QUIC that costs the 200 ms, once a minute at first. Default: false.

@@ -6,7 +6,7 @@ use crate::client::settings::policy::retry::{Retries, RetryPolicy};
 use http::HeaderMap;
 use std::time::{Duration, Instant};
 
-impl ClientBuilder {
+impl<C> ClientBuilder<C> {
     /// Fields of every request that does not have one of that name itself. On the way of a redirect to another
     /// origin credentials among them are dropped. Default: none.
     #[must_use]

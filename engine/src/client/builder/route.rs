@@ -1,6 +1,7 @@
 //! Settings of the route to an origin: proxies, resolver, overrides, Unix sockets, local address.
 
 use super::ClientBuilder;
+use crate::client::IntoAddresses;
 use crate::client::connect::connector::Connector;
 use crate::client::connect::proxy::bypass::Bypass;
 use crate::client::connect::proxy::{Proxies, Proxy, env};
@@ -9,7 +10,7 @@ use crate::error::Error;
 use crate::tls::ClientTls;
 use http::{HeaderName, HeaderValue};
 use std::mem;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,13 +18,16 @@ use trunkline_core::h1::ProxyField;
 use trunkline_core::pool::Scheme;
 
 /// The way to an origin. What cannot be used is an error of [`build`](Self::build).
-impl ClientBuilder {
-    /// Connects to `addresses` for `host` instead of asking the resolver; a port of 0 stands for
-    /// the URL's.
+impl<C> ClientBuilder<C> {
+    /// Connects to `addresses`, one or several, for `host` instead of asking the resolver; a port of 0
+    /// stands for the URL's.
     #[must_use]
-    pub fn resolve(mut self, host: &str, addresses: impl Into<Vec<SocketAddr>>) -> Self {
+    #[doc(alias = "resolve_to_addrs")]
+    pub fn resolve(mut self, host: &str, addresses: impl IntoAddresses) -> Self {
         let host = host.to_ascii_lowercase().into();
-        self.route.overrides.insert(host, addresses.into());
+        self.route
+            .overrides
+            .insert(host, addresses.into_addresses());
         self
     }
     /// Resolves names with this resolver in place of the operating system's, those of proxies too.

@@ -60,7 +60,7 @@ impl BlockingClient {
     pub fn new() -> Result<Self, Error> {
         Self::of(crate::Client::new())
     }
-    /// A client with settings of its own: [`Client::builder`](crate::Client::builder) makes them.
+    /// A client over the pool of another one.
     ///
     /// # Errors
     /// The system gives no thread.

@@ -25,6 +25,11 @@ pub trait ResponseExt: Sized {
     /// # Errors
     /// The status, with the peer at fault from 500 on.
     fn error_for_status(self) -> Result<Self, Error>;
+    /// As [`error_for_status`](Self::error_for_status), by reference: the body can be read all the same.
+    ///
+    /// # Errors
+    /// The status, with the peer at fault from 500 on.
+    fn error_for_status_ref(&self) -> Result<&Self, Error>;
     /// All bytes of the body ([`Body::bytes`]).
     fn bytes(self) -> impl Future<Output = Result<Bytes, Error>> + Send;
     /// The body as text ([`Body::text`]).
@@ -44,6 +49,12 @@ pub trait ResponseExt: Sized {
 
 impl ResponseExt for Response<Body> {
     fn error_for_status(self) -> Result<Self, Error> {
+        match self.error_for_status_ref() {
+            Ok(_) => Ok(self),
+            Err(error) => Err(error),
+        }
+    }
+    fn error_for_status_ref(&self) -> Result<&Self, Error> {
         let status = self.status();
         let (fault, retry) = match status.as_u16() {
             ..400 => return Ok(self),

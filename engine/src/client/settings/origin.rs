@@ -8,13 +8,40 @@ use http::request::Parts;
 use http::uri::{Authority, Scheme as SchemeText};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
-use trunkline_core::pool::{Origin, Scheme};
+use trunkline_core::pool::{Origin, Protocols, Scheme};
 
 /// The origins of the last few requests by the text of their URLs: nearly every request goes where
 /// one has just gone, and making an origin allocates.
 #[derive(Debug, Default)]
 pub(in crate::client) struct RecentOrigins {
-    entries: Mutex<VecDeque<(SchemeText, Authority, Arc<Origin>)>>,
+    entries: Mutex<VecDeque<RecentOrigin>>,
+}
+
+#[derive(Debug)]
+struct RecentOrigin {
+    scheme: SchemeText,
+    authority: Authority,
+    /// Its requests are [`Multiplexed`].
+    multiplexed: bool,
+    origin: Arc<Origin>,
+}
+
+/// An extension of requests that need HTTP/2 or HTTP/3: where the client offers HTTP/1.1 beside them, they
+/// go over connections of their own without it, and to `http` URLs by HTTP/2 with prior knowledge.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Multiplexed;
+
+impl Multiplexed {
+    fn is_in(parts: &Parts) -> bool {
+        parts.extensions.get::<Self>().is_some()
+    }
+    /// The versions to offer without HTTP/1.1.
+    fn among(protocols: Protocols, scheme: Scheme) -> Protocols {
+        match (protocols, scheme) {
+            (Protocols::H2AndH1, _) | (Protocols::All, Scheme::Http) => Protocols::H2Only,
+            (other, _) => other,
+        }
+    }
 }
 
 impl RecentOrigins {
@@ -30,15 +57,25 @@ impl RecentOrigins {
         };
         // No code panics while it holds the lock.
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let is = |entry: &&(SchemeText, Authority, _)| entry.0 == *scheme && entry.1 == *authority;
-        if let Some((_, _, origin)) = entries.iter().find(is) {
-            return Ok(Arc::clone(origin));
+        let multiplexed = Multiplexed::is_in(parts);
+        let is = |entry: &&RecentOrigin| {
+            entry.scheme == *scheme
+                && entry.authority == *authority
+                && entry.multiplexed == multiplexed
+        };
+        if let Some(entry) = entries.iter().find(is) {
+            return Ok(Arc::clone(&entry.origin));
         }
         let origin = Arc::new(origin_of(parts, settings)?);
         if entries.len() == RECENT_ORIGINS_MAX {
             entries.pop_front();
         }
-        entries.push_back((scheme.clone(), authority.clone(), Arc::clone(&origin)));
+        entries.push_back(RecentOrigin {
+            scheme: scheme.clone(),
+            authority: authority.clone(),
+            multiplexed,
+            origin: Arc::clone(&origin),
+        });
         Ok(origin)
     }
 }
@@ -99,7 +136,11 @@ pub(in crate::client) fn origin_of(parts: &Parts, settings: &Settings) -> Result
             "the URL {uri} has the port 0; it must be from 1 to 65535"
         )));
     }
-    let mut origin = Origin::new(scheme, host, port, settings.protocols);
+    let protocols = match Multiplexed::is_in(parts) {
+        true => Multiplexed::among(settings.protocols, scheme),
+        false => settings.protocols,
+    };
+    let mut origin = Origin::new(scheme, host, port, protocols);
     settings.route.complete(&mut origin);
     Ok(origin)
 }

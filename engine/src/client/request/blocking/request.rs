@@ -32,7 +32,7 @@ impl BlockingRequest {
         self
     }
     /// As [`header`](client::RequestBuilder::header).
-    pub fn header(self, name: impl AsRef<str>, value: impl AsRef<[u8]>) -> Self {
+    pub fn header(self, name: impl AsRef<str>, value: impl client::IntoHeaderValue) -> Self {
         self.with(|request| request.header(name, value))
     }
     /// As [`headers`](client::RequestBuilder::headers).
@@ -74,6 +74,13 @@ impl BlockingRequest {
     #[cfg(feature = "multipart")]
     pub fn multipart(self, form: client::multipart::Form) -> Self {
         self.with(|request| request.multipart(form))
+    }
+    /// As [`try_clone`](client::RequestBuilder::try_clone).
+    pub fn try_clone(&self) -> Option<Self> {
+        Some(Self::new(
+            self.request.try_clone()?,
+            Arc::clone(&self.background),
+        ))
     }
     /// Sends it and waits for the response's head; its body streams.
     ///

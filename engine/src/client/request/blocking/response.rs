@@ -3,12 +3,12 @@
 use super::Background;
 use crate::body::Body;
 use crate::client::ResponseExt;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind, Fault, Retry};
 use bytes::{Buf, Bytes};
 use http::{HeaderMap, StatusCode, Uri, Version};
 use http_body::Body as _;
 use std::future::poll_fn;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -53,6 +53,42 @@ impl BlockingResponse {
         self.response = self.response.error_for_status()?;
         Ok(self)
     }
+    /// As [`ResponseExt::error_for_status_ref`].
+    ///
+    /// # Errors
+    /// A status of 400 or above.
+    pub fn error_for_status_ref(&self) -> Result<&Self, Error> {
+        self.response.error_for_status_ref()?;
+        Ok(self)
+    }
+    /// The bytes of the body that are left, where that is known ([`ResponseExt::content_length`]).
+    pub fn content_length(&self) -> Option<u64> {
+        let length = self.response.content_length()?;
+        Some(length + self.piece.len() as u64)
+    }
+    /// Writes what is left of the body, piece by piece, and says how many bytes that were.
+    ///
+    /// # Errors
+    /// The body's, or the writer's as the source of one of [`ErrorKind::Body`].
+    pub fn copy_to(&mut self, writer: &mut (impl Write + ?Sized)) -> Result<u64, Error> {
+        let mut copied = 0;
+        loop {
+            let piece = match std::mem::take(&mut self.piece) {
+                piece if piece.is_empty() => self.next_piece()?,
+                piece => piece,
+            };
+            if piece.is_empty() {
+                return Ok(copied);
+            }
+            writer.write_all(&piece).map_err(|error| {
+                let text = "the writer takes no more of the body";
+                Error::new(ErrorKind::Body, Fault::Us, Retry::Never)
+                    .with_text(text)
+                    .with_source(error)
+            })?;
+            copied += piece.len() as u64;
+        }
+    }
     /// All bytes of the body, without those that were read already.
     ///
     /// # Errors
@@ -96,7 +132,7 @@ impl BlockingResponse {
 impl Read for BlockingResponse {
     fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
         if self.piece.is_empty() && !space.is_empty() {
-            self.piece = self.next_piece().map_err(io::Error::other)?;
+            self.piece = self.next_piece()?;
         }
         let taken = self.piece.len().min(space.len());
         self.piece.copy_to_slice(&mut space[..taken]);

@@ -63,6 +63,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "race",
             "proxy",
             "resolve",
+            "addresses",
             "connector",
             "route",
             "lookup",
@@ -82,6 +83,7 @@ const ENGINE: &[(&str, &[&str])] = &[
         "engine/src/client/request",
         &[
             "trace",
+            "header_value",
             "fields",
             "multipart",
             "follow_up",

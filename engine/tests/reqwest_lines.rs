@@ -1,0 +1,165 @@
+//! Lines of programs over reqwest that stand here as they are.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+use http::{HeaderName, HeaderValue};
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use tokio::net::TcpListener;
+use trunkline::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH};
+use trunkline::{
+    Body, Client, Method, ResponseExt, Running, Server, StatusCode, blocking, serve, service_fn,
+};
+
+/// Answers with the request's method and body; 404 at `/none`.
+fn echo() -> Running {
+    let answer = service_fn(async |request: http::Request<Body>| {
+        let (parts, body) = request.into_parts();
+        let body = body.text().await.unwrap();
+        let mut response = http::Response::new(Body::from(format!("{} {body}", parts.method)));
+        if parts.uri.path() == "/none" {
+            *response.status_mut() = StatusCode::NOT_FOUND;
+        }
+        Ok::<_, Infallible>(response)
+    });
+    Server::bind("127.0.0.1:0")
+        .workers(1)
+        .serve(answer)
+        .unwrap()
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn a_field_takes_text_bytes_numbers_and_values_which_stay_sensitive() {
+    let mut secret = HeaderValue::from_static("secret");
+    secret.set_sensitive(true);
+    let text = String::from("text");
+    let request = Client::new()
+        .request(Method::GET, "http://localhost/")
+        .header(ACCEPT, "a/b")
+        .header(CONTENT_LENGTH, 5_u64)
+        .header("x-number", 7)
+        .header("x-text", &text)
+        .header("x-owned", text.clone())
+        .header(HeaderName::from_static("x-bytes"), b"bytes")
+        .header(AUTHORIZATION, &secret)
+        .header("x-secret", secret.clone())
+        .header("x-umlaut", "ä")
+        .build()
+        .unwrap();
+    for (name, value) in [
+        ("accept", "a/b"),
+        ("content-length", "5"),
+        ("x-number", "7"),
+        ("x-text", "text"),
+        ("x-owned", "text"),
+        ("x-bytes", "bytes"),
+        ("authorization", "secret"),
+        ("x-secret", "secret"),
+        ("x-umlaut", "ä"),
+    ] {
+        let found = &request.headers()[name];
+        assert_eq!(found.as_bytes(), value.as_bytes(), "{name}");
+        assert_eq!(found.is_sensitive(), value == "secret", "{name}");
+    }
+    let wrong = Client::new().get("http://localhost/").header("a", "b\nc");
+    let error = wrong.build().unwrap_err();
+    assert!(error.to_string().contains("the value of the field \"a\""));
+}
+
+#[test]
+fn a_name_resolves_to_one_address_or_to_several() {
+    let server = echo();
+    let address = server.local_addr();
+    let url = format!("http://api.test:{}/", address.port());
+    let one = Client::builder().resolve("api.test", address);
+    let several = Client::builder().resolve("api.test", [address, address]);
+    let slice: &[SocketAddr] = &[address];
+    let sliced = Client::builder().resolve("api.test", slice);
+    let listed = Client::builder().resolve("api.test", vec![address]);
+    runtime().block_on(async {
+        for builder in [one, several, sliced, listed] {
+            let client = builder.build().unwrap();
+            assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
+        }
+    });
+}
+
+#[test]
+fn a_status_is_an_error_by_reference_and_the_body_is_read_all_the_same() {
+    let server = echo();
+    runtime().block_on(async {
+        let url = format!("http://{}/none", server.local_addr());
+        let response = Client::new().get(url).send().await.unwrap();
+        let error = response.error_for_status_ref().unwrap_err();
+        assert_eq!(error.status(), Some(StatusCode::NOT_FOUND));
+        assert_eq!(response.text().await.unwrap(), "GET ");
+    });
+}
+
+#[test]
+fn a_blocking_client_has_a_builder_and_copies_a_body_to_a_writer() {
+    let server = echo();
+    let url = format!("http://{}/", server.local_addr());
+    let client = blocking::Client::builder()
+        .user_agent("a/1")
+        .build()
+        .unwrap();
+    let mut response = client.post(&url).body("text").send().unwrap();
+    response.error_for_status_ref().unwrap();
+    assert_eq!(response.content_length(), Some(9));
+    let mut first = [0; 3];
+    io::Read::read_exact(&mut response, &mut first).unwrap();
+    assert_eq!(response.content_length(), Some(6));
+    let mut copied = Vec::new();
+    assert_eq!(response.copy_to(&mut copied).unwrap(), 6);
+    assert_eq!((&first[..], &copied[..]), (&b"POS"[..], &b"T text"[..]));
+    let error = blocking::Client::builder().sockets(0).build().unwrap_err();
+    assert!(error.to_string().contains("sockets is 0"), "{error}");
+
+    let own = std::env::current_exe().unwrap();
+    let size = std::fs::metadata(&own).unwrap().len();
+    let file = std::fs::File::open(own).unwrap();
+    let mut taken = io::Read::take(file, 0);
+    assert_eq!(io::copy(&mut taken, &mut io::sink()).unwrap(), 0);
+    let counted = service_fn(async |request: http::Request<Body>| {
+        let size = request.into_body().bytes().await.unwrap().len();
+        Ok::<_, Infallible>(http::Response::new(Body::from(size.to_string())))
+    });
+    let server = Server::bind("127.0.0.1:0")
+        .workers(1)
+        .serve(counted)
+        .unwrap();
+    let url = format!("http://{}/", server.local_addr());
+    let response = client.post(url).body(taken.into_inner()).send().unwrap();
+    assert_eq!(response.text().unwrap(), size.to_string());
+}
+
+#[test]
+fn a_function_that_gives_an_io_result_takes_our_errors() {
+    async fn serves(listener: TcpListener) -> io::Result<()> {
+        let service = service_fn(async |_: http::Request<Body>| {
+            Ok::<_, Infallible>(http::Response::new(Body::empty()))
+        });
+        let server = serve(listener, service).with_graceful_shutdown(async {});
+        server.await?;
+        Ok(())
+    }
+    async fn asks(url: &str) -> io::Result<String> {
+        Ok(Client::new().get(url).send().await?.text().await?)
+    }
+    runtime().block_on(async {
+        serves(TcpListener::bind("127.0.0.1:0").await.unwrap())
+            .await
+            .unwrap();
+        let error = asks("no URL").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert!(error.get_ref().unwrap().is::<trunkline::Error>());
+    });
+}
