@@ -5,14 +5,18 @@
 //! streams of messages included (the specification of gRPC over HTTP/2), and not of its beginning alone.
 
 mod client;
+mod framing;
 mod timeout;
 
 pub use client::GrpcClient;
 
 use crate::driver::timer::{Sleep, sleep};
 use crate::error::Error;
+use crate::error::classify::grpc_code_of;
+use bytes::Buf;
+use framing::Framing;
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue, Request, Response};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 use pin_project_lite::pin_project;
 use std::error::Error as StdError;
@@ -110,15 +114,19 @@ where
         let this = self.project();
         if let Poll::Ready(outcome) = this.call.poll(cx) {
             let (deadline, side) = (this.deadline.take(), *this.side);
-            let outcome = match outcome {
-                Ok(response) => Ok(response.map(|body| GrpcBody {
-                    body: Some(body),
-                    deadline,
-                    side,
-                })),
-                Err(error) => Err(failure(error, &deadline, side)),
+            let response = match outcome {
+                Ok(response) => response,
+                Err(error) => return Poll::Ready(Err(failure(error, &deadline, side))),
             };
-            return Poll::Ready(outcome);
+            if let (Side::Client, Some(status)) = (side, foreign_status(&response)) {
+                return Poll::Ready(Err(status));
+            }
+            return Poll::Ready(Ok(response.map(|body| GrpcBody {
+                body: Some(body),
+                deadline,
+                side,
+                framing: Framing::default(),
+            })));
         }
         ready!(poll_deadline(this.deadline, cx));
         Poll::Ready(match this.side {
@@ -137,6 +145,7 @@ pin_project! {
         body: Option<B>,
         deadline: Deadline,
         side: Side,
+        framing: Framing,
     }
 }
 
@@ -157,11 +166,26 @@ where
             return Poll::Ready(None);
         };
         if let Poll::Ready(frame) = body.poll_frame(cx) {
-            if frame.is_none() {
+            let Some(frame) = frame else {
                 this.body.set(None);
-            }
+                return Poll::Ready(None);
+            };
             let failure = |error| failure(error, this.deadline, *this.side);
-            return Poll::Ready(frame.map(|frame| frame.map_err(failure)));
+            let frame = frame.map_err(failure)?;
+            if matches!(this.side, Side::Client) {
+                if let Some(data) = frame.data_ref() {
+                    // The bodies of a client have one chunk in a frame.
+                    this.framing.advance(data.chunk());
+                }
+                // tonic takes such an end for one in order, and drops the part of a message.
+                let is_cut = frame.trailers_ref().is_some_and(is_success)
+                    && this.framing.is_within_message();
+                if is_cut {
+                    this.body.set(None);
+                    return Poll::Ready(Some(Err(Status::internal(CUT))));
+                }
+            }
+            return Poll::Ready(Some(Ok(frame)));
         }
         ready!(poll_deadline(this.deadline, cx));
         // Dropped: the exchange is reset, the handler ends.
@@ -219,6 +243,30 @@ fn failure(error: impl Into<BoxError>, deadline: &Deadline, side: Side) -> Statu
     }
 }
 
+/// The status of a response that is not gRPC's, by its HTTP status: a proxy's page, say, whose bytes are no
+/// messages. A `grpc-status` decides where there is one ("HTTP to gRPC Status Code Mapping").
+fn foreign_status<B>(response: &Response<B>) -> Option<Status> {
+    let fields = response.headers();
+    let media_type = fields.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let is_grpc = media_type.is_some_and(|media_type| media_type.starts_with(MEDIA_TYPE));
+    let http = response.status();
+    if (http == StatusCode::OK && is_grpc) || fields.contains_key("grpc-status") {
+        return None;
+    }
+    let media_type = String::from_utf8_lossy(media_type.unwrap_or(b"none"));
+    let text = format!("the response is not gRPC's: HTTP status {http}, content-type {media_type}");
+    Some(Status::new(Code::from(grpc_code_of(http)), text))
+}
+
+/// The beginning of every content-type of gRPC (`application/grpc+proto`, ..).
+const MEDIA_TYPE: &[u8] = b"application/grpc";
+
+/// Whether these trailers say that the call has succeeded.
+fn is_success(trailers: &HeaderMap) -> bool {
+    trailers.get("grpc-status").is_some_and(|code| code == "0")
+}
+
+const CUT: &str = "the response ends within a message";
 const EXCEEDED: &str = "the deadline of the call has passed";
 
 fn exceeded() -> Status {
@@ -241,6 +289,7 @@ fn late_response<B>() -> Response<GrpcBody<B>> {
         body: None,
         deadline: None,
         side: Side::Server,
+        framing: Framing::default(),
     });
     *response.headers_mut() = late_fields();
     let media_type = HeaderValue::from_static("application/grpc");

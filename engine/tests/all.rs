@@ -34,6 +34,7 @@ mod client_windows;
 mod drain_queue;
 #[path = "ends/main.rs"]
 mod ends;
+mod grpc_malformed;
 mod h1_over_tcp;
 mod h2_over_tcp;
 mod h3_broken_off;

@@ -4,6 +4,29 @@ use super::{Error, ErrorKind, Fault};
 use http::StatusCode;
 use trunkline_core::error::H2Code;
 
+// Codes of gRPC (`grpc-status`).
+const CANCELLED: i32 = 1;
+const UNKNOWN: i32 = 2;
+const DEADLINE_EXCEEDED: i32 = 4;
+const PERMISSION_DENIED: i32 = 7;
+const RESOURCE_EXHAUSTED: i32 = 8;
+const UNIMPLEMENTED: i32 = 12;
+const INTERNAL: i32 = 13;
+const UNAVAILABLE: i32 = 14;
+const UNAUTHENTICATED: i32 = 16;
+
+/// The code of gRPC for a response without one ("HTTP to gRPC Status Code Mapping").
+pub(crate) fn grpc_code_of(status: StatusCode) -> i32 {
+    match status.as_u16() {
+        400 => INTERNAL,
+        401 => UNAUTHENTICATED,
+        403 => PERMISSION_DENIED,
+        404 => UNIMPLEMENTED,
+        429 | 502 | 503 | 504 => UNAVAILABLE,
+        _ => UNKNOWN,
+    }
+}
+
 impl Error {
     /// Whether no connection was had: the name, the address, the proxy or TLS failed.
     pub fn is_connect(&self) -> bool {
@@ -48,15 +71,6 @@ impl Error {
     /// connection was had or one ended, DEADLINE_EXCEEDED (4) for a timeout, CANCELLED (1) for our
     /// own side's end, else INTERNAL (13). `tonic::Code::from` takes it.
     pub fn grpc_code(&self) -> i32 {
-        const CANCELLED: i32 = 1;
-        const UNKNOWN: i32 = 2;
-        const DEADLINE_EXCEEDED: i32 = 4;
-        const PERMISSION_DENIED: i32 = 7;
-        const RESOURCE_EXHAUSTED: i32 = 8;
-        const UNIMPLEMENTED: i32 = 12;
-        const INTERNAL: i32 = 13;
-        const UNAVAILABLE: i32 = 14;
-        const UNAUTHENTICATED: i32 = 16;
         match self.kind {
             ErrorKind::StreamReset(H2Code::REFUSED_STREAM) => UNAVAILABLE,
             ErrorKind::StreamReset(H2Code::CANCEL) | ErrorKind::Cancelled => CANCELLED,
@@ -70,14 +84,7 @@ impl Error {
             | ErrorKind::Refused
             | ErrorKind::TransportClosed
             | ErrorKind::ConnectionClosed(_) => UNAVAILABLE,
-            ErrorKind::Status(status) => match status.as_u16() {
-                400 => INTERNAL,
-                401 => UNAUTHENTICATED,
-                403 => PERMISSION_DENIED,
-                404 => UNIMPLEMENTED,
-                429 | 502 | 503 | 504 => UNAVAILABLE,
-                _ => UNKNOWN,
-            },
+            ErrorKind::Status(status) => grpc_code_of(status),
             _ => INTERNAL,
         }
     }

@@ -125,6 +125,21 @@ impl FramePeer {
         self.sends(1, 0x4, stream, &[0x88]);
         self.sends(0, 0, stream, b"a part");
     }
+    /// A head, or trailers: fields as literals whose lengths are below 127 (RFC 7541 section 6.2.2).
+    pub(crate) fn sends_fields(&mut self, stream: u32, ends: bool, fields: &[(&str, &str)]) {
+        let mut block = Vec::new();
+        for (name, value) in fields {
+            block.push(0);
+            for text in [name, value] {
+                block.push(u8::try_from(text.len()).unwrap());
+                block.extend_from_slice(text.as_bytes());
+            }
+        }
+        self.sends(1, 0x4 | u8::from(ends), stream, &block);
+    }
+    pub(crate) fn sends_data(&mut self, stream: u32, ends: bool, data: &[u8]) {
+        self.sends(0, u8::from(ends), stream, data);
+    }
     pub(crate) fn receives_request(&mut self) -> u32 {
         match self.receives_more() {
             Received::Request(stream) => stream,

@@ -37,7 +37,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "file",
         ],
     ),
-    ("engine/src/grpc", &["timeout", "client"]),
+    ("engine/src/grpc", &["timeout", "framing", "client"]),
     ("engine/src/tunnel", &["datagrams", "capsules", "upgrade"]),
     ("engine/src/tunnel/upgrade/hyper", &["either", "call"]),
     (
