@@ -26,6 +26,13 @@ pub const CONTINUATIONS_MAX: u32 = 8;
 pub const PROXY_HEAD_BYTES_MAX: usize = 16 * 1024;
 /// 1xx responses of a proxy before its answer to CONNECT.
 pub const PROXY_INTERIM_RESPONSES_MAX: u32 = 4;
+/// Bytes of the line of a PROXY header of version 1, its end included: the longest that its specification allows
+/// (section 2.1).
+pub const PROXY_HEADER_V1_BYTES_MAX: usize = 107;
+/// Bytes of TLVs in a PROXY header of version 2, beside 16 fixed ones and at most 216 of addresses. Senders keep the
+/// whole to 536 (section 2.2), which every path carries in one packet; a client certificate's names and the
+/// numbers that clouds add may need more.
+pub const PROXY_HEADER_TLV_BYTES_MAX: usize = 4096;
 /// Our decoder's HPACK table, and the cap of our encoder's whatever the peer offers
 /// (CVE-2016-6581).
 pub const HPACK_TABLE_BYTES_MAX: usize = 4096;

@@ -30,7 +30,7 @@ pub use h3::conn::{h3_conn_client, h3_conn_server};
 pub use h3::control::h3_control;
 pub use h3::frames::h3_frames;
 pub use h3::heads::h3_heads;
-pub use proxies::{proxy_connect, proxy_socks};
+pub use proxies::{proxy_connect, proxy_header, proxy_socks};
 pub use session::h2_session;
 pub use values::{alt_svc, priority};
 
@@ -58,6 +58,7 @@ pub const TARGETS: &[Target] = &[
     ("h3_heads", h3_heads),
     ("hpack", hpack),
     ("proxy_connect", proxy_connect),
+    ("proxy_header", proxy_header),
     ("proxy_socks", proxy_socks),
     ("qpack", qpack),
 ];

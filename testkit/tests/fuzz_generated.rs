@@ -177,6 +177,33 @@ fn answers_of_socks_proxies_end_as_the_rfcs_say_at_every_split() {
 }
 
 #[test]
+fn headers_of_proxies_are_read_alike_at_every_split() {
+    let words: [&[u8]; 20] = [
+        b"\r\n\r\n\0\r\nQUIT\n",
+        &[0x21, 0x11, 0, 12],
+        &[0x21, 0x11, 0, 19],
+        &[0x21, 0x21, 0, 36],
+        &[0x20, 0, 0, 0],
+        &[0x21, 0x41],
+        &[0x21, 0x11, 0xff, 0xff],
+        &[3, 0, 4],
+        &[4, 0, 1],
+        &[1; 12],
+        b"PROXY ",
+        b"TCP4 ",
+        b"TCP6 ",
+        b"UNKNOWN",
+        b"1.1.1.1 ",
+        b"::1 ",
+        b"443",
+        b" ",
+        b"\r\n",
+        b"GET / HTTP/1.1\r\n",
+    ];
+    compose(behind_controls(fuzz::proxy_header), 30_000, 3, 8, &words);
+}
+
+#[test]
 fn control_frames_of_http_2_end_both_sides_with_one_code_that_the_rfcs_give() {
     generate(fuzz::h2_control, 6_000, 160);
     compose(behind_controls(fuzz::h2_control), 6_000, 2, 24, &H2_RECORDS);

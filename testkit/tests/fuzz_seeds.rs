@@ -103,6 +103,10 @@ fn seeds_of_answers_to_connect_hold() {
     replay("proxy_connect");
 }
 #[test]
+fn seeds_of_headers_of_proxies_hold() {
+    replay("proxy_header");
+}
+#[test]
 fn seeds_of_answers_of_socks_proxies_hold() {
     replay("proxy_socks");
 }

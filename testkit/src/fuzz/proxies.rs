@@ -1,9 +1,13 @@
-//! Answers of proxies: the machines of CONNECT and SOCKS5 end alike at every split, take no byte of the
-//! origin, and agree with a second reader of the same bytes.
+//! Bytes of proxies: the machines of CONNECT, SOCKS5 and the PROXY protocol end alike at every split, take no byte of
+//! what comes behind, and agree with a second reader of the same bytes.
 
 use super::Input;
 use std::time::Instant;
-use trunkline_core::proxy::{Connect, ConnectRefusal, Destination, Login, Socks, SocksRefusal};
+use trunkline_core::limits::PROXY_HEADER_TLV_BYTES_MAX;
+use trunkline_core::proxy::{
+    Connect, ConnectRefusal, Destination, Login, ProxyHeader, ProxyHeaderError, ProxyHeaderReader,
+    ProxyHeaderVersion, Socks, SocksRefusal,
+};
 
 /// An HTTP proxy's answer to CONNECT, behind which its connection ends.
 pub fn proxy_connect(data: &[u8]) {
@@ -163,4 +167,43 @@ fn read_socks(answers: &[u8], has_login: bool) -> SocksOutcome {
         byte!();
     }
     Ok(Some(answers.len() - rest.len()))
+}
+
+/// A header of the PROXY protocol with the client's bytes behind it, at once, byte by byte, and in other pieces.
+pub fn proxy_header(data: &[u8]) {
+    let mut input = Input::new(data);
+    let bytes = input.wire;
+    let expected = read_header(&mut || usize::MAX, bytes);
+    assert_eq!(read_header(&mut || 1, bytes), expected);
+    let mut by_control = || usize::from(input.choice() & 31).max(1);
+    assert_eq!(read_header(&mut by_control, bytes), expected);
+    let Ok(Some((header, length))) = expected else {
+        return;
+    };
+    assert!(
+        length <= 16 + 216 + PROXY_HEADER_TLV_BYTES_MAX,
+        "{length} bytes"
+    );
+    for version in [ProxyHeaderVersion::V1, ProxyHeaderVersion::V2] {
+        let again = header.encode(version);
+        let found = read_header(&mut || usize::MAX, &again);
+        assert_eq!(found, Ok(Some((header, again.len()))));
+    }
+}
+
+type HeaderOutcome = Result<Option<(ProxyHeader, usize)>, ProxyHeaderError>;
+
+/// The header and its length; `None` while bytes are missing.
+fn read_header(step: &mut dyn FnMut() -> usize, bytes: &[u8]) -> HeaderOutcome {
+    let mut reader = ProxyHeaderReader::new();
+    let mut at = 0;
+    while reader.wants() > 0 {
+        if at == bytes.len() {
+            return Ok(None);
+        }
+        let take = reader.wants().min(step()).min(bytes.len() - at);
+        reader.handle_bytes(&bytes[at..at + take])?;
+        at += take;
+    }
+    Ok(reader.header().map(|header| (header, at)))
 }

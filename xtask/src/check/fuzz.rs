@@ -29,6 +29,7 @@ pub(crate) const TARGETS: &[&str] = &[
     "capsules",
     "channel",
     "proxy_connect",
+    "proxy_header",
     "proxy_socks",
 ];
 
