@@ -143,6 +143,8 @@ pub use connection_info::traffic::Traffic;
 pub use connection_info::{ConnectionInfo, TlsInfo};
 pub use driver::event_loop;
 pub use error::{Attempted, Error, ErrorKind, Fault, Progress, ProxyRefusal, Retry, SocksRefusal};
+#[cfg(feature = "server")]
+pub use net::address_list::TrustedPeers;
 pub use net::byte_stream::ByteStream;
 #[cfg(feature = "server")]
 pub use server::{
@@ -153,7 +155,9 @@ pub use server::{
 pub use tls::CertificateRefusal;
 pub use tls::ClientIdentity;
 #[cfg(feature = "server")]
-pub use tls::{CertificateFault, ClientCertificates, ClientHello, Tls, TlsPolicy, TlsRefusal};
+pub use tls::{
+    CertificateFault, ClientCertificates, ClientHello, TicketKeys, Tls, TlsPolicy, TlsRefusal,
+};
 pub use tunnel::capsules::{Capsule, Capsules};
 pub use tunnel::datagrams::Datagrams;
 pub use tunnel::upgrade;

@@ -15,6 +15,7 @@ mod worker;
 pub use crate::connection_info::unix::UnixPeer;
 pub use crate::metrics::exposition::OPENMETRICS_TYPE;
 pub use crate::metrics::histogram::Histogram;
+pub use bind::config_handle::ConfigHandle;
 pub use bind::detached::Detached;
 #[cfg(unix)]
 pub use bind::hand_over::Sockets;
@@ -42,6 +43,7 @@ pub use tower::service_fn::{ServiceFn, service_fn};
 
 use crate::config::ServerConfig;
 use crate::error::Error;
+use crate::net::address_list::TrustedPeers;
 use crate::net::listener::Listener;
 use crate::tls::Tls;
 use connection::accept::Cleartext;
@@ -76,6 +78,7 @@ pub struct Server<P = Port> {
     workers: usize,
     access_log: Option<AccessLog>,
     handshake_log: Option<HandshakeLog>,
+    proxies: Option<TrustedPeers>,
     config: ServerConfig,
 }
 
@@ -89,6 +92,7 @@ impl<P> Server<P> {
             workers: processors(),
             access_log: None,
             handshake_log: None,
+            proxies: None,
             config: ServerConfig::default(),
         }
     }
@@ -136,6 +140,17 @@ impl<P> Server<P> {
         self.access_log(observe::trace::access)
             .handshake_log(observe::trace::failed_handshake)
     }
+    /// Connections over TCP from these peers, load balancers and proxies, begin with a header of the PROXY protocol,
+    /// version 1 or 2: its addresses are those of the connection for handlers, logs and the bounds per address. A connection of
+    /// theirs without one is closed, and passed to [`handshake_log`](Self::handshake_log); it has
+    /// [`Timeouts::handshake`](crate::Timeouts::handshake) for it. Connections from all other addresses have none, and one
+    /// that they send all the same is no HTTP. On a Unix socket every connection begins with one. Not for HTTP/3.
+    /// Default: none.
+    #[must_use]
+    pub fn proxy_protocol(mut self, from: TrustedPeers) -> Self {
+        self.proxies = Some(from);
+        self
+    }
     /// Takes other settings than the default.
     #[must_use]
     pub fn config(mut self, config: ServerConfig) -> Self {
@@ -150,6 +165,7 @@ impl<P> Server<P> {
             workers: self.workers,
             access_log: self.access_log,
             handshake_log: self.handshake_log,
+            proxies: self.proxies,
             config: self.config,
         };
         (self.target, rest)
@@ -202,6 +218,7 @@ impl Server<()> {
                 targets: Targets::new(&self.config, self.tls.as_ref()),
                 log: self.access_log,
                 handshake_log: self.handshake_log,
+                proxies: self.proxies,
                 quic_addr,
                 tls_reports_addresses: self.tls.as_ref().is_some_and(Tls::reports_addresses),
                 judge,

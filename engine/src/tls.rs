@@ -18,3 +18,4 @@ pub use server::choose::{ClientHello, TlsRefusal};
 pub(crate) use server::clients::Judge;
 pub use server::clients::{CertificateFault, ClientCertificates, ClientIdentity};
 pub use server::policy::TlsPolicy;
+pub use server::tickets::TicketKeys;

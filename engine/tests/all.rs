@@ -47,6 +47,7 @@ mod h3_slow_readers;
 mod h3_streams;
 mod h3_traces;
 mod on_runtime;
+mod proxy_protocol;
 mod reqwest_lines;
 #[cfg(unix)]
 mod serve_listeners;

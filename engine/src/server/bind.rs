@@ -1,5 +1,6 @@
 //! The sockets of a server, and the ways to start it.
 
+pub(super) mod config_handle;
 pub(super) mod detached;
 #[cfg(unix)]
 pub(super) mod hand_over;

@@ -4,6 +4,7 @@
 pub(super) mod accept;
 mod first_bytes;
 mod handshake;
+pub(super) mod proxied;
 #[cfg(feature = "http3")]
 pub(super) mod quic;
 mod serving;

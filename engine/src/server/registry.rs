@@ -232,6 +232,45 @@ pub(in crate::server) struct OpenEntry {
     number: u64,
 }
 
+impl OpenEntry {
+    /// The way to set its address later.
+    pub(in crate::server) fn name(&self) -> EntryName {
+        EntryName {
+            open: Rc::clone(&self.open),
+            number: self.number,
+        }
+    }
+}
+
+/// A connection whose client's address is not known yet.
+pub(in crate::server) struct EntryName {
+    open: Rc<OpenConnections>,
+    number: u64,
+}
+
+impl EntryName {
+    /// The client is `peer`, and counts from now on; false: it has as many connections as it may.
+    pub(in crate::server) fn set(&self, peer: IpAddr) -> bool {
+        if !self.open.admits(peer) {
+            return false;
+        }
+        let mut open = self.open.by_number.borrow_mut();
+        if let Some(connection) = open.get_mut(&self.number)
+            && connection.address.is_none()
+        {
+            let address = Address::of(peer);
+            connection.address = Some(address);
+            *self
+                .open
+                .by_address
+                .borrow_mut()
+                .entry(address)
+                .or_default() += 1;
+        }
+        true
+    }
+}
+
 impl Drop for OpenEntry {
     fn drop(&mut self) {
         let left = self.open.by_number.borrow_mut().remove(&self.number);

@@ -11,9 +11,11 @@ pub(super) mod without_quic;
 pub(super) use without_quic as quic;
 
 use super::connection::accept::{Served, TransportFacts, WorkerContext, start};
+use super::connection::proxied::start_proxied;
 use super::exchange::serve::{Pause, Serve};
 use super::observe::counters::add;
-use super::registry::{Activity, Allowed, OpenConnections};
+use super::registry::{Activity, Allowed, OpenConnections, OpenEntry};
+use crate::connection_info::Addresses;
 #[cfg(unix)]
 use crate::connection_info::unix::UnixPeer;
 use crate::driver::signals::{Signals, Stop};
@@ -369,6 +371,7 @@ impl<S: Serve> Worker<S> {
     /// Serves it, or lets it wait until another one has given way.
     fn take(&mut self, accepted: Accepted) {
         if let Some(peer) = accepted.peer()
+            && !self.begins_with_header(&accepted)
             && !self.open.admits(peer.ip())
         {
             return;
@@ -380,7 +383,21 @@ impl<S: Serve> Worker<S> {
             self.serve(accepted);
         }
     }
+    /// Whether it is of a proxy, whose header names the client.
+    fn begins_with_header(&self, accepted: &Accepted) -> bool {
+        let Some(proxies) = &self.shared.info_policy.proxies else {
+            return false;
+        };
+        match accepted {
+            Accepted::Tcp(_, peer) => proxies.contains(peer.ip()),
+            // The file's permissions bound the peers.
+            #[cfg(unix)]
+            Accepted::Unix(_) => true,
+            Accepted::Given(_) => false,
+        }
+    }
     fn serve(&self, accepted: Accepted) {
+        let is_proxied = self.begins_with_header(&accepted);
         match accepted {
             Accepted::Tcp(socket, peer) => {
                 // Batches are ours to make: Nagle would only hold their last segment back. A socket
@@ -391,8 +408,14 @@ impl<S: Serve> Worker<S> {
                     // A socket without an address is closed already.
                     false => socket.local_addr().ok().map(|local| (peer, local)),
                 };
-                self.serve_known(socket, Some(peer), TransportFacts::between(addresses));
+                if is_proxied {
+                    self.serve_proxied(socket, addresses);
+                } else {
+                    self.serve_known(socket, Some(peer), TransportFacts::between(addresses));
+                }
             }
+            #[cfg(unix)]
+            Accepted::Unix(socket) if is_proxied => self.serve_proxied(socket, None),
             #[cfg(unix)]
             Accepted::Unix(socket) => {
                 // A socket without credentials is closed already.
@@ -415,6 +438,23 @@ impl<S: Serve> Worker<S> {
     where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let (signals, activity, entry) = self.enter(peer);
+        let shared = self.shared.clone();
+        let start = start(socket, known, shared, Arc::clone(&signals), activity);
+        tokio::task::spawn_local(Served::new(start, signals, &self.shared.counters, entry));
+    }
+    /// `own`: the addresses of the proxy and of this server.
+    fn serve_proxied<T>(&self, socket: T, own: Option<Addresses>)
+    where
+        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (signals, activity, entry) = self.enter(None);
+        let shared = self.shared.clone();
+        let name = entry.name();
+        let start = start_proxied(socket, own, shared, Arc::clone(&signals), activity, name);
+        tokio::task::spawn_local(Served::new(start, signals, &self.shared.counters, entry));
+    }
+    fn enter(&self, peer: Option<SocketAddr>) -> (Arc<Signals>, Rc<Activity>, OpenEntry) {
         add(&self.shared.counters.connections_accepted, 1);
         let signals = Arc::new(Signals::default());
         let activity = Activity::new();
@@ -422,9 +462,7 @@ impl<S: Serve> Worker<S> {
         if self.is_draining {
             signals.stop(Stop::Drain);
         }
-        let shared = self.shared.clone();
-        let start = start(socket, known, shared, Arc::clone(&signals), activity);
-        tokio::task::spawn_local(Served::new(start, signals, &self.shared.counters, entry));
+        (signals, activity, entry)
     }
 }
 

@@ -66,6 +66,7 @@ fn worker_config() -> WorkerConfig<CallbackServer<Idle>> {
                 targets: Targets::new(&ServerConfig::default(), None),
                 log: None,
                 handshake_log: None,
+                proxies: None,
                 quic_addr: None,
                 tls_reports_addresses: false,
                 judge: None,

@@ -5,6 +5,7 @@ pub(super) mod clients;
 mod identities;
 pub(super) mod policy;
 mod seed;
+pub(super) mod tickets;
 
 use super::key_log::{KeyListener, KeyLogFile};
 use crate::error::Error;
@@ -21,6 +22,7 @@ use seed::Seed;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use tickets::TicketKeys;
 
 /// A server's TLS settings: certificate chains with their keys, h2 and http/1.1 by ALPN. SNI is
 /// not required. Clones share their certificates: what is set on one holds for all, and for the
@@ -149,6 +151,30 @@ impl Tls {
     ) -> Result<(), Error> {
         let (chain, key) = read_pem_files(certificate.as_ref(), key.as_ref())?;
         self.identities()?.set_for(name, chain, key, true)
+    }
+    /// Takes the certificates of `other` in the place of its own, all in one step: from the next handshake on they are
+    /// shown, on every clone and every server. A name that `other` has no certificate for has none any more.
+    ///
+    /// # Errors
+    /// Either was made by [`from_rustls`](Self::from_rustls), which has a resolver of its own.
+    pub fn set_certificates_of(&self, other: &Self) -> Result<(), Error> {
+        self.identities()?.set_all(other.identities()?);
+        Ok(())
+    }
+    /// Seals sessions into tickets that clients keep, over TCP and QUIC: every server with one of these keys resumes
+    /// them, also after a restart. Default: a server remembers 256 sessions itself, and no key seals tickets.
+    ///
+    /// A session says for itself what its client was: give keys only to servers that ask clients for the same. Not
+    /// with [`Server::early_data`](crate::Server::early_data): servers that share nothing but keys cannot notice that
+    /// a request was replayed.
+    #[must_use]
+    pub fn ticket_keys(mut self, keys: &TicketKeys) -> Self {
+        Arc::make_mut(&mut self.config).ticketer = Arc::new(keys.clone());
+        self
+    }
+    /// Whether sessions are sealed into tickets.
+    pub(crate) fn seals_tickets(&self) -> bool {
+        self.config.ticketer.enabled()
     }
     /// A fresh self-signed certificate for `names`, which clients trust only if they are configured
     /// to: for development.
@@ -290,6 +316,7 @@ impl Tls {
             .alpn_protocols
             .clone_from(&self.config.alpn_protocols);
         config.key_log = Arc::clone(&self.config.key_log);
+        config.ticketer = Arc::clone(&self.config.ticketer);
         // A client that resumes a session and is not admitted gets an alert, for which rustls has
         // no call.
         config.enable_secret_extraction = self.clients.is_some();

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use trunkline_core::h1::ProxyField;
 use trunkline_core::pool::Scheme;
+use trunkline_core::proxy::ProxyHeaderVersion;
 
 /// The way to an origin. What cannot be used is an error of [`build`](Self::build).
 impl<C> ClientBuilder<C> {
@@ -74,6 +75,14 @@ impl<C> ClientBuilder<C> {
     #[must_use]
     pub fn local_address(mut self, address: IpAddr) -> Self {
         self.route.local_address = Some(address);
+        self
+    }
+    /// Begins each connection to an origin with a header of the PROXY protocol that names the connection's own addresses, as
+    /// `curl --haproxy-protocol` does: for origins that expect one. Not through proxies, and not over HTTP/3, which has
+    /// none. Default: none.
+    #[must_use]
+    pub fn proxy_protocol(mut self, version: ProxyHeaderVersion) -> Self {
+        self.route.header = Some(version);
         self
     }
     /// Lets the kernel ask a peer that is silent for this long whether it is there, and as often

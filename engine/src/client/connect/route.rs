@@ -22,7 +22,7 @@ use trunkline_core::h1;
 use trunkline_core::pool::{
     ATTEMPT_DELAY, ATTEMPT_DELAY_MAX, ATTEMPT_DELAY_MIN, Origin, Protocols, Scheme,
 };
-use trunkline_core::proxy::Destination;
+use trunkline_core::proxy::{Destination, ProxyHeaderVersion};
 
 /// The settings of the way.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub(in crate::client) struct Route {
     pub(in crate::client) unix_socket: Option<PathBuf>,
     pub(in crate::client) unix_sockets: BTreeMap<Box<str>, PathBuf>,
     pub(in crate::client) keepalive: Option<Duration>,
+    /// Connections begin with a header of the PROXY protocol.
+    pub(in crate::client) header: Option<ProxyHeaderVersion>,
     pub(in crate::client) attempt_delay: Duration,
     pub(in crate::client) proxies: Proxies,
     /// The one given by `proxy`, not by the environment.
@@ -57,6 +59,7 @@ impl Default for Route {
             unix_socket: None,
             unix_sockets: BTreeMap::new(),
             keepalive: None,
+            header: None,
             attempt_delay: ATTEMPT_DELAY,
             proxies: Proxies::default(),
             proxy_given: false,
@@ -100,16 +103,20 @@ impl Route {
     /// Opens the way to `origin`, up to the first byte of its own.
     pub(in crate::client) async fn reach(&self, origin: &Origin) -> Result<Reached, Error> {
         if let Some(path) = self.unix_socket_for(&origin.host) {
-            return Ok(Reached::directly(connect_unix(path).await?));
+            let mut socket = connect_unix(path).await?;
+            socket.announce(self.header).await?;
+            return Ok(Reached::directly(socket));
         }
         let Some(proxy) = self.proxy_for(origin) else {
             let addresses = self.addresses(&origin.host, origin.port).await?;
             let target = displayed(origin);
             let (delay, options) = (self.attempt_delay, self.options());
             let (socket, took) = race::connect(&target, &addresses, delay, options).await?;
+            let mut socket = Socket::Tcp(socket);
+            socket.announce(self.header).await?;
             return Ok(Reached {
                 round_trip: Some(took),
-                ..Reached::directly(Socket::Tcp(socket))
+                ..Reached::directly(socket)
             });
         };
         match proxy.kind {

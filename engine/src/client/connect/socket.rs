@@ -3,17 +3,19 @@
 //! is predictable.
 
 use crate::connection_info::Addresses;
+use crate::error::{Error, ErrorKind, Fault, Retry};
 use crate::net::byte_stream::ByteStream;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 #[cfg(unix)]
 use tokio::net::UnixStream;
 use tokio_rustls::client::TlsStream;
 use trunkline_core::pool::Unanswered;
+use trunkline_core::proxy::{ProxyHeader, ProxyHeaderVersion};
 
 /// A connected socket.
 pub(in crate::client) enum Socket {
@@ -52,6 +54,22 @@ impl Socket {
         };
         // A socket without addresses is closed already.
         Some((socket.peer_addr().ok()?, socket.local_addr().ok()?))
+    }
+    /// Writes a header of the PROXY protocol with its own addresses, if one is wanted.
+    pub(in crate::client) async fn announce(
+        &mut self,
+        version: Option<ProxyHeaderVersion>,
+    ) -> Result<(), Error> {
+        let Some(version) = version else {
+            return Ok(());
+        };
+        let addresses = self.addresses().map(|(peer, own)| (own, peer));
+        let header = ProxyHeader { addresses }.encode(version);
+        self.write_all(&header).await.map_err(|error| {
+            Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe)
+                .with_text(format!("the PROXY header cannot be written: {error}"))
+                .with_source(error)
+        })
     }
 }
 

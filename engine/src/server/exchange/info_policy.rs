@@ -1,6 +1,7 @@
 //! The facts of a connection that its readers need: handlers, logs and callbacks.
 
 use super::targets::Targets;
+use crate::net::address_list::TrustedPeers;
 use crate::server::observe::{AccessLog, HandshakeLog};
 use crate::tls::Judge;
 use std::net::SocketAddr;
@@ -15,6 +16,8 @@ pub(in crate::server) struct InfoPolicy {
     pub(in crate::server) targets: Targets,
     pub(in crate::server) log: Option<AccessLog>,
     pub(in crate::server) handshake_log: Option<HandshakeLog>,
+    /// Peers that name their clients' addresses.
+    pub(in crate::server) proxies: Option<TrustedPeers>,
     /// Where HTTP/3 is served.
     pub(in crate::server) quic_addr: Option<SocketAddr>,
     /// TLS callbacks need the addresses of their handshakes.

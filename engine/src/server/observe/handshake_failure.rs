@@ -7,6 +7,7 @@ use crate::tls::TlsRefusal;
 use rustls::{AlertDescription, Error, InvalidMessage, PeerIncompatible};
 use std::fmt;
 use std::io;
+use trunkline_core::proxy::ProxyHeaderError;
 
 /// A TLS handshake that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,13 +32,16 @@ pub enum HandshakeFailure {
     Refused(TlsRefusal),
     /// The client refused, with this alert (RFC 8446 section 6).
     Alert(u8),
+    /// A connection from one of [`Server::proxy_protocol`](crate::Server::proxy_protocol) does not begin with a header
+    /// of the PROXY protocol: why.
+    ProxyHeader(String),
     /// Anything else.
     Other(String),
 }
 
 /// The names of the kinds in
 /// [`Metrics::handshakes_failed_by`](crate::server::Metrics::handshakes_failed_by).
-pub(in crate::server) const NAMES: [&str; 10] = [
+pub(in crate::server) const NAMES: [&str; 11] = [
     "timeout",
     "gone",
     "not_tls",
@@ -47,6 +51,7 @@ pub(in crate::server) const NAMES: [&str; 10] = [
     "certificate",
     "refused",
     "alert",
+    "proxy_header",
     "other",
 ];
 
@@ -63,13 +68,18 @@ impl HandshakeFailure {
             Self::Certificate(_) => 6,
             Self::Refused(_) => 7,
             Self::Alert(_) => 8,
-            Self::Other(_) => 9,
+            Self::ProxyHeader(_) => 9,
+            Self::Other(_) => 10,
         }
     }
     pub(in crate::server) fn of(error: &io::Error) -> Self {
         let source = error.get_ref();
         if let Some(refusal) = source.and_then(|source| source.downcast_ref::<TlsRefusal>()) {
             return Self::Refused(refusal.clone());
+        }
+        let header = source.and_then(|source| source.downcast_ref::<ProxyHeaderError>());
+        if let Some(why) = header {
+            return Self::ProxyHeader(why.to_string());
         }
         let tls = source.and_then(|source| source.downcast_ref::<Error>());
         match tls {
@@ -117,6 +127,7 @@ impl fmt::Display for HandshakeFailure {
             Self::Alert(number) => {
                 write!(f, "the client ended the TLS handshake with alert {number}")
             }
+            Self::ProxyHeader(why) => f.write_str(why),
             Self::Other(why) => write!(f, "the TLS handshake failed: {why}"),
         }
     }

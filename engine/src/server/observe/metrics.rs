@@ -17,8 +17,8 @@ pub struct Metrics {
     /// TLS handshakes that failed or took too long.
     pub handshakes_failed: u64,
     /// Those by why they failed: `timeout`, `gone`, `not_tls`, `version`, `cipher`, `protocol`,
-    /// `certificate` (none was sent, or none that is trusted), `refused`, `alert` (the client's)
-    /// and `other`, as [`HandshakeFailure`](crate::server::HandshakeFailure) has them. Without those that
+    /// `certificate` (none was sent, or none that is trusted), `refused`, `alert` (the client's),
+    /// `proxy_header` (a proxy sent none, or a wrong one) and `other`, as [`HandshakeFailure`](crate::server::HandshakeFailure) has them. Without those that
     /// are zero.
     pub handshakes_failed_by: Vec<(&'static str, u64)>,
     /// Requests answered with 421, because the connection was opened for another host or is not of

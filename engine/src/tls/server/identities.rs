@@ -19,7 +19,7 @@ pub(in crate::tls) struct Identities {
     current: RwLock<CurrentIdentities>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct CurrentIdentities {
     otherwise: Option<Arc<CertifiedKey>>,
     /// By name in lower case; a wildcard as `*.rest`.
@@ -80,6 +80,16 @@ impl Identities {
             current.of_names.insert(name, identity);
         });
         Ok(())
+    }
+    /// Takes all of `other` in the place of its own.
+    pub(super) fn set_all(&self, other: &Self) {
+        // One lock at a time: a Tls may be given its own.
+        let all = other
+            .current
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        self.change(|current| *current = all);
     }
     /// The seed of the default certificate's private key, or else of the first name in order: equal
     /// after a restart with the same certificates.

@@ -65,6 +65,12 @@ impl Quic {
             (None, Some(seed)) => Secret::new(seed.bytes())?,
             (None, None) => Secret::random()?,
         };
+        if self.settings.early_data && tls.seals_tickets() {
+            return Err(Error::config(
+                "early_data is on with ticket_keys: a server that does not remember its sessions cannot notice a \
+                 replay; leave one of them out",
+            ));
+        }
         let tls = tls.quic_config(self.settings.early_data);
         let server = Arc::new(config::server(tls, config, &secret, &self.settings)?);
         let endpoint = EndpointConfig::new(secret.reset_key()?);

@@ -162,7 +162,14 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/net",
-        &["byte_stream", "listen", "passing", "unix", "listener"],
+        &[
+            "address_list",
+            "byte_stream",
+            "listen",
+            "passing",
+            "unix",
+            "listener",
+        ],
     ),
     (
         "engine/src/server",
@@ -183,6 +190,7 @@ const ENGINE: &[(&str, &[&str])] = &[
         &[
             "hand_over",
             "running",
+            "config_handle",
             "listening",
             "target",
             "port",
@@ -205,7 +213,14 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/server/connection",
-        &["first_bytes", "handshake", "serving", "accept", "quic"],
+        &[
+            "first_bytes",
+            "handshake",
+            "serving",
+            "accept",
+            "proxied",
+            "quic",
+        ],
     ),
     (
         "engine/src/server/exchange",
@@ -262,7 +277,14 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/tls/server",
-        &["seed", "policy", "clients", "identities", "choose"],
+        &[
+            "seed",
+            "policy",
+            "clients",
+            "identities",
+            "choose",
+            "tickets",
+        ],
     ),
 ];
 
