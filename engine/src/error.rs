@@ -29,7 +29,7 @@ pub struct Error {
     was_sent: bool,
     wait_reason: Option<WaitReason>,
     proxy: Option<ProxyRefusal>,
-    address: Option<SocketAddr>,
+    address: Option<Box<SocketAddr>>,
     url: Option<Box<Uri>>,
     source: Option<Arc<dyn error::Error + Send + Sync>>,
 }
@@ -270,7 +270,7 @@ impl Error {
         Self {
             text: self.text.clone(),
             proxy: self.proxy,
-            address: self.address,
+            address: self.address.clone(),
             url: self.url.clone(),
             source: self.source.clone(),
             ..Self::new(self.kind, self.fault, self.retry)
@@ -349,7 +349,7 @@ impl Error {
     /// Names the address that could not be connected to.
     #[must_use]
     pub(crate) fn with_address(mut self, address: SocketAddr) -> Self {
-        self.address = Some(address);
+        self.address = Some(Box::new(address));
         self
     }
     /// Names the URL whose request failed.
@@ -368,7 +368,7 @@ impl Error {
     /// Client: the address that was tried last where no connection could be opened; its error is the
     /// source.
     pub fn address(&self) -> Option<SocketAddr> {
-        self.address
+        self.address.as_deref().copied()
     }
     /// Client: why the proxy in between gave no connection, where it said so.
     pub fn proxy_refusal(&self) -> Option<ProxyRefusal> {

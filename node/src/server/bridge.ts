@@ -45,7 +45,7 @@ export class ServerBridge implements ServerHalf {
 
   constructor (readonly bridge: Bridge) {
     bridge.servers = this
-    // What was answered before `process.exit()` goes out, as from sockets of node, which write at once.
+    // Answers that were given before `process.exit()` go out, as from sockets of node, which write at once.
     process.once('exit', () => { this.traffic(NO_CONNECTION, false) })
   }
 

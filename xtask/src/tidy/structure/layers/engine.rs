@@ -265,7 +265,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/server/worker",
-        &["lineage", "without_quic", "quic"],
+        &["lineage", "without_quic", "quic", "admission"],
     ),
     (
         "engine/src/tls",
