@@ -88,7 +88,7 @@ export class UpgradeSocket extends Socket implements ServerExchangeCallbacks {
     }
     const text = fields.join('\0')
     if (this.answers && status !== SWITCHING) this.refusal = { status, reason: isStream ? '' : reason, fields: text, body: [] }
-    else exchange.respond(isStream ? 200 : status, text, ResponseFlag.NoDate)
+    else exchange.respond(isStream ? 200 : status, text, ResponseFlag.NoDate, isStream ? '' : reason)
   }
 
   override _final (done: () => void): void {

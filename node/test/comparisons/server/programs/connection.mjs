@@ -138,6 +138,12 @@ export default {
       socket.on('close', () => { log('close') })
     })
   }, `CONNECT a:1 HTTP/1.1\r\n${HOST}${field}\r\n\r\n`, { act: async (socket, { sent }) => { await sent(); socket.write('hello'); await once(socket, 'data'); socket.end() } })])),
+  'CONNECT with words of its own': raw(server => {
+    server.on('connect', (request, socket) => { socket.end('HTTP/1.1 200 Connection Established\r\n\r\nbye') })
+  }, `CONNECT a:1 HTTP/1.1\r\n${HOST}\r\n`),
+  'an upgrade with words of its own': raw(server => {
+    server.on('upgrade', (request, socket) => { socket.end('HTTP/1.1 101 Tea Is Ready\r\nconnection: upgrade\r\nupgrade: tea\r\n\r\nbye') })
+  }, get('/a', 'connection: upgrade\r\nupgrade: tea\r\n')),
   'an upgrade that is the last of its connection': raw((server, { log }) => {
     server.on('upgrade', (request, socket) => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: tea\r\n\r\n')
