@@ -171,10 +171,9 @@ export const differences = {
     'calls: h2, stream: factories that fail': 'a stream that has ended takes no body, as over HTTP/1.1',
     'clients: a connection that the server closes by a field': 'the end of a connection by its server is what is named',
     'clients: h2, events: a server that ends the connection': 'a dispatcher that was busy says once that it is free',
+    'clients: h2, destroy in the callback of a request': 'a body ends behind its dispatcher, as over HTTP/1.1',
     'clients: h2, maxHeaderSize': 'the bound of a head is heeded on every version',
     'clients: h2, strictContentLength: a body of another length': FRAMING,
-    'clients: h2, destroy in the callback of a request': LATER,
-    'clients: h2, trailers': LATER,
     'clients: options: each with a value that is none': CHECKED,
     'fetches: *, fields that are sent': 'the user agent is that of the fetch of Node.js',
     'fetches: arguments that are refused': PARSED,
@@ -184,7 +183,7 @@ export const differences = {
     'ways: *, ProxyAgent: refusals': 'the refusal says why',
     'ways: h2, channels: *': { reason: 'messages of channels are the same on every version', of: ['client: request:'], programs: 3 },
     'ways: ProxyAgent: options that are refused': CLASS,
-    'ways: best practices: fetch of Node.js with a dispatcher': 'a dispatcher takes handlers of every line of undici'
+    'ways: best practices: fetch of Node.js with a dispatcher': ['a dispatcher takes handlers of every line of undici', 22, 24]
   },
   'client throws': {
     'throws: a listener of drain, *': { reason: 'a listener that throws does not stop the dispatcher', of: ['again: '], programs: 8 },

@@ -106,7 +106,9 @@ export default {
       await Promise.all([1, 2, 3].map(at => store.run(at, async () => {
         const { body } = await client.request(get)
         const seen = [store.getStore()]
-        await new Promise(resolve => { body.on('data', () => { seen.push(store.getStore()) }).on('end', () => { seen.push(store.getStore()); resolve() }) })
+        await body.text()
+        seen.push(store.getStore())
+        await new Promise(resolve => { client.request(get, (error, answer) => { seen.push(store.getStore()); answer.body.dump().then(resolve) }) })
         p.log(seen.every(one => one === at))
       })))
     },
