@@ -158,15 +158,21 @@ impl ExchangeEntry {
             self.progress_at = now;
         }
     }
-    /// The phase whose deadline has passed, as text for the error.
-    pub(super) fn lateness(&self, now: Instant) -> &'static str {
-        match self.incoming {
+    /// The phase whose deadline has passed, with the option that bounds it and its value, as text for the error.
+    pub(super) fn lateness(&self, now: Instant) -> String {
+        let patience = &self.request.patience;
+        let (missing, bound, phase) = match self.incoming {
             _ if self.request.total_until.is_some_and(|at| at <= now) => {
-                "the request took longer than its total timeout"
+                return "the request took longer than its total timeout".to_owned();
             }
-            Incoming::Streaming(_) => "no piece of the body came within the body timeout",
-            _ => "no response came within the headers timeout",
-        }
+            Incoming::Streaming(_) => ("no piece of the body", patience.body, "body"),
+            _ => ("no response", patience.headers, "headers"),
+        };
+        let bound = bound.unwrap_or_default();
+        format!(
+            "{missing} came within the {phase} timeout of {bound:?} (in Node.js the option \
+             {phase}Timeout, in Rust ClientTimeouts::{phase})"
+        )
     }
 }
 
