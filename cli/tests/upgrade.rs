@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use served::{Folder, Served};
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl Load {
                     kept = client(version);
                 }
                 if let Err(why) = runtime.block_on(asked(&kept, &url)) {
-                    failed.push(format!("{version:?}: {why}"));
+                    failed.push(format!("{version:?} {keeps}: {why}"));
                 }
                 count.fetch_add(1, Ordering::Relaxed);
             }
@@ -81,7 +81,8 @@ fn runtime() -> Runtime {
 }
 
 fn client(version: Protocols) -> Client {
-    let client = Client::builder().protocols(version);
+    // An idle connection may be closed while a request is on its way to it.
+    let client = Client::builder().protocols(version).retry_lost(true);
     let client = client.tls(ClientTls::default().insecure()).build();
     client.expect("the settings fit")
 }
@@ -96,8 +97,13 @@ async fn asked(client: &Client, url: &str) -> Result<(), String> {
     match asked.await {
         Ok((status, body)) if status == 200 && body == "hello" => Ok(()),
         Ok(other) => Err(format!("{other:?}")),
-        Err(error) => Err(format!("{error:?}")),
+        Err(error) => Err(in_full(&error)),
     }
+}
+
+fn in_full(error: &dyn std::error::Error) -> String {
+    let cause = error.source().map(in_full).unwrap_or_default();
+    format!("{error:?} {cause}")
 }
 
 /// An exchange that lasts as long as a test wants.
@@ -353,6 +359,14 @@ fn a_unix_socket_keeps_its_file_from_one_process_to_the_next() {
     let (path, socket) = (folder.path(), folder.path() + ".sock");
     let start = || Served::at(&["--unix", &socket], &["--upgrade", &upgrade, &path]);
     let first = start();
+    // One that fails behind its sockets leaves the file to the one that serves.
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let admin = taken.local_addr().expect("bound").to_string();
+    let mut fails = Command::new(BINARY);
+    fails.args(["serve", "--unix", &socket, "--upgrade", &upgrade]);
+    let output = fails.args(["--admin", &admin, &path]).output();
+    let output = output.expect("the binary starts");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
     let next = start();
     ends(first);
     let mut stream = UnixStream::connect(&socket).expect("the file is there");

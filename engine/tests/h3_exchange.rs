@@ -468,3 +468,22 @@ fn an_unknown_certificate_is_refused() {
         assert_eq!(error.kind(), ErrorKind::Tls, "{error:?}");
     });
 }
+
+#[test]
+fn a_body_that_has_come_is_read_after_its_server_has_drained_and_closed() {
+    run(async {
+        let sent = patterned(200_000);
+        let body = sent.clone();
+        let origin = Origin::start(Limits::default(), move |_: Request<Body>| {
+            let body = body.clone();
+            async { Response::new(Body::full(body)) }
+        });
+        let client = origin.client().build().unwrap();
+        let response = client.get(origin.url("/")).send().await.unwrap();
+        // More than the client reads ahead: the rest waits in the transport's window.
+        let drained = origin.running.drain(Duration::from_secs(60)).await;
+        assert_eq!(drained.cut, 0);
+        let received = response.into_body().collect().await.unwrap();
+        assert!(received.to_bytes() == sent);
+    });
+}

@@ -1,12 +1,13 @@
 //! Listening Unix sockets. Workers share one, because Unix sockets have no SO_REUSEPORT.
 
 use crate::error::Error;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::os::unix::net::UnixListener as StdUnixListener;
+use std::os::unix::net::{UnixListener as StdUnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,7 +36,7 @@ impl UnixListener<StdUnixListener> {
         socket.bind(&address).map_err(explain)?;
         let bound = match is_abstract(path) {
             true => None,
-            false => Some(Arc::new(Bound::at(path).map_err(explain)?)),
+            false => Some(Arc::new(Bound::at(path, None).map_err(explain)?)),
         };
         if let (Some(mode), Some(_)) = (mode, &bound) {
             // No client can connect before the socket listens.
@@ -51,12 +52,18 @@ impl UnixListener<StdUnixListener> {
         let bound = None;
         Self { bound, listener }
     }
-    /// A socket that another process has bound and has given away: its file goes with this server.
-    pub(crate) fn owning(listener: StdUnixListener) -> Self {
+    /// A socket that another process has bound. Its file goes with this server, once the other process has
+    /// left it: by a byte on `lender`, or by its end.
+    pub(crate) fn lent(listener: StdUnixListener, lender: Arc<UnixStream>) -> Self {
         let address = listener.local_addr().ok();
         let path = address.as_ref().and_then(|address| address.as_pathname());
-        let bound = path.and_then(|path| Bound::at(path).ok()).map(Arc::new);
+        let bound = path.and_then(|path| Bound::at(path, Some(lender)).ok());
+        let bound = bound.map(Arc::new);
         Self { bound, listener }
+    }
+    /// Whether its file goes with this server.
+    pub(crate) fn has_file(&self) -> bool {
+        self.bound.is_some()
     }
     /// The file stays when this listener and those that share it are closed.
     pub(crate) fn leave_file(&self) {
@@ -106,10 +113,12 @@ pub(crate) struct Bound {
     file: (u64, u64),
     /// Another process has the socket now, and removes the file.
     is_left: AtomicBool,
+    /// The process that bound it, which may still serve.
+    lender: Option<Arc<UnixStream>>,
 }
 
 impl Bound {
-    fn at(path: &Path) -> io::Result<Self> {
+    fn at(path: &Path, lender: Option<Arc<UnixStream>>) -> io::Result<Self> {
         // The process may go to another directory.
         let path = std::path::absolute(path)?;
         let file = identity(&path)?;
@@ -118,14 +127,22 @@ impl Bound {
             path,
             file,
             is_left,
+            lender,
         })
+    }
+    /// Whether another process has it, before this one or behind it.
+    fn is_elsewhere(&self) -> bool {
+        let is_kept = |lender: &Arc<UnixStream>| {
+            let mut descriptors = [PollFd::new(lender, PollFlags::IN)];
+            matches!(poll(&mut descriptors, Some(&Timespec::default())), Ok(0))
+        };
+        self.is_left.load(Ordering::Relaxed) || self.lender.as_ref().is_some_and(is_kept)
     }
 }
 
 impl Drop for Bound {
     fn drop(&mut self) {
-        let is_left = self.is_left.load(Ordering::Relaxed);
-        if !is_left && identity(&self.path).is_ok_and(|file| file == self.file) {
+        if !self.is_elsewhere() && identity(&self.path).is_ok_and(|file| file == self.file) {
             // Without permission to remove it the file stays, as after a kill.
             let _ = fs::remove_file(&self.path);
         }

@@ -168,6 +168,11 @@ impl Conn {
         }
     }
 
+    /// The request streams that are open, of which the transport may hold bytes beyond the room.
+    pub fn open_streams(&self) -> Vec<StreamId> {
+        self.streams.ids()
+    }
+
     /// Body bytes of a stream that the user may hold, unless more was asked for; behind them the
     /// transport's own window fills.
     pub(super) fn read_window(&self) -> u64 {

@@ -182,6 +182,9 @@ impl Session {
                         }
                         _ => None,
                     };
+                    if code.is_some() && self.side().is_client() {
+                        self.read_all(machine, now);
+                    }
                     self.lost = Some(reason);
                     open_for_close(self.quic.congestion_state());
                     machine.handle_close(now, code);
@@ -279,11 +282,31 @@ impl Session {
             machine.handle_streams_available(now, self.reserved);
         }
     }
+    /// Gives the machine what has come of every stream, at most its receive window, before the close of a
+    /// server: one that drains closes when all is acknowledged (RFC 9114 section 5.2), which users may be slower to
+    /// read.
+    fn read_all(&mut self, machine: &mut h3::Conn, now: Instant) {
+        for stream in machine.open_streams() {
+            // Ids of streams are variable-length integers.
+            let id = quinn_proto::StreamId::from(varint(stream.0));
+            self.read_within(machine, now, id, |_| usize::MAX);
+        }
+    }
     /// Gives the machine as much of a stream as it takes.
     fn read(&mut self, machine: &mut h3::Conn, now: Instant, id: quinn_proto::StreamId) {
         let stream = StreamId(id.into());
+        self.read_within(machine, now, id, |machine| machine.read_room(stream));
+    }
+    fn read_within(
+        &mut self,
+        machine: &mut h3::Conn,
+        now: Instant,
+        id: quinn_proto::StreamId,
+        room_of: impl Fn(&h3::Conn) -> usize,
+    ) {
+        let stream = StreamId(id.into());
         let mut receive = self.quic.recv_stream(id);
-        let mut room = machine.read_room(stream);
+        let mut room = room_of(machine);
         if room == 0 {
             // The machine takes no bytes now, but a reset must be reported at once: the exchange,
             // or sections blocked on the table, may wait for it.
@@ -302,7 +325,7 @@ impl Session {
         loop {
             if room == 0 && !held.is_empty() {
                 machine.handle_stream(now, stream, &std::mem::take(&mut held), false);
-                room = machine.read_room(stream);
+                room = room_of(machine);
                 continue;
             }
             if room == 0 {
@@ -313,7 +336,7 @@ impl Session {
                     bytes += chunk.bytes.len();
                     if !held.is_empty() {
                         machine.handle_stream(now, stream, &held, false);
-                        room = machine.read_room(stream);
+                        room = room_of(machine);
                     }
                     held = chunk.bytes;
                     room = room.saturating_sub(held.len());

@@ -67,6 +67,11 @@ impl Sockets {
         let listeners = tcp.map(|listener| Listener::Tcp(listener, Owner::Elsewhere));
         Self::new(listeners.collect(), udp, None)
     }
+    /// A Unix socket that listens already; its file stays.
+    pub fn of_unix(listener: StdUnixListener) -> Self {
+        let unix = Listener::Unix(UnixListener::of(listener));
+        Self::new(vec![unix], Vec::new(), None)
+    }
     fn new(listeners: Vec<Listener>, udp: Vec<UdpSocket>, quic: Option<SharedQuic>) -> Self {
         Self {
             listeners,
@@ -170,7 +175,12 @@ impl Sockets {
     /// The kind and counts of the descriptors; with HTTP/3 the key of the connection ids, and the generation
     /// and workers of each process that may have connections.
     fn line(&self) -> String {
-        let kind = if self.are_unix() { "unix" } else { "tcp" };
+        let kind = match self.listeners.first() {
+            Some(Listener::Unix(unix)) if unix.has_file() => Kind::Unix,
+            Some(Listener::Unix(_)) => Kind::UnixWithoutFile,
+            _ => Kind::Tcp,
+        };
+        let kind = kind.name();
         let (listening, udp) = (self.listeners.len(), self.udp.len());
         let mut line = format!("{GREETING} {kind} {listening} {udp}");
         if let Some(quic) = &self.quic {
@@ -197,9 +207,11 @@ impl Sockets {
         let counts = Counts::parse(&line)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, line.clone()))?;
         let mut received = passing::receive(from, counts.total())?.into_iter();
-        let listen = |descriptor: OwnedFd| match counts.is_unix {
-            true => Listener::Unix(UnixListener::owning(StdUnixListener::from(descriptor))),
-            false => Listener::Tcp(TcpListener::from(descriptor), Owner::Elsewhere),
+        let from = Arc::new(from.try_clone()?);
+        let listen = |descriptor: OwnedFd| match counts.kind {
+            Kind::Unix => Listener::Unix(UnixListener::lent(descriptor.into(), Arc::clone(&from))),
+            Kind::UnixWithoutFile => Listener::Unix(UnixListener::of(descriptor.into())),
+            Kind::Tcp => Listener::Tcp(TcpListener::from(descriptor), Owner::Elsewhere),
         };
         let mut next = |count| {
             received
@@ -219,21 +231,24 @@ impl Sockets {
             Some(key) => Some(SharedQuic {
                 key,
                 predecessors: predecessors.collect(),
-                source: ReleaseSource::Process(Arc::new(from.try_clone()?)),
+                source: ReleaseSource::Process(from),
             }),
             None => None,
         };
         Ok(Self::new(listeners, udp, quic))
     }
-    /// Another process serves on them: the file of a Unix socket is its file now.
+    /// Another server serves on them: the file of a Unix socket is its file now. One of this process shares it.
     pub(super) fn leave_files(&self) {
+        if self.sent_to.is_empty() {
+            return;
+        }
         for listener in &self.listeners {
             if let Listener::Unix(unix) = listener {
                 unix.leave_file();
             }
         }
     }
-    /// The UDP sockets are read here no more.
+    /// The sockets are the other servers' now, and the UDP sockets are read here no more.
     pub(super) fn release(&self) {
         self.release.send_replace(true);
         for mut stream in &self.sent_to {
@@ -270,10 +285,32 @@ impl SharedQuic {
     }
 }
 
+/// The kind of the listening sockets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Tcp,
+    /// The file goes with the server.
+    Unix,
+    /// The file stays, or there is none.
+    UnixWithoutFile,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::Tcp, Self::Unix, Self::UnixWithoutFile];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Unix => "unix",
+            Self::UnixWithoutFile => "unix-without-file",
+        }
+    }
+}
+
 /// The content of the line before the descriptors.
 #[derive(Debug, PartialEq)]
 struct Counts {
-    is_unix: bool,
+    kind: Kind,
     listening: usize,
     udp: usize,
     key: Option<[u8; KEY_BYTES]>,
@@ -285,11 +322,8 @@ impl Counts {
     fn parse(line: &str) -> Option<Self> {
         let mut words = line.strip_prefix(GREETING)?.split_whitespace();
         let count = |word: &str| word.parse::<usize>().ok().filter(|it| *it <= SOCKETS_MAX);
-        let is_unix = match words.next()? {
-            "unix" => true,
-            "tcp" => false,
-            _ => return None,
-        };
+        let kind = words.next()?;
+        let kind = Kind::ALL.into_iter().find(|it| it.name() == kind)?;
         let listening = count(words.next()?)?;
         let udp = count(words.next()?)?;
         let key = words
@@ -301,7 +335,7 @@ impl Counts {
             Some((generation.parse().ok()?, count(workers)?))
         };
         Some(Self {
-            is_unix,
+            kind,
             listening,
             udp,
             key,

@@ -137,6 +137,55 @@ fn a_process_before_that_has_ended_is_not_handed_on() {
 }
 
 #[test]
+fn the_file_of_a_unix_socket_goes_with_the_last_server_that_has_it() {
+    let path = std::env::temp_dir().join(format!("trunkline-hand-over-{}", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let bound = || UnixListener::bind(&path, None, 1).expect("a path");
+    let sockets = |unix| {
+        Sockets::of_workers(vec![WorkerSockets {
+            listener: Listener::Unix(unix),
+            quic: None,
+        }])
+    };
+    let is_there = || path.symlink_metadata().is_ok();
+    let (ours, theirs) = UnixStream::pair().expect("a pair");
+    let mut sent = sockets(bound());
+    sent.send(&ours).expect("they are sent");
+    // A server that fails at its start, while the one before serves on.
+    let received = Sockets::receive(&theirs).expect("they came");
+    assert!(received.are_unix());
+    drop(received);
+    assert!(is_there());
+    // One that serves, and the one before ends.
+    sent.send(&ours).expect("they are sent");
+    let received = Sockets::receive(&theirs).expect("they came");
+    sent.leave_files();
+    sent.release();
+    drop(sent);
+    assert!(is_there());
+    drop(received);
+    assert!(!is_there());
+    // Another server of the same process shares the file.
+    let first = sockets(bound());
+    let second = first.try_clone().expect("a descriptor");
+    first.leave_files();
+    drop(first);
+    assert!(is_there());
+    drop(second);
+    assert!(!is_there());
+    // The file of a service manager's socket stays.
+    let listener = StdUnixListener::bind(&path).expect("a path");
+    let (ours, theirs) = UnixStream::pair().expect("a pair");
+    let mut sent = Sockets::of_unix(listener);
+    sent.send(&ours).expect("they are sent");
+    let received = Sockets::receive(&theirs).expect("they came");
+    sent.release();
+    drop((sent, received));
+    assert!(is_there());
+    std::fs::remove_file(&path).expect("it is there");
+}
+
+#[test]
 fn lines_that_are_no_sockets_are_refused() {
     let long = "x".repeat(LINE_BYTES_MAX + 1);
     let key = "0".repeat(2 * KEY_BYTES);
