@@ -153,25 +153,27 @@ pub(crate) fn run(options: ServeOptions) -> Result<(), Failure> {
     with_given(&options, |mut given| {
         runtime.block_on(async {
             let operation = Operation::new(&options, tls.clone(), log.clone())?;
-            match &options.unix {
+            match given.unix(&options) {
                 Some(path) => {
                     let server = match given.site()? {
                         Some(sockets) => Server::on_unix_sockets(sockets),
-                        None => Server::bind_unix(path),
+                        None => Server::bind_unix(&path),
                     };
                     let server = with_options(server, &options, tls, log);
                     let running = served!(server, options, site)?;
-                    print_address(format_args!("{scheme} at {}", path.display()));
-                    operation.run(running, given).await
+                    let announce = || print_address(format_args!("{scheme} at {}", path.display()));
+                    operation.run(running, given, announce).await
                 }
                 None => {
                     let running = start(&options, tls, log, site, &mut given)?;
                     let url = format!("{scheme}://{}", running.local_addr());
-                    print_address(&url);
-                    if options.open {
-                        open(&url);
-                    }
-                    operation.run(running, given).await
+                    let announce = || {
+                        print_address(&url);
+                        if options.open {
+                            open(&url);
+                        }
+                    };
+                    operation.run(running, given, announce).await
                 }
             }
         })

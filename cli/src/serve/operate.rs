@@ -1,6 +1,7 @@
 //! The operation of a server: signals, the drain, the admin address, logs, and the service manager.
 
 pub(super) mod access_log;
+mod activation;
 pub(super) mod admin;
 pub(super) mod given;
 pub(super) mod listen_address;
@@ -97,11 +98,13 @@ impl Operation {
         })
     }
 
-    /// Serves until a signal or another process comes, then drains.
+    /// Serves until a signal or another process comes, then drains. `announce` prints the address, once nothing can
+    /// fail any more and the next process can connect.
     pub(super) async fn run<A>(
         mut self,
         running: Running<A>,
         mut given: GivenSockets,
+        announce: impl FnOnce(),
     ) -> Result<(), Failure> {
         let readiness = Readiness::new();
         let admin = self.admin.as_ref();
@@ -111,12 +114,13 @@ impl Operation {
             options.serve(site, given.take_admin())
         });
         let admin = admin.transpose()?;
-        if let Some(address) = admin.as_ref().and_then(Admin::address) {
-            print_admin_address(address);
-        }
         let notify = self.notify.clone();
         let successors = self.upgrade.as_deref().map(SuccessorListener::listen);
         let successors = successors.transpose()?;
+        announce();
+        if let Some(address) = admin.as_ref().and_then(Admin::address) {
+            print_admin_address(address);
+        }
         notify.started(given.report_serving());
         // Its duplicates of the listening sockets would outlive those of the workers.
         drop(given);

@@ -1,10 +1,12 @@
-//! Listening sockets that another process has opened: the server before this one (`--upgrade`).
+//! Listening sockets that another process has opened: the server before this one (`--upgrade`), or a service
+//! manager.
 
+use super::activation;
 use super::upgrade::Predecessor;
 use crate::failure::Failure;
 use crate::serve::ServeOptions;
 use std::net::ToSocketAddrs as _;
-use std::path::absolute;
+use std::path::{Path, PathBuf, absolute};
 use trunkline::server::Sockets;
 
 /// The sockets that a server was given, by which it need not open its own.
@@ -22,8 +24,7 @@ pub(crate) fn with_given<T>(
 ) -> Result<T, Failure> {
     let given = GivenSockets::of(options)?;
     let predecessor = given.predecessor.clone();
-    let fits = given.site.as_ref().map(|site| fits(site, options));
-    let served = fits.unwrap_or(Ok(())).and_then(|()| serve(given));
+    let served = given.check(options).and_then(|()| serve(given));
     if let (Err(why), Some(predecessor)) = (&served, predecessor) {
         predecessor.report_failed(why);
     }
@@ -37,13 +38,47 @@ impl GivenSockets {
         let Some((predecessor, (site, admin))) =
             upgrade.map(Predecessor::at).transpose()?.flatten()
         else {
-            return Ok(Self::default());
+            let (site, admin) = activation::sockets()?;
+            return Ok(Self {
+                site,
+                admin,
+                predecessor: None,
+            });
         };
         Ok(Self {
             site: Some(site),
             admin,
             predecessor: Some(predecessor),
         })
+    }
+    /// Whether they are where this server is to listen: a service manager's are, whatever --listen says.
+    fn check(&self, options: &ServeOptions) -> Result<(), Failure> {
+        if let Some(site) = &self.site
+            && self.predecessor.is_some()
+        {
+            return fits(site, options);
+        }
+        if self.admin.is_some() && options.operate.admin.is_none() {
+            return Err(Failure::usage(
+                "LISTEN_FDNAMES names a socket admin, and there is no admin address; add --admin, or name the socket otherwise",
+            ));
+        }
+        let has_tls = options.tls_cert.is_some() || options.tls_self_signed;
+        match &self.site {
+            Some(site) if site.have_udp() && (!has_tls || options.no_http3) => Err(Failure::usage(
+                "there is a UDP socket among LISTEN_FDS, which HTTP/3 alone reads; serve under TLS and without --no-http3, or take the \
+                 socket out of the unit",
+            )),
+            _ => Ok(()),
+        }
+    }
+    /// The path of the Unix socket to serve on; `None`: a port.
+    pub(crate) fn unix(&self, options: &ServeOptions) -> Option<PathBuf> {
+        let given = self.site.as_ref().filter(|site| site.are_unix());
+        let address = given.and_then(Sockets::unix_address);
+        let path = address.as_ref().and_then(|address| address.as_pathname());
+        let path = path.map(Path::to_owned).or_else(|| options.unix.clone());
+        path.or_else(|| given.map(|_| PathBuf::from("a Unix socket")))
     }
     /// The sockets of the site, for one start of several; `None`: it opens its own.
     pub(crate) fn site(&self) -> Result<Option<Sockets>, Failure> {
