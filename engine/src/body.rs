@@ -10,6 +10,8 @@ mod convert;
 mod file;
 pub(crate) mod header_map;
 mod read;
+#[cfg(feature = "websocket")]
+mod sender;
 mod stream;
 pub(crate) mod window;
 

@@ -58,6 +58,8 @@ pub(crate) use settings::origin::Multiplexed;
 pub use settings::policy::cookies::{CookieStore, Jar};
 pub use settings::policy::redirect::{RedirectAction, RedirectAttempt, RedirectPolicy};
 pub use settings::policy::retry::RetryPolicy;
+#[cfg(feature = "websocket")]
+pub use submission::websocket::{WebSocketBytes, WebSocketRequest};
 pub use submission::{Submission, SubmittedExchange};
 pub use trunkline_core::pool::{
     HealthTimes, OriginStats, PriorityClass, Protocols, Rank, Totals, Wait, WaitReason,

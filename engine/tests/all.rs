@@ -30,6 +30,7 @@ mod client_story;
 mod client_stress;
 mod client_tls;
 mod client_unused;
+mod client_websocket;
 mod client_windows;
 mod drain_queue;
 #[path = "ends/main.rs"]

@@ -1,6 +1,9 @@
 //! The callback API of the client: a request goes in with its head made, and a listener gets the events
 //! of its exchange.
 
+#[cfg(feature = "websocket")]
+pub(super) mod websocket;
+
 use super::Client;
 use super::dispatch::Dispatch;
 use super::exchange::{Exchange, Outgoing, Patience};

@@ -29,6 +29,7 @@ const ENGINE: &[(&str, &[&str])] = &[
         "engine/src/body",
         &[
             "header_map",
+            "sender",
             "begun",
             "convert",
             "window",
@@ -114,6 +115,10 @@ const ENGINE: &[(&str, &[&str])] = &[
             "repeat",
             "recv",
         ],
+    ),
+    (
+        "engine/src/client/submission/websocket",
+        &["opening", "stream"],
     ),
     (
         "engine/src/client/listener",

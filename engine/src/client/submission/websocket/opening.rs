@@ -1,0 +1,111 @@
+//! The listener of a WebSocket's exchange: its head decides whether it opens, its body goes to the reader.
+
+use crate::body::header_map::append_all;
+use crate::client::listener::{BodyArrival, ExchangeListener};
+use crate::error::{Error, ErrorKind, Fault, Retry};
+use bytes::Bytes;
+use http::header::SEC_WEBSOCKET_ACCEPT;
+use http::{HeaderMap, Response, StatusCode};
+use tokio::sync::{mpsc, oneshot};
+use trunkline_core::http::{Fields, ResponseHead, Version};
+
+/// A piece of the peer's bytes, and whether it counts as unread until it is taken.
+pub(super) type Piece = Result<(Bytes, bool), Error>;
+
+pub(super) struct WebSocketListener {
+    opened: Option<oneshot::Sender<Result<Response<()>, Error>>>,
+    /// `None` behind the end.
+    to_reader: Option<mpsc::UnboundedSender<Piece>>,
+    /// The `sec-websocket-accept` of an upgrade; `None`: it is a stream.
+    accept: Option<String>,
+}
+
+impl WebSocketListener {
+    pub(super) fn new(
+        opened: oneshot::Sender<Result<Response<()>, Error>>,
+        to_reader: mpsc::UnboundedSender<Piece>,
+        accept: Option<String>,
+    ) -> Self {
+        Self {
+            opened: Some(opened),
+            to_reader: Some(to_reader),
+            accept,
+        }
+    }
+    fn open(&self, head: &ResponseHead, version: Version) -> Result<Response<()>, Error> {
+        let status = StatusCode::from_u16(head.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = Response::new(());
+        *response.status_mut() = status;
+        *response.version_mut() = match version {
+            Version::Http10 => http::Version::HTTP_10,
+            Version::Http11 => http::Version::HTTP_11,
+            Version::Http2 => http::Version::HTTP_2,
+            Version::Http3 => http::Version::HTTP_3,
+        };
+        append_all(response.headers_mut(), head.fields());
+        match &self.accept {
+            None if status.is_success() => Ok(response),
+            Some(accept) if status == StatusCode::SWITCHING_PROTOCOLS => {
+                match is_accepted(response.headers(), accept) {
+                    true => Ok(response),
+                    false => Err(refused(status).with_text(
+                        "the server switched protocols without the sec-websocket-accept of a WebSocket",
+                    )),
+                }
+            }
+            _ => Err(refused(status)),
+        }
+    }
+    fn pass_on(&self, data: Bytes, counts: bool) {
+        if let Some(to_reader) = &self.to_reader {
+            // A reader that is gone has cancelled the exchange.
+            let _ = to_reader.send(Ok((data, counts)));
+        }
+    }
+}
+
+/// RFC 6455 section 4.1.
+fn is_accepted(fields: &HeaderMap, accept: &str) -> bool {
+    let found = fields.get(SEC_WEBSOCKET_ACCEPT);
+    found.is_some_and(|found| found.as_bytes() == accept.as_bytes())
+}
+
+fn refused(status: StatusCode) -> Error {
+    Error::new(ErrorKind::Status(status), Fault::Peer, Retry::Never)
+        .with_was_sent(true)
+        .with_text(format!(
+            "the server answered {status} and opens no WebSocket"
+        ))
+}
+
+impl ExchangeListener for WebSocketListener {
+    fn interim(&mut self, _: &ResponseHead, _: Version) {}
+    fn response(&mut self, head: &ResponseHead, version: Version, body: BodyArrival) {
+        let outcome = self.open(head, version);
+        if let Some(opened) = self.opened.take() {
+            // The caller may have given up.
+            let _ = opened.send(outcome);
+        }
+        if let BodyArrival::Whole(data) = body {
+            self.pass_on(data, false);
+            self.to_reader = None;
+        }
+    }
+    fn data(&mut self, data: Bytes) {
+        self.pass_on(data, true);
+    }
+    fn end(&mut self, _: Option<&Fields>) {
+        self.to_reader = None;
+    }
+    fn fail(&mut self, error: Error) {
+        match (self.opened.take(), self.to_reader.take()) {
+            (Some(opened), _) => {
+                let _ = opened.send(Err(error));
+            }
+            (None, Some(to_reader)) => {
+                let _ = to_reader.send(Err(error));
+            }
+            (None, None) => {}
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! WebSockets of our client with tokio-tungstenite, to axum's extractor on our server, on every version.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+use axum::Router;
+use axum::extract::ws::{Message as AxumMessage, WebSocket, WebSocketUpgrade};
+use axum::routing::{any, get};
+use futures_util::{SinkExt, StreamExt};
+use std::net::SocketAddr;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::runtime::Builder;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::Role;
+use trunkline::client::{ClientTls, Protocols};
+use trunkline::{Client, ErrorKind, StatusCode, Tls, Version, serve};
+
+fn run(test: impl Future<Output = ()>) {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(test);
+}
+
+/// Sends every message back until the client closes.
+async fn echo(mut socket: WebSocket) {
+    while let Some(Ok(message)) = socket.recv().await {
+        if matches!(message, AxumMessage::Close(_)) || socket.send(message).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// A server of every version under TLS; its address, and a client builder that trusts it.
+async fn secure() -> (SocketAddr, ClientTls) {
+    let upgrade = async |upgrade: WebSocketUpgrade| upgrade.protocols(["b"]).on_upgrade(echo);
+    let router = Router::new()
+        .route("/", any(upgrade))
+        .route("/page", get(async || "a page"));
+    let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = serve(listener, router).tls(tls).http3(true);
+    tokio::spawn(server.into_future());
+    (address, ClientTls::new().root(root).only_given_roots())
+}
+
+async fn talks(protocols: Protocols, version: Version, status: StatusCode) {
+    let (address, tls) = secure().await;
+    let builder = Client::builder().protocols(protocols).tls(tls);
+    let client = builder.resolve("localhost", address).build().unwrap();
+    let url = format!("wss://localhost:{}/", address.port());
+    let request = client.websocket(&url).subprotocols(&["a", "b"]);
+    let response = request.connect().await.unwrap();
+    assert_eq!((response.version(), response.status()), (version, status));
+    assert_eq!(response.headers()["sec-websocket-protocol"], "b");
+    let bytes = response.into_body();
+    let mut socket = WebSocketStream::from_raw_socket(bytes, Role::Client, None).await;
+    for message in [
+        Message::text("hello"),
+        Message::binary(vec![0, 1, 2]),
+        Message::text("x".repeat(300_000)),
+    ] {
+        socket.send(message.clone()).await.unwrap();
+        assert_eq!(socket.next().await.unwrap().unwrap(), message);
+    }
+    socket.close(None).await.unwrap();
+    while let Some(Ok(message)) = socket.next().await {
+        assert!(message.is_close(), "{message:?}");
+    }
+
+    let page = client.websocket(format!("{url}page")).connect().await;
+    let error = page.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Status(_)), "{error:?}");
+}
+
+#[test]
+fn a_websocket_opens_by_an_upgrade_of_http_1_1() {
+    let switched = StatusCode::SWITCHING_PROTOCOLS;
+    run(talks(Protocols::H2AndH1, Version::HTTP_11, switched));
+}
+
+#[test]
+fn a_websocket_opens_on_a_stream_of_http_2() {
+    run(talks(Protocols::H2Only, Version::HTTP_2, StatusCode::OK));
+}
+
+#[test]
+fn a_websocket_opens_on_a_stream_of_http_3() {
+    run(talks(Protocols::H3Only, Version::HTTP_3, StatusCode::OK));
+}
+
+#[test]
+fn an_upgrade_without_the_accept_of_its_key_opens_no_websocket() {
+    run(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = tokio::spawn(async move {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                assert_ne!(socket.read_buf(&mut request).await.unwrap(), 0);
+            }
+            let answer = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\n\
+                          upgrade: websocket\r\nsec-websocket-accept: wrong\r\n\r\n";
+            socket.write_all(answer.as_bytes()).await.unwrap();
+            // The client leaves.
+            let _ = socket.read_to_end(&mut request).await;
+            String::from_utf8(request).unwrap()
+        });
+        let client = Client::builder().user_agent("a/1").build().unwrap();
+        let request = client.websocket(format!("ws://{address}/chat?a=b"));
+        let error = request.header("x-number", 7).connect().await.unwrap_err();
+        assert!(
+            error.to_string().contains("sec-websocket-accept"),
+            "{error}"
+        );
+        let request = server.await.unwrap();
+        assert!(
+            request.starts_with("GET /chat?a=b HTTP/1.1\r\n"),
+            "{request}"
+        );
+        for field in [
+            "x-number: 7",
+            "user-agent: a/1",
+            "sec-websocket-version: 13",
+        ] {
+            assert!(request.contains(&format!("\r\n{field}\r\n")), "{request}");
+        }
+    });
+}
