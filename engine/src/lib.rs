@@ -49,13 +49,14 @@
 //! | `cookies` | no | cookies of a client (`ClientBuilder::cookie_store`) |
 //! | `decompression` | no | responses in gzip, br, zstd and deflate are decompressed |
 //! | `fs` | no | files as bodies (`Body::from_file`) |
-//! | `hyper-upgrade` | no | upgrades as hyper has them, for axum's WebSockets |
+//! | `hyper-upgrade` | no | upgrades as hyper has them: axum's WebSockets under [`serve`] |
 //! | `multipart` | no | `multipart/form-data` (`RequestBuilder::multipart`) |
 //! | `openssl-rules` | no | chains of certificates judged by OpenSSL's rules (`ClientTls::openssl_rules`) |
 //! | `qlog` | no | logs of QUIC packets |
 //! | `tonic` | no | tonic's generated clients over a client, deadlines of gRPC, statuses of errors |
 //! | `tracing` | no | spans and events of `tracing` |
 //! | `webpki-roots` | no | Mozilla's roots for a client |
+//! | `websocket` | no | WebSockets of a client as streams of bytes (`Client::websocket`) |
 //!
 //! A program that is one end alone, without HTTP/3, compiles half as much:
 //!

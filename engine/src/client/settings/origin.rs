@@ -28,6 +28,10 @@ struct RecentOrigin {
 
 /// An extension of requests that need HTTP/2 or HTTP/3: where the client offers HTTP/1.1 beside them, they
 /// go over connections of their own without it, and to `http` URLs by HTTP/2 with prior knowledge.
+#[cfg_attr(
+    not(feature = "tonic"),
+    allow(dead_code, reason = "no other client has such requests yet")
+)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Multiplexed;
 
