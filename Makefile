@@ -1,7 +1,7 @@
 # Every target is one line and installs what it needs itself, or says what is missing.
 XTASK = cargo run -q -p xtask --
 
-.PHONY: demo test ready tidy conform bench attacks bench-client bench-server bench-node-server bench-grpc windows-real bursts h3-paths node node-test node-pack node-soak node-lines comparisons wpt apps interop flake fuzz sanitize mutants docs newcomer features api crates sim windows bench-bulk
+.PHONY: demo test ready tidy conform bench attacks bench-client bench-server bench-node-server bench-grpc windows-real bursts h3-paths node node-test node-pack node-soak node-lines comparisons wpt apps interop flake fuzz sanitize mutants docs newcomer features api crates sim windows bench-bulk bench-rust
 demo: ; @$(XTASK) demo
 test: ; @$(XTASK) test
 ready: ; @$(XTASK) ready
@@ -10,6 +10,7 @@ conform: ; @$(XTASK) conform
 bench: ; @$(XTASK) bench
 attacks: ; @$(XTASK) attacks
 bench-client: ; @$(XTASK) bench client && $(XTASK) bench bulk-client
+bench-rust: ; @$(XTASK) bench calls
 bench-bulk: ; @$(XTASK) bench server --no-memory --scenarios bulk-h1-TLS,bulk-h1-TLS-64,bulk-h2-TLS,bulk-h2-TLS-64,bulk-h3,bulk-h3-64 && $(XTASK) bench bulk-client
 bench-server: ; @$(XTASK) bench server && $(XTASK) bench node-server
 bench-node-server: ; @$(XTASK) bench node-server

@@ -1,8 +1,8 @@
 //! `trunkline-bench`: measures Trunkline beside its peers, all in one run on this machine.
 
-mod bulk_client;
 #[cfg(target_os = "linux")]
 mod bursts;
+mod clients;
 mod generators;
 mod load;
 mod machine;
@@ -33,7 +33,9 @@ enum Command {
     /// Load generators: `trunkline bench` beside h2load, against our server.
     Generators(generators::GeneratorsOptions),
     /// Clients in bulk: 1 GiB down and up over every version, ours beside reqwest and quinn.
-    BulkClient(bulk_client::BulkClientOptions),
+    BulkClient(clients::bulk::BulkClientOptions),
+    /// Small calls: our client beside reqwest, tonic on ours beside tonic on hyper.
+    Calls(clients::calls::CallsOptions),
     /// Clients on long paths: 64 MiB in one stream at 20 and 100 ms, over real sockets.
     #[cfg(target_os = "linux")]
     WindowsReal(paths::windows::WindowsRealOptions),
@@ -49,7 +51,8 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Server(options) => server::run(&options),
         Command::NodeServer(options) => server::node::run(&options),
-        Command::BulkClient(options) => bulk_client::run(&options),
+        Command::BulkClient(options) => clients::bulk::run(&options),
+        Command::Calls(options) => clients::calls::run(&options),
         Command::Generators(options) => generators::run(&options),
         #[cfg(target_os = "linux")]
         Command::WindowsReal(options) => paths::windows::run(&options),

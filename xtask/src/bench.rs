@@ -9,6 +9,7 @@ const NAMES: &[&str] = &[
     "node-server",
     "generators",
     "bulk-client",
+    "calls",
     "windows-real",
     "bursts",
     "client",

@@ -33,6 +33,7 @@ pub(crate) enum Metric {
     LoadCpu,
     ServerCpuPerGib,
     LoadCpuPerGib,
+    ClientCpu,
     ClientCpuPerGib,
     BulkRate,
     Rate,
@@ -62,6 +63,7 @@ impl Metric {
             Self::LoadCpu => "load generator CPU per request",
             Self::ServerCpuPerGib => "server CPU per GiB",
             Self::LoadCpuPerGib => "load generator CPU per GiB",
+            Self::ClientCpu => "client CPU per request",
             Self::ClientCpuPerGib => "client CPU per GiB",
             Self::BulkRate => "bulk",
             Self::Rate => "requests per second",
@@ -85,7 +87,7 @@ impl Metric {
     }
     pub(crate) fn unit(self) -> &'static str {
         match self {
-            Self::ServerCpu | Self::ScriptCpu | Self::LoadCpu => "us",
+            Self::ServerCpu | Self::ScriptCpu | Self::LoadCpu | Self::ClientCpu => "us",
             Self::BulkRate => "MiB/s",
             Self::Rate => "1/s",
             Self::Throughput => "MB/s",
@@ -114,6 +116,7 @@ impl Metric {
             | Self::ScriptCpu
             | Self::LoadCpu
             | Self::ServerCpuPerGib
+            | Self::ClientCpu
             | Self::LoadCpuPerGib
             | Self::ClientCpuPerGib
             | Self::ShareOfBound

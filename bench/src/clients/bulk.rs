@@ -188,5 +188,5 @@ fn page(figures: &Figures, mib: u64) -> String {
 }
 
 #[cfg(test)]
-#[path = "bulk_client_test.rs"]
-mod bulk_client_test;
+#[path = "bulk_test.rs"]
+mod bulk_test;

@@ -1,0 +1,220 @@
+//! Measures small calls of Rust programs: GET over HTTP/2 and TLS by our client beside reqwest, and unary calls
+//! of tonic on ours beside tonic on hyper, client and server apart.
+
+use crate::load::children_us;
+use crate::load::usage::cpu_ns;
+use crate::machine;
+use crate::page::docs;
+use crate::page::figures::{Figures, Metric};
+use crate::page::report::{spread, table};
+use crate::scenario::Placement;
+use crate::server::write_files;
+use crate::subject::{build, locked_version};
+use std::fmt::Write;
+use std::path::Path;
+use trunkline_interop::{Certificate, Cores, Process, Workplace, free_port, output_of};
+
+/// Requests at once, of a round; each is a scenario.
+const AT_ONCE: [u64; 2] = [1, 64];
+/// The arguments of `bench-calls`: the client's, the server's, and the table's words for both.
+const PAIRS: [(&str, &str, &str, &str, &str); 5] = [
+    ("get", "trunkline", "files", "trunkline", "GET of 1 KiB"),
+    ("get", "reqwest", "files", "reqwest", "GET of 1 KiB"),
+    (
+        "call",
+        "trunkline",
+        "trunkline",
+        "tonic on trunkline",
+        "unary call",
+    ),
+    ("call", "tonic", "trunkline", "tonic on hyper", "unary call"),
+    (
+        "call",
+        "tonic",
+        "tonic",
+        "tonic on hyper",
+        "unary call, server on hyper",
+    ),
+];
+
+/// Flags of `calls`.
+#[derive(clap::Args)]
+pub(crate) struct CallsOptions {
+    /// Rounds of each client.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    /// Requests of a round.
+    #[arg(long, default_value_t = 50_000, value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
+    requests: u64,
+    /// Write the page into `docs/measured` too.
+    #[arg(long)]
+    docs: bool,
+}
+
+/// CPU per request, in microseconds.
+struct CallsRound {
+    client_us: f64,
+    server_us: f64,
+    per_second: f64,
+}
+
+/// The servers, each on a port of its own.
+struct Servers {
+    running: Vec<(&'static str, u16, Process)>,
+}
+
+impl Servers {
+    fn start(program: &Path, workplace: &Workplace, core: &Cores) -> Result<Self, String> {
+        let certificate = Certificate::write(workplace.path())?;
+        let mut running = Vec::new();
+        for kind in ["files", "trunkline", "tonic"] {
+            let port = free_port()?;
+            let mut command = core.command(program);
+            command.args(["serve", kind, &format!("127.0.0.1:{port}")]);
+            if kind == "files" {
+                command.arg(&certificate.chain).arg(&certificate.key);
+            }
+            let log = workplace.path().join(format!("{kind}.log"));
+            running.push((kind, port, Process::start(&mut command, &[port], log)?));
+        }
+        Ok(Self { running })
+    }
+    /// The URL of a server and its processes.
+    fn find(&self, kind: &str) -> Result<(String, Vec<u32>), String> {
+        let found = self.running.iter().find(|(name, ..)| *name == kind);
+        let (_, port, process) = found.ok_or_else(|| format!("no server is named {kind}"))?;
+        let scheme = if kind == "files" { "https" } else { "http" };
+        Ok((format!("{scheme}://127.0.0.1:{port}"), process.family()))
+    }
+}
+
+/// Measures, prints the table and writes it to `bench/out/`.
+pub(crate) fn run(options: &CallsOptions) -> Result<(), String> {
+    let cores = machine::cores();
+    let program = build()?.join("bench-calls");
+    let workplace = Workplace::new()?;
+    let server_core = cores.first().map_or(Cores::Any, |&core| Cores::One(core));
+    let servers = Servers::start(&program, &workplace, &server_core)?;
+    let client_core = Placement::TwoCores.load_cores(&cores);
+    let mut figures = Figures::default();
+    for at_once in AT_ONCE {
+        eprintln!("{at_once} at once: {} rounds", options.rounds);
+        let mut received = PAIRS.map(|_| Vec::new());
+        for _ in 0..options.rounds {
+            for ((way, kind, server, ..), received) in PAIRS.into_iter().zip(&mut received) {
+                let (url, family) = servers.find(server)?;
+                let (count, many) = (options.requests.to_string(), at_once.to_string());
+                let arguments = [way, kind, &url, &count, &many];
+                let requests = options.requests;
+                received.push(round(
+                    &program,
+                    &client_core,
+                    &arguments,
+                    requests,
+                    &family,
+                )?);
+            }
+        }
+        for ((.., name, what), received) in PAIRS.into_iter().zip(&received) {
+            let (scenario, name) = (scenario(what, at_once), named(name));
+            let mut add = |metric, value: fn(&CallsRound) -> f64| {
+                figures.add(&scenario, &name, metric, received.iter().map(value));
+            };
+            add(Metric::ClientCpu, |round| round.client_us);
+            add(Metric::ServerCpu, |round| round.server_us);
+            add(Metric::Rate, |round| round.per_second);
+        }
+    }
+    let page = page(&figures, options.requests);
+    println!("{page}");
+    let files = [("bench-calls.csv", figures.csv()), ("bench-calls.md", page)];
+    if options.docs {
+        for (name, text) in &files {
+            docs::write(&format!("measured/{name}"), text)?;
+        }
+    }
+    write_files(&files)
+}
+
+fn round(
+    program: &Path,
+    cores: &Cores,
+    arguments: &[&str],
+    requests: u64,
+    server: &[u32],
+) -> Result<CallsRound, String> {
+    let (server_before, client_before) = (cpu_ns(server), children_us()?);
+    let printed = output_of(cores.command(program).args(arguments))?;
+    let (count, seconds) = parse(&printed).ok_or_else(|| format!("no figures: {printed}"))?;
+    if count != requests {
+        return Err(format!("{count} requests were made, not {requests}"));
+    }
+    let requests = requests as f64;
+    Ok(CallsRound {
+        client_us: (children_us()? - client_before) as f64 / requests,
+        server_us: (cpu_ns(server) - server_before) as f64 / 1e3 / requests,
+        per_second: requests / seconds,
+    })
+}
+
+/// `count seconds`.
+fn parse(printed: &str) -> Option<(u64, f64)> {
+    let (count, seconds) = printed.trim().split_once(' ')?;
+    Some((count.parse().ok()?, seconds.parse().ok()?))
+}
+
+fn named(name: &str) -> String {
+    match name {
+        "reqwest" => format!("reqwest {}", locked_version("reqwest")),
+        "tonic on hyper" => format!("{name} {}", locked_version("hyper")),
+        own => own.to_owned(),
+    }
+}
+
+fn scenario(what: &str, at_once: u64) -> String {
+    format!("{what}, {at_once} at once")
+}
+
+fn page(figures: &Figures, requests: u64) -> String {
+    let mut text = format!(
+        "# Small calls of Rust programs, measured beside each other\n\n\
+         {requests} requests per round, one at a time or 64 at once. GET: answers of 1 KiB over HTTP/2 and TLS by our \
+         server. Unary calls: messages of 100 bytes each way without protobuf, over cleartext HTTP/2, by tonic {} on our \
+         client or on hyper's, to tonic's service on our server or on hyper's. Server and client have a processor and \
+         one thread each; clients by turns. CPU is user and kernel time, with a client's start. Median (smallest to \
+         largest); differences below 20 % mean nothing.\n\n",
+        locked_version("tonic"),
+    );
+    for line in machine::describe() {
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "- {line}");
+    }
+    text.push('\n');
+    let mut rows = Vec::new();
+    for at_once in AT_ONCE {
+        for (.., name, what) in PAIRS {
+            let (scenario, name) = (scenario(what, at_once), named(name));
+            let get = |metric| figures.get(&scenario, &name, metric);
+            rows.push(vec![
+                scenario.clone(),
+                name.clone(),
+                spread(get(Metric::ClientCpu), 2),
+                spread(get(Metric::ServerCpu), 2),
+                spread(get(Metric::Rate), 0),
+            ]);
+        }
+    }
+    let head = [
+        "calls",
+        "client",
+        "its CPU us",
+        "server's CPU us",
+        "per second",
+    ];
+    table(&mut text, "CPU per request", &head, &rows);
+    text
+}
+
+#[cfg(test)]
+#[path = "calls_test.rs"]
+mod calls_test;
