@@ -28,8 +28,8 @@ use trunkline_core::http::{Fields, RequestHead, Token, Version};
 impl Client {
     /// A WebSocket to a `ws` or `wss` URL, to be opened by
     /// [`connect`](WebSocketRequest::connect). A client of
-    /// [`Protocols::H2Only`](crate::client::Protocols::H2Only) or
-    /// [`H3Only`](crate::client::Protocols::H3Only) opens it on a stream, once the server has said that it takes
+    /// [`Protocols::H2Only`] or
+    /// [`H3Only`](Protocols::H3Only) opens it on a stream, once the server has said that it takes
     /// extended CONNECT; any other one by an upgrade of HTTP/1.1, which every server has, on a connection of
     /// its own.
     ///
