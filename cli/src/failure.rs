@@ -18,6 +18,8 @@ pub(crate) use report;
 pub(crate) enum Failure {
     /// Flags, URLs, files or ports given to us: exit code 2.
     Usage(String),
+    /// A checked file cannot be used: exit code 1.
+    Unusable(String),
     /// The network, the peer, or the server's answer: exit code 1.
     Remote(String),
     /// The response could not be written: exit code 23, as curl's.
@@ -32,6 +34,13 @@ pub(crate) enum Failure {
 impl Failure {
     pub(crate) fn usage(text: impl fmt::Display) -> Self {
         Self::Usage(text.to_string())
+    }
+    /// A failure that was looked for: the answer of a check.
+    pub(crate) fn unusable(self) -> Self {
+        match self {
+            Self::Usage(text) => Self::Unusable(text),
+            other => other,
+        }
     }
     pub(crate) fn remote(text: impl fmt::Display) -> Self {
         Self::Remote(text.to_string())
@@ -55,7 +64,7 @@ impl Failure {
     }
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Remote(_) => ExitCode::from(1),
+            Self::Unusable(_) | Self::Remote(_) => ExitCode::from(1),
             Self::Usage(_) => ExitCode::from(2),
             Self::Output(_) => ExitCode::from(23),
             Self::Closed => ExitCode::from(141),
@@ -65,7 +74,9 @@ impl Failure {
     /// The line for people; `None`: its reader is gone, or wants none.
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
-            Self::Usage(text) | Self::Remote(text) | Self::Output(text) => Some(text),
+            Self::Usage(text) | Self::Unusable(text) | Self::Remote(text) | Self::Output(text) => {
+                Some(text)
+            }
             Self::Closed | Self::Silent(_) => None,
         }
     }

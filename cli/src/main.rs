@@ -1,6 +1,7 @@
 //! `trunkline`: serve files, get a URL, measure a server; HTTP/1.1, HTTP/2 and HTTP/3.
 //!
-//! Exit codes: 0 done; 1 the network, the peer or the server's answer failed it; 2 the command
+//! Exit codes: 0 done; 1 the network, the peer or the server's answer failed it, or `serve --check` found a file that
+//! cannot be used; 2 the command
 //! line or the configuration was wrong (nothing was sent); 23 the output could not be written; 141 its
 //! reader has closed it.
 mod allocator;
@@ -29,7 +30,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Serve a directory over HTTP/1.1, HTTP/2 and HTTP/3 on one port.
-    Serve(serve::ServeOptions),
+    Serve(Box<serve::ServeOptions>),
     /// Fetch a URL.
     Get(Box<get::GetOptions>),
     /// Measure a server: requests per second and latencies.
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
     allocator::use_small_pages();
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
-        Command::Serve(options) => serve::run(options),
+        Command::Serve(options) => serve::run(*options),
         Command::Get(options) => get::run(*options),
         Command::Bench(options) => bench::run(options),
         Command::Completions(options) => {
@@ -64,7 +65,7 @@ fn main() -> ExitCode {
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
-  1    the network, the peer or the server's answer failed it
+  1    the network, the peer or the server's answer failed it; serve --check: the file cannot be used
   2    the command line or the configuration was wrong; nothing was sent
   23   the output could not be written
   141  the output was closed by its reader";

@@ -1,6 +1,7 @@
 //! `trunkline serve`: serves a directory, and test endpoints if requested.
 
 mod answer;
+mod config;
 mod disk;
 mod endpoints;
 mod files;
@@ -13,6 +14,9 @@ mod walk;
 
 use crate::failure::{Failure, report};
 use answer::policy::AnswerPolicy;
+use config::renewal::Renewal;
+use config::tls::ServedTls;
+use config::{NamedCertificate, Settled};
 use files::{FilePolicy, Files};
 use operate::access_log::AccessLog;
 use operate::given::{GivenSockets, with_given};
@@ -24,7 +28,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use tower_http::compression::CompressionLayer;
 use tower_layer::Layer;
-use trunkline::{Running, Server, ServerConfig, Tls};
+use trunkline::{Running, Server, ServerConfig, TrustedPeers};
 
 /// Serves the site, under a layer that compresses if that is wanted.
 macro_rules! served {
@@ -36,21 +40,31 @@ macro_rules! served {
         .map_err(refused)
     };
 }
-/// Names in a certificate made by `--tls-self-signed`.
-const SELF_SIGNED_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// Flags of `serve`.
-#[derive(clap::Args)]
+/// Options of `serve`, by flags or by a configuration file.
+#[derive(Clone, clap::Args)]
+#[cfg_attr(test, derive(Debug))]
 pub(crate) struct ServeOptions {
     /// The directory to serve. Default: the current one, or nothing with --test-endpoints.
     directory: Option<PathBuf>,
+    /// Read the settings from this file (TOML) in place of flags. SIGHUP reads it again: certificates, session tickets,
+    /// limits and timeouts change without losing a connection; what needs a restart is named.
+    #[arg(long, value_name = "FILE", conflicts_with_all = config::SET_BY_FILES)]
+    config: Option<PathBuf>,
+    /// Check the file of --config, and the files that it names, without serving: exit code 0, or 1 with a line for
+    /// each place that cannot be used.
+    #[arg(long, requires = "config")]
+    check: bool,
+    /// Print a configuration file that has every key, with its default and its meaning, as comments.
+    #[arg(long, exclusive = true)]
+    example_config: bool,
     /// Address and port; port 0 takes a free one.
     #[arg(long, default_value = "127.0.0.1:8080")]
     listen: String,
     /// Serve on a Unix socket at this path instead, which must not exist yet; without HTTP/3.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["listen", "http3"])]
     unix: Option<PathBuf>,
-    /// Certificate chain, PEM. SIGHUP makes it and the key be read again.
+    /// Certificate chain, PEM. SIGHUP makes it and the key be read again, and so does a change of one of them.
     #[arg(long, requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// Private key, PEM.
@@ -59,6 +73,14 @@ pub(crate) struct ServeOptions {
     /// Serve under TLS with a fresh certificate for localhost that no other machine trusts.
     #[arg(long, conflicts_with = "tls_cert")]
     tls_self_signed: bool,
+    /// A file with the keys that seal session tickets, one per line as 64 hexadecimal digits: the first seals, all of
+    /// them open. Servers that share it resume each other's sessions. Read again as the certificate is.
+    #[arg(long, value_name = "FILE", conflicts_with = "early_data")]
+    tls_tickets: Option<PathBuf>,
+    /// Connections from these addresses and networks (`10.0.0.0/8,::1`) begin with a header of the PROXY protocol, version 1
+    /// or 2, and its addresses count; no others do. With --unix any entry makes every connection begin so. Not for HTTP/3.
+    #[arg(long, value_name = "ADDRESSES", value_delimiter = ',')]
+    proxy_protocol: Vec<String>,
     /// Serve HTTP/3 too, over UDP on the same port: the default under TLS.
     #[arg(long)]
     http3: bool,
@@ -124,48 +146,121 @@ pub(crate) struct ServeOptions {
     requests_per_connection: u64,
     #[command(flatten)]
     operate: OperateOptions,
+    /// Certificates of names, which a file alone has.
+    #[arg(skip)]
+    certificates: Vec<NamedCertificate>,
+    /// Settings of the library, which a file alone has.
+    #[arg(skip)]
+    server: ServerConfig,
 }
 
 /// Serves until SIGINT or SIGTERM, then drains.
-pub(crate) fn run(options: ServeOptions) -> Result<(), Failure> {
-    let files = directory(&options)?
-        .map(|root| Files::new(&root, policy(&options)))
-        .transpose()?;
-    if files.as_ref().is_some_and(Files::are_walked) {
-        warn(
-            "openat2 is not there (Linux 5.6 and newer have it, some container profiles forbid it): \
-             paths are opened component by component, which is as safe and slower",
-        );
+pub(crate) fn run(flags: ServeOptions) -> Result<(), Failure> {
+    if flags.example_config {
+        return print_example();
     }
-    let tls = tls(&options)?;
-    check_quic_options(&options, tls.is_some())?;
-    if tls.as_ref().is_some_and(Tls::is_nameless) {
-        warn("the certificate names no host (it has no subjectAltName): clients will refuse it");
+    let is_check = flags.check;
+    let settled = Settled::of(flags);
+    if is_check {
+        return settled
+            .and_then(|settled| check(&settled))
+            .map_err(Failure::unusable);
     }
+    let settled = settled?;
+    let prepared = Prepared::of(&settled.options).map_err(|why| settled.located(why))?;
+    prepared.warn();
+    let log = AccessLog::of(&settled.options.operate).map_err(|why| settled.located(why))?;
+    serve(settled, prepared, log.map(Arc::new))
+}
+
+fn print_example() -> Result<(), Failure> {
+    let mut out = std::io::stdout();
+    let printed = out.write_all(config::example().as_bytes());
+    let printed = printed.and_then(|()| out.flush());
+    printed.map_err(|error| Failure::output("standard output", &error))
+}
+
+/// The parts of a server that are made of its options alone, before anything is opened.
+struct Prepared {
+    site: Site,
+    tls: Option<ServedTls>,
+    walks: bool,
+}
+
+impl Prepared {
+    fn of(options: &ServeOptions) -> Result<Self, Failure> {
+        let files = directory(options)?
+            .map(|root| Files::new(&root, policy(options)))
+            .transpose()?;
+        let tls = ServedTls::of(options)?;
+        check_quic_options(options, tls.is_some())?;
+        trusted(options)?;
+        let policy = AnswerPolicy::of(options)?;
+        Ok(Self {
+            walks: files.as_ref().is_some_and(Files::are_walked),
+            site: Site::new(files, options.test_endpoints, policy),
+            tls,
+        })
+    }
+    fn warn(&self) {
+        if self.walks {
+            warn(
+                "openat2 is not there (Linux 5.6 and newer have it, some container profiles forbid it): \
+                 paths are opened component by component, which is as safe and slower",
+            );
+        }
+        if self.tls.as_ref().is_some_and(ServedTls::is_nameless) {
+            warn(
+                "the certificate names no host (it has no subjectAltName): clients will refuse it",
+            );
+        }
+    }
+}
+
+/// All that can be found out about the options without opening a port or a log.
+fn check(settled: &Settled) -> Result<(), Failure> {
+    let options = &settled.options;
+    let check = || {
+        Prepared::of(options)?;
+        quic_secret(options)?;
+        options.operate.check()?;
+        let unbound = Server::detached().config(config(options)).listen();
+        unbound.map_err(refused).map(|_| ())
+    };
+    check().map_err(|why| settled.located(why))
+}
+
+/// Opens the sockets, and serves to the end.
+fn serve(settled: Settled, prepared: Prepared, log: Option<Arc<AccessLog>>) -> Result<(), Failure> {
+    let Prepared { site, tls, .. } = prepared;
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let policy = AnswerPolicy::of(&options)?;
-    let site = Site::new(files, options.test_endpoints, policy);
-    let log = AccessLog::of(&options.operate)?.map(Arc::new);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::usage(format_args!("cannot start: {error}")))?;
+    let options = settled.options.clone();
     with_given(&options, |mut given| {
         runtime.block_on(async {
-            let operation = Operation::new(&options, tls.clone(), log.clone())?;
+            let operation = Operation::new(&options, log.clone());
+            let operation = operation.map_err(|why| settled.located(why))?;
+            let renewal = Renewal::new(settled, tls, log.clone())?;
+            let located = |why| renewal.started().located(why);
             match given.unix(&options) {
                 Some(path) => {
                     let server = match given.site()? {
                         Some(sockets) => Server::on_unix_sockets(sockets),
                         None => Server::bind_unix(&path),
                     };
-                    let server = with_options(server, &options, tls, log);
-                    let running = served!(server, options, site)?;
+                    let server = with_options(server, &options, renewal.tls(), log);
+                    let server = server.map_err(located)?;
+                    let running = served!(server, options, site).map_err(located)?;
                     let announce = || print_address(format_args!("{scheme} at {}", path.display()));
-                    operation.run(running, given, announce).await
+                    let renewal = renewal.run(operation.notify(), running.config_handle());
+                    operation.run(running, given, renewal, announce).await
                 }
                 None => {
-                    let running = start(&options, tls, log, site, &mut given)?;
+                    let running = start(&options, renewal.tls(), log, site, &mut given);
+                    let running = running.map_err(located)?;
                     let url = format!("{scheme}://{}", running.local_addr());
                     let announce = || {
                         print_address(&url);
@@ -173,7 +268,8 @@ pub(crate) fn run(options: ServeOptions) -> Result<(), Failure> {
                             open(&url);
                         }
                     };
-                    operation.run(running, given, announce).await
+                    let renewal = renewal.run(operation.notify(), running.config_handle());
+                    operation.run(running, given, renewal, announce).await
                 }
             }
         })
@@ -224,19 +320,32 @@ fn refused(error: trunkline::Error) -> Failure {
 fn with_options<P>(
     server: Server<P>,
     options: &ServeOptions,
-    tls: Option<Tls>,
+    tls: Option<&ServedTls>,
     log: Option<Arc<AccessLog>>,
-) -> Server<P> {
+) -> Result<Server<P>, Failure> {
     let mut server = server
         .workers(usize::from(options.workers))
         .config(config(options));
     if let Some(tls) = tls {
-        server = server.tls(tls);
+        server = server.tls(tls.shared());
     }
     if let Some(log) = log {
         server = server.access_log(move |access| log.report(access));
     }
-    server
+    if let Some(proxies) = trusted(options)? {
+        server = server.proxy_protocol(proxies);
+    }
+    Ok(server)
+}
+
+/// Where a header of the PROXY protocol comes from, if anywhere.
+fn trusted(options: &ServeOptions) -> Result<Option<TrustedPeers>, Failure> {
+    if options.proxy_protocol.is_empty() {
+        return Ok(None);
+    }
+    TrustedPeers::parse(&options.proxy_protocol)
+        .map(Some)
+        .map_err(|error| Failure::usage(format_args!("--proxy-protocol: {}", in_full(&error))))
 }
 
 /// The options that only QUIC has.
@@ -245,21 +354,36 @@ fn with_quic_options(mut server: Server, options: &ServeOptions) -> Result<Serve
     if let Some(path) = &options.qlog {
         server = server.qlog(path).map_err(refused)?;
     }
-    if let Some(path) = &options.quic_secret {
-        let secret = std::fs::read(path).map_err(|error| {
-            let path = path.display();
-            Failure::usage(format_args!("--quic-secret {path} cannot be read: {error}"))
-        })?;
+    if let Some(secret) = quic_secret(options)? {
         server = server.quic_secret(secret);
     }
     Ok(server)
+}
+
+fn quic_secret(options: &ServeOptions) -> Result<Option<Vec<u8>>, Failure> {
+    let Some(path) = &options.quic_secret else {
+        return Ok(None);
+    };
+    let shown = path.display();
+    let secret = std::fs::read(path).map_err(|error| {
+        Failure::usage(format_args!(
+            "--quic-secret {shown} cannot be read: {error}"
+        ))
+    })?;
+    match secret.len() {
+        0..32 => Err(Failure::usage(format_args!(
+            "--quic-secret {shown} has {} bytes; it must have 32 or more",
+            secret.len()
+        ))),
+        _ => Ok(Some(secret)),
+    }
 }
 
 /// Starts the server. Where HTTP/3 is what cannot be had, the rest is served and a line says so:
 /// a UDP port that another program holds must not take the site away.
 fn start(
     options: &ServeOptions,
-    tls: Option<Tls>,
+    tls: Option<&ServedTls>,
     log: Option<Arc<AccessLog>>,
     site: Site,
     given: &mut GivenSockets,
@@ -270,7 +394,7 @@ fn start(
             None => Server::bind(options.listen.as_str()),
         };
         let server = server.http3(http3);
-        let mut server = with_options(server, options, tls.clone(), log.clone());
+        let mut server = with_options(server, options, tls, log.clone())?;
         if http3 {
             server = with_quic_options(server, options)?;
         }
@@ -299,7 +423,8 @@ fn warn(text: impl std::fmt::Display) {
 }
 
 fn config(options: &ServeOptions) -> ServerConfig {
-    let mut config = ServerConfig::default().with_scheme_from_gateway(options.scheme_from_gateway);
+    let config = options.server.clone();
+    let mut config = config.with_scheme_from_gateway(options.scheme_from_gateway);
     config.limits.requests_per_connection_max = match options.requests_per_connection {
         0 => u64::MAX,
         requests => requests,
@@ -327,20 +452,6 @@ fn directory(options: &ServeOptions) -> Result<Option<PathBuf>, Failure> {
             ))
         }),
     }
-}
-
-fn tls(options: &ServeOptions) -> Result<Option<Tls>, Failure> {
-    let made = match (&options.tls_cert, &options.tls_key) {
-        (Some(certificate), Some(key)) => Tls::from_pem_files(certificate, key),
-        _ if options.tls_self_signed => Tls::self_signed(SELF_SIGNED_NAMES),
-        _ => return Ok(None),
-    };
-    made.and_then(|tls| match key_log() {
-        Some(path) => tls.key_log(path),
-        None => Ok(tls),
-    })
-    .map(Some)
-    .map_err(|error| Failure::usage(in_full(&error)))
 }
 
 /// Where `SSLKEYLOGFILE` asks for the secrets of TLS sessions to be written.

@@ -164,7 +164,6 @@ fn sighup_makes_the_certificate_be_read_again() {
     let believes = |root: &str| run(&["get", "--cacert", root, &url]).status.success();
     assert!(believes(&old));
     assert_eq!(write(), certificate);
-    assert!(believes(&old), "nobody has said that it changed");
     served.signal(nix::sys::signal::Signal::SIGHUP);
     let renewed = (0..1000).any(|_| believes(&certificate));
     assert!(renewed, "it was never read again");

@@ -6,7 +6,7 @@ pub(super) mod admin;
 pub(super) mod given;
 pub(super) mod listen_address;
 pub(super) mod notify;
-mod signals;
+pub(super) mod signals;
 mod upgrade;
 
 use super::{ServeOptions, report};
@@ -16,25 +16,26 @@ use admin::{Admin, AdminOptions, Readiness};
 use given::GivenSockets;
 use listen_address::ListenAddress;
 use notify::Notify;
-use signals::{Renewal, Reopening, Stop};
+use signals::{Reopening, Stop};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use trunkline::Running;
 use trunkline::server::Drained;
-use trunkline::{Running, Tls};
 use upgrade::SuccessorListener;
 
 /// Flags of `serve` about its operation.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
+#[cfg_attr(test, derive(Debug))]
 pub(crate) struct OperateOptions {
     /// Serve /metrics (OpenMetrics), /healthz and /readyz at this address: a loopback address, or unix:PATH
     /// for a Unix socket. Every other address needs --admin-token-file.
     #[arg(long, value_name = "ADDR")]
-    admin: Option<ListenAddress>,
+    pub(super) admin: Option<ListenAddress>,
     /// A file with the token that readers of /metrics must give (authorization: Bearer TOKEN), 16 characters
     /// or more, which other users may not read. /healthz and /readyz need none.
     #[arg(long, value_name = "FILE", requires = "admin")]
-    admin_token_file: Option<PathBuf>,
+    pub(super) admin_token_file: Option<PathBuf>,
     /// Take the place of the server that was started with the same path: this one receives its listening sockets over
     /// a Unix socket there, and the other drains once this one serves; no client is refused, and no connection lost. Then,
     /// and where none runs, wait there for the next one.
@@ -59,17 +60,27 @@ pub(crate) struct OperateOptions {
     /// Seconds between SIGINT or SIGTERM, upon which /readyz says 503, and the drain: the time in which a load
     /// balancer notices. Requests are answered meanwhile.
     #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=3600))]
-    drain_delay: u64,
+    pub(super) drain_delay: u64,
     /// Seconds that open requests get to finish after SIGINT or SIGTERM. A second signal cuts them at once.
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=3600))]
-    drain: u64,
+    pub(super) drain: u64,
+}
+
+impl OperateOptions {
+    /// Whether they fit together and can be used; nothing is opened but the token's file.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        AccessLog::check(self)?;
+        self.admin_options().map(|_| ())
+    }
+    fn admin_options(&self) -> Result<Option<AdminOptions>, Failure> {
+        AdminOptions::of(self.admin.as_ref(), self.admin_token_file.as_deref())
+    }
 }
 
 /// A server's operation, from before its first request to its end. Signals are registered when it is made, before
 /// the port is open, so that none is missed.
 pub(super) struct Operation {
     stop: Stop,
-    renewal: Option<Renewal>,
     reopening: Option<Reopening>,
     admin: Option<AdminOptions>,
     upgrade: Option<PathBuf>,
@@ -81,16 +92,13 @@ pub(super) struct Operation {
 impl Operation {
     pub(super) fn new(
         options: &ServeOptions,
-        tls: Option<Tls>,
         log: Option<Arc<AccessLog>>,
     ) -> Result<Self, Failure> {
         let operate = &options.operate;
-        let (place, token) = (operate.admin.as_ref(), operate.admin_token_file.as_deref());
         Ok(Self {
             stop: Stop::new()?,
-            renewal: Renewal::of(options, tls)?,
             reopening: Reopening::of(log)?,
-            admin: AdminOptions::of(place, token)?,
+            admin: operate.admin_options()?,
             upgrade: operate.upgrade.clone(),
             notify: Notify::of_environment(),
             drain_delay: Duration::from_secs(operate.drain_delay),
@@ -98,12 +106,18 @@ impl Operation {
         })
     }
 
-    /// Serves until a signal or another process comes, then drains. `announce` prints the address, once nothing can
-    /// fail any more and the next process can connect.
+    /// The service manager.
+    pub(super) fn notify(&self) -> Notify {
+        self.notify.clone()
+    }
+
+    /// Serves until a signal or another process comes, then drains. `renewal` runs beside it, and never ends.
+    /// `announce` prints the address, once nothing can fail any more and the next process can connect.
     pub(super) async fn run<A>(
         mut self,
         running: Running<A>,
         mut given: GivenSockets,
+        renewal: impl Future<Output = ()>,
         announce: impl FnOnce(),
     ) -> Result<(), Failure> {
         let readiness = Readiness::new();
@@ -124,7 +138,6 @@ impl Operation {
         notify.started(given.report_serving());
         // Its duplicates of the listening sockets would outlive those of the workers.
         drop(given);
-        let renewal = Renewal::run(self.renewal.take(), &notify);
         let reopening = Reopening::run(self.reopening.take());
         tokio::select! {
             served = self.serve(running, admin, successors, &readiness) => served,

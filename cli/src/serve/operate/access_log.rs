@@ -72,17 +72,22 @@ pub(crate) struct AccessLog {
 }
 
 impl AccessLog {
-    /// `None`: there is no log.
-    pub(crate) fn of(options: &OperateOptions) -> Result<Option<Self>, Failure> {
-        let Some(path) = &options.access_log else {
-            return Ok(None);
-        };
-        let format = options.access_log_format;
-        if format != LogFormat::Json && !options.access_log_fields.is_empty() {
+    /// Whether the options fit together; nothing is opened.
+    pub(crate) fn check(options: &OperateOptions) -> Result<(), Failure> {
+        if options.access_log_format != LogFormat::Json && !options.access_log_fields.is_empty() {
             return Err(Failure::usage(
                 "--access-log-fields is for JSON lines: add --access-log-format json",
             ));
         }
+        Ok(())
+    }
+    /// `None`: there is no log.
+    pub(crate) fn of(options: &OperateOptions) -> Result<Option<Self>, Failure> {
+        Self::check(options)?;
+        let Some(path) = &options.access_log else {
+            return Ok(None);
+        };
+        let format = options.access_log_format;
         let fields = match options.access_log_fields.is_empty() {
             true => LogField::value_variants().to_vec(),
             false => options.access_log_fields.clone(),
@@ -103,7 +108,7 @@ impl AccessLog {
     }
     /// Goes on in a file that is opened now: what had the path before was renamed. On an error the lines go on
     /// where they went.
-    pub(super) fn reopen(&self) -> io::Result<()> {
+    pub(in crate::serve) fn reopen(&self) -> io::Result<()> {
         let opened = open(self.path.as_deref())?;
         *self.out.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
         Ok(())

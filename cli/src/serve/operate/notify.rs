@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// The service manager; cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Notify {
+pub(in crate::serve) struct Notify {
     socket: Option<Arc<UnixDatagram>>,
     /// The time within which the manager expects each message that the process lives.
     watchdog: Option<Duration>,
@@ -52,11 +52,11 @@ impl Notify {
         self.ready();
     }
     /// Requests are answered, or a reload is over.
-    pub(super) fn ready(&self) {
+    pub(in crate::serve) fn ready(&self) {
         self.send("READY=1\nSTATUS=serving");
     }
     /// Settings are being read again. `Type=notify-reload` needs the time too.
-    pub(super) fn reloading(&self) {
+    pub(in crate::serve) fn reloading(&self) {
         let now = clock_gettime(ClockId::Monotonic);
         let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1_000;
         self.send(&format!(

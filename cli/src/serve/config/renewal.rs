@@ -1,0 +1,153 @@
+//! SIGHUP, and changes of certificate files: certificates, session ticket keys and the configuration file are read again.
+//! A file that cannot be used changes nothing.
+
+use super::Settled;
+use super::tls::{self, ServedTls};
+use crate::failure::Failure;
+use crate::serve::operate::access_log::AccessLog;
+use crate::serve::operate::notify::Notify;
+use crate::serve::operate::signals::register;
+use crate::serve::{config, refused, report};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio::signal::unix::{Signal, SignalKind};
+use trunkline::server::ConfigHandle;
+
+/// The time between two looks at the files of certificates and tickets: a metadata call for each.
+const LOOK_INTERVAL: Duration = Duration::from_secs(5);
+
+/// A server's settings that can change while it serves.
+pub(in crate::serve) struct Renewal {
+    /// `None`: there are no files to read again, and SIGHUP ends the process as ever.
+    hangup: Option<Signal>,
+    started: Settled,
+    /// The settings of the file when it was last read; `None`: it was read at the start alone.
+    latest: Option<Settled>,
+    tls: Option<ServedTls>,
+    log: Option<Arc<AccessLog>>,
+    /// Those that are looked at, and how they were.
+    files: Vec<(PathBuf, State)>,
+}
+
+/// A file's length and the time of its last change; `None`: it is not there.
+type State = Option<(u64, Option<SystemTime>)>;
+
+impl Renewal {
+    /// Registers the signal: no SIGHUP that comes from now on ends the process.
+    pub(in crate::serve) fn new(
+        started: Settled,
+        tls: Option<ServedTls>,
+        log: Option<Arc<AccessLog>>,
+    ) -> Result<Self, Failure> {
+        let files = look(&started);
+        let is_needed = !files.is_empty() || started.file.is_some();
+        let hangup = is_needed
+            .then(|| register(SignalKind::hangup()))
+            .transpose()?;
+        Ok(Self {
+            hangup,
+            started,
+            latest: None,
+            tls,
+            log,
+            files,
+        })
+    }
+    /// The settings at the start.
+    pub(in crate::serve) fn started(&self) -> &Settled {
+        &self.started
+    }
+    /// The certificates that are shown; `None`: cleartext.
+    pub(in crate::serve) fn tls(&self) -> Option<&ServedTls> {
+        self.tls.as_ref()
+    }
+    /// Gives new settings to `running`. Never ends.
+    pub(in crate::serve) async fn run(mut self, notify: Notify, running: ConfigHandle) {
+        let Some(mut hangup) = self.hangup.take() else {
+            return std::future::pending().await;
+        };
+        loop {
+            let is_hangup = tokio::select! {
+                signal = hangup.recv() => signal.is_some(),
+                () = tokio::time::sleep(LOOK_INTERVAL), if !self.files.is_empty() => false,
+            };
+            if is_hangup {
+                notify.reloading();
+                self.read_again(&running);
+                notify.ready();
+            } else if look(self.latest()) != self.files {
+                self.files = look(self.latest());
+                report_certificates(self.renew_certificates(self.latest()));
+            }
+        }
+    }
+
+    fn latest(&self) -> &Settled {
+        self.latest.as_ref().unwrap_or(&self.started)
+    }
+
+    /// All of it.
+    fn read_again(&mut self, running: &ConfigHandle) {
+        let new = match self.started.again() {
+            Ok(new) => new,
+            Err(why) => {
+                report!("trunkline: the settings stay as they were:\n{why}");
+                return;
+            }
+        };
+        // As they are before they are read: a change after it is found by the next look.
+        let files = look(&new);
+        let renewed = self.renew_certificates(&new);
+        let is_renewed = renewed.is_ok();
+        report_certificates(renewed);
+        if !is_renewed {
+            return;
+        }
+        self.files = files;
+        if let Some(file) = &new.file {
+            let shown = file.path().display();
+            match running.configure(&config(&new.options)) {
+                Ok(()) => report!("trunkline: {shown} was read again"),
+                Err(error) => {
+                    let why = new.located(refused(error));
+                    report!("trunkline: the limits and timeouts stay as they were: {why}");
+                }
+            }
+            let restarts = self.started.restarts(&new);
+            if !restarts.is_empty() {
+                let restarts = restarts.join(", ");
+                report!("trunkline: these have changed and count after a restart: {restarts}");
+            }
+            if let Some(Err(error)) = self.log.as_deref().map(AccessLog::reopen) {
+                report!("trunkline: the access log stays in the file it had: {error}");
+            }
+        }
+        self.latest = Some(new);
+    }
+
+    fn renew_certificates(&self, settled: &Settled) -> Result<bool, Failure> {
+        let Some(tls) = &self.tls else {
+            return Ok(false);
+        };
+        let renewed = tls.renew(&settled.options);
+        renewed.map_err(|why| settled.located(why)).map(|()| true)
+    }
+}
+
+fn report_certificates(renewed: Result<bool, Failure>) {
+    match renewed {
+        Ok(true) => report!("trunkline: certificates and ticket keys were read again"),
+        Ok(false) => {}
+        Err(why) => report!("trunkline: the certificate stays as it was: {why}"),
+    }
+}
+
+fn look(settled: &Settled) -> Vec<(PathBuf, State)> {
+    let state = |path: &PathBuf| {
+        let found = std::fs::metadata(path).ok()?;
+        Some((found.len(), found.modified().ok()))
+    };
+    let files = tls::files(&settled.options).into_iter();
+    files.map(|path| (path.clone(), state(&path))).collect()
+}

@@ -1,0 +1,280 @@
+//! The configuration file of `trunkline serve`: checked, served from, and read again.
+
+#[path = "support/served.rs"]
+mod served;
+
+use nix::sys::signal::Signal;
+use served::{Folder, Served};
+use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{ChildStderr, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
+/// Generous: the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(BINARY)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A server of this file, and its standard error.
+fn serve(file: &str) -> (Served, BufReader<ChildStderr>) {
+    let mut command = Command::new(BINARY);
+    command.args(["serve", "--config", file]);
+    command.stderr(Stdio::piped());
+    let mut served = Served::run(command);
+    let stderr = served.child.stderr.take().expect("it is piped");
+    (served, BufReader::new(stderr))
+}
+
+/// The next line that has `expected`.
+#[track_caller]
+fn line_with(stderr: &mut BufReader<ChildStderr>, expected: &str) -> String {
+    let mut before = String::new();
+    loop {
+        let mut line = String::new();
+        let length = stderr.read_line(&mut line).expect("it is text");
+        assert!(length > 0, "{expected:?} is not in {before}");
+        if line.contains(expected) {
+            return line;
+        }
+        before.push_str(&line);
+    }
+}
+
+/// Files of a fresh certificate for `name`: the chain and its key.
+fn certificate(folder: &Folder, file: &str, name: &str) -> (String, String) {
+    let signed = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a name");
+    let key = signed.signing_key.serialize_pem();
+    let key = folder.file(&format!("{file}.key"), key.as_bytes());
+    let chain = folder.file(&format!("{file}.pem"), signed.cert.pem().as_bytes());
+    (chain, key)
+}
+
+/// The answer to a request on an open connection, whose body has five bytes.
+fn ask(socket: &mut TcpStream, fields: &str) -> String {
+    let request = format!("GET /bytes/5 HTTP/1.1\r\nhost: a.test\r\n{fields}\r\n");
+    socket.write_all(request.as_bytes()).expect("it reads");
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        socket.read_exact(&mut byte).expect("it answers");
+        head.extend(byte);
+    }
+    let head = text(&head);
+    if head.starts_with("HTTP/1.1 200 ") {
+        socket.read_exact(&mut [0; 5]).expect("the body");
+    }
+    head
+}
+
+#[test]
+fn check_exits_with_0_for_a_file_that_can_be_used_and_with_1_and_every_place_for_others() {
+    let folder = Folder::new("config-check");
+    let (chain, key) = certificate(&folder, "a", "a.test");
+    let (_, other) = certificate(&folder, "b", "b.test");
+    let tickets = folder.file("tickets", "01".repeat(32).as_bytes());
+    let mode = |mode| fs::set_permissions(&tickets, Permissions::from_mode(mode)).expect("ours");
+    let log = format!("{}/access.log", folder.path());
+    let with = |key: &str, rest: &str| {
+        let text = format!(
+            "root = \".\"\nlisten = \"127.0.0.1:0\"\n[[certificate]]\nchain = \"{chain}\"\nkey = \"{key}\"\n\
+             names = [\"a.test\"]\n[tls]\ntickets = \"tickets\"\n[log]\naccess = \"{log}\"\n{rest}"
+        );
+        folder.file("serve.toml", text.as_bytes())
+    };
+    let check = |file: &str, code: i32| {
+        let output = run(&["serve", "--check", "--config", file]);
+        let printed = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{printed}");
+        assert!(output.stdout.is_empty());
+        printed
+    };
+    mode(0o600);
+    assert_eq!(check(&with(&key, ""), 0), "");
+    assert!(!fs::exists(&log).expect("a folder"), "a check opens no log");
+    for (key, rest, expected) in [
+        (
+            other.as_str(),
+            "",
+            &[
+                "serve.toml:4:1: ",
+                "a.pem with ",
+                "b.key: ",
+                "cannot be used together",
+            ][..],
+        ),
+        (
+            "/missing.key",
+            "",
+            &["serve.toml:4:1: ", "/missing.key cannot be read"],
+        ),
+        (
+            &key,
+            "[limits]\nbacklog = 0\n[admni]\n",
+            &[
+                ":12:11: limits.backlog is 0",
+                ":13:2: unknown key admni; the nearest known one is [admin]",
+            ],
+        ),
+        (
+            &key,
+            "[admin]\naddress = \"0.0.0.0:1\"\n",
+            &[
+                "serve.toml:12:1: admin.address 0.0.0.0:1 is not a loopback address",
+                "add admin.token_file",
+            ],
+        ),
+        (
+            &key,
+            "fields = [\"time\"]\n",
+            &["serve.toml:11:1: log.fields is for JSON lines: add log.format json"],
+        ),
+        (
+            &key,
+            "[http3]\nquic_secret = \"tickets\"\nearly_data = true\n",
+            &["serve.toml:13:1: http3.early_data is true"],
+        ),
+    ] {
+        let printed = check(&with(key, rest), 1);
+        for expected in expected {
+            assert!(printed.contains(expected), "{expected}: {printed}");
+        }
+    }
+    let printed = check(&format!("{}/missing.toml", folder.path()), 1);
+    assert!(printed.contains("missing.toml cannot be read"), "{printed}");
+    mode(0o644);
+    let file = with(&key, "");
+    let printed = check(&file, 1);
+    let expected = "serve.toml:8:1: tls.tickets: ";
+    assert!(
+        printed.contains(expected) && printed.contains("open to every user (mode 644); chmod 600"),
+        "{printed}"
+    );
+    // A server does not start with it either.
+    let started = run(&["serve", "--config", &file]);
+    assert_eq!(started.status.code(), Some(2), "{}", text(&started.stderr));
+    let beside = run(&["serve", "--config", &file, "--workers", "2"]);
+    assert_eq!(beside.status.code(), Some(2));
+    assert!(
+        text(&beside.stderr).contains("--workers"),
+        "{}",
+        text(&beside.stderr)
+    );
+    let example = run(&["serve", "--example-config"]);
+    assert!(example.status.success());
+    assert!(text(&example.stdout).contains("# head_bytes_max = 65536"));
+}
+
+#[test]
+fn sighup_changes_limits_without_losing_a_connection_names_what_waits_and_keeps_all_for_a_wrong_file()
+ {
+    let folder = Folder::new("config-reload");
+    let write = |rest: &str| {
+        let text = format!("listen = \"127.0.0.1:0\"\ntest_endpoints = true\n{rest}");
+        folder.file("serve.toml", text.as_bytes())
+    };
+    let file = write("workers = 1\n");
+    let (served, mut stderr) = serve(&file);
+    let connect = || {
+        let socket = TcpStream::connect(served.address()).expect("it listens");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        socket
+    };
+    let long = format!("x-long: {}\r\n", "x".repeat(2000));
+    let mut first = connect();
+    assert!(ask(&mut first, &long).starts_with("HTTP/1.1 200 "));
+
+    write("workers = 2\n[limits]\nhead_bytes_max = 12\n");
+    served.signal(Signal::SIGHUP);
+    line_with(&mut stderr, "the settings stay as they were");
+    line_with(
+        &mut stderr,
+        "serve.toml:5:18: limits.head_bytes_max is 12; it must be bytes from 1024",
+    );
+    assert!(ask(&mut connect(), &long).starts_with("HTTP/1.1 200 "));
+
+    write("workers = 2\n[limits]\nhead_bytes_max = 1024\n[drain]\ntime = 5\n");
+    served.signal(Signal::SIGHUP);
+    line_with(&mut stderr, "serve.toml was read again");
+    let line = line_with(&mut stderr, "count after a restart");
+    assert!(line.ends_with(": drain.time, workers\n"), "{line}");
+    assert!(ask(&mut connect(), &long).starts_with("HTTP/1.1 431 "));
+    // An open connection goes on, with the limits that it had.
+    assert!(ask(&mut first, &long).starts_with("HTTP/1.1 200 "));
+    drop(first);
+    assert_eq!(served.terminate(), Some(0));
+}
+
+#[test]
+fn certificates_change_with_their_files_and_a_pair_that_does_not_fit_keeps_those_before() {
+    let folder = Folder::new("config-certificates");
+    let (chain, key) = certificate(&folder, "a", "localhost");
+    let (other, _) = certificate(&folder, "b", "other.test");
+    let copy = |from: &str, to: &str| folder.file(to, &fs::read(from).expect("written"));
+    let old = copy(&chain, "old.pem");
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\ntest_endpoints = true\n[[certificate]]\nchain = \"{other}\"\nkey = \"b.key\"\n\
+         [[certificate]]\nchain = \"{chain}\"\nkey = \"{key}\"\nnames = [\"localhost\"]\n[http3]\nenabled = false\n"
+    );
+    let file = folder.file("serve.toml", text.as_bytes());
+    let (served, mut stderr) = serve(&file);
+    let url = served.url("/bytes/5").replace("127.0.0.1", "localhost");
+    let believes = |root: &str| run(&["get", "--cacert", root, &url]).status.success();
+    assert!(believes(&old), "the one for the name is shown");
+
+    fs::write(&key, fs::read(folder.0.join("b.key")).expect("written")).expect("ours");
+    served.signal(Signal::SIGHUP);
+    line_with(&mut stderr, "the certificate stays as it was: ");
+    assert!(believes(&old));
+    // Without a signal.
+    certificate(&folder, "a", "localhost");
+    let until = Instant::now() + PATIENCE;
+    while !believes(&chain) {
+        assert!(Instant::now() < until, "the change was not found");
+    }
+    assert!(!believes(&old));
+    assert_eq!(served.terminate(), Some(0));
+}
+
+#[test]
+fn a_listed_load_balancer_names_the_client_in_the_access_log_and_others_cannot() {
+    let folder = Folder::new("config-proxies");
+    for (listed, expected) in [("127.0.0.0/8", Some("198.51.100.7 ")), ("10.0.0.0/8", None)] {
+        let log = format!("{}/log-{}", folder.path(), expected.is_some());
+        let text = format!(
+            "listen = \"127.0.0.1:0\"\ntest_endpoints = true\nproxy_protocol = [\"{listed}\"]\n[log]\naccess = \"{log}\"\n"
+        );
+        let file = folder.file("serve.toml", text.as_bytes());
+        let (served, _stderr) = serve(&file);
+        let mut socket = TcpStream::connect(served.address()).expect("it listens");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        let header = b"PROXY TCP4 198.51.100.7 192.0.2.1 4711 80\r\n";
+        socket.write_all(header).expect("it reads");
+        let answer = ask(&mut socket, "");
+        drop(socket);
+        assert_eq!(served.terminate(), Some(0));
+        let logged = fs::read_to_string(&log).expect("it was written");
+        match expected {
+            Some(client) => {
+                assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+                assert!(logged.starts_with(client), "{logged}");
+            }
+            None => {
+                assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+                assert!(!logged.contains("198.51.100.7"), "{logged}");
+            }
+        }
+    }
+}
