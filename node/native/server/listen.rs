@@ -13,7 +13,7 @@ use std::time::Duration;
 use trunkline::core::budget::Rate;
 #[cfg(unix)]
 use trunkline::server::UnixSocket;
-use trunkline::{Limits, Server, ServerConfig, Timeouts, Tls, Windows};
+use trunkline::{Limits, Server, ServerConfig, Timeouts, Tls, TrustedPeers, Windows};
 
 /// A server's listen options; an absent one keeps the engine's default. Times in ms, 0: never.
 #[derive(Default, Deserialize)]
@@ -42,6 +42,7 @@ pub(crate) struct ListenAsk {
     accept_events: bool,
     spelled_names: bool,
     scheme_from_gateway: bool,
+    proxy_protocol: Vec<String>,
     expectations: bool,
     hands_over_refusals: bool,
     connections_max: Option<usize>,
@@ -184,24 +185,29 @@ impl ListenAsk {
         }
     }
     fn open_detached(&self, tls: Option<&Tls>) -> Result<BoundSockets, Value> {
-        let listening = self.with(Server::detached(), tls).listen();
+        let listening = self.with(Server::detached(), tls)?.listen();
         let listening = listening.map_err(|error| failure::describe(&error))?;
         Ok(BoundSockets::Detached(Box::new(listening)))
     }
     fn open_port(&self, server: Server, tls: Option<&Tls>) -> Result<BoundSockets, Value> {
         let server = server.shares_port(self.shares_port).http3(self.http3);
         let server = server.tcp(!self.udp_only);
-        let listening = self.with(server, tls).listen();
+        let listening = self.with(server, tls)?.listen();
         let listening = listening.map_err(|error| failure::describe(&error))?;
         Ok(BoundSockets::Port(Box::new(listening)))
     }
     /// Applies the options of every kind of server.
-    fn with<P>(&self, server: Server<P>, tls: Option<&Tls>) -> Server<P> {
-        let server = server.config(self.config());
-        match tls {
-            Some(tls) => server.tls(tls.clone()),
-            None => server,
+    fn with<P>(&self, server: Server<P>, tls: Option<&Tls>) -> Result<Server<P>, Value> {
+        let mut server = server.config(self.config());
+        if let Some(tls) = tls {
+            server = server.tls(tls.clone());
         }
+        if !self.proxy_protocol.is_empty() {
+            let proxies = TrustedPeers::parse(&self.proxy_protocol)
+                .map_err(|error| failure::refusal("config", &format!("proxyProtocol: {error}")))?;
+            server = server.proxy_protocol(proxies);
+        }
+        Ok(server)
     }
 }
 
@@ -226,7 +232,7 @@ impl ListenAsk {
             let text = "http3 is on and the server has no port; a Unix socket has no UDP";
             return Err(failure::refusal("config", text));
         }
-        let listening = self.with(server, tls).listen();
+        let listening = self.with(server, tls)?.listen();
         let listening = listening.map_err(|error| failure::describe(&error))?;
         Ok(BoundSockets::Unix(Box::new(listening)))
     }

@@ -46,6 +46,8 @@ export interface CompatServerOptions {
   sharesPort: boolean | undefined
   /** Whether the scheme of a request is taken from the gateway; undefined: false. */
   schemeFromGateway: boolean | undefined
+  /** Load balancers whose connections begin with a header of the PROXY protocol; undefined: none. */
+  proxyProtocol: string[] | undefined
   /** The form of `request` events on HTTP/2 and HTTP/3; undefined: by the listener. */
   requests: 'http' | 'http2' | undefined
   /** The limits of one peer. */
@@ -280,6 +282,7 @@ export class CompatServer {
       acceptEvents: true,
       spelledNames: true,
       schemeFromGateway: options.schemeFromGateway === true,
+      proxyProtocol: options.proxyProtocol ?? [],
       expectations: true,
       handsOverRefusals: true,
       extendedConnect: settings.enableConnectProtocol === true,

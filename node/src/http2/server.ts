@@ -69,6 +69,9 @@ export interface Http2ServerOptions extends ServerOptions, HttpOptions {
   /** Every peer is a gateway that ends TLS: a request is `http` or `https` as it says, whatever its connection is;
    * otherwise one that says another scheme than its connection's is answered with 421. Default: false. */
   schemeFromGateway?: boolean
+  /** Addresses and networks (`10.0.0.0/8`) of load balancers whose connections begin with a header of the PROXY protocol, version 1 or 2: its addresses
+   * are those of the socket. No others do. On a Unix socket any entry makes every connection begin so. Not for HTTP/3. Default: none. */
+  proxyProtocol?: string[]
   /** Other processes may listen on the same port, each with a share of the connections that the kernel gives it.
    * Default: what `listen` says with `reusePort`. In a worker of a cluster that says neither, and no `exclusive`,
    * the primary listens. */
@@ -179,6 +182,7 @@ function compatServerOptions (options: Http2ServerOptions & Untyped & Http1Optio
     engine: engineOf(options.engine),
     sharesPort: options.sharesPort,
     schemeFromGateway: options.schemeFromGateway,
+    proxyProtocol: options.proxyProtocol,
     requests: options.requests,
     limits: { ...limitsOf(options), ...headLimits(own.maxHeaderSize || http.maxHeaderSize), ...options.limits },
     windows: options.windows,

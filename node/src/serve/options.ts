@@ -86,7 +86,7 @@ export interface ServeOptions<Data = undefined, Paths extends string = string> e
 const RELOADED = ['fetch', 'routes', 'static', 'error', 'websocket', 'development', 'maxRequestBodySize', 'idleTimeout']
 const ADVERTISED = [
   ...RELOADED, 'signal', 'hostname', 'host', 'port', 'path', 'unix', 'readableAll', 'writableAll', 'fd', 'sharesPort', 'reusePort', 'backlog', 'tls', 'http1', 'http2', 'http3',
-  'extendedConnect', 'schemeFromGateway', 'expectations', 'connectionsMax', 'limits', 'timeouts', 'windows', 'overrideGlobalObjects', 'engine'
+  'extendedConnect', 'schemeFromGateway', 'proxyProtocol', 'expectations', 'connectionsMax', 'limits', 'timeouts', 'windows', 'overrideGlobalObjects', 'engine'
 ]
 const NAMES = new Set([...ADVERTISED, 'fdIsBorrowed', 'frameEvents', 'spelledNames', 'http1Timeouts'])
 

@@ -100,6 +100,11 @@ export interface ListenOptions extends ListenTarget {
    */
   schemeFromGateway?: boolean
   /**
+   * Addresses and networks (`10.0.0.0/8`) of load balancers whose connections begin with a header of the PROXY protocol, version 1 or 2: its addresses are those
+   * of the connection. No others do. On a Unix socket any entry makes every connection begin so. Not for HTTP/3. Default: none.
+   */
+  proxyProtocol?: string[]
+  /**
    * Passes requests of HTTP/1.1 with another expectation than `100-continue` to `onRequest`, which
    * are answered with 417 otherwise. Default: false.
    */
