@@ -53,11 +53,11 @@ impl UnixListener<StdUnixListener> {
         Self { bound, listener }
     }
     /// A socket that another process has bound. Its file goes with this server, once the other process has
-    /// left it: by a byte on `lender`, or by its end.
-    pub(crate) fn lent(listener: StdUnixListener, lender: Arc<UnixStream>) -> Self {
+    /// left it: by a byte on `predecessor`, or by its end.
+    pub(crate) fn inherited(listener: StdUnixListener, predecessor: Arc<UnixStream>) -> Self {
         let address = listener.local_addr().ok();
         let path = address.as_ref().and_then(|address| address.as_pathname());
-        let bound = path.and_then(|path| Bound::at(path, Some(lender)).ok());
+        let bound = path.and_then(|path| Bound::at(path, Some(predecessor)).ok());
         let bound = bound.map(Arc::new);
         Self { bound, listener }
     }
@@ -114,11 +114,11 @@ pub(crate) struct Bound {
     /// Another process has the socket now, and removes the file.
     is_left: AtomicBool,
     /// The process that bound it, which may still serve.
-    lender: Option<Arc<UnixStream>>,
+    predecessor: Option<Arc<UnixStream>>,
 }
 
 impl Bound {
-    fn at(path: &Path, lender: Option<Arc<UnixStream>>) -> io::Result<Self> {
+    fn at(path: &Path, predecessor: Option<Arc<UnixStream>>) -> io::Result<Self> {
         // The process may go to another directory.
         let path = std::path::absolute(path)?;
         let file = identity(&path)?;
@@ -127,16 +127,16 @@ impl Bound {
             path,
             file,
             is_left,
-            lender,
+            predecessor,
         })
     }
     /// Whether another process has it, before this one or behind it.
     fn is_elsewhere(&self) -> bool {
-        let is_kept = |lender: &Arc<UnixStream>| {
-            let mut descriptors = [PollFd::new(lender, PollFlags::IN)];
+        let is_kept = |predecessor: &Arc<UnixStream>| {
+            let mut descriptors = [PollFd::new(predecessor, PollFlags::IN)];
             matches!(poll(&mut descriptors, Some(&Timespec::default())), Ok(0))
         };
-        self.is_left.load(Ordering::Relaxed) || self.lender.as_ref().is_some_and(is_kept)
+        self.is_left.load(Ordering::Relaxed) || self.predecessor.as_ref().is_some_and(is_kept)
     }
 }
 

@@ -43,12 +43,12 @@ pub(super) fn sockets() -> Result<(Option<Sockets>, Option<Sockets>), Failure> {
 
 /// A descriptor, as errors name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct GivenDescriptor {
     number: RawFd,
     name: String,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for GivenDescriptor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "descriptor {} of LISTEN_FDS", self.number)?;
         match self.name.is_empty() {
@@ -59,7 +59,7 @@ impl fmt::Display for Place {
 }
 
 /// The descriptors and their names, which are in one order.
-fn places(count: &str, names: Option<&str>) -> Result<Vec<Place>, Failure> {
+fn places(count: &str, names: Option<&str>) -> Result<Vec<GivenDescriptor>, Failure> {
     let parsed = count.parse().ok();
     let Some(count) = parsed.filter(|count| (0..=DESCRIPTORS_MAX).contains(count)) else {
         return Err(Failure::usage(format_args!(
@@ -68,7 +68,7 @@ fn places(count: &str, names: Option<&str>) -> Result<Vec<Place>, Failure> {
     };
     let mut names = names.into_iter().flat_map(|names| names.split(':'));
     let numbers = FIRST..FIRST + count;
-    let place = |number| Place {
+    let place = |number| GivenDescriptor {
         number,
         name: names.next().unwrap_or_default().to_owned(),
     };
@@ -82,41 +82,45 @@ struct Activated {
     udp: Vec<UdpSocket>,
     unix: Option<UnixListener>,
     /// The first one of a port.
-    first: Option<(Place, SocketAddr)>,
+    first: Option<(GivenDescriptor, SocketAddr)>,
 }
 
 /// The kinds of sockets that a server listens on.
-enum Kind {
+enum SocketKind {
     Tcp,
     Udp,
     Unix,
 }
 
 impl Activated {
-    fn add(&mut self, place: Place) -> Result<(), Failure> {
+    fn add(&mut self, place: GivenDescriptor) -> Result<(), Failure> {
         let descriptor = take(&place)?;
         match kind_of(&place, &descriptor)? {
-            Kind::Tcp => {
+            SocketKind::Tcp => {
                 let listener = TcpListener::from(descriptor);
                 self.check_port(place, listener.local_addr().ok())?;
                 self.tcp.push(listener);
             }
-            Kind::Udp => {
+            SocketKind::Udp => {
                 let socket = UdpSocket::from(descriptor);
                 self.check_port(place, socket.local_addr().ok())?;
                 self.udp.push(socket);
             }
-            Kind::Unix if self.unix.is_some() || self.first.is_some() => {
+            SocketKind::Unix if self.unix.is_some() || self.first.is_some() => {
                 return Err(Failure::usage(format_args!(
                     "{place} is a Unix socket beside another one; a server has one Unix socket, or those of one port"
                 )));
             }
-            Kind::Unix => self.unix = Some(descriptor.into()),
+            SocketKind::Unix => self.unix = Some(descriptor.into()),
         }
         Ok(())
     }
     /// All sockets are of one port.
-    fn check_port(&mut self, place: Place, address: Option<SocketAddr>) -> Result<(), Failure> {
+    fn check_port(
+        &mut self,
+        place: GivenDescriptor,
+        address: Option<SocketAddr>,
+    ) -> Result<(), Failure> {
         let refused = |text: String| Err(Failure::usage(text));
         let Some(address) = address else {
             return refused(format!("{place} has no address"));
@@ -144,7 +148,7 @@ impl Activated {
 }
 
 /// Takes a descriptor of the manager's, which is not inherited further.
-fn take(place: &Place) -> Result<OwnedFd, Failure> {
+fn take(place: &GivenDescriptor) -> Result<OwnedFd, Failure> {
     let file = fs::metadata(format!("/dev/fd/{}", place.number));
     let file =
         file.map_err(|error| Failure::usage(format_args!("{place} is not open: {error}")))?;
@@ -159,14 +163,14 @@ fn take(place: &Place) -> Result<OwnedFd, Failure> {
     Ok(descriptor)
 }
 
-fn kind_of(place: &Place, descriptor: &OwnedFd) -> Result<Kind, Failure> {
+fn kind_of(place: &GivenDescriptor, descriptor: &OwnedFd) -> Result<SocketKind, Failure> {
     let unknown = |error| Failure::usage(format_args!("{place} cannot be used: {error}"));
     let family = getsockname(descriptor).map_err(unknown)?.address_family();
     let is_ip = family == AddressFamily::INET || family == AddressFamily::INET6;
     let kind = match socket_type(descriptor).map_err(unknown)? {
-        SocketType::STREAM if is_ip => Kind::Tcp,
-        SocketType::STREAM if family == AddressFamily::UNIX => Kind::Unix,
-        SocketType::DGRAM if is_ip => return Ok(Kind::Udp),
+        SocketType::STREAM if is_ip => SocketKind::Tcp,
+        SocketType::STREAM if family == AddressFamily::UNIX => SocketKind::Unix,
+        SocketType::DGRAM if is_ip => return Ok(SocketKind::Udp),
         _ => {
             return Err(Failure::usage(format_args!(
                 "{place} is a socket of another kind; a server takes TCP, UDP (HTTP/3) and Unix stream sockets"

@@ -209,7 +209,10 @@ impl Sockets {
         let mut received = passing::receive(from, counts.total())?.into_iter();
         let from = Arc::new(from.try_clone()?);
         let listen = |descriptor: OwnedFd| match counts.kind {
-            Kind::Unix => Listener::Unix(UnixListener::lent(descriptor.into(), Arc::clone(&from))),
+            Kind::Unix => Listener::Unix(UnixListener::inherited(
+                descriptor.into(),
+                Arc::clone(&from),
+            )),
             Kind::UnixWithoutFile => Listener::Unix(UnixListener::of(descriptor.into())),
             Kind::Tcp => Listener::Tcp(TcpListener::from(descriptor), Owner::Elsewhere),
         };
@@ -227,14 +230,11 @@ impl Sockets {
             generation,
             workers: next(workers).map(UnixDatagram::from).collect(),
         });
-        let quic = match counts.key {
-            Some(key) => Some(SharedQuic {
-                key,
-                predecessors: predecessors.collect(),
-                source: ReleaseSource::Process(from),
-            }),
-            None => None,
-        };
+        let quic = counts.key.map(|key| SharedQuic {
+            key,
+            predecessors: predecessors.collect(),
+            source: ReleaseSource::Process(from),
+        });
         Ok(Self::new(listeners, udp, quic))
     }
     /// Another server serves on them: the file of a Unix socket is its file now. One of this process shares it.
