@@ -136,7 +136,7 @@ impl Server<Port> {
         Self::at(listener.into_target())
     }
     /// A server on sockets that listen already: of a process whose place it takes
-    /// ([`Running::hand_over`]), or of a service manager. One is shared by the workers; of several each has a worker, as
+    /// ([`Running::hand_over`](crate::Running::hand_over)), or of a service manager. One is shared by the workers; of several each has a worker, as
     /// many as there are, because nothing else would accept from its queue. HTTP/3 uses the UDP sockets among
     /// them, each on a worker of its own, and opens its own where there are none; without HTTP/3 they are closed.
     /// Otherwise as [`bind`](Self::bind).
