@@ -1,4 +1,4 @@
-use super::keys::Kind;
+use super::keys::ValueKind;
 use super::*;
 use crate::serve::config::{Settled, example};
 use clap::{Args as _, FromArgMatches as _};
@@ -118,11 +118,11 @@ fn every_key_takes_the_ends_of_its_range_and_nothing_beyond_or_of_another_form()
         let mut wrong = vec!["1979-05-27".to_owned(), "{ a = 1 }".to_owned()];
         let mut right = Vec::new();
         match &key.kind {
-            Kind::Flag(_) => {
+            ValueKind::Flag(_) => {
                 right.extend(["true", "false"].map(str::to_owned));
                 wrong.extend(["1", "\"true\""].map(str::to_owned));
             }
-            Kind::Count(range, ..) | Kind::Bytes(range, _) => {
+            ValueKind::Count(range, ..) | ValueKind::Bytes(range, _) => {
                 let (least, most) = (*range.start(), *range.end());
                 right.push(least.to_string());
                 right.push(most.min(i64::MAX as u64).to_string());
@@ -130,18 +130,20 @@ fn every_key_takes_the_ends_of_its_range_and_nothing_beyond_or_of_another_form()
                 wrong.extend((most < i64::MAX as u64).then(|| (most + 1).to_string()));
                 wrong.extend(["-1", "1.5", "true", "\"one\"", "\"1 KB\""].map(str::to_owned));
             }
-            Kind::Time(range, _) | Kind::TimeOrOff(range, _) => {
+            ValueKind::Time(range, _) | ValueKind::TimeOrOff(range, _) => {
                 right.extend([seconds(range.start()), seconds(range.end())]);
                 wrong.push(seconds(&(*range.end() + Duration::from_millis(1))));
                 wrong.extend(["-1", "nan", "\"5 minutes\"", "\"s\"", "true"].map(str::to_owned));
                 let off = "\"off\"".to_owned();
                 match key.kind {
-                    Kind::TimeOrOff(..) => right.push(off),
+                    ValueKind::TimeOrOff(..) => right.push(off),
                     _ => wrong.push(off),
                 }
             }
-            Kind::Text(..) | Kind::File(_) => wrong.extend(["1", "[]"].map(str::to_owned)),
-            Kind::Texts(..) => wrong.extend(["1", "[1]", "\"a\""].map(str::to_owned)),
+            ValueKind::Text(..) | ValueKind::File(_) => {
+                wrong.extend(["1", "[]"].map(str::to_owned))
+            }
+            ValueKind::Texts(..) => wrong.extend(["1", "[1]", "\"a\""].map(str::to_owned)),
         }
         for value in right {
             let read = read(&file_with(key.path, &value)).map(|_| ());

@@ -21,7 +21,7 @@ pub(super) const CERTIFICATE: &str = "certificate";
 pub(super) struct Key {
     /// With its table in front.
     pub(super) path: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: ValueKind,
     /// As a file would have it; in parentheses what no file can say.
     pub(super) default: &'static str,
     /// The flag of the same option.
@@ -32,7 +32,7 @@ pub(super) struct Key {
 }
 
 /// The form of a value, and the option that it sets.
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Flag(fn(&mut ServeOptions, bool)),
     /// The values that are allowed.
     Text(
@@ -61,7 +61,7 @@ pub(super) enum Kind {
 impl Key {
     const fn new(
         path: &'static str,
-        kind: Kind,
+        kind: ValueKind,
         default: &'static str,
         meaning: &'static str,
     ) -> Self {
@@ -94,7 +94,7 @@ impl Key {
     }
     /// Whether its value is a path.
     pub(super) fn names_a_file(&self) -> bool {
-        matches!(self.kind, Kind::File(_))
+        matches!(self.kind, ValueKind::File(_))
     }
 }
 
@@ -112,151 +112,151 @@ const ADDRESS: &str = "a text: host:port, for example \"127.0.0.1:8080\", or \"u
 
 /// All of them, in the order of the reference.
 pub(super) const KEYS: &[Key] = &[
-    Key::new("listen", Kind::Text(ADDRESS, listen), "\"127.0.0.1:8080\"",
+    Key::new("listen", ValueKind::Text(ADDRESS, listen), "\"127.0.0.1:8080\"",
         "Address and port (port 0 takes a free one), or a Unix socket at a path that must not exist yet").flag("--listen"),
-    Key::new("root", Kind::File(|o, path| o.directory = Some(path)), "(none)",
+    Key::new("root", ValueKind::File(|o, path| o.directory = Some(path)), "(none)",
         "The directory to serve; needed unless test_endpoints is true"),
-    Key::new("workers", Kind::Count(0..=1024, "threads; 0: one per processor", |o, n| o.workers = n as u16), "1",
+    Key::new("workers", ValueKind::Count(0..=1024, "threads; 0: one per processor", |o, n| o.workers = n as u16), "1",
         "Threads that serve").flag("--workers"),
-    Key::new("proxy_protocol", Kind::Texts("addresses and networks, for example [\"10.0.0.0/8\", \"::1\"]", proxies), "[]",
+    Key::new("proxy_protocol", ValueKind::Texts("addresses and networks, for example [\"10.0.0.0/8\", \"::1\"]", proxies), "[]",
         "Load balancers whose connections begin with a header of the PROXY protocol (version 1 or 2), and no others: its \
          addresses count. On a Unix socket any entry makes every connection begin so").flag("--proxy-protocol"),
-    Key::new("scheme_from_gateway", Kind::Flag(|o, on| o.scheme_from_gateway = on), "false",
+    Key::new("scheme_from_gateway", ValueKind::Flag(|o, on| o.scheme_from_gateway = on), "false",
         "Every peer is a gateway that ends TLS: http and https are taken as requests say").flag("--scheme-from-gateway"),
-    Key::new("test_endpoints", Kind::Flag(|o, on| o.test_endpoints = on), "false",
+    Key::new("test_endpoints", ValueKind::Flag(|o, on| o.test_endpoints = on), "false",
         "Answer /bytes/N, /delay/MS, /echo and /status/N").flag("--test-endpoints"),
-    Key::new("files.listing", Kind::Flag(|o, on| o.no_listing = !on), "true",
+    Key::new("files.listing", ValueKind::Flag(|o, on| o.no_listing = !on), "true",
         "List a directory without index.html; else 404").flag("--no-listing"),
-    Key::new("files.dot_files", Kind::Flag(|o, on| o.dot_files = on), "false",
+    Key::new("files.dot_files", ValueKind::Flag(|o, on| o.dot_files = on), "false",
         "Serve names that begin with a dot; /.well-known is served in any case").flag("--dot-files"),
-    Key::new("files.spa", Kind::Flag(|o, on| o.spa = on), "false",
+    Key::new("files.spa", ValueKind::Flag(|o, on| o.spa = on), "false",
         "Answer a path without a file, whose last part has no dot, with the index.html of root").flag("--spa"),
-    Key::new("files.compress", Kind::Flag(|o, on| o.compress = on), "false",
+    Key::new("files.compress", ValueKind::Flag(|o, on| o.compress = on), "false",
         "Compress text for clients that accept br, gzip or zstd").flag("--compress"),
-    Key::new("response.headers", Kind::Texts("texts \"name: value\"", |o, all| {
+    Key::new("response.headers", ValueKind::Texts("texts \"name: value\"", |o, all| {
         o.headers = owned(all);
         Ok(())
     }), "[]", "Fields of every response, in place of the server's own").flag("-H"),
-    Key::new("response.cache_control", Kind::Text("a text without control characters", |o, text| {
+    Key::new("response.cache_control", ValueKind::Text("a text without control characters", |o, text| {
         o.cache_control = Some(text.to_owned());
         Ok(())
     }), "(none)", "The field cache-control of every response").flag("--cache-control"),
-    Key::new("response.cors", Kind::Text("an origin, or \"*\" for every one", |o, text| {
+    Key::new("response.cors", ValueKind::Text("an origin, or \"*\" for every one", |o, text| {
         o.cors = Some(text.to_owned());
         Ok(())
     }), "(none)", "The origin whose pages may read responses").flag("--cors"),
-    Key::new("response.auth", Kind::Text("a text \"user:password\"", |o, text| {
+    Key::new("response.auth", ValueKind::Text("a text \"user:password\"", |o, text| {
         o.auth = Some(text.to_owned());
         Ok(())
     }), "(none)", "Credentials that every request must have (Basic)").flag("--auth"),
-    Key::new("certificate.chain", Kind::File(|o, path| certificate(o, |it| it.chain = path)), "(needed)",
+    Key::new("certificate.chain", ValueKind::File(|o, path| certificate(o, |it| it.chain = path)), "(needed)",
         "Certificate chain, PEM, the server's own first").flag("--tls-cert").live(),
-    Key::new("certificate.key", Kind::File(|o, path| certificate(o, |it| it.key = path)), "(needed)",
+    Key::new("certificate.key", ValueKind::File(|o, path| certificate(o, |it| it.key = path)), "(needed)",
         "Its private key, PEM").flag("--tls-key").live(),
-    Key::new("certificate.names", Kind::Texts("host names, or \"*.rest\" for all with one label more than rest", |o, all| {
+    Key::new("certificate.names", ValueKind::Texts("host names, or \"*.rest\" for all with one label more than rest", |o, all| {
         let names = owned(all);
         certificate(o, |it| it.names = names);
         Ok(())
     }), "[]", "The names (SNI) that it is shown for; one certificate may have none, and is for all other clients").live(),
-    Key::new("tls.self_signed", Kind::Flag(|o, on| o.tls_self_signed = on), "false",
+    Key::new("tls.self_signed", ValueKind::Flag(|o, on| o.tls_self_signed = on), "false",
         "Serve under TLS with a fresh certificate for localhost that no other machine trusts").flag("--tls-self-signed"),
-    Key::new("tls.tickets", Kind::File(|o, path| o.tls_tickets = Some(path)), "(none)",
+    Key::new("tls.tickets", ValueKind::File(|o, path| o.tls_tickets = Some(path)), "(none)",
         "Keys that seal session tickets, one per line as 64 hexadecimal digits; the first seals. A file that every user may \
          read is refused. Read again when it changes").flag("--tls-tickets").live(),
-    Key::new("http3.enabled", Kind::Flag(|o, on| {
+    Key::new("http3.enabled", ValueKind::Flag(|o, on| {
         o.http3 = on;
         o.no_http3 = !on;
     }), "(true under TLS)", "Serve HTTP/3 over UDP on the same port").flag("--http3"),
-    Key::new("http3.early_data", Kind::Flag(|o, on| o.early_data = on), "false",
+    Key::new("http3.early_data", ValueKind::Flag(|o, on| o.early_data = on), "false",
         "Accept GET, HEAD and OPTIONS with the handshake of a resumed session (0-RTT), which can be replayed; not with \
          tls.tickets").flag("--early-data"),
-    Key::new("http3.quic_secret", Kind::File(|o, path| o.quic_secret = Some(path)), "(from the private key)",
+    Key::new("http3.quic_secret", ValueKind::File(|o, path| o.quic_secret = Some(path)), "(from the private key)",
         "A secret file of 32 bytes or more: stateless resets derive from it").flag("--quic-secret"),
-    Key::new("http3.qlog", Kind::File(|o, path| o.qlog = Some(path)), "(none)",
+    Key::new("http3.qlog", ValueKind::File(|o, path| o.qlog = Some(path)), "(none)",
         "A file for what becomes of packets (qlog)").flag("--qlog"),
-    Key::new("limits.connections_max", Kind::Count(1..=MANY, "connections of each worker", |o, n| {
+    Key::new("limits.connections_max", ValueKind::Count(1..=MANY, "connections of each worker", |o, n| {
         o.server.connections_max = n as usize;
     }), "16384", "Open connections; at the limit idle ones give way"),
-    Key::new("limits.connections_per_address_max", Kind::Count(1..=MANY, "connections of each worker", |o, n| {
+    Key::new("limits.connections_per_address_max", ValueKind::Count(1..=MANY, "connections of each worker", |o, n| {
         o.server.connections_per_address_max = Some(n as usize);
     }), "(a quarter of all, while they are scarce)", "Of one IPv4 address or IPv6 network of 64 bits"),
-    Key::new("limits.backlog", Kind::Count(1..=65_535, "connections", |o, n| o.server.backlog = n as u32), "1024",
+    Key::new("limits.backlog", ValueKind::Count(1..=65_535, "connections", |o, n| o.server.backlog = n as u32), "1024",
         "Length of the kernel's queue of connections not yet accepted"),
-    Key::new("limits.memory_budget", Kind::Bytes(MIB..=MANY * MIB, |o, n| o.server.windows.memory_budget = n), "67108864",
+    Key::new("limits.memory_budget", ValueKind::Bytes(MIB..=MANY * MIB, |o, n| o.server.windows.memory_budget = n), "67108864",
         "What all receive windows may borrow beyond their first size"),
-    Key::new("limits.send_budget", Kind::Bytes(MIB..=MANY * MIB, |o, n| o.server.windows.send_budget = n), "67108864",
+    Key::new("limits.send_budget", ValueKind::Bytes(MIB..=MANY * MIB, |o, n| o.server.windows.send_budget = n), "67108864",
         "What all connections hold for peers that do not take it"),
-    Key::new("limits.requests_per_connection_max", Kind::Count(0..=u64::MAX, "requests; 0: no limit", |o, n| {
+    Key::new("limits.requests_per_connection_max", ValueKind::Count(0..=u64::MAX, "requests; 0: no limit", |o, n| {
         o.requests_per_connection = n;
     }), "1073741824", "Requests on one connection before it is drained").flag("--requests-per-connection").live(),
-    Key::new("limits.concurrent_streams_max", Kind::Count(1..=MANY, "streams", |o, n| {
+    Key::new("limits.concurrent_streams_max", ValueKind::Count(1..=MANY, "streams", |o, n| {
         o.server.limits.concurrent_streams_max = n as u32;
     }), "100", "HTTP/2: open streams of a connection").live(),
-    Key::new("limits.running_handlers_max", Kind::Count(1..=MANY, "requests", |o, n| {
+    Key::new("limits.running_handlers_max", ValueKind::Count(1..=MANY, "requests", |o, n| {
         o.server.limits.running_handlers_max = n as u32;
     }), "200", "HTTP/2: requests of a connection in work, reset ones too").live(),
-    Key::new("limits.request_streams_max", Kind::Count(1..=MANY, "streams", |o, n| {
+    Key::new("limits.request_streams_max", ValueKind::Count(1..=MANY, "streams", |o, n| {
         o.server.limits.request_streams_max = n as u32;
     }), "256", "HTTP/3: open streams of a connection"),
-    Key::new("limits.request_handlers_max", Kind::Count(1..=MANY, "requests", |o, n| {
+    Key::new("limits.request_handlers_max", ValueKind::Count(1..=MANY, "requests", |o, n| {
         o.server.limits.request_handlers_max = n as u32;
     }), "512", "HTTP/3: requests of a connection in work"),
-    Key::new("limits.field_count_max", Kind::Count(8..=65_536, "fields", |o, n| {
+    Key::new("limits.field_count_max", ValueKind::Count(8..=65_536, "fields", |o, n| {
         o.server.limits.field_count_max = n as usize;
     }), "128", "Fields of one head").live(),
-    Key::new("limits.field_section_bytes_max", Kind::Bytes(1024..=16 * MIB, |o, n| {
+    Key::new("limits.field_section_bytes_max", ValueKind::Bytes(1024..=16 * MIB, |o, n| {
         o.server.limits.field_section_bytes_max = n as usize;
     }), "65536", "HTTP/2, HTTP/3: decoded fields of one head (RFC 9113 section 10.5.1)").live(),
-    Key::new("limits.head_bytes_max", Kind::Bytes(1024..=16 * MIB, |o, n| {
+    Key::new("limits.head_bytes_max", ValueKind::Bytes(1024..=16 * MIB, |o, n| {
         o.server.limits.head_bytes_max = n as usize;
     }), "65536", "HTTP/1.1: a head, start line included").live(),
-    Key::new("limits.target_bytes_max", Kind::Bytes(256..=16 * MIB, |o, n| {
+    Key::new("limits.target_bytes_max", ValueKind::Bytes(256..=16 * MIB, |o, n| {
         o.server.limits.target_bytes_max = n as usize;
     }), "16384", "HTTP/1.1: a request target").live(),
-    Key::new("timeouts.handshake", Kind::TimeOrOff(TIMES, |o, time| o.server.timeouts.handshake = time), "10",
+    Key::new("timeouts.handshake", ValueKind::TimeOrOff(TIMES, |o, time| o.server.timeouts.handshake = time), "10",
         "TLS handshake, and the header of the PROXY protocol").live(),
-    Key::new("timeouts.settings", Kind::TimeOrOff(TIMES, |o, time| o.server.timeouts.settings = time), "10",
+    Key::new("timeouts.settings", ValueKind::TimeOrOff(TIMES, |o, time| o.server.timeouts.settings = time), "10",
         "HTTP/2: preface and first SETTINGS, and the answer to ours").live(),
-    Key::new("timeouts.head", Kind::TimeOrOff(TIMES, |o, time| o.server.timeouts.head = time), "15",
+    Key::new("timeouts.head", ValueKind::TimeOrOff(TIMES, |o, time| o.server.timeouts.head = time), "15",
         "A request's head, from its first byte").live(),
-    Key::new("timeouts.body_idle", Kind::TimeOrOff(TIMES, |o, time| o.server.timeouts.body_idle = time), "300",
+    Key::new("timeouts.body_idle", ValueKind::TimeOrOff(TIMES, |o, time| o.server.timeouts.body_idle = time), "300",
         "Between two pieces of a request's body").live(),
-    Key::new("timeouts.write_stall", Kind::TimeOrOff(TIMES, |o, time| o.server.timeouts.write_stall = time), "30",
+    Key::new("timeouts.write_stall", ValueKind::TimeOrOff(TIMES, |o, time| o.server.timeouts.write_stall = time), "30",
         "A connection that takes nothing of what waits for it").live(),
-    Key::new("timeouts.stream_stall", Kind::TimeOrOff(TIMES, |o, time| o.server.timeouts.stream_stall = time), "30",
+    Key::new("timeouts.stream_stall", ValueKind::TimeOrOff(TIMES, |o, time| o.server.timeouts.stream_stall = time), "30",
         "HTTP/2, HTTP/3: a stream that takes less than its share").live(),
-    Key::new("timeouts.idle", Kind::TimeOrOff(TIMES, |o, time| o.server.timeouts.idle = time), "60",
+    Key::new("timeouts.idle", ValueKind::TimeOrOff(TIMES, |o, time| o.server.timeouts.idle = time), "60",
         "A connection without a request").live(),
-    Key::new("timeouts.half_closed", Kind::TimeOrOff(Duration::ZERO..=MONTH, |o, time| {
+    Key::new("timeouts.half_closed", ValueKind::TimeOrOff(Duration::ZERO..=MONTH, |o, time| {
         o.server.timeouts.half_closed = time;
     }), "30", "HTTP/1.1: a response to a client that has closed its side").live(),
-    Key::new("timeouts.age_max", Kind::TimeOrOff(TIMES, |o, time| o.server.timeouts.age_max = time), "\"off\"",
+    Key::new("timeouts.age_max", ValueKind::TimeOrOff(TIMES, |o, time| o.server.timeouts.age_max = time), "\"off\"",
         "A connection's age, upon which it is drained").live(),
-    Key::new("timeouts.rate_min", Kind::Count(0..=MANY, "bytes per second; 0: off", |o, n| {
+    Key::new("timeouts.rate_min", ValueKind::Count(0..=MANY, "bytes per second; 0: off", |o, n| {
         o.server.timeouts.rate_min = n as u32;
     }), "1024", "The least rate of a peer that an exchange waits for").live(),
-    Key::new("timeouts.rate_grace", Kind::Time(TIMES, |o, time| o.server.timeouts.rate_grace = time), "10",
+    Key::new("timeouts.rate_grace", ValueKind::Time(TIMES, |o, time| o.server.timeouts.rate_grace = time), "10",
         "The time over which rate_min counts").live(),
-    Key::new("log.access", Kind::File(|o, path| o.operate.access_log = Some(path)), "(none)",
+    Key::new("log.access", ValueKind::File(|o, path| o.operate.access_log = Some(path)), "(none)",
         "A file to which a line for each request is appended, \"-\" for standard output; opened again at SIGHUP and SIGUSR1")
         .flag("--access-log"),
-    Key::new("log.format", Kind::Text("\"common\", \"combined\" or \"json\"", |o, text| {
+    Key::new("log.format", ValueKind::Text("\"common\", \"combined\" or \"json\"", |o, text| {
         o.operate.access_log_format = LogFormat::from_str(text, false)?;
         Ok(())
     }), "\"common\"", "The form of its lines").flag("--access-log-format"),
-    Key::new("log.fields", Kind::Texts("time, client, client_port, method, host, target, version, status, bytes, duration, referer, user_agent, \
+    Key::new("log.fields", ValueKind::Texts("time, client, client_port, method, host, target, version, status, bytes, duration, referer, user_agent, \
              tls and error, as texts", fields), "[]",
         "The members of a JSON line in their order; none named: all").flag("--access-log-fields"),
-    Key::new("admin.address", Kind::Text(ADDRESS, |o, text| {
+    Key::new("admin.address", ValueKind::Text(ADDRESS, |o, text| {
         o.operate.admin = Some(text.parse()?);
         Ok(())
     }), "(none)", "Serve /metrics, /healthz and /readyz there; needs token_file unless it is loopback or a Unix socket")
         .flag("--admin"),
-    Key::new("admin.token_file", Kind::File(|o, path| o.operate.admin_token_file = Some(path)), "(none)",
+    Key::new("admin.token_file", ValueKind::File(|o, path| o.operate.admin_token_file = Some(path)), "(none)",
         "A file with the token of readers, which other users may not read").flag("--admin-token-file"),
-    Key::new("drain.delay", Kind::Count(0..=3600, "seconds", |o, n| o.operate.drain_delay = n), "0",
+    Key::new("drain.delay", ValueKind::Count(0..=3600, "seconds", |o, n| o.operate.drain_delay = n), "0",
         "Between the signal and the drain: the time in which a load balancer notices").flag("--drain-delay"),
-    Key::new("drain.time", Kind::Count(0..=3600, "seconds", |o, n| o.operate.drain = n), "30",
+    Key::new("drain.time", ValueKind::Count(0..=3600, "seconds", |o, n| o.operate.drain = n), "30",
         "What open requests get to finish").flag("--drain"),
 ];
 

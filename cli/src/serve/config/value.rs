@@ -1,6 +1,6 @@
 //! A value of the file: its form, its unit and its range.
 
-use super::keys::{Key, Kind};
+use super::keys::{Key, ValueKind};
 use crate::serve::ServeOptions;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -40,28 +40,28 @@ impl Found<'_> {
     pub(super) fn set(&self, key: &Key, options: &mut ServeOptions) -> Result<(), String> {
         let allowed = || key.kind.allowed();
         match &key.kind {
-            Kind::Flag(set) => set(options, self.value.as_bool().ok_or_else(allowed)?),
-            Kind::Text(_, set) => {
+            ValueKind::Flag(set) => set(options, self.value.as_bool().ok_or_else(allowed)?),
+            ValueKind::Text(_, set) => {
                 set(options, self.value.as_str().ok_or_else(allowed)?).map_err(|_| allowed())?
             }
-            Kind::Texts(_, set) => {
+            ValueKind::Texts(_, set) => {
                 set(options, self.texts().ok_or_else(allowed)?).map_err(|_| allowed())?;
             }
-            Kind::File(set) => set(options, self.path().ok_or_else(allowed)?),
-            Kind::Count(range, _, set) => {
+            ValueKind::File(set) => set(options, self.path().ok_or_else(allowed)?),
+            ValueKind::Count(range, _, set) => {
                 let count = self.count().filter(|count| range.contains(count));
                 set(options, count.ok_or_else(allowed)?);
             }
-            Kind::Bytes(range, set) => {
+            ValueKind::Bytes(range, set) => {
                 let bytes = self.count().or_else(|| self.bytes());
                 let bytes = bytes.filter(|bytes| range.contains(bytes));
                 set(options, bytes.ok_or_else(allowed)?);
             }
-            Kind::Time(range, set) => {
+            ValueKind::Time(range, set) => {
                 let time = self.time().filter(|time| range.contains(time));
                 set(options, time.ok_or_else(allowed)?);
             }
-            Kind::TimeOrOff(range, set) => {
+            ValueKind::TimeOrOff(range, set) => {
                 let time = match self.value.as_str() {
                     Some("off") => None,
                     _ => {
@@ -128,7 +128,7 @@ fn parted(text: &str) -> Option<(&str, &str)> {
     Some((number, unit.trim_start()))
 }
 
-impl Kind {
+impl ValueKind {
     /// The values that it takes, for messages and the reference.
     pub(super) fn allowed(&self) -> String {
         match self {
