@@ -1,4 +1,10 @@
 use super::*;
+use crate::tls::Tls;
+use rustls::version::{TLS12, TLS13};
+use rustls::{
+    ClientConfig, ClientConnection, HandshakeKind, RootCertStore, ServerConnection,
+    SupportedProtocolVersion,
+};
 
 const NOW: u64 = 1_800_000_000;
 
@@ -91,4 +97,60 @@ fn a_file_that_others_may_read_or_that_has_no_keys_is_refused_by_name_and_line_a
     std::fs::remove_file(&path).unwrap();
     let refused = TicketKeys::read(&path).unwrap_err().to_string();
     assert!(refused.contains("cannot be read"), "{refused}");
+}
+
+/// Moves bytes between both until neither has more to write.
+fn pump(client: &mut ClientConnection, server: &mut ServerConnection) {
+    loop {
+        let (mut sent, mut answered) = (Vec::new(), Vec::new());
+        while client.wants_write() {
+            client.write_tls(&mut sent).unwrap();
+        }
+        let mut rest = sent.as_slice();
+        while !rest.is_empty() {
+            server.read_tls(&mut rest).unwrap();
+            server.process_new_packets().unwrap();
+        }
+        while server.wants_write() {
+            server.write_tls(&mut answered).unwrap();
+        }
+        let mut rest = answered.as_slice();
+        while !rest.is_empty() {
+            client.read_tls(&mut rest).unwrap();
+            client.process_new_packets().unwrap();
+        }
+        if sent.is_empty() && answered.is_empty() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_session_of_one_server_is_resumed_by_every_other_that_has_its_keys_on_both_versions_of_tls() {
+    let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+    let with = |first_bytes: &[u8]| tls.clone().ticket_keys(&keys(first_bytes));
+    let mut roots = RootCertStore::empty();
+    roots.add(root).unwrap();
+    let versions: [&'static SupportedProtocolVersion; 2] = [&TLS12, &TLS13];
+    for version in versions {
+        let provider = rustls::crypto::aws_lc_rs::default_provider();
+        let client = ClientConfig::builder_with_provider(Arc::new(provider))
+            .with_protocol_versions(&[version])
+            .unwrap()
+            .with_root_certificates(roots.clone())
+            .with_no_client_auth();
+        let client = Arc::new(client);
+        let handshake = |tls: &Tls| {
+            let name = "localhost".try_into().unwrap();
+            let mut client = ClientConnection::new(Arc::clone(&client), name).unwrap();
+            let mut server = ServerConnection::new(tls.config_of(None)).unwrap();
+            pump(&mut client, &mut server);
+            server.handshake_kind().unwrap()
+        };
+        assert_eq!(handshake(&with(&[1, 2])), HandshakeKind::Full);
+        // Its key is the second one here: the keys were replaced meanwhile.
+        assert_eq!(handshake(&with(&[3, 1])), HandshakeKind::Resumed);
+        assert_eq!(handshake(&with(&[3])), HandshakeKind::Resumed);
+        assert_eq!(handshake(&with(&[4])), HandshakeKind::Full);
+    }
 }
