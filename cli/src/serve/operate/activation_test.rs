@@ -21,7 +21,7 @@ fn descriptors_begin_at_three_and_have_their_names_in_order() {
 
 #[test]
 fn each_kind_of_socket_is_known_and_others_name_their_descriptor() {
-    let place = Place {
+    let place = GivenDescriptor {
         number: 7,
         name: "web".to_owned(),
     };
@@ -30,8 +30,8 @@ fn each_kind_of_socket_is_known_and_others_name_their_descriptor() {
     let connection = std::net::TcpStream::connect(address).expect("it listens");
     let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let unix = std::os::unix::net::UnixDatagram::unbound().expect("a socket");
-    assert!(matches!(kind_of(&place, &tcp.into()), Ok(Kind::Tcp)));
-    assert!(matches!(kind_of(&place, &udp.into()), Ok(Kind::Udp)));
+    assert!(matches!(kind_of(&place, &tcp.into()), Ok(SocketKind::Tcp)));
+    assert!(matches!(kind_of(&place, &udp.into()), Ok(SocketKind::Udp)));
     for (descriptor, expected) in [
         (OwnedFd::from(connection), "does not listen"),
         (OwnedFd::from(unix), "of another kind"),
