@@ -34,7 +34,7 @@ enum Command {
     /// Fetch a URL.
     Get(Box<get::GetOptions>),
     /// Measure a server: requests per second and latencies.
-    Bench(bench::BenchOptions),
+    Bench(Box<bench::BenchOptions>),
     /// Print completions for a shell.
     Completions(packaging::CompletionsOptions),
     /// Write the manual pages into a folder.
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Serve(options) => serve::run(*options),
         Command::Get(options) => get::run(*options),
-        Command::Bench(options) => bench::run(options),
+        Command::Bench(options) => bench::run(*options),
         Command::Completions(options) => {
             packaging::print_completions(&options, &mut Arguments::command())
         }
