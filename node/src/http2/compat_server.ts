@@ -119,7 +119,6 @@ const [SILENT, HTTP10, HTTP1] = [1, 10, 11]
 /** Age of a silent connection when `onConnection` gets it, in ms (`engine/src/server/connection/first_bytes.rs`). */
 const SILENT_MS = 200
 
-const NO_ERROR = 0
 /** RFC 9113 section 6.9.2, as node:http2 has it. */
 const WINDOW_DEFAULT = 65_535
 
@@ -412,7 +411,7 @@ export class CompatServer {
   private drop (connection: Connection): void {
     const { localAddress, localPort, remoteAddress, remotePort, remoteFamily } = connection
     this.dropped.add(connection)
-    connection.abort(NO_ERROR)
+    connection.abort()
     this.server.emit('drop', { localAddress, localPort, localFamily: remoteFamily, remoteAddress, remotePort, remoteFamily })
   }
 

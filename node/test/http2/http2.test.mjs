@@ -236,6 +236,17 @@ for (const version of versions) {
     })
   })
 
+  test(`${name}: a part of a file that no file can have resets its stream`, async () => {
+    const parts = [{ offset: 1.5 }, { offset: Infinity }, { offset: 2 ** 53 }, { length: 1.5 }]
+    const stream = (stream, headers) => {
+      stream.on('error', () => {})
+      stream.respondWithFile(file, {}, parts[Number(headers[':path'].slice(1))])
+    }
+    await served(version, { stream }, async client => {
+      for (const at of parts.keys()) await assert.rejects(client.ask(`/${at}`), JSON.stringify(parts[at]))
+    })
+  })
+
   test(`${name}: what a handler throws is uncaught, and a stream that is destroyed is reset`, async () => {
     const stream = stream => { stream.on('error', () => {}); stream.destroy(new Error('broken on purpose')) }
     await served(version, { stream }, async client => {

@@ -154,16 +154,6 @@ export default {
     stream.on('error', () => {})
     stream.destroy(AbortSignal.abort().reason)
   }),
-  'a connection beyond maxConnections ends without an error': async (http2, t) => {
-    const server = http2.createServer()
-    server.maxConnections = 1
-    server.on('stream', stream => { stream.respond(); stream.end('ok') })
-    await t.show(await t.open(server))
-    const client = await t.open(server)
-    client.on('error', error => { t.log('second')(error) })
-    await closing(client)
-    t.log('second')('close')
-  },
   'an upgraded socket that nobody reads is told of the end': async (http2, t) => {
     const log = t.log('server')
     const server = http2.createSecureServer({ cert, key, allowHTTP1: true })
