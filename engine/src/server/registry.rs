@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use trunkline_core::min_rate::Scarcity;
@@ -42,6 +43,8 @@ pub(in crate::server) struct OpenConnections {
     allowed: Allowed,
     scarcity: Scarcity,
     pub(in crate::server) closed: Notify,
+    /// A task makes room later.
+    is_retrying: Cell<bool>,
     counters: Arc<Counters>,
 }
 
@@ -59,7 +62,9 @@ struct OpenConnection {
 pub(in crate::server) struct Activity {
     /// Exchanges that are open.
     pub(in crate::server) exchanges: Cell<u64>,
-    /// When the last event of an exchange was.
+    /// When it was accepted.
+    accepted_at: std::time::Instant,
+    /// When the last event of an exchange was; where there was none, when it was accepted.
     pub(in crate::server) moved_at: Cell<std::time::Instant>,
     /// Its handshake is done.
     pub(in crate::server) is_serving: Cell<bool>,
@@ -70,14 +75,24 @@ pub(in crate::server) struct Activity {
 impl Activity {
     /// Of a connection that was accepted now.
     pub(in crate::server) fn new() -> Rc<Self> {
+        let now = std::time::Instant::now();
         Rc::new(Self {
             exchanges: Cell::new(0),
-            moved_at: Cell::new(std::time::Instant::now()),
+            accepted_at: now,
+            moved_at: Cell::new(now),
             is_serving: Cell::new(false),
             awaits_first: Cell::new(false),
         })
     }
+    /// Whether its first request may lie unread in its socket.
+    fn is_new(&self, now: std::time::Instant) -> bool {
+        self.moved_at.get() == self.accepted_at && now - self.accepted_at < NEW_FOR
+    }
 }
+
+/// A connection that was accepted less than this ago, and has had no request, keeps its place in a full
+/// server: of several that are accepted in one turn the earlier ones have not been read from yet.
+pub(super) const NEW_FOR: Duration = Duration::from_millis(100);
 
 /// The key by which connections are counted: an IPv4 address, or an IPv6 network of 64 bits, the
 /// least that one customer has (RFC 6177).
@@ -112,6 +127,7 @@ impl OpenConnections {
             allowed,
             scarcity: scarcity.clone(),
             closed: Notify::new(),
+            is_retrying: Cell::new(false),
             counters: Arc::clone(counters),
         })
     }
@@ -178,8 +194,8 @@ impl OpenConnections {
         self.scarcity.set(self.len() >= self.allowed.scarce_from());
     }
     /// A peer waits for a place, and none is free: the connections that have been without an
-    /// exchange for longest give theirs up, each as its version lets it.
-    pub(super) fn make_room(&self) {
+    /// exchange for longest give theirs up, each as its version lets it. False: all that could are new.
+    pub(super) fn make_room(&self) -> bool {
         let open = self.by_number.borrow();
         let leaving = open.values().filter(|open| open.leaves.get()).count();
         let wanted = self.allowed.displaced_at_once().saturating_sub(leaving);
@@ -187,7 +203,12 @@ impl OpenConnections {
             |open: &&OpenConnection| !open.leaves.get() && open.activity.exchanges.get() == 0;
         let mut idle: Vec<_> = open.values().filter(is_idle).collect();
         if wanted == 0 || idle.is_empty() {
-            return;
+            return true;
+        }
+        let now = std::time::Instant::now();
+        idle.retain(|open| !open.activity.is_new(now));
+        if idle.is_empty() {
+            return false;
         }
         let last = wanted.min(idle.len()) - 1;
         idle.select_nth_unstable_by_key(last, |open| open.activity.moved_at.get());
@@ -203,6 +224,19 @@ impl OpenConnections {
             });
             add(&self.counters.connections_displaced, 1);
         }
+        true
+    }
+    /// Makes room now or, where all that could give way are new, when they are not any more.
+    pub(super) fn make_room_soon(this: &Rc<Self>) {
+        if this.make_room() || this.is_retrying.replace(true) {
+            return;
+        }
+        let this = Rc::clone(this);
+        tokio::task::spawn_local(async move {
+            timer::sleep(NEW_FOR).await;
+            this.is_retrying.set(false);
+            this.make_room();
+        });
     }
     pub(in crate::server) fn stop(&self, how: Stop) {
         for connection in self.by_number.borrow().values() {

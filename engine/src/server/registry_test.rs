@@ -83,7 +83,7 @@ fn the_connection_that_idles_for_longest_gives_way_and_one_with_an_exchange_does
     let entries: Vec<_> = (0..4).map(|_| enter(&open, None)).collect();
     let began = std::time::Instant::now();
     for (at, (_, activity)) in entries.iter().enumerate() {
-        let after = std::time::Duration::from_secs(10 - at as u64);
+        let after = Duration::from_secs(10 - at as u64);
         activity.moved_at.set(began + after);
     }
     // The one that moved first is at work.
@@ -104,4 +104,23 @@ fn the_connection_that_idles_for_longest_gives_way_and_one_with_an_exchange_does
     open.make_room();
     assert_eq!(leaves(&open), [2], "one place is on its way");
     drop(entries);
+}
+
+#[test]
+fn a_connection_that_was_accepted_just_now_keeps_its_place_until_its_first_request() {
+    let (open, _) = open(2, None);
+    let entries = [enter(&open, None), enter(&open, None)];
+    let leaving = |open: &OpenConnections| {
+        let all = open.by_number.borrow();
+        all.values().filter(|open| open.leaves.get()).count()
+    };
+    assert!(!open.make_room(), "both may have a request in their socket");
+    assert_eq!(leaving(&open), 0);
+    // It has had one, and waits for the next.
+    let activity = &entries[0].1;
+    activity
+        .moved_at
+        .set(activity.moved_at.get() + Duration::from_nanos(1));
+    assert!(open.make_room());
+    assert_eq!(leaving(&open), 1);
 }

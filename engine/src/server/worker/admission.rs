@@ -26,7 +26,7 @@ impl<S: Serve> Worker<S> {
             return;
         }
         if self.open.is_full() {
-            self.open.make_room();
+            OpenConnections::make_room_soon(&self.open);
             self.waiting.push_back(accepted);
         } else {
             self.serve(accepted);
