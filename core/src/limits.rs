@@ -251,6 +251,10 @@ pub const WINDOW_BEHIND_HEAD_BYTES: u32 = 16 * 1024;
 /// drain is lost, and HTTP/1.1 has no frame that says so. A connection that was opened ahead of its requests
 /// holds the drain up for this long at most.
 pub const DRAIN_FIRST_REQUEST_WAIT: Duration = Duration::from_secs(1);
+/// How long a connection without a request keeps its place in a full server where another peer connects: of several
+/// connections that are accepted in one turn the earlier ones have not been read from yet. Connections that
+/// send nothing hold a new one up for this long at most.
+pub const NEW_CONNECTION_GRACE: Duration = Duration::from_millis(100);
 
 /// The user's limits. Defaults are the constants above.
 #[derive(Clone, Debug)]

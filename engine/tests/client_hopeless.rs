@@ -83,27 +83,3 @@ fn a_host_that_is_not_there_is_not_to_be_tried_again_and_a_silent_resolver_is() 
         assert_eq!(error.retry(), retry, "{answer:?}: {error}");
     }
 }
-
-/// The port of the discard service, which no test opens.
-const CLOSED_PORT: u16 = 9;
-
-#[test]
-fn a_port_where_no_process_listens_is_refused_over_tcp_and_quic() {
-    for protocols in [Protocols::H1Only, Protocols::H2Only, Protocols::H3Only] {
-        let client = Client::builder()
-            .protocols(protocols)
-            .tls(ClientTls::new())
-            .build()
-            .unwrap();
-        let error = fails(&client, &format!("https://127.0.0.1:{CLOSED_PORT}/"));
-        assert_eq!(error.kind(), ErrorKind::Connect, "{protocols:?} {error}");
-        let mut source = std::error::Error::source(&error);
-        let mut kind = None;
-        while let Some(cause) = source {
-            kind = cause.downcast_ref().map(io::Error::kind).or(kind);
-            source = cause.source();
-        }
-        let refused = Some(io::ErrorKind::ConnectionRefused);
-        assert_eq!(kind, refused, "{protocols:?} {error}");
-    }
-}

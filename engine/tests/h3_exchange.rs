@@ -455,6 +455,11 @@ fn a_port_where_nobody_listens_is_an_error_at_once() {
         if cfg!(target_os = "linux") {
             let source = std::error::Error::source(&error).expect("a cause");
             assert_eq!(source.to_string(), "no process listens on its UDP port");
+            // As a TCP port without a listener: Node.js's code is made of it.
+            let source = source
+                .downcast_ref::<std::io::Error>()
+                .map(std::io::Error::kind);
+            assert_eq!(source, Some(std::io::ErrorKind::ConnectionRefused));
         }
     });
 }

@@ -81,6 +81,16 @@ fn of_idle_connections_the_one_that_idles_for_longest_gives_way_to_a_new_one() {
 }
 
 #[test]
+fn connections_that_send_nothing_give_way_to_one_that_asks() {
+    let running = server(ServerConfig::default().with_connections_max(2));
+    let mut silent = [(); 2].map(|()| connect(running.local_addr()));
+    let mut third = connect(running.local_addr());
+    assert!(ask(&mut third).contains("200 OK"));
+    assert_eq!(running.metrics().connections_displaced, 1);
+    assert_eq!(rest(&mut silent[0]), "", "closed, and nothing is said");
+}
+
+#[test]
 fn an_address_has_no_more_connections_than_it_may_and_others_when_one_ended() {
     let running = server(ServerConfig::default().with_connections_per_address_max(Some(2)));
     let mut open = [0, 1].map(|_| connect(running.local_addr()));

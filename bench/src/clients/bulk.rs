@@ -1,7 +1,6 @@
 //! Measures clients in bulk: 1 GiB down and up, in one body and in 64 at once, against our server.
 
-use crate::load::children_us;
-use crate::load::usage::cpu_ns;
+use super::Timed;
 use crate::machine;
 use crate::page::docs;
 use crate::page::figures::{Figures, Metric};
@@ -11,7 +10,7 @@ use crate::server::write_files;
 use crate::subject::{build, locked_version};
 use std::fmt::Write;
 use std::path::Path;
-use trunkline_interop::{Certificate, Cores, Process, Workplace, free_port, output_of};
+use trunkline_interop::{Certificate, Cores, Process, Workplace, free_port};
 
 /// The argument of `bench-bulk`, and the client's name in tables without its version.
 const CLIENTS: [(&str, &str); 6] = [
@@ -106,24 +105,13 @@ fn round(
     bytes: u64,
     server: &[u32],
 ) -> Result<BulkRound, String> {
-    let (server_before, client_before) = (cpu_ns(server), children_us()?);
-    let printed = output_of(cores.command(program).args(arguments))?;
-    let (moved, seconds) = parse(&printed).ok_or_else(|| format!("no figures: {printed}"))?;
-    if moved != bytes {
-        return Err(format!("{moved} bytes were moved, not {bytes}"));
-    }
+    let timed = Timed::run(cores.command(program).args(arguments), bytes, server)?;
     let gib = bytes as f64 / f64::from(1 << 30);
     Ok(BulkRound {
-        client_s_per_gib: (children_us()? - client_before) as f64 / 1e6 / gib,
-        server_s_per_gib: (cpu_ns(server) - server_before) as f64 / 1e9 / gib,
-        mib_per_second: gib * 1024.0 / seconds,
+        client_s_per_gib: timed.client_us as f64 / 1e6 / gib,
+        server_s_per_gib: timed.server_ns as f64 / 1e9 / gib,
+        mib_per_second: gib * 1024.0 / timed.seconds,
     })
-}
-
-/// `bytes seconds`.
-fn parse(printed: &str) -> Option<(u64, f64)> {
-    let (bytes, seconds) = printed.trim().split_once(' ')?;
-    Some((bytes.parse().ok()?, seconds.parse().ok()?))
 }
 
 fn named(name: &str) -> String {

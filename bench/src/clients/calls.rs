@@ -1,8 +1,7 @@
 //! Measures small calls of Rust programs: GET over HTTP/2 and TLS by our client beside reqwest, and unary calls
 //! of tonic on ours beside tonic on hyper, client and server apart.
 
-use crate::load::children_us;
-use crate::load::usage::cpu_ns;
+use super::Timed;
 use crate::machine;
 use crate::page::docs;
 use crate::page::figures::{Figures, Metric};
@@ -12,7 +11,7 @@ use crate::server::write_files;
 use crate::subject::{build, locked_version};
 use std::fmt::Write;
 use std::path::Path;
-use trunkline_interop::{Certificate, Cores, Process, Workplace, free_port, output_of};
+use trunkline_interop::{Certificate, Cores, Process, Workplace, free_port};
 
 /// Requests at once, of a round; each is a scenario.
 const AT_ONCE: [u64; 2] = [1, 64];
@@ -143,24 +142,13 @@ fn round(
     requests: u64,
     server: &[u32],
 ) -> Result<CallsRound, String> {
-    let (server_before, client_before) = (cpu_ns(server), children_us()?);
-    let printed = output_of(cores.command(program).args(arguments))?;
-    let (count, seconds) = parse(&printed).ok_or_else(|| format!("no figures: {printed}"))?;
-    if count != requests {
-        return Err(format!("{count} requests were made, not {requests}"));
-    }
+    let timed = Timed::run(cores.command(program).args(arguments), requests, server)?;
     let requests = requests as f64;
     Ok(CallsRound {
-        client_us: (children_us()? - client_before) as f64 / requests,
-        server_us: (cpu_ns(server) - server_before) as f64 / 1e3 / requests,
-        per_second: requests / seconds,
+        client_us: timed.client_us as f64 / requests,
+        server_us: timed.server_ns as f64 / 1e3 / requests,
+        per_second: requests / timed.seconds,
     })
-}
-
-/// `count seconds`.
-fn parse(printed: &str) -> Option<(u64, f64)> {
-    let (count, seconds) = printed.trim().split_once(' ')?;
-    Some((count.parse().ok()?, seconds.parse().ok()?))
 }
 
 fn named(name: &str) -> String {

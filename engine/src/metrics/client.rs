@@ -230,14 +230,14 @@ impl ClientMetrics {
         text.labelled_gauge(
             (
                 "waiting_requests",
-                "Requests that wait now, by what their line waits for.",
+                "Requests that wait now, by what their queue waits for.",
             ),
             "reason",
             &named(self.pool.waiting),
         );
         text.counter(
             "requests_refused",
-            "Requests that failed in their line.",
+            "Requests that failed in their queue.",
             self.totals.failed,
         );
     }

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+use trunkline_core::limits::NEW_CONNECTION_GRACE;
 use trunkline_core::min_rate::Scarcity;
 
 /// How many connections a worker may hold.
@@ -86,13 +86,9 @@ impl Activity {
     }
     /// Whether its first request may lie unread in its socket.
     fn is_new(&self, now: std::time::Instant) -> bool {
-        self.moved_at.get() == self.accepted_at && now - self.accepted_at < NEW_FOR
+        self.moved_at.get() == self.accepted_at && now - self.accepted_at < NEW_CONNECTION_GRACE
     }
 }
-
-/// A connection that was accepted less than this ago, and has had no request, keeps its place in a full
-/// server: of several that are accepted in one turn the earlier ones have not been read from yet.
-pub(super) const NEW_FOR: Duration = Duration::from_millis(100);
 
 /// The key by which connections are counted: an IPv4 address, or an IPv6 network of 64 bits, the
 /// least that one customer has (RFC 6177).
@@ -233,7 +229,7 @@ impl OpenConnections {
         }
         let this = Rc::clone(this);
         tokio::task::spawn_local(async move {
-            timer::sleep(NEW_FOR).await;
+            timer::sleep(NEW_CONNECTION_GRACE).await;
             this.is_retrying.set(false);
             this.make_room();
         });

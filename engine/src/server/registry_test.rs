@@ -1,5 +1,6 @@
 use super::*;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
 
 fn open(connections: usize, per_address: Option<usize>) -> (Rc<OpenConnections>, Scarcity) {
     let allowed = Allowed {
