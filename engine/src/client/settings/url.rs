@@ -91,17 +91,52 @@ pub(in crate::client) fn joined(base: &str, reference: &str) -> Result<String, B
 /// Whether the standard's parser would change nothing that matters: most URLs are plain, and that
 /// parser allocates.
 fn is_plain(url: &str) -> bool {
-    let plain = |byte: &u8| byte.is_ascii_graphic() && !b"\"#<>\\^`{|}".contains(byte);
-    url.bytes().all(|byte| plain(&byte)) && !url.contains("/.") && !has_encoded_dots(url)
+    let bytes = url.as_bytes();
+    let mut dots = false;
+    for (index, &byte) in bytes.iter().enumerate() {
+        match CHARACTERS[usize::from(byte)] {
+            Character::Plain => {}
+            Character::Foreign => return false,
+            Character::Dot => dots |= index > 0 && bytes[index - 1] == b'/',
+            Character::Percent => dots |= is_encoded_dot(&bytes[index..]),
+        }
+    }
+    !dots
 }
 
 /// `%2e` counts as a dot in a path.
-fn has_encoded_dots(url: &str) -> bool {
-    let bytes = url.as_bytes();
-    bytes
-        .windows(3)
-        .any(|three| three.eq_ignore_ascii_case(b"%2e"))
+fn is_encoded_dot(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'%', b'2', b'e' | b'E', ..])
 }
+
+/// A byte of a URL to the two parsers.
+#[derive(Clone, Copy)]
+enum Character {
+    /// Both leave it as it is.
+    Plain,
+    /// The standard's parser encodes it, ends the URL there or turns it into another one.
+    Foreign,
+    /// Behind a slash it may be a segment `.` or `..`.
+    Dot,
+    Percent,
+}
+
+static CHARACTERS: [Character; 256] = {
+    let mut table = [Character::Foreign; 256];
+    let mut byte = b'!';
+    while byte <= b'~' {
+        table[byte as usize] = match byte {
+            b'"' | b'#' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' => {
+                Character::Foreign
+            }
+            b'.' => Character::Dot,
+            b'%' => Character::Percent,
+            _ => Character::Plain,
+        };
+        byte += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 #[path = "url_test.rs"]

@@ -72,3 +72,28 @@ fn credentials_before_the_host_become_a_field_and_are_not_in_the_uri() {
     let error = uri_and_credentials_of("http://u:secret@a b/").unwrap_err();
     assert!(!error.to_string().contains("secret"), "{error}");
 }
+
+#[cfg(feature = "url")]
+#[test]
+fn a_url_that_is_taken_as_it_is_is_the_one_that_the_standard_makes_of_it() {
+    let alphabet = "a/.%2eE?\"#<\\^`{| é\t";
+    let mut plain = 0;
+    let mut paths = vec![String::new()];
+    for _ in 0..4 {
+        let longer = |path: &String| {
+            alphabet
+                .chars()
+                .map(|next| format!("{path}{next}"))
+                .collect::<Vec<_>>()
+        };
+        paths = paths.iter().flat_map(longer).collect();
+        for path in &paths {
+            let url = format!("http://example.org/{path}");
+            if is_plain(&url) {
+                plain += 1;
+                assert_eq!(standard::normalized(&url).unwrap(), url);
+            }
+        }
+    }
+    assert!(plain > 1_000, "only {plain} URLs were plain");
+}
