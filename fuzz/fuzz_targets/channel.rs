@@ -15,9 +15,11 @@ mod bodies;
 mod codes;
 #[path = "../../node/native/channel/fuzz.rs"]
 mod fuzz;
+#[path = "../../node/native/channel/heads/head.rs"]
+mod head;
+/// Where the addon has it.
 mod heads {
-    #[path = "../../../node/native/channel/heads/head.rs"]
-    pub(crate) mod head;
+    pub(crate) use super::head;
 }
 #[path = "../../node/native/channel/records.rs"]
 mod records;

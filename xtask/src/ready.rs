@@ -12,6 +12,19 @@ fn endurance() -> Outcome {
     node::endurance()
 }
 
+/// Programs that no target of the workspace compiles, because they are run with other compilers: a moved file or
+/// a changed signature shows here, and not when they are needed.
+fn apart() -> Outcome {
+    for manifest in ["fuzz/Cargo.toml", "sanitize/Cargo.toml"] {
+        let check = ["check", "--quiet", "--all-targets", "--manifest-path"];
+        let mut command = cargo(&check);
+        command.arg(manifest);
+        command.env("CARGO_TARGET_DIR", root().join("target").join("apart"));
+        run(&mut command)?;
+    }
+    Ok(())
+}
+
 fn step(name: &str, carry_out: impl FnOnce() -> Outcome) -> Outcome {
     eprintln!("== {name}");
     carry_out().map_err(|why| format!("{name}: {why}"))
@@ -33,6 +46,7 @@ pub(crate) fn ready() -> Outcome {
         ];
         run(&mut cargo(&lint))
     })?;
+    step("apart", apart)?;
     step("test", suite::test)?;
     step("bench", || {
         run(&mut cargo(&["test", "--quiet", "-p", "trunkline-bench"]))

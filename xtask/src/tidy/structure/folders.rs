@@ -41,8 +41,13 @@ pub(in crate::tidy) fn check(sources: &[Source]) -> Vec<Finding> {
         }
     }
     for source in sources.iter().filter(|source| !source.is_test()) {
-        let mut modules = Modules { found: Vec::new() };
+        let mut modules = Modules::default();
         modules.visit_file(&source.syntax);
+        for (line, path) in modules.paths {
+            if let Some(text) = lost(&source.path, &path, sources) {
+                found.push(Finding::new(&source.path, line, text));
+            }
+        }
         for (line, text, is_path) in modules.found {
             let is_allowed = PATHS_ALLOWED
                 .iter()
@@ -97,9 +102,55 @@ fn sizes(sources: &[Source]) -> BTreeMap<String, usize> {
         .collect()
 }
 
+/// Why the compiler finds no file at the `#[path]` of a module, if it does not. Programs outside the workspace are
+/// compiled only where they are run.
+fn lost(file: &str, path: &ModulePath, sources: &[Source]) -> Option<String> {
+    if path.is_nested {
+        let text = "`#[path]` within a module of the file begins in a folder with that module's name, which need not exist: put it at the top";
+        return Some(text.to_owned());
+    }
+    let mut folders: Vec<&str> = file.split('/').collect();
+    folders.pop();
+    for part in path.value.split('/') {
+        match part {
+            "." => {}
+            ".." => drop(folders.pop()),
+            _ => folders.push(part),
+        }
+    }
+    let named = folders.join("/");
+    let is_there = sources.iter().any(|source| source.path == named);
+    (!is_there).then(|| format!("`#[path]` names {named}, which does not exist"))
+}
+
+/// The value of a `#[path]`, and whether its module stands in another one of the same file.
+struct ModulePath {
+    value: String,
+    is_nested: bool,
+}
+
 /// Modules and imports that hide what a file is or needs: line, fault, whether it is a `#[path]`.
+#[derive(Default)]
 struct Modules {
     found: Vec<(usize, &'static str, bool)>,
+    /// Those outside tests, with their lines.
+    paths: Vec<(usize, ModulePath)>,
+    /// Modules of the file around the one that is visited.
+    depth: usize,
+}
+
+/// The value of `#[path = "value"]`.
+fn path_of(attribute: &syn::Attribute) -> Option<String> {
+    let syn::Meta::NameValue(named) = &attribute.meta else {
+        return None;
+    };
+    match &named.value {
+        syn::Expr::Lit(syn::ExprLit {
+            lit: syn::Lit::Str(text),
+            ..
+        }) if attribute.path().is_ident("path") => Some(text.value()),
+        _ => None,
+    }
 }
 
 impl<'ast> Visit<'ast> for Modules {
@@ -107,15 +158,16 @@ impl<'ast> Visit<'ast> for Modules {
         if is_test_item(&module.attrs) {
             return;
         }
-        if module
-            .attrs
-            .iter()
-            .any(|attribute| attribute.path().is_ident("path"))
-        {
+        if let Some(value) = module.attrs.iter().find_map(path_of) {
             let text = "`#[path]` outside tests; put the file into the folder of its module";
-            self.found.push((lines_of(module).0, text, true));
+            let line = lines_of(module).0;
+            let is_nested = self.depth > 0;
+            self.found.push((line, text, true));
+            self.paths.push((line, ModulePath { value, is_nested }));
         }
+        self.depth += 1;
         syn::visit::visit_item_mod(self, module);
+        self.depth -= 1;
     }
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
         let mut tree = &item.tree;

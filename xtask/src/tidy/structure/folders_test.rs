@@ -39,7 +39,7 @@ fn thirteen_entries_are_too_many_and_a_folder_of_a_file_is_no_entry_of_its_own()
 
 #[test]
 fn paths_and_globs_of_the_module_above_are_found_outside_tests() {
-    let path = |text| found(&[("core/src/a.rs", text)]).len();
+    let path = |text| found(&[("core/src/a.rs", text), ("core/src/x.rs", "")]).len();
     for text in [
         "#[path = \"x.rs\"] mod b;",
         "use super::*;",
@@ -57,8 +57,33 @@ fn paths_and_globs_of_the_module_above_are_found_outside_tests() {
     }
     assert_eq!(found(&[("core/src/a_test.rs", "use super::*;")]).len(), 0);
     assert_eq!(
-        found(&[("sanitize/src/lib.rs", "#[path = \"x.rs\"] mod b;")]).len(),
+        found(&[
+            ("sanitize/src/lib.rs", "#[path = \"x.rs\"] mod b;"),
+            ("sanitize/src/x.rs", "")
+        ])
+        .len(),
         0
+    );
+}
+
+#[test]
+fn a_path_to_a_file_that_is_not_there_is_found_and_so_is_one_in_a_module_of_the_file() {
+    let file = "fuzz/fuzz_targets/a.rs";
+    let there = ("node/native/b/c.rs", "");
+    let of = |text| found(&[(file, text), there]);
+    assert_eq!(
+        of("#[path = \"../../node/native/b/c.rs\"] mod c;"),
+        Vec::<String>::new()
+    );
+    let moved = of("#[path = \"../../node/native/c.rs\"] mod c;");
+    assert_eq!(
+        moved,
+        ["`#[path]` names node/native/c.rs, which does not exist"]
+    );
+    let nested = of("mod b { #[path = \"../../../node/native/b/c.rs\"] mod c; }");
+    assert!(
+        nested.len() == 1 && nested[0].contains("put it at the top"),
+        "{nested:?}"
     );
 }
 
