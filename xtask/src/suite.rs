@@ -1,8 +1,10 @@
 //! `test`: every test of the workspace and of the npm package, on all cores. All programs are built with
 //! one selection of packages, so that nothing is compiled twice with other features. The tests of the
 //! package run while the Rust tests are still being compiled. Each program of tests writes to a file of
-//! its own under `target/suite`; printed are the names and messages of failing tests, as they fail and at the end.
+//! its own under `target/suite`, where `jobs.csv` has the time and the CPU time of each; printed are the
+//! names and messages of failing tests, as they fail and at the end.
 
+mod cpu;
 mod doc;
 mod job;
 mod report;
@@ -23,9 +25,14 @@ const WORKERS_BEYOND_CORES: usize = 1;
 /// Tests of one Rust program that run at once.
 const TEST_THREADS: &str = "4";
 /// Files of the package's tests whose loop is cut into jobs, so that none takes long, by their path's
-/// beginning: a job per line of Node.js, and per version of HTTP. A count that is not that of the loop
+/// beginning, of which the first that fits counts: a job per line of Node.js, and per version of HTTP. A count that is not that of the loop
 /// makes jobs longer or empty; the loop is run as a whole with any.
-const SHARES: [(&str, usize); 2] = [("lines/", 4), ("server/suite.", 5)];
+const SHARES: [(&str, usize); 4] = [
+    ("lines/undici.", 4),
+    ("lines/fetch.", 4),
+    ("lines/", 2),
+    ("server/suite.", 5),
+];
 /// The compiler gives way to tests that run beside it.
 const COMPILER_NICE: &str = "10";
 

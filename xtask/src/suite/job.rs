@@ -1,7 +1,7 @@
 //! A queue of test programs, run a few at once. The output of each goes to a file; a failure is
 //! printed briefly when it happens, and again at the end behind the ends of the files.
 
-use super::report;
+use super::{cpu, report};
 use crate::Outcome;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -20,8 +20,10 @@ const DISPLAYED_MAX: usize = 3;
 const OUTPUT_MAX: usize = 8_000;
 /// Characters of all failures together at the end.
 const SUMMARY_MAX: usize = 1_800;
-/// Programs that are named with the time they took.
+/// Programs that are named with the time they took, and with the CPU time that they used.
 const SLOWEST: usize = 8;
+/// The table of all programs with their times, beside the outputs.
+const TABLE: &str = "jobs.csv";
 
 /// A program of tests.
 #[derive(Debug)]
@@ -40,6 +42,8 @@ impl Job {
 struct Done {
     name: String,
     took: Duration,
+    /// CPU time of the program and of those that it started and waited for; zero where it is not known.
+    cpu: Duration,
     /// `None` if every test passed.
     failure: Option<String>,
 }
@@ -117,8 +121,9 @@ impl Queue {
     fn run(&self, job: Job) -> Done {
         let began = Instant::now();
         let path = report::log_of(&self.folder, &job.name);
+        let mut cpu = Duration::ZERO;
         let how = File::create(&path)
-            .and_then(|file| ended(job.command, file, began))
+            .and_then(|file| ended(job.command, file, began, &mut cpu))
             .unwrap_or_else(|why| Some(format!("cannot be run: {why}")));
         let failure = how.map(|how| {
             let output = std::fs::read(&path).unwrap_or_default();
@@ -139,6 +144,7 @@ impl Queue {
         Done {
             name: job.name,
             took: began.elapsed(),
+            cpu,
             failure,
         }
     }
@@ -148,12 +154,17 @@ impl Queue {
         let mut state = self.state();
         let done = &mut state.done;
         done.sort_by_key(|done| std::cmp::Reverse(done.took));
-        let slowest: Vec<String> = done
-            .iter()
-            .take(SLOWEST)
-            .map(|done| format!("{} {} s", done.name, done.took.as_secs()))
-            .collect();
-        eprintln!("longest: {}", slowest.join(", "));
+        eprintln!("longest: {}", first(done, |done| done.took));
+        done.sort_by_key(|done| std::cmp::Reverse(done.cpu));
+        let all: Duration = done.iter().map(|done| done.cpu).sum();
+        eprintln!(
+            "CPU: {} s, most of them {}",
+            all.as_secs(),
+            first(done, |done| done.cpu)
+        );
+        if let Err(why) = std::fs::write(self.folder.join(TABLE), table(done)) {
+            eprintln!("going on without {TABLE}: {why}");
+        }
         let failed: Vec<&Done> = done.iter().filter(|done| done.failure.is_some()).collect();
         let (all, seconds) = (done.len(), took.as_secs());
         if failed.is_empty() {
@@ -178,8 +189,30 @@ impl Queue {
     }
 }
 
-/// Runs a command with its output in `file`; how it ended, if not well.
-fn ended(mut command: Command, file: File, began: Instant) -> std::io::Result<Option<String>> {
+/// The first programs with one of their times.
+fn first(done: &[Done], time: impl Fn(&Done) -> Duration) -> String {
+    let named = done.iter().take(SLOWEST);
+    let named = named.map(|done| format!("{} {} s", done.name, time(done).as_secs()));
+    named.collect::<Vec<_>>().join(", ")
+}
+
+/// Every program with its times, to compare with those of another day.
+fn table(done: &[Done]) -> String {
+    let mut text = String::from("program,seconds,CPU seconds\n");
+    for done in done {
+        let (took, cpu) = (done.took.as_secs_f64(), done.cpu.as_secs_f64());
+        text.push_str(&format!("{},{took:.1},{cpu:.1}\n", done.name));
+    }
+    text
+}
+
+/// Runs a command with its output in `file`; how it ended, if not well. `cpu` is set to its CPU time.
+fn ended(
+    mut command: Command,
+    file: File,
+    began: Instant,
+    cpu: &mut Duration,
+) -> std::io::Result<Option<String>> {
     let errors = file.try_clone()?;
     let mut child = command
         .stdin(Stdio::null())
@@ -187,6 +220,8 @@ fn ended(mut command: Command, file: File, began: Instant) -> std::io::Result<Op
         .stderr(errors)
         .spawn()?;
     loop {
+        // Before it is waited for: then its figures are gone.
+        *cpu = cpu::of(child.id()).unwrap_or(*cpu);
         if let Some(status) = child.try_wait()? {
             return Ok((!status.success()).then(|| status.to_string()));
         }
