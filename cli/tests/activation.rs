@@ -1,10 +1,7 @@
 //! `trunkline serve` on sockets that a service manager has opened (`LISTEN_FDS`).
 
-#[path = "support/served.rs"]
-mod served;
-
+use crate::served::{Folder, Served};
 use http_body_util::BodyExt as _;
-use served::{Folder, Served};
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};

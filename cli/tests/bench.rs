@@ -1,10 +1,7 @@
 //! Flags of `trunkline bench`.
 
-#[path = "support/served.rs"]
-mod served;
-
+use crate::served::{Folder, Served};
 use serde_json::Value;
-use served::{Folder, Served};
 use std::process::{Command, Output, Stdio};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");

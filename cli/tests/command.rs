@@ -4,10 +4,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-#[path = "support/served.rs"]
-mod served;
-
-use served::{Folder, Served};
+use crate::served::{Folder, Served};
 const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
 
 fn run(arguments: &[&str]) -> Output {

@@ -1,10 +1,7 @@
 //! The configuration file of `trunkline serve`: checked, served from, and read again.
 
-#[path = "support/served.rs"]
-mod served;
-
+use crate::served::{Folder, Served};
 use nix::sys::signal::Signal;
-use served::{Folder, Served};
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -1,9 +1,6 @@
 //! `trunkline get` against scripted servers: what it sends, what it writes, and how it ends.
 
-#[path = "support/scripted.rs"]
-mod scripted;
-
-use scripted::{BINARY, Scripted, answer, get, text};
+use crate::scripted::{BINARY, Scripted, answer, get, text};
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 

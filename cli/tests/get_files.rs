@@ -1,12 +1,7 @@
 //! `trunkline get` with forms, files that are there in part, several URLs and repetitions.
 
-#[path = "support/scripted.rs"]
-mod scripted;
-#[path = "support/served.rs"]
-mod served;
-
-use scripted::{BINARY, Scripted, answer, get, text};
-use served::{Folder, Served};
+use crate::scripted::{BINARY, Scripted, answer, get, text};
+use crate::served::{Folder, Served};
 use std::process::Command;
 
 #[test]

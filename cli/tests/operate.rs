@@ -1,10 +1,7 @@
 //! The operation of `trunkline serve`: the admin address, the access log's forms, signals and the service manager.
 
-#[path = "support/served.rs"]
-mod served;
-
+use crate::served::{Folder, Served};
 use nix::sys::signal::Signal;
-use served::{Folder, Served};
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
 use std::net::TcpStream;

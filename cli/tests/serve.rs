@@ -1,9 +1,6 @@
 //! Flags of `trunkline serve` about its responses.
 
-#[path = "support/served.rs"]
-mod served;
-
-use served::{Folder, Served};
+use crate::served::{Folder, Served};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;

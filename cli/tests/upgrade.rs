@@ -1,11 +1,8 @@
 //! `trunkline serve --upgrade`: one server process takes the place of another, and no client notices.
 
-#[path = "support/served.rs"]
-mod served;
-
+use crate::served::{Folder, Served};
 use http_body_util::BodyExt as _;
 use nix::sys::signal::Signal;
-use served::{Folder, Served};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

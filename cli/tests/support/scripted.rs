@@ -1,5 +1,4 @@
 //! `get` against a server that gives scripted answers.
-#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,5 +1,4 @@
 //! A running `serve`, and a folder for it.
-#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;

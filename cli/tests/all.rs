@@ -1,0 +1,17 @@
+//! The tests of the command, in one program: what links the engine links it once, and those that wait
+//! let others run.
+
+mod activation;
+mod bench;
+mod command;
+mod config;
+mod get;
+mod get_files;
+mod http3;
+mod operate;
+#[path = "support/scripted.rs"]
+mod scripted;
+mod serve;
+#[path = "support/served.rs"]
+mod served;
+mod upgrade;
