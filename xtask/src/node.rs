@@ -137,7 +137,17 @@ pub(crate) fn test() -> Outcome {
         .env("TRUNKLINE_ORIGIN", origin))
 }
 
-/// The tests that take too long for every run: downloads of a gibibyte into slow readers.
+/// Files that do more of the same where `TRUNKLINE_LONG` is set: every pair of declarations and options of a
+/// compiler, workers that are replaced twice, processes that exit at more moments.
+const LONG_TESTS: [&str; 4] = [
+    "package/types.test.mjs",
+    "server/listening/cluster.test.mjs",
+    "client/life.test.mjs",
+    "server/life.test.mjs",
+];
+
+/// The tests that take too long for every run: downloads of a gibibyte into slow readers, and the long
+/// forms of others.
 pub(crate) fn endurance() -> Outcome {
     let origin = origin("release")?;
     build("release")?;
@@ -151,7 +161,11 @@ pub(crate) fn endurance() -> Outcome {
     };
     let bodies = "node/test/client/requests/transfers.test.mjs";
     long(&["--test-name-pattern", "slow reader", bodies])?;
-    long(&["node/test/server/transfers/killed_h3.long.mjs"])
+    long(&["node/test/server/transfers/killed_h3.long.mjs"])?;
+    for name in LONG_TESTS {
+        long(&[&format!("node/test/{name}")])?;
+    }
+    Ok(())
 }
 
 /// A load with faults on the client, then one on servers; or the one that is named first.

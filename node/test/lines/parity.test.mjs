@@ -1,6 +1,6 @@
-// The comparisons with node:http2 on the other lines of Node.js.
-import { LINES } from '../support/lines/lines.mjs'
+// The comparisons with node:http2 on the oldest and the newest line of Node.js.
+import { OUTERMOST } from '../support/lines/lines.mjs'
 import { parityOnLine } from '../support/lines/on_line.mjs'
 import { share } from '../support/share.mjs'
 
-for (const line of share(LINES)) parityOnLine(line)
+for (const line of share(OUTERMOST)) parityOnLine(line)

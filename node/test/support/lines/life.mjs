@@ -2,7 +2,7 @@
 // idle. Each in a process of its own, so that a crash is seen.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { run } from './lines.mjs'
+import { EXITS, run } from './lines.mjs'
 
 /** All of it with the program of one line of Node.js. */
 export function life (line, program) {
@@ -15,7 +15,7 @@ export function life (line, program) {
     assert.deepEqual([ended.code, ended.stdout], [0, 'imported'], ended.stderr)
   })
   test(`${line}: process.exit under load is clean`, async () => {
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < EXITS; round++) {
       const ended = await run(program, 'life/client/exit.mjs')
       assert.deepEqual([ended.code, ended.signal], [7, null], ended.stderr)
     }

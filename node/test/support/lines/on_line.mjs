@@ -13,8 +13,10 @@ const OF_UNDICI = ['client/undici/undici', 'client/undici/parts', 'client/reques
 const OF_DISPATCHERS = ['client/connections/streams', 'server/streams', 'client/connections/connections', 'client/connections/multiplexing', 'client/requests/dispatch', 'client/requests/uploads', 'client/connections/options', 'client/requests/heads', 'server/websocket']
 const OF_FETCH = ['fetch/own', 'fetch/global']
 const OF_SERVE = ['serve/files', 'serve/hono', 'serve/methods', 'serve/routes', 'serve/sockets']
-/** The files whose tests run on every line. Those of parity and of life do too, by other means. */
-export const ON_OTHER_LINES = [...OF_UNDICI, ...OF_FETCH, ...OF_DISPATCHERS, ...OF_SERVE]
+/** The files whose tests run on every line. */
+export const ON_EVERY_LINE = [...OF_UNDICI, ...OF_FETCH]
+/** The files whose tests run on the oldest and the newest line. Those of parity and of life do too, by other means. */
+export const ON_OUTERMOST_LINES = [...OF_DISPATCHERS, ...OF_SERVE]
 /** How long the tests of a file may take, on a busy machine too. */
 const FILE_MS_MAX = 190_000
 /** How long one of them may take: what stands still is named before the time of its file is over. */

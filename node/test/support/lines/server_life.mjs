@@ -2,7 +2,7 @@
 // process of its own.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { run } from './lines.mjs'
+import { EXITS, run } from './lines.mjs'
 
 /** All of it with the program of one line of Node.js. */
 export function serverLife (line, program) {
@@ -11,7 +11,7 @@ export function serverLife (line, program) {
     assert.deepEqual([ended.code, ended.stdout], [0, 'closed'], ended.stderr)
   })
   test(`${line}: process.exit under load is clean`, async () => {
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < EXITS; round++) {
       const ended = await run(program, 'life/server/exit.mjs')
       assert.deepEqual([ended.code, ended.signal], [7, null], ended.stderr)
     }

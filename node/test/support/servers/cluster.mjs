@@ -1,14 +1,14 @@
-// A cluster of two workers that share a place, each of which is replaced twice while clients ask.
-//   node cluster.mjs MODULE SCHED_RR|SCHED_NONE PLACE
+// A cluster of two workers that share a place and are replaced in turn while clients ask.
+//   node cluster.mjs MODULE SCHED_RR|SCHED_NONE PLACE REPLACED
 // MODULE: `http` and `http2` are node's, `ours` and `ours-http` ours, asked over HTTP/2 and HTTP/1.1, `serve` the
-// web-standard form. PLACE: the argument of `listen`, in JSON; with `reusePort` the port is the one that the first worker got.
+// web-standard form. PLACE: the argument of `listen`, in JSON; with `reusePort` the port is the one that the first worker got. REPLACED: how many are, one after the other.
 import cluster from 'node:cluster'
 import { once } from 'node:events'
 import http from 'node:http'
 import http2 from 'node:http2'
 import net from 'node:net'
 
-const [module, policy, place] = process.argv.slice(2)
+const [module, policy, place, replaced] = process.argv.slice(2)
 const given = JSON.parse(place)
 /** Clients that ask at once. */
 const CLIENTS = 4
@@ -90,7 +90,7 @@ async function lead () {
       else if (error !== UNPROCESSED) failed.push(error)
     }
   })
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < Number(replaced); round++) {
     const before = answers
     while (answers < before + 20 && failed.length === 0) await new Promise(resolve => { setImmediate(resolve) })
     const old = workers.shift()
