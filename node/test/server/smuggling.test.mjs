@@ -7,57 +7,14 @@ import { createServer as createJudge, METHODS } from 'node:http'
 import { connect } from 'node:net'
 import test from 'node:test'
 import { createServer } from 'trunkline'
+import { generator, maker } from '../support/generated/messages.mjs'
 
 const CASES = Number(process.env.TRUNKLINE_CASES ?? 1500)
 const SMUGGLED = 'GET /smuggled HTTP/1.1\r\nhost: a\r\n\r\n'
 
-/** xorshift32: a case is its seed. */
-function generator (seed) {
-  let state = (Math.imul(seed, 0x9e3779b9) | 1) >>> 0
-  const next = () => {
-    state ^= state << 13
-    state ^= state >>> 17
-    state ^= state << 5
-    return state >>> 0
-  }
-  for (let warm = 0; warm < 8; warm++) next()
-  return { below: end => next() % end, oneOf: all => all[next() % all.length], chance: of => next() % of === 0 }
-}
-
 const LINES = ['POST / HTTP/1.1', 'GET / HTTP/1.1', 'POST /b HTTP/1.1', 'PUT / HTTP/1.0', 'POST http://a/ HTTP/1.1', 'GET /  HTTP/1.1', 'POST / HTTP/1.2', ' GET / HTTP/1.1', 'POST /\tHTTP/1.1', 'GET / http/1.1']
-// Without a tab behind the number, which RFC 9110 section 5.6.3 allows and llhttp refuses.
-const LENGTHS = ['content-length: 4', 'Content-Length: 4', 'content-length:4', 'content-length: 04', 'content-length: +4', 'content-length: 4, 4', 'content-length: 4,5', 'content-length: 0x4', 'content-length: 4 4', 'content-length : 4', 'content-length: -1', 'content-length: 99999999999999999999', 'content-length: ', ' content-length: 4', 'content-length\x0b: 4', 'content_length: 4', `content-length: ${SMUGGLED.length}`]
-const CODINGS = ['transfer-encoding: chunked', 'Transfer-Encoding: Chunked', 'transfer-encoding:chunked', 'transfer-encoding : chunked', 'transfer-encoding: chunked, identity', 'transfer-encoding: identity, chunked', 'transfer-encoding: chunked, chunked', 'transfer-encoding: xchunked', 'transfer-encoding: gzip, chunked', 'transfer-encoding: "chunked"', 'transfer-encoding: chunked\x0b', 'transfer-encoding: chunked;q=1', 'transfer-encoding: ', 'transfer-encoding:\r\n chunked', 'transfer-encoding\x00: chunked', 'x: y\r\n transfer-encoding: chunked', 'transfer-encoding: identity']
 const OTHERS = ['x: y', 'connection: close', 'connection: keep-alive', 'connection: content-length', 'connection: transfer-encoding', 'expect: 100-continue', 'host: b', 'x: a\rb', 'x: a\nb: c', 'x\x00: y', ': y', 'x', 'te: trailers', 'upgrade: h2c', 'x:\x7f', 'x: \xff']
-const ENDS = ['\r\n', '\r\n', '\r\n', '\r\n', '\r\n', '\r\n', '\n', '\r', '\r\r\n', '\n\r\n']
-const SIZES = ['4', '04', '4;x', '4;x=y', '4;x="\r\n"', '4 ', ' 4', '0x4', '+4', '4\t', '0', '00', 'fffffffffffffffff', '4;\n', '4\r', '-4', '', '4g', SMUGGLED.length.toString(16)]
-const PIECES = ['body', '0\r\n\r\n', '', SMUGGLED, 'bod', 'body\r\n']
-
-function chunks (random) {
-  let text = ''
-  for (let count = random.below(3); count > 0; count--) {
-    text += random.oneOf(SIZES) + (random.chance(6) ? random.oneOf(ENDS) : '\r\n')
-    text += random.oneOf(PIECES) + (random.chance(6) ? random.oneOf(ENDS) : '\r\n')
-  }
-  return text + random.oneOf(['0\r\n\r\n', '0\r\n\r\n', '0\r\nx: y\r\n\r\n', '0\r\ncontent-length: 9\r\n\r\n', '0\n\n', '0\r\n', '', '0;x\r\n\r\n', '00\r\n\r\n'])
-}
-
-function message (random) {
-  const end = () => random.chance(12) ? random.oneOf(ENDS) : '\r\n'
-  let text = (random.chance(3) ? random.oneOf(LINES) : LINES[0]) + end()
-  const fields = ['host: a']
-  // One thing that is odd is more often understood than three.
-  const odd = random.below(3)
-  if (random.chance(2)) fields.push(odd === 0 ? random.oneOf(LENGTHS) : LENGTHS[0])
-  if (random.chance(2)) fields.push(odd === 1 ? random.oneOf(CODINGS) : CODINGS[0])
-  if (random.chance(3)) fields.push(odd === 2 ? random.oneOf(OTHERS) : OTHERS[0])
-  if (random.chance(8)) fields.push(random.oneOf(LENGTHS))
-  if (random.chance(8)) fields.push(random.oneOf(CODINGS))
-  if (random.chance(2)) fields.reverse()
-  for (const field of fields) text += field + end()
-  text += random.chance(12) ? random.oneOf(ENDS) : '\r\n'
-  return text + (random.chance(2) ? chunks(random) : random.oneOf(PIECES))
-}
+const message = maker(LINES, OTHERS, SMUGGLED)
 
 function input (seed) {
   const random = generator(seed)
