@@ -78,7 +78,12 @@ impl Programs {
         Some(programs)
     }
     fn is_chosen(&self, row: &str, name: &str) -> bool {
-        let fits = |word: &String| word == row || name.contains(word.as_str());
+        // A number is a row: names have those of versions.
+        let is_row = |word: &str| {
+            let number = word.strip_prefix('S').unwrap_or(word);
+            number.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let fits = |word: &String| word == row || !is_row(word) && name.contains(word.as_str());
         self.chosen.is_empty() || self.chosen.iter().any(fits)
     }
     /// The server to be attacked; none: there is no Node.js.
