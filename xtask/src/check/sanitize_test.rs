@@ -1,4 +1,4 @@
-use super::{ADDRESS_TESTS, CORE_TESTS, LONG_TESTS, sanitize};
+use super::{ADDRESS_TESTS, CORE_TESTS, LONG_TESTS, MIRI_NO_FILES, core_under_miri, sanitize};
 use crate::root;
 
 #[test]
@@ -12,6 +12,14 @@ fn the_tests_that_run_with_the_sanitizer_are_there() {
     for name in ADDRESS_TESTS {
         assert!(root().join("node/test").join(name).exists(), "{name}");
     }
+}
+
+#[test]
+fn tests_of_corpora_under_miri_get_an_error_and_are_skipped() {
+    let command = core_under_miri();
+    let flags = command.get_envs().find(|(name, _)| *name == "MIRIFLAGS");
+    let flags = flags.and_then(|(_, value)| value);
+    assert_eq!(flags, Some(MIRI_NO_FILES.as_ref()));
 }
 
 /// A filter of test names that matches none would pass in silence.
