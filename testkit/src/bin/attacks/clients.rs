@@ -56,6 +56,8 @@ impl Face {
 /// So long an outcome may take beyond the bound of its exchange.
 const OUTCOME_EXTRA: Duration = Duration::from_secs(15);
 const CPU_SECONDS_MAX: f64 = 6.0;
+/// A body of `get`, which holds it in memory: more than any window and the sockets' buffers, half of what it may use.
+const UPLOAD_BYTES: u64 = 32 << 20;
 /// Connections that a request may cost, all of which fail: four for the times that it is sent, and four
 /// that end before it is written to them.
 const CONNECTIONS_MAX: u32 = 8;
@@ -223,12 +225,19 @@ fn get(program: &str, attack: &Hostile, url: &str) -> std::io::Result<Outcome> {
     let mut command = Command::new(program);
     command.args(["get", version, "--insecure", "--timeout", &seconds]);
     command.args(["--output", "/dev/null", url]);
+    let upload = std::env::temp_dir().join(format!("trunkline-attacks-{}", std::process::id()));
     if attack.kind == "post" {
-        // Its own program is a large file that is there.
-        command.args(["--data", &format!("@{program}")]);
+        std::fs::File::create(&upload)?.set_len(UPLOAD_BYTES)?;
+        command.args(["--data", &format!("@{}", upload.display())]);
     }
     command.stderr(std::process::Stdio::null());
-    let mut client = Program::start(&mut command)?;
+    let outcome = outcome_of(&mut Program::start(&mut command)?, attack);
+    let _ = std::fs::remove_file(&upload);
+    outcome
+}
+
+/// The exit code of the command, and what it costs until then.
+fn outcome_of(client: &mut Program, attack: &Hostile) -> std::io::Result<Outcome> {
     let until = Instant::now() + Duration::from_secs(seconds_of(attack)) + OUTCOME_EXTRA;
     let mut costs = Costs::default();
     loop {
