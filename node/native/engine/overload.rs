@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 /// Exchanges under way in an environment beyond which a connection that begins runs on a thread. Below it a change of threads
 /// costs more than a second core gives; measured in the decision on the engine on JavaScript's thread.
-pub(super) const INLINE_EXCHANGES_MAX: u32 = 16;
+pub(super) const INLINE_EXCHANGES_MAX: u32 = 64;
 
 /// A thread with a runtime, whose tasks complete exchanges as those of JavaScript's thread do.
 pub(super) struct OverloadThread {

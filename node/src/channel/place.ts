@@ -25,24 +25,27 @@ export function isEngine (value: unknown): value is Engine { return ENGINES.incl
 const canRunInline = process.platform === 'linux' && process.versions['bun'] === undefined
 
 /** The place that the environment variable TRUNKLINE_ENGINE asks for; other values of it are no choice. */
-function preferred (): Engine {
+function preferred (): Engine | undefined {
   const value = process.env['TRUNKLINE_ENGINE']
-  return isEngine(value) ? value : 'threads'
+  return isEngine(value) ? value : undefined
 }
 
 /** Whether a second core would stay unused: then no load calls for a thread. */
 const hasOneCore = (): boolean => os.availableParallelism() === 1
 
-/** Where the engine of a dispatcher with this option runs; undefined: as the environment says. */
-export function placeOf (engine: Engine | undefined): EnginePlace {
-  const asked = engine ?? preferred()
+function decided (asked: Engine): EnginePlace {
   if (asked === 'threads' || !canRunInline) return 'threads'
   return asked === 'auto' && hasOneCore() ? 'inline' : asked
 }
 
-/** Where the engine of a server with this option runs; undefined: as the environment says. A connection of a server stays on the
- * thread that accepts it. */
+/** Where the engine of a dispatcher with this option runs; undefined: as the environment says, or `'auto'`. */
+export function placeOf (engine: Engine | undefined): EnginePlace {
+  return decided(engine ?? preferred() ?? 'auto')
+}
+
+/** Where the engine of a server with this option runs; undefined: as the environment says, or `'threads'`: a server has the
+ * requests of many clients at once. A connection of a server stays on the thread that accepts it. */
 export function serverPlaceOf (engine: Engine | undefined): ServerPlace {
-  const place = placeOf(engine)
+  const place = decided(engine ?? preferred() ?? 'threads')
   return place === 'auto' ? 'threads' : place
 }

@@ -111,7 +111,7 @@ export interface Options {
    * Default: 67,108,864.
    */
   memoryBudget?: number
-  /** Where its connections are driven. Default: as the environment variable TRUNKLINE_ENGINE says, or 'threads'. */
+  /** Where its connections are driven. Default: as the environment variable TRUNKLINE_ENGINE says, or 'auto'. */
   engine?: Engine
   /** The most sockets of the whole dispatcher. Default: 900. */
   sockets?: number
