@@ -162,6 +162,35 @@ export function openTo (path: string, readable: boolean, writable: boolean): voi
   if (more !== 0 && !path.startsWith('\0')) chmodSync(path, statSync(path).mode | more)
 }
 
+/**
+ * Ports that servers of this environment have left, and until when they may be taken, by `performance.now()`. As with node's
+ * servers a port is free behind `close()`; the engine closes the socket on its own thread, behind the connections of its queue
+ * and those whose handshakes have begun (`HANDSHAKE_WAIT` of `engine/src/server/worker.rs`).
+ */
+const leftPorts = new Map<number, number>()
+/** Several times the engine's wait: its thread may have no processor for a while. */
+const LEFT_PORT_MAX_MS = 250
+const sleeper = new Int32Array(new SharedArrayBuffer(4))
+
+function noteLeft (port: number): void {
+  const now = performance.now()
+  for (const [left, until] of leftPorts) if (until < now) leftPorts.delete(left)
+  leftPorts.set(port, now + LEFT_PORT_MAX_MS)
+}
+
+/** Calls `listen`, again where the port is taken by a server of this environment that has left it. */
+function whenFree<T> (port: number | undefined, listen: () => T): T {
+  for (;;) {
+    try {
+      return listen()
+    } catch (failure) {
+      const isTaken = (failure as Failure).system === 'EADDRINUSE'
+      if (!isTaken || port === undefined || !((leftPorts.get(port) ?? 0) > performance.now())) throw failure
+      Atomics.wait(sleeper, 0, 0, 1)
+    }
+  }
+}
+
 interface File { path: string; inode: bigint }
 
 /** The file at `path`; undefined: none, or a name without a file. */
@@ -204,7 +233,10 @@ export class Listener {
     this.admission = new Admission(clientsOf(tls ?? {}))
     this.ahead = new Ahead(options.windows?.sendBudget)
     const question = tls === undefined ? rest : { ...rest, tls: tlsOf(tls) }
-    const { server, ...where } = this.bridge.bridge.ask('listen', question) as Address & { server: number }
+    const { bridge } = this.bridge
+    const listen = (): unknown => bridge.ask('listen', question)
+    // On JavaScript's thread nothing would close the socket meanwhile.
+    const { server, ...where } = (bridge.native.inline === 1 ? listen() : whenFree(options.port, listen)) as Address & { server: number }
     this.number = server
     this.isOpen = true
     this.where = 'address' in where ? where : null
@@ -255,6 +287,7 @@ export class Listener {
    */
   private leave (): void {
     this.isOpen = false
+    if (this.where !== null) noteLeft(this.where.port)
     this.where = null
     const { file } = this
     this.file = undefined

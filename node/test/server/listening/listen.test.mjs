@@ -34,6 +34,46 @@ test('serve fails on a port in use as listen of node:net does', t => {
   assert.throws(() => serve({ fetch, hostname: '127.0.0.1', port }), expected)
 })
 
+for (const [name, make] of [
+  ['createServer', () => createServer((request, response) => { response.end('new') })],
+  ["node:http2's", () => http2.createServer((request, response) => { response.end('new') })]
+]) {
+  test(`a port is free behind close() in the same turn: ${name}`, async t => {
+    const first = make()
+    await new Promise(resolve => { first.listen(0, '127.0.0.1', resolve) })
+    const { port } = first.address()
+    // It holds the first server's end up.
+    const client = connect(port, '127.0.0.1')
+    await once(client, 'connect')
+    for (let at = 0; at < 3; at++) {
+      first.close()
+      const next = make()
+      next.listen(port, '127.0.0.1')
+      await once(next, 'listening')
+      assert.equal(next.address().port, port)
+      next.close()
+    }
+    const last = make()
+    t.after(() => { last.close() })
+    last.listen(port, '127.0.0.1')
+    await once(last, 'listening')
+    client.destroy()
+  })
+}
+
+test('the port of a serve() that was destroyed is free in the same turn', async t => {
+  let server = serve({ fetch, hostname: '127.0.0.1', port: 0 })
+  const { port } = server
+  for (let at = 0; at < 3; at++) {
+    server.destroy()
+    server = serve({ fetch, hostname: '127.0.0.1', port })
+    assert.equal(server.port, port)
+  }
+  await server.close()
+  server = serve({ fetch, hostname: '127.0.0.1', port })
+  t.after(() => { server.destroy() })
+})
+
 test('serve names an option that it does not have, and those that it has', () => {
   assert.throws(() => serve({ fetch, prot: 1 }), error => /no option prot/.test(error.message) && /hostname/.test(error.message) && !/fdIsLent/.test(error.message))
   assert.throws(() => serve(), /serve takes an object of options/)
