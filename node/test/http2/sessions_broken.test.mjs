@@ -119,3 +119,25 @@ test('a reader by for await gets the pieces that came before a violation over a 
   const [text, code] = await readOne({ connect: () => ours.connect(url, { createConnection: () => stream }) }, url)
   assert.deepEqual([text, code], ['part', 'ERR_HTTP2_ERROR'])
 })
+
+test('a write behind the end of the peer is no error of the session: its streams are cancelled, as node finds by its next read', async () => {
+  let isOver = false
+  const socket = new Duplex({
+    read () {},
+    write (piece, encoding, callback) {
+      callback(isOver ? Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write', errno: -32 }) : null)
+    }
+  })
+  const session = ours.connect('http://127.0.0.1', { createConnection: () => socket })
+  const seen = []
+  session.on('error', error => { seen.push(['session', error.code]) })
+  const stream = session.request({ ':method': 'POST' })
+  stream.on('error', error => { seen.push(['stream', error.code]) })
+  stream.on('aborted', () => { seen.push(['aborted', stream.rstCode]) })
+  await once(session, 'connect')
+  isOver = true
+  stream.write('late')
+  await once(session, 'close')
+  assert.equal(stream.rstCode, nodeHttp2.constants.NGHTTP2_CANCEL)
+  assert.deepEqual(seen, [['aborted', nodeHttp2.constants.NGHTTP2_CANCEL]])
+})

@@ -429,10 +429,11 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     // Bytes of bodies that came before the end of the socket wait for their readers.
     this.machine?.release()
     if (this.carrying === undefined) return
-    // The peer has sent GOAWAY, or has left a session that closes, which node:http2 finds by its next read: bytes that it does not
-    // take are no failure.
-    const hasLeft = error.code === 'ECONNRESET' || error.code === 'EPIPE'
-    if (hasLeft && (this.goaway_ !== undefined || (this.isClosed && error.syscall === 'write'))) this.destroy()
+    // Bytes that the peer does not take are no failure: node:http2 learns of its end by the next read. EPIPE says that the
+    // end of its side was there before (Linux: a reset in CLOSE_WAIT), so that the next read is an end; 'close' follows.
+    if (error.code === 'EPIPE' && error.syscall === 'write') return
+    // A reset of a peer that has sent GOAWAY, or has left a session that closes.
+    if (error.code === 'ECONNRESET' && (this.goaway_ !== undefined || (this.isClosed && error.syscall === 'write'))) this.destroy()
     else this.destroy(error)
   }
 
