@@ -13,7 +13,7 @@ use crate::Outcome;
 use documents::{decisions, exchange, generated, mutants, paths, requirements};
 use std::fmt;
 use std::path::Path;
-use structure::{dead, folders, imports, language, layers, sizes, timers};
+use structure::{dead, folders, imports, language, layers, packages, sizes, timers};
 use tree::Tree;
 use words::{comments, names, options};
 
@@ -55,6 +55,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     found.extend(folders::check(&sources));
     found.extend(timers::check(&sources));
     found.extend(language::check(&sources));
+    found.extend(packages::check(tree));
     found.extend(sizes::check(&sources, sizes::EXCEPTIONS));
     found.extend(names::check(tree, &sources));
     found.extend(typescript::check(tree));

@@ -5,5 +5,6 @@ pub(super) mod folders;
 pub(super) mod imports;
 pub(super) mod language;
 pub(super) mod layers;
+pub(super) mod packages;
 pub(super) mod sizes;
 pub(super) mod timers;

@@ -24,7 +24,7 @@ pub(super) fn is_made(path: &str) -> bool {
 }
 
 /// Files that a rule may want to read.
-const READ: &[&str] = &["rs", "md", "toml", "py", "ts", "mts", "mjs", "go"];
+const READ: &[&str] = &["rs", "md", "toml", "json", "py", "ts", "mts", "mjs", "go"];
 
 /// Text files by their path from the root, with `/`; other files have an empty text.
 #[derive(Debug, Default)]
