@@ -58,7 +58,8 @@ pub(crate) fn test() -> Outcome {
     let origin = node::built_in("dev").join("examples").join("origin");
 
     step(began, "tests");
-    let queue = Queue::new(folder.clone(), node_jobs(&origin)?);
+    let (early, late) = node_jobs(&origin)?;
+    let queue = Queue::new(folder.clone(), early);
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let outcome = thread::scope(|scope| {
         let workers: Vec<_> = (0..cores + WORKERS_BEYOND_CORES)
@@ -66,7 +67,10 @@ pub(crate) fn test() -> Outcome {
             .collect();
         let built = rust_jobs(&folder);
         let _ = peers.join();
-        let added = built.map(|jobs| queue.add(jobs));
+        let added = built.map(|jobs| {
+            queue.add(late);
+            queue.add(jobs);
+        });
         queue.close();
         for worker in workers {
             let _ = worker.join();
@@ -89,30 +93,37 @@ fn make_peers() {
     }
 }
 
-/// The files of the package's tests; those that wait longest first, and last those with foreign peers and
-/// with the example `quic_peer`, which are still being made.
-fn node_jobs(origin: &Path) -> Result<Vec<Job>, String> {
+/// The files of the package's tests, those that wait longest first; and apart, those with foreign peers and
+/// with the example `quic_peer`, which are made together with the Rust tests.
+fn node_jobs(origin: &Path) -> Result<(Vec<Job>, Vec<Job>), String> {
     let folder = root().join("node").join("test");
     let mut names = Vec::new();
     test_files(&folder, "", &mut names)?;
     names.sort_by_key(|name| {
-        let order = match name.as_str() {
-            name if name.contains("foreign") || name.ends_with("_h3.test.mjs") => 2,
-            name if name.starts_with("lines/") || name.starts_with("package/types") => 0,
-            _ => 1,
-        };
-        (order, name.clone())
+        let is_long = name.starts_with("lines/") || name.starts_with("package/types");
+        (!is_long, name.clone())
     });
-    let mut jobs = Vec::new();
-    for name in names {
-        for share in shares_of(&name) {
-            let mut command = node::test_file(&folder.join(&name));
-            command.env("TRUNKLINE_ORIGIN", origin);
-            command.env("TRUNKLINE_SHARE", &share);
-            jobs.push(Job::new(job_name(&name, &share), command));
-        }
-    }
-    Ok(jobs)
+    let (late, early): (Vec<_>, Vec<_>) = names
+        .into_iter()
+        .partition(|name| name.contains("foreign") || name.ends_with("_h3.test.mjs"));
+    let jobs = |names: Vec<String>| {
+        names
+            .iter()
+            .flat_map(|name| jobs_of(name, &folder, origin))
+            .collect()
+    };
+    Ok((jobs(early), jobs(late)))
+}
+
+/// A job for each share of a file.
+fn jobs_of(name: &str, folder: &Path, origin: &Path) -> Vec<Job> {
+    let job = |share: String| {
+        let mut command = node::test_file(&folder.join(name));
+        command.env("TRUNKLINE_ORIGIN", origin);
+        command.env("TRUNKLINE_SHARE", &share);
+        Job::new(job_name(name, &share), command)
+    };
+    shares_of(name).into_iter().map(job).collect()
 }
 
 /// The shares of a file's loop, as `node/test/support/share.mjs` reads them.
