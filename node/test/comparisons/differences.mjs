@@ -3,7 +3,6 @@
 // it covers, so that it hides no difference in another line, and `programs` is how many programs it may be of. Behind a reason in
 // a list stand the lines of Node.js on which it is so; none: all. The tables of docs/guide/node-differences.md are made of this.
 
-const SIGNAL = 'a signal that has aborted fails its request at once, and not when there is a connection'
 const LISTENED = 'a stream of a pipeline without listeners does not end the process'
 const METHOD = 'CONNECT is for a host and a port (RFC 9110 section 9.3.6)'
 const CODE = 'a connection that ends has no code of a stream'
@@ -54,7 +53,6 @@ const CUT = 'a body that was cut at its length leaves its connection in order'
 const RESET_BODY = 'a body that was reset is not whole'
 
 const AT_ONCE = 'a handler gets its controller at once, and may abort while there is no connection'
-const FREE = 'a connection of HTTP/2 is free while it takes more streams'
 const MADE = 'errors are made of their words'
 const PARSED = 'the refusal has the words of the parser without its error'
 const EVERY = 'every dispatcher has the pipelining of its connections'
@@ -122,16 +120,11 @@ export const differences = {
     'errors: what is no HTTP': 'the error has a code',
     'heads: a query beside a query': 'the error has the class and the code of other refusals',
     'body: text while the web stream is read': 'the refusal says why',
-    'callbacks: connect: a signal that has aborted': SIGNAL,
-    'callbacks: request: a signal that has aborted': SIGNAL,
-    'callbacks: stream: a signal that has aborted': SIGNAL,
-    'callbacks: upgrade: a signal that has aborted': SIGNAL,
     'pipeline: a handler that returns a text': LISTENED,
     'pipeline: a handler that returns nothing': LISTENED,
     'pipeline: a handler that returns null': LISTENED,
     'pipeline: a handler whose stream fails': LISTENED,
     'pipeline: a handler whose stream is destroyed': LISTENED,
-    'pipeline: a signal that has aborted': SIGNAL,
     'tunnel: upgrade: what is opened': 'the status is said too',
     'tunnel: what a server sends for an upgrade': 'a CONNECT that becomes a tunnel does not ask for the end of its connection',
     'wire: an absolute path': 'the host field is that of the URL (RFC 9112 section 3.2.2)',
@@ -153,7 +146,6 @@ export const differences = {
   'client by page': {
     'agents: Agent: options that are refused': CHECKED,
     'agents: asyncDispose': 'an extension: a dispatcher is closed at the end of its scope',
-    'agents: h2, Agent: statistics through an exchange': FREE,
     'bodies: *, a body used, then used again': TWICE,
     'bodies: h2, each mixin': 'a body that was read is used, as over HTTP/1.1',
     'bodies: errors: the table': MADE,
@@ -178,7 +170,6 @@ export const differences = {
     'fetches: *, fields that are sent': 'the user agent is that of the fetch of Node.js',
     'fetches: arguments that are refused': PARSED,
     'fetches: Request': PARSED,
-    'interceptors: h2, retry: goes on where a body broke': 'the end of the connection is what is named, and not what it leaves of a length',
     'ways: h1, ProxyAgent: a tunnel and its credentials': 'a tunnel carries more than one request',
     'ways: *, ProxyAgent: refusals': 'the refusal says why',
     'ways: h2, channels: *': { reason: 'messages of channels are the same on every version', of: ['client: request:'], programs: 3 },
@@ -200,7 +191,7 @@ export const differences = {
     'options: Pool, *: members': { reason: EVERY, of: ['client: pipelining'], programs: 3 },
     'options: Agent, *: members': { reason: EVERY, of: ['client: pipelining'], programs: 3 },
     'crossings: *: its members': { reason: 'extensions: cookies and params of requests, trailers and toJSON of responses', of: ['object: ->'], programs: 5 },
-    'crossings: *: formData': { reason: WHY, of: ['object: failed'], programs: 4 },
+    'crossings: *: formData': { reason: WHY, of: ['object: failed'], programs: 5 },
     "crossings: FormData: the body of undici's fetch": FOREIGN,
     "crossings: Headers: the headers of undici's fetch": FOREIGN,
     'crossings: FormData: the body of a Response of Node.js': [FOREIGN, 24, 26],
@@ -224,8 +215,6 @@ export const differences = {
     'exchanges: pipeline, h2*: CANCEL before the head': { reason: 'a stream that is reset by CANCEL is named so in every call', of: ['client: failed'], programs: 8 },
     'exchanges: *: CANCEL in the body': { reason: RESET_BODY, of: ['client: body', 'client: failed'], programs: 48 },
     'exchanges: *: NO_ERROR in the body': { reason: RESET_BODY, of: ['client: body', 'client: failed'], programs: 48 },
-    'exchanges: *: the connection ends in a body of known length': { reason: 'the end of the connection is what is named, and not what it leaves of a length', of: ['client: failed'], programs: 48 },
-    'moments: h2, a text with its length: destroy of the dispatcher*, in the callback': { reason: 'the end of the connection is what is named, and not what it leaves of a length', of: ['client: error'], programs: 2 },
     'certificates: *: what is none': { reason: IDENTITY, of: ['client: ', 'events: '], programs: 8 },
     'certificates: *: one with the key of another': { reason: 'a certificate and a key that do not belong together are an option that is wrong', of: ['client: failed', 'events: '], programs: 8 },
     'certificates: *: one without its key': { reason: TOGETHER, of: ['client: '], programs: 8 },

@@ -91,11 +91,11 @@ test('Node.js\'s own classes take Headers of ours, and a form of ours as it is o
   assert.deepEqual([seen.own, seen.body], ['1', 'text'])
   const form = new trunkline.FormData()
   form.append('a', 'b')
-  // Newer lines of Node.js read a private member of their own class.
+  // Newer lines of Node.js read a private member of their own class, or take a form of another for a text.
   try {
     assert.deepEqual([...await new native.Response(form).formData()], [['a', 'b']])
   } catch (error) {
-    assert.match(error.message, /private member/)
+    assert.match(error.message, /private member|Content-Type was not one of/)
   }
 })
 

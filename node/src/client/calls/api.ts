@@ -124,14 +124,9 @@ class Following {
   private readonly unfollow: (() => void) | null = null
   private reason: Error | null = null
 
-  /** `hasReason`: the reason of a signal that has aborted before is the error. As with undici it is that of `request` alone. */
-  constructor (protected readonly options: RequestExtras & { body?: unknown }, hasReason = false) {
+  constructor (protected readonly options: RequestExtras & { body?: unknown }) {
     const { signal } = options
     if (!signal) return
-    if (!hasReason && (signal as AbortSignal).aborted) {
-      this.reason = new RequestAbortedError()
-      return
-    }
     this.unfollow = follow(signal as Signal, reason => {
       this.reason = reason
       this.onAborted(reason)
@@ -172,7 +167,7 @@ class RequestHandler extends Following implements NewHandler, BodySource {
   private untaken = 0
   private hasEnded = false
 
-  constructor (options: RequestExtras, private reported: AnswerCallback | null) { super(options, true) }
+  constructor (options: RequestExtras, private reported: AnswerCallback | null) { super(options) }
 
   onResponseStart (controller: Exchange, status: number, headers: Fields, statusText: string): void {
     if (status < 200) return this.reportInfo(status, this.headers(controller, headers))
