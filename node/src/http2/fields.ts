@@ -83,9 +83,32 @@ function readPairs (headers: Headers): number {
  * a message has one have one value. */
 export function textOf (headers: Headers, pseudo = '', isStrict = true): string {
   const count = readPairs(headers)
-  const sensitive = headers[sensitiveHeaders] as string[] | undefined
-  const hidden = sensitive === undefined || sensitive.length === 0 ? undefined : sensitive.map(name => name.toLowerCase())
-  return textOfPairs(count, pseudo, hidden, isStrict)
+  return textOfPairs(count, pseudo, hiddenOf(headers[sensitiveHeaders]), isStrict)
+}
+
+/** The text of names and values by turns, in their order. */
+export function textOfList (list: readonly unknown[], pseudo: string, isStrict: boolean): string {
+  for (let at = 0; at < list.length; at++) pairs[at] = at % 2 === 0 ? String(list[at]) : list[at]
+  return textOfPairs(list.length, pseudo, hiddenOf((list as unknown as Headers)[sensitiveHeaders]), isStrict)
+}
+
+/** Names and values by turns as an object: names as they are given, and a repeated one with all its values. */
+export function objectOfPairs (list: readonly unknown[], sensitive = (list as unknown as Headers)[sensitiveHeaders] as string[] | undefined): Headers {
+  const headers = Object.create(null) as Headers
+  for (let at = 0; at < list.length; at += 2) {
+    const name = String(list[at])
+    const before = headers[name] as unknown
+    if (before === undefined) headers[name] = list[at + 1]
+    else if (Array.isArray(before)) before.push(list[at + 1])
+    else headers[name] = [before, list[at + 1]]
+  }
+  if (sensitive !== undefined) headers[sensitiveHeaders] = sensitive
+  return headers
+}
+
+/** The lower-case names of fields that no compressor may keep. */
+function hiddenOf (sensitive: unknown): string[] | undefined {
+  return Array.isArray(sensitive) && sensitive.length > 0 ? (sensitive as string[]).map(name => name.toLowerCase()) : undefined
 }
 
 function textOfPairs (count: number, pseudo: string, hidden: string[] | undefined, isStrict: boolean): string {

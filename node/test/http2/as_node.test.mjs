@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHook } from 'node:async_hooks'
 import { spawn } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import http from 'node:http'
 import nodeHttp2 from 'node:http2'
@@ -10,6 +11,7 @@ import ours from 'trunkline/http2'
 import { certificate } from '../support/certificates/certificates.mjs'
 
 const MODULES = { 'node:http2': nodeHttp2, trunkline: ours }
+const LINE = Number.parseInt(process.versions.node, 10)
 const answering = stream => {
   stream.on('error', () => {})
   stream.respond()
@@ -177,6 +179,74 @@ for (const [name, http2] of Object.entries(MODULES)) {
     assert.deepEqual(await once(child, 'exit'), [0, null])
   })
 
+  test(`${name}: the callback of the end of a response to HEAD is called without another listener`, async t => {
+    let called
+    const calls = new Promise(resolve => { called = resolve })
+    const server = http2.createServer((request, response) => {
+      response.writeHead(200)
+      response.end('data', () => { called('called') })
+    })
+    const session = await connected(t, nodeHttp2, server)
+    session.request({ ':method': 'HEAD' }).resume()
+    assert.equal(await calls, 'called')
+  })
+
+  test(`${name}: the bytes of a ping come back in a buffer of their own`, async t => {
+    const server = http2.createServer()
+    const opened = once(server, 'session')
+    const session = await connected(t, http2, server)
+    await once(session, 'connect')
+    const [other] = await opened
+    const payload = new Uint16Array([1, 2, 3, 4])
+    for (const one of [session, other]) {
+      const answer = await new Promise((resolve, reject) => { one.ping(payload, (error, ms, bytes) => { error ? reject(error) : resolve(bytes) }) })
+      assert.deepEqual(answer.buffer, payload.buffer)
+    }
+  })
+
+  test(`${name}: channels say what of a body was sent, once it is`, { skip: LINE < 22 && http2 === nodeHttp2 && 'these channels are of newer lines' }, async t => {
+    const seen = []
+    const subscribers = {
+      'http2.client.stream.bodyChunkSent': ({ writev, data, encoding }) => { seen.push([writev, writev ? [...data] : data, encoding]) },
+      'http2.client.stream.bodySent': () => { seen.push('all') }
+    }
+    for (const [channel, subscriber] of Object.entries(subscribers)) {
+      subscribe(channel, subscriber)
+      t.after(() => { unsubscribe(channel, subscriber) })
+    }
+    // Pieces that are written before there is a connection are sent together.
+    const post = async (...pieces) => {
+      const session = await connected(t, http2, nodeHttp2.createServer((request, response) => { response.end() }))
+      const stream = session.request({ ':method': 'POST' })
+      for (const piece of pieces) stream.write(piece)
+      stream.end()
+      await events(stream)
+      return seen.splice(0)
+    }
+    const [foo, bar] = [Buffer.from('foo'), Buffer.from('bar')]
+    assert.deepEqual(await post(foo), [[false, foo, 'buffer'], 'all'])
+    assert.deepEqual(await post(foo, bar), [[true, [foo, bar], ''], 'all'])
+    const [[isMany, parts]] = await post('foo', bar)
+    assert.deepEqual([isMany, ...parts.map(({ chunk, encoding }) => [chunk, encoding])], [true, ['foo', 'utf8'], [bar, 'buffer']])
+  })
+
+  test(`${name}: headers by turns go in their order, and stay as they were given in sentHeaders`, { skip: LINE < 22 && 'lists of headers are of newer lines' }, async t => {
+    const server = http2.createServer()
+    let sent
+    server.on('stream', stream => {
+      stream.respond(['x', '1', 'x-FOO', 'bar', 'x', '2'])
+      sent = stream.sentHeaders
+      stream.end()
+    })
+    const session = await connected(t, nodeHttp2, server)
+    const stream = session.request()
+    stream.resume()
+    const [, , raw] = await once(stream, 'response')
+    assert.deepEqual(raw.slice(0, -1), [':status', '200', 'x', '1', 'x-foo', 'bar', 'x', '2', 'date'])
+    const { date, ...others } = sent
+    assert.deepEqual([typeof date, others], ['string', { ':status': 200, x: ['1', '2'], 'x-FOO': 'bar' }])
+  })
+
   test(`${name}: close of a server that was unref-ed calls back although nothing else holds the process`, { timeout: 60_000 }, async () => {
     const specifier = name === 'trunkline' ? 'trunkline/http2' : name
     const program = `import http2 from '${specifier}'
@@ -218,4 +288,19 @@ test('a large answer that goes on while nothing is written is no timeout, and on
     await new Promise(resolve => { setImmediate(resolve) })
     fire()
   }
+})
+
+test('a session with an address of IPv6 asks for it in brackets', async t => {
+  const server = nodeHttp2.createServer()
+  server.on('stream', answering)
+  const asked = new Promise(resolve => { server.on('stream', (stream, headers) => { resolve(headers[':authority']) }) })
+  server.listen(0, '::1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  const { port } = server.address()
+  const session = ours.connect(`http://[::1]:${port}`)
+  t.after(() => { session.destroy() })
+  const stream = session.request()
+  assert.deepEqual(await events(stream), ['ready', 'response', 'end', 0, 1])
+  assert.equal(await asked, `[::1]:${port}`)
 })

@@ -61,7 +61,9 @@ export function connect (authority: string | URL | Authority, options?: Options 
   const port = `${to.port !== '' && to.port !== undefined ? to.port : to.port === undefined ? 'undefined' : to.protocol === 'http:' ? 80 : 443}`
   const host = to.hostname ? to.hostname.replace(/^\[(.*)\]$/, '$1') : to.host || 'localhost'
   const socket = typeof given.createConnection === 'function' ? given.createConnection(to, given) : socketTo(protocol, host, port, given)
-  const session = new ClientHttp2Session(given, socket, `${given.servername || host}:${port}`, protocol)
+  // RFC 3986 section 3.2.2: an address of IPv6 is in brackets.
+  const named = given.servername || (host.includes(':') ? `[${host}]` : host)
+  const session = new ClientHttp2Session(given, socket, `${named}:${port}`, protocol)
   if (typeof listener === 'function') session.once('connect', listener)
   return session
 }

@@ -105,7 +105,8 @@ export abstract class SessionControl extends EventEmitter {
       done(plain('ERR_HTTP2_PING_CANCEL'))
       return false
     }
-    const sent = payload ? Buffer.from(bytesOf(payload as NodeJS.ArrayBufferView)!) : freshPayload()
+    // Not of the pool: `buffer` is its own.
+    const sent = payload ? Buffer.from(new Uint8Array(bytesOf(payload as NodeJS.ArrayBufferView)!).buffer) : freshPayload()
     this.machine!.ping(sent)
     this.plan()
     this.pings.push({ payload: sent, callback: done })
@@ -185,7 +186,7 @@ export abstract class SessionControl extends EventEmitter {
   onPong (payload: Buffer, ms: number): void {
     const place = this.pings.findIndex(ping => ping.payload.equals(payload))
     const [ping] = place < 0 ? [] : this.pings.splice(place, 1)
-    ping?.callback(null, ms, payload)
+    ping?.callback(null, ms, ping.payload)
   }
 }
 

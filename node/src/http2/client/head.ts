@@ -3,7 +3,7 @@
 import { sensitiveHeaders } from 'node:http2'
 import { BAD_VALUE, remembering } from '../../names'
 import { connectionHeader, invalidCharacter, invalidPseudoHeader, invalidToken, singleValue } from '../codes'
-import { isSingle, type Headers } from '../fields'
+import { isSingle, objectOfPairs, type Headers } from '../fields'
 import { ofClient } from './errors'
 import { TEXT_LENGTH_MAX } from './machines'
 
@@ -199,20 +199,7 @@ export function rawHeadOf (given: readonly unknown[], { authority, protocol, isS
   const text = new HeadText(sensitive, isStrict, true)
   for (let at = 0; at < raw.length; at += 2) text.add(String(raw[at]), raw[at + 1])
   const named = (found.get(':authority') ?? found.get('host')) as string
-  return { text: text.text, method, origin: `${found.get(':scheme') as string}://${named}`, endsByDefault: BODILESS.has(method), sent: () => objectOfRaw(raw, sensitive) }
-}
-
-function objectOfRaw (raw: readonly unknown[], sensitive: string[] | undefined): Headers {
-  const headers = Object.create(null) as Headers
-  for (let at = 0; at < raw.length; at += 2) {
-    const name = String(raw[at])
-    const before = headers[name] as unknown
-    if (before === undefined) headers[name] = raw[at + 1]
-    else if (Array.isArray(before)) before.push(raw[at + 1])
-    else headers[name] = [before, raw[at + 1]]
-  }
-  if (sensitive !== undefined) headers[sensitiveHeaders] = sensitive
-  return headers
+  return { text: text.text, method, origin: `${found.get(':scheme') as string}://${named}`, endsByDefault: BODILESS.has(method), sent: () => objectOfPairs(raw, sensitive) }
 }
 
 /** The text of trailers, which have no pseudo-headers. */

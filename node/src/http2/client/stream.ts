@@ -145,15 +145,21 @@ export class ClientHttp2Stream extends Duplex {
   // Output of the user.
 
   override _write (chunk: Buffer | string, encoding: BufferEncoding, done: Done): void {
-    if (this.pending) this.once('ready', () => { this._write(chunk, encoding, done) })
-    else if (!this.destroyed) this.keep([bytesOf(chunk, encoding)], chunk.length, done)
+    if (this.pending) {
+      this.once('ready', () => { this._write(chunk, encoding, done) })
+      return
+    }
+    if (!this.destroyed) this.keep([bytesOf(chunk, encoding)], chunk.length, done)
     showPart(this, false, chunk, encoding)
   }
 
   override _writev (chunks: { chunk: Buffer | string; encoding: BufferEncoding }[], done: Done): void {
-    if (this.pending) this.once('ready', () => { this._writev(chunks, done) })
-    else if (!this.destroyed) this.keep(chunks.map(({ chunk, encoding }) => bytesOf(chunk, encoding)), chunks.reduce((sum, { chunk }) => sum + chunk.length, 0), done)
-    showPart(this, true, chunks, '')
+    if (this.pending) {
+      this.once('ready', () => { this._writev(chunks, done) })
+      return
+    }
+    if (!this.destroyed) this.keep(chunks.map(({ chunk, encoding }) => bytesOf(chunk, encoding)), chunks.reduce((sum, { chunk }) => sum + chunk.length, 0), done)
+    showPart(this, true, chunks.every(({ chunk }) => typeof chunk !== 'string') ? chunks.map(({ chunk }) => chunk) : chunks, '')
   }
 
   private keep (pieces: Buffer[], length: number, done: Done): void {

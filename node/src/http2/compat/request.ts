@@ -73,6 +73,10 @@ export class Http2ServerRequest {
     if (this.isReadable) return
     this.isReadable = true
     Readable.call(this as never, { autoDestroy: false })
+    // An unread body ends with its request, unless bytes of it are held: those can still be read.
+    if (!this.isOver || this.stream.intake.holds) return
+    this.push(null)
+    this.resume()
   }
 
   get destroyed (): boolean { return this.isReadable && this._readableState.destroyed }
@@ -106,7 +110,7 @@ export class Http2ServerRequest {
     this.isOver = true
     this.proxy = undefined
     const { intake } = this.stream
-    const isRead = intake.didRead || (this.isReadable && (this.readableFlowing === true || this.listenerCount('readable') > 0))
+    const isRead = intake.isReadBy(this) || (this.isReadable && (this.readableFlowing === true || this.listenerCount('readable') > 0))
     if (this.aborted) intake.onEnd()
     if (!isRead && (this.isReadable || this.listenerCount('end') > 0)) {
       // A body that is not read is not wanted, and ends as with node:http2.

@@ -86,7 +86,7 @@ export class Http2ServerResponse implements Face {
   get headersSent (): boolean { return this.stream.headersSent }
   get finished (): boolean { return this.isEnding }
   get writableEnded (): boolean { return this.isEnding }
-  get writableFinished (): boolean { return this.stream.isOver || this.stream.writableFinished }
+  get writableFinished (): boolean { return this.stream.isOver ? this.stream.isFinished : this.stream.writableFinished }
   get writableCorked (): number { return this.stream.writableCorked }
   get writableHighWaterMark (): number { return this.stream.writableHighWaterMark }
   get writableLength (): number { return this.stream.isOver ? 0 : this.stream.writableLength }
@@ -248,7 +248,8 @@ export class Http2ServerResponse implements Face {
     else if (chunk != null && !stream.headersSent) this.writeHead(this.status)
     this.wasHead = stream.headRequest
     this.isEnding = true
-    if (typeof done === 'function') this.prependOnceListener('finish', AsyncResource.bind(done as () => void))
+    // The stream of a HEAD request has finished before, so that node:http2 takes the response's own event.
+    if (typeof done === 'function') this[stream.headRequest ? 'once' : 'prependOnceListener']('finish', AsyncResource.bind(done as () => void))
     if (!stream.headersSent) this.writeHead(this.status)
     if (this.isClosed || stream.destroyed) this.onStreamClosed()
     else if (isRest && !stream.headRequest) stream.end(chunk, encoding)
@@ -302,6 +303,11 @@ export class Http2ServerResponse implements Face {
     return this
   }
   addListener (event: string | symbol, listener: (...given: any[]) => void): this { return this.on(event, listener) }
+  prependListener (event: string | symbol, listener: (...given: any[]) => void): this {
+    Stream.prototype.prependListener.call(this, event, listener)
+    this.stream.reportLate()
+    return this
+  }
 
   /** Tools that trace requests put a method of their own in the place of `emit` of node's responses, and end a span with
    * one of these events. */

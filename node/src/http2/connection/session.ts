@@ -233,7 +233,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
       return
     }
     const done = asked('HTTP2PING', callback as PingCallback)
-    const sent = payload ? Buffer.from(bytesOf(payload as NodeJS.ArrayBufferView)!) : freshPayload()
+    // Not of the pool: `buffer` is its own.
+    const sent = payload ? Buffer.from(new Uint8Array(bytesOf(payload as NodeJS.ArrayBufferView)!).buffer) : freshPayload()
     if (this.pings.length >= this.options.pingsMax || !this.connection.control(ControlFrame.Ping, sent)) {
       done(plain('ERR_HTTP2_PING_CANCEL'))
       return false
@@ -280,6 +281,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
       code ??= INTERNAL_ERROR
     }
     this.isDestroyed = true
+    const isIdle = this.streams.size === 0
     this.error = reason
     this.endCode = code ?? NO_ERROR
     this.timer?.stop()
@@ -292,7 +294,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     }
     setImmediate(() => { this.cancelAsked() })
     if (this.isOver) later(() => { this.reportClosed() })
-    else if (this.isClosed && reason === undefined) this.connection.shutDown()
+    // Open streams would hold a connection that is shut down.
+    else if (this.isClosed && isIdle && reason === undefined) this.connection.shutDown()
     else this.connection.abort(this.endCode)
   }
 
@@ -404,7 +407,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   onPong (payload: Buffer, ms: number): void {
     const place = this.pings.findIndex(ping => ping.payload.equals(payload))
     const [ping] = place < 0 ? [] : this.pings.splice(place, 1)
-    ping?.callback(null, ms, payload)
+    ping?.callback(null, ms, ping.payload)
   }
 
   onGoaway (code: number, lastStream: number, data: Buffer): void {

@@ -14,6 +14,8 @@ export class Intake {
   private other: Readable | null = null
   private wants = false
   private isDropped = false
+  /** The peer has the credit for all that is held. */
+  private isReleased = false
   private context: AsyncResource | undefined
   /** Fails the reader: the rest of the body does not come. */
   private cut: ((reader: Readable) => void) | null = null
@@ -33,11 +35,14 @@ export class Intake {
   /** Whether bytes, or the end behind them, wait for their reader. */
   get waits (): boolean { return this.holds || (this.isWhole && !this.isEndGiven) }
 
+  /** Whether it has been read from by this reader. */
+  isReadBy (by: object): boolean { return this.reader as object | null === by || this.other as object | null === by }
+
   /** Whether all of it was given to another reader. */
   isSpent (by: object): boolean { return this.isWhole && !this.holds && this.reader !== null && this.reader as object !== by }
 
   onData (chunk: Buffer): void {
-    if (this.isDropped) this.exchange.take(chunk.length)
+    if (this.isDropped) this.take(chunk.length)
     else if (this.reader === null || !this.wants || this.held.length > 0) this.held.push(chunk)
     else this.give(chunk)
   }
@@ -72,8 +77,17 @@ export class Intake {
   /** Nothing is read any more: the bytes that are held and those that still come are given back. */
   drop (): void {
     this.isDropped = true
-    for (const chunk of this.held.splice(0)) this.exchange.take(chunk.length)
+    for (const chunk of this.held.splice(0)) this.take(chunk.length)
   }
+
+  /** All has come, and the exchange is to end before it is read: what is held stays readable, and is credited now. */
+  release (): void {
+    if (this.isReleased) return
+    for (const chunk of this.held) this.take(chunk.length)
+    this.isReleased = true
+  }
+
+  private take (bytes: number): void { if (!this.isReleased) this.exchange.take(bytes) }
 
   /** Ends the readers, once nothing is held. */
   private settle (): void {
@@ -90,7 +104,7 @@ export class Intake {
   private give (chunk: Buffer): void {
     const bytes = chunk.length
     this.wants = this.push(chunk)
-    this.exchange.take(bytes)
+    this.take(bytes)
   }
 
   private push (chunk: Buffer | null): boolean {

@@ -4,7 +4,7 @@
 import { sensitiveHeaders } from 'node:http2'
 import { ResponseFlag } from '../../channel/codes'
 import { checkObject, invalidInfoStatus, invalidPseudoHeader, invalidStatus, invalidType, invalidValue, plain } from '../codes'
-import { finalHead, textOf, type Headers } from '../fields'
+import { finalHead, objectOfPairs, textOf, textOfList, type Headers } from '../fields'
 import type { Exchange } from '../../server/exchange'
 
 /** The options of `respond`. */
@@ -85,26 +85,32 @@ function checkFinal (given: unknown): asserts given is Headers | undefined {
   throw invalidType('headers', takesLists ? 'an instance of Array or Object' : 'of type object', given)
 }
 
-/** Headers from names and values in turn; a repeated name has all its values. */
-function headersOfList (list: unknown[]): Headers {
+/** The final head of names and values by turns, which go as they are given. */
+function headOfList (list: unknown[], options: RespondOptions | undefined, isStrict: boolean): { status: number; text: string; raw: unknown[] } {
   if (list.length % 2 !== 0) throw invalidValue('headers', list)
-  const headers = Object.create(null) as Headers
-  for (let at = 0; at < list.length; at += 2) {
-    const name = String(list[at]).toLowerCase()
-    const before = headers[name] as unknown
-    headers[name] = before === undefined ? list[at + 1] : ([] as unknown[]).concat(before, list[at + 1])
-  }
-  return headers
+  const names = list.filter((_, at) => at % 2 === 0).map(name => String(name).toLowerCase())
+  const place = names.indexOf(':status')
+  const status = (place < 0 ? 0 : (list[2 * place + 1] as number) | 0) || 200
+  if (status < 200 || status > 599) throw invalidStatus(status)
+  const raw = place < 0 ? [':status', status, ...list] : [...list]
+  if (options?.sendDate !== false && !names.includes('date')) raw.push('date', date())
+  const sensitive = (list as unknown as Headers)[sensitiveHeaders] as unknown
+  if (sensitive !== undefined) Object.assign(raw, { [sensitiveHeaders]: sensitive })
+  return { status, text: textOfList(raw, ':status', isStrict), raw }
 }
 
 export function respond (stream: AnsweredStream, given: Headers | unknown[] | undefined, options: RespondOptions | undefined): void {
   checkAnswerable(stream)
   checkObject(options, 'options')
-  if (Array.isArray(given) && takesLists) given = headersOfList(given)
-  checkFinal(given)
-  const head = finalHead((given as Headers | undefined) ?? NO_HEADERS)
   let status, text
-  if (head !== undefined) {
+  const list = Array.isArray(given) && takesLists ? headOfList(given, options, stream.isStrict) : undefined
+  if (list === undefined) checkFinal(given)
+  const head = list === undefined ? finalHead((given as Headers | undefined) ?? NO_HEADERS) : undefined
+  if (list !== undefined) {
+    status = list.status
+    text = list.text
+    stream.sentHeaders = () => objectOfPairs(list.raw)
+  } else if (head !== undefined) {
     status = head.status
     const added = options?.sendDate === false || head.hasDate ? undefined : date()
     text = added === undefined ? head.text : head.dated(added)

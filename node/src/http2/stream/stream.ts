@@ -53,6 +53,19 @@ function warnOfPriority (): void {
   reportedPriority = true
 }
 
+/** Counts the turns with answers that were sent as one message. */
+let turn = 0
+let isTurnCounted = false
+function nextTurn (): void {
+  turn++
+  isTurnCounted = false
+}
+function thisTurn (): number {
+  if (!isTurnCounted) process.nextTick(nextTurn)
+  isTurnCounted = true
+  return turn
+}
+
 /** The members of a Duplex in fact. */
 const readableOf = Object.getOwnPropertyDescriptor(Readable.prototype, 'readable')!
 const writableLengthOf = (Object.getOwnPropertyDescriptor(Duplex.prototype, 'writableLength') ?? Object.getOwnPropertyDescriptor(Writable.prototype, 'writableLength'))!
@@ -83,6 +96,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   private isEndRead = false
   private isGone = false
   private isAnswered = false
+  /** The turn in which it was answered. */
+  private turnOfAnswer = 0
   /** It was answered without a listener, so its end is not emitted. */
   private isQuiet = false
   private isFile = false
@@ -118,6 +133,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   get scheme (): string { return this.exchange.scheme }
   /** Whether the response was sent as one message, so that no more events follow. */
   get isOver (): boolean { return this.isAnswered }
+  /** Whether that message was sent in an earlier turn, or has gone. */
+  get isFinished (): boolean { return this.isAnswered && (this.isGone || this.turnOfAnswer !== turn) }
   /** Read to its end by the request of the compatible API, it is as if it were read here. */
   get readable (): boolean {
     if (this.body?.isSpent(this) === true) return false
@@ -166,7 +183,15 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     if (this.face !== null) this.reportFace(this.face)
     for (const piece of this.outgoing.take()) longWrite.call(this, piece)
     if (wasAnswered) longEnd.call(this)
+    if (this.isGone) this.becomeGone()
     this.reportLate()
+  }
+
+  /** It was over before it was a Duplex: no event comes any more. */
+  private becomeGone (): void {
+    for (const state of [this._readableState, this._writableState] as { destroyed: boolean; closed: boolean; closeEmitted: boolean }[]) {
+      state.destroyed = state.closed = state.closeEmitted = true
+    }
   }
 
   /** Listeners of the compatible API come before all others. */
@@ -235,10 +260,13 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
    * node:http2; otherwise its sender would wait for ever.
    */
   declineUnread (): void {
-    if (this.exchange.received) return
+    if (this.exchange.received && this.body?.holds !== true) return
     later(() => {
       const isRead = this.body?.didRead === true || (this.isDuplex && this.readableFlowing !== null)
-      if (!isRead) this.exchange.decline()
+      if (isRead) return
+      // A body that came whole stays readable; its exchange does not wait for a reader.
+      if (this.exchange.received) this.intake.release()
+      else this.exchange.decline()
     })
   }
 
@@ -313,6 +341,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     const trailers = this.face?.trailers()
     if (trailers) return false
     this.isAnswered = true
+    this.turnOfAnswer = thisTurn()
     this.isQuiet = outgoing.hasHead && !this.exchange.hasBody && this.face?.isReceived !== true && !showsCloses()
     outgoing.finish(body, this.isQuiet ? ResponseFlag.Quiet : 0)
     if (this.isQuiet) this.of?.forget(this)
@@ -413,13 +442,15 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
       return later(() => { this.onClosed(code) })
     }
     if (!this.isDuplex) return this.settleQuietly(code)
-    if (code === NO_ERROR && this._writableState.ending && !this.writableFinished) {
+    // One that failed, as by a write after its end, neither finishes nor ends any more.
+    const hasFailed = this.errored != null
+    if (code === NO_ERROR && this._writableState.ending && !this.writableFinished && !hasFailed) {
       this.once('finish', () => { this.onClosed(code) })
       return
     }
     if (code !== NO_ERROR) this.dropEnd()
     if (!this.isClosed) this.markClosed(code)
-    if (!this.readable || code !== NO_ERROR) {
+    if (!this.readable || code !== NO_ERROR || hasFailed) {
       this.destroy()
       return
     }
@@ -495,6 +526,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     if (isCut) return this.exchange.reset(CANCEL)
     this.exchange.end()
     this.cutsRequest = !this.intake.isWhole
+    if (!this.cutsRequest) this.intake.release()
     if (this.exchange.pending === 0) this.cutRequest()
   }
 

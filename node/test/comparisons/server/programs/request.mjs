@@ -80,6 +80,20 @@ export default {
     request.on('close', () => { log('close', request.complete, request.readableEnded) })
     response.end('unread')
   }, POST),
+  'a whole body that nobody reads, and a client that stays': async (http2, t) => {
+    const log = t.log('server')
+    const server = http2.createServer()
+    let client
+    server.on('request', (request, response) => {
+      for (const event of ['finish', 'close']) response.on(event, () => { log('response', event) })
+      // The body has come.
+      client.ping(() => { response.end('unread') })
+    })
+    server.on('session', session => { session.on('ping', payload => { if (payload.toString() === 'followed') log('ping') }) })
+    client = await t.open(server)
+    await t.show(client, POST)
+    await new Promise(resolve => { client.ping(Buffer.from('followed'), resolve) })
+  },
   'no body': compat((request, response, { log }) => {
     log(request.complete, request.stream.endAfterHeaders)
     request.on('data', () => { log('data') })

@@ -27,6 +27,11 @@ export default {
     response.end()
     log(response.headersSent, response.finished, response.writableEnded)
   }),
+  'members in the turn of an end, and behind it': compat((request, response, { log }) => {
+    response.end('whole')
+    log(response.writableEnded, response.writableFinished, response.finished)
+    response.on('finish', () => { log(response.writableEnded, response.writableFinished, response.finished) })
+  }),
   'one end is a whole response': compat((request, response) => { response.end('whole') }),
   'an empty end': compat((request, response) => { response.end() }),
   'a buffer at the end': compat((request, response) => { response.end(Buffer.from('bytes')) }),

@@ -1,0 +1,113 @@
+// Ends of exchanges and of sessions while the client keeps its connection.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import nodeHttp2 from 'node:http2'
+import test from 'node:test'
+import http2 from 'trunkline/http2'
+
+/** A client of node:http2 that keeps its connection with a server of ours until the test is over. */
+async function connected (t, listener) {
+  const server = http2.createServer(listener)
+  t.after(() => { server.close() })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = nodeHttp2.connect(`http://127.0.0.1:${server.address().port}`)
+  t.after(() => { client.destroy() })
+  return client
+}
+
+function post (client, body) {
+  const stream = client.request({ ':method': 'POST' })
+  stream.on('error', () => {})
+  stream.resume()
+  if (body !== undefined) stream.end(body)
+  return stream
+}
+
+/** The server has read all that its client has sent. */
+const ponged = client => new Promise(resolve => { client.ping(resolve) })
+
+for (const [label, look] of Object.entries({ 'has not looked at': () => {}, 'has looked at': request => { void request.readableEnded } })) {
+  test(`a response behind a whole body that its program ${label} finishes and closes while the connection stays`, async t => {
+    let given
+    const asked = new Promise(resolve => { given = resolve })
+    const client = await connected(t, (request, response) => { given({ request, response }) })
+    const stream = post(client, 'a body')
+    const { request, response } = await asked
+    look(request)
+    await ponged(client)
+    const closed = Promise.all([once(request, 'close'), once(response, 'finish'), once(response, 'close')])
+    response.end('unread')
+    await closed
+    assert.equal(request.complete, true)
+    if (!stream.closed) await once(stream, 'close')
+    assert.equal(stream.rstCode, 0)
+    assert.equal(client.destroyed, false)
+  })
+}
+
+test('a body that came whole is read behind the end of its response', async t => {
+  let given
+  const asked = new Promise(resolve => { given = resolve })
+  const client = await connected(t, (request, response) => { given({ request, response }) })
+  const stream = post(client, 'a body')
+  const { request, response } = await asked
+  await ponged(client)
+  response.end('early')
+  const pieces = []
+  for await (const piece of request) pieces.push(piece)
+  assert.equal(Buffer.concat(pieces).toString(), 'a body')
+  if (!stream.closed) await once(stream, 'close')
+})
+
+for (const [label, close] of Object.entries({ 'that is closed': session => { session.close() }, 'whose client says GOAWAY': (session, client) => { client.goaway() } })) {
+  test(`a session ${label} ends with its open streams when it is destroyed`, async t => {
+    let given
+    const asked = new Promise(resolve => { given = resolve })
+    const client = await connected(t, (request, response) => { given(response.stream) })
+    client.on('error', () => {})
+    post(client)
+    const stream = await asked
+    const { session } = stream
+    const ended = Promise.all([once(session, 'close'), once(client, 'close')])
+    close(session, client)
+    if (!session.closed) await once(session, 'goaway')
+    session.destroy()
+    assert.equal(stream.destroyed, true)
+    await ended
+  })
+}
+
+test('a response that was given whole is finished in the next turn, not in its own', async t => {
+  let given
+  const states = new Promise(resolve => { given = resolve })
+  const client = await connected(t, (request, response) => {
+    response.end('whole')
+    const within = [response.writableEnded, response.writableFinished]
+    setImmediate(() => { given([within, [response.writableEnded, response.writableFinished]]) })
+  })
+  client.request().resume()
+  assert.deepEqual(await states, [[true, false], [true, true]])
+})
+
+for (const [label, answer] of Object.entries({
+  'has no content': stream => { stream.respond({ ':status': 204 }) },
+  'was given whole': stream => { stream.respond(); stream.end('whole') },
+  'ended with its head': stream => { stream.respond({}, { endStream: true }) }
+})) {
+  test(`a stream whose response ${label} closes after a write behind its end, while the connection stays`, async t => {
+    let given
+    const asked = new Promise(resolve => { given = resolve })
+    const client = await connected(t, (request, response) => { given(response.stream) })
+    client.request().resume()
+    const stream = await asked
+    const failed = once(stream, 'error')
+    const closed = new Promise(resolve => { stream.on('close', resolve) })
+    answer(stream)
+    stream.write('late')
+    const [error] = await failed
+    assert.equal(error.code, 'ERR_STREAM_WRITE_AFTER_END')
+    await closed
+    assert.equal(client.destroyed, false)
+  })
+}
