@@ -72,6 +72,20 @@ const WIDE = `(() => {
   return over && over.tagName + ' ' + over.textContent.slice(0, 60)
 })()`
 
+/** Labels of a figure that reach over the box that their middle is in, by the fonts of this machine. */
+const LABELS = `(() => {
+  const boxes = [...document.querySelectorAll('rect')].map(rect => rect.getBBox())
+  const contains = ({ x, y, width, height }, label) => {
+    const middle = [label.x + label.width / 2, label.y + label.height / 2]
+    return middle[0] > x && middle[0] < x + width && middle[1] > y && middle[1] < y + height
+  }
+  return [...document.querySelectorAll('text')].filter(text => {
+    const label = text.getBBox()
+    const around = boxes.filter(box => contains(box, label)).sort((a, b) => a.width - b.width)[0]
+    return around !== undefined && (label.x < around.x || label.x + label.width > around.x + around.width)
+  }).map(text => text.textContent)
+})()`
+
 const search = word => `(async () => {
   const field = document.getElementById('mdbook-searchbar') ?? document.getElementById('searchbar')
   const results = () => document.querySelectorAll('#mdbook-searchresults li, #searchresults li').length
@@ -118,6 +132,11 @@ export async function faults (folder, shots) {
           writeFileSync(join(shots, `${path.replaceAll('/', '-')}.${width}.png`), Buffer.from(data, 'base64'))
         }
       }
+    }
+    const figures = join(folder, 'figures')
+    for (const name of readdirSync(figures).filter(name => name.endsWith('.svg'))) {
+      await opened(page, join(figures, name))
+      for (const label of await evaluated(page, LABELS)) found.push(`${name}: "${label}" reaches over its box`)
     }
     for (const word of SEARCHED) {
       await opened(page, join(folder, 'index.html'))
