@@ -1,8 +1,8 @@
 // Builds the site into target/site: the guide by mdBook, the package's types by TypeDoc, the crates' documentation from target/doc; then checks its links,
 // and where there is Chromium its widths and its search.
-// node build.mjs MDBOOK CLI DOC
+// node build.mjs MDBOOK CLI DOC OPTIONS
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { faults } from './browser.mjs'
@@ -11,7 +11,7 @@ import { optionsPage } from './options.mjs'
 import { stage } from './stage.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const [mdbook, cli, doc] = process.argv.slice(2)
+const [mdbook, cli, doc, options] = process.argv.slice(2)
 const site = join(root, 'target', 'site')
 const staged = join(root, 'target', 'site-source')
 
@@ -25,7 +25,7 @@ function helpPage () {
 
 rmSync(site, { recursive: true, force: true })
 mkdirSync(site, { recursive: true })
-stage(root, staged, { 'Options of Node.js': optionsPage(root), 'Options of the command line': helpPage() })
+stage(root, staged, { 'Options of Node.js': optionsPage(root), 'Options and errors of Rust': readFileSync(options, 'utf8'), 'Options of the command line': helpPage() })
 execFileSync(mdbook, ['build', '--dest-dir', join(site, 'book'), staged], { stdio: ['ignore', 'ignore', 'inherit'] })
 const typedoc = join(root, 'docs/site/node_modules/typedoc/bin/typedoc')
 execFileSync(process.execPath, [

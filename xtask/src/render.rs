@@ -2,6 +2,7 @@
 
 mod channel;
 pub(crate) mod generated;
+pub(crate) mod options;
 pub(crate) mod promises;
 
 /// A file's path from the root, and its text.

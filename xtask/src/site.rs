@@ -2,7 +2,7 @@
 //! `target/site`, its links checked.
 
 use crate::tools::{self, cargo, run};
-use crate::{Outcome, node, root};
+use crate::{Outcome, node, render, root};
 use std::process::Command;
 
 /// Builds the site; a warning of rustdoc and a dead link fail.
@@ -17,10 +17,14 @@ pub(crate) fn docs() -> Outcome {
     node::install("docs/site")?;
     let built = node::built_in("dev");
     let documented = built.parent().unwrap_or(&built).join("doc");
+    let options = root().join("target").join("options-of-rust.md");
+    std::fs::write(&options, render::options::page()?)
+        .map_err(|why| format!("cannot write {}: {why}", options.display()))?;
     let mut command = Command::new("node");
     command.arg(root().join("docs/site/build.mjs"));
     run(command
         .arg(mdbook)
         .arg(built.join("trunkline"))
-        .arg(documented))
+        .arg(documented)
+        .arg(options))
 }
