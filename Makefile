@@ -1,7 +1,7 @@
 # Every target is one line and installs what it needs itself, or says what is missing.
 XTASK = cargo run -q -p xtask --
 
-.PHONY: demo test ready tidy conform bench attacks bench-client bench-server bench-node-server bench-grpc windows-real bursts h3-paths node node-test node-pack node-soak node-lines comparisons wpt apps interop flake fuzz sanitize mutants docs newcomer features api crates sim windows bench-bulk bench-rust
+.PHONY: demo test ready tidy conform bench attacks bench-client bench-server bench-node-server bench-grpc windows-real bursts h3-paths node node-test node-pack node-soak node-lines comparisons wpt apps interop flake fuzz sanitize mutants docs newcomer features api crates sim windows bench-bulk bench-rust release-check
 demo: ; @$(XTASK) demo
 test: ; @$(XTASK) test
 ready: ; @$(XTASK) ready
@@ -36,5 +36,6 @@ newcomer: ; @$(XTASK) newcomer
 features: ; @$(XTASK) features
 api: ; @$(XTASK) api
 crates: ; @$(XTASK) crates
+release-check: ; @$(XTASK) release check $(TAG)
 sim: ; @cargo run -q -p trunkline-testkit --bin sim
 windows: ; @cargo run -q --release -p trunkline-testkit --bin windows

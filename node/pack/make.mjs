@@ -1,7 +1,7 @@
 // Packs the main package, and the addon for this platform.
 // node make.mjs ADDON OUT: prints the paths of both tarballs, a line each.
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { homedir, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -13,10 +13,22 @@ const folder = fileURLToPath(new URL('..', import.meta.url))
 const root = resolve(folder, '..')
 const { host, packageOf, PLATFORMS } = require('../dist/channel/platforms.js')
 
+/** Where the source is, as npm compares it with the source of a build; known to the workflow that publishes. */
+function repository () {
+  const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: path } = process.env
+  return server === undefined || path === undefined ? {} : { repository: { type: 'git', url: `git+${server}/${path}.git` } }
+}
+
 /** The fields that both packages share. */
 function described () {
-  const { name, version, description, license, engines, main, types, exports, files, peerDependencies, peerDependenciesMeta } = require('../package.json')
-  return { all: { version, license, engines }, own: { name, description, main, types, exports, peerDependencies, peerDependenciesMeta }, files }
+  const { name, version, description, license, type, engines, main, types, exports, files, peerDependencies, peerDependenciesMeta } = require('../package.json')
+  return { all: { version, license, type, ...repository(), engines }, own: { name, description, main, types, exports, peerDependencies, peerDependenciesMeta }, files }
+}
+
+/** Compiled files whose source is gone, which the compiler leaves where they are. */
+function stale () {
+  const compiled = readdirSync(join(folder, 'dist'), { recursive: true }).filter(file => /\.(js|d\.ts)$/.test(file))
+  return compiled.filter(file => !existsSync(join(folder, 'src', file.replace(/\.(js|d\.ts)$/, '.ts'))) && !existsSync(join(folder, 'src', file)))
 }
 
 const write = (to, file, text) => writeFileSync(join(to, file), text)
@@ -38,6 +50,8 @@ function pages (to) {
 /** The JavaScript. It names every platform's package, and npm installs the one that fits. */
 function stageMain (to) {
   const { all, own, files } = described()
+  const left = stale()
+  if (left.length > 0) throw new Error(`node/dist has files without a source, remove them: ${left.join(', ')}`)
   for (const file of files) cpSync(join(folder, file), join(to, file), { recursive: true })
   const optionalDependencies = Object.fromEntries(PLATFORMS.map(({ name }) => [packageOf(name), all.version]))
   write(to, 'package.json', `${JSON.stringify({ ...own, ...all, optionalDependencies }, null, 2)}\n`)

@@ -3,10 +3,10 @@
 pub(crate) mod apps;
 pub(crate) mod attacks;
 pub(crate) mod conform;
-pub(crate) mod crates;
 pub(crate) mod features;
 pub(crate) mod flake;
 pub(crate) mod fuzz;
 pub(crate) mod mutants;
 pub(crate) mod public_api;
+pub(crate) mod release;
 pub(crate) mod sanitize;

@@ -38,6 +38,8 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   wpt [PART] [--corpus FOLDER]   web-platform-tests' fetch tests with Node's own fetch and ours, side by side
   api [write]    the public API of the crate trunkline compared with docs/api (written)
   crates         the packages of crates.io, each packed and built from its package
+  release PART   a step of the workflow that releases: check [TAG] (all of them, as a dry run), versions TAG,
+                 notes [TAG], program, npm FILE.., sbom, checksums
   features       the engine with its features alone and combined, with the oldest compiler, and its crates counted
   flake N FILE   the tests of one file, N times
   fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
@@ -76,7 +78,8 @@ fn main() -> ExitCode {
         "wpt" => node::script("dev", "wpt/run.mjs", rest),
         "generate" => render::generated::generate(),
         "api" => check::public_api::api(rest),
-        "crates" => check::crates::crates(),
+        "crates" => check::release::crates::crates(),
+        "release" => check::release::release(rest),
         "features" => check::features::features(),
         "flake" => check::flake::flake(rest),
         "fuzz" => check::fuzz::fuzz(rest),

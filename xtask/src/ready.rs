@@ -1,6 +1,7 @@
 //! `ready`: everything that CI runs, in the order in which failures are cheap.
 
-use crate::check::{conform, crates, features, public_api};
+use crate::check::release::crates;
+use crate::check::{conform, features, public_api};
 use crate::tools::{self, cargo, run};
 use crate::{Outcome, node, root, site, suite, tidy};
 use std::process::Command;

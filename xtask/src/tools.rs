@@ -39,6 +39,20 @@ pub(crate) const FUZZ: Tool = Tool {
     program: "cargo-fuzz",
     source: ToolSource::Cargo("cargo-fuzz"),
 };
+/// The Debian package, the bills of materials, and the workflows of a release.
+pub(crate) const DEB: Tool = Tool {
+    program: "cargo-deb",
+    source: ToolSource::Cargo("cargo-deb"),
+};
+pub(crate) const CYCLONEDX: Tool = Tool {
+    program: "cargo-cyclonedx",
+    source: ToolSource::Cargo("cargo-cyclonedx"),
+};
+pub(crate) const ACTIONLINT: Tool = Tool {
+    program: "actionlint",
+    source: ToolSource::Go("github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"),
+};
+pub(crate) const DPKG: Tool = debian("dpkg", "dpkg");
 pub(crate) const HTTPWG: Tool = Tool {
     program: "httpwg",
     source: ToolSource::Cargo("httpwg-cli"),

@@ -5,7 +5,16 @@ use crate::Outcome;
 use crate::tools::{cargo, run};
 
 /// The published crates, each after those that it needs.
-pub(crate) const PUBLISHED: [&str; 3] = ["trunkline-core", "trunkline", "trunkline-cli"];
+pub(super) const PUBLISHED: [&str; 3] = ["trunkline-core", "trunkline", "trunkline-cli"];
+
+/// The folder of a published crate.
+pub(super) fn folder(name: &str) -> &'static str {
+    match name {
+        "trunkline-core" => "core",
+        "trunkline" => "engine",
+        _ => "cli",
+    }
+}
 
 /// `crates`: as `cargo publish` does it, without the upload.
 pub(crate) fn crates() -> Outcome {
