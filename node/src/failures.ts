@@ -270,6 +270,7 @@ function violation (failure: Failure, text: string): Error {
   const rule = failure.detail ?? ''
   if (/^FieldSectionTooLarge|^HeadTooLarge/.test(rule)) return new HeadersOverflowError(undefined, { cause: new Error(text) })
   if (/^BodyLength|^ContentLength(?!Invalid)/.test(rule)) return new ResponseContentLengthMismatchError(undefined, { cause: new Error(text) })
+  if (rule === 'ResponseUnexpected') return new SocketError('bad response', { cause: new Error(text) })
   if (rule === 'SwitchUnexpected') return new SocketError('bad upgrade', { cause: new Error(text) })
   // Its retries go by this: what breaks off may come whole another time.
   if (rule === 'BodyTruncated') return new SocketError(OTHER_SIDE_CLOSED, { cause: new Error(text) })
@@ -277,8 +278,13 @@ function violation (failure: Failure, text: string): Error {
 }
 
 /** An error as Node.js makes it for a failed call of the system. */
-function system (code: string, text: string): Error {
-  const error = new TrunklineError(text, code)
-  error.name = 'Error'
-  return error
+class FailedCallError extends TrunklineError {
+  constructor (code: string, text: string) {
+    super(text, code)
+    this.name = 'Error'
+  }
 }
+// console.log prints it as Node.js's, by the name of its constructor.
+Object.defineProperty(FailedCallError.prototype, 'constructor', { value: Error, writable: true, configurable: true })
+
+function system (code: string, text: string): Error { return new FailedCallError(code, text) }

@@ -85,7 +85,8 @@ pub(super) fn persistence<'a>(
 }
 
 /// How many seconds the sender of this `keep-alive` field says that it waits for the next request:
-/// its `timeout` parameter. A hint that no RFC in force defines, and that nearly every server sends.
+/// its `timeout` parameter. A hint that no RFC in force defines, and that nearly every server sends;
+/// some put a unit behind the number (`timeout=5s`).
 pub fn peer_patience(value: &[u8]) -> Option<u32> {
     let text = value.split(|&byte| byte == b',').find_map(|item| {
         let at = item.iter().position(|&byte| byte == b'=')?;
@@ -93,12 +94,12 @@ pub fn peer_patience(value: &[u8]) -> Option<u32> {
         name.eq_ignore_ascii_case(b"timeout")
             .then(|| item[at + 1..].trim_ascii())
     })?;
-    let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    std::str::from_utf8(text)
-        .ok()
-        .filter(|_| is_number)?
-        .parse()
-        .ok()
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, unit) = text.split_at(digits);
+    if !unit.iter().all(u8::is_ascii_alphabetic) {
+        return None;
+    }
+    std::str::from_utf8(number).ok()?.parse().ok()
 }
 
 /// Whether a comma-separated list holds `option`, in any case.

@@ -3,12 +3,23 @@
 
 import { Dispatcher } from './dispatcher/dispatcher'
 import { check, originOf, type Options, type UrlParts, type Way } from './options'
+import './calls/debug'
+import { Connection } from './connect/connection'
+import { OriginEntry } from './connect/connections'
 import { buildConnector, type BuildOptions } from './connect/build_connector'
 import { ByOrigin, factoryOf, OfPool } from './dispatcher/factory'
 import { kState } from './dispatcher/state'
 
+const isInstance = Object[Symbol.hasInstance] as (this: unknown, value: unknown) => boolean
+
 /** A dispatcher of one origin with up to `connections` connections. */
 export class Pool extends Dispatcher {
+  /** With undici a Client is no Pool, and an Agent has a Pool for each origin: what its events name is one. */
+  static override [Symbol.hasInstance] (value: unknown): boolean {
+    if (this !== Pool) return isInstance.call(this, value)
+    return value instanceof OriginEntry || (isInstance.call(this, value) && !(value instanceof Client))
+  }
+
   private readonly url: URL
   constructor (origin: string | URL | UrlParts, options: Options = {}, isClient = false) {
     const url = checkedOrigin(origin, options, isClient)
@@ -25,6 +36,11 @@ export class Pool extends Dispatcher {
 
 /** A dispatcher of one origin with one connection. */
 export class Client extends Pool {
+  /** With undici each connection is a Client's: what the events of a Pool and an Agent name is one. */
+  static override [Symbol.hasInstance] (value: unknown): boolean {
+    return isInstance.call(this, value) || (this === Client && value instanceof Connection)
+  }
+
   constructor (origin: string | URL | UrlParts, options: Options = {}) { super(origin, options, true) }
 }
 

@@ -12,6 +12,7 @@ import type { ByteQueue } from './queue'
 import { originFor, policyOf, referrerFor } from './referrer'
 import type { MadeParts } from './request_parts'
 import { BODILESS, REDIRECTS, ResponseParts, responseOver, type Response } from './response'
+import { Timing } from './timing'
 import { baseUrl, hasBadPort, isHttp, partsOfUrl, urlOf, type ParsedUrl } from './url'
 import { bodyFor, headersFor, type FetchUpload } from './wire'
 
@@ -70,6 +71,7 @@ export class Fetching implements Receiver {
    * the registry of bodies that are dropped holds the hop, and with it this. */
   private promise: Settling | null
   private unfollow: (() => void) | null = null
+  private readonly timing = new Timing()
 
   constructor (
     private readonly request: MadeParts,
@@ -141,6 +143,7 @@ export class Fetching implements Receiver {
     const headers = headersFor({ url, method, list, settings, referrer, origin }, length)
     const dispatcher = request.dispatcher ?? this.ways.dispatcher()
     const options = { path: url.path, origin: url.origin, method, body, headers }
+    this.timing.onSend()
     startHop(dispatcher, this.ways.isOwn, options as never, this, hop => { this.hop = hop })
   }
 
@@ -148,12 +151,12 @@ export class Fetching implements Receiver {
 
   onHead (hop: Hop, status: number, reason: string, list: HeaderList, whole: Buffer | null | undefined): void {
     if (hop !== this.hop) return
+    this.timing.onHead(status)
+    // Without a user who gives credentials (https://fetch.spec.whatwg.org/#concept-http-network-or-cache-fetch, step 15).
+    if (status === 407) return this.breakOff(hop, new Error('proxy authentication required'))
     const { redirect, integrity } = this.request.settings
     const location = REDIRECTS.has(status) ? list.get('location') : null
-    if (REDIRECTS.has(status) && redirect === 'error') {
-      this.fail(new Error('unexpected redirect'))
-      return hop.abort(new Error('unexpected redirect'))
-    }
+    if (REDIRECTS.has(status) && redirect === 'error') return this.breakOff(hop, new Error('unexpected redirect'))
     if (location !== null && redirect === 'follow') {
       hop.discard()
       return this.follow(status, location, list)
@@ -161,14 +164,23 @@ export class Fetching implements Receiver {
     try {
       this.give(this.partsOf(hop, status, reason, list, whole), integrity)
     } catch (cause) {
-      this.fail(cause)
-      hop.abort(cause)
+      this.breakOff(hop, cause)
     }
+  }
+
+  /** The response is not one for the caller. */
+  private breakOff (hop: Hop, cause: unknown): void {
+    this.fail(cause)
+    hop.abort(cause)
   }
 
   onFailed (hop: Hop, error: unknown): void { if (hop === this.hop) this.fail(error) }
 
-  onOver (hop: Hop): void { if (hop === this.hop && this.promise === null) this.loosen() }
+  onOver (hop: Hop, isWhole: boolean): void {
+    if (hop !== this.hop) return
+    if (isWhole) this.timing.mark(this.request.target.href, hop.received)
+    if (this.promise === null) this.loosen()
+  }
 
   /** All of the response is here. A signal that aborts still takes from its reader what was not read; the signal may live as long as
    * the process, and must not hold bodies without a reader. */
@@ -255,6 +267,7 @@ export class Fetching implements Receiver {
     if (!isHttp(next)) return this.fail(new Error('URL scheme must be a HTTP(S) scheme'))
     if (this.redirects === REDIRECTS_MAX) return this.fail(new Error('redirect count exceeded'))
     this.redirects++
+    this.timing.onRedirect()
     const leaves = next.origin !== url.origin
     // A program without an origin of its own has no URL of the same origin.
     const isOfOurs = !leaves && !this.isCrossOrigin && baseUrl()?.origin === next.origin

@@ -82,18 +82,19 @@ export class FormData {
   }
 
   [inspect.custom] (_: number, options: InspectOptions): string {
-    const shown: Record<string, unknown> = {}
+    // Without a prototype, so that no name of an entry means something else; the words that say so are left out.
+    const shown = Object.create(null) as Record<string, unknown>
     for (const name of this.keys()) {
       const all = this.getAll(name)
       shown[name] = all.length === 1 ? all[0] : all
     }
-    return `FormData ${inspect(shown, options)}`
+    return `FormData ${inspect(shown, options).replace('[Object: null prototype] ', '')}`
   }
 }
 
 asInterface(FormData)
 Object.defineProperty(FormData.prototype, Symbol.iterator, { value: FormData.prototype.entries, writable: true, configurable: true })
-for (const key of ['append', 'set']) Object.defineProperty(FormData.prototype[key as 'set'], 'length', { value: 2 })
+for (const [key, length] of [['append', 2], ['set', 2], ['forEach', 1]] as const) Object.defineProperty(FormData.prototype[key], 'length', { value: length })
 
 /** The standard's "create an entry". */
 function entryOf (name: unknown, value: unknown, filename: string | undefined, count: number): [string, Entry] {

@@ -143,7 +143,7 @@ export class TextList extends HeaderList {
   /** `isLower`: all names are in lower case. */
   constructor (private readonly crossed: string, private readonly isLower = true) { super() }
 
-  protected override load (): Field[] { return fieldsOf(this.crossed === '' ? [] : this.crossed.split('\0')) }
+  protected override load (): Field[] { return lowerFieldsOf(this.crossed === '' ? [] : this.crossed.split('\0')) }
 
   /** Most responses are not divided: a name that is nowhere in their text is no field of theirs. */
   override get (lower: string): string | null { return this.isMade || patternOf(lower).test(this.crossed) ? super.get(lower) : null }
@@ -159,6 +159,13 @@ export function fieldsOf (flat: readonly (string | Buffer)[]): Field[] {
     const name = latin1(flat[at]!)
     fields.push({ name, lower: lowerOf(name), value: latin1(flat[at + 1]!) })
   }
+  return fields
+}
+
+/** As `fieldsOf`, of a response: its names are in lower case, as with Node.js's own fetch. */
+export function lowerFieldsOf (flat: readonly (string | Buffer)[]): Field[] {
+  const fields = fieldsOf(flat)
+  for (const field of fields) field.name = field.lower
   return fields
 }
 

@@ -108,7 +108,7 @@ export class Headers {
 
 asInterface(Headers)
 Object.defineProperty(Headers.prototype, Symbol.iterator, { value: Headers.prototype.entries, writable: true, configurable: true })
-for (const key of ['append', 'set']) Object.defineProperty(Headers.prototype[key as 'set'], 'length', { value: 2 })
+for (const [key, length] of [['append', 2], ['set', 2], ['forEach', 1]] as const) Object.defineProperty(Headers.prototype[key], 'length', { value: length })
 
 /** `Headers` over a list that is shared with its message. */
 export function headersOver (list: HeaderList, guard: Guard): Headers { return new (Headers as new (...args: unknown[]) => Headers)(OVER, list, guard) }

@@ -13,7 +13,7 @@ import type { Load } from '../client/dispatcher/load'
 import type { DispatchOptions } from '../client/prepare/prepare'
 import type { Tracked } from '../open'
 import type { Bridge, ExchangeCallbacks, Failure } from '../channel/ring'
-import { fieldsOf as fieldsOfFlat, HeaderList, TextList } from './header_list'
+import { HeaderList, lowerFieldsOf, TextList } from './header_list'
 import { ByteQueue, type Feed } from './queue'
 
 /** The fetch that an exchange is a part of. */
@@ -22,8 +22,8 @@ export interface Receiver {
   onHead: (hop: Hop, status: number, reason: string, list: HeaderList, whole: Buffer | null | undefined) => void
   /** It failed before its head came. */
   onFailed: (hop: Hop, error: unknown) => void
-  /** It is over, well or not. */
-  onOver: (hop: Hop) => void
+  /** It is over; `isWhole`: all of the response has come. */
+  onOver: (hop: Hop, isWhole: boolean) => void
 }
 
 /** The dispatcher that counts open exchanges. */
@@ -45,6 +45,8 @@ const DISCARDED_BYTES_MAX = 128 * 1024
 /** The base of both ways. */
 export abstract class Hop implements Feed {
   private bytes: ByteQueue | null = null
+  /** Bytes of the body that have come, with their codings. */
+  received = 0
   private trailing: HeaderList | null = null
   private ended: { resolve: (list: HeaderList) => void; reject: (reason: unknown) => void } | null = null
   private failure: { reason: unknown } | null = null
@@ -115,7 +117,6 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   private bridge: Bridge | null = null
   private owner: Owner | null = null
   private hasHead = false
-  private received = 0
 
   /** A dispatcher takes it. */
   attach (bridge: Bridge, owner: Owner): void {
@@ -140,6 +141,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   onWhole (status: number, fields: string, reason: string, body: Buffer | undefined): void {
     if (this.isIgnored) return
     if (body !== undefined && body.length > this.bodyBytesMax) return this.abortWith(new ResponseExceededMaxSizeError())
+    this.received = body?.length ?? 0
     this.head(status, fields, reason, body ?? null)
     if (this.isIgnored) return
     if (body !== undefined) this.trace?.onReceived(body)
@@ -213,7 +215,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
     this.isOver = true
     this.upload?.stop(error)
     this.owner?.onOver(this)
-    this.receiver.onOver(this)
+    this.receiver.onOver(this, error === undefined)
   }
 }
 
@@ -239,24 +241,25 @@ class DispatchedHop extends Hop {
       if (this.isOver || status < 200) return
       this.hasHead = true
       const flat = controller.rawHeaders ?? Object.entries(headers).flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).flatMap(one => [name, one]))
-      this.receiver.onHead(this, status, statusText ?? '', new HeaderList(fieldsOfFlat(flat)), undefined)
+      this.receiver.onHead(this, status, statusText ?? '', new HeaderList(lowerFieldsOf(flat)), undefined)
     },
     onResponseData: (controller: Controller, chunk: Buffer): void => {
       if (this.isOver) return
       this.untaken += chunk.length
+      this.received += chunk.length
       this.pushed(Buffer.from(chunk), true)
       if (this.untaken > AHEAD_BYTES_MAX) controller.pause()
     },
     onResponseEnd: (controller: Controller): void => {
       if (this.isOver) return
       this.isOver = true
-      this.receiver.onOver(this)
-      this.endedWith(new HeaderList(fieldsOfFlat(controller.rawTrailers ?? [])))
+      this.receiver.onOver(this, true)
+      this.endedWith(new HeaderList(lowerFieldsOf(controller.rawTrailers ?? [])))
     },
     onResponseError: (_: unknown, error: Error): void => {
       if (this.isOver) return
       this.isOver = true
-      this.receiver.onOver(this)
+      this.receiver.onOver(this, false)
       if (this.hasHead) this.failedWith(terminated(error))
       else this.receiver.onFailed(this, error)
     }
@@ -273,7 +276,7 @@ class DispatchedHop extends Hop {
     this.isOver = true
     this.aborted = { reason }
     this.controller?.abort(reason as Error)
-    this.receiver.onOver(this)
+    this.receiver.onOver(this, false)
     this.abortedWith(reason)
   }
 }

@@ -83,11 +83,15 @@ export class Request {
     return 'list' in made ? requestOver(made) : made as unknown as Request
   }
 
-  toJSON (): object { return {} }
+  toJSON (): object {
+    void this.#parts
+    return {}
+  }
 
   [inspect.custom] (_: number, options: InspectOptions): string {
-    const { method, url, headers, bodyUsed } = this
-    return `Request ${inspect({ method, url, headers, bodyUsed }, options)}`
+    const { method, url, headers, destination, referrer, referrerPolicy, mode, credentials, cache, redirect, integrity, keepalive, isReloadNavigation, isHistoryNavigation, signal } = this
+    const shown = { method, url, headers, destination, referrer, referrerPolicy, mode, credentials, cache, redirect, integrity, keepalive, isReloadNavigation, isHistoryNavigation, signal }
+    return `Request ${inspect(shown, options)}`
   }
 }
 

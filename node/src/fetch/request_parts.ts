@@ -54,7 +54,7 @@ const REDIRECTS = new Set(['follow', 'error', 'manual'])
 const PRIORITIES = new Set(['high', 'low', 'auto'])
 const FORBIDDEN_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK'])
 /** Those that are written in capitals (the standard's "normalize"). */
-const NORMAL = new Map(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT'].flatMap(method => [[method, method], [method.toLowerCase(), method]]))
+const NORMAL = new Map(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'QUERY'].flatMap(method => [[method, method], [method.toLowerCase(), method]]))
 
 /** A request of a caller. */
 export class MadeParts implements RequestParts {
@@ -203,11 +203,21 @@ function applyMethod (parts: MadeParts, given: unknown): void {
       const upper = method.toUpperCase()
       if (FORBIDDEN_METHODS.has(upper)) throw new TypeError(`'${method}' HTTP method is unsupported.`)
       parts.method = NORMAL.get(upper) ?? method
+      if (method === 'patch') warnOfPatch()
     }
   }
   if (parts.settings.mode === 'no-cors' && !['GET', 'HEAD', 'POST'].includes(parts.method)) {
     throw new TypeError(`'${parts.method} is unsupported in no-cors mode.`)
   }
+}
+
+let hasWarned = false
+
+/** It is not made upper case as others are, which surprises (https://fetch.spec.whatwg.org/#concept-method-normalize). */
+function warnOfPatch (): void {
+  if (hasWarned) return
+  hasWarned = true
+  process.emitWarning('the method `patch` is sent as it is written, and most servers know `PATCH` alone', { code: 'UNDICI-FETCH-patch' })
 }
 
 function signalOf (signal: unknown): AbortSignal | null {

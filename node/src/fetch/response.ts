@@ -171,11 +171,14 @@ export class Response {
     return responseOver(parts.clone())
   }
 
-  toJSON (): object { return {} }
+  toJSON (): object {
+    void this.#parts
+    return {}
+  }
 
   [inspect.custom] (_: number, options: InspectOptions): string {
-    const { status, statusText, headers, bodyUsed } = this
-    return `Response ${inspect({ status, statusText, headers, bodyUsed }, options)}`
+    const { status, statusText, headers, body, bodyUsed, ok, redirected, type, url } = this
+    return `Response ${inspect({ status, statusText, headers, body, bodyUsed, ok, redirected, type, url }, options)}`
   }
 }
 

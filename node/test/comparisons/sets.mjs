@@ -9,6 +9,7 @@ export const SETS = {
   'client documented': { folder: 'client/documented/', original: 'undici', isGenerated: false },
   // One after another: subscribers of channels and the global dispatcher are the process's.
   'client by page': { folder: 'client/pages/', original: 'undici', isGenerated: false },
+  'client cases': { folder: 'client/cases/', original: 'undici', isGenerated: false },
   // One after another: an exception that nothing catches is of the program that runs.
   'client throws': { folder: 'client/throws/', original: 'undici', isGenerated: false },
   'client generated': { folder: 'client/generated/', original: 'undici', isGenerated: true },

@@ -5,6 +5,8 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import test from 'node:test'
 import { setFlagsFromString } from 'node:v8'
+import { inspect } from 'node:util'
+import { PerformanceObserver } from 'node:perf_hooks'
 import { runInNewContext } from 'node:vm'
 import zlib from 'node:zlib'
 import { Agent, fetch, FormData, Headers, Request, Response } from 'trunkline'
@@ -459,4 +461,45 @@ test('the stream of a request that is aborted is cancelled with the reason', asy
   controller.abort()
   await assert.rejects(sent, { name: 'AbortError' })
   await done
+})
+
+test('a 407 is an error, for there is nobody to ask for credentials', async t => {
+  const { ask } = await pair(t, versions[0])
+  await assert.rejects(ask('/status?code=407'), error => error.message === 'fetch failed' && error.cause.message === 'proxy authentication required')
+})
+
+test('a request and a response are printed as those of Node.js', async t => {
+  const { ask } = await pair(t, versions[0])
+  const names = text => [...text.matchAll(/^ {2}(\w+):/gm)].map(([, name]) => name)
+  const request = ['http://localhost/', { method: 'POST', body: 'x' }]
+  assert.deepEqual(names(inspect(new Request(...request))), names(inspect(new globalThis.Request(...request))))
+  assert.deepEqual(names(inspect(new Response('x'))), names(inspect(new globalThis.Response('x'))))
+  const response = await ask('/text')
+  assert.match(inspect(response), /'content-length'|'date'/, 'names in lower case')
+  assert.equal(await response.text(), TEXT, 'it is there behind its printing')
+})
+
+test('a fetch is among the resource timings of the process', async t => {
+  const { ask } = await pair(t, versions[0])
+  const seen = new Promise(resolve => {
+    new PerformanceObserver((list, observer) => {
+      const entry = list.getEntries().find(({ name }) => name.endsWith('/text'))
+      if (entry === undefined) return
+      observer.disconnect()
+      resolve(entry)
+    }).observe({ type: 'resource' })
+  })
+  const response = await ask('/text')
+  await response.text()
+  const { initiatorType, responseStatus, encodedBodySize, startTime, requestStart, responseStart, responseEnd } = await seen
+  // Node.js 20 has no statuses there.
+  assert.deepEqual([initiatorType, responseStatus ?? 200, encodedBodySize], ['fetch', 200, TEXT.length])
+  assert.ok(startTime <= requestStart && requestStart <= responseStart && responseStart <= responseEnd)
+})
+
+test('the method query is written in capitals, and patch is not', async () => {
+  const warned = once(process, 'warning')
+  const methods = ['query', 'Query', 'put', 'patch', 'patch'].map(method => new Request('http://localhost/', { method }).method)
+  assert.deepEqual(methods, ['QUERY', 'QUERY', 'PUT', 'patch', 'patch'])
+  assert.equal((await warned)[0].code, 'UNDICI-FETCH-patch')
 })

@@ -6,6 +6,9 @@ import { inspect } from 'node:util'
 import { AbortError, InvalidArgumentError, RequestAbortedError } from '../../errors'
 import { addFields, fieldsObject, fieldsOf, rawFields, type Fields } from '../prepare/head'
 
+/** Stands for a body where console.log prints one. */
+class BodyReadable {}
+
 /** Where a body's bytes come from. */
 export interface BodySource {
   /** Bytes were taken: the peer may send as many more. */
@@ -79,7 +82,7 @@ export class Body extends Readable {
   /** console.log prints the state of the stream, and nothing of the engine. */
   [inspect.custom] (): object {
     const { bodyUsed, closed, destroyed, errored, readableEnded, readableFlowing, readableHighWaterMark, readableLength } = this
-    return { [Symbol.toStringTag]: 'BodyReadable', bodyUsed, closed, destroyed, errored, readableEnded, readableFlowing, readableHighWaterMark, readableLength }
+    return Object.assign(new BodyReadable(), { bodyUsed, closed, destroyed, errored, readableEnded, readableFlowing, readableHighWaterMark, readableLength })
   }
 
   // Calls of the exchange.
@@ -330,6 +333,12 @@ export class Answer {
   get version (): number { return this.#version }
   /** Names and values in turn, as received. */
   get rawHeaders (): string[] { return rawFields(this.#text) }
+
+  /** console.log prints it as undici's, which is an object of no class. */
+  [inspect.custom] (): object {
+    const { statusCode, statusText, headers, trailers, opaque, body, context } = this
+    return { statusCode, statusText, headers, trailers, opaque, body, context }
+  }
 
   private contentLength (method: string | undefined): number | null {
     const length = Number(this.field('content-length') ?? NaN)

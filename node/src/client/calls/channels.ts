@@ -44,6 +44,7 @@ class PublishedRequest {
   readonly headers: string[]
   readonly body: unknown
   readonly contentLength: number | null
+  readonly contentType: string | null
   readonly idempotent: boolean
   readonly blocking: boolean
   readonly reset: boolean | null
@@ -59,7 +60,14 @@ class PublishedRequest {
     this.method = method!
     this.path = path!
     this.host = host!
-    this.headers = fields
+    this.headers = []
+    let type: string | null = null
+    for (let at = 0; at < fields.length; at += 2) {
+      // The length of the body is no field of the caller's.
+      if (fields[at] !== 'content-length') this.headers.push(fields[at]!, fields[at + 1]!)
+      if (fields[at]!.toLowerCase() === 'content-type') type = fields[at + 1]!
+    }
+    this.contentType = type
     this.body = asked.body ?? null
     this.contentLength = unsent.length
     this.idempotent = asked.idempotent ?? ['GET', 'HEAD', 'QUERY'].includes(this.method)
@@ -90,8 +98,9 @@ export class Trace {
     this.endsConnection = (unsent.flags & SubmissionFlag.EndsConnection) !== 0
     this.request = new PublishedRequest(origin, asked, unsent)
     created.publish({ request: this.request })
-    const { method, path, host, headers } = this.request
-    unsent.head = textOf(method, path, host, headers.map(part => `\0${part}`).join(''), headers.length / 2)
+    const { method, path, host, headers, contentLength } = this.request
+    const sent = contentLength === null ? headers : [...headers, 'content-length', String(contentLength)]
+    unsent.head = textOf(method, path, host, sent.map(part => `\0${part}`).join(''), sent.length / 2)
   }
 
   /** It starts on a connection; again when it is sent again. */
@@ -100,10 +109,7 @@ export class Trace {
       const { method, path, host, headers, upgrade } = this.request
       let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`
       if (!upgrade) text += `connection: ${this.endsConnection || method === 'CONNECT' ? 'close' : 'keep-alive'}\r\n`
-      // As with undici, whose text has not yet what says the length of the body.
-      for (let at = 0; at < headers.length; at += 2) {
-        if (headers[at] !== 'content-length') text += `${headers[at]}: ${headers[at + 1]}\r\n`
-      }
+      for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
       headSent.publish({ request: this.request, headers: text, socket })
     }
     const { held } = this

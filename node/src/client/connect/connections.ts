@@ -32,7 +32,7 @@ export interface Of {
 }
 
 /** Where an Agent keeps the connections of one origin: undici has a Pool there. */
-class OriginEntry {
+export class OriginEntry {
   constructor (readonly origin: string, private readonly agent: OwningDispatcher) {}
   /** The Agent's statistics of it. */
   get stats (): object | undefined { return this.agent.stats.origins.find(({ origin }) => origin === this.origin) }

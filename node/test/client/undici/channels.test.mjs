@@ -1,5 +1,6 @@
 // undici's diagnostics channels, over our dispatchers.
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import test from 'node:test'
 import { request as undiciRequest } from 'undici7'
@@ -132,6 +133,55 @@ test('a field that the engine makes or that is malformed cannot be added', async
   await (await request(server.url, { dispatcher })).body.text()
   watched.stop()
   assert.deepEqual(refused, Array(3).fill('UND_ERR_INVALID_ARG'))
+  await dispatcher.close()
+  await server.close()
+})
+
+const DEBUGGED = `
+import http from 'node:http'
+import { request } from 'PACKAGE'
+const server = http.createServer((asked, response) => { response.end('x') }).listen(0, '127.0.0.1', async () => {
+  await request('http://localhost:' + server.address().port + '/a').then(answer => answer.body.text())
+  await request('http://localhost:1/').catch(() => {})
+  process.exit(0)
+})`
+
+/** The lines on stderr of a program of a package, without what differs from run to run. */
+async function debugged (name, value) {
+  const env = { ...process.env, NODE_DEBUG: value }
+  delete env.NODE_TEST_CONTEXT
+  const child = spawn(process.execPath, ['--input-type=module', '-e', DEBUGGED.replace('PACKAGE', import.meta.resolve(name))], { env })
+  let text = ''
+  child.stderr.setEncoding('utf8').on('data', piece => { text += piece })
+  await new Promise(resolve => { child.on('close', resolve) })
+  // A copy of undici within Node.js has another slash.
+  return text.replace(/ \d+:/g, ' PID:').replace(/(:\d+)\/\//g, '$1/').replace(/:\d{4,5}\b/g, ':PORT').trim().split('\n')
+}
+
+test('NODE_DEBUG prints the lines that it prints with undici', async () => {
+  for (const [value, name] of [['undici', 'UNDICI'], ['fetch', 'FETCH'], ['undici,fetch', 'FETCH']]) {
+    assert.deepEqual(await debugged('trunkline', value), [
+      // With undici the port stands twice, and the version is known once there is a connection.
+      'connecting to localhost:PORT:PORT using http:undefined',
+      'connected to localhost:PORT:PORT using http:h1',
+      'sending request to GET http://localhost:PORT/a',
+      'received response to GET http://localhost:PORT/a - HTTP 200',
+      'trailers received from GET http://localhost:PORT/a',
+      'connecting to localhost:1:1 using http:undefined',
+      'connection to localhost:1:1 using http:undefined errored - connect ECONNREFUSED 127.0.0.1:1',
+      'request to GET http://localhost:1/ errored - connect ECONNREFUSED 127.0.0.1:1'
+    ].map(line => `${name} PID: ${line}`))
+  }
+})
+
+test('a request as the channels show it has the content type of its body, and not its length among its fields', async () => {
+  const server = await h1(echo)
+  const dispatcher = new Agent({ connect: { ca: cert } })
+  const watched = watch()
+  await (await request(server.url, { dispatcher, method: 'POST', headers: { 'X-A': 'b', 'content-type': 'text/x' }, body: 'body' })).body.text()
+  watched.stop()
+  const { request: shown } = watched.received[0]
+  assert.deepEqual([shown.headers, shown.contentType, shown.contentLength], [['X-A', 'b', 'content-type', 'text/x'], 'text/x', 4])
   await dispatcher.close()
   await server.close()
 })

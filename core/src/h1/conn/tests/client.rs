@@ -800,6 +800,8 @@ fn a_peers_patience_is_read_from_its_keep_alive_field() {
     let cases = [
         ("timeout=5", Some(5)),
         ("timeout=5, max=100", Some(5)),
+        ("timeout=2s", Some(2)),
+        ("timeout=s", None),
         ("max=100 , Timeout = 20", Some(20)),
         ("timeout=0", Some(0)),
         ("timeout", None),

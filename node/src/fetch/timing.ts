@@ -1,0 +1,43 @@
+// The entry of a fetch among the resource timings of the process (https://w3c.github.io/resource-timing/).
+
+import { performance } from 'node:perf_hooks'
+
+type Mark = (timing: object, url: string, initiator: string, global: object, cache: string, body: object, status: number, delivery: string) => void
+
+const mark = (performance as unknown as { markResourceTiming?: Mark }).markResourceTiming
+
+/** When the parts of one fetch were, in ms of `performance.now()`. */
+export class Timing {
+  private readonly started = performance.now()
+  private redirected = 0
+  private sent = 0
+  private answered = 0
+  private status = 0
+
+  onSend (): void { this.sent = performance.now() }
+  onRedirect (): void { this.redirected = performance.now() }
+
+  onHead (status: number): void {
+    this.answered = performance.now()
+    this.status = status
+  }
+
+  /** All of the response has come: `bytes` of content. */
+  mark (url: string, bytes: number): void {
+    if (mark === undefined) return
+    const timing = {
+      startTime: this.started,
+      redirectStartTime: this.redirected === 0 ? 0 : this.started,
+      redirectEndTime: this.redirected,
+      postRedirectStartTime: this.redirected || this.started,
+      finalServiceWorkerStartTime: 0,
+      finalNetworkRequestStartTime: this.sent,
+      finalNetworkResponseStartTime: this.answered,
+      endTime: performance.now(),
+      encodedBodySize: bytes,
+      decodedBodySize: bytes,
+      finalConnectionTimingInfo: null
+    }
+    mark(timing, url, 'fetch', globalThis, '', { encodedSize: bytes, decodedSize: bytes }, this.status, '')
+  }
+}
