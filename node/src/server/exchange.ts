@@ -45,6 +45,28 @@ export function checkLength (bytes: number): void {
   if (bytes > HEAD_BYTES_MAX) throw new RangeError(`the fields have ${bytes} bytes; they must have at most ${HEAD_BYTES_MAX}`)
 }
 
+/** Characters of a head whose fields are kept for the next one. */
+const KNOWN_LENGTH_MAX = 4096
+/** The fields that were read last, which are mostly the next ones too: requests of a client differ in their paths. */
+let known: { section: string; isSpelled: boolean; fields: readonly string[] } = { section: '', isSpelled: false, fields: [] }
+
+/** Names and values by turns of the fields that stand behind the parts of a head, each behind a line feed. `isSpelled`: what
+ * follows them are their names as the client spelled them. */
+function fieldsIn (section: string, isSpelled: boolean): string[] {
+  const fields: string[] = []
+  const named = section.indexOf('\n\0')
+  const fieldsEnd = named === -1 ? section.length : named
+  for (let at = 0; at < fieldsEnd;) {
+    const zero = section.indexOf('\0', at)
+    const end = section.indexOf('\n', zero)
+    const next = end === -1 ? section.length : end
+    fields.push(section.slice(at + 1, zero), section.slice(zero + 1, next))
+    at = next
+  }
+  if (named !== -1 && isSpelled) for (const [index, name] of section.slice(named + 2).split(',').entries()) fields[2 * index] = name
+  return fields
+}
+
 export class Exchange {
   /** State that the owner of the callbacks keeps here. */
   owner: unknown = null
@@ -131,19 +153,14 @@ export class Exchange {
    * but where a listener asked for their spelling. */
   rawFields (raw: string[] = []): string[] {
     const { text } = this
-    const first = raw.length
-    const named = text.indexOf('\n\0')
-    const fieldsEnd = named === -1 ? text.length : named
-    let at = this.fieldsStart
-    while (at < fieldsEnd) {
-      const zero = text.indexOf('\0', at)
-      const end = text.indexOf('\n', zero)
-      const next = end === -1 ? text.length : end
-      raw.push(text.slice(at + 1, zero), text.slice(zero + 1, next))
-      at = next
+    const section = text.slice(this.fieldsStart)
+    const isSpelled = this.version < 20
+    if (section !== known.section || isSpelled !== known.isSpelled) {
+      const fields = fieldsIn(section, isSpelled)
+      if (text.length > KNOWN_LENGTH_MAX) return raw.concat(fields)
+      known = { section, isSpelled, fields }
     }
-    if (named !== -1 && this.version < 20) for (const [index, name] of text.slice(named + 2).split(',').entries()) raw[first + 2 * index] = name
-    return raw
+    return raw.concat(known.fields)
   }
 
   /** The names of fields that the client has marked never-indexed (RFC 7541 section 7.1.3). */

@@ -50,6 +50,33 @@ test('a connection is told once, its exchanges in between, and the end of all', 
   ])
 })
 
+test('the fields of each request are its own, whether they come again or not, and theirs to change who gets them', async t => {
+  const seen = []
+  const { port } = listening(t, {
+    onRequest: exchange => {
+      const fields = exchange.rawFields([exchange.path])
+      seen.push([...fields])
+      // Changes of them change nothing of the next request.
+      fields.fill('changed')
+      exchange.rawFields().push('more')
+      exchange.callbacks = deaf
+      exchange.answer(200, '', 'ok')
+    }
+  })
+  const heads = [
+    ['/1', 'x-a: 1\r\nx-b: 2\r\n'], ['/2', 'x-a: 1\r\nx-b: 2\r\n'], ['/3', 'x-a: 1\r\nx-b: 3\r\n'], ['/4', 'x-a: 1\r\n'],
+    ['/5', ''], ['/6', ''], ['/7', `x-a: ${'long'.repeat(2000)}\r\n`], ['/8', 'x-a: 1\r\nx-b: 2\r\n']
+  ]
+  const socket = connect(port, '127.0.0.1')
+  t.after(() => { socket.destroy() })
+  for (const [path, fields] of heads) {
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: a.test\r\n${fields}\r\n`)
+    await received(socket, bytes => bytes.includes('\r\n\r\nok'))
+  }
+  const expected = ([path, fields]) => [path, 'host', 'a.test', ...fields.split('\r\n').filter(Boolean).flatMap(line => line.split(': '))]
+  assert.deepEqual(seen, heads.map(expected))
+})
+
 test('trailers go both ways, and a sensitive field is never indexed', async t => {
   const { port } = listening(t, {
     onRequest: exchange => {
