@@ -206,7 +206,7 @@ export class Bridge {
     this.callbacks[number] = callbacks
     callbacks.number = number
     this.hold()
-    if (!this.isFull && this.writeRequest(number, origin, head, body, headersTimeout, bodyTimeout, flags)) return this.wrote()
+    if (!this.isFull && this.writeRequest(number, origin, head, body, headersTimeout, bodyTimeout, flags)) return this.wrote(typeof body !== 'string')
     // Until there is room the body may be changed, or transferred away.
     const own = typeof body === 'object' && body !== null ? Buffer.from(body) : body
     this.defer(() => this.writeRequest(number, origin, head, own, headersTimeout, bodyTimeout, flags))
@@ -323,8 +323,8 @@ export class Bridge {
     if (this.backlog.length === 1) setImmediate(() => { this.retry() })
   }
 
-  /** Publishes written submissions to the engine, in batches. */
-  wrote (): void {
+  /** Publishes written submissions to the engine, in batches. `isWhole`: nothing that belongs to it follows by ticks. */
+  wrote (isWhole = false): void {
     this.writes++
     if (this.draining) {
       this.isUrgent = true
@@ -334,16 +334,16 @@ export class Bridge {
       this.publish()
       if (((this.submitted - this.wokenFor) | 0) >= ASLEEP_MAX) return this.wake()
     }
-    this.planFirst()
+    this.planFirst(isWhole)
   }
 
   /** Plans a flush. The tick that follows a write by its callback comes behind the one that is planned by the write, so
-   * that the first always plans another. */
-  private planFirst (): void {
+   * that the first always plans another, but for what is whole. */
+  private planFirst (isWhole = false): void {
     if (this.flushPlanned) return
     this.flushPlanned = true
     this.planFlush()
-    this.plannedWrites--
+    if (!isWhole) this.plannedWrites--
   }
 
   /** Behind the ticks of this turn: a flush for each of them would wake the engine for one small piece after another. Those

@@ -33,7 +33,9 @@ const noop = (): void => {}
 /** Characters of text by their bytes, without a byte order mark; in UTF-8 what is no character is U+FFFD. */
 function decoded (bytes: Buffer, encoding: BufferEncoding | null): string {
   const hasMark = bytes.length > 2 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
-  return (hasMark ? bytes.subarray(3) : bytes).toString(encoding ?? 'utf8')
+  const rest = hasMark ? bytes.subarray(3) : bytes
+  // Without an argument it is UTF-8, and no table of encodings is looked up.
+  return encoding === null ? rest.toString() : rest.toString(encoding)
 }
 
 /**
@@ -250,11 +252,12 @@ export class Body extends Readable {
     this.resume()
   }
 
-  async text (): Promise<string> { return await this.collect(bytes => decoded(bytes, this.readableEncoding)) }
-  async json (): Promise<unknown> { return await this.collect(bytes => JSON.parse(decoded(bytes, this.readableEncoding)) as unknown) }
+  // No `async`: a promise of `collect` is one, and a second costs as much as the first.
+  text (): Promise<string> { return this.collect(bytes => decoded(bytes, this.readableEncoding)) }
+  json (): Promise<unknown> { return this.collect(bytes => JSON.parse(decoded(bytes, this.readableEncoding)) as unknown) }
   async bytes (): Promise<Uint8Array> { return new Uint8Array(await this.arrayBuffer()) }
-  async arrayBuffer (): Promise<ArrayBuffer> {
-    return await this.collect(({ buffer, byteOffset, length }) => buffer.slice(byteOffset, byteOffset + length) as ArrayBuffer)
+  arrayBuffer (): Promise<ArrayBuffer> {
+    return this.collect(({ buffer, byteOffset, length }) => buffer.slice(byteOffset, byteOffset + length) as ArrayBuffer)
   }
   async blob (): Promise<Blob> { return await this.collect(bytes => new Blob([bytes as Uint8Array<ArrayBuffer>], { type: this.type() ?? '' })) }
   /** A FormData, as `fetch` gives one; typed as undici types what it does not have. */

@@ -205,9 +205,10 @@ let lastText = { method: '', path: '', authority: '', fields: '', text: '' }
  * checked where they came from; what was not can begin no field of its own all the same. */
 export function textOf (method: string, path: string, authority: string, fields: string, count: number): string {
   const last = lastText
-  if (path === last.path && fields === last.fields && method === last.method && authority === last.authority) return last.text
+  const isPathAlone = fields === last.fields && method === last.method && authority === last.authority
+  if (isPathAlone && path === last.path) return last.text
   const text = `${method}\0${path}\0${authority}${fields}`
-  if (!isCrossable(text, 3 + 2 * count)) {
+  if (!(isPathAlone ? isCrossable(path, 1) : isCrossable(text, 3 + 2 * count))) {
     throw new InvalidArgumentError('a part of the request head has a zero or a character above U+00FF: the method, the path, the authority and each field must have neither')
   }
   if (text.length <= KEPT_LENGTH_MAX) lastText = { method, path, authority, fields, text }
@@ -237,6 +238,8 @@ export function expectsBody (method: string): boolean {
 
 /** The path that was found good last, whatever the method. */
 let goodPath = '/'
+/** Notes a path that needs no check any more: one that `plainPath` took from a URL. */
+export function noteGoodPath (path: string): void { if (path.length <= KEPT_LENGTH_MAX) goodPath = path }
 
 /** The path and query of a request, or an absolute URL. */
 export function checkPath (path: unknown, method: string): string {

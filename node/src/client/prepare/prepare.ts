@@ -178,8 +178,7 @@ function wayOut (
   state: Targets, origin: string, servername: string | null, options: DispatchOptions, head: Head, handler: Handler | null
 ): { target: Target; onStream: boolean; overStreams: Target | null } {
   const { checked } = state
-  const usual = { onStream: false, overStreams: null }
-  if (!options.upgrade && options.method !== 'CONNECT') return { ...usual, target: state.target(origin, servername, false) }
+  if (!options.upgrade && options.method !== 'CONNECT') return { target: state.target(origin, servername, false), onStream: false, overStreams: null }
   const canStream = hasStreams(checked, origin) && handler !== null && options.allowH2 !== false
   const isForStreams = canStream && isStreamable(options, handler)
   const streams = canStream ? state.target(origin, servername, false) : null
