@@ -21,24 +21,28 @@ const SINGLE = new Set([
   'if-unmodified-since', 'last-modified', 'location', 'max-forwards', 'proxy-authorization', 'range', 'referer',
   'retry-after', 'tk', 'upgrade-insecure-requests', 'user-agent', 'x-content-type-options'
 ])
-/** Whether a message has one field of this name at most. */
-export const isSingle = (name: string): boolean => SINGLE.has(name)
+const PSEUDO = new Set([':status', ':method', ':authority', ':scheme', ':path', ':protocol'])
 /** RFC 9113 section 8.2.2. */
 const OF_CONNECTIONS = new Set(['connection', 'upgrade', 'http2-settings', 'keep-alive', 'proxy-connection', 'transfer-encoding'])
 
 /** The cached facts of a name. */
-interface Name {
-  lower: string
-  isSingle: boolean
+export interface Name {
+  readonly lower: string
+  readonly isPseudo: boolean
+  /** Whether a message has one field of this name at most. */
+  readonly isSingle: boolean
   /** The last value that was looked at and was good: most come again and again. */
   good: string
 }
 
-const nameOf = remembering((key: string): Name => {
+/** Throws where no message has a field of this name. */
+export const nameOf = remembering((key: string): Name => {
   const lower = key.toLowerCase()
-  if (lower.includes(' ') || BAD_NAME.test(lower)) throw invalidToken('Header name', lower)
+  const isPseudo = lower[0] === ':'
+  if (isPseudo && !PSEUDO.has(lower)) throw invalidPseudoHeader(lower)
+  if (!isPseudo && BAD_NAME.test(lower)) throw invalidToken('Header name', lower)
   if (OF_CONNECTIONS.has(lower)) throw connectionHeader(lower)
-  return { lower, isSingle: SINGLE.has(lower), good: '' }
+  return { lower, isPseudo, isSingle: SINGLE.has(lower), good: '' }
 })
 
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
@@ -47,15 +51,20 @@ function trimmed (value: string): string {
   return isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1)) ? value.replace(/^[ \t]+|[ \t]+$/g, '') : value
 }
 
-/** `text` with one more field. */
-function added (text: string, name: Name, value: string, isHidden: boolean): string {
-  value = trimmed(value)
+/** A field as a machine reads it, its name and its value; throws where it cannot have the value. */
+export function fieldText (name: Name, given: string, isHidden: boolean): string {
+  const value = trimmed(given)
   if (name.good !== value) {
     if (BAD_VALUE.test(value)) throw invalidCharacter('header content', name.lower)
     if (name.lower === 'te' && value !== 'trailers') throw connectionHeader('te')
     name.good = value
   }
-  return `${text}${text === '' ? '' : '\0'}${isHidden ? SENSITIVE : ''}${name.lower}\0${value}`
+  return `${isHidden ? SENSITIVE : ''}${name.lower}\0${value}`
+}
+
+/** `text` with one more field. */
+function added (text: string, name: Name, value: string, isHidden: boolean): string {
+  return `${text}${text === '' ? '' : '\0'}${fieldText(name, value, isHidden)}`
 }
 
 /** Whether a pseudo-header may be left out of the text, because it goes another way. */
@@ -160,14 +169,6 @@ export class FinalHead {
     this.hasDate = pairs.some((part, at) => at % 2 === 0 && part === 'date')
   }
 
-  /** Whether it was made of the first `count` parts of `given`. */
-  isOf (given: readonly unknown[], count: number): boolean {
-    const { pairs } = this
-    if (pairs.length !== count) return false
-    for (let at = 0; at < count; at++) if (pairs[at] !== given[at]) return false
-    return true
-  }
-
   /** The text with a date behind it. */
   dated (date: string): string {
     if (this.date !== date) {
@@ -188,29 +189,16 @@ export class FinalHead {
   }
 }
 
-/** Heads that were made lately: most come again and again, and are looked at once. */
-const KEPT_MAX = 4
-/** Longer ones mostly say something new. */
-const KEPT_LENGTH_MAX = 2048
-const kept: FinalHead[] = []
-let nextKept = 0
-
 /** Headers of a final head, if there is nothing special about them. */
 export function finalHead (given: Headers): FinalHead | undefined {
   if (given[sensitiveHeaders] !== undefined) return undefined
   const count = readPairs(given)
-  for (const head of kept) if (head.isOf(pairs, count)) return head
   for (let at = 0; at < count; at += 2) {
     if (!isPlainName(pairs[at] as string) || !isPlainValue(pairs[at + 1])) return undefined
   }
   const status = (given[':status'] as number | 0) | 0 || 200
   if (status < 200 || status > 599) return undefined
-  const head = new FinalHead(status, pairs.slice(0, count), textOfPairs(count, ':status', undefined, true))
-  if (head.text.length <= KEPT_LENGTH_MAX) {
-    kept[nextKept] = head
-    nextKept = (nextKept + 1) % KEPT_MAX
-  }
-  return head
+  return new FinalHead(status, pairs.slice(0, count), textOfPairs(count, ':status', undefined, true))
 }
 
 function isPlainName (name: string): boolean { return name === name.toLowerCase() }

@@ -300,18 +300,11 @@ export function fieldsObject (raw: readonly string[]): Fields {
   return object
 }
 
+/** The fields of a head as it comes over the channel. */
+export function fieldsOf (text: string): Fields { return fieldsObject(rawFields(text)) }
+
 /** Characters of a head that is kept for the next one. */
 const KEPT_LENGTH_MAX = 4096
-/** The head that came last and its fields: peers say the same again and again. */
-let kept: { text: string; fields: Fields } = { text: '', fields: {} }
-
-/** The fields of a head as it comes over the channel; an object of the caller's own. */
-export function fieldsOf (text: string): Fields {
-  if (text === kept.text) return { ...kept.fields }
-  const fields = fieldsObject(rawFields(text))
-  if (text.length <= KEPT_LENGTH_MAX && Object.values(fields).every(isText)) kept = { text, fields: { ...fields } }
-  return fields
-}
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 

@@ -1,58 +1,17 @@
 // The head of a request: node:http2's checks and defaults, and its text for the machine.
 
 import { sensitiveHeaders } from 'node:http2'
-import { BAD_VALUE, remembering } from '../../names'
-import { connectionHeader, invalidCharacter, invalidPseudoHeader, invalidToken, singleValue } from '../codes'
-import { isSingle, objectOfPairs, type Headers } from '../fields'
+import { BAD_VALUE } from '../../names'
+import { invalidPseudoHeader, singleValue } from '../codes'
+import { fieldText, nameOf, objectOfPairs, type Headers, type Name } from '../fields'
 import { ofClient } from './errors'
 import { TEXT_LENGTH_MAX } from './machines'
 
-/** Before the name of a field that no compressor may keep. */
-const SENSITIVE = '\x01'
-const BAD_NAME = /[^!#$%&'*+\-.^_`|~0-9a-z]/
-const PSEUDO = new Set([':status', ':method', ':authority', ':scheme', ':path', ':protocol'])
-/** RFC 9113 section 8.2.2. */
-const OF_CONNECTIONS = new Set(['connection', 'upgrade', 'http2-settings', 'keep-alive', 'proxy-connection', 'transfer-encoding'])
 /** Methods whose requests have no body unless their user says so. */
 const BODILESS = new Set(['DELETE', 'GET', 'HEAD'])
 
-/** The cached facts of a name. */
-interface Name {
-  readonly lower: string
-  readonly isPseudo: boolean
-  readonly isSingle: boolean
-  /** The last value that was looked at and was good: most come again and again. */
-  good: string
-}
-
-const nameOf = remembering((key: string): Name => {
-  const lower = key.toLowerCase()
-  const isPseudo = lower[0] === ':'
-  if (isPseudo && !PSEUDO.has(lower)) throw invalidPseudoHeader(lower)
-  if (!isPseudo && BAD_NAME.test(lower)) throw invalidToken('Header name', lower)
-  if (OF_CONNECTIONS.has(lower)) throw connectionHeader(lower)
-  return { lower, isPseudo, isSingle: isSingle(lower), good: '' }
-})
-
-const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
-/** Without the blanks around it, which no field has (RFC 9113 section 8.2.1). */
-function trimmed (value: string): string {
-  return isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1)) ? value.replace(/^[ \t]+|[ \t]+$/g, '') : value
-}
-
 /** Whether a pseudo-header has a character that no head can carry. */
 const isBadPseudo = (name: Name, value: string): boolean => name.isPseudo && BAD_VALUE.test(value)
-
-/** One field for the machine. */
-function field (name: Name, given: string, isHidden: boolean): string {
-  const value = trimmed(given)
-  if (name.good !== value) {
-    if (BAD_VALUE.test(value)) throw invalidCharacter('header content', name.lower)
-    if (name.lower === 'te' && value !== 'trailers') throw connectionHeader('te')
-    name.good = value
-  }
-  return `${isHidden ? SENSITIVE : ''}${name.lower}\0${value}\0`
-}
 
 class HeadText {
   private pseudo = ''
@@ -80,10 +39,10 @@ class HeadText {
       if (!this.allowsPseudo) throw invalidPseudoHeader(name.lower)
       const one = String(values === undefined ? value : values[0])
       if (isBadPseudo(name, one)) this.isUnsendable = true
-      else this.pseudo += field(name, one, isHidden)
+      else this.pseudo += `${fieldText(name, one, isHidden)}\0`
     } else if (values === undefined) {
-      this.fields += field(name, typeof value === 'string' ? value : String(value), isHidden)
-    } else for (const one of values) this.fields += field(name, String(one), isHidden)
+      this.fields += `${fieldText(name, typeof value === 'string' ? value : String(value), isHidden)}\0`
+    } else for (const one of values) this.fields += `${fieldText(name, String(one), isHidden)}\0`
   }
 
   /** Without the zero behind the last value. */
@@ -115,44 +74,6 @@ function checkConnect (authority: unknown, scheme: unknown, path: unknown): void
   if (path !== undefined) throw ofClient('ERR_HTTP2_CONNECT_PATH')
 }
 
-/** The head that was made last, and of what: programs ask for the same again and again. Only of headers whose values are texts or
- * numbers. */
-let last: Defaults & { names: readonly string[]; values: readonly unknown[]; head: OutgoingHead } | null = null
-/** Longer heads are not kept. */
-const KEPT_LENGTH_MAX = 4096
-
-function isLast (names: readonly string[], values: readonly unknown[], { authority, protocol, isStrict }: Defaults): boolean {
-  if (last === null || last.names.length !== names.length) return false
-  if (last.authority !== authority || last.protocol !== protocol || last.isStrict !== isStrict) return false
-  for (let at = 0; at < names.length; at++) if (names[at] !== last.names[at] || values[at] !== last.values[at]) return false
-  return true
-}
-
-const isPlain = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number'
-
-/** The head of headers in an object. */
-export function headOf (given: Headers, defaults: Defaults): OutgoingHead {
-  // The names of sensitive fields lie under a symbol.
-  if (Object.getOwnPropertySymbols(given).length > 0) return headOfCopy(Object.assign(Object.create(null), given) as Headers, defaults)
-  const names = Object.keys(given)
-  const values = names.map(name => given[name] as unknown)
-  if (!isLast(names, values, defaults)) {
-    const head = headOfCopy(objectOfParts(names, values), defaults)
-    if (head.text.length > KEPT_LENGTH_MAX || !values.every(isPlain)) return head
-    const { authority, protocol, isStrict } = defaults
-    last = { names, values, authority, protocol, isStrict, head }
-  }
-  const { head } = last!
-  const { text, method, origin, endsByDefault } = head
-  return { text, method, origin, endsByDefault, sent: () => withDefaults(objectOfParts(names, values), defaults) }
-}
-
-function objectOfParts (names: readonly string[], values: readonly unknown[]): Headers {
-  const headers = Object.create(null) as Headers
-  for (let at = 0; at < names.length; at++) headers[names[at]!] = values[at]
-  return headers
-}
-
 /** Adds the pseudo-headers that are not given. */
 function withDefaults (headers: Headers, { authority, protocol }: Defaults): Headers {
   if (headers[':method'] === undefined) headers[':method'] = 'GET'
@@ -164,9 +85,9 @@ function withDefaults (headers: Headers, { authority, protocol }: Defaults): Hea
   return headers
 }
 
-/** The head of a copy of headers, which it keeps. */
-function headOfCopy (copy: Headers, defaults: Defaults): OutgoingHead {
-  const headers = withDefaults(copy, defaults)
+/** The head of headers in an object. */
+export function headOf (given: Headers, defaults: Defaults): OutgoingHead {
+  const headers = withDefaults(Object.assign(Object.create(null), given) as Headers, defaults)
   const method = headers[':method'] as string
   const text = new HeadText(headers[sensitiveHeaders] as string[] | undefined, defaults.isStrict, true)
   for (const key in headers) text.add(key, headers[key])
