@@ -12,6 +12,8 @@ mod packaging;
 mod serve;
 mod target;
 mod tls_options;
+mod token;
+mod top;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -35,6 +37,8 @@ enum Command {
     Get(Box<get::GetOptions>),
     /// Measure a server: requests per second and latencies.
     Bench(Box<bench::BenchOptions>),
+    /// Show what a server or a client is doing, by the address of its admin page.
+    Top(top::TopOptions),
     /// Print completions for a shell.
     Completions(packaging::CompletionsOptions),
     /// Write the manual pages into a folder.
@@ -48,6 +52,7 @@ fn main() -> ExitCode {
         Command::Serve(options) => serve::run(*options),
         Command::Get(options) => get::run(*options),
         Command::Bench(options) => bench::run(*options),
+        Command::Top(options) => top::run(&options),
         Command::Completions(options) => {
             packaging::print_completions(&options, &mut Arguments::command())
         }

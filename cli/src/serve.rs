@@ -255,7 +255,9 @@ fn serve(settled: Settled, prepared: Prepared, log: Option<Arc<AccessLog>>) -> R
                     let server = server.map_err(located)?;
                     let running = served!(server, options, site).map_err(located)?;
                     let announce = || print_address(format_args!("{scheme} at {}", path.display()));
+                    let renews = renewal.renews();
                     let renewal = renewal.run(operation.notify(), running.config_handle());
+                    let renewal = (renewal, renews);
                     operation.run(running, given, renewal, announce).await
                 }
                 None => {
@@ -268,7 +270,9 @@ fn serve(settled: Settled, prepared: Prepared, log: Option<Arc<AccessLog>>) -> R
                             open(&url);
                         }
                     };
+                    let renews = renewal.renews();
                     let renewal = renewal.run(operation.notify(), running.config_handle());
+                    let renewal = (renewal, renews);
                     operation.run(running, given, renewal, announce).await
                 }
             }
@@ -325,6 +329,7 @@ fn with_options<P>(
 ) -> Result<Server<P>, Failure> {
     let mut server = server
         .workers(usize::from(options.workers))
+        .keep_targets(options.operate.admin.is_some())
         .config(config(options));
     if let Some(tls) = tls {
         server = server.tls(tls.shared());

@@ -2,6 +2,7 @@
 //! let others run.
 
 mod activation;
+mod admin;
 mod bench;
 mod command;
 mod config;

@@ -10,7 +10,7 @@
 //!
 //! Imports go down only: `machine | pool | proxy` over `h1 | h2 | h3` (which never import each other) over
 //! `exchange` (for `h2 | h3`) and `hpack | qpack`, over `compress` over `http` over the leaves
-//! `abuse, budget, credit, error, limits, min_rate, send_account, time, wire`.
+//! `abuse, budget, credit, error, limits, min_rate, send_account, time, wire`, and `inspect` over `http`.
 #![forbid(unsafe_code)]
 #![warn(clippy::missing_errors_doc)]
 
@@ -25,6 +25,7 @@ pub mod h2;
 pub mod h3;
 pub mod hpack;
 pub mod http;
+pub mod inspect;
 pub mod limits;
 pub mod machine;
 pub mod min_rate;

@@ -7,6 +7,7 @@
 use crate::credit::Readback;
 use crate::error::{H2Code, Misuse, TransportEnd, Violation};
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
+use crate::inspect::ConnectionSnapshot;
 use crate::wire::Outbox;
 use crate::{h1, h2, h3};
 use bytes::Bytes;
@@ -121,6 +122,8 @@ pub trait Machine {
     fn recycle_head(&mut self, head: RequestHead);
     /// Gives buffers back while the connection idles.
     fn release(&mut self);
+    /// The connection and its `streams_max` oldest exchanges, now. Takes time for each of them.
+    fn inspect(&self, now: Instant, streams_max: usize) -> ConnectionSnapshot;
 
     /// The shortest round trip so far, where the version measures it.
     fn round_trip(&self) -> Option<Duration> {
@@ -218,6 +221,7 @@ macro_rules! machine {
             ref active() -> u32;
             ref send_room(stream: StreamId) -> usize;
             ref receive_window(stream: Option<StreamId>) -> Option<Readback>;
+            ref inspect(now: Instant, streams_max: usize) -> ConnectionSnapshot;
         }
     };
 }

@@ -405,6 +405,12 @@ impl<R> Pool<R> {
         }));
     }
 
+    /// The origin of a connection; `None`: it is gone.
+    pub fn origin_of(&self, connection: ConnectionId) -> Option<&Origin> {
+        let connection = self.connections.get(connection.0)?;
+        Some(&self.origins.get(connection.origin)?.origin)
+    }
+
     /// Why a request waits; `None`: it does not.
     pub fn wait_reason(&self, now: Instant, ticket: Ticket) -> Option<WaitReason> {
         self.reason_of(now, ticket)

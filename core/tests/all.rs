@@ -26,5 +26,6 @@ mod h3_exchange;
 mod h3_timeouts;
 mod h3_windows;
 mod hpack_corpus;
+mod inspect;
 mod qpack_corpus;
 mod send_budget;

@@ -28,6 +28,7 @@ mod request;
 mod settings;
 mod submission;
 
+pub use crate::driver::signals::inspection::InspectLimits;
 pub use crate::metrics::client::{ClientMetrics, ClientVersionMetrics, PoolMetrics};
 pub use crate::metrics::exposition::OPENMETRICS_TYPE;
 pub use crate::metrics::histogram::Histogram;
@@ -40,6 +41,7 @@ pub use connect::resolve::{HttpsRecord, Resolver, Resolving, ResolvingRecord};
 #[doc(hidden)]
 pub use direct::{Direct, DirectTurn, Next};
 pub use dispatch::early_counts::EarlyDataCounts;
+pub use dispatch::inspect::{ClientConnection, ClientSnapshot};
 pub use listener::connection::ConnectionListener;
 pub use listener::connection_use::ConnectionUse;
 pub use listener::{BodyArrival, ExchangeListener};
@@ -192,6 +194,12 @@ impl Client {
     /// [`ClientMetrics::to_openmetrics`] is the text for a scraper. Takes time for each origin and connection.
     pub fn metrics(&self) -> ClientMetrics {
         self.dispatch.metrics()
+    }
+    /// The client's connections now, their exchanges with the reason why each waits, and the requests in line. Each
+    /// connection that is listed answers in a turn of its own, and what has not answered within 250 ms is left out; nothing
+    /// is kept for that between two calls.
+    pub async fn inspect(&self, limits: InspectLimits) -> ClientSnapshot {
+        self.dispatch.inspect(limits).await
     }
     /// Totals over the client's life.
     pub fn totals(&self) -> Totals {

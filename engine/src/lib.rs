@@ -45,6 +45,7 @@
 //! | `json` | yes | `json` of requests and bodies, by serde |
 //! | `platform-verifier` | yes | clients trust the roots of their platform |
 //! | `self-signed` | yes | [`Tls::self_signed`], certificates for development |
+//! | `admin` | no | a page that shows what servers and clients are doing |
 //! | `blocking` | no | a client whose calls wait, for programs without a runtime |
 //! | `cookies` | no | cookies of a client (`ClientBuilder::cookie_store`) |
 //! | `decompression` | no | responses in gzip, br, zstd and deflate are decompressed |
@@ -121,6 +122,8 @@ mod net;
 mod tls;
 mod tunnel;
 
+#[cfg(feature = "admin")]
+pub mod admin;
 #[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "tonic")]

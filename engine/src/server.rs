@@ -13,12 +13,14 @@ mod worker;
 
 #[cfg(unix)]
 pub use crate::connection_info::unix::UnixPeer;
+pub use crate::driver::signals::inspection::InspectLimits;
 pub use crate::metrics::exposition::OPENMETRICS_TYPE;
 pub use crate::metrics::histogram::Histogram;
 pub use bind::config_handle::ConfigHandle;
 pub use bind::detached::Detached;
 #[cfg(unix)]
 pub use bind::hand_over::Sockets;
+pub use bind::inspector::Inspector;
 pub use bind::listening::{BoundServer, ServerHandle};
 pub use bind::port::Port;
 pub use bind::running::{Drained, Running};
@@ -33,6 +35,7 @@ pub use observe::access::Access;
 pub use observe::counters::MetricsReader;
 pub use observe::handshake_failure::HandshakeFailure;
 pub use observe::handshake_log::FailedHandshake;
+pub use observe::inspect::{ConnectionStage, ServerConnection, ServerSnapshot};
 pub use observe::metrics::{InUse, Metrics, VersionMetrics};
 pub use tower::early::EarlyData;
 pub use tower::interim::InterimSender;
@@ -55,6 +58,7 @@ use registry::Allowed;
 use response::AnswerOptions;
 use std::sync::Arc;
 use std::thread;
+use tokio::sync::mpsc;
 use trunkline_core::credit::BudgetShare;
 use worker::quic::Quic;
 
@@ -79,6 +83,7 @@ pub struct Server<P = Port> {
     access_log: Option<AccessLog>,
     handshake_log: Option<HandshakeLog>,
     proxies: Option<TrustedPeers>,
+    keeps_targets: bool,
     config: ServerConfig,
 }
 
@@ -93,6 +98,7 @@ impl<P> Server<P> {
             access_log: None,
             handshake_log: None,
             proxies: None,
+            keeps_targets: false,
             config: ServerConfig::default(),
         }
     }
@@ -151,6 +157,13 @@ impl<P> Server<P> {
         self.proxies = Some(from);
         self
     }
+    /// Keeps the target of each request while its handler runs, so that [`Inspector::inspect`] lists it; an access log keeps
+    /// it too. Not with callbacks. Default: false.
+    #[must_use]
+    pub fn keep_targets(mut self, keep: bool) -> Self {
+        self.keeps_targets = keep;
+        self
+    }
     /// Takes other settings than the default.
     #[must_use]
     pub fn config(mut self, config: ServerConfig) -> Self {
@@ -166,6 +179,7 @@ impl<P> Server<P> {
             access_log: self.access_log,
             handshake_log: self.handshake_log,
             proxies: self.proxies,
+            keeps_targets: self.keeps_targets,
             config: self.config,
         };
         (self.target, rest)
@@ -203,11 +217,14 @@ impl Server<()> {
         });
         let judge = self.tls.as_ref().and_then(Tls::judge).cloned();
         let counters = listeners.iter().map(|_| Arc::default()).collect();
+        let commands = listeners.iter().map(|_| mpsc::unbounded_channel());
+        let commands = commands.collect();
         Ok(BoundServer {
             local_addr,
             listeners,
             setups,
             counters,
+            commands,
             allowed: Allowed {
                 connections: self.config.connections_max,
                 per_address: self.config.connections_per_address_max,
@@ -219,6 +236,7 @@ impl Server<()> {
                 log: self.access_log,
                 handshake_log: self.handshake_log,
                 proxies: self.proxies,
+                keeps_targets: self.keeps_targets,
                 quic_addr,
                 tls_reports_addresses: self.tls.as_ref().is_some_and(Tls::reports_addresses),
                 judge,

@@ -47,6 +47,7 @@ mod h3_record;
 mod h3_slow_readers;
 mod h3_streams;
 mod h3_traces;
+mod inspect;
 mod on_runtime;
 mod proxy_protocol;
 mod reqwest_lines;

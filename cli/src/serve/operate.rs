@@ -16,7 +16,7 @@ use admin::{Admin, AdminOptions, Readiness};
 use given::GivenSockets;
 use listen_address::ListenAddress;
 use notify::Notify;
-use signals::{Reopening, Stop};
+use signals::{Raised, Reopening, Stop};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,11 +28,12 @@ use upgrade::SuccessorListener;
 #[derive(Clone, clap::Args)]
 #[cfg_attr(test, derive(Debug))]
 pub(crate) struct OperateOptions {
-    /// Serve /metrics (OpenMetrics), /healthz and /readyz at this address: a loopback address, or unix:PATH
-    /// for a Unix socket. Every other address needs --admin-token-file.
+    /// Serve a page at this address that shows connections, exchanges and why they wait; /state.json, /metrics (OpenMetrics),
+    /// /healthz and /readyz too. A loopback address, or unix:PATH for a Unix socket; every other address needs
+    /// --admin-token-file.
     #[arg(long, value_name = "ADDR")]
     pub(super) admin: Option<ListenAddress>,
-    /// A file with the token that readers of /metrics must give (authorization: Bearer TOKEN), 16 characters
+    /// A file with the token that readers must give (authorization: Bearer TOKEN), 16 characters
     /// or more, which other users may not read. /healthz and /readyz need none.
     #[arg(long, value_name = "FILE", requires = "admin")]
     pub(super) admin_token_file: Option<PathBuf>,
@@ -111,21 +112,24 @@ impl Operation {
         self.notify.clone()
     }
 
-    /// Serves until a signal or another process comes, then drains. `renewal` runs beside it, and never ends.
+    /// Serves until a signal or another process comes, then drains. `renewal` runs beside it, and never ends; `renews`:
+    /// upon SIGHUP.
     /// `announce` prints the address, once nothing can fail any more and the next process can connect.
     pub(super) async fn run<A>(
         mut self,
         running: Running<A>,
         mut given: GivenSockets,
-        renewal: impl Future<Output = ()>,
+        (renewal, renews): (impl Future<Output = ()>, bool),
         announce: impl FnOnce(),
     ) -> Result<(), Failure> {
         let readiness = Readiness::new();
         let admin = self.admin.as_ref();
-        let metrics = running.metrics_reader();
+        let mut catches = vec![Raised::Drain];
+        catches.extend(renews.then_some(Raised::Reload));
+        catches.extend(self.reopening.is_some().then_some(Raised::ReopenLog));
         let admin = admin.map(|options| {
-            let site = (metrics, readiness.clone());
-            options.serve(site, given.take_admin())
+            let site = (running.inspector(), readiness.clone());
+            options.serve(site, &catches, given.take_admin())
         });
         let admin = admin.transpose()?;
         let notify = self.notify.clone();

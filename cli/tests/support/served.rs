@@ -66,6 +66,10 @@ impl Served {
         let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
         nix::sys::signal::kill(pid, signal).expect("it runs");
     }
+    /// The exit code, once it ends by itself.
+    pub(crate) fn ended(mut self) -> Option<i32> {
+        self.child.wait().expect("it ends").code()
+    }
     /// SIGTERM, then the exit code.
     pub(crate) fn terminate(mut self) -> Option<i32> {
         self.signal(nix::sys::signal::Signal::SIGTERM);

@@ -1,8 +1,8 @@
-//! The methods that change the meaning of a message (RFC 9110 section 9.3).
+//! Methods (RFC 9110 section 9.3): those that change the meaning of a message, and names for the others.
 
 use crate::http::RequestHead;
 
-/// The method of a request, as far as it decides about its content and that of its response.
+/// The method of a request. The first three decide about its content and that of its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MethodKind {
     /// Asks for a tunnel (RFC 9110 section 9.3.6).
@@ -11,6 +11,12 @@ pub(crate) enum MethodKind {
     ExtendedConnect,
     /// The response has no content (RFC 9110 section 9.3.2).
     Head,
+    Get,
+    Post,
+    Put,
+    Delete,
+    Patch,
+    Options,
     Other,
 }
 
@@ -18,9 +24,15 @@ impl MethodKind {
     #[inline]
     pub(crate) fn of(request: &RequestHead) -> Self {
         match request.method() {
+            b"GET" => Self::Get,
+            b"POST" => Self::Post,
+            b"HEAD" => Self::Head,
+            b"PUT" => Self::Put,
+            b"DELETE" => Self::Delete,
+            b"PATCH" => Self::Patch,
+            b"OPTIONS" => Self::Options,
             b"CONNECT" if request.protocol().is_some() => Self::ExtendedConnect,
             b"CONNECT" => Self::Connect,
-            b"HEAD" => Self::Head,
             _ => Self::Other,
         }
     }
@@ -34,7 +46,21 @@ impl MethodKind {
         match self {
             Self::Connect | Self::ExtendedConnect => b"CONNECT",
             Self::Head => b"HEAD",
-            Self::Other => b"",
+            _ => b"",
+        }
+    }
+    /// The method for lists of exchanges.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Connect | Self::ExtendedConnect => "CONNECT",
+            Self::Head => "HEAD",
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Delete => "DELETE",
+            Self::Patch => "PATCH",
+            Self::Options => "OPTIONS",
+            Self::Other => "other",
         }
     }
 }

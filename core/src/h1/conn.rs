@@ -31,6 +31,7 @@
 mod advance;
 mod end;
 mod flow;
+mod inspect;
 mod recv;
 mod refuse;
 mod request;

@@ -6,6 +6,7 @@ use crate::exchange::MethodKind;
 use crate::http::body::length::Expected;
 use crate::http::{StreamId, Version};
 use crate::wire::Outbox;
+use std::time::Instant;
 
 /// How the body we send is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +71,10 @@ pub(super) struct Exchange {
     /// Client: the final response head has come.
     pub(super) answered: bool,
     pub(super) close: Option<CloseReason>,
+    /// When its head came or was sent; `None`: no head could be read.
+    pub(super) opened_at: Option<Instant>,
+    /// Body bytes that the owner gave.
+    pub(super) sent_bytes: u64,
     /// Body bytes that the owner was given, and those of them that it has not consumed.
     pub(super) body_bytes: u64,
     pub(super) unread: usize,
@@ -104,6 +109,8 @@ impl Exchange {
             silent: false,
             answered: false,
             close: None,
+            opened_at: None,
+            sent_bytes: 0,
             body_bytes: 0,
             unread: 0,
             room_lost: false,

@@ -380,13 +380,14 @@ impl Conn {
     // For the files beside this one.
 
     /// A stream that is idle still, with the peer's window of now.
-    pub(super) fn fresh_stream(&self, received: Received, sent: Sent) -> Stream {
+    pub(super) fn fresh_stream(&self, received: Received, sent: Sent, now: Instant) -> Stream {
         Stream {
             state: StreamState::Idle,
             received,
             sent,
             quota: Quota::new(self.peer.initial_window_size),
             priority: Priority::default(),
+            opened_at: now,
             incoming: None,
             queue: None,
             released: false,

@@ -101,6 +101,7 @@ pub(crate) struct Stream {
     /// The peer's grant to us.
     pub(super) quota: Quota,
     pub(super) priority: Priority,
+    pub(super) opened_at: Instant,
     /// There from the start unless the head was the end.
     pub(super) incoming: Option<Box<Incoming>>,
     /// There once a body had to wait.

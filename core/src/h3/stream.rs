@@ -115,6 +115,8 @@ pub(crate) struct Stream {
 
     // Our message.
     pub(super) sent: Sent,
+    /// Body bytes that were framed.
+    pub(super) sent_bytes: u64,
     /// Waiting bytes; allocated with the first.
     pub(super) queue: Option<Box<H3SendQueue>>,
     /// The transport takes nothing now.
@@ -124,6 +126,7 @@ pub(crate) struct Stream {
     /// The end is with the transport, or a reset.
     pub(super) is_sent: bool,
 
+    pub(super) opened_at: Instant,
     /// The handler is gone.
     pub(super) released: bool,
     /// The client's priority, if it sent one.
@@ -145,10 +148,12 @@ impl Stream {
             discarding: None,
             min_rate: MinRate::new(now, 0),
             sent,
+            sent_bytes: 0,
             queue: None,
             blocked: false,
             end_queued: false,
             is_sent: false,
+            opened_at: now,
             released: false,
             priority: None,
         }

@@ -12,6 +12,7 @@ use super::listener::connection::Farewell;
 use super::listener::connection_use::ConnectionUse;
 use super::settings::Settings;
 use crate::driver::connection_io::ConnectionIo;
+use crate::driver::signals::inspection::listed_target;
 use crate::driver::signals::{Notes, Stop};
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use deadlines::Deadlines;
@@ -298,6 +299,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         let Some(mut notes) = self.notes.take() else {
             return;
         };
+        for inspection in notes.inspections.drain(..) {
+            let slots = &self.slots;
+            inspection.answer(&self.io.machine, now, |stream| {
+                let entry = slots.get(slots.of_stream(stream)?)?;
+                entry.request.head.path().map(listed_target)
+            });
+        }
         for &(stream, bytes) in &notes.taken {
             self.io.machine.consume(now, stream, bytes);
             self.note_taken(stream, bytes);

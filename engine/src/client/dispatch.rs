@@ -23,6 +23,7 @@ use trunkline_core::pool::{
 mod back;
 pub(super) mod early_counts;
 pub(super) mod exchange_future;
+pub(super) mod inspect;
 mod machine;
 mod prewarm;
 mod stats;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use trunkline_core::credit::Readback;
 use trunkline_core::error::{H2Code, Misuse, TransportEnd, Violation};
 use trunkline_core::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
+use trunkline_core::inspect::ConnectionSnapshot;
 use trunkline_core::wire::Outbox;
 use trunkline_core::{Machine as Verbs, h1, h2, h3};
 
@@ -228,5 +229,6 @@ impl Machine {
         capacity(&self) -> u32;
         active(&self) -> u32;
         send_room(&self, stream: StreamId) -> usize;
+        inspect(&self, now: Instant, streams_max: usize) -> ConnectionSnapshot;
     }
 }

@@ -4,8 +4,11 @@
 //! Invariant: a note left while the task is asleep wakes it once; a note left during its turn wakes
 //! no task, because `end_turn` sees it under the same lock.
 
+pub(crate) mod inspection;
+
 use super::lock::{Mutex, MutexGuard};
 use super::window_ask::WindowAsk;
+use inspection::{INSPECTIONS_MAX, Inspection};
 use std::mem;
 use std::sync::{Arc, PoisonError};
 use std::task::{Wake, Waker};
@@ -46,6 +49,8 @@ pub(crate) struct Notes {
     pub(crate) windows: Vec<WindowAsk>,
     /// Streams whose users have datagrams to send.
     pub(crate) datagrams: Vec<StreamId>,
+    /// Readers who wait for a snapshot.
+    pub(crate) inspections: Vec<Inspection>,
     /// The server drains, or is shut down at once.
     pub(crate) stop: Option<Stop>,
 }
@@ -69,6 +74,7 @@ impl Notes {
             && !self.outlived
             && self.windows.is_empty()
             && self.datagrams.is_empty()
+            && self.inspections.is_empty()
             && self.stop.is_none()
     }
     /// Forgets the notes, keeps the memory.
@@ -81,6 +87,7 @@ impl Notes {
         self.outlived = false;
         self.windows.clear();
         self.datagrams.clear();
+        self.inspections.clear();
         self.stop = None;
     }
 }
@@ -164,6 +171,15 @@ impl Signals {
     /// The exchange of `stream` has datagrams to send, and had none.
     pub(crate) fn datagrams(&self, stream: StreamId) {
         self.note(|notes| notes.datagrams.push(stream));
+    }
+    /// A reader waits for a snapshot.
+    pub(crate) fn inspect(&self, inspection: Inspection) {
+        self.note(|notes| {
+            if notes.inspections.len() >= INSPECTIONS_MAX {
+                notes.inspections.remove(0);
+            }
+            notes.inspections.push(inspection);
+        });
     }
     /// The connection is to stop.
     pub(crate) fn stop(&self, how: Stop) {

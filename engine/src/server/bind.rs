@@ -4,6 +4,7 @@ pub(super) mod config_handle;
 pub(super) mod detached;
 #[cfg(unix)]
 pub(super) mod hand_over;
+pub(super) mod inspector;
 pub(super) mod listening;
 pub(super) mod port;
 pub(super) mod running;

@@ -10,6 +10,7 @@ pub(super) mod quic;
 mod serving;
 
 use super::exchange::serve::{Exchanging, RawConnection, Serve};
+use super::observe::inspect::ConnectionStage;
 use super::registry::OpenEntry;
 use crate::driver::connection_io::ConnectionIo;
 use crate::driver::timer;
@@ -63,6 +64,7 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> ServedConnection<S, T> {
         let stall = self.io.tunnel_stall();
         // A tunnel is never idle.
         self.serving.activity.exchanges.set(1);
+        self.serving.activity.stage.set(ConnectionStage::Tunnel);
         if let Some(left) = self.serving.left.take()
             && let (stream, rest) = *left
             && let Some(transport) = self.io.into_transport()
@@ -166,6 +168,8 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Future for ServedConnection<S,
                     if connection.serving.left.is_some() {
                         return Poll::Ready(());
                     }
+                    let activity = &connection.serving.activity;
+                    activity.stage.set(ConnectionStage::Closing);
                     connection.stage = Stage::Closing;
                 }
                 Stage::Closing => {

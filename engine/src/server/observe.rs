@@ -4,6 +4,7 @@ pub(super) mod access;
 pub(super) mod counters;
 pub(super) mod handshake_failure;
 pub(super) mod handshake_log;
+pub(super) mod inspect;
 pub(super) mod metrics;
 pub(super) mod openmetrics;
 

@@ -2,6 +2,8 @@
 //! to close when the bound is reached.
 
 use super::observe::counters::{Counters, add};
+use super::observe::inspect::{ConnectionStage, Listed};
+use crate::driver::signals::inspection::{InspectLimits, Inspection, Numbered};
 use crate::driver::signals::{Signals, Stop};
 use crate::driver::timer;
 use std::cell::{Cell, RefCell};
@@ -9,7 +11,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 use trunkline_core::limits::NEW_CONNECTION_GRACE;
 use trunkline_core::min_rate::Scarcity;
@@ -51,7 +53,10 @@ pub(in crate::server) struct OpenConnections {
 struct OpenConnection {
     signals: Arc<Signals>,
     activity: Rc<Activity>,
-    /// The client's address; `None`: of a Unix socket.
+    /// The client; `None`: of a Unix socket.
+    peer: Option<IpAddr>,
+    port: u16,
+    /// The key by which it is counted; `None`: of a Unix socket.
     address: Option<Address>,
     /// It was asked to close for a new connection.
     leaves: Cell<bool>,
@@ -66,8 +71,7 @@ pub(in crate::server) struct Activity {
     accepted_at: std::time::Instant,
     /// When the last event of an exchange was; where there was none, when it was accepted.
     pub(in crate::server) moved_at: Cell<std::time::Instant>,
-    /// Its handshake is done.
-    pub(in crate::server) is_serving: Cell<bool>,
+    pub(in crate::server) stage: Cell<ConnectionStage>,
     /// It is of HTTP/1.1 and has had no request; it waits for one when it drains.
     pub(in crate::server) awaits_first: Cell<bool>,
 }
@@ -80,7 +84,7 @@ impl Activity {
             exchanges: Cell::new(0),
             accepted_at: now,
             moved_at: Cell::new(now),
-            is_serving: Cell::new(false),
+            stage: Cell::new(ConnectionStage::Opening),
             awaits_first: Cell::new(false),
         })
     }
@@ -173,6 +177,8 @@ impl OpenConnections {
         let connection = OpenConnection {
             signals: Arc::clone(signals),
             activity: Rc::clone(activity),
+            peer: peer.map(|peer| peer.ip()),
+            port: peer.map_or(0, |peer| peer.port()),
             address: peer.map(|peer| Address::of(peer.ip())),
             leaves: Cell::new(false),
         };
@@ -211,7 +217,8 @@ impl OpenConnections {
         for open in &idle[..=last] {
             open.leaves.set(true);
             let activity = &open.activity;
-            let drains = activity.is_serving.get() && !activity.awaits_first.get();
+            let is_opening = activity.stage.get() == ConnectionStage::Opening;
+            let drains = !is_opening && !activity.awaits_first.get();
             open.signals.stop(match drains {
                 true => Stop::Drain,
                 // A handshake handles no other command, and connections without a request must not
@@ -238,6 +245,36 @@ impl OpenConnections {
         for connection in self.by_number.borrow().values() {
             connection.signals.stop(how);
         }
+    }
+    /// Lists connections, those with exchanges first, then the oldest, and asks each of them for a snapshot; how many are
+    /// not listed.
+    pub(super) fn inspect(
+        &self,
+        limits: InspectLimits,
+        reply: &mpsc::UnboundedSender<Numbered>,
+    ) -> (Vec<Listed>, u64) {
+        let open = self.by_number.borrow();
+        let mut order: Vec<_> = open.iter().collect();
+        order.sort_unstable_by_key(|(number, open)| (open.activity.exchanges.get() == 0, **number));
+        let unlisted = order.len().saturating_sub(limits.connections_max);
+        order.truncate(limits.connections_max);
+        let listed = order.into_iter().map(|(&number, open)| {
+            let stage = open.activity.stage.get();
+            if stage == ConnectionStage::Serving {
+                open.signals.inspect(Inspection {
+                    number,
+                    streams_max: limits.streams_max,
+                    reply: reply.clone(),
+                });
+            }
+            Listed {
+                number,
+                peer: open.peer.map(|peer| SocketAddr::new(peer, open.port)),
+                accepted_at: open.activity.accepted_at,
+                stage,
+            }
+        });
+        (listed.collect(), unlisted as u64)
     }
     /// Exchanges that are open.
     pub(super) fn exchanges(&self) -> u64 {
@@ -289,6 +326,7 @@ impl EntryName {
             && connection.address.is_none()
         {
             let address = Address::of(peer);
+            connection.peer = Some(peer);
             connection.address = Some(address);
             *self
                 .open

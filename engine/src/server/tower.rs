@@ -102,6 +102,11 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
     fn len(&self) -> usize {
         self.slots.as_ref().map_or(0, |slots| slots.waiting.len())
     }
+    fn target_of(&self, stream: StreamId) -> Option<Box<str>> {
+        let slots = self.slots.as_ref()?;
+        let slot = slots.all.get(slots.of(stream)? as usize)?;
+        slot.record.as_ref()?.target()
+    }
     fn start(&mut self, turn: &mut Turn<'_>, stream: StreamId, head: RequestHead, end: bool) {
         let facts = RequestFacts {
             stream,

@@ -13,7 +13,9 @@ pub(super) use without_quic as quic;
 
 use super::connection::accept::WorkerContext;
 use super::exchange::serve::{Pause, Serve};
+use super::observe::inspect::WorkerList;
 use super::registry::{Allowed, OpenConnections};
+use crate::driver::signals::inspection::{InspectLimits, Numbered};
 use crate::driver::signals::{Signals, Stop};
 use crate::driver::timer;
 use crate::net::byte_stream::ByteStream;
@@ -48,6 +50,12 @@ pub(super) enum WorkerCommand {
     Configure {
         http1: Arc<Config>,
         others: Arc<Config>,
+    },
+    /// List the connections, and ask each of them for a snapshot.
+    Inspect {
+        limits: InspectLimits,
+        reply: mpsc::UnboundedSender<Numbered>,
+        list: oneshot::Sender<WorkerList>,
     },
     /// Give duplicates of the sockets.
     #[cfg(unix)]
@@ -216,6 +224,9 @@ impl<S: Serve> Worker<S> {
                         self.shared.http1_config = http1;
                         self.shared.config = others;
                     }
+                    Some(WorkerCommand::Inspect { limits, reply, list }) => {
+                        self.inspect(limits, &reply, list);
+                    }
                     #[cfg(unix)]
                     Some(WorkerCommand::Duplicate(reply)) => {
                         // Without a receiver the duplicates are closed.
@@ -264,6 +275,20 @@ impl<S: Serve> Worker<S> {
         if let Some(quic) = self.quic {
             quic.end().await;
         }
+    }
+    fn inspect(
+        &self,
+        limits: InspectLimits,
+        reply: &mpsc::UnboundedSender<Numbered>,
+        list: oneshot::Sender<WorkerList>,
+    ) {
+        let (connections, unlisted) = self.open.inspect(limits, reply);
+        // The reader may be gone.
+        let _ = list.send(WorkerList {
+            connections,
+            unlisted,
+            is_draining: self.is_draining,
+        });
     }
     #[cfg(unix)]
     fn duplicate(&mut self) -> io::Result<WorkerSockets> {
@@ -342,6 +367,9 @@ impl<S: Serve> Worker<S> {
                     Some(WorkerCommand::Drain { deadline, cut }) => {
                         until = after(deadline).min(until);
                         reported.push(cut);
+                    }
+                    Some(WorkerCommand::Inspect { limits, reply, list }) => {
+                        self.inspect(limits, &reply, list);
                     }
                     // No connection begins any more; one that is given is closed.
                     Some(

@@ -61,6 +61,7 @@ fn worker_config() -> WorkerConfig<CallbackServer<Idle>> {
             scarcity: Scarcity::default(),
             extra,
             info_policy: InfoPolicy {
+                keeps_targets: false,
                 info: false,
                 accepts: false,
                 targets: Targets::new(&ServerConfig::default(), None),

@@ -62,6 +62,10 @@ impl Renewal {
     pub(in crate::serve) fn tls(&self) -> Option<&ServedTls> {
         self.tls.as_ref()
     }
+    /// Whether SIGHUP is heeded.
+    pub(in crate::serve) fn renews(&self) -> bool {
+        self.hangup.is_some()
+    }
     /// Gives new settings to `running`. Never ends.
     pub(in crate::serve) async fn run(mut self, notify: Notify, running: ConfigHandle) {
         let Some(mut hangup) = self.hangup.take() else {

@@ -1,19 +1,62 @@
-//! The signals of a server: SIGINT and SIGTERM end it, SIGUSR1 opens its access log again. SIGHUP is `renewal`'s.
+//! The signals of a server: SIGINT and SIGTERM end it, SIGUSR1 opens its access log again. SIGHUP is `renewal`'s. The
+//! buttons of the admin page send them.
 
 use super::access_log::AccessLog;
 use super::report;
 use crate::failure::Failure;
+use rustix::process::{Signal, getpid, kill_process};
 use std::sync::Arc;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::{self, SignalKind, signal};
 
-pub(in crate::serve) fn register(kind: SignalKind) -> Result<Signal, Failure> {
+pub(in crate::serve) fn register(kind: SignalKind) -> Result<unix::Signal, Failure> {
     signal(kind).map_err(|error| Failure::usage(format_args!("cannot catch signals: {error}")))
+}
+
+/// A signal that the process sends to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Raised {
+    /// SIGTERM.
+    Drain,
+    /// SIGHUP.
+    Reload,
+    /// SIGUSR1.
+    ReopenLog,
+}
+
+impl Raised {
+    /// In the path of its button.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Drain => "drain",
+            Self::Reload => "reload",
+            Self::ReopenLog => "reopen-log",
+        }
+    }
+    /// The text of its button.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Self::Drain => "Drain and end",
+            Self::Reload => "Read certificates and settings again",
+            Self::ReopenLog => "Open the access log again",
+        }
+    }
+}
+
+/// Does what `signal` does when it comes from outside.
+pub(super) fn raise(signal: Raised) {
+    let signal = match signal {
+        Raised::Drain => Signal::TERM,
+        Raised::Reload => Signal::HUP,
+        Raised::ReopenLog => Signal::USR1,
+    };
+    // A process may always send signals to itself.
+    let _ = kill_process(getpid(), signal);
 }
 
 /// The signals that end a server in order.
 pub(super) struct Stop {
-    interrupt: Signal,
-    terminate: Signal,
+    interrupt: unix::Signal,
+    terminate: unix::Signal,
 }
 
 impl Stop {
@@ -34,7 +77,7 @@ impl Stop {
 
 /// An access log that is opened again at each SIGUSR1.
 pub(super) struct Reopening {
-    user: Signal,
+    user: unix::Signal,
     log: Arc<AccessLog>,
 }
 

@@ -60,7 +60,7 @@ impl Conn {
             if self.is_inert() {
                 break;
             } else if self.is_paused && may_parse {
-                self.feed(&[]);
+                self.feed(now, &[]);
             } else if !self.conclude_input() {
                 break;
             }

@@ -33,7 +33,7 @@ impl Conn {
             return self.hand_on(bytes);
         }
         self.enter();
-        self.feed(bytes);
+        self.feed(now, bytes);
         if self.awaits_answer() {
             // Nothing follows but this, before the answer.
             self.timers.stop(Timer::Idle);
@@ -68,17 +68,17 @@ impl Conn {
     }
 
     /// Parses the tail and `bytes`, and keeps what is left as the tail.
-    pub(super) fn feed(&mut self, bytes: &[u8]) {
+    pub(super) fn feed(&mut self, now: Instant, bytes: &[u8]) {
         self.is_paused = false;
         if self.tail.is_empty() {
-            let used = self.receive(bytes);
+            let used = self.receive(now, bytes);
             if self.keeps_tail() {
                 self.tail.extend_from_slice(&bytes[used..]);
             }
         } else {
             let mut tail = std::mem::take(&mut self.tail);
             tail.extend_from_slice(bytes);
-            let used = self.receive(&tail);
+            let used = self.receive(now, &tail);
             tail.drain(..used);
             self.tail = tail;
             if !self.keeps_tail() {
@@ -94,10 +94,10 @@ impl Conn {
     }
 
     /// Parses as much of `bytes` as can be; returns how much that is.
-    fn receive(&mut self, bytes: &[u8]) -> usize {
+    fn receive(&mut self, now: Instant, bytes: &[u8]) -> usize {
         let mut used = 0;
         while !self.is_inert() {
-            match self.step(&bytes[used..]) {
+            match self.step(now, &bytes[used..]) {
                 Ok(ReadStep::Took(n)) => used += n,
                 Ok(ReadStep::Wait) => break,
                 Ok(ReadStep::HoldBack) => {
@@ -114,7 +114,7 @@ impl Conn {
         used
     }
 
-    fn step(&mut self, bytes: &[u8]) -> Result<ReadStep, Violation> {
+    fn step(&mut self, now: Instant, bytes: &[u8]) -> Result<ReadStep, Violation> {
         match self.receiving {
             Receiving::AwaitSwitch => return Ok(ReadStep::HoldBack),
             _ if bytes.is_empty() => return Ok(ReadStep::Wait),
@@ -127,7 +127,7 @@ impl Conn {
                 return Ok(ReadStep::Wait);
             }
             Receiving::Head(scan) if self.side == Side::Server => {
-                return self.receive_request(scan, bytes);
+                return self.receive_request(now, scan, bytes);
             }
             Receiving::Head(scan) => return self.receive_response(scan, bytes),
             Receiving::Known { left } => {

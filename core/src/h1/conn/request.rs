@@ -11,11 +11,13 @@ use crate::h1::reuse::{CloseReason, has_option, persistence};
 use crate::http::body::length::BodyLength;
 use crate::http::{Event, RequestHead, StreamId, Token, Version};
 use crate::limits::{Config, PIPELINED_REQUESTS_MAX};
+use std::time::Instant;
 
 impl Conn {
     /// Server: a request head.
     pub(super) fn receive_request(
         &mut self,
+        now: Instant,
         mut scan: HeadScan,
         bytes: &[u8],
     ) -> Result<ReadStep, Violation> {
@@ -26,7 +28,7 @@ impl Conn {
             && let Some((head, version, len)) = self.again(bytes)
         {
             let length = BodyLength::of_request(&head)?;
-            self.begin_request(head, version, length)?;
+            self.begin_request(now, head, version, length)?;
             return Ok(ReadStep::Took(len));
         }
         // Its end is not looked for: TLS has none.
@@ -53,7 +55,7 @@ impl Conn {
             self.last_head.keep(&bytes[..len], 0, &head, version);
         }
         let length = BodyLength::of_request(&head)?;
-        self.begin_request(head, version, length)?;
+        self.begin_request(now, head, version, length)?;
         Ok(ReadStep::Took(len))
     }
 
@@ -92,6 +94,7 @@ impl Conn {
 
     fn begin_request(
         &mut self,
+        now: Instant,
         head: RequestHead,
         version: Version,
         length: BodyLength,
@@ -99,6 +102,7 @@ impl Conn {
         let id = self.take_id();
         let method = MethodKind::of(&head);
         let mut open = Exchange::new(id, method, version, Sending::Head);
+        open.opened_at = Some(now);
         let end = matches!(length, BodyLength::None | BodyLength::Known(0));
         if head.has_hop_fields() || version == Version::Http10 {
             let expectations = self.config.expectations;

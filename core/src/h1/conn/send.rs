@@ -61,6 +61,7 @@ impl Conn {
         let (announce, sending) = framing::of_request(head, end)?;
         let id = self.take_id();
         let mut open = Exchange::new(id, method, Version::Http11, sending);
+        open.opened_at = Some(now);
         open.head_at = self.sent + self.outbox.len() as u64;
         open.upgrade =
             head.get(Token::UPGRADE).is_some() && connection_lists(head.fields(), b"upgrade");
@@ -243,6 +244,7 @@ impl Conn {
             count_content(left, data.len(), end)?;
         }
         let length = *length;
+        self.exchanges[index].sent_bytes += data.len() as u64;
         let out = self.outbox_of(index);
         match length {
             SendLength::Discard => {}

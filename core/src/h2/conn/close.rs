@@ -118,7 +118,8 @@ impl Conn {
             }
         };
         // In and out again, so that late frames find how it ended.
-        let stream = self.fresh_stream(Received::awaiting_request(), Sent::awaiting_response());
+        let stream =
+            self.fresh_stream(Received::awaiting_request(), Sent::awaiting_response(), now);
         self.streams.insert(id, stream);
         self.streams.remove(id, how);
         Ok(())

@@ -1,6 +1,8 @@
 //! Windows: DATA uses them, consumption refunds them, and the peer's WINDOW_UPDATE raises ours.
 //! [`Credit`](crate::credit::Credit) and [`Quota`](crate::credit::Quota) keep all sums.
 
+mod inspect;
+
 use super::{Conn, Life, Timer};
 use crate::credit::{Credit, Readback, WINDOW_MAX};
 use crate::error::{H2Code, Misuse, Violation};

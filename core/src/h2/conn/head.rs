@@ -171,7 +171,7 @@ impl Conn {
             self.recycle_head(head);
             return self.refuse(now, id, end, violation);
         }
-        let mut stream = self.fresh_stream(received, Sent::awaiting_response());
+        let mut stream = self.fresh_stream(received, Sent::awaiting_response(), now);
         let mut opened = None;
         if !end {
             let mut incoming = self.fresh_incoming(now);

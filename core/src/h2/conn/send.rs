@@ -41,7 +41,7 @@ impl Conn {
     ) -> Result<StreamId, Misuse> {
         check_open(self, head)?;
         let sent = Sent::request(head, end)?;
-        let mut stream = self.fresh_stream(Received::awaiting_response(head), sent);
+        let mut stream = self.fresh_stream(Received::awaiting_response(head), sent, now);
         stream.priority = upload_priority(head);
         let mut incoming = self.fresh_incoming(now);
         let raise = self.raise_fresh(now, &mut incoming);

@@ -5,6 +5,7 @@
 //! reader waits for the peer. [`read_room`](Conn::read_room) and the transport's stream window
 //! bound a stream's unread bytes.
 
+mod inspect;
 mod room;
 pub(super) mod send_window;
 pub(super) mod slow;

@@ -167,6 +167,7 @@ impl Conn {
         self.actions.push_write(id, [bytes, Bytes::new()], true);
         if let Some(open) = self.streams.get_mut(id) {
             open.sent.finish();
+            open.sent_bytes += body.len() as u64;
             open.end_queued = true;
         }
         self.answer_ended(now, id);
@@ -184,6 +185,9 @@ impl Conn {
         }
         if !data.is_empty() {
             self.session.note_frame_sent(data.len());
+            if let Some(open) = self.streams.get_mut(id) {
+                open.sent_bytes += data.len() as u64;
+            }
             let is_small = data.len() < BY_REFERENCE_BYTES_MIN;
             self.begin_slab(id, if is_small { data.len() } else { 0 });
             put_header(kind::DATA, data.len(), &mut self.slab);
@@ -307,6 +311,7 @@ impl Conn {
         let is_empty = open.queue.as_ref().is_none_or(|queue| queue.is_empty());
         let fin = is_empty && open.sent.is_ended();
         open.end_queued |= fin;
+        open.sent_bytes += body_bytes;
         self.session.note_data_sent(frames, body_bytes);
         let framed = self.slab.split().freeze();
         self.actions.push_write(id, [framed, large], fin);

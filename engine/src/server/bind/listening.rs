@@ -1,6 +1,7 @@
 //! A server whose sockets are open, and the two ways to serve on it: worker threads for a tower
 //! service, or the caller's thread for the callback API.
 
+use super::inspector::Inspector;
 use super::running::{Running, WorkerHandle};
 use crate::config::ServerConfig;
 use crate::error::Error;
@@ -21,6 +22,7 @@ use crate::server::worker::{self, WorkerCommand, WorkerConfig};
 use crate::tls::Tls;
 use std::fmt;
 use std::io;
+use std::iter;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc as std_mpsc;
@@ -31,6 +33,12 @@ use trunkline_core::credit::BudgetShare;
 use trunkline_core::limits::Config;
 use trunkline_core::min_rate::Scarcity;
 
+/// The way to a worker, and the worker's end of it.
+pub(in crate::server) type WorkerQueue = (
+    mpsc::UnboundedSender<WorkerCommand>,
+    mpsc::UnboundedReceiver<WorkerCommand>,
+);
+
 /// Open sockets that accept no connection yet. Move it to the thread that is to serve.
 pub struct BoundServer<A = SocketAddr> {
     pub(in crate::server) local_addr: A,
@@ -38,6 +46,8 @@ pub struct BoundServer<A = SocketAddr> {
     pub(in crate::server) setups: Vec<QuicSetup>,
     /// One for each listener.
     pub(in crate::server) counters: Vec<Arc<Counters>>,
+    /// One for each listener: they are there before the workers, for [`inspector`](Self::inspector).
+    pub(in crate::server) commands: Vec<WorkerQueue>,
     pub(in crate::server) tls: Option<Tls>,
     pub(in crate::server) config: Arc<Config>,
     pub(in crate::server) http1_config: Arc<Config>,
@@ -65,6 +75,11 @@ impl<A> BoundServer<A> {
             sending: Arc::clone(&self.send_budget_share),
         }
     }
+    /// A reader of the connections, of which there are none before the server serves.
+    pub fn inspector(&self) -> Inspector {
+        let workers = self.commands.iter().map(|(commands, _)| Some(commands));
+        Inspector::new(workers, self.metrics_reader())
+    }
     /// Serves on the calling thread: the future is to be run in a [`tokio::task::LocalSet`], whose
     /// thread `callbacks` is called on. It ends when [`ServerHandle`] is dropped or has drained, and
     /// with an error if the runtime cannot use a socket.
@@ -88,7 +103,7 @@ impl<A> BoundServer<A> {
                  and no log is written; leave access_log out",
             ));
         }
-        let (commands, receiver) = mpsc::unbounded_channel();
+        let (commands, receiver) = self.commands.pop().ok_or_else(no_worker)?;
         let service = CallbackServer::new(callbacks, &self.extra);
         let (listener, setup) = (
             self.listeners.pop().ok_or_else(no_worker)?,
@@ -123,10 +138,11 @@ impl<A> BoundServer<A> {
         };
         let mut begins = Vec::with_capacity(listeners.len());
         let counters = self.counters.clone();
-        for (number, (listener, counters)) in listeners.into_iter().zip(counters).enumerate() {
+        let queues = std::mem::take(&mut self.commands);
+        let each = listeners.into_iter().zip(counters).zip(queues);
+        for (number, ((listener, counters), (commands, receiver))) in each.enumerate() {
             let setup = setups.next();
             let worker_config = self.worker_config(listener, setup, counters, service.clone());
-            let (commands, receiver) = mpsc::unbounded_channel();
             let (begun, begins_here) = std_mpsc::channel();
             let (end, ended) = oneshot::channel();
             begins.push(begins_here);
@@ -241,6 +257,10 @@ impl ServerHandle {
     }
     fn take(&self, socket: AcceptedSocket) {
         let _ = self.commands.send(WorkerCommand::Take(socket));
+    }
+    /// A reader of the open connections and their exchanges, for a page or a service that shows them.
+    pub fn inspector(&self) -> Inspector {
+        Inspector::new(iter::once(Some(&self.commands)), self.metrics_reader())
     }
     /// The counts so far.
     pub fn metrics(&self) -> Metrics {

@@ -4,6 +4,7 @@
 use crate::error::Error;
 #[cfg(unix)]
 use crate::server::bind::hand_over::Sockets;
+use crate::server::bind::inspector::Inspector;
 use crate::server::observe::counters::MetricsReader;
 use crate::server::observe::metrics::Metrics;
 use crate::server::worker::WorkerCommand;
@@ -51,6 +52,11 @@ impl<A> Running<A> {
     /// A reader of the counts that outlives this value: for the service that shows them.
     pub fn metrics_reader(&self) -> MetricsReader {
         self.sources.clone()
+    }
+    /// A reader of the open connections and their exchanges, for a page or a service that shows them.
+    pub fn inspector(&self) -> Inspector {
+        let workers = self.workers.iter().map(|worker| worker.commands.as_ref());
+        Inspector::new(workers, self.metrics_reader())
     }
     /// Stops accepting but for the connections in the kernel's queue, sends every peer a GOAWAY (twice) or
     /// `connection: close`, lets open exchanges finish until `deadline`, then cuts the others.

@@ -7,6 +7,7 @@ use crate::server::exchange::control::PeerEvent;
 use crate::server::exchange::serve::{Exchanging, Pause, Serve};
 use crate::server::exchange::turn::with_turn;
 use crate::server::observe::counters::{Counters, add};
+use crate::server::observe::inspect::ConnectionStage;
 use crate::server::registry::Activity;
 use crate::server::response::AnswerOptions;
 use bytes::Bytes;
@@ -62,7 +63,7 @@ impl<S: Serve> Serving<S> {
         (counters, version): (Arc<Counters>, Version),
         activity: Rc<Activity>,
     ) -> Self {
-        activity.is_serving.set(true);
+        activity.stage.set(ConnectionStage::Serving);
         Self {
             exchanges,
             signals,
@@ -123,6 +124,9 @@ impl<S: Serve> Serving<S> {
         let Some(mut notes) = self.notes.take() else {
             return;
         };
+        for inspection in notes.inspections.drain(..) {
+            inspection.answer(machine, now, |stream| self.exchanges.target_of(stream));
+        }
         for ask in notes.windows.drain(..) {
             ask.carry_out(machine, now);
         }

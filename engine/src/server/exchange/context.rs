@@ -17,6 +17,7 @@ pub(in crate::server) struct ConnectionContext {
     /// Requests carry it.
     attach: bool,
     log: Option<AccessLog>,
+    keeps_targets: bool,
     version: Version,
     /// An exchange ended because the peer broke a rule, and has reported it.
     broken_reported: bool,
@@ -32,6 +33,7 @@ impl ConnectionContext {
             info,
             attach: info_policy.info,
             log: info_policy.log.clone(),
+            keeps_targets: info_policy.keeps_targets,
             version,
             broken_reported: false,
         }
@@ -45,7 +47,8 @@ impl ConnectionContext {
         if self.attach {
             request.extensions_mut().insert(self.info.clone());
         }
-        self.log.as_ref().map(|_| Record::of(request, now))
+        let keeps = self.log.is_some() || self.keeps_targets;
+        keeps.then(|| Record::of(request, now))
     }
     /// A request was answered with `status`, and no handler saw it.
     pub(super) fn report_turned_away(

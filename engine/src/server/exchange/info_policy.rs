@@ -18,6 +18,8 @@ pub(in crate::server) struct InfoPolicy {
     pub(in crate::server) handshake_log: Option<HandshakeLog>,
     /// Peers that name their clients' addresses.
     pub(in crate::server) proxies: Option<TrustedPeers>,
+    /// Requests keep their target for lists of exchanges.
+    pub(in crate::server) keeps_targets: bool,
     /// Where HTTP/3 is served.
     pub(in crate::server) quic_addr: Option<SocketAddr>,
     /// TLS callbacks need the addresses of their handshakes.
@@ -29,7 +31,8 @@ pub(in crate::server) struct InfoPolicy {
 impl InfoPolicy {
     /// No reader of connection info exists, so it is not collected.
     pub(in crate::server) fn is_nothing(&self) -> bool {
-        !self.info && !self.targets.needs_sni() && self.log.is_none()
+        let has_reader = self.info || self.targets.needs_sni() || self.log.is_some();
+        !has_reader && !self.keeps_targets
     }
     /// No reader of connection addresses exists.
     pub(in crate::server) fn is_placeless(&self) -> bool {

@@ -67,6 +67,11 @@ pub(in crate::server) trait Exchanging: 'static {
     fn pause(&self) -> Option<Pause> {
         None
     }
+    /// The target of a request that is open, where it is kept: for the access log.
+    fn target_of(&self, stream: StreamId) -> Option<Box<str>> {
+        let _ = stream;
+        None
+    }
     /// Whether requests that come from now on are early data.
     fn set_early(&mut self, early: bool);
     /// The connection was accepted, and its version is not known yet; [`show`](Self::show) follows, unless it ends

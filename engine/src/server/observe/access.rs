@@ -1,6 +1,7 @@
 //! The access log: one record per finished exchange, passed to the user's function.
 
 use crate::connection_info::ConnectionInfo;
+use crate::driver::signals::inspection::listed_target;
 use crate::error::Error;
 use http::header::{HOST, REFERER, USER_AGENT};
 use http::{HeaderName, HeaderValue, Method, StatusCode, Uri, Version};
@@ -106,6 +107,11 @@ impl Record {
             body_bytes: 0,
             error: None,
         })
+    }
+    /// The target, for a list of exchanges.
+    pub(in crate::server) fn target(&self) -> Option<Box<str>> {
+        let target = self.target.as_ref()?.path_and_query()?;
+        Some(listed_target(target.as_str().as_bytes()))
     }
     /// A request that no handler saw, answered at once.
     pub(in crate::server) fn turned_away(

@@ -25,6 +25,8 @@ const CORE: &[(&str, &[&str])] = &[
         "http",
         &["budget", "credit", "error", "limits", "time", "wire"],
     ),
+    // Snapshots of connections.
+    ("inspect", &["http"]),
     // The common part of both header compressions.
     ("compress", &["error", "http", "limits"]),
     (
@@ -42,6 +44,7 @@ const CORE: &[(&str, &[&str])] = &[
     (
         "h1",
         &[
+            "inspect",
             "budget",
             "credit",
             "error",
@@ -70,6 +73,7 @@ const CORE: &[(&str, &[&str])] = &[
     (
         "h2",
         &[
+            "inspect",
             "abuse",
             "budget",
             "credit",
@@ -87,6 +91,7 @@ const CORE: &[(&str, &[&str])] = &[
     (
         "h3",
         &[
+            "inspect",
             "abuse",
             "budget",
             "credit",
@@ -103,7 +108,9 @@ const CORE: &[(&str, &[&str])] = &[
     ),
     (
         "machine",
-        &["credit", "error", "wire", "http", "h1", "h2", "h3"],
+        &[
+            "credit", "error", "wire", "http", "inspect", "h1", "h2", "h3",
+        ],
     ),
     // The pool sees capacity and heads, never a version.
     (

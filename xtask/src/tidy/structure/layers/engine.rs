@@ -22,8 +22,10 @@ const ENGINE: &[(&str, &[&str])] = &[
             "server",
             "client",
             "grpc",
+            "admin",
         ],
     ),
+    ("engine/src/admin", &["guard", "state", "live", "site"]),
     ("engine/src/metrics", &["histogram", "exposition", "client"]),
     (
         "engine/src/body",
@@ -194,6 +196,7 @@ const ENGINE: &[(&str, &[&str])] = &[
         "engine/src/server/bind",
         &[
             "hand_over",
+            "inspector",
             "running",
             "config_handle",
             "listening",
@@ -245,6 +248,7 @@ const ENGINE: &[(&str, &[&str])] = &[
         "engine/src/server/observe",
         &[
             "handshake_failure",
+            "inspect",
             "metrics",
             "openmetrics",
             "counters",
