@@ -48,6 +48,11 @@ async function answered (request, response) {
       response.writeHead(200, { 'content-encoding': coding })
       return response.end(url.searchParams.has('raw') ? zlib.deflateRawSync(TEXT) : codings[coding](TEXT))
     }
+    case '/window': {
+      const params = { [zlib.constants.ZSTD_c_windowLog]: Number(url.searchParams.get('log')) }
+      response.writeHead(200, { 'content-encoding': 'zstd' })
+      return response.end(zlib.zstdCompressSync(Buffer.alloc(2 ** params[zlib.constants.ZSTD_c_windowLog]), { params }))
+    }
     case '/broken':
       response.writeHead(200, { 'content-encoding': url.searchParams.get('coding') })
       return response.end('not encoded at all')
@@ -502,4 +507,11 @@ test('the method query is written in capitals, and patch is not', async () => {
   const methods = ['query', 'Query', 'put', 'patch', 'patch'].map(method => new Request('http://localhost/', { method }).method)
   assert.deepEqual(methods, ['QUERY', 'QUERY', 'PUT', 'patch', 'patch'])
   assert.equal((await warned)[0].code, 'UNDICI-FETCH-patch')
+})
+
+test('a zstd body whose window is beyond 8 MiB is refused (RFC 9659 section 3)', { skip: !zlib.zstdCompressSync && 'this Node.js has no zstd' }, async t => {
+  const { ask } = await pair(t, versions[0])
+  assert.equal((await (await ask('/window?log=23')).bytes()).length, 2 ** 23)
+  const response = await ask('/window?log=24')
+  await assert.rejects(response.bytes(), { name: 'TypeError', message: 'terminated' })
 })
