@@ -118,7 +118,10 @@ where
                 Ok(response) => response,
                 Err(error) => return Poll::Ready(Err(failure(error, &deadline, side))),
             };
-            if let (Side::Client, Some(status)) = (side, foreign_status(&response)) {
+            if let Side::Client = side
+                && let Some(status) =
+                    foreign_status(&response).or_else(|| coding_status(response.headers()))
+            {
                 return Poll::Ready(Err(status));
             }
             return Poll::Ready(Ok(response.map(|body| GrpcBody {
@@ -256,6 +259,21 @@ fn foreign_status<B>(response: &Response<B>) -> Option<Status> {
     let media_type = String::from_utf8_lossy(media_type.unwrap_or(b"none"));
     let text = format!("the response is not gRPC's: HTTP status {http}, content-type {media_type}");
     Some(Status::new(Code::from(grpc_code_of(http)), text))
+}
+
+/// The codings of messages that tonic has; which of them a call allows is tonic's to say.
+const CODINGS: [&str; 4] = ["identity", "gzip", "deflate", "zstd"];
+
+/// The status of a response in a coding that was not asked for and that tonic does not have: INTERNAL (gRPC's
+/// compression.md), where tonic says UNIMPLEMENTED, which is the server's word for a request.
+fn coding_status(fields: &HeaderMap) -> Option<Status> {
+    let coding = fields.get("grpc-encoding")?;
+    let is_known = CODINGS.iter().any(|known| coding == known);
+    (!is_known).then(|| {
+        Status::internal(format!(
+            "the response has the unknown grpc-encoding {coding:?}"
+        ))
+    })
 }
 
 /// The beginning of every content-type of gRPC (`application/grpc+proto`, ..).

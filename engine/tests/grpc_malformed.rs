@@ -288,9 +288,9 @@ fn a_reset_has_the_status_of_its_code_before_the_head_and_behind_a_message() {
     }
 }
 
-/// gRPC's documents say RESOURCE_EXHAUSTED of the first and INTERNAL of the second.
+/// gRPC's documents say RESOURCE_EXHAUSTED of the first; the limit is tonic's, and so is its status.
 #[test]
-fn tonic_decides_about_messages_above_its_limit_and_about_codings_that_it_does_not_know() {
+fn messages_above_tonics_limit_and_unknown_codings_have_a_status() {
     let unknown: Fields = &[
         (":status", "200"),
         ("content-type", "application/grpc"),
@@ -309,7 +309,7 @@ fn tonic_decides_about_messages_above_its_limit_and_about_codings_that_it_does_n
                 body: MESSAGE,
                 end: OK,
             },
-            Code::Unimplemented,
+            Code::Internal,
         ),
     ]);
 }
