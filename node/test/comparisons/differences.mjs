@@ -62,6 +62,8 @@ const CODING = 'no transfer coding but chunked is decoded, so that none is asked
 
 const WRITTEN = 'what was written before the end goes: node drops pieces behind the first, and those of a session that is destroyed'
 const DROPPED = 'a session that its server destroys drops what was written and is not in frames yet: node does so in other orders'
+const UNANSWERED = 'the end of a stream without a head is an answer: with node its client waits for one'
+const TRAILERS = 'trailers of a response are sent also where its stream gave the head'
 const UNSENT = 'a request without a body that is reset before there is a connection is not sent'
 const FRAMES = 'frames have at most 16 KiB'
 const CUSTOM = 'settings that HTTP/2 has no name for are neither sent nor read: the option is refused by its name'
@@ -420,5 +422,22 @@ export const differences = {
     'options: *, paddingStrategy: *': 'nothing is padded',
     'options: *, strictFieldWhitespaceValidation: false': 'requests are read strictly',
     'options: settings, *': 'settings are checked when a server is made: node throws at its first session'
+  },
+  'server by sequence': {
+    'responses: *stream.end*': { reason: UNANSWERED, programs: 150 },
+    'responses: *stream.respond, *addTrailers': { reason: TRAILERS, of: ['client: trailers'], programs: 4 },
+    'responses: *addTrailers, *stream.respond': { reason: TRAILERS, of: ['client: trailers'], programs: 4 },
+    'responses: *: end with a text, then *': { reason: ONE, programs: 20 },
+    'responses: *, * destroy': { reason: RESET, of: ['client: closed with'], programs: 36 },
+    'responses: *: stream.respond, * stream.close 8': { reason: RESET, of: ['client: closed with'], programs: 4 },
+    'responses: *, then session.destroy': { reason: HEAD, of: ['client: ', 'callbacks: written'], programs: 24 },
+    'responses: *: write 100 kB, then stream.close*': { reason: WRITTEN, programs: 4 },
+    'responses: *: end with a callback, then write with a callback': { reason: 'the callback of an end comes with the end', of: ['callbacks: '], programs: 2, lines: [20, 24] },
+    'responses: *: destroy with an error, then end with a callback': { reason: 'the callback of an end is called, also behind an error', of: ['callbacks: ended'], programs: 2 },
+    'responses: *, then destroy*': { reason: HEAD, of: ['client: '], programs: 48, lines: [22, 26] },
+    'responses: *: write nothing, then stream.close': { reason: 'a stream that is closed ends: in the turn of its head it stays open with node', programs: 2, lines: [22, 26] },
+    'responses: *, then stream.close': { reason: HEAD, of: ['client: '], programs: 20, lines: [22, 26] },
+    'responses: *: end, then write*': { reason: ONE, programs: 8, lines: [22, 26] },
+    'responses: *: end with a callback, then write*': { reason: ONE, programs: 8, lines: [22, 26] }
   }
 }

@@ -22,6 +22,7 @@ export const SETS = {
   'server over TLS': { folder: 'server/programs/', original: 'node:http2', isGenerated: false, isSecure: true },
   'server of node:http': { folder: 'server/http/', original: 'node:http', isGenerated: true },
   'server generated': { folder: 'server/generated/', original: 'node:http2', isGenerated: true },
+  'server by sequence': { folder: 'server/sequences/', original: 'node:http2', isGenerated: true },
   // The sessions of Node 20 and 22 now and then end their process, with a failed assertion or a broken heap.
   'connect generated': { folder: 'connect/generated/', original: 'node:http2', isGenerated: true, isClient: true, lineMin: 24 }
 }

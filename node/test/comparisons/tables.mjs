@@ -7,7 +7,7 @@ import { entryOf } from './reasons.mjs'
 export const page = new URL('../../../docs/guide/node-differences.md', import.meta.url)
 const OF = {
   client: ['client', 'client documented', 'client by page', 'client cases', 'client throws', 'client generated', 'client of each line, undici 8', 'client stacked', 'fetch generated'],
-  server: ['server', 'server generated'],
+  server: ['server', 'server generated', 'server by sequence'],
   http: ['server of node:http'],
   connect: ['connect generated']
 }

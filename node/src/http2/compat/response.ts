@@ -248,10 +248,10 @@ export class Http2ServerResponse implements Face {
     else if (chunk != null && !stream.headersSent) this.writeHead(this.status)
     this.wasHead = stream.headRequest
     this.isEnding = true
-    // The stream of a HEAD request has finished before, so that node:http2 takes the response's own event.
-    if (typeof done === 'function') this[stream.headRequest ? 'once' : 'prependOnceListener']('finish', AsyncResource.bind(done as () => void))
+    // Where the stream has ended before, as of a HEAD request, node:http2 takes the response's own event.
+    if (typeof done === 'function') this[stream.headRequest || stream.closed ? 'once' : 'prependOnceListener']('finish', AsyncResource.bind(done as () => void))
     if (!stream.headersSent) this.writeHead(this.status)
-    if (this.isClosed || stream.destroyed) this.onStreamClosed()
+    if (this.isClosed || stream.destroyed) this.onClosed()
     else if (isRest && !stream.headRequest) stream.end(chunk, encoding)
     else stream.end()
     return this
@@ -329,6 +329,10 @@ export class Http2ServerResponse implements Face {
   }
   onStreamClosed (): void {
     this.request.onClosed()
+    this.onClosed()
+  }
+
+  private onClosed (): void {
     if (this.isClosed) return
     this.isClosed = true
     this.proxy = undefined
