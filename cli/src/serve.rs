@@ -14,6 +14,7 @@ mod walk;
 
 use crate::failure::{Failure, report};
 use answer::policy::AnswerPolicy;
+use config::quic_lb::QuicLbOptions;
 use config::renewal::Renewal;
 use config::tls::ServedTls;
 use config::{NamedCertificate, Settled};
@@ -152,6 +153,8 @@ pub(crate) struct ServeOptions {
     /// Settings of the library, which a file alone has.
     #[arg(skip)]
     server: ServerConfig,
+    #[arg(skip)]
+    quic_lb: QuicLbOptions,
 }
 
 /// Serves until SIGINT or SIGTERM, then drains.
@@ -223,6 +226,7 @@ fn check(settled: &Settled) -> Result<(), Failure> {
     let check = || {
         Prepared::of(options)?;
         quic_secret(options)?;
+        options.quic_lb.settings()?;
         options.operate.check()?;
         let unbound = Server::detached().config(config(options)).listen();
         unbound.map_err(refused).map(|_| ())
@@ -361,6 +365,9 @@ fn with_quic_options(mut server: Server, options: &ServeOptions) -> Result<Serve
     }
     if let Some(secret) = quic_secret(options)? {
         server = server.quic_secret(secret);
+    }
+    if let Some(quic_lb) = options.quic_lb.settings()? {
+        server = server.quic_lb(quic_lb);
     }
     Ok(server)
 }

@@ -3,6 +3,8 @@
 
 use crate::error::Error;
 use std::sync::Arc;
+use std::time::Duration;
+use trunkline_core::budget::Rate;
 use trunkline_core::limits::{Config, Limits, Timeouts, Windows};
 
 /// How a sender over HTTP/3 decides how much may be on the way; over TCP the operating system
@@ -18,6 +20,51 @@ pub enum Congestion {
     /// by chance, and not fair to it where queues are short. The library that does it calls it
     /// experimental.
     Bbr,
+}
+
+/// When a server answers requests itself, with `retry-after` and without a handler, so that it stays able to serve others. Each is counted in
+/// [`Metrics::requests_shed`](crate::server::Metrics::requests_shed). All of it is off by default: the right values depend on what
+/// handlers cost, and on how many clients one address has.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Shedding {
+    /// Requests that one address may send to each worker: an IPv4 address, or an IPv6 network of 64 bits. Further ones are
+    /// answered with 429 (RFC 6585 section 4). Unix sockets have no address; behind [`Server::proxy_protocol`](crate::Server::proxy_protocol) the
+    /// client's counts. At most 16 384 addresses are counted at once. Default: `None`, no limit.
+    pub requests_per_address: Option<Rate>,
+    /// How late a worker's timers may come, measured every 50 ms: a worker that is further behind answers new requests with 503 until it is not.
+    /// Handlers that block the worker's thread make it late, too. Default: `None`, no limit.
+    pub lag_max: Option<Duration>,
+    /// The share of [`Windows::send_budget`] in per cent, 1 to 99, that may wait for clients which do not read: while more does, new
+    /// requests are answered with 503, and what waits can go. Default: `None`, no limit.
+    pub send_budget_percent_max: Option<u8>,
+}
+
+trunkline_core::setters! {
+    Shedding {
+        with_requests_per_address requests_per_address: Option<Rate>,
+        with_lag_max lag_max: Option<Duration>,
+        with_send_budget_percent_max send_budget_percent_max: Option<u8>,
+    }
+}
+
+impl Shedding {
+    fn check(&self) -> Result<(), Error> {
+        if let Some(rate) = self.requests_per_address
+            && (rate.burst == 0 || rate.per_second == 0)
+        {
+            return Err(Error::config(format!(
+                "requests_per_address is {} at once and {} per second; both must be at least 1",
+                rate.burst, rate.per_second
+            )));
+        }
+        match self.send_budget_percent_max {
+            Some(percent) if !(1..=99).contains(&percent) => Err(Error::config(format!(
+                "send_budget_percent_max is {percent}; it must be 1 to 99, or None"
+            ))),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Settings of a server.
@@ -114,6 +161,8 @@ pub struct ServerConfig {
     /// network behind one address meets it only where it keeps others out. `Some(usize::MAX)`: as
     /// many as there are.
     pub connections_per_address_max: Option<usize>,
+    /// Requests that are answered without a handler while there are too many. Default: none.
+    pub shedding: Shedding,
     /// Length of the kernel's queue of connections not yet accepted. Default 1 024.
     pub backlog: u32,
     /// Whether a `date` field is added where the handler gave none (RFC 9110 section 6.6.1).
@@ -142,6 +191,7 @@ trunkline_core::setters! {
         with_scheme_from_gateway scheme_from_gateway: bool,
         with_connections_max connections_max: usize,
         with_connections_per_address_max connections_per_address_max: Option<usize>,
+        with_shedding shedding: Shedding,
         with_backlog backlog: u32,
         with_date date: bool,
     }
@@ -169,6 +219,7 @@ impl Default for ServerConfig {
             scheme_from_gateway: false,
             connections_max: 16 * 1024,
             connections_per_address_max: None,
+            shedding: Shedding::default(),
             backlog: 1024,
             date: true,
         }
@@ -195,6 +246,7 @@ impl ServerConfig {
                 "connections_per_address_max is 0; it must be at least 1, or None",
             ));
         }
+        self.shedding.check()?;
         if self.datagrams && !self.extended_connect {
             return Err(Error::config(
                 "datagrams is set and extended_connect is not; only an extended CONNECT has datagrams",

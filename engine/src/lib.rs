@@ -142,10 +142,12 @@ pub use config::ClientConfig;
 #[cfg(feature = "http3")]
 pub use config::Congestion;
 #[cfg(feature = "server")]
-pub use config::ServerConfig;
+pub use config::{ServerConfig, Shedding};
 pub use connection_info::traffic::Traffic;
 pub use connection_info::{ConnectionInfo, TlsInfo};
 pub use driver::event_loop;
+#[cfg(feature = "http3")]
+pub use driver::quic::config::quic_lb::QuicLb;
 pub use error::{Attempted, Error, ErrorKind, Fault, Progress, ProxyRefusal, Retry, SocksRefusal};
 #[cfg(feature = "server")]
 pub use net::address_list::TrustedPeers;

@@ -20,6 +20,8 @@ pub use bind::config_handle::ConfigHandle;
 pub use bind::detached::Detached;
 #[cfg(unix)]
 pub use bind::hand_over::Sockets;
+#[cfg(unix)]
+pub use bind::hand_over::upgrade::{PreviousServer, SuccessorListener};
 pub use bind::inspector::Inspector;
 pub use bind::listening::{BoundServer, ServerHandle};
 pub use bind::port::Port;
@@ -229,6 +231,7 @@ impl Server<()> {
                 connections: self.config.connections_max,
                 per_address: self.config.connections_per_address_max,
             },
+            shedding: self.config.shedding.clone(),
             info_policy: InfoPolicy {
                 info: self.config.connection_info,
                 accepts: self.config.accept_events,

@@ -207,7 +207,7 @@ unsafe extern "C" fn ask(
             let answer = match verb.as_str() {
                 "warmUp" => environment.warm_up(&text),
                 "listen" | "identity" | "context" | "forget" | "chosen" | "configure" | "drain"
-                | "serve" | "take" | "stop" | "serverMetrics" => {
+                | "serve" | "take" | "stop" | "serverMetrics" | "handOver" => {
                     registry.ask_server(shared, &verb, &text)
                 }
                 "snapshot" => snapshot::ask(&registry.snapshot_requests, &text, kick),

@@ -117,7 +117,7 @@ fn proxy_code(refusal: ProxyRefusal) -> Option<String> {
     })
 }
 
-fn causes(error: &Error) -> Vec<String> {
+pub(crate) fn causes(error: &Error) -> Vec<String> {
     let mut causes = Vec::new();
     let mut next = error.source();
     while let Some(cause) = next {

@@ -138,10 +138,11 @@ pub(crate) fn test() -> Outcome {
 }
 
 /// Files that do more of the same where `TRUNKLINE_LONG` is set: every pair of declarations and options of a
-/// compiler, workers that are replaced twice, processes that exit at more moments.
-const LONG_TESTS: [&str; 4] = [
+/// compiler, workers that are replaced twice, ten processes that take each other's place, processes that exit at more moments.
+const LONG_TESTS: [&str; 5] = [
     "package/types.test.mjs",
     "server/listening/cluster.test.mjs",
+    "server/listening/hand_over.test.mjs",
     "client/life.test.mjs",
     "server/life.test.mjs",
 ];

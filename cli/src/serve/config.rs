@@ -5,6 +5,7 @@ mod example;
 mod file;
 mod keys;
 mod nearest;
+pub(super) mod quic_lb;
 #[cfg(test)]
 mod reference_test;
 pub(super) mod renewal;

@@ -21,8 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline::Running;
-use trunkline::server::Drained;
-use upgrade::SuccessorListener;
+use trunkline::server::{Drained, SuccessorListener};
 
 /// Flags of `serve` about its operation.
 #[derive(Clone, clap::Args)]
@@ -133,7 +132,7 @@ impl Operation {
         });
         let admin = admin.transpose()?;
         let notify = self.notify.clone();
-        let successors = self.upgrade.as_deref().map(SuccessorListener::listen);
+        let successors = self.upgrade.as_deref().map(upgrade::listen);
         let successors = successors.transpose()?;
         announce();
         if let Some(address) = admin.as_ref().and_then(Admin::address) {
@@ -160,7 +159,7 @@ impl Operation {
     ) -> Result<(), Failure> {
         let handed_over = tokio::select! {
             () = self.stop.wait() => None,
-            sockets = SuccessorListener::successor(successors.as_ref(), &running, admin.as_ref()) => {
+            sockets = upgrade::successor(successors.as_ref(), &running, admin.as_ref()) => {
                 Some(sockets)
             }
         };
@@ -173,6 +172,9 @@ impl Operation {
             return self
                 .drained(running.drain_handed_over(sockets, self.drain))
                 .await;
+        }
+        if let Some(successors) = &successors {
+            successors.withdraw();
         }
         self.notify.stopping();
         tokio::select! {

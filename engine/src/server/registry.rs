@@ -1,12 +1,15 @@
 //! The open connections of a worker: counts them in total and per client address, and chooses which
 //! to close when the bound is reached.
 
+pub(in crate::server) mod shedding;
+
 use super::observe::counters::{Counters, add};
 use super::observe::inspect::{ConnectionStage, Listed};
 use crate::driver::signals::inspection::{InspectLimits, Inspection, Numbered};
 use crate::driver::signals::{Signals, Stop};
 use crate::driver::timer;
-use std::cell::{Cell, RefCell};
+use shedding::{Shed, Shedder};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
@@ -48,6 +51,7 @@ pub(in crate::server) struct OpenConnections {
     /// A task makes room later.
     is_retrying: Cell<bool>,
     counters: Arc<Counters>,
+    shedder: Option<Rc<Shedder>>,
 }
 
 struct OpenConnection {
@@ -63,7 +67,6 @@ struct OpenConnection {
 }
 
 /// A connection's activity, as its owner last reported it.
-#[derive(Debug)]
 pub(in crate::server) struct Activity {
     /// Exchanges that are open.
     pub(in crate::server) exchanges: Cell<u64>,
@@ -74,6 +77,10 @@ pub(in crate::server) struct Activity {
     pub(in crate::server) stage: Cell<ConnectionStage>,
     /// It is of HTTP/1.1 and has had no request; it waits for one when it drains.
     pub(in crate::server) awaits_first: Cell<bool>,
+    /// The client's address; `None`: of a Unix socket, or not known yet.
+    address: Cell<Option<Address>>,
+    /// Set with its place among the open connections, where requests may be refused.
+    shedder: OnceCell<Rc<Shedder>>,
 }
 
 impl Activity {
@@ -86,7 +93,13 @@ impl Activity {
             moved_at: Cell::new(now),
             stage: Cell::new(ConnectionStage::Opening),
             awaits_first: Cell::new(false),
+            address: Cell::new(None),
+            shedder: OnceCell::new(),
         })
+    }
+    /// Whether a request that has come is to be answered without a handler.
+    pub(in crate::server) fn sheds(&self, now: std::time::Instant) -> Option<Shed> {
+        self.shedder.get()?.sheds(self.address.get(), now)
     }
     /// Whether its first request may lie unread in its socket.
     fn is_new(&self, now: std::time::Instant) -> bool {
@@ -119,6 +132,7 @@ impl OpenConnections {
         allowed: Allowed,
         scarcity: &Scarcity,
         counters: &Arc<Counters>,
+        shedder: Option<Rc<Shedder>>,
     ) -> Rc<Self> {
         Rc::new(Self {
             by_number: RefCell::default(),
@@ -129,6 +143,7 @@ impl OpenConnections {
             closed: Notify::new(),
             is_retrying: Cell::new(false),
             counters: Arc::clone(counters),
+            shedder,
         })
     }
     pub(in crate::server) fn len(&self) -> usize {
@@ -182,6 +197,11 @@ impl OpenConnections {
             address: peer.map(|peer| Address::of(peer.ip())),
             leaves: Cell::new(false),
         };
+        activity.address.set(connection.address);
+        if let Some(shedder) = &this.shedder {
+            // It has one place.
+            let _ = activity.shedder.set(Rc::clone(shedder));
+        }
         if let Some(address) = connection.address {
             *this.by_address.borrow_mut().entry(address).or_default() += 1;
         }
@@ -328,6 +348,7 @@ impl EntryName {
             let address = Address::of(peer);
             connection.peer = Some(peer);
             connection.address = Some(address);
+            connection.activity.address.set(Some(address));
             *self
                 .open
                 .by_address

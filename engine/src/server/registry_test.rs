@@ -8,7 +8,7 @@ fn open(connections: usize, per_address: Option<usize>) -> (Rc<OpenConnections>,
         per_address,
     };
     let scarcity = Scarcity::shared();
-    let open = OpenConnections::new(allowed, &scarcity, &Arc::default());
+    let open = OpenConnections::new(allowed, &scarcity, &Arc::default(), None);
     (open, scarcity)
 }
 

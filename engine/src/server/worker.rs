@@ -14,7 +14,9 @@ pub(super) use without_quic as quic;
 use super::connection::accept::WorkerContext;
 use super::exchange::serve::{Pause, Serve};
 use super::observe::inspect::WorkerList;
+use super::registry::shedding::Shedder;
 use super::registry::{Allowed, OpenConnections};
+use crate::config::Shedding;
 use crate::driver::signals::inspection::{InspectLimits, Numbered};
 use crate::driver::signals::{Signals, Stop};
 use crate::driver::timer;
@@ -81,6 +83,7 @@ pub(super) struct WorkerConfig<S> {
     pub(super) setup: Option<QuicSetup>,
     pub(super) shared: WorkerContext<S>,
     pub(super) allowed: Allowed,
+    pub(super) shedding: Shedding,
 }
 
 /// Runs a worker until it is drained or `commands` is closed. `begun` gets the result of the start.
@@ -189,6 +192,22 @@ struct Worker<S> {
     waiting: VecDeque<Accepted>,
     /// Connections that begin are the last.
     is_draining: bool,
+    _measuring: Option<Measuring>,
+}
+
+/// The task that measures how far the worker is behind; it ends with this.
+struct Measuring(JoinHandle<()>);
+
+impl Measuring {
+    fn new(shedder: Rc<Shedder>) -> Self {
+        Self(tokio::task::spawn_local(shedder.measure()))
+    }
+}
+
+impl Drop for Measuring {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl<S: Serve> Worker<S> {
@@ -196,7 +215,11 @@ impl<S: Serve> Worker<S> {
     fn new(worker_config: WorkerConfig<S>) -> io::Result<Self> {
         let shared = worker_config.shared;
         let acceptor = Acceptor::new(worker_config.listener)?;
-        let open = OpenConnections::new(worker_config.allowed, &shared.scarcity, &shared.counters);
+        let (shedding, budget) = (&worker_config.shedding, &shared.send_budget_share);
+        let shedder = Shedder::new(shedding, budget, std::time::Instant::now());
+        let measuring = shedder.clone().map(Measuring::new);
+        let (allowed, scarcity) = (worker_config.allowed, &shared.scarcity);
+        let open = OpenConnections::new(allowed, scarcity, &shared.counters, shedder);
         let quic = match worker_config.setup {
             Some(setup) => Some(QuicTask::new(setup, &shared, &open)?),
             None => None,
@@ -208,6 +231,7 @@ impl<S: Serve> Worker<S> {
             open,
             waiting: VecDeque::new(),
             is_draining: false,
+            _measuring: measuring,
         })
     }
     async fn run(mut self, mut commands: mpsc::UnboundedReceiver<WorkerCommand>) {

@@ -73,6 +73,7 @@ fn worker_config() -> WorkerConfig<CallbackServer<Idle>> {
                 judge: None,
             },
         },
+        shedding: Shedding::default(),
         allowed: Allowed {
             connections: 1,
             per_address: None,

@@ -464,6 +464,15 @@ pub(crate) mod completion {
     pub(crate) fn violation(number: u32, error: u32) -> Entry {
         [36, number, error, 0, 0, 0, 0, 0]
     }
+    /// Another process serves on the sockets of the server with this number, which accepts no more.
+    pub(crate) fn handed_over(number: u32) -> Entry {
+        [37, number, 0, 0, 0, 0, 0, 0]
+    }
+    /// A process that was to take the place of the server with this number does not serve; the text
+    /// is why.
+    pub(crate) fn successor_failed(number: u32) -> Entry {
+        [38, number, 0, 0, 0, 0, 0, 0]
+    }
     /// Bytes for a stream of JavaScript's: the text, or outside of the arena.
     /// - `body`: Where they lie outside of the arena.
     pub(crate) fn stream_write(number: u32, body: u32) -> Entry {

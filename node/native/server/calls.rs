@@ -7,6 +7,7 @@ use super::listen::ListenAsk;
 use super::listen::bound::BoundSockets;
 #[cfg(unix)]
 use super::listen::bound::inherited::{self, AcceptedSocket};
+use super::listen::hand_over::{self, HandOver, Succession, Successors};
 use super::secured::Secured;
 use super::secured::choices::Choice;
 use crate::calls::questions::Questions;
@@ -18,8 +19,10 @@ use crate::streams::StreamAsk;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 use trunkline::server::{MetricsReader, ServerHandle};
 use trunkline::{ByteStream, ServerConfig};
@@ -36,13 +39,29 @@ pub(crate) struct Servers {
 
 /// A task of a server for the engine's thread.
 pub(crate) enum Task {
-    Serve(u32, BoundSockets),
+    Serve(u32, BoundSockets, OnServing),
+    HandOver(u32, Successors),
     Stream(u32, ByteStream),
     #[cfg(unix)]
     Take(u32, AcceptedSocket),
     Configure(u32, Box<ServerConfig>),
     Drain(u32, Duration),
     Stop(u32),
+}
+
+/// Reports that follow once a server serves.
+#[derive(Default)]
+pub(crate) struct OnServing {
+    succession: Succession,
+    http3: bool,
+}
+
+/// A server that waits for the next process at a path.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HandOverAsk {
+    server: u32,
+    path: String,
 }
 
 /// The others know what else there is.
@@ -120,6 +139,11 @@ impl Servers {
                 ));
                 Ok(Value::Null)
             }
+            "handOver" => {
+                let HandOverAsk { server, path } = read(text)?;
+                leave(Task::HandOver(server, hand_over::listen(&path)?));
+                Ok(Value::Null)
+            }
             "serverMetrics" => {
                 let ServerAsk { server } = read(text)?;
                 let reader = self.metrics.get(&server);
@@ -155,7 +179,12 @@ impl Servers {
             .transpose()
             .map_err(|error| failure::describe(&error))?;
         let tls = secured.as_ref().map(|secured| &secured.tls);
-        let opened = ask.open(tls)?;
+        let mut succession = ask.succession()?;
+        let opened = ask.open(tls, &mut succession).and_then(|opened| {
+            succession.successors = ask.successors()?;
+            Ok(opened)
+        });
+        let opened = opened.inspect_err(|refusal| succession.report_refused(refusal))?;
         self.next = server;
         if let Some(secured) = secured {
             self.secured.insert(server, secured);
@@ -163,7 +192,11 @@ impl Servers {
         self.metrics.insert(server, opened.metrics_reader());
         let mut reported = opened.address();
         reported["server"] = json!(server);
-        leave(Task::Serve(server, opened));
+        let on_serving = OnServing {
+            succession,
+            http3: ask.http3,
+        };
+        leave(Task::Serve(server, opened, on_serving));
         Ok(reported)
     }
 }
@@ -175,7 +208,8 @@ const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 pub(crate) struct Serving {
     shared: Arc<Shared>,
     server_bridge: Rc<ServerBridge>,
-    server_handles: HashMap<u32, ServerHandle>,
+    server_handles: HashMap<u32, Rc<ServerHandle>>,
+    hand_overs: HashMap<u32, HandOver>,
 }
 
 impl Serving {
@@ -184,11 +218,13 @@ impl Serving {
             shared: Arc::clone(shared),
             server_bridge: Rc::clone(server_bridge),
             server_handles: HashMap::new(),
+            hand_overs: HashMap::new(),
         }
     }
     pub(crate) fn carry_out(&mut self, task: Task) {
         match task {
-            Task::Serve(number, opened) => self.serve(number, opened),
+            Task::Serve(number, opened, on_serving) => self.serve(number, opened, on_serving),
+            Task::HandOver(number, successors) => self.hand_over(number, successors),
             Task::Stream(number, stream) => {
                 // One that is given to a server that has ended is dropped, which closes it.
                 if let Some(server_handles) = self.server_handles.get(&number) {
@@ -209,28 +245,55 @@ impl Serving {
                 }
             }
             Task::Drain(number, deadline) => {
+                if let Some(hand_over) = self.hand_overs.get(&number) {
+                    hand_over.end();
+                }
                 if let Some(server_handles) = self.server_handles.get(&number) {
                     server_handles.drain(deadline);
                 }
             }
-            Task::Stop(number) => drop(self.server_handles.remove(&number)),
+            Task::Stop(number) => {
+                drop(self.server_handles.remove(&number));
+                drop(self.hand_overs.remove(&number));
+            }
         }
     }
-    fn serve(&mut self, number: u32, opened: BoundSockets) {
+    fn serve(&mut self, number: u32, opened: BoundSockets, on_serving: OnServing) {
         let server_bridge = Rc::clone(&self.server_bridge);
         let shared = Arc::clone(&self.shared);
-        let Ok((server_handles, serving)) = opened.serve_callbacks(callbacks::Server {
+        let OnServing {
+            mut succession,
+            http3,
+        } = on_serving;
+        let Ok((server_handles, mut serving)) = opened.serve_callbacks(callbacks::Server {
             server_bridge,
             number,
         }) else {
             // It refuses an access log alone, and there is none.
             return shared.complete(completion::server_ended(number), &[], &[]);
         };
-        self.server_handles.insert(number, server_handles);
+        self.server_handles.insert(number, Rc::new(server_handles));
+        if let Some(successors) = succession.successors.take() {
+            self.hand_over(number, successors);
+        }
         tokio::task::spawn_local(async move {
-            // A server whose sockets cannot be used has ended.
-            let _ = serving.await;
+            // The first poll takes the sockets into the runtime.
+            let begun = poll_fn(|cx| Poll::Ready(serving.as_mut().poll(cx))).await;
+            succession.report(&begun, http3);
+            if begun.is_pending() {
+                // A server whose sockets cannot be used has ended.
+                let _ = serving.await;
+            }
             shared.complete(completion::server_ended(number), &[], &[]);
         });
+    }
+    fn hand_over(&mut self, number: u32, successors: Successors) {
+        // A server that has ended has nothing to give.
+        if let Some(server_handle) = self.server_handles.get(&number) {
+            let server_handle = Rc::downgrade(server_handle);
+            let shared = Arc::clone(&self.shared);
+            let hand_over = HandOver::new(number, successors, server_handle, shared);
+            self.hand_overs.insert(number, hand_over);
+        }
     }
 }

@@ -1,19 +1,31 @@
 //! The listen options of a server as JavaScript sends them.
 
 pub(crate) mod bound;
+#[cfg(unix)]
+pub(crate) mod hand_over;
+#[cfg(not(unix))]
+pub(crate) mod without_hand_over;
+
+#[cfg(not(unix))]
+pub(crate) use without_hand_over as hand_over;
 
 use self::bound::BoundSockets;
 #[cfg(unix)]
 use self::bound::inherited::{self, InheritedSocket};
 use super::secured::TlsAsk;
 use crate::failure;
+use hand_over::{Succession, Successors};
 use serde::Deserialize;
 use serde_json::Value;
+#[cfg(unix)]
+use std::path::absolute;
 use std::time::Duration;
 use trunkline::core::budget::Rate;
 #[cfg(unix)]
-use trunkline::server::UnixSocket;
-use trunkline::{Limits, Server, ServerConfig, Timeouts, Tls, TrustedPeers, Windows};
+use trunkline::server::{Sockets, UnixSocket};
+use trunkline::{
+    Limits, QuicLb, Server, ServerConfig, Shedding, Timeouts, Tls, TrustedPeers, Windows,
+};
 
 /// A server's listen options; an absent one keeps the engine's default. Times in ms, 0: never.
 #[derive(Default, Deserialize)]
@@ -23,6 +35,8 @@ pub(crate) struct ListenAsk {
     port: u16,
     /// A Unix socket, in place of a port.
     path: Option<String>,
+    /// Where processes that serve one after the other meet.
+    hand_over: Option<String>,
     /// A socket that is open, in place of both.
     fd: Option<i32>,
     /// Nowhere: streams and accepted sockets are given to it.
@@ -36,16 +50,18 @@ pub(crate) struct ListenAsk {
     pub(crate) tls: Option<TlsAsk>,
     http1: Option<bool>,
     http2: Option<bool>,
-    http3: bool,
+    pub(crate) http3: bool,
     extended_connect: bool,
     frame_events: bool,
     accept_events: bool,
     spelled_names: bool,
     scheme_from_gateway: bool,
     proxy_protocol: Vec<String>,
+    quic_lb: Option<QuicLbAsk>,
     expectations: bool,
     hands_over_refusals: bool,
     connections_max: Option<usize>,
+    shedding: SheddingAsk,
     limits: LimitsAsk,
     timeouts: TimeoutsAsk,
     http1_timeouts: TimeoutsAsk,
@@ -86,6 +102,52 @@ struct RateAsk {
 impl From<RateAsk> for Rate {
     fn from(RateAsk { burst, per_second }: RateAsk) -> Self {
         Self { burst, per_second }
+    }
+}
+
+/// Requests that are answered without JavaScript.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct SheddingAsk {
+    requests_per_address: Option<RateAsk>,
+    lag_max: Option<u64>,
+    send_budget_percent_max: Option<u8>,
+}
+
+impl SheddingAsk {
+    fn settings(&self) -> Shedding {
+        let lag = self.lag_max.filter(|&ms| ms > 0);
+        let percent = self.send_budget_percent_max;
+        Shedding::default()
+            .with_requests_per_address(self.requests_per_address.map(Rate::from))
+            .with_lag_max(lag.map(Duration::from_millis))
+            .with_send_budget_percent_max(percent.filter(|&percent| percent > 0))
+    }
+}
+
+/// The connection ids of HTTP/3 for load balancers.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct QuicLbAsk {
+    server_id: Vec<u8>,
+    nonce_bytes: Option<usize>,
+    rotation: Option<u8>,
+    key: Option<[u8; 16]>,
+}
+
+impl QuicLbAsk {
+    fn settings(&self) -> QuicLb {
+        let mut settings = QuicLb::new(&self.server_id);
+        if let Some(bytes) = self.nonce_bytes {
+            settings = settings.nonce_bytes(bytes);
+        }
+        if let Some(rotation) = self.rotation {
+            settings = settings.rotation(rotation);
+        }
+        match self.key {
+            Some(key) => settings.key(key),
+            None => settings,
+        }
     }
 }
 
@@ -162,14 +224,39 @@ impl ListenAsk {
         self.http1_timeouts.apply(&mut http1);
         config.http1_timeouts = Some(http1);
         self.windows.apply(&mut config.windows);
+        config.shedding = self.shedding.settings();
         config.backlog = self.backlog.unwrap_or(config.backlog);
         config.connections_max = self.connections_max.unwrap_or(config.connections_max);
         config
     }
-    /// Opens the sockets.
-    pub(crate) fn open(&self, tls: Option<&Tls>) -> Result<BoundSockets, Value> {
+    /// The process before, whose place this server takes. One that listens nowhere has none.
+    pub(crate) fn succession(&self) -> Result<Succession, Value> {
+        match &self.hand_over {
+            Some(path) if !self.detached => Succession::at(path),
+            _ => Ok(Succession::default()),
+        }
+    }
+    /// Where the next process will find it.
+    pub(crate) fn successors(&self) -> Result<Option<Successors>, Value> {
+        let path = self.hand_over.as_deref().filter(|_| !self.detached);
+        path.map(hand_over::listen).transpose()
+    }
+    /// Opens the sockets, or serves on those of `succession`.
+    pub(crate) fn open(
+        &self,
+        tls: Option<&Tls>,
+        succession: &mut Succession,
+    ) -> Result<BoundSockets, Value> {
         if self.detached {
             return self.open_detached(tls);
+        }
+        #[cfg(unix)]
+        if let Some(sockets) = succession.take_sockets() {
+            self.check_place(&sockets)?;
+            return match sockets.are_unix() {
+                true => self.open_unix(Server::on_unix_sockets(sockets), tls),
+                false => self.open_port(Server::on_sockets(sockets), tls),
+            };
         }
         match (self.fd, &self.path) {
             (Some(fd), _) => self.open_inherited(fd, tls),
@@ -191,7 +278,10 @@ impl ListenAsk {
     }
     fn open_port(&self, server: Server, tls: Option<&Tls>) -> Result<BoundSockets, Value> {
         let server = server.shares_port(self.shares_port).http3(self.http3);
-        let server = server.tcp(!self.udp_only);
+        let mut server = server.tcp(!self.udp_only);
+        if let Some(quic_lb) = &self.quic_lb {
+            server = server.quic_lb(quic_lb.settings());
+        }
         let listening = self.with(server, tls)?.listen();
         let listening = listening.map_err(|error| failure::describe(&error))?;
         Ok(BoundSockets::Port(Box::new(listening)))
@@ -213,6 +303,37 @@ impl ListenAsk {
 
 #[cfg(unix)]
 impl ListenAsk {
+    /// Refuses sockets of another place than the one that was asked for.
+    fn check_place(&self, sockets: &Sockets) -> Result<(), Value> {
+        let differs = |asked: String, has: String| {
+            let text =
+                format!("{asked}, and the server whose place this one is to take listens on {has}");
+            Err(failure::refusal("config", &text))
+        };
+        let unix = sockets.unix_address();
+        let path = unix.as_ref().and_then(|address| address.as_pathname());
+        let has = || {
+            path.map_or("a Unix socket".to_owned(), |path| {
+                path.display().to_string()
+            })
+        };
+        match (&self.path, sockets.local_addr()) {
+            (Some(asked), Some(address)) => {
+                differs(format!("path is {asked}"), address.to_string())
+            }
+            (Some(asked), None) => match path {
+                Some(path) if absolute(path).ok() != absolute(asked).ok() => {
+                    differs(format!("path is {asked}"), has())
+                }
+                _ => Ok(()),
+            },
+            (None, None) => differs(format!("port is {}", self.port), has()),
+            (None, Some(address)) if self.port != 0 && self.port != address.port() => {
+                differs(format!("port is {}", self.port), address.to_string())
+            }
+            (None, Some(_)) => Ok(()),
+        }
+    }
     fn open_path(&self, path: &str, tls: Option<&Tls>) -> Result<BoundSockets, Value> {
         self.open_unix(Server::bind_unix(path), tls)
     }

@@ -251,6 +251,10 @@ export const enum Completion {
   Malformed = 35,
   /** A connection ends because its peer broke a rule; the text is the code of llhttp. */
   Violation = 36,
+  /** Another process serves on the sockets of the server with this number, which accepts no more. */
+  HandedOver = 37,
+  /** A process that was to take the place of the server with this number does not serve; the text is why. */
+  SuccessorFailed = 38,
   /** Bytes for a stream of JavaScript's: the text, or outside of the arena. */
   StreamWrite = 64,
   /** The engine has read bytes of a stream. */

@@ -7,9 +7,10 @@ import net from 'node:net'
 import type { ClientOptions } from '../server/tls/clients'
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
-import type { Limits, Timeouts, Windows } from '../server/bounds'
+import type { Limits, Shedding, Timeouts, Windows } from '../server/bounds'
 import { metrics } from '../open_metrics'
 import { Listener, openTo, type FailedHandshake, type Hello, type Identity, type ListenOptions, type ListenTls, type ListenTarget } from '../server/listener'
+import type { QuicLb } from '../server/quic_lb'
 import type { Policy } from '../server/tls/policy'
 import { brokenSession, clientError, RefusedSocket, refusalOf, type Refused } from './connection/broken'
 import { showStream } from './channels'
@@ -44,6 +45,8 @@ export interface CompatServerOptions {
   unknownProtocolTimeout: number
   /** Whether other processes may listen on the port; undefined: as `listen` and the cluster have it. */
   sharesPort: boolean | undefined
+  /** Where processes that serve one after the other meet; undefined: nowhere. */
+  handOver: string | undefined
   /** Whether the scheme of a request is taken from the gateway; undefined: false. */
   schemeFromGateway: boolean | undefined
   /** Load balancers whose connections begin with a header of the PROXY protocol; undefined: none. */
@@ -54,6 +57,8 @@ export interface CompatServerOptions {
   limits: Limits
   /** Receive windows and send buffers. */
   windows: Windows | undefined
+  /** Requests that are answered without a listener; undefined: none. */
+  shedding: Shedding | undefined
   /** The time limits of each phase, in ms. */
   timeouts: Timeouts
   /** The options that each session reads. */
@@ -71,6 +76,7 @@ export interface Offer {
   http1: boolean
   http2?: boolean
   http3?: boolean
+  quicLb?: QuicLb | undefined
   isSecure?: boolean
   /** The default certificate. */
   tls?: Identity | undefined
@@ -93,6 +99,7 @@ interface Server extends EventEmitter {
   maxConnections?: number
   _connections?: number
   _emitCloseIfDrained?: () => void
+  close: () => unknown
 }
 
 /** A handle of libuv's for a socket that was accepted; on Windows without a descriptor. */
@@ -169,9 +176,18 @@ export class CompatServer {
     const question: ListenOptions = { ...place, ...this.question(), ...this.secured() }
     if (place.path === undefined && place.detached !== true) question.sharesPort = this.options.sharesPort ?? isShared
     if (backlog > 0) question.backlog = backlog
+    if (this.options.handOver !== undefined) question.handOver = this.options.handOver
+    if (this.options.shedding !== undefined) question.shedding = this.options.shedding
+    if (this.offer.quicLb !== undefined) question.quicLb = this.offer.quicLb
     listener.listen(question)
     this.listener = listener
     return this.handleOf(listener, place, borrowed)
+  }
+
+  /** Waits for the process that is to take the place of this one. */
+  async handOver (path: string | undefined): Promise<boolean> {
+    if (this.listener === undefined) throw new Error('the server does not listen, so that it has no sockets to hand over')
+    return await this.listener.handOver(path)
   }
 
   /** Whether HTTP/3 is offered, which has sockets of its own. */
@@ -233,6 +249,7 @@ export class CompatServer {
       onClientHello: (hello, connection) => { this.onClientHello(hello, connection) },
       onHandshakeFailed: (failure, connection) => { this.onHandshakeFailed(failure, connection) },
       onSecret: (line, connection) => { server.emit('keylog', Buffer.from(`${line}\n`), socketOf(Socket, true, connection)) },
+      onHandedOver: () => { server.close() },
       onClosed
     }, this.options.engine)
   }

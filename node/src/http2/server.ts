@@ -13,8 +13,9 @@ import type { ClientOptions } from '../server/tls/clients'
 import { admissionOf, checkContext, identityIn, identityOf, type ClientAuthOptions } from '../server/tls/identity'
 import { optionsIn } from '../server/tls/context'
 import { listenError, NO_PORT } from '../server/listen_error'
-import { checkBounds, type Limits, type Timeouts, type Windows } from '../server/bounds'
+import { checkBounds, type Limits, type Shedding, type Timeouts, type Windows } from '../server/bounds'
 import { deadlineOf, type ListenTarget } from '../server/listener'
+import type { QuicLb } from '../server/quic_lb'
 import { policyOf, type Policy } from '../server/tls/policy'
 import { notProvided } from '../server/refused'
 import { CompatServer, type AcceptedHandle, type CompatServerOptions } from './compat_server'
@@ -56,6 +57,8 @@ export interface Http2ServerOptions extends ServerOptions, HttpOptions {
   engine?: Engine
   /** How long open exchanges may take after `close`, in ms. Default: as long as they need. */
   drainTimeout?: number
+  /** Requests that are answered with 429 or 503 without the server's listeners. Default: none. */
+  shedding?: Shedding
   /** The limits of one peer, beside those in the options of node:http2. */
   limits?: Limits
   /** How long each phase may take, in ms; 0: for ever. */
@@ -77,6 +80,12 @@ export interface Http2ServerOptions extends ServerOptions, HttpOptions {
    * the primary listens. */
   sharesPort?: boolean
   /**
+   * A path at which processes that serve one after the other meet. A server that waits there (`handOver`, `trunkline serve --upgrade`) gives its
+   * listening sockets to this one and closes once this one serves: no client is refused, and HTTP/3 connections of the other live on.
+   * Then, and where none waits, this one waits there for the next process. Default: none.
+   */
+  handOver?: string
+  /**
    * The form of `request` events on HTTP/2 and HTTP/3: 'http' for the requests and responses of
    * node:http, as on HTTP/1.1, 'http2' for those of node:http2. Default: 'http' for an Express
    * application, 'http2' for others. With 'http' the server also has the options and members of a
@@ -87,6 +96,8 @@ export interface Http2ServerOptions extends ServerOptions, HttpOptions {
 export interface Http2SecureServerOptions extends SecureServerOptions, Http2ServerOptions {
   /** HTTP/3 on the same port. Default: false. */
   http3?: boolean
+  /** Connection ids of HTTP/3 by which load balancers find this server (QUIC-LB). Default: ids that say nothing to others. */
+  quicLb?: QuicLb
 }
 
 /** Private members of `net.Server`, as far as they are needed here. */
@@ -164,6 +175,11 @@ function engineOf (value: unknown): Engine | undefined {
   throw invalidValue('options.engine', value, `must be ${ENGINES_TEXT}`)
 }
 
+function pathOf (value: unknown): string | undefined {
+  if (value === undefined || typeof value === 'string') return value
+  throw invalidType('options.handOver', 'of type string', value)
+}
+
 /** Options of node:http2 that its types lack. */
 interface Untyped {
   streamResetBurst?: number
@@ -181,11 +197,13 @@ function compatServerOptions (options: Http2ServerOptions & Untyped & Http1Optio
     drainTimeout: deadlineOf(options.drainTimeout),
     engine: engineOf(options.engine),
     sharesPort: options.sharesPort,
+    handOver: pathOf(options.handOver),
     schemeFromGateway: options.schemeFromGateway,
     proxyProtocol: options.proxyProtocol,
     requests: options.requests,
     limits: { ...limitsOf(options), ...headLimits(own.maxHeaderSize || http.maxHeaderSize), ...options.limits },
     windows: options.windows,
+    shedding: options.shedding,
     timeouts: { ...(options.handshakeTimeout === undefined ? {} : { handshake: options.handshakeTimeout }), ...options.timeouts },
     unknownProtocolTimeout: options.unknownProtocolTimeout ?? UNKNOWN_PROTOCOL_MS,
     session: {
@@ -374,6 +392,13 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
      */
     metrics (): string { return this.compatServer.metrics() }
 
+    /**
+     * Waits at `path`, by default that of the option `handOver`, for another process that is to take the place of this one (its option
+     * `handOver`, or `trunkline serve --upgrade`). It gets the listening sockets; once it serves, this one closes as by `close()`, and this resolves with true.
+     * A process that does not come up is a warning, and this one serves on. False: this server has ended before.
+     */
+    async handOver (path?: string): Promise<boolean> { return await this.compatServer.handOver(path) }
+
     closeIdleConnections (): void { this.compatServer.closeIdle() }
 
     /** Tools that trace requests put a method of their own in the place of `emit` of node's HTTP servers. */
@@ -414,7 +439,7 @@ export class Http2SecureServer extends serving(tls.Server, https.Server) {
     checkChooser(chooser, http3)
     this.admission = admissionOf(own as ClientAuthOptions)
     this.policy = policyOf(own)
-    const offer = { http1: allowHTTP1, http3, isSecure: true, tls: identityOf(others), clients: this.admission, policy: this.policy, chooser }
+    const offer = { http1: allowHTTP1, http3, quicLb: own.quicLb, isSecure: true, tls: identityOf(others), clients: this.admission, policy: this.policy, chooser }
     const http1 = allowHTTP1 || own.requests === 'http' ? ownHttp1(own) : {}
     Object.assign(this, { compatServer: new CompatServer(this, compatServerOptions(own, http1), offer) })
     setMembers(this, http1)

@@ -85,8 +85,8 @@ export interface ServeOptions<Data = undefined, Paths extends string = string> e
 /** Names of options that may change. */
 const RELOADED = ['fetch', 'routes', 'static', 'error', 'websocket', 'development', 'maxRequestBodySize', 'idleTimeout']
 const ADVERTISED = [
-  ...RELOADED, 'signal', 'hostname', 'host', 'port', 'path', 'unix', 'readableAll', 'writableAll', 'fd', 'sharesPort', 'reusePort', 'backlog', 'tls', 'http1', 'http2', 'http3',
-  'extendedConnect', 'schemeFromGateway', 'proxyProtocol', 'expectations', 'connectionsMax', 'limits', 'timeouts', 'windows', 'overrideGlobalObjects', 'engine'
+  ...RELOADED, 'signal', 'hostname', 'host', 'port', 'path', 'unix', 'readableAll', 'writableAll', 'fd', 'sharesPort', 'reusePort', 'handOver', 'backlog', 'tls', 'http1', 'http2', 'http3',
+  'extendedConnect', 'schemeFromGateway', 'proxyProtocol', 'quicLb', 'expectations', 'connectionsMax', 'shedding', 'limits', 'timeouts', 'windows', 'overrideGlobalObjects', 'engine'
 ]
 const NAMES = new Set([...ADVERTISED, 'fdIsBorrowed', 'frameEvents', 'spelledNames', 'http1Timeouts'])
 

@@ -60,7 +60,11 @@ export class Server<Data = undefined> {
     if (options.websocket !== undefined) this.webSockets = new WebSockets(options.websocket)
     let reported = (): void => {}
     this.closed = new Promise(resolve => { reported = resolve })
-    this.listener = new Listener({ onRequest: exchange => { this.handle(exchange) }, onClosed: () => { reported() } }, engineOf(options.engine))
+    this.listener = new Listener({
+      onRequest: exchange => { this.handle(exchange) },
+      onHandedOver: () => { this.listener.close() },
+      onClosed: () => { reported() }
+    }, engineOf(options.engine))
     try {
       this.listener.listen(this.listening)
     } catch (failure) {
@@ -117,6 +121,13 @@ export class Server<Data = undefined> {
     this.listener.close(options.deadlineMs)
     await this.closed
   }
+
+  /**
+   * Waits at `path`, by default that of the option `handOver`, for another process that is to take the place of this one (its option `handOver`,
+   * or `trunkline serve --upgrade`). It gets the listening sockets; once it serves, this one closes as by `close()`, and this resolves with true. A process that does not come
+   * up is a warning, and this one serves on. False: this server has ended before.
+   */
+  async handOver (path?: string): Promise<boolean> { return await this.listener.handOver(path) }
 
   /** Ends at once. */
   async destroy (): Promise<void> {

@@ -101,6 +101,19 @@ export interface Windows {
   auto?: boolean
 }
 
+/** When a server answers requests itself, with `retry-after`, so that it stays able to serve others. All of it is off by default: the right values depend
+ * on what handlers cost, and on how many clients one address has. */
+export interface Shedding {
+  /** Requests of one IPv4 address or IPv6 network of 64 bits; further ones are answered with 429. Default: no limit. */
+  requestsPerAddress?: Rate
+  /** Milliseconds by which the engine's thread may be behind; while it is further, new requests are answered with 503. JavaScript's own delays are not
+   * among them, unless the engine runs on its thread. 0: no limit. Default: 0. */
+  lagMax?: number
+  /** The share of `windows.sendBudget`, in per cent, that may wait for clients which do not read; while more does, new requests are answered with 503. 0: no
+   * limit. Default: 0. */
+  sendBudgetPercentMax?: number
+}
+
 type Check = (value: unknown) => string | undefined
 const UNSIGNED_MAX = 2 ** 32 - 1
 
@@ -122,15 +135,22 @@ const TIMEOUTS: Record<keyof Timeouts, Check> = {
   handshake: whole, settings: whole, head: whole, bodyIdle: whole, writeStall: whole, streamStall: whole, idle: whole, halfClosed: whole, ageMax: whole,
   rateMin: unsigned, rateGrace: whole
 }
+const percent: Check = value => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 99 ? undefined : 'an integer from 0 to 99'
+const someRate: Check = value => {
+  const { burst = 0, perSecond = 0 } = (value ?? {}) as Partial<Rate>
+  return rate(value) ?? (burst > 0 && perSecond > 0 ? undefined : '{ burst, perSecond }, both integers of at least 1')
+}
+const SHEDDING: Record<keyof Shedding, Check> = { requestsPerAddress: someRate, lagMax: whole, sendBudgetPercentMax: percent }
 const WINDOWS: Record<keyof Windows, Check> = {
   streamInitial: unsigned, streamMax: unsigned, connection: unsigned, memoryBudget: whole, sendBudget: whole, auto: flag
 }
 
 /** Throws where an option of a group has no meaning: a name that is not known, or a value out of its range. */
-export function checkBounds (options: { limits?: Limits | undefined; timeouts?: Timeouts | undefined; windows?: Windows | undefined }): void {
+export function checkBounds (options: { limits?: Limits | undefined; timeouts?: Timeouts | undefined; windows?: Windows | undefined; shedding?: Shedding | undefined }): void {
   checkGroup('limits', options.limits, LIMITS)
   checkGroup('timeouts', options.timeouts, TIMEOUTS)
   checkGroup('windows', options.windows, WINDOWS)
+  checkGroup('shedding', options.shedding, SHEDDING)
 }
 
 function checkGroup (group: string, given: object | undefined, known: Record<string, Check>): void {

@@ -32,6 +32,8 @@ interface Listener {
   opened: (connection: Connection) => void
   closed: (connection: Connection) => void
   ended: () => void
+  handedOver: () => void
+  successorFailed: (why: string) => void
   refusalOf: (ticket: number) => Error | undefined
 }
 
@@ -130,6 +132,11 @@ export class ServerBridge implements ServerHalf {
         const connection = new Connection(this, listener, 0, 0, places)
         connection.closed = true
         return listener.callbacks.onClientHello?.({ ticket: completions[at + ClientHelloWord.Ticket]!, servername: servername ?? undefined, protocols }, connection)
+      }
+      case Completion.HandedOver: return this.listeners.get(number)?.handedOver()
+      case Completion.SuccessorFailed: {
+        const why = this.utf8(at)
+        return this.listeners.get(number)?.successorFailed(why)
       }
       case Completion.ServerEnded: {
         const listener = this.listeners.get(number)

@@ -34,6 +34,8 @@ export interface ListenerCallbacks {
   onClientHello?: (hello: Hello, connection: Connection) => void
   /** With `reportsSecrets`: a line of a key log, of a connection whose handshake is under way. */
   onSecret?: (line: string, connection: Connection) => void
+  /** Another process serves on its sockets: it accepts no more, and is to be closed. */
+  onHandedOver?: () => void
   /** After `close` or `destroy`: nothing of it is left. */
   onClosed?: () => void
 }

@@ -2,7 +2,7 @@
 // they are.
 
 import { Ahead } from './ahead'
-import type { Limits, Timeouts, Windows } from './bounds'
+import type { Limits, Shedding, Timeouts, Windows } from './bounds'
 import { chmodSync, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { errorOf } from '../failures'
@@ -14,6 +14,7 @@ import { theServerBridge, type ServerBridge } from './bridge'
 import { Admission, clientsOf, completed, type ClientOptions, type ClientsAsk } from './tls/clients'
 import type { FailedHandshake, Hello, ListenerCallbacks } from './callbacks'
 import type { Connection } from './connection'
+import { quicLbOf, type QuicLb } from './quic_lb'
 import type { Policy } from './tls/policy'
 
 /** A certificate chain and its key, both in PEM. */
@@ -75,6 +76,12 @@ export interface ListenTarget {
 export interface ListenOptions extends ListenTarget {
   /** Whether other processes may listen on the same port, each with a share of the connections. Default: false. */
   sharesPort?: boolean
+  /**
+   * A path at which processes that serve one after the other meet. A server that waits there (`handOver`, `trunkline serve --upgrade`) gives its
+   * listening sockets to this one and closes once this one serves: no client is refused, and HTTP/3 connections of the other live on.
+   * Then, and where none waits, this one waits there for the next process. Default: none.
+   */
+  handOver?: string
   /** Length of the kernel's queue of connections not yet accepted. Default: 1,024. */
   backlog?: number
   /** TLS with these settings. Default: cleartext. */
@@ -104,6 +111,8 @@ export interface ListenOptions extends ListenTarget {
    * of the connection. No others do. On a Unix socket any entry makes every connection begin so. Not for HTTP/3. Default: none.
    */
   proxyProtocol?: string[]
+  /** Connection ids of HTTP/3 by which load balancers find this server (QUIC-LB). Default: ids that say nothing to others. */
+  quicLb?: QuicLb
   /**
    * Passes requests of HTTP/1.1 with another expectation than `100-continue` to `onRequest`, which
    * are answered with 417 otherwise. Default: false.
@@ -119,6 +128,8 @@ export interface ListenOptions extends ListenTarget {
    * Default: 16,384.
    */
   connectionsMax?: number
+  /** Requests that are answered with 429 or 503 without the server's handlers. Default: none. */
+  shedding?: Shedding
   /** Limits of one peer. */
   limits?: Limits
   /** Timeouts of every phase. */
@@ -213,6 +224,10 @@ export class Listener {
   private file: File | undefined
   private isHolding = false
   private wantsHold = true
+  /** Where it waits for the next process. */
+  private meeting: string | undefined
+  private readonly replaced: Promise<boolean>
+  private reportReplaced: (isReplaced: boolean) => void = () => {}
   /** Errors of handshakes that were refused, by their tickets, until they have failed. */
   private readonly refusals = new Map<number, Error>()
   /** The responses of its connections. */
@@ -221,7 +236,10 @@ export class Listener {
   admission = new Admission(undefined)
 
   /** `engine`: where its engine runs; undefined: as the environment says. */
-  constructor (readonly callbacks: ListenerCallbacks, engine?: Engine) { this.bridge = theServerBridge(serverPlaceOf(engine)) }
+  constructor (readonly callbacks: ListenerCallbacks, engine?: Engine) {
+    this.bridge = theServerBridge(serverPlaceOf(engine))
+    this.replaced = new Promise(resolve => { this.reportReplaced = resolve })
+  }
 
   /** The channel to its engine. */
   get channel (): Bridge { return this.bridge.bridge }
@@ -229,7 +247,8 @@ export class Listener {
   /** Listens; what is wrong is thrown as the engine says it ([`Failure`]). */
   listen (options: ListenOptions): void {
     if (this.bridge.bridge.hasEnded) throw ENDED_FAILURE
-    const { tls, readableAll = false, writableAll = false, ...rest } = options
+    const { tls, readableAll = false, writableAll = false, quicLb, ...given } = options
+    const rest = quicLb === undefined ? given : { ...given, quicLb: quicLbOf(quicLb) }
     this.admission = new Admission(clientsOf(tls ?? {}))
     this.ahead = new Ahead(options.windows?.sendBudget)
     const question = tls === undefined ? rest : { ...rest, tls: tlsOf(tls) }
@@ -239,6 +258,7 @@ export class Listener {
     const { server, ...where } = (bridge.native.inline === 1 ? listen() : whenFree(options.port, listen)) as Address & { server: number }
     this.number = server
     this.isOpen = true
+    this.meeting = options.handOver
     this.where = 'address' in where ? where : null
     this.bridge.enlist(this.number, this)
     if (options.path !== undefined) {
@@ -251,7 +271,7 @@ export class Listener {
   /** Connections over TCP from now on have these limits, timeouts, windows and settings. */
   configure (options: ListenOptions): void {
     if (!this.isOpen || this.bridge.bridge.hasEnded) return
-    const { tls: _, ...listen } = options
+    const { tls: _, quicLb: _ids, ...listen } = options
     this.bridge.bridge.ask('configure', { server: this.number, listen })
   }
 
@@ -263,6 +283,25 @@ export class Listener {
    * closes the original. What is wrong with it is thrown as the engine says it ([`Failure`]).
    */
   take (fd: number): void { this.bridge.bridge.ask('take', { server: this.number, fd }) }
+
+  /**
+   * Waits at `path`, by default that of the option, for a process that is to take the place of this one. True: another process serves on
+   * the sockets, and `onHandedOver` was called; false: this one has ended before.
+   */
+  async handOver (path = this.meeting): Promise<boolean> {
+    if (!this.isOpen) return await this.replaced
+    if (path === undefined) throw new TypeError('handOver needs a path, because the server has no option of that name')
+    if (this.meeting === undefined) {
+      try {
+        this.bridge.bridge.ask('handOver', { server: this.number, path })
+      } catch (failure) {
+        throw errorOf(failure as Failure, false)
+      }
+      this.meeting = path
+    }
+    if (path !== this.meeting) throw new TypeError(`handOver was given ${path}, and the server waits at ${this.meeting}`)
+    return await this.replaced
+  }
 
   /** Null where there is no port, and once it accepts no new connections. */
   address (): Address | null { return this.where }
@@ -400,6 +439,17 @@ export class Listener {
     this.callbacks.onConnectionClosed?.(connection)
   }
 
+  /** Another process has the sockets, and the file of a Unix socket with them. */
+  handedOver (): void {
+    this.file = undefined
+    this.callbacks.onHandedOver?.()
+    this.reportReplaced(true)
+  }
+
+  successorFailed (why: string): void {
+    process.emitWarning(`the new process does not serve, this one goes on: ${why}`, { code: 'TRUNKLINE_HAND_OVER' })
+  }
+
   ended (): void {
     const { number } = this
     this.number = 0
@@ -409,6 +459,7 @@ export class Listener {
     this.release()
     if (!this.bridge.bridge.hasEnded) this.bridge.bridge.ask('stop', { server: number })
     this.callbacks.onClosed?.()
+    this.reportReplaced(false)
   }
 }
 

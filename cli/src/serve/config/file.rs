@@ -162,7 +162,10 @@ fn unfit(options: &ServeOptions) -> Option<(&'static str, &'static str)> {
              them out",
         )
     } else if is_off
-        && (options.early_data || options.qlog.is_some() || options.quic_secret.is_some())
+        && (options.early_data
+            || options.qlog.is_some()
+            || options.quic_secret.is_some()
+            || options.quic_lb.is_given())
     {
         (
             "http3.enabled",

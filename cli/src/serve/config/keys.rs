@@ -2,6 +2,7 @@
 //! the guide and the messages about wrong values are made of this table.
 
 use super::NamedCertificate;
+use super::quic_lb::bytes_of;
 use crate::serve::ServeOptions;
 use crate::serve::operate::access_log::{LogField, LogFormat};
 use crate::serve::operate::listen_address::ListenAddress;
@@ -9,6 +10,7 @@ use clap::ValueEnum;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
+use trunkline::core::budget::Rate;
 
 /// The tables that a file has once.
 pub(super) const TABLES: &[&str] = &[
@@ -172,6 +174,17 @@ pub(super) const KEYS: &[Key] = &[
          tls.tickets").flag("--early-data"),
     Key::new("http3.quic_secret", ValueKind::File(|o, path| o.quic_secret = Some(path)), "(from the private key)",
         "A secret file of 32 bytes or more: stateless resets derive from it").flag("--quic-secret"),
+    Key::new("http3.lb_server_id", ValueKind::Text("a text of hexadecimal digits, two for each of 1 to 13 bytes", |o, text| {
+        o.quic_lb.server_id = Some(bytes_of(text).filter(|id| (1..=13).contains(&id.len())).ok_or_else(String::new)?);
+        Ok(())
+    }), "(none)", "This server's id within its connection ids, by which load balancers find it (QUIC-LB)"),
+    Key::new("http3.lb_nonce_bytes", ValueKind::Count(4..=16, "bytes", |o, n| o.quic_lb.nonce_bytes = n as usize), "8",
+        "Random bytes behind the server id; both together have 17 at most"),
+    Key::new("http3.lb_rotation", ValueKind::Count(0..=6, "", |o, n| o.quic_lb.rotation = n as u8), "0",
+        "The number of the load balancer's configuration"),
+    Key::new("http3.lb_key", ValueKind::File(|o, path| o.quic_lb.key = Some(path)), "(none)",
+        "A key of 32 hexadecimal digits with which server id and nonce are encrypted; without one they can be read. A file \
+         that every user may read is refused"),
     Key::new("http3.qlog", ValueKind::File(|o, path| o.qlog = Some(path)), "(none)",
         "A file for what becomes of packets (qlog)").flag("--qlog"),
     Key::new("limits.connections_max", ValueKind::Count(1..=MANY, "connections of each worker", |o, n| {
@@ -180,6 +193,14 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("limits.connections_per_address_max", ValueKind::Count(1..=MANY, "connections of each worker", |o, n| {
         o.server.connections_per_address_max = Some(n as usize);
     }), "(a quarter of all, while they are scarce)", "Of one IPv4 address or IPv6 network of 64 bits"),
+    Key::new("limits.requests_per_address", ValueKind::Count(0..=1_000_000, "requests per second to each worker, and ten times as many at once; 0: no limit", |o, n| {
+        o.server.shedding.requests_per_address = address_rate(n as u32);
+    }), "0", "Of one IPv4 address or IPv6 network of 64 bits; further ones get 429"),
+    Key::new("limits.lag_max", ValueKind::TimeOrOff(TIMES, |o, time| o.server.shedding.lag_max = time), "\"off\"",
+        "How far a worker may be behind before new requests get 503"),
+    Key::new("limits.send_budget_percent_max", ValueKind::Count(0..=99, "per cent; 0: no limit", |o, n| {
+        o.server.shedding.send_budget_percent_max = (n > 0).then_some(n as u8);
+    }), "0", "How much of send_budget may wait before new requests get 503"),
     Key::new("limits.backlog", ValueKind::Count(1..=65_535, "connections", |o, n| o.server.backlog = n as u32), "1024",
         "Length of the kernel's queue of connections not yet accepted"),
     Key::new("limits.memory_budget", ValueKind::Bytes(MIB..=MANY * MIB, |o, n| o.server.windows.memory_budget = n), "67108864",
@@ -266,6 +287,12 @@ fn listen(options: &mut ServeOptions, text: &str) -> Result<(), String> {
         ListenAddress::Unix(path) => options.unix = Some(path),
     }
     Ok(())
+}
+
+/// A burst of ten seconds, as a page with many parts and its retries have it.
+fn address_rate(per_second: u32) -> Option<Rate> {
+    let burst = per_second.saturating_mul(10);
+    (per_second > 0).then_some(Rate { burst, per_second })
 }
 
 fn proxies(options: &mut ServeOptions, all: Vec<&str>) -> Result<(), String> {

@@ -2,19 +2,19 @@
 //! manager.
 
 use super::activation;
-use super::upgrade::Predecessor;
+use super::upgrade::previous_at;
 use crate::failure::Failure;
 use crate::serve::ServeOptions;
 use std::net::ToSocketAddrs as _;
 use std::path::{Path, PathBuf, absolute};
-use trunkline::server::Sockets;
+use trunkline::server::{PreviousServer, Sockets};
 
 /// The sockets that a server was given, by which it need not open its own.
 #[derive(Debug, Default)]
 pub(crate) struct GivenSockets {
     site: Option<Sockets>,
     admin: Option<Sockets>,
-    predecessor: Option<Predecessor>,
+    previous: Option<PreviousServer>,
 }
 
 /// Serves with the sockets for these options; the server before learns why, if that fails.
@@ -23,10 +23,10 @@ pub(crate) fn with_given<T>(
     serve: impl FnOnce(GivenSockets) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let given = GivenSockets::of(options)?;
-    let predecessor = given.predecessor.clone();
+    let previous = given.previous.clone();
     let served = given.check(options).and_then(|()| serve(given));
-    if let (Err(why), Some(predecessor)) = (&served, predecessor) {
-        predecessor.report_failed(why);
+    if let (Err(why), Some(previous)) = (&served, previous) {
+        previous.report_failed(&why.to_string());
     }
     served
 }
@@ -35,26 +35,25 @@ impl GivenSockets {
     /// Those for a server with these options, if there are any.
     fn of(options: &ServeOptions) -> Result<Self, Failure> {
         let upgrade = options.operate.upgrade.as_deref();
-        let Some((predecessor, (site, admin))) =
-            upgrade.map(Predecessor::at).transpose()?.flatten()
+        let Some((previous, (site, admin))) = upgrade.map(previous_at).transpose()?.flatten()
         else {
             let (site, admin) = activation::sockets()?;
             return Ok(Self {
                 site,
                 admin,
-                predecessor: None,
+                previous: None,
             });
         };
         Ok(Self {
             site: Some(site),
             admin,
-            predecessor: Some(predecessor),
+            previous: Some(previous),
         })
     }
     /// Whether they are where this server is to listen: a service manager's are, whatever --listen says.
     fn check(&self, options: &ServeOptions) -> Result<(), Failure> {
         if let Some(site) = &self.site
-            && self.predecessor.is_some()
+            && self.previous.is_some()
         {
             return fits(site, options);
         }
@@ -96,9 +95,9 @@ impl GivenSockets {
     /// Requests are answered here: the server before may drain. True: there is one.
     pub(super) fn report_serving(&self) -> bool {
         let http3 = self.site.as_ref().is_none_or(Sockets::have_udp);
-        let predecessor = self.predecessor.as_ref();
-        predecessor.is_some_and(|predecessor| {
-            predecessor.report_serving(http3);
+        let previous = self.previous.as_ref();
+        previous.is_some_and(|previous| {
+            previous.report_serving(http3);
             true
         })
     }

@@ -4,11 +4,13 @@ pub(crate) mod cid;
 pub(super) mod congestion;
 #[cfg(feature = "qlog")]
 pub(crate) mod qlog;
+pub(crate) mod quic_lb;
 pub(crate) mod secret;
 
 use crate::config::Congestion;
 use crate::error::Error;
 use congestion::UntilClosedFactory;
+use quic_lb::QuicLb;
 use quinn_proto::congestion::{BbrConfig, CubicConfig};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::{ClientConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt};
@@ -39,6 +41,8 @@ pub(crate) struct QuicSettings {
     /// Where packets are written about, if anywhere.
     #[cfg(feature = "qlog")]
     pub(crate) qlog: Option<qlog::Qlog>,
+    /// How a server's connection ids name it to load balancers; `None`: not at all.
+    pub(crate) quic_lb: Option<QuicLb>,
 }
 
 /// A server's: who may come, and what each may make us hold.

@@ -96,7 +96,7 @@ fn tls() -> (Arc<rustls::ServerConfig>, Arc<rustls::ClientConfig>) {
 
 /// The keys of resets and of connection ids, as a server of one worker has them.
 fn keys_of(secret: &Secret) -> Arc<EndpointConfig> {
-    let steering = Steering::new(&secret.steering_key().unwrap(), 0, 1);
+    let steering = Steering::new(&secret.steering_key().unwrap(), 0, 1, None);
     let mut config = EndpointConfig::new(secret.reset_key().unwrap());
     config.cid_generator(move || Box::new(steering.ids_of(0)));
     Arc::new(config)

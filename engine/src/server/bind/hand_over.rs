@@ -2,11 +2,16 @@
 //! queues, so that no client is refused while one server takes the place of another. The packets of
 //! HTTP/3 connections that the server before still holds are forwarded to it.
 
+mod line;
+pub(in crate::server) mod upgrade;
+
 use crate::error::Error;
 use crate::net::listener::{Listener, Owner};
 use crate::net::passing;
 use crate::net::unix::UnixListener;
+use crate::server::worker::WorkerCommand;
 use crate::server::worker::lineage::{KEY_BYTES, Predecessor, QuicInheritance, WorkerSockets};
+use line::{GREETING, SentCounts, SocketKind};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use std::fmt::Write as _;
@@ -18,14 +23,10 @@ use std::os::unix::net::{
 };
 use std::sync::Arc;
 use std::thread;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, oneshot, watch};
 
-/// The line before the descriptors.
-const GREETING: &str = "trunkline sockets 1";
 /// A line of all generations is shorter.
 const LINE_BYTES_MAX: usize = 512;
-/// More workers than any server has.
-const SOCKETS_MAX: usize = 4096;
 
 /// Open sockets of a server: a listening one for each worker, or one for all, and those of HTTP/3.
 #[derive(Debug)]
@@ -44,6 +45,8 @@ pub struct Sockets {
 #[derive(Clone, Debug)]
 pub(super) struct SharedQuic {
     key: [u8; KEY_BYTES],
+    /// Bytes of a connection id.
+    id_bytes: usize,
     /// The other server and those before it.
     predecessors: Vec<Predecessor>,
     source: ReleaseSource,
@@ -104,6 +107,7 @@ impl Sockets {
             predecessors.extend(before.filter(|before| before.is_alive()).cloned());
             SharedQuic {
                 key: lineage.key,
+                id_bytes: lineage.id_bytes,
                 predecessors,
                 source: ReleaseSource::Here(all.release.subscribe()),
             }
@@ -172,13 +176,13 @@ impl Sockets {
         let descriptors: Vec<BorrowedFd<'_>> = listening.chain(udp).chain(forwards).collect();
         passing::send(to, &descriptors)
     }
-    /// The kind and counts of the descriptors; with HTTP/3 the key of the connection ids, and the generation
+    /// The kind and counts of the descriptors; with HTTP/3 key and length of the connection ids, and the generation
     /// and workers of each process that may have connections.
     fn line(&self) -> String {
         let kind = match self.listeners.first() {
-            Some(Listener::Unix(unix)) if unix.has_file() => Kind::Unix,
-            Some(Listener::Unix(_)) => Kind::UnixWithoutFile,
-            _ => Kind::Tcp,
+            Some(Listener::Unix(unix)) if unix.has_file() => SocketKind::Unix,
+            Some(Listener::Unix(_)) => SocketKind::UnixWithoutFile,
+            _ => SocketKind::Tcp,
         };
         let kind = kind.name();
         let (listening, udp) = (self.listeners.len(), self.udp.len());
@@ -189,6 +193,7 @@ impl Sockets {
                 // Writing to a String cannot fail.
                 let _ = write!(line, "{byte:02x}");
             }
+            let _ = write!(line, " {}", quic.id_bytes);
             for before in &quic.predecessors {
                 let _ = write!(line, " {}:{}", before.generation, before.workers.len());
             }
@@ -204,17 +209,17 @@ impl Sockets {
     /// Those of `from`; `InvalidData` if something else comes.
     pub fn receive(from: &UnixStream) -> io::Result<Self> {
         let line = read_line(from)?;
-        let counts = Counts::parse(&line)
+        let counts = SentCounts::parse(&line)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, line.clone()))?;
         let mut received = passing::receive(from, counts.total())?.into_iter();
         let from = Arc::new(from.try_clone()?);
         let listen = |descriptor: OwnedFd| match counts.kind {
-            Kind::Unix => Listener::Unix(UnixListener::inherited(
+            SocketKind::Unix => Listener::Unix(UnixListener::inherited(
                 descriptor.into(),
                 Arc::clone(&from),
             )),
-            Kind::UnixWithoutFile => Listener::Unix(UnixListener::of(descriptor.into())),
-            Kind::Tcp => Listener::Tcp(TcpListener::from(descriptor), Owner::Elsewhere),
+            SocketKind::UnixWithoutFile => Listener::Unix(UnixListener::of(descriptor.into())),
+            SocketKind::Tcp => Listener::Tcp(TcpListener::from(descriptor), Owner::Elsewhere),
         };
         let mut next = |count| {
             received
@@ -230,15 +235,60 @@ impl Sockets {
             generation,
             workers: next(workers).map(UnixDatagram::from).collect(),
         });
-        let quic = counts.key.map(|key| SharedQuic {
+        let quic = counts.ids.map(|(key, id_bytes)| SharedQuic {
             key,
+            id_bytes,
             predecessors: predecessors.collect(),
             source: ReleaseSource::Process(from),
         });
         Ok(Self::new(listeners, udp, quic))
     }
-    /// Another server serves on them: the file of a Unix socket is its file now. One of this process shares it.
-    pub(super) fn leave_files(&self) {
+    /// Duplicates of those of the workers that get `commands`, which are sent before the future is polled.
+    pub(super) fn of(
+        commands: &[&mpsc::UnboundedSender<WorkerCommand>],
+    ) -> impl Future<Output = Result<Self, Error>> + use<> {
+        let mut asked = Vec::new();
+        for worker in commands {
+            let (reply, answer) = oneshot::channel();
+            // A worker that is gone drops the sender.
+            let _ = worker.send(WorkerCommand::Duplicate(reply));
+            asked.push(answer);
+        }
+        async move {
+            let mut all = Vec::with_capacity(asked.len());
+            for answer in asked {
+                let duplicates = answer.await.map_err(|_| has_ended())?;
+                all.push(duplicates.map_err(|error| {
+                    Error::config("a listening socket cannot be duplicated").with_source(error)
+                })?);
+            }
+            Ok(Self::of_workers(all))
+        }
+    }
+    /// Another server serves on them: the workers that get `commands`, before the future is polled, read them no more. The file of
+    /// a Unix socket is the other's file then; one of this process shares it.
+    pub(super) fn leave_to_other(
+        self,
+        commands: &[&mpsc::UnboundedSender<WorkerCommand>],
+    ) -> impl Future<Output = ()> + use<> {
+        self.leave_files();
+        let quic = self.have_udp();
+        let mut answers = Vec::new();
+        for worker in commands {
+            let (done, answer) = oneshot::channel();
+            // A worker that is gone reads nothing.
+            if worker.send(WorkerCommand::HandOver { quic, done }).is_ok() {
+                answers.push(answer);
+            }
+        }
+        async move {
+            for answer in answers {
+                let _ = answer.await;
+            }
+            self.release();
+        }
+    }
+    fn leave_files(&self) {
         if self.sent_to.is_empty() {
             return;
         }
@@ -249,7 +299,7 @@ impl Sockets {
         }
     }
     /// The sockets are the other servers' now, and the UDP sockets are read here no more.
-    pub(super) fn release(&self) {
+    fn release(&self) {
         self.release.send_replace(true);
         for mut stream in &self.sent_to {
             // A process that is gone reads none.
@@ -274,6 +324,7 @@ impl SharedQuic {
     pub(super) fn inherit(self) -> Result<QuicInheritance, Error> {
         Ok(QuicInheritance {
             key: self.key,
+            id_bytes: self.id_bytes,
             predecessors: self.predecessors,
             released: match self.source {
                 ReleaseSource::Here(released) => released,
@@ -285,79 +336,8 @@ impl SharedQuic {
     }
 }
 
-/// The kind of the listening sockets.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
-    Tcp,
-    /// The file goes with the server.
-    Unix,
-    /// The file stays, or there is none.
-    UnixWithoutFile,
-}
-
-impl Kind {
-    const ALL: [Self; 3] = [Self::Tcp, Self::Unix, Self::UnixWithoutFile];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::Unix => "unix",
-            Self::UnixWithoutFile => "unix-without-file",
-        }
-    }
-}
-
-/// The content of the line before the descriptors.
-#[derive(Debug, PartialEq)]
-struct Counts {
-    kind: Kind,
-    listening: usize,
-    udp: usize,
-    key: Option<[u8; KEY_BYTES]>,
-    /// Generations and numbers of workers.
-    predecessors: Vec<(u8, usize)>,
-}
-
-impl Counts {
-    fn parse(line: &str) -> Option<Self> {
-        let mut words = line.strip_prefix(GREETING)?.split_whitespace();
-        let count = |word: &str| word.parse::<usize>().ok().filter(|it| *it <= SOCKETS_MAX);
-        let kind = words.next()?;
-        let kind = Kind::ALL.into_iter().find(|it| it.name() == kind)?;
-        let listening = count(words.next()?)?;
-        let udp = count(words.next()?)?;
-        let key = words
-            .next()
-            .map(key)
-            .map_or(Some(None), |key| key.map(Some))?;
-        let predecessor = |word: &str| {
-            let (generation, workers) = word.split_once(':')?;
-            Some((generation.parse().ok()?, count(workers)?))
-        };
-        Some(Self {
-            kind,
-            listening,
-            udp,
-            key,
-            predecessors: words.map(predecessor).collect::<Option<_>>()?,
-        })
-    }
-    fn total(&self) -> usize {
-        let workers = self.predecessors.iter().map(|(_, workers)| workers);
-        self.listening + self.udp + workers.sum::<usize>()
-    }
-}
-
-/// A key in hexadecimal digits.
-fn key(word: &str) -> Option<[u8; KEY_BYTES]> {
-    let mut key = [0; KEY_BYTES];
-    if word.len() != 2 * KEY_BYTES {
-        return None;
-    }
-    for (at, byte) in key.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(word.get(2 * at..2 * at + 2)?, 16).ok()?;
-    }
-    Some(key)
+fn has_ended() -> Error {
+    Error::config("the server has ended: it has no sockets to hand over")
 }
 
 /// One line, without reading beyond it: descriptors come with the bytes behind.

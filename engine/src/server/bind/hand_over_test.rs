@@ -25,6 +25,7 @@ fn of_server(workers: usize) -> (Sockets, SocketAddr, Vec<UnixDatagram>) {
     let lineage = Arc::new(Lineage {
         key: [9; KEY_BYTES],
         generation: 3,
+        id_bytes: 19,
         predecessors: vec![before],
     });
     let sockets = (0..workers).map(|_| WorkerSockets {
@@ -69,7 +70,7 @@ fn sockets_come_as_they_were_sent_with_the_ways_to_every_process_before() {
         .clone()
         .expect("another process has connections");
     let inherited = quic.inherit().expect("a thread");
-    assert_eq!(inherited.key, [9; KEY_BYTES]);
+    assert_eq!((inherited.key, inherited.id_bytes), ([9; KEY_BYTES], 19));
     let [last, first] = &inherited.predecessors[..] else {
         panic!("{:?}", inherited.predecessors);
     };
@@ -129,6 +130,7 @@ fn a_process_before_that_has_ended_is_not_handed_on() {
             lineage: Arc::new(Lineage {
                 key: quic.key,
                 generation: 4,
+                id_bytes: quic.id_bytes,
                 predecessors: quic.predecessors.clone(),
             }),
         }),
@@ -199,10 +201,12 @@ fn lines_that_are_no_sockets_are_refused() {
         "trunkline sockets 1 tcp 99999 0",
         "trunkline sockets 1 tcp -1 0",
         "trunkline sockets 1 tcp 1 1 00 0:1",
-        &format!("trunkline sockets 1 tcp 1 1 {bad_key} 0:1"),
-        &format!("trunkline sockets 1 tcp 1 1 {key} 0"),
-        &format!("trunkline sockets 1 tcp 1 1 {key} 256:1"),
-        &format!("trunkline sockets 1 tcp 1 1 {key} 0:-1"),
+        &format!("trunkline sockets 1 tcp 1 1 {bad_key} 8 0:1"),
+        &format!("trunkline sockets 1 tcp 1 1 {key}"),
+        &format!("trunkline sockets 1 tcp 1 1 {key} 0:1"),
+        &format!("trunkline sockets 1 tcp 1 1 {key} 8 0"),
+        &format!("trunkline sockets 1 tcp 1 1 {key} 8 256:1"),
+        &format!("trunkline sockets 1 tcp 1 1 {key} 8 0:-1"),
         long.as_str(),
     ] {
         let (mut ours, theirs) = UnixStream::pair().expect("a pair");

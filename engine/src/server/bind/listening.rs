@@ -1,9 +1,11 @@
 //! A server whose sockets are open, and the two ways to serve on it: worker threads for a tower
 //! service, or the caller's thread for the callback API.
 
+#[cfg(unix)]
+use super::hand_over::Sockets;
 use super::inspector::Inspector;
 use super::running::{Running, WorkerHandle};
-use crate::config::ServerConfig;
+use crate::config::{ServerConfig, Shedding};
 use crate::error::Error;
 use crate::net::byte_stream::ByteStream;
 use crate::net::listener::{AcceptedSocket, Listener};
@@ -52,6 +54,7 @@ pub struct BoundServer<A = SocketAddr> {
     pub(in crate::server) config: Arc<Config>,
     pub(in crate::server) http1_config: Arc<Config>,
     pub(in crate::server) allowed: Allowed,
+    pub(in crate::server) shedding: Shedding,
     pub(in crate::server) info_policy: InfoPolicy,
     pub(in crate::server) cleartext: Cleartext,
     pub(in crate::server) extra: Arc<AnswerOptions>,
@@ -178,6 +181,7 @@ impl<A> BoundServer<A> {
             setup,
             shared: self.shared(counters, service),
             allowed: self.allowed,
+            shedding: self.shedding.clone(),
         }
     }
     fn shared<S>(&self, counters: Arc<Counters>, service: S) -> WorkerContext<S> {
@@ -237,6 +241,21 @@ impl ServerHandle {
             .commands
             .send(WorkerCommand::Configure { http1, others });
         Ok(())
+    }
+    /// Duplicates of the listening socket and of HTTP/3's, as [`Running::hand_over`] gives those of a server with
+    /// workers. The server is asked before the future is polled.
+    ///
+    /// # Errors
+    /// When the server drains or has ended, or the process has no descriptor left.
+    #[cfg(unix)]
+    pub fn hand_over(&self) -> impl Future<Output = Result<Sockets, Error>> + use<> {
+        Sockets::of(&[&self.commands])
+    }
+    /// Another server has begun to serve on `sockets`: this one accepts no more and reads no UDP socket among them, and
+    /// serves its connections on; [`drain`](Self::drain) is to follow. HTTP/3 packets of its connections come from the other one.
+    #[cfg(unix)]
+    pub fn leave_to_other(&self, sockets: Sockets) -> impl Future<Output = ()> + use<> {
+        sockets.leave_to_other(&[&self.commands])
     }
     /// Serves a stream as a connection that was accepted: its first bytes, or the TLS handshake, say what
     /// it speaks; one that is secured already ([`ByteStream::secured`]) speaks what ALPN has chosen, and

@@ -89,36 +89,14 @@ impl<A> Running<A> {
     /// When the server has ended, or the process has no descriptor left.
     #[cfg(unix)]
     pub async fn hand_over(&self) -> Result<Sockets, Error> {
-        let mut all = Vec::with_capacity(self.workers.len());
-        for worker in &self.workers {
-            let (reply, answer) = oneshot::channel();
-            worker.send(WorkerCommand::Duplicate(reply))?;
-            let duplicates = answer.await.map_err(|_| has_ended())?;
-            all.push(duplicates.map_err(|error| {
-                Error::config("a listening socket cannot be duplicated").with_source(error)
-            })?);
-        }
-        Ok(Sockets::of_workers(all))
+        Sockets::of(&self.commands()).await
     }
     /// As [`drain`](Self::drain), where another server has begun to serve on `sockets`: the connections in the kernel's
     /// queue are its own, and so is the file of a Unix socket. It reads the UDP sockets from now on, and forwards the
     /// packets of the HTTP/3 connections that this server still has.
     #[cfg(unix)]
     pub async fn drain_handed_over(self, sockets: Sockets, deadline: Duration) -> Drained {
-        sockets.leave_files();
-        let quic = sockets.have_udp();
-        let mut answers = Vec::with_capacity(self.workers.len());
-        for worker in &self.workers {
-            let (done, answer) = oneshot::channel();
-            // A worker that is gone reads nothing.
-            if worker.send(WorkerCommand::HandOver { quic, done }).is_ok() {
-                answers.push(answer);
-            }
-        }
-        for answer in answers {
-            let _ = answer.await;
-        }
-        sockets.release();
+        sockets.leave_to_other(&self.commands()).await;
         self.drain(deadline).await
     }
     /// Stops at once: every connection is closed as it is.
@@ -141,6 +119,14 @@ impl<A> Running<A> {
             }
         }
     }
+    /// To the workers that have not been stopped.
+    #[cfg(unix)]
+    fn commands(&self) -> Vec<&mpsc::UnboundedSender<WorkerCommand>> {
+        let workers = self.workers.iter();
+        workers
+            .filter_map(|worker| worker.commands.as_ref())
+            .collect()
+    }
     fn stop(&mut self) {
         for worker in &mut self.workers {
             worker.commands = None;
@@ -151,19 +137,6 @@ impl<A> Running<A> {
             }
         }
     }
-}
-
-#[cfg(unix)]
-impl WorkerHandle {
-    fn send(&self, command: WorkerCommand) -> Result<(), Error> {
-        let commands = self.commands.as_ref().ok_or_else(has_ended)?;
-        commands.send(command).map_err(|_| has_ended())
-    }
-}
-
-#[cfg(unix)]
-fn has_ended() -> Error {
-    Error::config("the server has ended: it has no sockets to hand over")
 }
 
 impl<A> Drop for Running<A> {

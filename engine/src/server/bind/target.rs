@@ -50,6 +50,13 @@ impl<P: ListenTarget> Server<P> {
     /// # Errors
     /// When the address or the path cannot be listened on, or a setting is out of its range.
     pub fn listen(self) -> Result<BoundServer<P::Address>, Error> {
-        P::open(self, 1)
+        let bound = P::open(self, 1)?;
+        match bound.listeners.len() {
+            1 => Ok(bound),
+            several => Err(Error::config(format!(
+                "there are {several} listening sockets, and one thread is to serve; each needs a worker that accepts from its queue: \
+                 Server::serve starts them"
+            ))),
+        }
     }
 }

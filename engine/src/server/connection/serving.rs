@@ -208,7 +208,13 @@ impl<S: Serve> Serving<S> {
                 match event {
                     Event::RequestReceived { stream, head, end } => {
                         requests += 1;
-                        let refusal = refusal(&head, self.early, &self.targets, &self.counters);
+                        let refusal = match self.activity.sheds(turn.now) {
+                            Some(shed) => {
+                                self.counters.shed(shed.place());
+                                Some(shed.status())
+                            }
+                            None => refusal(&head, self.early, &self.targets, &self.counters),
+                        };
                         match refusal {
                             Some(status) => {
                                 exchanges.turn_away(turn, stream, head, status);

@@ -8,7 +8,10 @@ use http::response::Parts;
 use http::{Response, StatusCode};
 use std::time::Instant;
 use trunkline_core::error::{H2Code, Misuse};
-use trunkline_core::http::{Fields, ResponseHead, StreamId, Version};
+use trunkline_core::http::{Fields, ResponseHead, StreamId, Token, Version};
+
+/// Seconds after which a request that was turned away for a while may come again (RFC 9110 section 10.2.3).
+const RETRY_AFTER: &[u8] = b"1";
 
 /// The part of a response that the machine takes next. Only a part that it took moves it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,6 +190,14 @@ impl Turn<'_> {
         let fields = &mut self.scratch.fields;
         fields.clear();
         server_fields.add_to(fields, HandlerFields::default(), self.now);
+        if [
+            StatusCode::TOO_MANY_REQUESTS,
+            StatusCode::SERVICE_UNAVAILABLE,
+        ]
+        .contains(&status)
+        {
+            fields.push(Token::RETRY_AFTER, RETRY_AFTER);
+        }
         let sent = self.with_head(status, self.machine.version(), |turn, head| {
             turn.machine.respond(turn.now, stream, head, true)
         });

@@ -25,6 +25,8 @@ pub(in crate::server) struct Counters {
     /// Indexed as [`handshake_failure::NAMES`].
     handshakes_failed_by: [AtomicU64; handshake_failure::NAMES.len()],
     pub(in crate::server) misdirected: AtomicU64,
+    /// Indexed as [`SHED_BY`].
+    requests_shed: [AtomicU64; SHED_BY.len()],
     pub(in crate::server) requests_h1: AtomicU64,
     pub(in crate::server) requests_h2: AtomicU64,
     pub(in crate::server) requests_h3: AtomicU64,
@@ -71,6 +73,8 @@ struct VersionCounters {
     duration: Counting,
 }
 
+/// Why a request was refused for the sake of others.
+pub(in crate::server) const SHED_BY: [&str; 3] = ["address", "lag", "memory"];
 /// The sides that end an exchange early.
 const RESET_BY: [&str; 3] = ["server", "client", "connection"];
 /// The reasons for which a connection of HTTP ends.
@@ -94,6 +98,7 @@ impl Default for Counters {
             handshakes_failed: AtomicU64::default(),
             handshakes_failed_by: Default::default(),
             misdirected: AtomicU64::default(),
+            requests_shed: Default::default(),
             requests_h1: AtomicU64::default(),
             requests_h2: AtomicU64::default(),
             requests_h3: AtomicU64::default(),
@@ -131,6 +136,10 @@ impl Counters {
     /// A handshake failed for this of [`handshake_failure::NAMES`].
     pub(super) fn handshake_failed_by(&self, kind: usize) {
         add(&self.handshakes_failed_by[kind], 1);
+    }
+    /// A request was refused for this of [`SHED_BY`].
+    pub(in crate::server) fn shed(&self, reason: usize) {
+        add(&self.requests_shed[reason], 1);
     }
     /// QUIC ended a connection, or did not let it begin, for this of [`rules::NAMES`].
     pub(in crate::server) fn quic_closed(&self, rule: usize) {
@@ -300,6 +309,7 @@ impl MetricsReader {
                 sum(&|it| read(&it.handshakes_failed_by[at]))
             }),
             misdirected: total(|worker| &worker.misdirected),
+            requests_shed: every(&SHED_BY, |at| sum(&|it| read(&it.requests_shed[at]))),
             requests_h1: requests[0],
             requests_h2: requests[1],
             requests_h3: requests[2],

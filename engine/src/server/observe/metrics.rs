@@ -24,6 +24,9 @@ pub struct Metrics {
     /// Requests answered with 421, because the connection was opened for another host or is not of
     /// their scheme.
     pub misdirected: u64,
+    /// Requests that were answered without a handler for the sake of others, by the reason: `address` (429), `lag` and `memory`
+    /// (503), as [`Shedding`](crate::Shedding) has them.
+    pub requests_shed: Vec<(&'static str, u64)>,
     /// Requests on HTTP/1.1.
     pub requests_h1: u64,
     /// Requests on HTTP/2.

@@ -121,6 +121,14 @@ impl Metrics {
             "Requests answered with 421.",
             self.misdirected,
         );
+        text.labelled(
+            (
+                "requests_shed",
+                "Requests answered with 429 or 503 for the sake of others.",
+            ),
+            "reason",
+            &self.requests_shed,
+        );
         text.counter(
             "early_requests",
             "Requests of HTTP/3 that came with the handshake and were answered.",

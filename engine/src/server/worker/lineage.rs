@@ -47,6 +47,8 @@ impl Predecessor {
 pub(in crate::server) struct QuicInheritance {
     /// The key of the connection ids.
     pub(in crate::server) key: [u8; KEY_BYTES],
+    /// The bytes of the connection ids of every process on the sockets.
+    pub(in crate::server) id_bytes: usize,
     /// The process before and those before it.
     #[cfg(unix)]
     pub(in crate::server) predecessors: Vec<Predecessor>,
@@ -59,16 +61,19 @@ pub(in crate::server) struct QuicInheritance {
 pub(in crate::server) struct Lineage {
     pub(in crate::server) key: [u8; KEY_BYTES],
     pub(in crate::server) generation: u8,
+    /// The bytes of its connection ids.
+    pub(in crate::server) id_bytes: usize,
     #[cfg(unix)]
     pub(in crate::server) predecessors: Vec<Predecessor>,
 }
 
 impl Lineage {
     /// Of a server that opened its sockets itself.
-    pub(in crate::server) fn first(key: [u8; KEY_BYTES]) -> Self {
+    pub(in crate::server) fn first(key: [u8; KEY_BYTES], id_bytes: usize) -> Self {
         Self {
             key,
             generation: 0,
+            id_bytes,
             #[cfg(unix)]
             predecessors: Vec::new(),
         }
@@ -76,9 +81,19 @@ impl Lineage {
     /// Of a server on the sockets of another, with a generation that no process before it has.
     ///
     /// # Errors
-    /// When all generations are taken.
+    /// When all generations are taken, or the ids have another length: those of connections could not be read.
     #[cfg(unix)]
-    pub(in crate::server) fn after(inherited: QuicInheritance) -> Result<Self, Error> {
+    pub(in crate::server) fn after(
+        inherited: QuicInheritance,
+        id_bytes: usize,
+    ) -> Result<Self, Error> {
+        if inherited.id_bytes != id_bytes {
+            return Err(Error::config(format!(
+                "connection ids of HTTP/3 have {id_bytes} bytes here, and {} at the server whose place this one is to take; \
+                 give both the same lengths of QUIC-LB",
+                inherited.id_bytes
+            )));
+        }
         let predecessors = inherited.predecessors;
         let is_free = |generation: &u8| {
             let mut taken = predecessors.iter().map(|before| before.generation);
@@ -93,6 +108,7 @@ impl Lineage {
         Ok(Self {
             key: inherited.key,
             generation,
+            id_bytes,
             predecessors,
         })
     }
@@ -101,8 +117,11 @@ impl Lineage {
     /// # Errors
     /// None.
     #[cfg(not(unix))]
-    pub(in crate::server) fn after(inherited: QuicInheritance) -> Result<Self, Error> {
-        Ok(Self::first(inherited.key))
+    pub(in crate::server) fn after(
+        inherited: QuicInheritance,
+        id_bytes: usize,
+    ) -> Result<Self, Error> {
+        Ok(Self::first(inherited.key, id_bytes))
     }
 }
 

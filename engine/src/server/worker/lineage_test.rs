@@ -11,13 +11,19 @@ fn process(generation: u8) -> (Predecessor, UnixDatagram) {
 }
 
 fn after(generations: &[u8]) -> Result<u8, Error> {
+    with_ids_of(8, generations)
+}
+
+/// After servers whose ids have 8 bytes.
+fn with_ids_of(bytes: usize, generations: &[u8]) -> Result<u8, Error> {
     let (_, released) = watch::channel(true);
     let inherited = QuicInheritance {
         key: [1; KEY_BYTES],
+        id_bytes: 8,
         predecessors: generations.iter().map(|it| process(*it).0).collect(),
         released,
     };
-    Lineage::after(inherited).map(|lineage| lineage.generation)
+    Lineage::after(inherited, bytes).map(|lineage| lineage.generation)
 }
 
 #[test]
@@ -29,6 +35,16 @@ fn a_server_has_a_generation_that_none_before_it_has() {
     assert_eq!(after(&all[1..]).ok(), Some(0));
     let refused = after(&all).expect_err("none is left");
     assert!(refused.to_string().contains("16 servers before this one"));
+}
+
+#[test]
+fn a_server_whose_ids_have_another_length_is_refused() {
+    let refused = with_ids_of(19, &[0]).expect_err("ids of the one before cannot be read");
+    let text = refused.to_string();
+    assert!(
+        text.contains("19 bytes here, and 8 at the server"),
+        "{text}"
+    );
 }
 
 #[test]

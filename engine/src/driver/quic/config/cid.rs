@@ -2,17 +2,21 @@
 //! address is hashed to another worker's socket; that worker finds the right one by the id and
 //! passes the packet on (RFC 9000 section 9, section 5.1).
 //!
-//! An id is six random bytes, and the worker's number and the generation of its process under a keyed
-//! hash of them: without the key an attacker can neither group ids by worker nor forge a valid one.
+//! An id is six random bytes, or a server's id for load balancers, and behind them the worker's number and the generation of its
+//! process under a keyed hash of them: without the key an attacker can neither group ids by worker nor forge a valid one.
 //! A process that takes over the sockets of another has the same key and another generation.
 
+use super::quic_lb::ServerIdEncoder;
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
 use rustls::crypto::SecureRandom;
 use std::hash::{DefaultHasher, Hasher};
 
-/// Bytes of our ids.
-const CID_BYTES: usize = 8;
+/// The most bytes of an id in version 1 of QUIC (RFC 9000 section 17.2).
+const CID_BYTES_MAX: usize = 20;
+/// Bytes before the owner, where no load balancer reads them.
 const RANDOM_BYTES: usize = 6;
+/// Bytes of the owner.
+const OWNER_BYTES: usize = 2;
 /// The bits of the worker's number; the generation has the four above them.
 const WORKER_BITS: u32 = 12;
 const WORKER_MASK: u16 = (1 << WORKER_BITS) - 1;
@@ -33,18 +37,37 @@ pub(crate) struct Steering {
     keyed: DefaultHasher,
     generation: u8,
     workers: u16,
+    /// `None`: ids begin with random bytes.
+    balanced: Option<ServerIdEncoder>,
 }
 
 impl Steering {
-    /// For the ids of a generation (below 16) and as many workers (at most 4,096).
-    pub(crate) fn new(key: &[u8], generation: u8, workers: usize) -> Self {
+    /// For the ids of a generation (below 16) and as many workers (at most 4,096). `balanced`: load balancers read them.
+    pub(crate) fn new(
+        key: &[u8],
+        generation: u8,
+        workers: usize,
+        balanced: Option<ServerIdEncoder>,
+    ) -> Self {
         let mut keyed = DefaultHasher::new();
         keyed.write(key);
         Self {
             keyed,
             generation,
             workers: u16::try_from(workers).unwrap_or(u16::MAX),
+            balanced,
         }
+    }
+    /// Bytes of ids that load balancers read, or of others.
+    pub(crate) fn id_bytes_with(balanced: Option<&ServerIdEncoder>) -> usize {
+        balanced.map_or(RANDOM_BYTES, ServerIdEncoder::bytes) + OWNER_BYTES
+    }
+    fn id_bytes(&self) -> usize {
+        Self::id_bytes_with(self.balanced.as_ref())
+    }
+    /// Those before the owner.
+    fn start_bytes(&self) -> usize {
+        self.id_bytes() - OWNER_BYTES
     }
     /// Makes the ids of one worker.
     pub(crate) fn ids_of(&self, worker: u16) -> Cids {
@@ -58,9 +81,10 @@ impl Steering {
     /// it.
     pub(crate) fn owner_of(&self, packet: &[u8]) -> Option<CidOwner> {
         // RFC 9000 section 17: bit 7 marks the long header, which carries the id's length.
+        let bytes = self.id_bytes();
         let id = match packet.first()? & 0x80 {
-            0 => packet.get(1..=CID_BYTES)?,
-            _ if usize::from(*packet.get(5)?) == CID_BYTES => packet.get(6..6 + CID_BYTES)?,
+            0 => packet.get(1..=bytes)?,
+            _ if usize::from(*packet.get(5)?) == bytes => packet.get(6..6 + bytes)?,
             _ => return None,
         };
         match self.decode(id)? {
@@ -70,23 +94,33 @@ impl Steering {
             (generation, worker) => Some(CidOwner::OtherProcess { generation, worker }),
         }
     }
-    fn encode(&self, random: [u8; RANDOM_BYTES], worker: u16) -> [u8; CID_BYTES] {
-        let mut id = [0; CID_BYTES];
-        id[..RANDOM_BYTES].copy_from_slice(&random);
+    /// `random` fills bytes that have no meaning.
+    fn encode(&self, random: impl FnOnce(&mut [u8]), worker: u16) -> ConnectionId {
+        let mut id = [0; CID_BYTES_MAX];
+        let id = &mut id[..self.id_bytes()];
+        let (start, hidden) = id.split_at_mut(self.start_bytes());
+        match &self.balanced {
+            Some(balanced) => {
+                let mut nonce = [0; CID_BYTES_MAX];
+                let nonce = &mut nonce[..balanced.nonce_bytes()];
+                random(nonce);
+                balanced.encode(nonce, start.len() + OWNER_BYTES, start);
+            }
+            None => random(start),
+        }
         let owner = u16::from(self.generation) << WORKER_BITS | (worker & WORKER_MASK);
-        id[RANDOM_BYTES..].copy_from_slice(&(owner ^ self.mask(random)).to_be_bytes());
-        id
+        hidden.copy_from_slice(&(owner ^ self.mask(start)).to_be_bytes());
+        ConnectionId::new(id)
     }
     /// The generation and the worker's number, whatever they are.
     fn decode(&self, id: &[u8]) -> Option<(u8, u16)> {
-        let (random, hidden) = id.split_at_checked(RANDOM_BYTES)?;
-        let random = random.try_into().ok()?;
-        let owner = u16::from_be_bytes(hidden.try_into().ok()?) ^ self.mask(random);
+        let (start, hidden) = id.split_at_checked(self.start_bytes())?;
+        let owner = u16::from_be_bytes(hidden.try_into().ok()?) ^ self.mask(start);
         Some(((owner >> WORKER_BITS) as u8, owner & WORKER_MASK))
     }
-    fn mask(&self, random: [u8; RANDOM_BYTES]) -> u16 {
+    fn mask(&self, start: &[u8]) -> u16 {
         let mut hasher = self.keyed.clone();
-        hasher.write(&random);
+        hasher.write(start);
         hasher.finish() as u16
     }
 }
@@ -101,11 +135,12 @@ pub(crate) struct Cids {
 
 impl ConnectionIdGenerator for Cids {
     fn generate_cid(&mut self) -> ConnectionId {
-        let mut random = [0; RANDOM_BYTES];
-        // A system without random bytes fails at its first handshake already; the endpoint asks
-        // again for an id that is taken.
-        let _ = self.random.fill(&mut random);
-        ConnectionId::new(&self.steering.encode(random, self.worker))
+        let random = |bytes: &mut [u8]| {
+            // A system without random bytes fails at its first handshake already; the endpoint asks
+            // again for an id that is taken.
+            let _ = self.random.fill(bytes);
+        };
+        self.steering.encode(random, self.worker)
     }
     fn validate(&self, cid: &ConnectionId) -> Result<(), InvalidCid> {
         // Of any generation: a server that starts again resets connections of the process before it,
@@ -115,7 +150,7 @@ impl ConnectionIdGenerator for Cids {
         is_ours.then_some(()).ok_or(InvalidCid)
     }
     fn cid_len(&self) -> usize {
-        CID_BYTES
+        self.steering.id_bytes()
     }
     fn cid_lifetime(&self) -> Option<std::time::Duration> {
         None

@@ -5,6 +5,7 @@ use crate::config::Congestion;
 use crate::driver::quic::config::QuicSettings;
 #[cfg(feature = "qlog")]
 use crate::driver::quic::config::qlog::Qlog;
+use crate::driver::quic::config::quic_lb::QuicLb;
 use crate::driver::quic::config::secret::Secret;
 use crate::error::Error;
 use crate::net::listen::udp_sockets;
@@ -94,6 +95,14 @@ impl Server<Port> {
     #[must_use]
     pub fn quic_secret(mut self, secret: impl AsRef<[u8]>) -> Self {
         self.target.http3.secret = Secret::new(secret.as_ref()).map(Some);
+        self
+    }
+    /// Makes connection ids by which load balancers find this server (QUIC-LB). Servers that take each other's
+    /// place ([`Running::hand_over`](crate::Running::hand_over)) need ids of the same length. A setting out of its range is the error of
+    /// [`serve`](Self::serve). Default: ids of 8 bytes that say nothing to others.
+    #[must_use]
+    pub fn quic_lb(mut self, quic_lb: QuicLb) -> Self {
+        self.target.http3.settings.quic_lb = Some(quic_lb);
         self
     }
     /// The congestion controller of HTTP/3 connections. Default: [`Congestion::Cubic`].

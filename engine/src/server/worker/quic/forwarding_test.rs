@@ -28,7 +28,7 @@ fn same(left: &ReceivedDatagram, right: &ReceivedDatagram) -> bool {
 
 /// Two processes: the endpoint of the earlier one's worker, and that of the later one.
 fn processes() -> (Forwarding, QuicHandOver, Forwarding) {
-    let lineage = Arc::new(Lineage::first([7; 32]));
+    let lineage = Arc::new(Lineage::first([7; 32], 8));
     let before = Forwarding::new(lineage);
     let udp = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     udp.set_nonblocking(true).expect("it is a socket");
@@ -42,6 +42,7 @@ fn processes() -> (Forwarding, QuicHandOver, Forwarding) {
     let lineage = Lineage {
         key: [7; 32],
         generation: 1,
+        id_bytes: 8,
         predecessors: vec![predecessor],
     };
     let after = Forwarding::new(Arc::new(lineage));

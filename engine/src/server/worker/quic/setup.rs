@@ -1,6 +1,7 @@
 //! The settings and sockets of HTTP/3, before the workers serve on them.
 
 use crate::driver::quic::config::cid::Steering;
+use crate::driver::quic::config::quic_lb::QuicLb;
 use crate::driver::quic::config::secret::Secret;
 use crate::driver::quic::config::{self, QuicSettings};
 use crate::driver::quic::socket::ReceivedDatagram;
@@ -82,11 +83,14 @@ impl Quic {
             )));
         }
         let released = self.inherited.as_ref().map(|it| it.released.clone());
+        let quic_lb = self.settings.quic_lb.as_ref();
+        let balanced = quic_lb.map(QuicLb::encoder).transpose()?;
+        let id_bytes = Steering::id_bytes_with(balanced.as_ref());
         let lineage = Arc::new(match self.inherited {
-            Some(inherited) => Lineage::after(inherited)?,
-            None => Lineage::first(secret.steering_key()?),
+            Some(inherited) => Lineage::after(inherited, id_bytes)?,
+            None => Lineage::first(secret.steering_key()?, id_bytes),
         });
-        let steering = Steering::new(&lineage.key, lineage.generation, sockets.len());
+        let steering = Steering::new(&lineage.key, lineage.generation, sockets.len(), balanced);
         let (senders, receivers): (Vec<_>, Vec<_>) = sockets
             .iter()
             .map(|_| mpsc::channel(PASSED_PACKETS_MAX))

@@ -156,6 +156,10 @@ const ENGINE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "engine/src/driver/quic/config",
+        &["secret", "congestion", "qlog", "quic_lb", "cid"],
+    ),
+    (
         "engine/src/driver/transport",
         &[
             "socket",

@@ -1,0 +1,222 @@
+//! Requests that a server answers itself so that it stays able to serve others: of an address that sends too many, while a worker is
+//! behind, and while too much waits for clients that do not read.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+#[path = "support/peer.rs"]
+mod support;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode};
+use rustls::pki_types::CertificateDer;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use support::service;
+use tokio::runtime::Runtime;
+use trunkline::client::{Client, ClientTls, Protocols};
+use trunkline::{Body, Running, Server, ServerConfig, Shedding, Tls, Windows};
+use trunkline_core::budget::Rate;
+
+const VERSIONS: [Protocols; 3] = [Protocols::H1Only, Protocols::H2Only, Protocols::H3Only];
+/// More requests than any test needs.
+const TRIES_MAX: usize = 10_000;
+const LARGE: usize = 64 << 20;
+
+struct Origin {
+    running: Running,
+    root: CertificateDer<'static>,
+    /// Requests that a handler got.
+    handled: Arc<AtomicU64>,
+}
+
+impl Origin {
+    fn start(config: ServerConfig) -> Self {
+        let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+        let handled = Arc::<AtomicU64>::default();
+        let count = Arc::clone(&handled);
+        let answer = move |request: Request<Body>| {
+            count.fetch_add(1, Ordering::Relaxed);
+            async move {
+                if request.uri().path() == "/busy" {
+                    // A handler that keeps its worker from everything else.
+                    let until = Instant::now() + Duration::from_millis(120);
+                    while Instant::now() < until {
+                        std::hint::spin_loop();
+                    }
+                }
+                Response::new(Body::full("ok"))
+            }
+        };
+        let running = Server::bind("127.0.0.1:0")
+            .workers(1)
+            .tls(tls)
+            .http3(true)
+            .config(config)
+            .serve(service(answer))
+            .unwrap();
+        Self {
+            running,
+            root,
+            handled,
+        }
+    }
+    fn client(&self, version: Protocols) -> Client {
+        let address: SocketAddr = ([127, 0, 0, 1], 0).into();
+        let tls = ClientTls::new().root(self.root.clone()).only_given_roots();
+        let client = Client::builder().protocols(version).tls(tls);
+        client.resolve("localhost", [address]).build().unwrap()
+    }
+    async fn ask(&self, client: &Client, path: &str) -> (StatusCode, HeaderMap) {
+        let port = self.running.local_addr().port();
+        let asked = client.get(format!("https://localhost:{port}{path}"));
+        let (head, body) = asked.send().await.unwrap().into_parts();
+        body.bytes().await.unwrap();
+        (head.status, head.headers)
+    }
+    /// Asks until a request is refused: how many were answered before, and the fields of the refusal.
+    async fn until_refused(
+        &self,
+        client: &Client,
+        path: &str,
+        status: StatusCode,
+    ) -> (u64, HeaderMap) {
+        for answered in 0..TRIES_MAX {
+            match self.ask(client, path).await {
+                (StatusCode::OK, _) => {}
+                (refused, headers) => {
+                    assert_eq!(refused, status);
+                    return (answered as u64, headers);
+                }
+            }
+        }
+        panic!("{TRIES_MAX} requests were answered");
+    }
+    fn shed(&self, reason: &str) -> u64 {
+        let shed = self.running.metrics().requests_shed;
+        shed.iter().find(|(name, _)| *name == reason).unwrap().1
+    }
+}
+
+#[test]
+fn an_address_that_sends_more_than_its_rate_gets_429_with_retry_after_on_every_version() {
+    for version in VERSIONS {
+        let rate = Rate {
+            burst: 3,
+            per_second: 1,
+        };
+        let shedding = Shedding::default().with_requests_per_address(Some(rate));
+        let origin = Origin::start(ServerConfig::default().with_shedding(shedding));
+        let client = origin.client(version);
+        let refused = origin.until_refused(&client, "/", StatusCode::TOO_MANY_REQUESTS);
+        let (answered, headers) = Runtime::new().unwrap().block_on(refused);
+        assert!(answered >= 3, "{version:?}: {answered}");
+        assert_eq!(headers["retry-after"], "1", "{version:?}");
+        assert_eq!(origin.handled.load(Ordering::Relaxed), answered);
+        assert_eq!(origin.shed("address"), 1);
+        let text = origin.running.metrics().to_openmetrics();
+        let line = "trunkline_server_requests_shed_total{reason=\"address\"} 1\n";
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
+fn a_worker_that_is_behind_answers_with_503_until_it_is_not() {
+    let shedding = Shedding::default().with_lag_max(Some(Duration::from_millis(30)));
+    let origin = Origin::start(ServerConfig::default().with_shedding(shedding));
+    let client = origin.client(Protocols::H2Only);
+    Runtime::new().unwrap().block_on(async {
+        let refused = origin.until_refused(&client, "/busy", StatusCode::SERVICE_UNAVAILABLE);
+        let (_, headers) = refused.await;
+        assert_eq!(headers["retry-after"], "1");
+        assert!(origin.shed("lag") >= 1);
+        for _ in 0..TRIES_MAX {
+            if origin.ask(&client, "/").await.0 == StatusCode::OK {
+                return;
+            }
+        }
+        panic!("it refuses on");
+    });
+}
+
+#[test]
+fn a_server_that_holds_too_much_for_clients_that_do_not_read_answers_with_503_until_they_are_gone()
+{
+    let shedding = Shedding::default().with_send_budget_percent_max(Some(1));
+    let windows = Windows::default().with_send_budget(1 << 20);
+    let config = ServerConfig::default()
+        .with_shedding(shedding)
+        .with_windows(windows);
+    let large = Bytes::from(vec![7; LARGE]);
+    let answer = move |request: Request<Body>| {
+        let body = match request.uri().path() {
+            "/large" => Body::full(large.clone()),
+            _ => Body::full("ok"),
+        };
+        async move { Response::new(body) }
+    };
+    let running = Server::bind("127.0.0.1:0")
+        .workers(1)
+        .config(config)
+        .serve(service(answer))
+        .unwrap();
+    let ask = |path: &str| {
+        let mut socket = TcpStream::connect(running.local_addr()).unwrap();
+        write!(
+            socket,
+            "GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+        )
+        .unwrap();
+        socket
+    };
+    let status = || {
+        let mut answer = String::new();
+        ask("/").read_to_string(&mut answer).unwrap();
+        answer
+    };
+    assert!(status().starts_with("HTTP/1.1 200 "));
+    let unread = ask("/large");
+    let refused = std::iter::repeat_with(status).take(TRIES_MAX);
+    let refused = refused
+        .into_iter()
+        .find(|it| !it.starts_with("HTTP/1.1 200 "));
+    let refused = refused.expect("a refusal");
+    assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    assert!(refused.contains("retry-after: 1\r\n"), "{refused}");
+    drop(unread);
+    let mut again = std::iter::repeat_with(status).take(TRIES_MAX);
+    assert!(again.any(|it| it.starts_with("HTTP/1.1 200 ")));
+    let shed = running.metrics().requests_shed;
+    assert!(
+        shed.iter()
+            .any(|(name, count)| *name == "memory" && *count > 0),
+        "{shed:?}"
+    );
+}
+
+#[test]
+fn rates_and_shares_that_refuse_everything_are_errors_of_serve() {
+    let refused = |shedding: Shedding| {
+        let config = ServerConfig::default().with_shedding(shedding);
+        let server = Server::bind("127.0.0.1:0").config(config);
+        let served = server.serve(service(|_| async { Response::new(Body::empty()) }));
+        served.map(|_| ()).unwrap_err().to_string()
+    };
+    let rate = Rate {
+        burst: 1,
+        per_second: 0,
+    };
+    let text = refused(Shedding::default().with_requests_per_address(Some(rate)));
+    assert!(
+        text.contains("1 at once and 0 per second; both must be at least 1"),
+        "{text}"
+    );
+    for percent in [0, 100] {
+        let text = refused(Shedding::default().with_send_budget_percent_max(Some(percent)));
+        assert!(
+            text.contains(&format!("is {percent}; it must be 1 to 99")),
+            "{text}"
+        );
+    }
+}
