@@ -4,11 +4,8 @@
 use crate::connection_info::{Addresses, ConnectionInfo, TlsInfo};
 use rustls::ProtocolVersion;
 use std::fmt;
-use std::io::{self, IoSlice};
 use std::net::SocketAddr;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 /// A stream of bytes in both directions, given by the embedder in place of a socket: to a client by its
 /// [`Connector`](crate::client::Connector), to a server by
@@ -24,7 +21,7 @@ pub struct ByteStream {
     tag: u64,
 }
 
-trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
 impl ByteStream {
@@ -76,6 +73,14 @@ impl ByteStream {
         self
     }
 
+    /// The bytes alone.
+    pub(crate) fn into_io(self) -> Box<dyn Io> {
+        self.io
+    }
+    /// The bytes.
+    pub(crate) fn io(&mut self) -> &mut Box<dyn Io> {
+        &mut self.io
+    }
     pub(crate) fn addresses(&self) -> Option<Addresses> {
         self.addresses
     }
@@ -97,41 +102,5 @@ impl fmt::Debug for ByteStream {
             .field("addresses", &self.addresses)
             .field("tls", &self.tls)
             .finish_non_exhaustive()
-    }
-}
-
-impl AsyncRead for ByteStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for ByteStream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(cx, bytes)
-    }
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(cx, slices)
-    }
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
-    }
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
-    }
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
     }
 }

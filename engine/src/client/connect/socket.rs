@@ -36,7 +36,10 @@ macro_rules! on {
             #[cfg(unix)]
             Socket::Unix($socket) => $call,
             Socket::Tls($socket) => $call,
-            Socket::Custom($socket) => $call,
+            Socket::Custom(stream) => {
+                let $socket = stream.io();
+                $call
+            }
         }
     };
 }

@@ -76,10 +76,6 @@ impl<S: Serve> WorkerContext<S> {
         let log = self.info_policy.handshake_log.as_ref();
         handshake_log::note(&self.counters, log, addresses, quic, failure);
     }
-    /// The counts of one connection, where its users get them.
-    fn own(&self, traffic: &Traffic) -> Option<Traffic> {
-        self.info_policy.info.then(|| traffic.clone())
-    }
     /// The exchanges of a new connection; `secure`: it is under TLS.
     pub(in crate::server) fn exchanges(
         &self,
@@ -89,6 +85,14 @@ impl<S: Serve> WorkerContext<S> {
         self.service.exchanges(signals, secure)
     }
 }
+
+/// The bytes of a connection.
+pub(in crate::server) trait Socket:
+    AsyncRead + AsyncWrite + Unpin + Send + 'static
+{
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> Socket for T {}
 
 /// Facts of a transport before its first byte.
 pub(in crate::server) struct TransportFacts {
@@ -169,7 +173,7 @@ type Started<S, T> = io::Result<Opening<S, T>>;
 type Starting<S, T> = Pin<Box<dyn Future<Output = Started<S, T>>>>;
 
 impl<S: Serve, T> Served<S, T> {
-    /// Serves what [`start`] gives; `signals` are its.
+    /// Serves what [`Opener::start`] gives; `signals` are its.
     pub(in crate::server) fn new(
         start: impl Future<Output = Started<S, T>> + 'static,
         signals: Arc<Signals>,
@@ -184,11 +188,7 @@ impl<S: Serve, T> Served<S, T> {
     }
 }
 
-impl<S, T> Future for Served<S, T>
-where
-    S: Serve,
-    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+impl<S: Serve, T: Socket> Future for Served<S, T> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -235,172 +235,175 @@ where
 
 impl<S: Serve, T> Unpin for Served<S, T> {}
 
-/// Opens a connection over `socket`; `activity`: what it is doing.
-pub(in crate::server) async fn start<S, T>(
-    socket: T,
-    known: TransportFacts,
-    shared: WorkerContext<S>,
-    signals: Arc<Signals>,
-    activity: Rc<Activity>,
-) -> Started<S, T>
-where
-    S: Serve,
-    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let timeouts = &shared.config.timeouts;
-    let traffic = shared.counters.stream_traffic(shared.info_policy.info);
-    let wants_info = !shared.info_policy.is_nothing();
-    if known.secured && (known.alpn().is_some() || shared.tls.is_some()) {
-        return Ok(secured_below(
-            (socket, traffic),
-            known,
-            shared,
-            signals,
-            activity,
-        ));
-    }
-    let Some(tls) = &shared.tls else {
-        let socket = (socket, traffic);
-        return cleartext(socket, known, shared, signals, activity).await;
-    };
-    let addresses = known.addresses;
-    let began = Instant::now();
-    let secured = Secured::new(socket, tls, addresses);
-    let secured = match within(timeouts.handshake, secured).await {
-        Ok(secured) => secured,
-        Err(refused) => {
-            let failure = HandshakeFailure::of(&refused.error);
-            shared.handshake_failed(addresses, false, &failure);
-            shared.service.handshake_failed(addresses, &failure);
-            Box::pin(refused.part()).await;
-            return Ok(Opening::Nothing);
+/// A connection that begins: what it shares with the others of its worker, and its own signals.
+pub(in crate::server) struct Opener<S> {
+    pub(in crate::server) shared: WorkerContext<S>,
+    pub(in crate::server) signals: Arc<Signals>,
+    /// What it is doing.
+    pub(in crate::server) activity: Rc<Activity>,
+}
+
+impl<S: Serve> Opener<S> {
+    /// Opens the connection over `socket`.
+    pub(in crate::server) async fn start<T: Socket>(
+        self,
+        socket: T,
+        known: TransportFacts,
+    ) -> Started<S, T> {
+        let shared = &self.shared;
+        let traffic = shared.counters.stream_traffic(shared.info_policy.info);
+        if known.secured && (known.alpn().is_some() || shared.tls.is_some()) {
+            // The embedder's TLS: it speaks what ALPN has chosen.
+            let http2 = known.alpn() == Some(b"h2");
+            let http1 = match &shared.tls {
+                Some(tls) => tls.serves_unnamed(),
+                None => shared.cleartext.http1,
+            };
+            let mut opened = self.plain(socket, known, traffic);
+            opened.http2 = http2;
+            return Ok(self.secured(opened, http1 || http2));
         }
-    };
-    shared.counters.tls_handshake_done(began.elapsed());
-    let info = wants_info.then(|| {
-        let info = known.info(secured.info(tls));
-        info.counted(shared.own(&traffic))
-    });
-    let is_unnegotiated = secured.is_unnegotiated(tls);
-    let mut transport = secured.transport;
-    transport.count(Some(traffic));
-    if is_unnegotiated {
-        return Ok(unnegotiated(transport, info, shared, signals));
-    }
-    let http2 = transport.alpn() == Some(b"h2");
-    let opened = Negotiated {
-        transport,
-        http2,
-        secure: true,
-        info,
-    };
-    let exchanges = shared.exchanges(&signals, true);
-    Ok(Opening::Http(opened.connection(
-        &[],
-        exchanges,
-        shared,
-        signals,
-        activity,
-    )))
-}
-
-/// Opens a connection without TLS.
-async fn cleartext<S, T>(
-    (socket, traffic): (T, Traffic),
-    known: TransportFacts,
-    shared: WorkerContext<S>,
-    signals: Arc<Signals>,
-    activity: Rc<Activity>,
-) -> Started<S, T>
-where
-    S: Serve,
-    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let timeouts = &shared.config.timeouts;
-    let wants_info = !shared.info_policy.is_nothing();
-    let mut transport = Transport::plain(socket);
-    transport.count(Some(traffic.clone()));
-    let Cleartext { http1, http2 } = shared.cleartext;
-    let secure = known.secured;
-    let info = wants_info.then(|| known.info(None).counted(shared.own(&traffic)));
-    let mut exchanges = shared.exchanges(&signals, secure);
-    let (first, http2) = match (http1, http2) {
-        (false, false) => return Ok(Opening::Nothing),
-        (true, true) => {
-            let silent = || exchanges.meet(info.as_ref(), &shared.info_policy);
-            let silent = shared.info_policy.accepts.then_some(silent);
-            let first = within(timeouts.head, first_bytes(&mut transport, silent)).await?;
-            let http2 = first.len() >= PREFACE.len() && first.starts_with(PREFACE);
-            (first, http2)
-        }
-        _ => (Vec::new(), http2),
-    };
-    let opened = Negotiated {
-        transport,
-        http2,
-        secure,
-        info,
-    };
-    Ok(Opening::Http(
-        opened.connection(&first, exchanges, shared, signals, activity),
-    ))
-}
-
-/// A stream whose TLS is the embedder's: it speaks what ALPN has chosen.
-fn secured_below<S, T>(
-    (socket, traffic): (T, Traffic),
-    known: TransportFacts,
-    shared: WorkerContext<S>,
-    signals: Arc<Signals>,
-    activity: Rc<Activity>,
-) -> Opening<S, T>
-where
-    S: Serve,
-    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let http2 = known.alpn() == Some(b"h2");
-    let http1 = match &shared.tls {
-        Some(tls) => tls.serves_unnamed(),
-        None => shared.cleartext.http1,
-    };
-    let mut transport = Transport::plain(socket);
-    transport.count(Some(traffic.clone()));
-    let info =
-        (!shared.info_policy.is_nothing()).then(|| known.info(None).counted(shared.own(&traffic)));
-    if !http2 && !http1 {
-        return unnegotiated(transport, info, shared, signals);
-    }
-    let opened = Negotiated {
-        transport,
-        http2,
-        secure: true,
-        info,
-    };
-    let exchanges = shared.exchanges(&signals, true);
-    Opening::Http(opened.connection(&[], exchanges, shared, signals, activity))
-}
-
-/// A client under TLS that does not say what it speaks.
-fn unnegotiated<S, T>(
-    transport: Transport<T>,
-    info: Option<ConnectionInfo>,
-    shared: WorkerContext<S>,
-    signals: Arc<Signals>,
-) -> Opening<S, T>
-where
-    S: Serve,
-    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let bytes = Upgraded::new(transport, &Bytes::new());
-    Opening::Unnegotiated(Box::new(move |entry| {
-        let left = RawConnection {
-            stream: StreamId(1),
-            bytes,
-            entry,
-            stall: TunnelStall::of(&shared.config.timeouts),
+        let Some(tls) = &shared.tls else {
+            return self.cleartext(self.plain(socket, known, traffic)).await;
         };
-        shared.service.take_upgraded(left, info, &signals);
-    }))
+        let addresses = known.addresses;
+        let began = Instant::now();
+        let secured = Secured::new(socket, tls, addresses);
+        let secured = match within(shared.config.timeouts.handshake, secured).await {
+            Ok(secured) => secured,
+            Err(refused) => {
+                let failure = HandshakeFailure::of(&refused.error);
+                shared.handshake_failed(addresses, false, &failure);
+                shared.service.handshake_failed(addresses, &failure);
+                Box::pin(refused.part()).await;
+                return Ok(Opening::Nothing);
+            }
+        };
+        shared.counters.tls_handshake_done(began.elapsed());
+        let info = self.info(&traffic, || known.info(secured.info(tls)));
+        let is_unnegotiated = secured.is_unnegotiated(tls);
+        let mut transport = secured.transport;
+        transport.count(Some(traffic));
+        let opened = Negotiated {
+            http2: transport.alpn() == Some(b"h2"),
+            transport,
+            secure: true,
+            info,
+        };
+        Ok(self.secured(opened, !is_unnegotiated))
+    }
+    /// A connection without TLS of ours, whose version is not known yet.
+    fn plain<T: Socket>(
+        &self,
+        socket: T,
+        known: TransportFacts,
+        traffic: Traffic,
+    ) -> Negotiated<T> {
+        let mut transport = Transport::plain(socket);
+        transport.count(Some(traffic.clone()));
+        Negotiated {
+            transport,
+            http2: self.shared.cleartext.http2,
+            secure: known.secured,
+            info: self.info(&traffic, || known.info(None)),
+        }
+    }
+    /// The connection as handlers see it, where they do.
+    fn info(
+        &self,
+        traffic: &Traffic,
+        known: impl FnOnce() -> ConnectionInfo,
+    ) -> Option<ConnectionInfo> {
+        let policy = &self.shared.info_policy;
+        let traffic = policy.info.then(|| traffic.clone());
+        (!policy.is_nothing()).then(|| known().counted(traffic))
+    }
+    /// Opens a connection without TLS.
+    async fn cleartext<T: Socket>(&self, mut opened: Negotiated<T>) -> Started<S, T> {
+        let shared = &self.shared;
+        let mut exchanges = shared.exchanges(&self.signals, opened.secure);
+        let mut first = Vec::new();
+        match shared.cleartext {
+            Cleartext {
+                http1: false,
+                http2: false,
+            } => return Ok(Opening::Nothing),
+            Cleartext {
+                http1: true,
+                http2: true,
+            } => {
+                let silent = || exchanges.meet(opened.info.as_ref(), &shared.info_policy);
+                let silent = shared.info_policy.accepts.then_some(silent);
+                let head = shared.config.timeouts.head;
+                first = within(head, first_bytes(&mut opened.transport, silent)).await?;
+                opened.http2 = first.starts_with(PREFACE);
+            }
+            _ => {}
+        }
+        Ok(self.connection(opened, &first, exchanges))
+    }
+    /// A connection under TLS; `is_http`: its client has said so, or need not.
+    fn secured<T: Socket>(self, opened: Negotiated<T>, is_http: bool) -> Opening<S, T> {
+        if is_http {
+            let exchanges = self.shared.exchanges(&self.signals, true);
+            return self.connection(opened, &[], exchanges);
+        }
+        let bytes = Upgraded::new(opened.transport, &Bytes::new());
+        Opening::Unnegotiated(Box::new(move |entry| {
+            let left = RawConnection {
+                stream: StreamId(1),
+                bytes,
+                entry,
+                stall: TunnelStall::of(&self.shared.config.timeouts),
+            };
+            let (service, info) = (&self.shared.service, opened.info);
+            service.take_upgraded(left, info, &self.signals);
+        }))
+    }
+    /// The connection; `first` came already.
+    fn connection<T: Socket>(
+        &self,
+        opened: Negotiated<T>,
+        first: &[u8],
+        mut exchanges: S::Exchanges,
+    ) -> Opening<S, T> {
+        let shared = &self.shared;
+        let now = Instant::now();
+        let mut machine = self.machine(opened.http2, now);
+        self.activity.awaits_first.set(!opened.http2);
+        machine.handle_bytes(now, first);
+        let version = machine.version();
+        let config = Arc::clone(&shared.config);
+        let io =
+            ConnectionIo::new(opened.transport, machine).with_stalls(config, drain::call_socket);
+        let targets = &shared.info_policy.targets;
+        let targets = targets.rule_of(opened.secure, opened.info.as_ref());
+        exchanges.show(opened.info, version, &shared.info_policy);
+        let mut serving = Serving::new(
+            exchanges,
+            Arc::clone(&self.signals),
+            Arc::clone(&shared.extra),
+            (Arc::clone(&shared.counters), version),
+            Rc::clone(&self.activity),
+        );
+        serving.set_targets(targets);
+        Opening::Http(Box::new(ServedConnection::new(io, serving)))
+    }
+    fn machine(&self, http2: bool, now: Instant) -> Machine {
+        let shared = &self.shared;
+        if http2 {
+            let config = Arc::clone(&shared.config);
+            let conn = h2::Conn::new(Side::Server, config, now);
+            let conn = conn.borrowing_from(&shared.budget_share);
+            let conn = conn.sending_from(&shared.send_budget_share);
+            Machine::H2(Box::new(conn.heeding(&shared.scarcity)))
+        } else {
+            let config = Arc::clone(&shared.http1_config);
+            let conn = h1::Conn::new(Side::Server, config, now);
+            let conn = conn.sending_from(&shared.send_budget_share);
+            Machine::H1(Box::new(conn.heeding(&shared.scarcity)))
+        }
+    }
 }
 
 /// A transport whose version of HTTP is known.
@@ -410,51 +413,6 @@ struct Negotiated<T> {
     /// TLS protects the connection, in this process or in front of it.
     secure: bool,
     info: Option<ConnectionInfo>,
-}
-
-impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Negotiated<T> {
-    /// The connection; `first` came already.
-    fn connection<S: Serve>(
-        self,
-        first: &[u8],
-        mut exchanges: S::Exchanges,
-        shared: WorkerContext<S>,
-        signals: Arc<Signals>,
-        activity: Rc<Activity>,
-    ) -> Box<ServedConnection<S, T>> {
-        let now = Instant::now();
-        let mut machine = machine(&shared, self.http2, now);
-        activity.awaits_first.set(!self.http2);
-        machine.handle_bytes(now, first);
-        let version = machine.version();
-        let secure = self.secure;
-        let config = Arc::clone(&shared.config);
-        let io = ConnectionIo::new(self.transport, machine).with_stalls(config, drain::call_socket);
-        let targets = shared
-            .info_policy
-            .targets
-            .rule_of(secure, self.info.as_ref());
-        exchanges.show(self.info, version, &shared.info_policy);
-        let counters = (shared.counters, version);
-        let mut serving = Serving::new(exchanges, signals, shared.extra, counters, activity);
-        serving.set_targets(targets);
-        Box::new(ServedConnection::new(io, serving))
-    }
-}
-
-fn machine<S>(shared: &WorkerContext<S>, http2: bool, now: Instant) -> Machine {
-    if http2 {
-        let config = Arc::clone(&shared.config);
-        let conn = h2::Conn::new(Side::Server, config, now);
-        let conn = conn.borrowing_from(&shared.budget_share);
-        let conn = conn.sending_from(&shared.send_budget_share);
-        Machine::H2(Box::new(conn.heeding(&shared.scarcity)))
-    } else {
-        let config = Arc::clone(&shared.http1_config);
-        let conn = h1::Conn::new(Side::Server, config, now);
-        let conn = conn.sending_from(&shared.send_budget_share);
-        Machine::H1(Box::new(conn.heeding(&shared.scarcity)))
-    }
 }
 
 #[cfg(test)]

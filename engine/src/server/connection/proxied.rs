@@ -1,18 +1,15 @@
 //! Connections that begin with a header of the PROXY protocol: it is read before anything else, TLS included, and names
 //! the addresses that handlers, logs and the bound per address take for the connection's own.
 
-use super::accept::{Opening, TransportFacts, WorkerContext, start};
+use super::accept::{Opener, Opening, Socket, TransportFacts};
 use super::first_bytes::within;
 use crate::connection_info::Addresses;
-use crate::driver::signals::Signals;
 use crate::server::exchange::serve::Serve;
 use crate::server::observe::HandshakeFailure;
-use crate::server::registry::{Activity, EntryName};
+use crate::server::registry::EntryName;
 use std::io;
 use std::net::SocketAddr;
-use std::rc::Rc;
-use std::sync::Arc;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 use trunkline_core::proxy::{ProxyHeader, ProxyHeaderReader};
 
 /// Bytes that are read at once: most headers are shorter.
@@ -20,18 +17,13 @@ const PIECE_BYTES: usize = 256;
 
 /// Opens a connection over `socket` behind its header. `own`: between the proxy and us; `entry`: its place among the open
 /// connections, which gets the client's address.
-pub(in crate::server) async fn start_proxied<S, T>(
+pub(in crate::server) async fn start_proxied<S: Serve, T: Socket>(
     mut socket: T,
     own: Option<Addresses>,
-    shared: WorkerContext<S>,
-    signals: Arc<Signals>,
-    activity: Rc<Activity>,
+    opener: Opener<S>,
     entry: EntryName,
-) -> io::Result<Opening<S, T>>
-where
-    S: Serve,
-    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+) -> io::Result<Opening<S, T>> {
+    let shared = &opener.shared;
     let header = within(shared.config.timeouts.handshake, read(&mut socket)).await;
     let header = match header {
         Ok(header) => header,
@@ -49,7 +41,7 @@ where
     drop(entry);
     let known = TransportFacts::between(addresses);
     // Boxed, so that this state does not hold the other twice.
-    Box::pin(start(socket, known, shared, signals, activity)).await
+    Box::pin(opener.start(socket, known)).await
 }
 
 async fn read<T: AsyncRead + Unpin>(socket: &mut T) -> io::Result<ProxyHeader> {

@@ -6,15 +6,13 @@ use crate::connection_info::Addresses;
 #[cfg(unix)]
 use crate::connection_info::unix::UnixPeer;
 use crate::driver::signals::{Signals, Stop};
-use crate::server::connection::accept::{Served, TransportFacts, start};
+use crate::server::connection::accept::{Opener, Served, Socket, TransportFacts};
 use crate::server::connection::proxied::start_proxied;
 use crate::server::exchange::serve::Serve;
 use crate::server::observe::counters::add;
 use crate::server::registry::{Activity, OpenConnections, OpenEntry};
 use std::net::SocketAddr;
-use std::rc::Rc;
 use std::sync::Arc;
-use tokio::io::{AsyncRead, AsyncWrite};
 
 impl<S: Serve> Worker<S> {
     /// Serves it, or lets it wait until another one has given way.
@@ -79,31 +77,24 @@ impl<S: Serve> Worker<S> {
             Accepted::Given(stream) => {
                 let peer = stream.addresses().map(|(peer, _)| peer);
                 let known = TransportFacts::of(&stream);
-                self.serve_known(stream, peer, known);
+                self.serve_known(stream.into_io(), peer, known);
             }
         }
     }
-    fn serve_known<T>(&self, socket: T, peer: Option<SocketAddr>, known: TransportFacts)
-    where
-        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        let (signals, activity, entry) = self.enter(peer);
-        let shared = self.shared.clone();
-        let start = start(socket, known, shared, Arc::clone(&signals), activity);
+    fn serve_known(&self, socket: impl Socket, peer: Option<SocketAddr>, known: TransportFacts) {
+        let (opener, entry) = self.enter(peer);
+        let signals = Arc::clone(&opener.signals);
+        let start = opener.start(socket, known);
         tokio::task::spawn_local(Served::new(start, signals, &self.shared.counters, entry));
     }
     /// `own`: the addresses of the proxy and of this server.
-    fn serve_proxied<T>(&self, socket: T, own: Option<Addresses>)
-    where
-        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        let (signals, activity, entry) = self.enter(None);
-        let shared = self.shared.clone();
-        let name = entry.name();
-        let start = start_proxied(socket, own, shared, Arc::clone(&signals), activity, name);
+    fn serve_proxied(&self, socket: impl Socket, own: Option<Addresses>) {
+        let (opener, entry) = self.enter(None);
+        let signals = Arc::clone(&opener.signals);
+        let start = start_proxied(socket, own, opener, entry.name());
         tokio::task::spawn_local(Served::new(start, signals, &self.shared.counters, entry));
     }
-    fn enter(&self, peer: Option<SocketAddr>) -> (Arc<Signals>, Rc<Activity>, OpenEntry) {
+    fn enter(&self, peer: Option<SocketAddr>) -> (Opener<S>, OpenEntry) {
         add(&self.shared.counters.connections_accepted, 1);
         let signals = Arc::new(Signals::default());
         let activity = Activity::new();
@@ -111,6 +102,12 @@ impl<S: Serve> Worker<S> {
         if self.is_draining {
             signals.stop(Stop::Drain);
         }
-        (signals, activity, entry)
+        let shared = self.shared.clone();
+        let opener = Opener {
+            shared,
+            signals,
+            activity,
+        };
+        (opener, entry)
     }
 }
