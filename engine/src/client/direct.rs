@@ -7,13 +7,12 @@ use super::dispatch::Dispatch;
 use super::settings::origin::origin_of;
 use crate::driver::connection_io::ConnectionIo;
 use crate::driver::machine::Machine;
-use crate::driver::timer::{self, Sleep};
+use crate::driver::timer::Alarm;
 use crate::error::Error;
 use bytes::Bytes;
 use http::{Method, Request, Uri};
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
 use trunkline_core::error::Misuse;
@@ -80,7 +79,7 @@ impl Direct {
         mut self,
         mut turn: impl FnMut(&mut DirectTurn<'_>) -> Next,
     ) -> impl Future<Output = ()> {
-        let mut alarm: Option<Pin<Box<Sleep>>> = None;
+        let mut alarm = Alarm::default();
         poll_fn(move |cx| self.poll(cx, &mut turn, &mut alarm))
     }
 
@@ -88,7 +87,7 @@ impl Direct {
         &mut self,
         cx: &mut Context<'_>,
         turn: &mut impl FnMut(&mut DirectTurn<'_>) -> Next,
-        alarm: &mut Option<Pin<Box<Sleep>>>,
+        alarm: &mut Alarm,
     ) -> Poll<()> {
         let Self { io, ahead } = self;
         loop {
@@ -115,24 +114,15 @@ impl Direct {
             if next == Next::Close || ahead.is_none() && io.is_done(now) {
                 return Poll::Ready(());
             }
-            if !more && !rings(cx, alarm, next) {
+            let is_due = match next {
+                Next::Wait(Some(at)) => alarm.poll_until(cx, at).is_ready(),
+                Next::Wait(None) | Next::Close => false,
+            };
+            if !more && !is_due {
                 return Poll::Pending;
             }
         }
     }
-}
-
-/// Sets the alarm for `next`; true if that time has passed already.
-fn rings(cx: &mut Context<'_>, alarm: &mut Option<Pin<Box<Sleep>>>, next: Next) -> bool {
-    let Next::Wait(Some(at)) = next else {
-        return false;
-    };
-    let at = tokio::time::Instant::from_std(at);
-    let sleep = alarm.get_or_insert_with(|| Box::pin(timer::sleep_until(at)));
-    if sleep.deadline() != at {
-        sleep.as_mut().reset(at);
-    }
-    sleep.as_mut().poll(cx).is_ready()
 }
 
 impl DirectTurn<'_> {

@@ -150,6 +150,22 @@ pub(crate) fn sleep(duration: Duration) -> Sleep {
     }
 }
 
+/// A timer that is made when it is first needed, and moved after that.
+#[derive(Debug, Default)]
+pub(crate) struct Alarm(Option<Pin<Box<Sleep>>>);
+
+impl Alarm {
+    /// Waits until `at`. `Ready`: that time has passed.
+    pub(crate) fn poll_until(&mut self, cx: &mut Context<'_>, at: std::time::Instant) -> Poll<()> {
+        let at = Instant::from_std(at);
+        let sleep = self.0.get_or_insert_with(|| Box::pin(sleep_until(at)));
+        if sleep.deadline() != at {
+            sleep.as_mut().reset(at);
+        }
+        sleep.as_mut().poll(cx)
+    }
+}
+
 /// The time was over before the work was.
 #[derive(Debug)]
 pub(crate) struct Elapsed;

@@ -1,7 +1,7 @@
 //! Carries out the race of QUIC and TCP for one connection: runs two attempts and the timer of
 //! [`QuicRace`]. Dropping the loser closes it.
 
-use crate::driver::timer::{self, Sleep};
+use crate::driver::timer::Alarm;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
@@ -26,7 +26,7 @@ pub(super) async fn first_of<Q, T, E>(
         quic: true,
         tcp: false,
         error: None,
-        alarm: None,
+        alarm: Alarm::default(),
     };
     poll_fn(|cx| running.poll(cx, quic.as_mut(), tcp.as_mut())).await
 }
@@ -37,7 +37,7 @@ struct RaceTask<E> {
     quic: bool,
     tcp: bool,
     error: Option<E>,
-    alarm: Option<Pin<Box<Sleep>>>,
+    alarm: Alarm,
 }
 
 impl<E> RaceTask<E> {
@@ -74,7 +74,7 @@ impl<E> RaceTask<E> {
             }
             match self.race.poll(Instant::now()) {
                 QuicRaceStep::StartTcp => self.tcp = true,
-                QuicRaceStep::Wait(Some(until)) if self.rings(cx, until) => {}
+                QuicRaceStep::Wait(Some(at)) if self.alarm.poll_until(cx, at).is_ready() => {}
                 QuicRaceStep::Wait(_) => return Poll::Pending,
                 QuicRaceStep::Failed => {
                     if let Some(error) = self.error.take() {
@@ -83,12 +83,5 @@ impl<E> RaceTask<E> {
                 }
             }
         }
-    }
-    /// Sets the alarm; true if that time has passed already.
-    fn rings(&mut self, cx: &mut Context<'_>, until: Instant) -> bool {
-        let alarm = self
-            .alarm
-            .get_or_insert_with(|| Box::pin(timer::sleep_until(until.into())));
-        alarm.as_mut().poll(cx).is_ready()
     }
 }

@@ -1,7 +1,7 @@
 //! Carries out the race for a host's addresses (RFC 8305): opens the sockets and runs the timer of
 //! [`Race`]. Dropping the losers closes them.
 
-use crate::driver::timer::{self, Sleep};
+use crate::driver::timer::Alarm;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use socket2::{SockRef, TcpKeepalive};
 use std::fmt::Write;
@@ -39,7 +39,7 @@ pub(in crate::client) async fn connect(
         race: Race::new(addresses, delay),
         attempts: Vec::new(),
         failures: Vec::new(),
-        alarm: None,
+        alarm: Alarm::default(),
         options,
     };
     match poll_fn(|cx| racing.poll(cx)).await {
@@ -52,7 +52,7 @@ struct Racing {
     race: Race,
     attempts: Vec<(SocketAddr, Attempt)>,
     failures: Vec<(SocketAddr, io::Error)>,
-    alarm: Option<Pin<Box<Sleep>>>,
+    alarm: Alarm,
     options: SocketOptions,
 }
 
@@ -68,7 +68,7 @@ impl Racing {
                     self.attempts
                         .push((address, Box::pin(open(address, self.options))));
                 }
-                RaceStep::Wait(Some(until)) if self.rings(cx, until) => {}
+                RaceStep::Wait(Some(at)) if self.alarm.poll_until(cx, at).is_ready() => {}
                 RaceStep::Wait(_) => return Poll::Pending,
                 RaceStep::Done | RaceStep::Failed => return Poll::Ready(None),
             }
@@ -90,18 +90,6 @@ impl Racing {
             }
         }
         None
-    }
-
-    /// Sets the alarm; true if that time has passed already.
-    fn rings(&mut self, cx: &mut Context<'_>, until: Instant) -> bool {
-        let until = tokio::time::Instant::from_std(until);
-        let alarm = self
-            .alarm
-            .get_or_insert_with(|| Box::pin(timer::sleep_until(until)));
-        if alarm.deadline() != until {
-            alarm.as_mut().reset(until);
-        }
-        alarm.as_mut().poll(cx).is_ready()
     }
 }
 

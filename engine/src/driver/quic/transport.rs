@@ -7,7 +7,7 @@ use super::socket::QuicSocket;
 use super::unanswered::Answers;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
-use crate::driver::timer::{self, Sleep};
+use crate::driver::timer::Alarm;
 use crate::tls::early_data::{EarlySlot, Remembered};
 use quinn_proto::{
     ClientConfig, ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig,
@@ -60,7 +60,7 @@ pub(crate) struct QuicTransport {
     /// Resolves when the peer's host reports that no process listens at the port.
     refused: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// The alarm of the handshake; later the link has one.
-    alarm: Option<Pin<Box<Sleep>>>,
+    alarm: Alarm,
 }
 
 impl QuicTransport {
@@ -108,7 +108,7 @@ impl QuicTransport {
             early_until: None,
             sent_in_vain: false,
             refused: None,
-            alarm: None,
+            alarm: Alarm::default(),
         })
     }
     /// Lets requests go out with the handshake, where a session with the server is remembered, and
@@ -183,13 +183,7 @@ impl QuicTransport {
             let Some(deadline) = self.session.quic.poll_timeout() else {
                 return Poll::Pending;
             };
-            let alarm = self
-                .alarm
-                .get_or_insert_with(|| Box::pin(timer::sleep_until(deadline.into())));
-            if alarm.deadline() != deadline.into() {
-                alarm.as_mut().reset(deadline.into());
-            }
-            ready!(alarm.as_mut().poll(cx));
+            ready!(self.alarm.poll_until(cx, deadline));
         }
     }
     /// Receives one batch and passes it to the machine; as a link's `poll_read`.

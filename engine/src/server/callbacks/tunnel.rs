@@ -4,7 +4,7 @@
 use super::exchange::CallbackExchange;
 use super::{Callbacks, Command, ConnectionHandle, Ended, StreamHandle};
 use crate::driver::signals::{Notes, Signals, Stop};
-use crate::driver::timer::{self, Sleep};
+use crate::driver::timer::{self, Alarm, Sleep};
 use crate::driver::transport::drain::{SocketCall, TunnelStall};
 use crate::server::exchange::serve::RawConnection;
 use crate::server::registry::OpenEntry;
@@ -58,7 +58,7 @@ pub(in crate::server) struct CallbackTunnel<A: Callbacks> {
     /// A peer that takes nothing of what waits is given up.
     stall: Option<TunnelStall>,
     /// When to judge that next.
-    judge_at: Option<Pin<Box<Sleep>>>,
+    judge_at: Alarm,
     /// The server counts it as open, and stops it.
     _entry: OpenEntry,
 }
@@ -94,7 +94,7 @@ impl<A: Callbacks> CallbackTunnel<A> {
             write_failed: false,
             leaving: None,
             stall: left.stall,
-            judge_at: None,
+            judge_at: Alarm::default(),
             _entry: left.entry,
         }
     }
@@ -224,7 +224,7 @@ impl<A: Callbacks> CallbackTunnel<A> {
                 if let Some(stall) = &mut self.stall {
                     stall.note_written();
                 }
-                self.judge_at = None;
+                self.judge_at = Alarm::default();
             }
             Poll::Ready(Err(_)) if self.read_ended => return Err((H2Code::CANCEL, true)),
             Poll::Ready(Err(_)) => {
@@ -250,13 +250,7 @@ impl<A: Callbacks> CallbackTunnel<A> {
                 bytes.call_socket(SocketCall::GiveUp);
                 return Err((H2Code::CANCEL, true));
             };
-            let sleep = self
-                .judge_at
-                .get_or_insert_with(|| Box::pin(timer::sleep_until(at.into())));
-            if sleep.deadline() != at.into() {
-                sleep.as_mut().reset(at.into());
-            }
-            if sleep.as_mut().poll(cx).is_pending() {
+            if self.judge_at.poll_until(cx, at).is_pending() {
                 return Ok(());
             }
         }
