@@ -15,7 +15,7 @@ use trunkline_core::error::{Closed, TransportEnd, Violation};
 use trunkline_core::http::{Reset, ResetBy, Version};
 
 /// The counters of one worker.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::server) struct Counters {
     pub(in crate::server) connections_accepted: AtomicU64,
     pub(in crate::server) connections_closed: AtomicU64,
@@ -47,8 +47,7 @@ pub(in crate::server) struct Counters {
     resets_by: [AtomicU64; RESET_BY.len()],
     /// Indexed as [`CLOSED_BY`].
     closed_by: [AtomicU64; CLOSED_BY.len()],
-    /// Indexed as [`Violation::ALL`].
-    violations: Vec<AtomicU64>,
+    violations: Violations,
     /// Indexed as [`VERSIONS`].
     versions: [VersionCounters; VERSIONS.len()],
     tls_handshakes: Counting,
@@ -75,6 +74,16 @@ struct VersionCounters {
 
 /// Why a request was refused for the sake of others.
 pub(in crate::server) const SHED_BY: [&str; 3] = ["address", "lag", "memory"];
+/// Indexed as [`Violation::ALL`].
+#[derive(Debug)]
+struct Violations([AtomicU64; Violation::ALL.len()]);
+
+impl Default for Violations {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| AtomicU64::default()))
+    }
+}
+
 /// The sides that end an exchange early.
 const RESET_BY: [&str; 3] = ["server", "client", "connection"];
 /// The reasons for which a connection of HTTP ends.
@@ -87,50 +96,6 @@ const CLOSED_BY: [&str; 7] = [
     "idle",
     "drained",
 ];
-
-impl Default for Counters {
-    fn default() -> Self {
-        Self {
-            connections_accepted: AtomicU64::default(),
-            connections_closed: AtomicU64::default(),
-            connections_refused: AtomicU64::default(),
-            connections_displaced: AtomicU64::default(),
-            handshakes_failed: AtomicU64::default(),
-            handshakes_failed_by: Default::default(),
-            misdirected: AtomicU64::default(),
-            requests_shed: Default::default(),
-            requests_h1: AtomicU64::default(),
-            requests_h2: AtomicU64::default(),
-            requests_h3: AtomicU64::default(),
-            requests_early: AtomicU64::default(),
-            too_early: AtomicU64::default(),
-            quic_connections: AtomicU64::default(),
-            quic_retries: AtomicU64::default(),
-            quic_packets_lost: AtomicU64::default(),
-            quic_packets_forwarded: AtomicU64::default(),
-            quic_moves: AtomicU64::default(),
-            datagrams_dropped: AtomicU64::default(),
-            quic_answers: AtomicU64::default(),
-            quic_answers_withheld: AtomicU64::default(),
-            quic_violations: Default::default(),
-            resets: AtomicU64::default(),
-            resets_by: Default::default(),
-            closed_by: Default::default(),
-            versions: Default::default(),
-            tls_handshakes: Counting::default(),
-            quic_handshakes: Counting::default(),
-            quic_rtt: Counting::default(),
-            quic_packets_sent: AtomicU64::default(),
-            streams: Traffic::default(),
-            quic_bytes_read: AtomicU64::default(),
-            quic_bytes_written: AtomicU64::default(),
-            violations: Violation::ALL
-                .iter()
-                .map(|_| AtomicU64::default())
-                .collect(),
-        }
-    }
-}
 
 impl Counters {
     /// A handshake failed for this of [`handshake_failure::NAMES`].
@@ -178,7 +143,7 @@ impl Counters {
     /// A peer broke this rule, and its connection or its exchange ended.
     pub(in crate::server) fn broken(&self, violation: Violation) {
         if let Some(at) = Violation::ALL.iter().position(|rule| *rule == violation) {
-            add(&self.violations[at], 1);
+            add(&self.violations.0[at], 1);
         }
     }
     /// A connection speaks this version from now on.
@@ -329,7 +294,7 @@ impl MetricsReader {
             resets: total(|worker| &worker.resets),
             resets_by: every(&RESET_BY, |at| sum(&|it| read(&it.resets_by[at]))),
             closed_by: every(&CLOSED_BY, |at| sum(&|it| read(&it.closed_by[at]))),
-            violations: named(rules, |at| sum(&|it| read(&it.violations[at]))),
+            violations: named(rules, |at| sum(&|it| read(&it.violations.0[at]))),
             versions: std::array::from_fn(|at| self.version(at, requests[at])),
             tls_handshakes: histogram(|worker| &worker.tls_handshakes),
             quic_handshakes: histogram(|worker| &worker.quic_handshakes),
