@@ -10,6 +10,7 @@ mod method;
 mod receive;
 mod send;
 mod session;
+mod stream_table;
 
 pub(crate) use admission::{
     begin_exchange, charge_reset, charge_violation, check_open, is_answered, too_large_answer,
@@ -21,3 +22,4 @@ pub(crate) use method::MethodKind;
 pub(crate) use receive::{MessageInput, OutOfOrder, Received, Takes, count_interim};
 pub(crate) use send::{Sent, check_final, check_interim, check_trailers, count_content};
 pub(crate) use session::Session;
+pub(crate) use stream_table::{H2Ids, H3Ids, StreamTable};

@@ -7,8 +7,8 @@ pub mod frame;
 mod reset_slots;
 pub mod settings;
 mod stream;
+mod stream_ids;
 pub mod stream_state;
-pub mod streams;
 
 pub use accounts::Accounts;
 pub use conn::Conn;

@@ -8,8 +8,8 @@ pub mod frame;
 mod request_stream;
 pub mod settings;
 mod stream;
+mod stream_credit;
 pub mod stream_kind;
-pub mod streams;
 
 pub use action::{TransportAction, UniKind};
 pub use conn::Conn;

@@ -26,13 +26,12 @@ use super::connection_window::{ConnectionWindow, WINDOW_INITIAL};
 use super::reset_slots::ResetSlots;
 use super::settings::{Settings, initial_window};
 use super::stream::{FreeBodies, Incoming, Stream};
+use super::stream_ids::StreamIds;
 use super::stream_state::StreamState;
-use super::streams::H2Streams;
-use super::streams::ids::StreamIds;
 use crate::abuse::Abuse;
 use crate::credit::{BudgetShare, Credit, Quota};
 use crate::error::{Closed, TransportEnd, Violation};
-use crate::exchange::{Framing, OutOfOrder, Received, Sent, Session};
+use crate::exchange::{Framing, H2Ids, OutOfOrder, Received, Sent, Session, StreamTable};
 use crate::hpack::{Decoder, Encoder};
 use crate::http::priority::Priority;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
@@ -115,7 +114,7 @@ pub struct Conn {
     pub(super) encoder: Encoder,
     /// Memory of finished bodies for the next ones; `None` before the first.
     pub(super) free_bodies: Option<Box<FreeBodies>>,
-    pub(super) streams: H2Streams<Stream>,
+    pub(super) streams: StreamTable<H2Ids, Stream>,
     /// The peer's settings.
     pub(super) peer: Settings,
     pub(super) window: ConnectionWindow,
@@ -141,7 +140,7 @@ impl Conn {
             decoder: Decoder::new(HPACK_TABLE_BYTES_MAX),
             encoder: Encoder::new(),
             free_bodies: None,
-            streams: H2Streams::new(),
+            streams: StreamTable::new(),
             peer: Settings::default(),
             window: ConnectionWindow::new(),
             ids: StreamIds::new(),

@@ -26,12 +26,11 @@ mod write;
 use super::action::queue::ActionQueue;
 use super::settings::peer::PeerSettings;
 use super::stream::{H3SendQueue, Stream};
-use super::streams::H3Streams;
-use super::streams::credit::{StreamCredit, StreamQuota};
+use super::stream_credit::{StreamCredit, StreamQuota};
 use crate::abuse::Abuse;
 use crate::credit::{BudgetShare, Credit};
 use crate::error::{H2Code, H3Code, Violation};
-use crate::exchange::{Framing, Session};
+use crate::exchange::{Framing, H3Ids, Session, StreamTable};
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX, Windows};
 use crate::qpack::{Decoder, Encoder};
@@ -109,7 +108,7 @@ pub struct Conn {
     pub(super) datagrams: DatagramQueue,
     pub(super) peer: PeerSettings,
 
-    pub(super) streams: H3Streams<Stream>,
+    pub(super) streams: StreamTable<H3Ids, Stream>,
     #[expect(clippy::vec_box, reason = "a stream takes the box, not what is in it")]
     pub(super) free_queues: Vec<Box<H3SendQueue>>,
     /// Server: the streams we grant.
@@ -149,7 +148,7 @@ impl Conn {
             theirs: PeerUnis::default(),
             datagrams: DatagramQueue::default(),
             peer: PeerSettings::default(),
-            streams: H3Streams::new(),
+            streams: StreamTable::new(),
             free_queues: Vec::new(),
             stream_credit: StreamCredit::new(limits.request_streams_max, now),
             stream_quota: StreamQuota::new(),

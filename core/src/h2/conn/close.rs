@@ -4,9 +4,7 @@
 use super::ping::RESET_PING;
 use super::{Conn, Life, Timer};
 use crate::error::{Closed, H2Code, Scope, Violation};
-use crate::exchange::{
-    Framing, Received, Sent, charge_reset, charge_violation, is_answered, too_large_answer,
-};
+use crate::exchange::{Framing, charge_reset, charge_violation, is_answered, too_large_answer};
 use crate::h2::frame::{FrameHeader, Goaway, RstStream};
 use crate::h2::stream_state::{ClosedHow, StreamInput, StreamState, step};
 use crate::http::event::ResetBy;
@@ -117,11 +115,8 @@ impl Conn {
                 ClosedHow::ResetByUs
             }
         };
-        // In and out again, so that late frames find how it ended.
-        let stream =
-            self.fresh_stream(Received::awaiting_request(), Sent::awaiting_response(), now);
-        self.streams.insert(id, stream);
-        self.streams.remove(id, how);
+        // Late frames find how it ended.
+        self.ids.close(id, how);
         Ok(())
     }
 
@@ -176,7 +171,8 @@ impl Conn {
 
     fn drop_stream_at(&mut self, now: Instant, id: u32, key: u32, how: ClosedHow) {
         self.session.schedule_mut().remove(key);
-        if let Some(stream) = self.streams.remove(id, how) {
+        if let Some(stream) = self.streams.remove(id) {
+            self.ids.close(id, how);
             if let Some(mut incoming) = stream.incoming {
                 let unread = incoming.credit.close(self.session.receive_budget());
                 let spare = self.free_bodies.get_or_insert_default();
@@ -223,7 +219,7 @@ impl Conn {
         if self.is_idle(id) {
             return Err(Violation::StreamIdle);
         }
-        match self.streams.closed(id) {
+        match self.ids.closed(id) {
             Some(how) => {
                 if let Err(violation) = step(StreamState::Closed(how), input) {
                     if violation.scope() == Scope::Connection {
@@ -268,8 +264,7 @@ impl Conn {
             return;
         }
         self.life = Life::Closed;
-        let ids: Vec<u32> = self.streams.ids().collect();
-        for id in ids {
+        for id in self.streams.ids() {
             let by = ResetBy::Connection(closed);
             self.end_early(now, id, by, self.is_unprocessed(id), ClosedHow::ResetByUs);
         }

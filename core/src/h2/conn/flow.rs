@@ -206,8 +206,7 @@ impl Conn {
     /// Grants credit that was withheld for long, and reclaims unused reservations: the one place
     /// where the open streams are scanned for their windows, once in a while.
     pub(super) fn expire_windows(&mut self, now: Instant) {
-        let ids: Vec<u32> = self.streams.ids().collect();
-        for id in ids {
+        for id in self.streams.ids() {
             self.grant_stream(now, id);
         }
         self.grant_connection(now);

@@ -86,7 +86,7 @@ impl Conn {
         self.session
             .take_goaway(u64::from(last) + 1, news, goaway.debug, true)?;
         if self.session.side() == Side::Client {
-            let above: Vec<u32> = self.streams.ids().filter(|&id| id > last).collect();
+            let above = self.streams.ids().into_iter().filter(|&id| id > last);
             for id in above {
                 let by = ResetBy::Peer(code);
                 self.end_early(now, id, by, true, ClosedHow::ResetByPeer);

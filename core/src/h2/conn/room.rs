@@ -21,7 +21,7 @@ impl Conn {
     #[cold]
     fn report_room_again(&mut self) {
         let last = self.session.send_account().last_turn();
-        let mut ids: Vec<u32> = self.streams.ids().collect();
+        let mut ids = self.streams.ids();
         ids.sort_by_key(|&id| (u64::from(id) <= last, id));
         for id in ids {
             let stream = StreamId(u64::from(id));

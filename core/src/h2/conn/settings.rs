@@ -250,8 +250,7 @@ impl Conn {
     /// RFC 9113 section 6.9.2: a new initial window moves those of all open streams, below zero
     /// if need be; never the connection's.
     fn move_quotas(&mut self, delta: i64) -> Result<(), Violation> {
-        let ids: Vec<u32> = self.streams.ids().collect();
-        for id in ids {
+        for id in self.streams.ids() {
             let (Some(key), Some(stream)) = (self.streams.key(id), self.streams.get_mut(id)) else {
                 continue;
             };

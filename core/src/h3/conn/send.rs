@@ -33,7 +33,8 @@ impl Conn {
         let stream = Stream::new(Received::awaiting_response(head), sent, now);
         self.raise_rested(now);
         self.stream_quota.spend();
-        let id = self.streams.open(stream);
+        let id = self.streams.next_id();
+        self.streams.insert(id, stream);
         self.retry_blocked(now);
         self.timers.stop(Timer::Idle);
         self.actions.push(TransportAction::OpenBidi { stream: id });

@@ -211,9 +211,10 @@ impl Conn {
             self.reject(stream);
             return Ok(());
         }
+        let id = self.streams.next_id();
         let mut stream = Stream::new(Received::awaiting_request(), Sent::awaiting_response(), now);
-        stream.priority = self.session.take_priority(self.streams.next_id().0);
-        self.streams.open(stream);
+        stream.priority = self.session.take_priority(id.0);
+        self.streams.insert(id, stream);
         self.timers.stop(Timer::Idle);
         self.watch_streams(now, self.session.config().timeouts.head);
         Ok(())

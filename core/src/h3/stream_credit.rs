@@ -24,7 +24,7 @@ use std::time::Instant;
 ///
 /// Invariant: the reported limit never falls.
 #[derive(Debug)]
-pub struct StreamQuota {
+pub(crate) struct StreamQuota {
     quota: Quota,
     /// The limit, counted from the start.
     reported: u64,
@@ -38,14 +38,14 @@ impl Default for StreamQuota {
 
 impl StreamQuota {
     /// No stream yet.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             quota: Quota::new(0),
             reported: 0,
         }
     }
     /// The limit is `limit`, counted from the start; a lower one than before is ignored.
-    pub fn raise_to(&mut self, limit: u64) {
+    pub(crate) fn raise_to(&mut self, limit: u64) {
         let more = limit.saturating_sub(self.reported);
         self.reported += more;
         // A count beyond u32 has no effect: our own ceiling is far below.
@@ -55,19 +55,19 @@ impl StreamQuota {
     }
     /// A stream is opened, of those [`available`](Self::available).
     #[inline]
-    pub fn spend(&mut self) {
+    pub(crate) fn spend(&mut self) {
         self.quota.spend(1);
     }
     /// Streams that may be opened now.
     #[inline]
-    pub fn available(&self) -> u32 {
+    pub(crate) fn available(&self) -> u32 {
         self.quota.available()
     }
 }
 
 /// The streams that we grant.
 #[derive(Debug)]
-pub struct StreamCredit {
+pub(crate) struct StreamCredit {
     credit: Credit,
     /// Streams never borrow.
     budget_share: BudgetShare,
@@ -75,7 +75,7 @@ pub struct StreamCredit {
 
 impl StreamCredit {
     /// `limit` streams at once, all granted.
-    pub fn new(limit: u32, now: Instant) -> Self {
+    pub(crate) fn new(limit: u32, now: Instant) -> Self {
         Self {
             credit: Credit::streams(limit, now),
             budget_share: BudgetShare::new(0),
@@ -85,7 +85,7 @@ impl StreamCredit {
     ///
     /// # Errors
     /// [`Violation::StreamCreditExceeded`] beyond the limit.
-    pub fn opened(&mut self, now: Instant) -> Result<(), Violation> {
+    pub(crate) fn opened(&mut self, now: Instant) -> Result<(), Violation> {
         if self.credit.remaining() == 0 {
             self.blocked(now);
         }
@@ -94,26 +94,26 @@ impl StreamCredit {
             .map_err(|_| Violation::StreamCreditExceeded)
     }
     /// A stream is closed on both sides.
-    pub fn closed(&mut self) {
+    pub(crate) fn closed(&mut self) {
         self.credit.refund(1);
     }
     /// The client waits for credit: the next grant does not wait for a quantum.
-    pub fn blocked(&mut self, now: Instant) -> Option<u64> {
+    pub(crate) fn blocked(&mut self, now: Instant) -> Option<u64> {
         self.credit.note_blocked();
         self.grant(now)
     }
     /// The new limit to announce, counted from the start, if one is due.
-    pub fn grant(&mut self, now: Instant) -> Option<u64> {
+    pub(crate) fn grant(&mut self, now: Instant) -> Option<u64> {
         self.credit
             .grant(now, None, false, &mut self.budget_share)?;
         Some(self.credit.limit())
     }
     /// Streams that are open.
-    pub fn open(&self) -> u64 {
+    pub(crate) fn open(&self) -> u64 {
         self.credit.unread()
     }
 }
 
 #[cfg(test)]
-#[path = "credit_test.rs"]
-mod credit_test;
+#[path = "stream_credit_test.rs"]
+mod stream_credit_test;
