@@ -1,7 +1,6 @@
 //! `trunkline get URL`: one request, its response to a file or to standard output.
 
 mod credentials;
-mod decode;
 mod form;
 mod output;
 mod resume;
@@ -14,20 +13,22 @@ use crate::serve::{in_full, key_log};
 use crate::target::Target;
 use crate::tls_options::TlsOptions;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, LOCATION};
-use http::{Response, StatusCode, Uri};
+use http::{HeaderValue, Response, StatusCode, Uri};
+use http_body::Body as _;
 use http_body_util::BodyExt;
 use output::Output;
 use route::RouteOptions;
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 use template::RequestTemplate;
 use trace::Trace;
 use trunkline::client::{Client, ClientTimeouts, Protocols, RedirectPolicy, RetryPolicy};
-use trunkline::{Body, Error, Fault};
+use trunkline::{Body, Error, Fault, ResponseExt as _};
 
 /// Redirects followed with `-L` (the fetch standard's number).
 const REDIRECTS_MAX: u32 = 20;
+/// The codings that we ask for and decode.
+const CODINGS: HeaderValue = HeaderValue::from_static("gzip, deflate, br, zstd");
 
 /// Flags of `get`.
 #[derive(clap::Args)]
@@ -253,34 +254,24 @@ async fn deliver(
     let mut output = Output::open(options.output.as_deref(), from, expected, options.silent)?;
     if options.include {
         let text = trace::head_text(&head);
-        let written = output.write_all(text.as_bytes());
-        written.map_err(|error| broken(&mut output, &error))?;
+        output.write(text.as_bytes())?;
     }
-    let is_part = head.status == StatusCode::PARTIAL_CONTENT;
-    let mut decoder = match options.raw {
-        true => decode::Decoder::identity(output),
-        false if is_part && head.headers.contains_key(CONTENT_ENCODING) => {
-            return Err(Failure::remote(
-                "a part of a compressed body does not decode; --raw writes it as it is",
-            ));
-        }
-        false => decode::Decoder::of(&head.headers, output)?,
+    let trace = *trace;
+    let body = body.map_frame(move |frame| {
+        trace.frame(&frame);
+        frame
+    });
+    let mut body = match options.raw {
+        true => Body::wrap(body),
+        false => decoded(Response::from_parts(head.clone(), Body::wrap(body)))?,
     };
-    let mut body = body;
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| failure(trace.failed(error)))?;
-        match frame.into_data() {
-            Ok(data) => {
-                trace.piece(data.len());
-                let decoded = decoder.decode(&data);
-                decoded.map_err(|error| broken(decoder.out(), &error))?;
-            }
-            Err(frame) => trace.trailers(frame.trailers_ref()),
+        if let Ok(data) = frame.into_data() {
+            output.write(&data)?;
         }
     }
-    let finished = decoder.finish();
-    finished.map_err(|error| broken(decoder.out(), &error))?;
-    decoder.out().close()?;
+    output.close()?;
     trace.end();
     if options.fail && head.status.as_u16() >= 400 {
         return Err(Failure::remote(format_args!(
@@ -291,10 +282,23 @@ async fn deliver(
     Ok(())
 }
 
-/// Why a body could not be decoded and written.
-fn broken(output: &mut Output, error: &std::io::Error) -> Failure {
-    let unwritten = output.take_failure();
-    unwritten.unwrap_or_else(|| Failure::remote(format_args!("the body does not decode: {error}")))
+/// The body without its content codings.
+fn decoded(response: Response<Body>) -> Result<Body, Failure> {
+    let response = response.decompressed();
+    let coding = response.headers().get(CONTENT_ENCODING);
+    if let Some(coding) = coding.filter(|coding| !matches!(coding.as_bytes(), b"identity" | b""))
+        && !response.body().is_end_stream()
+    {
+        return Err(Failure::remote(match response.status() {
+            StatusCode::PARTIAL_CONTENT => {
+                "a part of a compressed body does not decode; --raw writes it as it is".to_owned()
+            }
+            _ => format!(
+                "the server used content-encoding {coding:?}, which was not asked for; --raw writes it as it is"
+            ),
+        }));
+    }
+    Ok(response.into_body())
 }
 
 fn client(options: &GetOptions) -> Result<Client, Failure> {

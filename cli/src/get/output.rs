@@ -23,8 +23,6 @@ pub(crate) struct Output {
     sink: Box<dyn Write>,
     path: Option<PathBuf>,
     bar: ProgressBar,
-    /// Why it could not be written.
-    error: Option<io::Error>,
 }
 
 impl Output {
@@ -41,7 +39,6 @@ impl Output {
                 sink,
                 path: None,
                 bar: ProgressBar::hidden(),
-                error: None,
             });
         };
         let opened = match from {
@@ -58,8 +55,15 @@ impl Output {
             sink: Box::new(file),
             path: Some(path.to_owned()),
             bar,
-            error: None,
         })
+    }
+
+    /// Writes all of `bytes`. A disk or pipe that blocks holds the peer back: nothing piles up here.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let written = self.sink.write_all(bytes);
+        written.map_err(|error| self.failure(&error))?;
+        self.bar.inc(bytes.len() as u64);
+        Ok(())
     }
 
     pub(crate) fn close(&mut self) -> Result<(), Failure> {
@@ -67,38 +71,11 @@ impl Output {
         self.sink.flush().map_err(|error| self.failure(&error))
     }
 
-    /// Writing to it has failed, and not what was to be written.
-    pub(crate) fn take_failure(&mut self) -> Option<Failure> {
-        let error = self.error.take()?;
-        Some(self.failure(&error))
-    }
-
     fn failure(&self, error: &io::Error) -> Failure {
         match &self.path {
             Some(path) => Failure::output(path.display(), error),
             None => Failure::output("standard output", error),
         }
-    }
-}
-
-/// A disk or pipe that blocks holds the peer back: nothing piles up here.
-impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.sink.write(bytes) {
-            Ok(written) => {
-                self.bar.inc(written as u64);
-                Ok(written)
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
-            Err(error) => {
-                let kind = error.kind();
-                self.error = Some(error);
-                Err(kind.into())
-            }
-        }
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        self.sink.flush()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The request that the flags make: its method, fields and body.
 
 use super::form::{self, FormPart};
-use super::{GetOptions, credentials, decode};
+use super::{CODINGS, GetOptions, credentials};
 use crate::failure::Failure;
 use crate::target;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -54,8 +54,7 @@ impl RequestTemplate {
         // A range is one of the bytes as they come (RFC 9110 section 14.1): a part of a compressed body
         // does not decode.
         if !options.raw && options.continue_at.is_none() && !fields.contains_key(RANGE) {
-            let codings = HeaderValue::from_static(decode::CODINGS);
-            fields.entry(ACCEPT_ENCODING).or_insert(codings);
+            fields.entry(ACCEPT_ENCODING).or_insert(CODINGS);
         }
         Ok(Self {
             method,

@@ -1,13 +1,16 @@
 //! `-v`: prints sent and received heads, connections and times to standard error.
 
 use crate::failure::report;
+use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
+use http_body::Frame;
 use std::fmt::Write;
 use std::time::Instant;
 use trunkline::client::{Client, ConnectionUse, WaitReason};
 use trunkline::{Body, Error};
 
 /// Times count from here.
+#[derive(Clone, Copy)]
 pub(crate) struct Trace {
     on: bool,
     from: Instant,
@@ -86,15 +89,14 @@ impl Trace {
         report!("*               {way}, {tls}");
     }
 
-    /// A DATA frame, or as much of an HTTP/1.1 body as came at once.
-    pub(crate) fn piece(&self, bytes: usize) {
-        if self.on {
-            self.line(&format!("{bytes} bytes of body"));
+    /// A DATA frame, or as much of an HTTP/1.1 body as came at once; or trailers.
+    pub(crate) fn frame(&self, frame: &Frame<Bytes>) {
+        if !self.on {
+            return;
         }
-    }
-
-    pub(crate) fn trailers(&self, trailers: Option<&HeaderMap>) {
-        if let Some(trailers) = trailers.filter(|_| self.on) {
+        if let Some(data) = frame.data_ref() {
+            self.line(&format!("{} bytes of body", data.len()));
+        } else if let Some(trailers) = frame.trailers_ref() {
             self.line("trailers");
             fields('<', trailers);
         }

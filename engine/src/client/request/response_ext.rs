@@ -2,6 +2,8 @@
 
 use super::ResponseUrl;
 use crate::body::{Body, BodyStream};
+#[cfg(feature = "decompression")]
+use crate::client::settings::policy::decompression;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use bytes::Bytes;
 use http::{Response, Uri};
@@ -39,6 +41,14 @@ pub trait ResponseExt: Sized {
     fn json<T: serde::de::DeserializeOwned>(self) -> impl Future<Output = Result<T, Error>> + Send;
     /// The next piece of the body ([`Body::chunk`]).
     fn chunk(&mut self) -> impl Future<Output = Result<Option<Bytes>, Error>> + Send;
+    /// The response with the bytes that were compressed by gzip, br, zstd or deflate, without the fields
+    /// `content-encoding` and `content-length`; unchanged where it has no such coding, more than five, or is a part
+    /// of a whole (206). For a client that does not decompress
+    /// ([`ClientBuilder::decompression`](crate::client::ClientBuilder::decompression)). The body is decompressed as it
+    /// is read, in pieces of at most 32 KiB; bytes that are not of the coding are an error of the body.
+    #[cfg(feature = "decompression")]
+    #[must_use]
+    fn decompressed(self) -> Self;
     /// The bytes of the body that are left, where that is known: not of a chunked or a decompressed one.
     fn content_length(&self) -> Option<u64>;
     /// The body as a stream of its bytes ([`Body::into_stream`]).
@@ -75,6 +85,10 @@ impl ResponseExt for Response<Body> {
     }
     fn chunk(&mut self) -> impl Future<Output = Result<Option<Bytes>, Error>> + Send {
         self.body_mut().chunk()
+    }
+    #[cfg(feature = "decompression")]
+    fn decompressed(self) -> Self {
+        decompression::decompress(self)
     }
     fn content_length(&self) -> Option<u64> {
         self.body().size_hint().exact()

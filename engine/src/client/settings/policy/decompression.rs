@@ -27,7 +27,7 @@ pub(super) fn ask(fields: &mut HeaderMap) {
 
 /// The response with the bytes that were compressed; unchanged where it has none, or is coded in a way that
 /// is not known here.
-pub(super) fn decompress(response: Response<Body>) -> Response<Body> {
+pub(in crate::client) fn decompress(response: Response<Body>) -> Response<Body> {
     let status = response.status();
     let has_none = status.is_informational()
         || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
