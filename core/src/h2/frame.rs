@@ -109,6 +109,23 @@ impl FrameHeader {
         }
     }
 
+    /// The header of a frame without flags. `len`: payload bytes.
+    pub fn new(kind: u8, stream: u32, len: usize) -> Self {
+        Self {
+            len: len as u32,
+            kind,
+            flags: 0,
+            stream,
+        }
+    }
+
+    /// With this flag, if it is set.
+    #[must_use]
+    pub fn with(self, flag: u8, set: bool) -> Self {
+        let flags = if set { self.flags | flag } else { self.flags };
+        Self { flags, ..self }
+    }
+
     /// The header as bytes. `len` and `stream` must be in their ranges.
     pub fn bytes(self) -> [u8; FRAME_HEADER_BYTES] {
         debug_assert!(
@@ -152,11 +169,6 @@ impl FrameHeader {
         }
         Ok(())
     }
-}
-
-/// `flag` if `set`, else no flag.
-fn flag_if(set: bool, flag: u8) -> u8 {
-    if set { flag } else { 0 }
 }
 
 /// Strips the padding of a frame that is held whole (RFC 9113 sections 6.2 and 6.6). Returns the

@@ -38,13 +38,7 @@ impl<'a> AltSvcFrame<'a> {
     }
     /// Appends the frame; all of it must fit a frame of the peer's.
     pub fn write(self, out: &mut Vec<u8>) {
-        FrameHeader {
-            len: self.payload_len() as u32,
-            kind: kind::ALTSVC,
-            flags: 0,
-            stream: self.stream,
-        }
-        .write(out);
+        FrameHeader::new(kind::ALTSVC, self.stream, self.payload_len()).write(out);
         out.extend_from_slice(&(self.origin.len() as u16).to_be_bytes());
         out.extend_from_slice(self.origin);
         out.extend_from_slice(self.value);

@@ -1,7 +1,7 @@
 //! CONTINUATION (RFC 9113 section 6.10). [`headers`](super::headers) writes it as part of a header
 //! block.
 
-use super::{FrameHeader, flag, flag_if, kind};
+use super::{FrameHeader, flag, kind};
 use crate::error::Violation;
 
 #[cfg(test)]
@@ -36,13 +36,9 @@ impl<'a> Continuation<'a> {
 
     /// Appends the frame.
     pub fn write(self, out: &mut Vec<u8>) {
-        FrameHeader {
-            len: self.fragment.len() as u32,
-            kind: kind::CONTINUATION,
-            flags: flag_if(self.end_headers, flag::END_HEADERS),
-            stream: self.stream,
-        }
-        .write(out);
+        FrameHeader::new(kind::CONTINUATION, self.stream, self.fragment.len())
+            .with(flag::END_HEADERS, self.end_headers)
+            .write(out);
         out.extend_from_slice(self.fragment);
     }
 }

@@ -1,6 +1,6 @@
 //! DATA (RFC 9113 section 6.1). The payload is streamed, so only its layout is parsed here.
 
-use super::{FrameHeader, flag, flag_if, kind};
+use super::{FrameHeader, flag, kind};
 use crate::error::Violation;
 
 #[cfg(test)]
@@ -59,13 +59,9 @@ impl DataLayout {
 
 /// Appends the header of a DATA frame without padding; the `len` bytes of body follow.
 pub fn write_header(stream: u32, len: u32, end: bool, out: &mut Vec<u8>) {
-    FrameHeader {
-        len,
-        kind: kind::DATA,
-        flags: flag_if(end, flag::END_STREAM),
-        stream,
-    }
-    .write(out);
+    FrameHeader::new(kind::DATA, stream, len as usize)
+        .with(flag::END_STREAM, end)
+        .write(out);
 }
 
 /// Appends a whole DATA frame without padding. `body` must fit the peer's

@@ -42,13 +42,7 @@ impl<'a> Goaway<'a> {
 
     /// Appends the frame. `debug` must fit a frame of the peer's SETTINGS_MAX_FRAME_SIZE.
     pub fn write(self, out: &mut Vec<u8>) {
-        FrameHeader {
-            len: (FIXED_BYTES + self.debug.len()) as u32,
-            kind: kind::GOAWAY,
-            flags: 0,
-            stream: 0,
-        }
-        .write(out);
+        FrameHeader::new(kind::GOAWAY, 0, FIXED_BYTES + self.debug.len()).write(out);
         out.extend_from_slice(&self.last_stream.to_be_bytes());
         out.extend_from_slice(&self.code.0.to_be_bytes());
         out.extend_from_slice(self.debug);

@@ -1,7 +1,7 @@
 //! HEADERS (RFC 9113 section 6.2): strips padding and priority on the way in; splits a header
 //! block over HEADERS and CONTINUATION on the way out.
 
-use super::{FRAME_HEADER_BYTES, FrameHeader, flag, flag_if, kind, priority, unpad};
+use super::{FRAME_HEADER_BYTES, FrameHeader, flag, kind, priority, unpad};
 use crate::error::Violation;
 
 #[cfg(test)]
@@ -96,12 +96,9 @@ impl HeaderBlockStart {
         let block_len = out.len() - first;
         let frame_max = frame_bytes_max.max(1) as usize;
         let whole = block_len <= frame_max;
-        let header = FrameHeader {
-            len: block_len.min(frame_max) as u32,
-            kind: kind::HEADERS,
-            flags: flag_if(end, flag::END_STREAM) | flag_if(whole, flag::END_HEADERS),
-            stream,
-        };
+        let header = FrameHeader::new(kind::HEADERS, stream, block_len.min(frame_max))
+            .with(flag::END_STREAM, end)
+            .with(flag::END_HEADERS, whole);
         out[self.at..first].copy_from_slice(&header.bytes());
         if !whole {
             split(first, block_len, frame_max, stream, out);
@@ -118,12 +115,8 @@ fn split(first: usize, block_len: usize, frame_max: usize, stream: u32, out: &mu
         let len = frame_max.min(block_len - index * frame_max);
         let to = from + index * FRAME_HEADER_BYTES;
         out.copy_within(from..from + len, to);
-        let header = FrameHeader {
-            len: len as u32,
-            kind: kind::CONTINUATION,
-            flags: flag_if(index == continuations, flag::END_HEADERS),
-            stream,
-        };
+        let header = FrameHeader::new(kind::CONTINUATION, stream, len)
+            .with(flag::END_HEADERS, index == continuations);
         out[to - FRAME_HEADER_BYTES..to].copy_from_slice(&header.bytes());
     }
 }

@@ -32,13 +32,7 @@ pub fn parse(mut payload: &[u8]) -> Option<Vec<&[u8]>> {
 /// Appends a frame with the origins that this server answers for beside that of the connection;
 /// all of it must fit a frame of the peer's.
 pub fn write<O: AsRef<[u8]>>(origins: &[O], out: &mut Vec<u8>) {
-    FrameHeader {
-        len: len(origins) as u32,
-        kind: kind::ORIGIN,
-        flags: 0,
-        stream: 0,
-    }
-    .write(out);
+    FrameHeader::new(kind::ORIGIN, 0, len(origins)).write(out);
     for origin in origins {
         let origin = origin.as_ref();
         out.extend_from_slice(&(origin.len() as u16).to_be_bytes());

@@ -1,6 +1,6 @@
 //! PING (RFC 9113 section 6.7).
 
-use super::{FrameHeader, flag, flag_if, kind};
+use super::{FrameHeader, flag, kind};
 use crate::error::Violation;
 
 #[cfg(test)]
@@ -35,13 +35,9 @@ impl Ping {
 
     /// Appends the frame.
     pub fn write(self, out: &mut Vec<u8>) {
-        FrameHeader {
-            len: 8,
-            kind: kind::PING,
-            flags: flag_if(self.ack, flag::ACK),
-            stream: 0,
-        }
-        .write(out);
+        FrameHeader::new(kind::PING, 0, 8)
+            .with(flag::ACK, self.ack)
+            .write(out);
         out.extend_from_slice(&self.opaque);
     }
 }

@@ -57,13 +57,7 @@ impl StreamDependency {
 
     /// Appends the frame. Trunkline itself never sends one; its test peers do.
     pub fn write(self, out: &mut Vec<u8>) {
-        FrameHeader {
-            len: PRIORITY_BYTES as u32,
-            kind: kind::PRIORITY,
-            flags: 0,
-            stream: self.stream,
-        }
-        .write(out);
+        FrameHeader::new(kind::PRIORITY, self.stream, PRIORITY_BYTES).write(out);
         let exclusive = u32::from(self.exclusive) << 31;
         out.extend_from_slice(&(self.dependency | exclusive).to_be_bytes());
         out.push(self.weight);

@@ -36,13 +36,7 @@ impl<'a> PriorityUpdate<'a> {
 
     /// Appends the frame.
     pub fn write(self, out: &mut Vec<u8>) {
-        FrameHeader {
-            len: 4 + self.value.len() as u32,
-            kind: kind::PRIORITY_UPDATE,
-            flags: 0,
-            stream: 0,
-        }
-        .write(out);
+        FrameHeader::new(kind::PRIORITY_UPDATE, 0, 4 + self.value.len()).write(out);
         out.extend_from_slice(&self.prioritized.to_be_bytes());
         out.extend_from_slice(self.value);
     }

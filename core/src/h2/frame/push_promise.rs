@@ -1,7 +1,7 @@
 //! PUSH_PROMISE (RFC 9113 section 6.6). Trunkline never pushes and lets no peer push; the frame
 //! is read only to tell a framing error from a forbidden push, and written by test peers.
 
-use super::{FrameHeader, flag, flag_if, kind, u31, unpad};
+use super::{FrameHeader, flag, kind, u31, unpad};
 use crate::error::Violation;
 
 #[cfg(test)]
@@ -54,13 +54,9 @@ impl<'a> PushPromise<'a> {
 
     /// Appends the frame, without padding.
     pub fn write(self, out: &mut Vec<u8>) {
-        FrameHeader {
-            len: 4 + self.fragment.len() as u32,
-            kind: kind::PUSH_PROMISE,
-            flags: flag_if(self.end_headers, flag::END_HEADERS),
-            stream: self.stream,
-        }
-        .write(out);
+        FrameHeader::new(kind::PUSH_PROMISE, self.stream, 4 + self.fragment.len())
+            .with(flag::END_HEADERS, self.end_headers)
+            .write(out);
         out.extend_from_slice(&self.promised.to_be_bytes());
         out.extend_from_slice(self.fragment);
     }

@@ -35,13 +35,7 @@ impl RstStream {
 
     /// Appends the frame.
     pub fn write(self, out: &mut Vec<u8>) {
-        FrameHeader {
-            len: 4,
-            kind: kind::RST_STREAM,
-            flags: 0,
-            stream: self.stream,
-        }
-        .write(out);
+        FrameHeader::new(kind::RST_STREAM, self.stream, 4).write(out);
         out.extend_from_slice(&self.code.0.to_be_bytes());
     }
 }

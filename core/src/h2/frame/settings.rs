@@ -130,13 +130,7 @@ fn pairs(payload: &[u8]) -> impl Iterator<Item = (u16, u32)> + use<'_> {
 
 /// Appends a SETTINGS frame with `settings`.
 pub fn write(settings: &[Setting], out: &mut Vec<u8>) {
-    FrameHeader {
-        len: (settings.len() * SETTING_BYTES) as u32,
-        kind: kind::SETTINGS,
-        flags: 0,
-        stream: 0,
-    }
-    .write(out);
+    FrameHeader::new(kind::SETTINGS, 0, settings.len() * SETTING_BYTES).write(out);
     for setting in settings {
         let (id, value) = setting.wire();
         out.extend_from_slice(&id.to_be_bytes());
@@ -146,11 +140,7 @@ pub fn write(settings: &[Setting], out: &mut Vec<u8>) {
 
 /// Appends an acknowledgement.
 pub fn write_ack(out: &mut Vec<u8>) {
-    FrameHeader {
-        len: 0,
-        kind: kind::SETTINGS,
-        flags: flag::ACK,
-        stream: 0,
-    }
-    .write(out);
+    FrameHeader::new(kind::SETTINGS, 0, 0)
+        .with(flag::ACK, true)
+        .write(out);
 }

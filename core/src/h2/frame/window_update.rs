@@ -36,13 +36,7 @@ impl WindowUpdate {
 
     /// Appends the frame.
     pub fn write(self, out: &mut Vec<u8>) {
-        FrameHeader {
-            len: 4,
-            kind: kind::WINDOW_UPDATE,
-            flags: 0,
-            stream: self.stream,
-        }
-        .write(out);
+        FrameHeader::new(kind::WINDOW_UPDATE, self.stream, 4).write(out);
         out.extend_from_slice(&self.increment.to_be_bytes());
     }
 }
