@@ -39,7 +39,7 @@ pub use observe::handshake_failure::HandshakeFailure;
 pub use observe::handshake_log::FailedHandshake;
 pub use observe::inspect::{ConnectionStage, ServerConnection, ServerSnapshot};
 pub use observe::metrics::{InUse, Metrics, VersionMetrics};
-pub use tower::early::EarlyData;
+pub use tower::extensions::EarlyData;
 pub use tower::interim::InterimSender;
 pub use tower::on_runtime::{OnRuntime, RuntimeBody, RuntimeCall, on_runtime};
 pub use tower::per_connection::{Handlers, IntoHandlers, OfConnections, OfRequests, PerConnection};

@@ -2,13 +2,15 @@
 //! path depends on. Requests that differ in any of them never share a connection.
 
 pub(super) mod alt_svc;
-mod bdp;
 mod prewarm;
 pub(super) mod race;
 pub(super) mod state;
 
+use crate::pool::Pool;
 use crate::pool::connection::capacity::Multiplexing;
+use state::OriginState;
 use std::net::IpAddr;
+use std::time::{Duration, Instant};
 
 /// The key of the pool.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -103,6 +105,25 @@ impl Origin {
             (Protocols::H2Only | Protocols::H3Only, _) => Some(Multiplexing::Yes),
             (Protocols::H2AndH1 | Protocols::All, _) => None,
         }
+    }
+}
+
+/// Measurements of the paths to origins, made by their connections.
+impl<R> Pool<R> {
+    /// The receive window that the path to an origin has shown to need in the last ten minutes, in
+    /// bytes; 0: nothing is known.
+    pub fn bdp_bytes(&self, now: Instant, origin: &Origin) -> u32 {
+        self.state_of(origin)
+            .map_or(0, |state| state.bdp_bytes(now))
+    }
+
+    /// The round trip to an origin as its connections measured it last, over the network of now.
+    pub fn round_trip(&self, now: Instant, origin: &Origin) -> Option<Duration> {
+        self.state_of(origin)?.round_trip(now)
+    }
+
+    fn state_of(&self, origin: &Origin) -> Option<&OriginState> {
+        self.origins.get(*self.by_origin.get(origin)?)
     }
 }
 

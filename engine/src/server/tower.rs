@@ -19,7 +19,7 @@ use crate::driver::machine::Machine;
 use crate::driver::signals::{Signals, SlotWaker};
 use crate::tunnel::upgrade::{Offer, Upgraded};
 use bytes::Bytes;
-use early::EarlyData;
+use extensions::EarlyData;
 use http::{Request, StatusCode};
 use service::HttpService;
 use slot::{Slot, SlotStage, Step};
@@ -31,8 +31,7 @@ use tokio::sync::oneshot;
 use trunkline_core::error::Closed;
 use trunkline_core::http::{Fields, RequestHead, Reset, StreamId, Token, Version};
 
-pub(super) mod early;
-mod extensions;
+pub(super) mod extensions;
 pub(super) mod interim;
 pub(super) mod on_runtime;
 pub(super) mod per_connection;

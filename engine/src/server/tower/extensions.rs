@@ -1,4 +1,4 @@
-//! The extensions that a handler gets for the time of its exchange: the sender of interim
+//! The extensions that a handler gets for the time of its exchange: the mark of early data, the sender of interim
 //! responses, and the datagrams of a tunnel.
 
 use super::interim::InterimSender;
@@ -14,6 +14,14 @@ use bytes::Bytes;
 use http::{Request, Version};
 use std::sync::Arc;
 use trunkline_core::http::StreamId;
+
+/// Extension of a request that arrived before its connection's handshake was done
+/// ([`Server::early_data`](crate::Server::early_data)): an attacker may have recorded and replayed
+/// it. A handler that must not process a replay answers with `425 (Too Early)` (RFC 8470 section
+/// 5.2); the client then sends the request again after the handshake, without this extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EarlyData;
 
 impl<S: HttpService> Slots<S> {
     /// Puts it among the request's extensions. `datagram_size`: what a packet holds.
