@@ -256,17 +256,13 @@ async fn deliver(
         let text = trace::head_text(&head);
         output.write(text.as_bytes())?;
     }
-    let trace = *trace;
-    let body = body.map_frame(move |frame| {
-        trace.frame(&frame);
-        frame
-    });
     let mut body = match options.raw {
-        true => Body::wrap(body),
-        false => decoded(Response::from_parts(head.clone(), Body::wrap(body)))?,
+        true => body,
+        false => decoded(Response::from_parts(head.clone(), body))?,
     };
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| failure(trace.failed(error)))?;
+        trace.frame(&frame);
         if let Ok(data) = frame.into_data() {
             output.write(&data)?;
         }

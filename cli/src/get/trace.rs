@@ -10,7 +10,6 @@ use trunkline::client::{Client, ConnectionUse, WaitReason};
 use trunkline::{Body, Error};
 
 /// Times count from here.
-#[derive(Clone, Copy)]
 pub(crate) struct Trace {
     on: bool,
     from: Instant,
@@ -89,7 +88,7 @@ impl Trace {
         report!("*               {way}, {tls}");
     }
 
-    /// A DATA frame, or as much of an HTTP/1.1 body as came at once; or trailers.
+    /// A DATA frame, or as much of an HTTP/1.1 body as came at once, or of what it decompresses to; or trailers.
     pub(crate) fn frame(&self, frame: &Frame<Bytes>) {
         if !self.on {
             return;
