@@ -21,8 +21,9 @@ pub struct ByteStream {
     tag: u64,
 }
 
-pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+/// The bytes of a connection in both directions.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Io for T {}
 
 impl ByteStream {
     /// Cleartext between unnamed ends, which speak HTTP/1.1 to a client.

@@ -15,7 +15,7 @@ use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
 use crate::driver::transport::Transport;
 use crate::driver::transport::drain::{self, TunnelStall};
-use crate::net::byte_stream::ByteStream;
+use crate::net::byte_stream::{ByteStream, Io};
 use crate::server::exchange::info_policy::InfoPolicy;
 use crate::server::exchange::serve::{Exchanging, RawConnection, Serve};
 use crate::server::observe::{Counters, HandshakeFailure, handshake_log};
@@ -30,7 +30,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 use std::{io, mem};
-use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::credit::BudgetShare;
 use trunkline_core::http::{Side, StreamId};
 use trunkline_core::limits::Config;
@@ -85,14 +84,6 @@ impl<S: Serve> WorkerContext<S> {
         self.service.exchanges(signals, secure)
     }
 }
-
-/// The bytes of a connection.
-pub(in crate::server) trait Socket:
-    AsyncRead + AsyncWrite + Unpin + Send + 'static
-{
-}
-
-impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> Socket for T {}
 
 /// Facts of a transport before its first byte.
 pub(in crate::server) struct TransportFacts {
@@ -188,7 +179,7 @@ impl<S: Serve, T> Served<S, T> {
     }
 }
 
-impl<S: Serve, T: Socket> Future for Served<S, T> {
+impl<S: Serve, T: Io> Future for Served<S, T> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -245,7 +236,7 @@ pub(in crate::server) struct Opener<S> {
 
 impl<S: Serve> Opener<S> {
     /// Opens the connection over `socket`.
-    pub(in crate::server) async fn start<T: Socket>(
+    pub(in crate::server) async fn start<T: Io>(
         self,
         socket: T,
         known: TransportFacts,
@@ -293,12 +284,7 @@ impl<S: Serve> Opener<S> {
         Ok(self.secured(opened, !is_unnegotiated))
     }
     /// A connection without TLS of ours, whose version is not known yet.
-    fn plain<T: Socket>(
-        &self,
-        socket: T,
-        known: TransportFacts,
-        traffic: Traffic,
-    ) -> Negotiated<T> {
+    fn plain<T: Io>(&self, socket: T, known: TransportFacts, traffic: Traffic) -> Negotiated<T> {
         let mut transport = Transport::plain(socket);
         transport.count(Some(traffic.clone()));
         Negotiated {
@@ -319,7 +305,7 @@ impl<S: Serve> Opener<S> {
         (!policy.is_nothing()).then(|| known().counted(traffic))
     }
     /// Opens a connection without TLS.
-    async fn cleartext<T: Socket>(&self, mut opened: Negotiated<T>) -> Started<S, T> {
+    async fn cleartext<T: Io>(&self, mut opened: Negotiated<T>) -> Started<S, T> {
         let shared = &self.shared;
         let mut exchanges = shared.exchanges(&self.signals, opened.secure);
         let mut first = Vec::new();
@@ -343,7 +329,7 @@ impl<S: Serve> Opener<S> {
         Ok(self.connection(opened, &first, exchanges))
     }
     /// A connection under TLS; `is_http`: its client has said so, or need not.
-    fn secured<T: Socket>(self, opened: Negotiated<T>, is_http: bool) -> Opening<S, T> {
+    fn secured<T: Io>(self, opened: Negotiated<T>, is_http: bool) -> Opening<S, T> {
         if is_http {
             let exchanges = self.shared.exchanges(&self.signals, true);
             return self.connection(opened, &[], exchanges);
@@ -361,7 +347,7 @@ impl<S: Serve> Opener<S> {
         }))
     }
     /// The connection; `first` came already.
-    fn connection<T: Socket>(
+    fn connection<T: Io>(
         &self,
         opened: Negotiated<T>,
         first: &[u8],

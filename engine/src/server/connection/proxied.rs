@@ -1,9 +1,10 @@
 //! Connections that begin with a header of the PROXY protocol: it is read before anything else, TLS included, and names
 //! the addresses that handlers, logs and the bound per address take for the connection's own.
 
-use super::accept::{Opener, Opening, Socket, TransportFacts};
+use super::accept::{Opener, Opening, TransportFacts};
 use super::first_bytes::within;
 use crate::connection_info::Addresses;
+use crate::net::byte_stream::Io;
 use crate::server::exchange::serve::Serve;
 use crate::server::observe::HandshakeFailure;
 use crate::server::registry::EntryName;
@@ -17,7 +18,7 @@ const PIECE_BYTES: usize = 256;
 
 /// Opens a connection over `socket` behind its header. `own`: between the proxy and us; `entry`: its place among the open
 /// connections, which gets the client's address.
-pub(in crate::server) async fn start_proxied<S: Serve, T: Socket>(
+pub(in crate::server) async fn start_proxied<S: Serve, T: Io>(
     mut socket: T,
     own: Option<Addresses>,
     opener: Opener<S>,

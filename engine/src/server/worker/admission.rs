@@ -6,7 +6,8 @@ use crate::connection_info::Addresses;
 #[cfg(unix)]
 use crate::connection_info::unix::UnixPeer;
 use crate::driver::signals::{Signals, Stop};
-use crate::server::connection::accept::{Opener, Served, Socket, TransportFacts};
+use crate::net::byte_stream::Io;
+use crate::server::connection::accept::{Opener, Served, TransportFacts};
 use crate::server::connection::proxied::start_proxied;
 use crate::server::exchange::serve::Serve;
 use crate::server::observe::counters::add;
@@ -81,14 +82,14 @@ impl<S: Serve> Worker<S> {
             }
         }
     }
-    fn serve_known(&self, socket: impl Socket, peer: Option<SocketAddr>, known: TransportFacts) {
+    fn serve_known(&self, socket: impl Io, peer: Option<SocketAddr>, known: TransportFacts) {
         let (opener, entry) = self.enter(peer);
         let signals = Arc::clone(&opener.signals);
         let start = opener.start(socket, known);
         tokio::task::spawn_local(Served::new(start, signals, &self.shared.counters, entry));
     }
     /// `own`: the addresses of the proxy and of this server.
-    fn serve_proxied(&self, socket: impl Socket, own: Option<Addresses>) {
+    fn serve_proxied(&self, socket: impl Io, own: Option<Addresses>) {
         let (opener, entry) = self.enter(None);
         let signals = Arc::clone(&opener.signals);
         let start = start_proxied(socket, own, opener, entry.name());
