@@ -109,6 +109,7 @@ impl StreamCredit {
         Some(self.credit.limit())
     }
     /// Streams that are open.
+    #[cfg(test)]
     pub(crate) fn open(&self) -> u64 {
         self.credit.unread()
     }
