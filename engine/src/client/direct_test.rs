@@ -73,7 +73,7 @@ async fn no_event_waits_where_a_connection_waits_for_its_peer() {
         turn.consume(stream, mem::take(&mut unread));
         Next::Wait(None)
     };
-    let mut alarm = None;
+    let mut alarm = Alarm::default();
     let driven = poll_fn(|cx| {
         let polled = direct.poll(cx, &mut turn, &mut alarm);
         if polled.is_pending() {
