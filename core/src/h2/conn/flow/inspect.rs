@@ -12,10 +12,8 @@ impl Conn {
     pub fn inspect(&self, now: Instant, streams_max: usize) -> ConnectionSnapshot {
         let totals = self.session.totals();
         let window = self.connection_window();
-        let live = self
-            .streams
-            .ids()
-            .filter_map(|id| Some((id, self.streams.get(id)?)));
+        let ids = self.streams.ids();
+        let live = (ids.into_iter()).filter_map(|id| Some((id, self.streams.get(id)?)));
         let streams: Vec<_> = (live.take(streams_max))
             .map(|(id, stream)| self.inspect_stream(now, id, stream))
             .collect();

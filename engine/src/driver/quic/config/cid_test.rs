@@ -97,7 +97,7 @@ fn an_id_for_load_balancers_names_the_server_to_them_and_generation_and_worker_t
             let id = steering.ids_of(worker).generate_cid();
             // The first octet says the configuration, and the length less one.
             assert_eq!((id.len(), id[0]), (15, 2 << 5 | 14));
-            assert_eq!(&id[1..4] == [0xed, 0x79, 0x3a], is_clear);
+            assert_eq!(id[1..4] == [0xed, 0x79, 0x3a], is_clear);
             let mut short = vec![0x40];
             short.extend_from_slice(&id);
             assert_eq!(steering.owner_of(&short), Some(CidOwner::Worker(worker)));
