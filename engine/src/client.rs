@@ -36,7 +36,9 @@ pub use crate::tls::ClientTls;
 pub use builder::ClientBuilder;
 pub use connect::addresses::IntoAddresses;
 pub use connect::connector::{Connecting, Connector};
-pub use connect::resolve::{HttpsRecord, Resolver, Resolving, ResolvingRecord};
+#[cfg(feature = "dns")]
+pub use connect::resolve::dns::DnsResolver;
+pub use connect::resolve::{HttpsRecord, Resolver, Resolving, ResolvingRecord, SystemResolver};
 #[cfg(feature = "load-generator")]
 #[doc(hidden)]
 pub use direct::{Direct, DirectTurn, Next};

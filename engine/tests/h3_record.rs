@@ -115,6 +115,29 @@ fn a_record_without_h3_or_one_that_never_comes_changes_nothing() {
     });
 }
 
+/// A name with two addresses: the first one receives packets and never answers.
+struct SilentFirst;
+
+impl Resolver for SilentFirst {
+    fn resolve(&self, _host: &str, port: u16) -> Resolving {
+        let addresses = [[127, 0, 0, 2], [127, 0, 0, 1]].map(|ip| (ip, port).into());
+        Box::pin(ready(Ok(addresses.to_vec())))
+    }
+}
+
+#[test]
+fn http_3_reaches_the_second_address_while_the_first_is_silent() {
+    run(async {
+        let origin = origin();
+        let port = origin.running.local_addr().port();
+        let _silent = std::net::UdpSocket::bind(("127.0.0.2", port)).unwrap();
+        let tls = ClientTls::new().root(origin.root()).only_given_roots();
+        let client = Client::builder().resolver(SilentFirst).tls(tls);
+        let client = client.protocols(Protocols::H3Only).build().unwrap();
+        assert_eq!(version(&client, &origin).await, Version::HTTP_3);
+    });
+}
+
 #[test]
 fn nobody_asks_for_a_record_where_http_3_is_not_allowed() {
     run(async {

@@ -2,6 +2,7 @@
 //! selects. The task that opens a connection also runs it.
 
 mod by_connector;
+mod bytes;
 #[cfg(feature = "http3")]
 mod quic;
 mod quic_race;
@@ -11,7 +12,8 @@ mod without_quic;
 #[cfg(not(feature = "http3"))]
 use without_quic as quic;
 
-use super::connect::route::{Reached, displayed};
+use super::connect::lookup::OriginAddresses;
+use super::connect::route::displayed;
 use super::connect::socket::Socket;
 use super::connection::ConnectionTask;
 use super::dispatch::tasks::Tasks;
@@ -26,13 +28,9 @@ use crate::driver::timer;
 use crate::driver::transport::Transport;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use crate::net::byte_stream::ByteStream;
-use crate::tls::retry_after;
-use bytes::Bytes;
+use ::bytes::Bytes;
 use quic_race::{Winner, first_of};
-use rustls::ClientConnection;
-use rustls::pki_types::ServerName;
-use std::future::{Future, poll_fn};
-use std::io;
+use std::future::Future;
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -295,16 +293,25 @@ async fn establish(
     if let Some(connector) = &settings.route.connector {
         return by_connector::establish(&**connector, origin).await;
     }
-    match (origin.protocols, origin.scheme) {
-        (Protocols::H3Only, Scheme::Https) => {
-            let quic = quic::establish(settings, origin, origin.port, start, false).await?;
-            Ok(NegotiatedConnection::Quic(quic))
+    if origin.scheme == Scheme::Http {
+        return bytes::establish(settings, origin, None).await;
+    }
+    let place = match settings.asks_for_record(origin.protocols) {
+        true => settings.route.place(origin).await?,
+        false => None,
+    };
+    let place = place.as_ref();
+    let quic = match origin.protocols {
+        Protocols::H3Only => {
+            let quic = quic::establish(settings, origin, origin.port, place, start, false).await?;
+            return Ok(NegotiatedConnection::Quic(quic));
         }
-        (Protocols::All, Scheme::Https) => match quic::known_port(settings, origin).await {
-            Some(port) => race(settings, origin, port, start).await,
-            None => establish_bytes(settings, origin).await,
-        },
-        _ => establish_bytes(settings, origin).await,
+        Protocols::All => quic::known_port(settings, origin, place),
+        _ => None,
+    };
+    match quic {
+        Some(port) => race(settings, origin, port, place, start).await,
+        None => bytes::establish(settings, origin, place).await,
     }
 }
 
@@ -314,11 +321,12 @@ async fn race(
     settings: &Settings,
     origin: &Origin,
     port: u16,
+    place: Option<&OriginAddresses>,
     start: Start,
 ) -> Result<NegotiatedConnection, Error> {
-    let quic = quic::establish(settings, origin, port, start, true);
+    let quic = quic::establish(settings, origin, port, place, start, true);
     // A network without any way says nothing about QUIC.
-    match first_of(quic, establish_bytes(settings, origin)).await? {
+    match first_of(quic, bytes::establish(settings, origin, place)).await? {
         // An unanswered handshake has not won the race yet: the connection reports the outcome
         // later.
         Winner::Quic(quic) if quic.is_early() => Ok(NegotiatedConnection::Quic(quic)),
@@ -332,74 +340,4 @@ async fn race(
             Ok(opened)
         }
     }
-}
-
-async fn establish_bytes(
-    settings: &Settings,
-    origin: &Origin,
-) -> Result<NegotiatedConnection, Error> {
-    let Reached {
-        socket,
-        early,
-        forwards,
-        round_trip,
-    } = settings.route.reach(origin).await?;
-    if origin.scheme == Scheme::Http {
-        let multiplexing = match origin.protocols {
-            Protocols::H2Only => Multiplexing::Yes,
-            Protocols::H3Only => {
-                return Err(Error::config(
-                    "the URL is http and only HTTP/3 is allowed; HTTP/3 is always under TLS",
-                ));
-            }
-            Protocols::H1Only | Protocols::H2AndH1 | Protocols::All => Multiplexing::No,
-        };
-        return Ok(NegotiatedConnection::Bytes(Box::new(OpenedBytes {
-            transport: Transport::plain(socket),
-            multiplexing,
-            early,
-            forwards,
-            round_trip,
-        })));
-    }
-    let name = origin.server_name.as_deref().unwrap_or(&origin.host);
-    let server_name = ServerName::try_from(name.to_owned()).map_err(|error| {
-        Error::config(format!(
-            "{name:?} is neither a host name nor an address that a certificate can have"
-        ))
-        .with_source(error)
-    })?;
-    let config = settings.tls.config(origin.protocols)?;
-    let tls = ClientConnection::new(config, server_name).map_err(Error::tls)?;
-    let mut transport = Transport::tls(socket, tls.into());
-    poll_fn(|cx| transport.poll_handshake(cx))
-        .await
-        .map_err(|error| handshake_error(origin, error))?;
-    let multiplexing = match transport.alpn() {
-        Some(b"h2") => Multiplexing::Yes,
-        _ if origin.protocols == Protocols::H2Only => {
-            let text = format!(
-                "{} does not speak h2, the only one offered",
-                displayed(origin)
-            );
-            let error = Error::new(ErrorKind::Tls, Fault::Peer, Retry::Never);
-            return Err(error.with_text(text));
-        }
-        // RFC 7301 section 3.2: a server without ALPN says nothing; it speaks HTTP/1.1.
-        _ => Multiplexing::No,
-    };
-    Ok(NegotiatedConnection::Bytes(Box::new(OpenedBytes {
-        transport,
-        multiplexing,
-        early,
-        forwards,
-        round_trip,
-    })))
-}
-
-fn handshake_error(origin: &Origin, error: io::Error) -> Error {
-    let text = format!("the TLS handshake with {} failed", displayed(origin));
-    Error::new(ErrorKind::Tls, Fault::Peer, retry_after(&error))
-        .with_text(text)
-        .with_source(error)
 }

@@ -146,7 +146,7 @@ impl<C> ClientBuilder<C> {
         self
     }
     /// The versions to offer. Default: HTTP/2, else HTTP/1.1. [`Protocols::All`] adds HTTP/3 where
-    /// an answer had an `alt-svc` field for it: QUIC is tried first, TCP 200 ms later, and what
+    /// an answer had an `alt-svc` field for it, or the origin's HTTPS record says so: QUIC is tried first, TCP 200 ms later, and what
     /// gets through first is used; where QUIC failed it is left alone for a minute, and longer each
     /// time. On `http` URLs
     /// [`Protocols::H2Only`] means HTTP/2 with prior knowledge, everything else HTTP/1.1.

@@ -2,9 +2,9 @@
 
 pub(super) mod addresses;
 pub(super) mod connector;
-mod lookup;
+pub(super) mod lookup;
 pub(super) mod proxy;
-mod race;
+pub(super) mod race;
 pub(super) mod resolve;
 pub(super) mod route;
 pub(super) mod socket;

@@ -4,6 +4,7 @@ pub(super) mod origin;
 pub(super) mod policy;
 pub(super) mod url;
 
+use super::connect::lookup::OriginAddresses;
 use super::connect::route::Route;
 use super::listener::connection::ConnectionListener;
 use crate::config::ClientConfig;
@@ -58,6 +59,15 @@ impl Settings {
         self.alternatives
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Whether the HTTPS records of `https` origins say something that is not known without them.
+    pub(super) fn asks_for_record(&self, protocols: Protocols) -> bool {
+        (cfg!(feature = "http3") && protocols == Protocols::All) || self.tls.encrypts_hello()
+    }
+    /// The keys for a ClientHello to an origin there.
+    pub(super) fn hello_keys<'a>(&self, place: Option<&'a OriginAddresses>) -> Option<&'a [u8]> {
+        let record = place?.record().filter(|_| self.tls.encrypts_hello())?;
+        record.ech.as_deref()
     }
 }
 

@@ -4,6 +4,7 @@
 
 pub(crate) mod early_data;
 pub(super) mod failure;
+pub(super) mod hello;
 #[cfg(feature = "openssl-rules")]
 pub(super) mod openssl;
 #[cfg(not(feature = "openssl-rules"))]
@@ -28,7 +29,7 @@ use rustls::{
 };
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use trunkline_core::pool::Protocols;
 
 static BOTH_VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
@@ -49,6 +50,10 @@ pub struct ClientTls {
     key_log: Option<Arc<KeyLogFile>>,
     #[cfg(feature = "webpki-roots")]
     mozillas_roots: bool,
+    /// ClientHellos are encrypted where there are keys.
+    encrypts_hello: bool,
+    /// Made once: reading the platform's roots takes milliseconds.
+    verifier: OnceLock<Arc<dyn ServerCertVerifier>>,
     /// In place of all of it.
     given: Option<Arc<ClientConfig>>,
     configs: Mutex<BTreeMap<Protocols, Arc<ClientConfig>>>,
@@ -84,6 +89,8 @@ impl Default for ClientTls {
             key_log: None,
             #[cfg(feature = "webpki-roots")]
             mozillas_roots: false,
+            encrypts_hello: false,
+            verifier: OnceLock::new(),
             given: None,
             configs: Mutex::default(),
         }
@@ -236,10 +243,25 @@ impl ClientTls {
         Ok(config)
     }
 
+    fn offers_tls13(&self) -> bool {
+        self.versions.iter().any(|version| **version == TLS13)
+    }
+
     /// The QUIC configuration; `early_data`: requests may go out with the handshake of a resumed
-    /// session.
-    pub(crate) fn quic_config(&self, early_data: bool) -> Result<Arc<ClientConfig>, Error> {
-        let config = self.config(Protocols::H3Only)?;
+    /// session. `keys`: for the ClientHello.
+    pub(crate) fn quic_config(
+        &self,
+        early_data: bool,
+        keys: Option<&[u8]>,
+    ) -> Result<Arc<ClientConfig>, Error> {
+        let config = match keys {
+            Some(keys) => self.config_with_keys(Protocols::H3Only, keys)?,
+            None => None,
+        };
+        let config = match config {
+            Some(config) => config,
+            None => self.config(Protocols::H3Only)?,
+        };
         if !early_data {
             return Ok(config);
         }
@@ -301,6 +323,17 @@ impl ClientTls {
     }
 
     fn verifier(
+        &self,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Arc<dyn ServerCertVerifier>, Error> {
+        if let Some(verifier) = self.verifier.get() {
+            return Ok(Arc::clone(verifier));
+        }
+        let made = self.make_verifier(provider)?;
+        Ok(Arc::clone(self.verifier.get_or_init(|| made)))
+    }
+
+    fn make_verifier(
         &self,
         provider: &Arc<CryptoProvider>,
     ) -> Result<Arc<dyn ServerCertVerifier>, Error> {

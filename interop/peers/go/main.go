@@ -2,7 +2,12 @@
 package main
 
 import (
+	"crypto/ecdh"
+	"crypto/rand"
+	tlsconf "crypto/tls"
+	"encoding/binary"
 	"flag"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -55,6 +60,15 @@ func main() {
 		io.WriteString(w, "last")
 	})
 
+	// Keys for encrypted ClientHellos (RFC 9849), as an HTTPS record would have them, and what became of one.
+	keys, list := helloKeys("localhost")
+	http.HandleFunc("/ech/keys", func(w http.ResponseWriter, r *http.Request) {
+		w.Write(list)
+	})
+	http.HandleFunc("/ech", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s %v", r.TLS.ServerName, r.TLS.ECHAccepted)
+	})
+
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
@@ -63,6 +77,28 @@ func main() {
 	quiet := log.New(io.Discard, "", 0)
 	cleartext := &http.Server{Addr: *clear, Protocols: protocols, HTTP2: settings, ErrorLog: quiet}
 	secure := &http.Server{Addr: *tls, Protocols: protocols, HTTP2: settings, ErrorLog: quiet}
+	secure.TLSConfig = &tlsconf.Config{EncryptedClientHelloKeys: keys}
 	go func() { log.Fatal(cleartext.ListenAndServe()) }()
 	log.Fatal(secure.ListenAndServeTLS(*cert, *key))
+}
+
+// helloKeys makes a key pair for DHKEM(X25519, HKDF-SHA256) with HKDF-SHA256 and AES-128-GCM: for the server,
+// and as an ECHConfigList (RFC 9849 section 4).
+func helloKeys(publicName string) ([]tlsconf.EncryptedClientHelloKey, []byte) {
+	private, err := ecdh.X25519().GenerateKey(rand.Reader)
+	if err != nil {
+		log.Fatal(err)
+	}
+	withLength := func(to, part []byte) []byte {
+		return append(binary.BigEndian.AppendUint16(to, uint16(len(part))), part...)
+	}
+	contents := []byte{7, 0x00, 0x20}
+	contents = withLength(contents, private.PublicKey().Bytes())
+	contents = withLength(contents, []byte{0x00, 0x01, 0x00, 0x01})
+	contents = append(contents, 0, byte(len(publicName)))
+	contents = append(contents, publicName...)
+	contents = withLength(contents, nil)
+	config := withLength([]byte{0xfe, 0x0d}, contents)
+	keys := []tlsconf.EncryptedClientHelloKey{{Config: config, PrivateKey: private.Bytes(), SendAsRetry: true}}
+	return keys, withLength(nil, config)
 }

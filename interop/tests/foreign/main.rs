@@ -9,6 +9,7 @@ mod clients_curl;
 mod clients_nghttp;
 mod clients_quic;
 mod grpc;
+mod grpc_requests;
 mod grpc_suite;
 mod ours;
 mod server_bun;

@@ -4,8 +4,11 @@ use crate::way::{Way, read, run, ten_mebibytes};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body_util::BodyExt;
+use std::future::ready;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use trunkline::client::{Client, ClientTls, HttpsRecord, Resolver, Resolving, ResolvingRecord};
 use trunkline::{Body, ErrorKind};
 use trunkline_interop::{Certificate, Cores, Peer, Workplace, go_program, is_go_installed};
 
@@ -179,5 +182,47 @@ fn requests_move_on_when_go_ends_the_connection_in_the_middle() {
                 read(response.into_body()).await;
             }
         }
+    });
+}
+
+/// Go's server, with these keys as if from its HTTPS record.
+struct Recorded(Vec<u8>);
+
+impl Resolver for Recorded {
+    fn resolve(&self, _host: &str, port: u16) -> Resolving {
+        Box::pin(ready(Ok(vec![([127, 0, 0, 1], port).into()])))
+    }
+    fn https_record(&self, _host: &str, _port: u16) -> ResolvingRecord {
+        let mut record = HttpsRecord::new(vec![b"h2".to_vec()], Duration::from_secs(60));
+        record.ech = Some(self.0.clone());
+        Box::pin(ready(Ok(Some(record))))
+    }
+}
+
+#[test]
+fn go_accepts_a_clienthello_that_is_encrypted_by_its_keys() {
+    let Some(stage) = with_go() else { return };
+    run(async {
+        let plain = Way::H1.client(&stage.certificate);
+        let url = |way: Way, path: &str| way.url(stage.peer.endpoints, path);
+        let keys = plain.get(url(Way::H1, "/ech/keys")).send().await.unwrap();
+        let keys = read(keys.into_body()).await.0;
+        let client = |keys: Vec<u8>| {
+            let root = stage.certificate.der.clone().into();
+            let tls = ClientTls::new().root(root).only_given_roots();
+            let client = Client::builder().resolver(Recorded(keys));
+            client.tls(tls.encrypted_client_hello()).build().unwrap()
+        };
+        let answer = client(keys.to_vec()).get(url(Way::H2Tls, "/ech")).send();
+        let answer = read(answer.await.unwrap().into_body()).await.0;
+        assert_eq!(answer, "localhost true");
+
+        // The key's first byte changed: it is another key, and Go sends the right ones.
+        let mut others = keys.to_vec();
+        others[11] ^= 1;
+        let error = client(others).get(url(Way::H2Tls, "/ech")).send().await;
+        let error = error.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Tls);
+        assert!(error.to_string().contains("has other keys"), "{error}");
     });
 }

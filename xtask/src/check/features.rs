@@ -20,13 +20,17 @@ pub(crate) fn features() -> Outcome {
     for (features, most) in CRATES_MAX {
         count_crates(features, *most)?;
     }
-    with_oldest_toolchain()
+    let oldest = oldest_compiler()?;
+    check_dependencies(&oldest)?;
+    with_oldest_toolchain(&oldest)
 }
 
 /// Choices of programs beside the defaults, and features that are gated against one another.
 const COMBINATIONS: &[&str] = &[
     "client,server",
+    "client,dns",
     "client,http3",
+    "client,http3,dns",
     "server,http3",
     "client,server,http3",
     "client,tower,json,webpki-roots",
@@ -37,6 +41,9 @@ const COMBINATIONS: &[&str] = &[
     "server,hyper-upgrade",
     "client,server,tonic",
 ];
+
+/// The packages that users compile.
+const PUBLISHED: [&str; 3] = ["trunkline-core", "trunkline", "trunkline-cli"];
 
 /// Crates of an engine with some features, itself and those of its build included: most of the time of a
 /// first build. More than this come by a decision, not by chance.
@@ -73,12 +80,19 @@ fn count_crates(features: &str, most: usize) -> Outcome {
 
 /// Different lines of a tree: a crate in two versions is two.
 fn names(tree: &str) -> usize {
-    let line = |line: &str| line.split(" (").next().unwrap_or_default().to_owned();
-    tree.lines().map(line).collect::<BTreeSet<_>>().len()
+    tree.lines()
+        .map(name_and_version)
+        .collect::<BTreeSet<_>>()
+        .len()
 }
 
-/// `rust-version` of the published crates, by the toolchain itself.
-fn with_oldest_toolchain() -> Outcome {
+/// `name vVERSION` of a line of a tree.
+fn name_and_version(line: &str) -> &str {
+    line.split(" (").next().unwrap_or_default()
+}
+
+/// The compiler that the published crates name in `rust-version`.
+fn oldest_compiler() -> Result<String, String> {
     let path = root().join("Cargo.toml");
     let manifest =
         std::fs::read_to_string(&path).map_err(|why| format!("{}: {why}", path.display()))?;
@@ -89,6 +103,63 @@ fn with_oldest_toolchain() -> Outcome {
         .and_then(|workspace| workspace.get("package")?.get("rust-version"));
     let version = version.and_then(toml::Value::as_str);
     let version = version.ok_or("Cargo.toml: rust-version is no text")?;
+    Ok(version.to_owned())
+}
+
+/// Judges what the dependencies of the published crates name in `rust-version`, which may be no newer than ours. A crate that
+/// names none is not judged.
+fn check_dependencies(oldest: &str) -> Outcome {
+    let mut tree = cargo(&["tree", "--all-features", "--edges", "normal,build"]);
+    tree.args(["--prefix", "none", "--format", "{p}"]);
+    for published in PUBLISHED {
+        tree.args(["-p", published]);
+    }
+    let tree = tree.output().map_err(|why| format!("cargo tree: {why}"))?;
+    let tree = String::from_utf8_lossy(&tree.stdout).into_owned();
+    let used: BTreeSet<&str> = tree.lines().map(name_and_version).collect();
+    let metadata = cargo(&["metadata", "--format-version", "1"]).output();
+    let metadata = metadata.map_err(|why| format!("cargo metadata: {why}"))?;
+    let metadata: serde_json::Value =
+        serde_json::from_slice(&metadata.stdout).map_err(|why| format!("cargo metadata: {why}"))?;
+    let packages = metadata["packages"].as_array();
+    let newer: Vec<String> = packages
+        .into_iter()
+        .flatten()
+        .filter_map(|package| {
+            let part = |key: &str| package[key].as_str();
+            let named = format!("{} v{}", part("name")?, part("version")?);
+            let needed = part("rust_version")?;
+            let is_wrong = used.contains(&named[..]) && is_newer(needed, oldest);
+            is_wrong.then(|| format!("{named} needs Rust {needed}"))
+        })
+        .collect();
+    eprintln!(
+        "== {} crates, {} of them newer than Rust {oldest}",
+        used.len(),
+        newer.len()
+    );
+    match (used.is_empty(), newer.is_empty()) {
+        (true, _) => Err("cargo tree lists nothing".to_owned()),
+        (false, true) => Ok(()),
+        (false, false) => Err(newer.join(", ")),
+    }
+}
+
+/// Whether the version `needed` of the compiler is newer than `oldest`.
+fn is_newer(needed: &str, oldest: &str) -> bool {
+    let numbers = |version: &str| -> Vec<u32> {
+        let parts = version.split('.');
+        parts
+            .map(|part| part.parse().unwrap_or(u32::MAX))
+            .chain([0])
+            .take(3)
+            .collect()
+    };
+    numbers(needed) > numbers(oldest)
+}
+
+/// Compiles with the oldest compiler itself.
+fn with_oldest_toolchain(version: &str) -> Outcome {
     let installed = Command::new("rustup").args(["toolchain", "list"]).output();
     let installed = installed.map_or_else(|_| Vec::new(), |output| output.stdout);
     if !String::from_utf8_lossy(&installed).contains(&format!("{version}.0-")) {
@@ -99,14 +170,9 @@ fn with_oldest_toolchain() -> Outcome {
     let mut check = Command::new("rustup");
     check.current_dir(root());
     check.args(["run", &format!("{version}.0"), "cargo", "check", "--quiet"]);
-    check.args([
-        "-p",
-        "trunkline-core",
-        "-p",
-        "trunkline",
-        "-p",
-        "trunkline-cli",
-    ]);
+    for published in PUBLISHED {
+        check.args(["-p", published]);
+    }
     check.env("CARGO_TARGET_DIR", root().join("target").join("oldest"));
     run(&mut check)
 }

@@ -1,6 +1,6 @@
 //! The builds of `features`.
 
-use super::{COMBINATIONS, names, selections};
+use super::{COMBINATIONS, is_newer, names, selections};
 
 #[test]
 fn every_feature_but_default_is_built_alone_then_the_combinations_between_none_and_all() {
@@ -27,4 +27,18 @@ fn crates_are_counted_once_and_by_their_version() {
     let tree = "a v1.0.0 (/x)\nb v1.0.0\nb v2.0.0\na v1.0.0 (/x) (*)\nb v1.0.0 (*)\n";
     assert_eq!(names(tree), 3);
     assert_eq!(names(""), 0);
+}
+
+#[test]
+fn a_compiler_is_newer_by_its_numbers_and_not_by_its_text() {
+    for (needed, newer) in [
+        ("1.88", false),
+        ("1.88.0", false),
+        ("1.9", false),
+        ("1.88.1", true),
+        ("1.100", true),
+        ("2", true),
+    ] {
+        assert_eq!(is_newer(needed, "1.88"), newer, "{needed}");
+    }
 }

@@ -1,7 +1,8 @@
-//! Opens an HTTP/3 connection: resolves the name, then tries the QUIC handshake with one address
-//! after the other.
+//! Opens an HTTP/3 connection: resolves the name, then races QUIC handshakes with its addresses.
 
 use super::Start;
+use crate::client::connect::lookup::OriginAddresses;
+use crate::client::connect::race;
 use crate::client::connect::route::displayed;
 use crate::client::settings::Settings;
 use crate::driver::quic::config;
@@ -48,65 +49,66 @@ impl Ahead {
     }
 }
 
-/// Opens a QUIC connection to the first address that answers. `port`: the origin's, or where else
-/// it has said that it serves HTTP/3. `races`: TCP is tried beside it.
+/// Opens a QUIC connection to the first address that answers, as with TCP (RFC 8305). `port`: the origin's, or
+/// where else it has said that it serves HTTP/3. `place`: where it is known to be. `races`: TCP is tried
+/// beside it.
 pub(super) async fn establish(
     settings: &Settings,
     origin: &Origin,
     port: u16,
+    place: Option<&OriginAddresses>,
     start: Start,
     races: bool,
 ) -> Result<Box<QuicTransport>, Error> {
     let ahead = Ahead::of(start, races);
     let stream_window = start.stream_window;
     let displayed = &displayed(origin);
-    let addresses = settings.route.addresses_for_quic(origin).await?;
+    let addresses = match place {
+        Some(place) => place.over_quic(port),
+        None => settings.route.addresses_for_quic(origin, port).await?,
+    };
     let memory = settings
         .early_data
         .as_ref()
         .filter(|_| ahead != Ahead::Nothing);
-    let tls = settings.tls.quic_config(memory.is_some())?;
+    let keys = settings.hello_keys(place);
+    let tls = settings.tls.quic_config(memory.is_some(), keys)?;
     let limits = &settings.config.limits;
     let machine = Config::default()
         .with_limits(limits.clone())
         .with_windows(settings.config.windows.clone())
         .with_datagrams(settings.config.datagrams);
-    let quic = config::client(tls, &machine, stream_window, &settings.quic)?;
+    let quic = &config::client(tls, &machine, stream_window, &settings.quic)?;
     let name = origin.server_name.as_deref().unwrap_or(&origin.host);
-    let mut last = Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe)
-        .with_text(format!("the host of {displayed} has no address"));
-    for mut address in addresses {
-        if port != origin.port {
-            address.set_port(port);
-        }
+    let open = |address| async move {
         let streams = limits.request_streams_max;
         let begun = QuicTransport::connect(quic.clone(), address, name, streams, stream_window);
-        let mut quic = match begun {
-            Ok(quic) => match memory {
-                Some(memory) => {
-                    let slot = memory.slot(name, port);
-                    let limit = |round_trip| ahead.limit(settings, round_trip);
-                    Box::new(quic.with_early_data(slot, limit))
-                }
-                None => Box::new(quic),
-            },
-            Err(error) => {
-                let text = format!("no QUIC connection to {displayed} can be begun");
-                last = Error::new(ErrorKind::Connect, Fault::Us, Retry::Safe)
-                    .with_text(text)
-                    .with_source(error);
-                continue;
+        let quic = begun.map_err(|error| {
+            let text = format!("no QUIC connection to {displayed} can be begun");
+            Error::new(ErrorKind::Connect, Fault::Us, Retry::Safe)
+                .with_text(text)
+                .with_source(error)
+        })?;
+        let mut quic = Box::new(match memory {
+            Some(memory) => {
+                let slot = memory.slot(name, port);
+                let limit = |round_trip| ahead.limit(settings, round_trip);
+                quic.with_early_data(slot, limit)
             }
-        };
-        if quic.is_early() {
-            return Ok(quic);
+            None => quic,
+        });
+        if !quic.is_early() {
+            let done = quic.handshake().await;
+            done.map_err(|error| handshake_error(displayed, error))?;
         }
-        match quic.handshake().await {
-            Ok(()) => return Ok(quic),
-            Err(error) => last = handshake_error(displayed, error),
-        }
-    }
-    Err(last)
+        Ok(quic)
+    };
+    let outcome = race::first(&addresses, settings.route.attempt_delay, open).await;
+    outcome.map_err(|mut failures| match failures.pop() {
+        Some((_, last)) => last,
+        None => Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe)
+            .with_text(format!("the host of {displayed} has no address")),
+    })
 }
 
 /// How long an assumption holds before it is made again.
@@ -114,17 +116,19 @@ const ASSUMED_TTL: Duration = Duration::from_secs(3600);
 
 /// The UDP port to try for an origin, where it or its HTTPS record has said so and QUIC did not
 /// fail there lately.
-pub(super) async fn known_port(settings: &Settings, origin: &Origin) -> Option<u16> {
-    let known = settings.alternatives().http3_port(Instant::now(), origin);
+pub(super) fn known_port(
+    settings: &Settings,
+    origin: &Origin,
+    place: Option<&OriginAddresses>,
+) -> Option<u16> {
+    let (now, mut alternatives) = (Instant::now(), settings.alternatives());
+    let known = alternatives.http3_port(now, origin);
     if known.is_some() {
         return known;
     }
-    let route = &settings.route;
-    let record = route.https_record(&origin.host, origin.port).await;
-    let recorded = record.and_then(|record| Some((record.http3_port(origin.port)?, record.ttl)));
+    let recorded = place.and_then(|place| Some((place.http3_port()?, place.record()?.ttl)));
     let assumed = settings.assumes_http3;
     let (port, ttl) = recorded.or(assumed.then_some((origin.port, ASSUMED_TTL)))?;
-    let (now, mut alternatives) = (Instant::now(), settings.alternatives());
     alternatives.learn_record(now, origin, port, ttl);
     alternatives.http3_port(now, origin)
 }

@@ -2,6 +2,7 @@
 //! a request that allows nothing else fails.
 
 use super::Start;
+use crate::client::connect::lookup::OriginAddresses;
 use crate::client::settings::Settings;
 use crate::driver::quic::transport::QuicTransport;
 use crate::error::Error;
@@ -13,6 +14,7 @@ pub(super) fn establish(
     _: &Settings,
     _: &Origin,
     _: u16,
+    _: Option<&OriginAddresses>,
     _: Start,
     _: bool,
 ) -> impl Future<Output = Result<Box<QuicTransport>, Error>> + Send + use<> {
@@ -22,9 +24,6 @@ pub(super) fn establish(
 }
 
 /// Always `None`.
-pub(super) fn known_port(
-    _: &Settings,
-    _: &Origin,
-) -> impl Future<Output = Option<u16>> + Send + use<> {
-    ready(None)
+pub(super) fn known_port(_: &Settings, _: &Origin, _: Option<&OriginAddresses>) -> Option<u16> {
+    None
 }

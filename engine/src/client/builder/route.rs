@@ -31,7 +31,9 @@ impl<C> ClientBuilder<C> {
             .insert(host, addresses.into_addresses());
         self
     }
-    /// Resolves names with this resolver in place of the operating system's, those of proxies too.
+    /// Resolves names with this resolver, those of proxies too. Default: the operating system's for addresses, and with
+    /// the feature `dns` its name servers for HTTPS records ([`DnsResolver`](crate::client::DnsResolver));
+    /// [`SystemResolver`](crate::client::SystemResolver) asks for no records.
     #[must_use]
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
         self.route.resolver = Arc::new(resolver);

@@ -23,8 +23,6 @@ pub(in crate::client) struct SocketOptions {
     pub(in crate::client) keepalive: Option<Duration>,
 }
 
-type Attempt = Pin<Box<dyn Future<Output = io::Result<Connected>> + Send>>;
-
 /// A socket, and how long its address took to answer.
 pub(in crate::client) type Connected = (TcpStream, Duration);
 
@@ -35,29 +33,45 @@ pub(in crate::client) async fn connect(
     delay: Duration,
     options: SocketOptions,
 ) -> Result<Connected, Error> {
+    first(addresses, delay, |address| open(address, options))
+        .await
+        .map_err(|failures| all_failed(target, failures))
+}
+
+/// Each address whose attempt failed, and why, in the order of the failures.
+pub(in crate::client) type Failures<E> = Vec<(SocketAddr, E)>;
+
+/// Opens a connection to each of `addresses` in turn, `delay` apart or as soon as one fails, and returns what
+/// is there first.
+pub(in crate::client) async fn first<T, E, F>(
+    addresses: &[SocketAddr],
+    delay: Duration,
+    open: impl Fn(SocketAddr) -> F,
+) -> Result<T, Failures<E>>
+where
+    F: Future<Output = Result<T, E>>,
+{
     let mut racing = Racing {
         race: Race::new(addresses, delay),
         attempts: Vec::new(),
         failures: Vec::new(),
         alarm: Alarm::default(),
-        options,
     };
-    match poll_fn(|cx| racing.poll(cx)).await {
+    match poll_fn(|cx| racing.poll(cx, &open)).await {
         Some(connected) => Ok(connected),
-        None => Err(all_failed(target, racing.failures)),
+        None => Err(racing.failures),
     }
 }
 
-struct Racing {
+struct Racing<F, E> {
     race: Race,
-    attempts: Vec<(SocketAddr, Attempt)>,
-    failures: Vec<(SocketAddr, io::Error)>,
+    attempts: Vec<(SocketAddr, Pin<Box<F>>)>,
+    failures: Failures<E>,
     alarm: Alarm,
-    options: SocketOptions,
 }
 
-impl Racing {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Connected>> {
+impl<T, E, F: Future<Output = Result<T, E>>> Racing<F, E> {
+    fn poll(&mut self, cx: &mut Context<'_>, open: &impl Fn(SocketAddr) -> F) -> Poll<Option<T>> {
         loop {
             if let Some(connected) = self.poll_attempts(cx) {
                 self.race.handle_connected();
@@ -65,8 +79,7 @@ impl Racing {
             }
             match self.race.poll(Instant::now()) {
                 RaceStep::Connect(address) => {
-                    self.attempts
-                        .push((address, Box::pin(open(address, self.options))));
+                    self.attempts.push((address, Box::pin(open(address))));
                 }
                 RaceStep::Wait(Some(at)) if self.alarm.poll_until(cx, at).is_ready() => {}
                 RaceStep::Wait(_) => return Poll::Pending,
@@ -76,7 +89,7 @@ impl Racing {
     }
 
     /// The first attempt that has succeeded; those that have failed are noted.
-    fn poll_attempts(&mut self, cx: &mut Context<'_>) -> Option<Connected> {
+    fn poll_attempts(&mut self, cx: &mut Context<'_>) -> Option<T> {
         let mut index = 0;
         while let Some((address, attempt)) = self.attempts.get_mut(index) {
             match attempt.as_mut().poll(cx) {
@@ -119,7 +132,7 @@ async fn open(address: SocketAddr, options: SocketOptions) -> io::Result<Connect
 }
 
 /// Names every address with its error; the last one's error is the source.
-fn all_failed(target: &str, mut failures: Vec<(SocketAddr, io::Error)>) -> Error {
+fn all_failed(target: &str, mut failures: Failures<io::Error>) -> Error {
     let mut text = format!("no connection to {target}");
     for (index, (address, error)) in failures.iter().enumerate() {
         let separator = if index == 0 { ": " } else { "; " };

@@ -1,5 +1,8 @@
 //! Resolves host names into addresses and HTTPS records.
 
+#[cfg(feature = "dns")]
+pub(in crate::client) mod dns;
+
 use crate::error::Error;
 use std::fmt;
 use std::future::Future;
@@ -11,15 +14,24 @@ use std::time::Duration;
 /// The addresses to come, in the order of preference (RFC 6724).
 pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 
-/// The part of a host's HTTPS record (RFC 9460) that concerns a client. Of the records in service
-/// mode whose target is the host itself, the one with the lowest priority counts.
+/// The part of a host's HTTPS record (RFC 9460) that concerns a client: of the records in service mode that it
+/// can use, the one with the lowest priority, aliases followed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpsRecord {
-    /// The identifiers in its `alpn` parameter, as in `h3`.
+    /// The protocols of the service (RFC 9460 section 7.1): the identifiers in its `alpn` parameter, as in
+    /// `h3`, and `http/1.1` unless it has `no-default-alpn`.
     pub alpn: Vec<Vec<u8>>,
     /// Its `port` parameter; `None`: the URL's port.
     pub port: Option<u16>,
+    /// The host whose addresses are those of the service; `None`: the URL's host. Certificates are those of the
+    /// URL's host all the same.
+    pub target: Option<Box<str>>,
+    /// Its address hints, used where the addresses themselves cannot be had (RFC 9460 section 7.3).
+    pub addresses: Vec<IpAddr>,
+    /// Its `ech` parameter, an ECHConfigList (RFC 9848): used where
+    /// [`ClientTls::encrypted_client_hello`](crate::client::ClientTls::encrypted_client_hello) says so.
+    pub ech: Option<Vec<u8>>,
     /// How long it may be cached.
     pub ttl: Duration,
 }
@@ -27,7 +39,8 @@ pub struct HttpsRecord {
 /// The HTTPS record to come; `None`: there is none.
 pub type ResolvingRecord = Pin<Box<dyn Future<Output = io::Result<Option<HttpsRecord>>> + Send>>;
 
-/// Where a client asks for the addresses of a host. The default asks the operating system.
+/// Where a client asks for the addresses of a host. The default asks the operating system, and with the feature
+/// `dns` its name servers for HTTPS records ([`DnsResolver`](crate::client::DnsResolver)).
 ///
 /// ```
 /// use trunkline::client::{Client, Resolver, Resolving};
@@ -46,18 +59,21 @@ pub trait Resolver: Send + Sync + 'static {
     /// usually `port`. They are tried in this order, alternating between the two families (RFC 8305
     /// section 4); an empty list is an error.
     fn resolve(&self, host: &str, port: u16) -> Resolving;
-    /// Looks up the HTTPS record of `host` for `port`; called only where HTTP/3 is allowed beside
-    /// the others ([`Protocols::All`](crate::client::Protocols::All)) and not known otherwise. An answer
-    /// after 50 ms is ignored. Default: none, because the operating systems' resolvers do not
-    /// return it.
+    /// Looks up the HTTPS record of `host` for `port`, beside the addresses; called only for `https` origins
+    /// that are reached without a proxy, where HTTP/3 is allowed beside the others
+    /// ([`Protocols::All`](crate::client::Protocols::All)) or the ClientHello is to be encrypted. What comes
+    /// later than 50 ms after the addresses is ignored. Default: none, because the operating systems' resolvers
+    /// do not return it.
     fn https_record(&self, host: &str, port: u16) -> ResolvingRecord {
         let _ = (host, port);
         Box::pin(std::future::ready(Ok(None)))
     }
 }
 
-/// The operating system's resolver.
-pub(in crate::client) struct SystemResolver;
+/// The operating system's resolver (getaddrinfo): its hosts file, search domains and other sources of names. It
+/// has no HTTPS records and keeps nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemResolver;
 
 impl Resolver for SystemResolver {
     fn resolve(&self, host: &str, port: u16) -> Resolving {
@@ -76,19 +92,22 @@ impl fmt::Debug for dyn Resolver {
 }
 
 impl HttpsRecord {
-    /// A record without a `port` parameter.
+    /// A record with these protocols and no other parameter.
     pub fn new(alpn: Vec<Vec<u8>>, ttl: Duration) -> Self {
         Self {
             alpn,
-            port: None,
             ttl,
+            ..Self::default()
         }
     }
-    /// The UDP port where it says that HTTP/3 is served; `port`: the URL's.
-    pub(in crate::client) fn http3_port(&self, port: u16) -> Option<u16> {
-        let names_it = self.alpn.iter().any(|name| name == b"h3");
-        let port = self.port.unwrap_or(port);
-        (names_it && port != 0).then_some(port)
+    /// Whether the service speaks HTTP/3.
+    pub(in crate::client) fn serves_http3(&self) -> bool {
+        self.alpn.iter().any(|name| name == b"h3")
+    }
+    /// Whether the service speaks HTTP over TCP.
+    pub(in crate::client) fn serves_tcp(&self) -> bool {
+        let over_tcp = |name: &Vec<u8>| matches!(&name[..], b"h2" | b"http/1.1");
+        self.alpn.iter().any(over_tcp)
     }
 }
 

@@ -5,7 +5,7 @@ use super::connector::Connector;
 use super::proxy::socks;
 use super::proxy::{Proxies, Proxy, ProxyKind, connect, env};
 use super::race::{self, SocketOptions};
-use super::resolve::{Resolver, SystemResolver, wrong_family};
+use super::resolve::{Resolver, wrong_family};
 use super::socket::{ProxyTls, Socket};
 use crate::error::{Error, ErrorKind, Fault, ProxyRefusal, Retry};
 use crate::tls::{ClientTls, retry_after};
@@ -53,7 +53,10 @@ impl Default for Route {
     fn default() -> Self {
         Self {
             overrides: BTreeMap::new(),
-            resolver: Arc::new(SystemResolver),
+            #[cfg(feature = "dns")]
+            resolver: Arc::new(super::resolve::dns::DnsResolver::new()),
+            #[cfg(not(feature = "dns"))]
+            resolver: Arc::new(super::resolve::SystemResolver),
             connector: None,
             local_address: None,
             unix_socket: None,
@@ -100,15 +103,22 @@ impl Route {
         origin.proxy = self.proxy_for(origin).map(|proxy| proxy.displayed.clone());
     }
 
-    /// Opens the way to `origin`, up to the first byte of its own.
-    pub(in crate::client) async fn reach(&self, origin: &Origin) -> Result<Reached, Error> {
+    /// Opens the way to `origin`, up to the first byte of its own. `addresses`: where it is known to be.
+    pub(in crate::client) async fn reach(
+        &self,
+        origin: &Origin,
+        addresses: Option<Vec<SocketAddr>>,
+    ) -> Result<Reached, Error> {
         if let Some(path) = self.unix_socket_for(&origin.host) {
             let mut socket = connect_unix(path).await?;
             socket.announce(self.header).await?;
             return Ok(Reached::directly(socket));
         }
         let Some(proxy) = self.proxy_for(origin) else {
-            let addresses = self.addresses(&origin.host, origin.port).await?;
+            let addresses = match addresses {
+                Some(addresses) => addresses,
+                None => self.addresses(&origin.host, origin.port).await?,
+            };
             let target = displayed(origin);
             let (delay, options) = (self.attempt_delay, self.options());
             let (socket, took) = race::connect(&target, &addresses, delay, options).await?;
@@ -135,10 +145,11 @@ impl Route {
         }
     }
 
-    /// The addresses of an origin that only QUIC reaches: what carries bytes in order cannot.
+    /// The addresses of an origin that only QUIC reaches, with this port: what carries bytes in order cannot.
     pub(in crate::client) async fn addresses_for_quic(
         &self,
         origin: &Origin,
+        port: u16,
     ) -> Result<Vec<SocketAddr>, Error> {
         let refuse = |option: &str| {
             Error::config(format!(
@@ -156,7 +167,13 @@ impl Route {
         if self.local_address.is_some() {
             return Err(refuse("local_address"));
         }
-        self.addresses(&origin.host, origin.port).await
+        let mut addresses = self.addresses(&origin.host, origin.port).await?;
+        if port != origin.port {
+            addresses
+                .iter_mut()
+                .for_each(|address| address.set_port(port));
+        }
+        Ok(addresses)
     }
 
     async fn through_http(&self, proxy: &Proxy, origin: &Origin) -> Result<Reached, Error> {
@@ -259,12 +276,12 @@ impl Route {
         }
     }
 
-    fn unix_socket_for(&self, host: &str) -> Option<&Path> {
+    pub(super) fn unix_socket_for(&self, host: &str) -> Option<&Path> {
         let of_host = self.unix_sockets.get(host);
         of_host.or(self.unix_socket.as_ref()).map(PathBuf::as_path)
     }
 
-    fn proxy_for(&self, origin: &Origin) -> Option<&Arc<Proxy>> {
+    pub(super) fn proxy_for(&self, origin: &Origin) -> Option<&Arc<Proxy>> {
         if self.connector.is_some() || self.unix_socket_for(&origin.host).is_some() {
             return None;
         }

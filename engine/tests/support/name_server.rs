@@ -1,0 +1,81 @@
+//! A name server on loopback that answers from a table, over UDP.
+#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "a peer that fails fails its test")]
+
+use hickory_resolver::proto::op::{Message, MessageType, ResponseCode};
+use hickory_resolver::proto::rr::{Name, RData, Record, RecordType};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use tokio::net::UdpSocket;
+use tokio::task::JoinHandle;
+
+/// A running name server. Names and types without a row do not exist.
+pub(crate) struct NameServer {
+    pub(crate) address: SocketAddr,
+    asked: Arc<Mutex<Vec<String>>>,
+    task: JoinHandle<()>,
+}
+
+/// Rows as `("name. HTTPS", 60, "1 . alpn=h3")`: name and type, time to live in seconds, data as in a
+/// zone's file. `-` as the data: the question is not answered at all.
+pub(crate) type Row<'a> = (&'a str, u32, String);
+
+impl NameServer {
+    pub(crate) async fn start(rows: &[Row<'_>]) -> Self {
+        let mut zone: BTreeMap<String, Vec<Option<Record>>> = BTreeMap::new();
+        for (key, ttl, data) in rows {
+            let (name, kind) = key.split_once(' ').unwrap();
+            let record = (data != "-").then(|| {
+                let data = RData::try_from_str(kind.parse::<RecordType>().unwrap(), data).unwrap();
+                Record::from_rdata(Name::from_ascii(name).unwrap(), *ttl, data)
+            });
+            zone.entry((*key).to_owned()).or_default().push(record);
+        }
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let address = socket.local_addr().unwrap();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&asked);
+        let task = tokio::spawn(async move {
+            let mut packet = [0; 4096];
+            loop {
+                let (length, from) = socket.recv_from(&mut packet).await.unwrap();
+                let query = Message::from_vec(&packet[..length]).unwrap();
+                let question = query.queries[0].clone();
+                let key = format!("{} {}", question.name(), question.query_type());
+                noted.lock().unwrap().push(key.clone());
+                let mut answer = Message::response(query.metadata.id, query.metadata.op_code);
+                answer.metadata.message_type = MessageType::Response;
+                answer.metadata.recursion_available = true;
+                answer.add_query(question);
+                match zone.get(&key) {
+                    Some(records) => {
+                        let Some(records) = records.iter().cloned().collect::<Option<Vec<_>>>()
+                        else {
+                            continue;
+                        };
+                        answer.add_answers(records);
+                    }
+                    None => answer.metadata.response_code = ResponseCode::NXDomain,
+                }
+                let answer = answer.to_vec().unwrap();
+                socket.send_to(&answer, from).await.unwrap();
+            }
+        });
+        Self {
+            address,
+            asked,
+            task,
+        }
+    }
+    /// The questions so far, as the keys of rows.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+impl Drop for NameServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
