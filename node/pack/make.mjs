@@ -35,7 +35,7 @@ const write = (to, file, text) => writeFileSync(join(to, file), text)
 const licence = to => { for (const file of ['LICENSE-MIT', 'LICENSE-APACHE']) cpSync(join(root, file), join(to, file)) }
 
 /** Links to files that the package does not have become their text; its figures are left out. */
-const unlinked = text => text.replaceAll(/!\[[^\]]*\]\(figures\/[^)]*\)\n\n/g, '').replaceAll(/\[([^\]]+)\]\(\.\.\/[^)]*\)/g, '$1')
+const unlinked = text => text.replaceAll(/!\[[^\]]*\]\(figures\/[^)]*\)\n\n/g, '').replaceAll(/\[([^\]]+)\]\((?!https?:|#|(?:docs\/)?node-|LICENSE)[^)]*\)/g, '$1')
 
 /** The README, without its last paragraph, which is for contributors, and the guide's pages that it links. */
 function pages (to) {

@@ -28,7 +28,7 @@ pub(crate) trait StreamNumbers {
     type Id: Copy + Debug + PartialEq;
     /// How many ids lie below this one; `None`: it is not one that a client opens.
     fn number(id: Self::Id) -> Option<u64>;
-    /// The id above so many others.
+    /// The id that has `number` ids below it.
     fn id(number: u64) -> Self::Id;
 }
 

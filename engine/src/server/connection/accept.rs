@@ -230,7 +230,7 @@ impl<S: Serve, T> Unpin for Served<S, T> {}
 pub(in crate::server) struct Opener<S> {
     pub(in crate::server) shared: WorkerContext<S>,
     pub(in crate::server) signals: Arc<Signals>,
-    /// What it is doing.
+    /// Its exchanges and its stage, as the worker's registry reads them.
     pub(in crate::server) activity: Rc<Activity>,
 }
 

@@ -265,7 +265,6 @@ const ENGINE: &[(&str, &[&str])] = &[
     (
         "engine/src/server/tower",
         &[
-            "early",
             "interim",
             "service",
             "service_fn",
