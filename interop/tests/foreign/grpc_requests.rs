@@ -43,7 +43,7 @@ fn cases() -> Vec<Case> {
     let cut = |length: usize| whole[..length].to_vec();
     // gRPC's documents say RESOURCE_EXHAUSTED of it; tonic's limit is 4 MiB and its status OUT_OF_RANGE.
     let above = [&[0][..], &(5u32 << 20).to_be_bytes(), &[0; 64]].concat();
-    let coded = case("a coding that nobody knows", message(1, b"hi"), "12");
+    let coded = case("an unknown coding", message(1, b"hi"), "12");
     let unknown = case("a method that there is not", whole.clone(), "12");
     let queried = case("no POST", Vec::new(), INTERNAL);
     vec![

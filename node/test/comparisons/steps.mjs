@@ -1,5 +1,5 @@
 // Programs of two steps on one thing: every step behind every other, in the same turn and behind what follows from the first.
-// What each of them returns or throws is logged, and the state once all that follows has come.
+// The log has the result or error of each step, and the state once all that follows has come.
 
 /** How often a client asks its server before all that follows from a step has come. */
 const ROUNDS = 3

@@ -468,7 +468,7 @@ test('the stream of a request that is aborted is cancelled with the reason', asy
   await done
 })
 
-test('a 407 is an error, for there is nobody to ask for credentials', async t => {
+test('a 407 is an error, because fetch asks no user for credentials', async t => {
   const { ask } = await pair(t, versions[0])
   await assert.rejects(ask('/status?code=407'), error => error.message === 'fetch failed' && error.cause.message === 'proxy authentication required')
 })
