@@ -2,18 +2,18 @@
 //! servers that have no keys or cannot prove their public name.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+#[path = "support/client_hello.rs"]
+mod client_hello;
 #[path = "support/origin.rs"]
 mod origin;
 #[path = "support/peer.rs"]
 mod support;
 
+use client_hello::first_client_hello;
 use http::{Response, Version};
 use origin::run;
 use rustls::pki_types::CertificateDer;
-use rustls::server::Acceptor;
 use std::future::ready;
-use std::io::Read;
-use std::net::TcpListener;
 use std::time::Duration;
 use support::service;
 use trunkline::client::{
@@ -80,23 +80,7 @@ fn server(names: &[&str]) -> (Running, CertificateDer<'static>) {
 
 /// The first ClientHello that reaches a TCP port: the name in it, and its bytes.
 fn first_hello(tls: ClientTls, keys: Vec<u8>) -> (String, Vec<u8>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let reading = std::thread::spawn(move || {
-        let (mut socket, _) = listener.accept().unwrap();
-        let (mut acceptor, mut bytes) = (Acceptor::default(), Vec::<u8>::new());
-        loop {
-            let mut piece = [0; 4096];
-            let length = socket.read(&mut piece).unwrap();
-            assert_ne!(length, 0, "the ClientHello ends early");
-            bytes.extend(&piece[..length]);
-            acceptor.read_tls(&mut &piece[..length]).unwrap();
-            if let Some(accepted) = acceptor.accept().map_err(|(error, _)| error).unwrap() {
-                let name = accepted.client_hello().server_name().unwrap().to_owned();
-                return (name, bytes);
-            }
-        }
-    });
+    let (port, reading) = first_client_hello(|hello| hello.server_name().unwrap().to_owned());
     run(async move {
         let names = Names {
             alpn: &["h2"],

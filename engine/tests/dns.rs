@@ -41,17 +41,20 @@ async fn version(client: &Client, url: &str) -> Version {
     response.version()
 }
 
-/// Rows of a zone from their data.
-fn rows<const N: usize>(rows: [(&str, u32, &str); N]) -> [(String, u32, String); N] {
-    rows.map(|(key, ttl, data)| (key.to_owned(), ttl, data.to_owned()))
+/// A name server with these rows of a zone.
+async fn names(table: &[(&str, u32, &str)]) -> NameServer {
+    let row = |&(key, ttl, data): &(_, _, &str)| -> Row<'_> { (key, ttl, data.to_owned()) };
+    NameServer::start(&table.iter().map(row).collect::<Vec<_>>()).await
 }
 
-async fn names<const N: usize>(table: [(&str, u32, &str); N]) -> NameServer {
-    let table = rows(table);
-    let table = table
-        .each_ref()
-        .map(|(key, ttl, data)| -> Row<'_> { (key, *ttl, data.clone()) });
-    NameServer::start(&table).await
+/// The version of a response of an origin whose port has this HTTPS record, beside `others`.
+async fn version_by(record: &str, others: &[(&str, u32, &str)]) -> Version {
+    let (server, root) = origin();
+    let port = server.local_addr().port();
+    let key = format!("_{port}._https.origin.test. HTTPS");
+    let names = names(&[&[(&key[..], 60, record)], others].concat()).await;
+    let client = client(&names, &root);
+    version(&client, &format!("https://origin.test:{port}/")).await
 }
 
 #[test]
@@ -59,7 +62,7 @@ fn the_first_request_goes_over_http_3_where_the_record_of_a_name_server_names_it
     run(async {
         let (server, root) = origin();
         let port = server.local_addr().port();
-        let names = names([
+        let names = names(&[
             ("origin.test. A", 60, "127.0.0.1"),
             (
                 &format!("_{port}._https.origin.test. HTTPS"),
@@ -81,7 +84,7 @@ fn a_record_may_lead_from_port_443_to_another_host_and_port_under_the_certificat
         for (alpn, spoken) in [("h3", Version::HTTP_3), ("h2", Version::HTTP_2)] {
             let (server, root) = origin();
             let port = server.local_addr().port();
-            let names = names([
+            let names = names(&[
                 // No server listens there.
                 ("origin.test. A", 60, "127.0.0.2"),
                 (
@@ -105,84 +108,47 @@ fn a_record_may_lead_from_port_443_to_another_host_and_port_under_the_certificat
 #[test]
 fn an_alias_leads_to_the_addresses_of_its_target() {
     run(async {
-        let (server, root) = origin();
-        let port = server.local_addr().port();
-        let names = names([
+        let others = [
             ("origin.test. A", 60, "127.0.0.2"),
-            (
-                &format!("_{port}._https.origin.test. HTTPS"),
-                60,
-                "0 first.test.",
-            ),
             ("first.test. HTTPS", 60, "0 second.test."),
             ("second.test. A", 60, "127.0.0.1"),
-        ])
-        .await;
-        let client = client(&names, &root);
-        let url = format!("https://origin.test:{port}/");
-        assert_eq!(version(&client, &url).await, Version::HTTP_2);
+        ];
+        assert_eq!(version_by("0 first.test.", &others).await, Version::HTTP_2);
     });
 }
 
 #[test]
 fn aliases_in_a_circle_end() {
     run(async {
-        let (server, root) = origin();
-        let port = server.local_addr().port();
-        let names = names([
+        let others = [
             ("origin.test. A", 60, "127.0.0.1"),
-            (
-                &format!("_{port}._https.origin.test. HTTPS"),
-                60,
-                "0 first.test.",
-            ),
             ("first.test. HTTPS", 60, "0 second.test."),
             ("second.test. HTTPS", 60, "0 first.test."),
-        ])
-        .await;
-        let client = client(&names, &root);
-        let url = format!("https://origin.test:{port}/");
-        assert_eq!(version(&client, &url).await, Version::HTTP_2);
+        ];
+        assert_eq!(version_by("0 first.test.", &others).await, Version::HTTP_2);
     });
 }
 
 #[test]
 fn address_hints_stand_in_for_addresses_that_cannot_be_had() {
     run(async {
-        let (server, root) = origin();
-        let port = server.local_addr().port();
-        let names = names([(
-            &format!("_{port}._https.origin.test. HTTPS")[..],
-            60,
-            "1 . alpn=h3 ipv4hint=127.0.0.1",
-        )])
-        .await;
-        let client = client(&names, &root);
-        let url = format!("https://origin.test:{port}/");
-        assert_eq!(version(&client, &url).await, Version::HTTP_3);
+        let record = "1 . alpn=h3 ipv4hint=127.0.0.1";
+        assert_eq!(version_by(record, &[]).await, Version::HTTP_3);
     });
 }
 
 #[test]
 fn a_question_for_a_record_that_is_never_answered_changes_nothing() {
     run(async {
-        let (server, root) = origin();
-        let port = server.local_addr().port();
-        let names = names([
-            ("origin.test. A", 60, "127.0.0.1"),
-            (&format!("_{port}._https.origin.test. HTTPS"), 60, "-"),
-        ])
-        .await;
-        let client = client(&names, &root);
-        let url = format!("https://origin.test:{port}/");
-        assert_eq!(version(&client, &url).await, Version::HTTP_2);
+        let others = [("origin.test. A", 60, "127.0.0.1")];
+        assert_eq!(version_by("-", &others).await, Version::HTTP_2);
     });
 }
 
 #[test]
 fn a_record_and_an_address_are_kept_for_their_time_to_live() {
     run(async {
-        let names = names([
+        let names = names(&[
             ("kept.test. HTTPS", 300, "1 . alpn=h3"),
             ("kept.test. A", 300, "127.0.0.1"),
             ("gone.test. HTTPS", 0, "1 . alpn=h3"),
@@ -211,12 +177,12 @@ fn a_record_and_an_address_are_kept_for_their_time_to_live() {
 #[test]
 fn a_name_that_does_not_exist_is_an_error_of_the_kind_not_found_and_has_no_record() {
     run(async {
-        let names = names([]).await;
+        let names = names(&[]).await;
         let resolver = DnsResolver::with_name_servers(names.address);
-        let error = resolver.resolve("nobody.test", 443).await.unwrap_err();
+        let error = resolver.resolve("missing.test", 443).await.unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{error}");
         assert_eq!(
-            resolver.https_record("nobody.test", 443).await.unwrap(),
+            resolver.https_record("missing.test", 443).await.unwrap(),
             None
         );
     });
@@ -225,7 +191,7 @@ fn a_name_that_does_not_exist_is_an_error_of_the_kind_not_found_and_has_no_recor
 #[test]
 fn names_that_are_the_users_own_are_not_sent_to_name_servers() {
     run(async {
-        let names = names([]).await;
+        let names = names(&[]).await;
         let resolver = DnsResolver::with_name_servers(names.address);
         for host in [
             "printer",
@@ -244,7 +210,7 @@ fn names_that_are_the_users_own_are_not_sent_to_name_servers() {
 #[test]
 fn an_origin_behind_a_proxy_is_not_sent_to_name_servers() {
     run(async {
-        let names = names([]).await;
+        let names = names(&[]).await;
         for proxy in ["http://127.0.0.1:9", "socks5h://127.0.0.1:9"] {
             let client = Client::builder()
                 .resolver(DnsResolver::with_name_servers(names.address))

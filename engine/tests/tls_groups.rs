@@ -2,19 +2,21 @@
 //! its key share in the first flight, over TCP and QUIC.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+#[path = "support/client_hello.rs"]
+mod client_hello;
 #[path = "support/origin.rs"]
 mod origin;
 #[path = "support/peer.rs"]
 mod support;
 
+use client_hello::first_client_hello;
 use http::{Response, Version};
 use origin::run;
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
-use rustls::server::Acceptor;
 use rustls::{ClientConfig, ClientConnection, HandshakeKind, NamedGroup, RootCertStore};
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use support::service;
 use trunkline::client::{Client, ClientTls, Protocols};
@@ -59,25 +61,8 @@ async fn answered(address: SocketAddr, tls: ClientTls, protocols: Protocols) -> 
 
 #[test]
 fn a_clients_first_flight_over_tcp_offers_the_hybrid_group_first_with_its_share() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!(
-        "https://localhost:{}/",
-        listener.local_addr().unwrap().port()
-    );
-    let reading = std::thread::spawn(move || {
-        let (mut socket, _) = listener.accept().unwrap();
-        let (mut acceptor, mut bytes) = (Acceptor::default(), Vec::<u8>::new());
-        loop {
-            let mut piece = [0; 4096];
-            let length = socket.read(&mut piece).unwrap();
-            bytes.extend(&piece[..length]);
-            acceptor.read_tls(&mut &piece[..length]).unwrap();
-            if let Some(accepted) = acceptor.accept().map_err(|(error, _)| error).unwrap() {
-                let groups = accepted.client_hello().named_groups().unwrap().to_vec();
-                return (groups, bytes);
-            }
-        }
-    });
+    let (port, reading) = first_client_hello(|hello| hello.named_groups().unwrap().to_vec());
+    let url = format!("https://localhost:{port}/");
     run(async move {
         let client = Client::builder().tls(ClientTls::new().insecure());
         client.build().unwrap().get(url).send().await.unwrap_err();
