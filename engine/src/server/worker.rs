@@ -2,7 +2,7 @@
 //! share no state on the path of a request.
 
 mod admission;
-pub(super) mod lineage;
+pub(super) mod generations;
 #[cfg(feature = "http3")]
 pub(super) mod quic;
 #[cfg(not(feature = "http3"))]
@@ -23,7 +23,7 @@ use crate::driver::timer;
 use crate::net::byte_stream::ByteStream;
 use crate::net::listener::{AcceptQueue, Accepted, AcceptedSocket, Acceptor, Listener};
 #[cfg(unix)]
-use lineage::WorkerSockets;
+use generations::WorkerSockets;
 #[cfg(unix)]
 use quic::QuicHandOver;
 use quic::{QuicListener, QuicSetup};

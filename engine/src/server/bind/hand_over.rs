@@ -2,7 +2,7 @@
 //! queues, so that no client is refused while one server takes the place of another. The packets of
 //! HTTP/3 connections that the server before still holds are forwarded to it.
 
-mod line;
+mod header;
 pub(in crate::server) mod upgrade;
 
 use crate::error::Error;
@@ -10,8 +10,8 @@ use crate::net::listener::{Listener, Owner};
 use crate::net::passing;
 use crate::net::unix::UnixListener;
 use crate::server::worker::WorkerCommand;
-use crate::server::worker::lineage::{KEY_BYTES, Predecessor, QuicInheritance, WorkerSockets};
-use line::{GREETING, SentCounts, SocketKind};
+use crate::server::worker::generations::{KEY_BYTES, Predecessor, QuicInheritance, WorkerSockets};
+use header::{PROTOCOL, SentCounts, SocketKind};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use std::fmt::Write as _;
@@ -87,7 +87,7 @@ impl Sockets {
     /// Duplicates of a running server's.
     pub(super) fn of_workers(workers: Vec<WorkerSockets>) -> Self {
         let mut all = Self::new(Vec::new(), Vec::new(), None);
-        let (mut lineage, mut forwards) = (None, Vec::new());
+        let (mut generations, mut forwards) = (None, Vec::new());
         for WorkerSockets { listener, quic } in workers {
             if !matches!(listener, Listener::None) {
                 all.listeners.push(listener);
@@ -95,19 +95,19 @@ impl Sockets {
             if let Some(quic) = quic {
                 all.udp.push(quic.udp);
                 forwards.push(quic.forward);
-                lineage = Some(quic.lineage);
+                generations = Some(quic.generations);
             }
         }
-        all.quic = lineage.map(|lineage| {
-            let before = lineage.predecessors.iter();
+        all.quic = generations.map(|generations| {
+            let before = generations.predecessors.iter();
             let mut predecessors = vec![Predecessor {
-                generation: lineage.generation,
+                generation: generations.generation,
                 workers: forwards.into(),
             }];
             predecessors.extend(before.filter(|before| before.is_alive()).cloned());
             SharedQuic {
-                key: lineage.key,
-                id_bytes: lineage.id_bytes,
+                key: generations.key,
+                id_bytes: generations.id_bytes,
                 predecessors,
                 source: ReleaseSource::Here(all.release.subscribe()),
             }
@@ -186,7 +186,7 @@ impl Sockets {
         };
         let kind = kind.name();
         let (listening, udp) = (self.listeners.len(), self.udp.len());
-        let mut line = format!("{GREETING} {kind} {listening} {udp}");
+        let mut line = format!("{PROTOCOL} {kind} {listening} {udp}");
         if let Some(quic) = &self.quic {
             line.push(' ');
             for byte in quic.key {

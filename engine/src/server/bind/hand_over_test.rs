@@ -1,5 +1,5 @@
 use super::*;
-use crate::server::worker::lineage::{Lineage, QuicWorkerSockets};
+use crate::server::worker::generations::{Generations, QuicWorkerSockets};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn of_server(workers: usize) -> (Sockets, SocketAddr, Vec<UnixDatagram>) {
         generation: 2,
         workers: Arc::from([pair()]),
     };
-    let lineage = Arc::new(Lineage {
+    let generations = Arc::new(Generations {
         key: [9; KEY_BYTES],
         generation: 3,
         id_bytes: 19,
@@ -33,7 +33,7 @@ fn of_server(workers: usize) -> (Sockets, SocketAddr, Vec<UnixDatagram>) {
         quic: Some(QuicWorkerSockets {
             udp: UdpSocket::bind("127.0.0.1:0").expect("a port"),
             forward: pair(),
-            lineage: Arc::clone(&lineage),
+            generations: Arc::clone(&generations),
         }),
     });
     let sockets = Sockets::of_workers(sockets.collect());
@@ -127,7 +127,7 @@ fn a_process_before_that_has_ended_is_not_handed_on() {
         quic: Some(QuicWorkerSockets {
             udp: UdpSocket::bind("127.0.0.1:0").expect("a port"),
             forward: UnixDatagram::pair().expect("a pair").0,
-            lineage: Arc::new(Lineage {
+            generations: Arc::new(Generations {
                 key: quic.key,
                 generation: 4,
                 id_bytes: quic.id_bytes,

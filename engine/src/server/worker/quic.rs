@@ -97,7 +97,7 @@ impl<S: Serve> QuicListener<S> {
             workers: setup.workers,
             passed: setup.passed,
             #[cfg(unix)]
-            forwarding: Forwarding::new(setup.lineage),
+            forwarding: Forwarding::new(setup.generations),
             connections: Vec::new(),
             half_open: 0,
             dirty: Vec::new(),

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::server::connection::accept::WorkerContext;
 use crate::server::registry::OpenConnections;
 #[cfg(unix)]
-use crate::server::worker::lineage::QuicWorkerSockets;
+use crate::server::worker::generations::QuicWorkerSockets;
 use crate::tls::Tls;
 use std::convert::Infallible;
 use std::io;

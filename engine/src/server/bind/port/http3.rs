@@ -10,7 +10,7 @@ use crate::driver::quic::config::secret::Secret;
 use crate::error::Error;
 use crate::net::listen::udp_sockets;
 use crate::server::Server;
-use crate::server::worker::lineage::QuicInheritance;
+use crate::server::worker::generations::QuicInheritance;
 use crate::server::worker::quic::Quic;
 use std::net::{SocketAddr, UdpSocket};
 #[cfg(feature = "qlog")]

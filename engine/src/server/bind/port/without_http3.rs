@@ -3,7 +3,7 @@
 pub(super) use self::NoHttp3 as Http3Settings;
 
 use crate::error::Error;
-use crate::server::worker::lineage::QuicInheritance;
+use crate::server::worker::generations::QuicInheritance;
 use crate::server::worker::quic::Quic;
 use std::net::{SocketAddr, UdpSocket};
 

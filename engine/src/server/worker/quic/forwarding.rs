@@ -4,7 +4,7 @@
 
 use crate::driver::quic::config::cid::CidOwner;
 use crate::driver::quic::socket::ReceivedDatagram;
-use crate::server::worker::lineage::{Lineage, QuicWorkerSockets};
+use crate::server::worker::generations::{Generations, QuicWorkerSockets};
 use bytes::BytesMut;
 use quinn_proto::EcnCodepoint;
 use socket2::SockRef;
@@ -38,7 +38,7 @@ struct State {
 pub(in crate::server::worker) struct QuicHandOver {
     state: Rc<State>,
     udp: Arc<UdpSocket>,
-    lineage: Arc<Lineage>,
+    generations: Arc<Generations>,
 }
 
 impl QuicHandOver {
@@ -55,11 +55,11 @@ impl QuicHandOver {
         let _ = SockRef::from(&forward).set_send_buffer_size(QUEUE_BYTES);
         let udp = self.udp.as_fd().try_clone_to_owned()?.into();
         *self.state.forwarded.borrow_mut() = Some(UnixDatagram::from_std(reads)?);
-        let lineage = Arc::clone(&self.lineage);
+        let generations = Arc::clone(&self.generations);
         Ok(QuicWorkerSockets {
             udp,
             forward,
-            lineage,
+            generations,
         })
     }
     /// From now on the process with the sockets of the last call reads the UDP socket, and this one takes
@@ -72,16 +72,16 @@ impl QuicHandOver {
 /// An endpoint's exchange of packets with other processes.
 pub(super) struct Forwarding {
     state: Rc<State>,
-    lineage: Arc<Lineage>,
+    generations: Arc<Generations>,
     /// Allocated with the first packet.
     buffer: Vec<u8>,
 }
 
 impl Forwarding {
-    pub(super) fn new(lineage: Arc<Lineage>) -> Self {
+    pub(super) fn new(generations: Arc<Generations>) -> Self {
         Self {
             state: Rc::default(),
-            lineage,
+            generations,
             buffer: Vec::new(),
         }
     }
@@ -90,7 +90,7 @@ impl Forwarding {
         QuicHandOver {
             state: Rc::clone(&self.state),
             udp,
-            lineage: Arc::clone(&self.lineage),
+            generations: Arc::clone(&self.generations),
         }
     }
     /// Whether a later process reads the UDP socket.
@@ -107,7 +107,7 @@ impl Forwarding {
         let CidOwner::OtherProcess { generation, worker } = owner else {
             return Some(arrival);
         };
-        let mut predecessors = self.lineage.predecessors.iter();
+        let mut predecessors = self.generations.predecessors.iter();
         let predecessor = predecessors.find(|before| before.generation == generation);
         let socket = predecessor.and_then(|before| before.workers.get(usize::from(worker)));
         let Some(socket) = socket else {

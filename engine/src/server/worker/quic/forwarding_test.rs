@@ -1,5 +1,5 @@
 use super::*;
-use crate::server::worker::lineage::Predecessor;
+use crate::server::worker::generations::Predecessor;
 
 fn arrivals() -> Vec<ReceivedDatagram> {
     let from = ["192.0.2.1:443", "[2001:db8::1]:8443"];
@@ -28,24 +28,24 @@ fn same(left: &ReceivedDatagram, right: &ReceivedDatagram) -> bool {
 
 /// Two processes: the endpoint of the earlier one's worker, and that of the later one.
 fn processes() -> (Forwarding, QuicHandOver, Forwarding) {
-    let lineage = Arc::new(Lineage::first([7; 32], 8));
-    let before = Forwarding::new(lineage);
+    let generations = Arc::new(Generations::first([7; 32], 8));
+    let before = Forwarding::new(generations);
     let udp = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     udp.set_nonblocking(true).expect("it is a socket");
     let udp = Arc::new(UdpSocket::from_std(udp).expect("a runtime"));
     let hand_over = before.hand_over(udp);
     let sockets = hand_over.sockets().expect("descriptors");
     let predecessor = Predecessor {
-        generation: sockets.lineage.generation,
+        generation: sockets.generations.generation,
         workers: Arc::from([sockets.forward]),
     };
-    let lineage = Lineage {
+    let generations = Generations {
         key: [7; 32],
         generation: 1,
         id_bytes: 8,
         predecessors: vec![predecessor],
     };
-    let after = Forwarding::new(Arc::new(lineage));
+    let after = Forwarding::new(Arc::new(generations));
     (before, hand_over, after)
 }
 

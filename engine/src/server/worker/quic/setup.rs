@@ -6,7 +6,7 @@ use crate::driver::quic::config::secret::Secret;
 use crate::driver::quic::config::{self, QuicSettings};
 use crate::driver::quic::socket::ReceivedDatagram;
 use crate::error::Error;
-use crate::server::worker::lineage::{Lineage, QUIC_WORKERS_MAX, QuicInheritance};
+use crate::server::worker::generations::{Generations, QUIC_WORKERS_MAX, QuicInheritance};
 use crate::tls::Tls;
 use quinn_proto::{EndpointConfig, ServerConfig};
 use std::net::{SocketAddr, UdpSocket};
@@ -28,7 +28,7 @@ pub(in crate::server) struct QuicSetup {
     pub(super) workers: Arc<[mpsc::Sender<ReceivedDatagram>]>,
     /// Packets passed on by other workers.
     pub(super) passed: mpsc::Receiver<ReceivedDatagram>,
-    pub(super) lineage: Arc<Lineage>,
+    pub(super) generations: Arc<Generations>,
     /// See [`QuicInheritance`]; `None`: there is no process before.
     released: Option<watch::Receiver<bool>>,
 }
@@ -86,11 +86,16 @@ impl Quic {
         let quic_lb = self.settings.quic_lb.as_ref();
         let balanced = quic_lb.map(QuicLb::encoder).transpose()?;
         let id_bytes = Steering::id_bytes_with(balanced.as_ref());
-        let lineage = Arc::new(match self.inherited {
-            Some(inherited) => Lineage::after(inherited, id_bytes)?,
-            None => Lineage::first(secret.steering_key()?, id_bytes),
+        let generations = Arc::new(match self.inherited {
+            Some(inherited) => Generations::after(inherited, id_bytes)?,
+            None => Generations::first(secret.steering_key()?, id_bytes),
         });
-        let steering = Steering::new(&lineage.key, lineage.generation, sockets.len(), balanced);
+        let steering = Steering::new(
+            &generations.key,
+            generations.generation,
+            sockets.len(),
+            balanced,
+        );
         let (senders, receivers): (Vec<_>, Vec<_>) = sockets
             .iter()
             .map(|_| mpsc::channel(PASSED_PACKETS_MAX))
@@ -106,7 +111,7 @@ impl Quic {
                 steering: steering.clone(),
                 workers: Arc::clone(&workers),
                 passed,
-                lineage: Arc::clone(&lineage),
+                generations: Arc::clone(&generations),
                 released: released.clone(),
             })
             .collect())

@@ -277,7 +277,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/server/worker",
-        &["lineage", "without_quic", "quic", "admission"],
+        &["generations", "without_quic", "quic", "admission"],
     ),
     (
         "engine/src/tls",

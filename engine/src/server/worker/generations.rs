@@ -58,7 +58,7 @@ pub(in crate::server) struct QuicInheritance {
 
 /// A server's key and generation of connection ids, and the processes before it.
 #[derive(Debug)]
-pub(in crate::server) struct Lineage {
+pub(in crate::server) struct Generations {
     pub(in crate::server) key: [u8; KEY_BYTES],
     pub(in crate::server) generation: u8,
     /// The bytes of its connection ids.
@@ -67,7 +67,7 @@ pub(in crate::server) struct Lineage {
     pub(in crate::server) predecessors: Vec<Predecessor>,
 }
 
-impl Lineage {
+impl Generations {
     /// Of a server that opened its sockets itself.
     pub(in crate::server) fn first(key: [u8; KEY_BYTES], id_bytes: usize) -> Self {
         Self {
@@ -140,9 +140,9 @@ pub(in crate::server) struct QuicWorkerSockets {
     pub(in crate::server) udp: UdpSocket,
     /// Takes the packets of this worker's connections.
     pub(in crate::server) forward: UnixDatagram,
-    pub(in crate::server) lineage: Arc<Lineage>,
+    pub(in crate::server) generations: Arc<Generations>,
 }
 
 #[cfg(all(test, unix))]
-#[path = "lineage_test.rs"]
-mod lineage_test;
+#[path = "generations_test.rs"]
+mod generations_test;

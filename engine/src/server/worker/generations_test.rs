@@ -23,7 +23,7 @@ fn with_ids_of(bytes: usize, generations: &[u8]) -> Result<u8, Error> {
         predecessors: generations.iter().map(|it| process(*it).0).collect(),
         released,
     };
-    Lineage::after(inherited, bytes).map(|lineage| lineage.generation)
+    Generations::after(inherited, bytes).map(|generations| generations.generation)
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! The line before the descriptors that one process sends to another: their kind and their counts.
+//! The header in front of the descriptors that one process sends to another: their kind and their counts, on one line of text.
 
-use crate::server::worker::lineage::KEY_BYTES;
+use crate::server::worker::generations::KEY_BYTES;
 
-/// The line before the descriptors.
-pub(super) const GREETING: &str = "trunkline sockets 1";
+/// Protocol and version, with which the header begins.
+pub(super) const PROTOCOL: &str = "trunkline sockets 1";
 /// More workers than any server has.
 const SOCKETS_MAX: usize = 4096;
 
@@ -29,7 +29,7 @@ impl SocketKind {
     }
 }
 
-/// The content of the line before the descriptors.
+/// The content of the header.
 #[derive(Debug, PartialEq)]
 pub(super) struct SentCounts {
     pub(super) kind: SocketKind,
@@ -43,7 +43,7 @@ pub(super) struct SentCounts {
 
 impl SentCounts {
     pub(super) fn parse(line: &str) -> Option<Self> {
-        let mut words = line.strip_prefix(GREETING)?.split_whitespace();
+        let mut words = line.strip_prefix(PROTOCOL)?.split_whitespace();
         let count = |word: &str| word.parse::<usize>().ok().filter(|it| *it <= SOCKETS_MAX);
         let kind = words.next()?;
         let kind = SocketKind::ALL.into_iter().find(|it| it.name() == kind)?;
