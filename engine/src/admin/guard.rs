@@ -3,6 +3,7 @@
 
 use super::TOKEN_CHARACTERS_MIN;
 use crate::error::Error;
+use aws_lc_rs::constant_time::verify_slices_are_equal;
 use http::header::{AUTHORIZATION, HOST, HeaderName, ORIGIN};
 use http::{HeaderMap, Request};
 use std::fmt::Write as _;
@@ -78,8 +79,7 @@ impl Guard {
 
 /// In a time that does not depend on where two texts of one length differ.
 fn is_same(given: &str, expected: &str) -> bool {
-    let differs = |sum, (a, b): (u8, u8)| sum | (a ^ b);
-    given.len() == expected.len() && given.bytes().zip(expected.bytes()).fold(0, differs) == 0
+    verify_slices_are_equal(given.as_bytes(), expected.as_bytes()).is_ok()
 }
 
 /// Whether the request names an address or `localhost`: a page of another site that has its own name resolve to

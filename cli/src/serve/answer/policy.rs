@@ -5,6 +5,7 @@ use super::{SiteBody, plain};
 use crate::failure::Failure;
 use crate::serve::ServeOptions;
 use crate::target;
+use aws_lc_rs::constant_time::verify_slices_are_equal;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -124,11 +125,9 @@ fn basic(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("basic").then_some(credentials)
 }
 
-/// Takes as long wherever they differ, so that time does not reveal a password byte by byte.
+/// In a time that does not depend on where they differ, so that it does not reveal a password byte by byte.
 fn is_same(given: &str, expected: &str) -> bool {
-    let pairs = given.bytes().zip(expected.bytes());
-    let differing = pairs.fold(0, |differing, (one, other)| differing | (one ^ other));
-    given.len() == expected.len() && differing == 0
+    verify_slices_are_equal(given.as_bytes(), expected.as_bytes()).is_ok()
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::thread;
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// A line of all generations is shorter.
+/// A header of all generations is shorter.
 const LINE_BYTES_MAX: usize = 512;
 
 /// Open sockets of a server: a listening one for each worker, or one for all, and those of HTTP/3.

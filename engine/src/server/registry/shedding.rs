@@ -18,7 +18,7 @@ use trunkline_core::credit::BudgetShare;
 const ADDRESSES_MAX: usize = 16 * 1024;
 /// The least time between two looks for addresses to forget: each looks at all of them.
 const FORGET_INTERVAL_MIN: Duration = Duration::from_secs(1);
-/// How often a worker measures how far it is behind, milliseconds. A timer that comes late is late by what ran before it.
+/// Between two measurements of how far a worker is behind. A timer that comes late is late by what ran before it.
 const LAG_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Why a request was answered without a handler.
@@ -135,7 +135,7 @@ impl AddressRates {
         }
         true
     }
-    /// The addresses whose burst is there again.
+    /// Forgets the addresses whose whole burst has come back.
     fn forget(&mut self, now: Instant) {
         if now.saturating_duration_since(self.forgot_at) >= FORGET_INTERVAL_MIN {
             self.forgot_at = now;
