@@ -28,7 +28,7 @@ mod request;
 mod settings;
 mod submission;
 
-pub use crate::driver::signals::inspection::InspectLimits;
+pub use crate::driver::machine::inspection::InspectLimits;
 pub use crate::metrics::client::{ClientMetrics, ClientVersionMetrics, PoolMetrics};
 pub use crate::metrics::exposition::OPENMETRICS_TYPE;
 pub use crate::metrics::histogram::Histogram;

@@ -13,7 +13,7 @@ mod worker;
 
 #[cfg(unix)]
 pub use crate::connection_info::unix::UnixPeer;
-pub use crate::driver::signals::inspection::InspectLimits;
+pub use crate::driver::machine::inspection::InspectLimits;
 pub use crate::metrics::exposition::OPENMETRICS_TYPE;
 pub use crate::metrics::histogram::Histogram;
 pub use bind::config_handle::ConfigHandle;

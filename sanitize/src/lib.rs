@@ -41,6 +41,15 @@ mod lock {
     pub(crate) use std::sync::{Mutex, MutexGuard};
 }
 
+/// In place of `engine/src/driver/machine/inspection.rs`.
+mod machine {
+    pub(crate) mod inspection {
+        pub(crate) const INSPECTIONS_MAX: usize = 8;
+        #[derive(Debug)]
+        pub(crate) struct Inspection;
+    }
+}
+
 /// In place of `engine/src/driver/window_ask.rs`.
 mod window_ask {
     #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The state of a server or a client as JSON: the page, `trunkline top` and programs read the same.
 
 use super::{LISTED_CONNECTIONS_MAX, LISTED_STREAMS_MAX};
-use crate::driver::signals::inspection::InspectLimits;
+use crate::driver::machine::inspection::InspectLimits;
 use crate::metrics::histogram::Histogram;
 use crate::server::{Inspector, Metrics};
 use serde_json::{Map, Value, json};

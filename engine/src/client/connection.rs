@@ -12,7 +12,7 @@ use super::listener::connection::Farewell;
 use super::listener::connection_use::ConnectionUse;
 use super::settings::Settings;
 use crate::driver::connection_io::ConnectionIo;
-use crate::driver::signals::inspection::listed_target;
+use crate::driver::machine::inspection::listed_target;
 use crate::driver::signals::{Notes, Stop};
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use deadlines::Deadlines;

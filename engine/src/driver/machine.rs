@@ -2,6 +2,8 @@
 //! the version once per connection. Exchange verbs exist for all three versions, byte verbs for
 //! HTTP/1.1 and HTTP/2 only: [`quic::session`](super::quic::session) moves HTTP/3's streams.
 
+pub(crate) mod inspection;
+
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 use trunkline_core::credit::Readback;

@@ -4,11 +4,9 @@
 //! Invariant: a note left while the task is asleep wakes it once; a note left during its turn wakes
 //! no task, because `end_turn` sees it under the same lock.
 
-pub(crate) mod inspection;
-
 use super::lock::{Mutex, MutexGuard};
+use super::machine::inspection::{INSPECTIONS_MAX, Inspection};
 use super::window_ask::WindowAsk;
-use inspection::{INSPECTIONS_MAX, Inspection};
 use std::mem;
 use std::sync::{Arc, PoisonError};
 use std::task::{Wake, Waker};

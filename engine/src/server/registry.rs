@@ -5,7 +5,7 @@ pub(in crate::server) mod shedding;
 
 use super::observe::counters::{Counters, add};
 use super::observe::inspect::{ConnectionStage, Listed};
-use crate::driver::signals::inspection::{InspectLimits, Inspection, Numbered};
+use crate::driver::machine::inspection::{InspectLimits, Inspection, Numbered};
 use crate::driver::signals::{Signals, Stop};
 use crate::driver::timer;
 use shedding::{Shed, Shedder};

@@ -17,7 +17,7 @@ use super::observe::inspect::WorkerList;
 use super::registry::shedding::Shedder;
 use super::registry::{Allowed, OpenConnections};
 use crate::config::Shedding;
-use crate::driver::signals::inspection::{InspectLimits, Numbered};
+use crate::driver::machine::inspection::{InspectLimits, Numbered};
 use crate::driver::signals::{Signals, Stop};
 use crate::driver::timer;
 use crate::net::byte_stream::ByteStream;

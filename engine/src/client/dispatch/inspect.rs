@@ -1,7 +1,7 @@
 //! A client's connections, listed when it is asked for them.
 
 use super::Dispatch;
-use crate::driver::signals::inspection::{
+use crate::driver::machine::inspection::{
     InspectLimits, Inspection, Numbered, collect, inspection_end,
 };
 use std::sync::Arc;

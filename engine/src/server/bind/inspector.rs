@@ -1,6 +1,6 @@
 //! Asks the workers of a server for their connections, and those for snapshots.
 
-use crate::driver::signals::inspection::{InspectLimits, Numbered, collect, inspection_end, until};
+use crate::driver::machine::inspection::{InspectLimits, Numbered, collect, inspection_end, until};
 use crate::server::observe::counters::MetricsReader;
 use crate::server::observe::inspect::{ServerConnection, ServerSnapshot, WorkerList};
 use crate::server::observe::metrics::Metrics;

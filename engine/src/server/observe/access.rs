@@ -1,7 +1,7 @@
 //! The access log: one record per finished exchange, passed to the user's function.
 
 use crate::connection_info::ConnectionInfo;
-use crate::driver::signals::inspection::listed_target;
+use crate::driver::machine::inspection::listed_target;
 use crate::error::Error;
 use http::header::{HOST, REFERER, USER_AGENT};
 use http::{HeaderName, HeaderValue, Method, StatusCode, Uri, Version};

@@ -36,11 +36,37 @@ pub(in crate::tidy) fn check_sources(tree: &Tree, sources: &[Source]) -> Vec<Fin
             ));
         }
     }
-    by_path
-        .keys()
+    let dead = (by_path.keys())
         .filter(|path| !alive.contains(**path))
-        .map(|path| Finding::new(path, 0, "no module declares this file"))
-        .collect()
+        .map(|path| Finding::new(path, 0, "no module declares this file"));
+    dead.chain(lost_modules(&by_path)).collect()
+}
+
+/// Modules of a file that another crate takes by a path attribute: there the compiler looks for them beside the file, and
+/// not in its folder.
+fn lost_modules(by_path: &BTreeMap<&str, &Source>) -> Vec<Finding> {
+    let krate = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
+    let mut found = Vec::new();
+    for (path, source) in by_path {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for declared in source.declared() {
+            let Some(taken) = declared.path.map(|relative| resolve(folder, &relative)) else {
+                continue;
+            };
+            let Some(other) = by_path.get(taken.as_str()) else {
+                continue;
+            };
+            if krate(path) == krate(&taken) {
+                continue;
+            }
+            for lost in other.declared().iter().filter(|it| it.path.is_none()) {
+                let name = &lost.name;
+                let text = format!("{path} takes this file, and does not find its module `{name}`");
+                found.push(Finding::new(&taken, 0, text));
+            }
+        }
+    }
+    found
 }
 
 /// A crate that gathers its tests in `tests/all.rs` builds only that and what its manifest names.

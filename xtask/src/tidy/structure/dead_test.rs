@@ -38,6 +38,24 @@ fn path_attributes_and_roots_are_followed() {
 }
 
 #[test]
+fn a_module_of_a_file_that_another_crate_takes_by_its_path_is_found() {
+    let files = [
+        (
+            "a/src/lib.rs",
+            "#[path = \"../../b/src/part.rs\"] mod part;",
+        ),
+        ("b/src/lib.rs", "mod part;"),
+        (
+            "b/src/part.rs",
+            "mod inner; #[path = \"part_test.rs\"] mod part_test;",
+        ),
+        ("b/src/part/inner.rs", ""),
+        ("b/src/part_test.rs", ""),
+    ];
+    assert_eq!(dead(&files), ["b/src/part.rs"]);
+}
+
+#[test]
 fn a_test_that_is_not_gathered_with_the_others_is_found() {
     let manifest = "autotests = false\n[[test]]\nname = \"all\"\n\n[[test]]\nname = \"apart\"\n";
     let files = [
