@@ -7,33 +7,20 @@ use http_body::Frame;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Between two events.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// How many readers there are.
-#[derive(Debug, Default)]
-pub(super) struct Readers(Arc<AtomicUsize>);
+/// A permit for each reader that there may be.
+#[derive(Debug)]
+pub(super) struct Readers(Arc<Semaphore>);
 
-/// A reader's place; leaves it on drop.
-struct ReaderPlace(Arc<AtomicUsize>);
-
-impl Readers {
-    /// `None`: there are as many as may be.
-    fn enter(&self) -> Option<ReaderPlace> {
-        // A reader that finds none leaves at once.
-        let place = ReaderPlace(Arc::clone(&self.0));
-        let before = self.0.fetch_add(1, Ordering::Relaxed);
-        (before < LIVE_READERS_MAX).then_some(place)
-    }
-}
-
-impl Drop for ReaderPlace {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+impl Default for Readers {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(LIVE_READERS_MAX)))
     }
 }
 
@@ -45,14 +32,14 @@ type MakeState = Box<dyn Fn() -> StateFuture + Send>;
 pub(super) struct Live {
     state: MakeState,
     next: StateFuture,
-    _place: ReaderPlace,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Live {
     /// `None`: there are as many readers as may be.
     pub(super) fn new(readers: &Readers, state: MakeState) -> Option<Self> {
         Some(Self {
-            _place: readers.enter()?,
+            _permit: Arc::clone(&readers.0).try_acquire_owned().ok()?,
             next: event(state(), Duration::ZERO),
             state,
         })

@@ -297,7 +297,7 @@ async fn establish(
         return bytes::establish(settings, origin, None).await;
     }
     let place = match settings.asks_for_record(origin.protocols) {
-        true => settings.route.place(origin).await?,
+        true => settings.route.origin_addresses(origin).await?,
         false => None,
     };
     let place = place.as_ref();

@@ -15,7 +15,7 @@ use trunkline_core::pool::Origin;
 const RESOLUTION_DELAY: Duration = Duration::from_millis(50);
 /// The longest wait for the addresses of the host that a record names: then its address hints are used, or, where
 /// it has none, the URL's host as without a record.
-const TARGET_PATIENCE: Duration = Duration::from_millis(250);
+const TARGET_WAIT_MAX: Duration = Duration::from_millis(250);
 
 /// Where an origin is, by its addresses and its HTTPS record.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ fn with_port(addresses: &[SocketAddr], port: u16) -> Vec<SocketAddr> {
 impl Route {
     /// Where `origin` is, by its addresses and its HTTPS record; `None`: by a way on which this client does
     /// not look for it, or that only leads to some addresses.
-    pub(in crate::client) async fn place(
+    pub(in crate::client) async fn origin_addresses(
         &self,
         origin: &Origin,
     ) -> Result<Option<OriginAddresses>, Error> {
@@ -122,7 +122,7 @@ impl Route {
         let found = match (&record.target, own) {
             (Some(target), _) => {
                 let port = record.port.unwrap_or(port);
-                let found = timer::timeout(TARGET_PATIENCE, self.addresses(target, port)).await;
+                let found = timer::timeout(TARGET_WAIT_MAX, self.addresses(target, port)).await;
                 found.ok().and_then(Result::ok).unwrap_or_default()
             }
             (None, Ok(own)) => match record.port {

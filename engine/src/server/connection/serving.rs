@@ -210,7 +210,7 @@ impl<S: Serve> Serving<S> {
                         requests += 1;
                         let refusal = match self.activity.sheds(turn.now) {
                             Some(shed) => {
-                                self.counters.shed(shed.place());
+                                self.counters.shed(shed.index());
                                 Some(shed.status())
                             }
                             None => refusal(&head, self.early, &self.targets, &self.counters),

@@ -33,8 +33,8 @@ pub(in crate::server) enum Shed {
 }
 
 impl Shed {
-    /// Its place among [`SHED_BY`](crate::server::observe::counters::SHED_BY).
-    pub(in crate::server) fn place(self) -> usize {
+    /// Its index in [`SHED_BY`](crate::server::observe::counters::SHED_BY).
+    pub(in crate::server) fn index(self) -> usize {
         self as usize
     }
     pub(in crate::server) fn status(self) -> StatusCode {
