@@ -29,11 +29,11 @@ pub mod inspect;
 pub mod limits;
 pub mod machine;
 pub mod min_rate;
+mod options;
 pub mod pool;
 pub mod proxy;
 pub mod qpack;
 pub mod send_account;
-mod setters;
 pub mod time;
 pub mod wire;
 

@@ -256,175 +256,121 @@ pub const DRAIN_FIRST_REQUEST_WAIT: Duration = Duration::from_secs(1);
 /// send nothing hold a new one up for this long at most.
 pub const NEW_CONNECTION_GRACE: Duration = Duration::from_millis(100);
 
-/// The user's limits. Defaults are the constants above.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Limits {
-    /// See [`FIELD_COUNT_MAX`]. Default 128.
-    pub field_count_max: usize,
-    /// Our HPACK decoder's table, as SETTINGS_HEADER_TABLE_SIZE says it; see
-    /// [`HPACK_TABLE_BYTES_MAX`]. Default 4,096.
-    pub header_table_bytes_max: usize,
-    /// See [`FIELD_SECTION_BYTES_MAX`], bytes. Default 65,536.
-    pub field_section_bytes_max: usize,
-    /// See [`HEADER_BLOCK_BYTES_MAX`], bytes. Default 65,536.
-    pub header_block_bytes_max: usize,
-    /// See [`CONTINUATIONS_MAX`]. Default 8.
-    pub continuations_max: u32,
-    /// See [`CONCURRENT_STREAMS_MAX`]; on a client, the ceiling of its own requests. Default 100.
-    pub concurrent_streams_max: u32,
-    /// HTTP/2 client: requests that may be open before the server's SETTINGS have said how many it
-    /// takes. Default 1. RFC 9113 section 6.5.2 recommends servers to take 100.
-    pub early_streams_max: u32,
-    /// See [`RUNNING_HANDLERS_MAX`]. Default 200.
-    pub running_handlers_max: u32,
-    /// See [`REQUEST_STREAMS_MAX`]; on an HTTP/3 client, the ceiling of its own requests. Default 256.
-    pub request_streams_max: u32,
-    /// See [`REQUEST_HANDLERS_MAX`]. Default 512.
-    pub request_handlers_max: u32,
-    /// See [`RESETS`]. Default 200 at once and 33 a second.
-    pub resets: Rate,
-    /// See [`GLITCHES`]. Default 10,000 at once and 330 a second.
-    pub glitches: Rate,
-    /// See [`PINGS`]. Default 100 at once and 10 a second.
-    pub pings: Rate,
-    /// See [`OUTBOX_BYTES_MAX`], bytes. Default 262,144.
-    pub outbox_bytes_max: usize,
-    /// See [`SEND_BUFFER_BYTES_MAX`], bytes. Default 262,144.
-    pub send_buffer_bytes_max: usize,
-    /// See [`REQUESTS_PER_CONNECTION_MAX`]. Default 1,073,741,824.
-    pub requests_per_connection_max: u64,
-    /// See [`HEAD_BYTES_MAX`], bytes. Default 65,536.
-    pub head_bytes_max: usize,
-    /// See [`TARGET_BYTES_MAX`], bytes. Default 16,384.
-    pub target_bytes_max: usize,
-    /// See [`CHUNK_EXTENSION_BYTES_MAX`], bytes. Default 16,384.
-    pub chunk_extension_bytes_max: usize,
-    /// See [`INTERIM_RESPONSES_MAX`]. Default 16.
-    pub interim_responses_max: u32,
-    /// HTTP/1.1 only: requests a client has in flight on one connection. An h2 setting never
-    /// moves it. Default 1.
-    pub pipelining: u32,
-}
-
-crate::setters! {
-    Limits {
-        with_field_count_max field_count_max: usize,
-        with_header_table_bytes_max header_table_bytes_max: usize,
-        with_field_section_bytes_max field_section_bytes_max: usize,
-        with_header_block_bytes_max header_block_bytes_max: usize,
-        with_continuations_max continuations_max: u32,
-        with_concurrent_streams_max concurrent_streams_max: u32,
-        with_early_streams_max early_streams_max: u32,
-        with_running_handlers_max running_handlers_max: u32,
-        with_request_streams_max request_streams_max: u32,
-        with_request_handlers_max request_handlers_max: u32,
-        with_resets resets: Rate,
-        with_glitches glitches: Rate,
-        with_pings pings: Rate,
-        with_outbox_bytes_max outbox_bytes_max: usize,
-        with_send_buffer_bytes_max send_buffer_bytes_max: usize,
-        with_requests_per_connection_max requests_per_connection_max: u64,
-        with_head_bytes_max head_bytes_max: usize,
-        with_target_bytes_max target_bytes_max: usize,
-        with_chunk_extension_bytes_max chunk_extension_bytes_max: usize,
-        with_interim_responses_max interim_responses_max: u32,
-        with_pipelining pipelining: u32,
+crate::options! {
+    /// Bounds on what a peer may make one connection hold or do. The reason of each default is at the constant that
+    /// it names.
+    pub struct Limits {
+        /// Fields in one section (a head or trailers), cookie crumbs counted one by one: one more is refused with
+        /// 431, or resets the stream. Range: any. Default 128.
+        pub field_count_max: usize = FIELD_COUNT_MAX, with_field_count_max;
+        /// Bytes of our HPACK decoder's table, as SETTINGS_HEADER_TABLE_SIZE says it. Range: any; 0: no table.
+        /// Default 4,096.
+        pub header_table_bytes_max: usize = HPACK_TABLE_BYTES_MAX, with_header_table_bytes_max;
+        /// Decoded bytes of one field section by RFC 9113 section 10.5.1: names, values and 32 for each field,
+        /// announced as SETTINGS_MAX_HEADER_LIST_SIZE. Range: any. Default 65,536.
+        pub field_section_bytes_max: usize = FIELD_SECTION_BYTES_MAX, with_field_section_bytes_max;
+        /// Bytes of a header block on the wire, HEADERS and CONTINUATION together. A larger one costs its stream.
+        /// Range: any. Default 65,536.
+        pub header_block_bytes_max: usize = HEADER_BLOCK_BYTES_MAX, with_header_block_bytes_max;
+        /// CONTINUATION frames of one header block; one more ends the connection. Range: any. Default 8.
+        pub continuations_max: u32 = CONTINUATIONS_MAX, with_continuations_max;
+        /// HTTP/2: streams that a client may have open at once (SETTINGS_MAX_CONCURRENT_STREAMS); on a client, the
+        /// ceiling of its own requests. Range: any; 0 takes no request. Default 100.
+        pub concurrent_streams_max: u32 = CONCURRENT_STREAMS_MAX, with_concurrent_streams_max;
+        /// HTTP/2 client: requests that may be open before the server's SETTINGS have said how many it
+        /// takes. Range: any. Default 1. RFC 9113 section 6.5.2 recommends servers to take 100.
+        pub early_streams_max: u32 = 1, with_early_streams_max;
+        /// HTTP/2 server: handlers that may run at once for one connection, those of reset streams included: a
+        /// further request is refused unprocessed. Range: any. Default 200.
+        pub running_handlers_max: u32 = RUNNING_HANDLERS_MAX, with_running_handlers_max;
+        /// HTTP/3: request streams that a client may have open at once; on a client, the ceiling of its own
+        /// requests. Range: any; 0 takes no request. Default 256.
+        pub request_streams_max: u32 = REQUEST_STREAMS_MAX, with_request_streams_max;
+        /// As `running_handlers_max`, for HTTP/3. Range: any. Default 512.
+        pub request_handlers_max: u32 = REQUEST_HANDLERS_MAX, with_request_handlers_max;
+        /// Streams that a peer may reset, or make us reset: a burst and a rate per second. Beyond it the connection ends
+        /// where they are more than half of its streams, and beyond ten times as many whatever their share. Range: any.
+        /// Default 200 at once and 33 a second.
+        pub resets: Rate = RESETS, with_resets;
+        /// Points for oddities that are tolerated (docs/attacks.md names them): a burst and a rate per second. The
+        /// connection drains at three quarters and ends at all of it. Range: any. Default 10,000 at once and 330 a second.
+        pub glitches: Rate = GLITCHES, with_glitches;
+        /// PING and SETTINGS frames of a peer: a burst and a rate per second; beyond it the connection ends. Range: any.
+        /// Default 100 at once and 10 a second.
+        pub pings: Rate = PINGS, with_pings;
+        /// Bytes that wait to be written to a connection before no more is read from it. Range: any.
+        /// Default 262,144.
+        pub outbox_bytes_max: usize = OUTBOX_BYTES_MAX, with_outbox_bytes_max;
+        /// Bytes of one stream's body that wait in the machine before its source is asked for no more. Range: any.
+        /// Default 262,144.
+        pub send_buffer_bytes_max: usize = SEND_BUFFER_BYTES_MAX, with_send_buffer_bytes_max;
+        /// Requests on one connection before it drains. Range: from 1. Default 1,073,741,824, as many as HTTP/2 has
+        /// stream ids.
+        pub requests_per_connection_max: u64 = REQUESTS_PER_CONNECTION_MAX, with_requests_per_connection_max;
+        /// HTTP/1.1: bytes of a head, its start line included; beyond it 431. Range: any. Default 65,536.
+        pub head_bytes_max: usize = HEAD_BYTES_MAX, with_head_bytes_max;
+        /// HTTP/1.1: bytes of a request target; beyond it 414. Range: any. Default 16,384.
+        pub target_bytes_max: usize = TARGET_BYTES_MAX, with_target_bytes_max;
+        /// HTTP/1.1: bytes of the chunk extensions of one body; beyond it the connection ends. Range: any.
+        /// Default 16,384.
+        pub chunk_extension_bytes_max: usize = CHUNK_EXTENSION_BYTES_MAX, with_chunk_extension_bytes_max;
+        /// Client: interim (1xx) responses before the final one; one more resets the exchange. Range: any.
+        /// Default 16.
+        pub interim_responses_max: u32 = INTERIM_RESPONSES_MAX, with_interim_responses_max;
+        /// HTTP/1.1: requests that a client has in flight on one connection. An HTTP/2 setting never moves it.
+        /// Range: from 1. Default 1.
+        pub pipelining: u32 = 1, with_pipelining;
     }
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            field_count_max: FIELD_COUNT_MAX,
-            header_table_bytes_max: HPACK_TABLE_BYTES_MAX,
-            field_section_bytes_max: FIELD_SECTION_BYTES_MAX,
-            header_block_bytes_max: HEADER_BLOCK_BYTES_MAX,
-            continuations_max: CONTINUATIONS_MAX,
-            concurrent_streams_max: CONCURRENT_STREAMS_MAX,
-            early_streams_max: 1,
-            running_handlers_max: RUNNING_HANDLERS_MAX,
-            request_streams_max: REQUEST_STREAMS_MAX,
-            request_handlers_max: REQUEST_HANDLERS_MAX,
-            resets: RESETS,
-            glitches: GLITCHES,
-            pings: PINGS,
-            outbox_bytes_max: OUTBOX_BYTES_MAX,
-            send_buffer_bytes_max: SEND_BUFFER_BYTES_MAX,
-            requests_per_connection_max: REQUESTS_PER_CONNECTION_MAX,
-            head_bytes_max: HEAD_BYTES_MAX,
-            target_bytes_max: TARGET_BYTES_MAX,
-            chunk_extension_bytes_max: CHUNK_EXTENSION_BYTES_MAX,
-            interim_responses_max: INTERIM_RESPONSES_MAX,
-            pipelining: 1,
-        }
-    }
-}
-
-/// How long each phase may take. `None` turns a timeout off.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Timeouts {
-    /// TLS handshake (the engine's to keep). Default 10 s.
-    pub handshake: Option<Duration>,
-    /// HTTP/2 preface and first SETTINGS; also the answer to our SETTINGS. Default 10 s.
-    pub settings: Option<Duration>,
-    /// A request head, or a whole HTTP/2 header block, from its first byte. Default 15 s.
-    pub head: Option<Duration>,
-    /// A server: between two pieces of a request's body, while its handler reads and has not
-    /// answered. A request that breaks it is ended with [`BodyTimeout`], over HTTP/1.1 with 408.
-    /// Default 300 s, as Envoy's `stream_idle_timeout` and Node.js's `requestTimeout`. `None`:
-    /// a client may rest for as long as it likes, as with hyper and Go; for gRPC client streams
-    /// that rest longer.
-    ///
-    /// [`BodyTimeout`]: crate::error::Violation::BodyTimeout
-    pub body_idle: Option<Duration>,
-    /// The peer takes nothing of what waits for it, or less than [`rate_min`](Self::rate_min).
-    /// Default 30 s.
-    pub write_stall: Option<Duration>,
-    /// HTTP/2 and HTTP/3: a stream whose bytes wait for the peer, of which it takes less than its
-    /// share of [`rate_min`](Self::rate_min) in this time; tiny WINDOW_UPDATEs do not restart it
-    /// (CVE-2026-49975). Default 30 s.
-    pub stream_stall: Option<Duration>,
-    /// A connection without an exchange. Default 60 s.
-    pub idle: Option<Duration>,
-    /// HTTP/1.1, server: how long a response may take after the client has closed its side, while
-    /// no byte of it waits to be written. The client may be gone, which only a write would reveal.
-    /// 0: a client that closes its side wants no response; `None`: no limit. Default 30 s.
-    pub half_closed: Option<Duration>,
-    /// A connection's age, then a graceful drain. Default `None`, as with hyper, Go and Envoy: gRPC
-    /// clients fail what they are about to send when their connection drains. Set it where a load
-    /// balancer is to spread clients again.
-    pub age_max: Option<Duration>,
-    /// Least bytes per second that a peer moves while an exchange waits for it, over
-    /// [`rate_grace`](Self::rate_grace). Default 1,024; 0 turns it off. What all exchanges of a
-    /// connection move counts together. It holds
-    /// - for the body of a request, while its handler reads and has not answered, if its
-    ///   content-length says that bytes are missing; a body without a length (chunked, gRPC's client
-    ///   streams) only while the server holds three quarters of its `connections_max`. A request
-    ///   that breaks it is ended with [`BodyTooSlow`], over HTTP/1.1 with 408;
-    /// - for answers, while bytes of them wait for the peer, on HTTP/2 and HTTP/3 over
-    ///   [`stream_stall`](Self::stream_stall) and [`write_stall`](Self::write_stall).
-    ///
-    /// [`BodyTooSlow`]: crate::error::Violation::BodyTooSlow
-    pub rate_min: u32,
-    /// See [`rate_min`](Self::rate_min). Default 10 s.
-    pub rate_grace: Duration,
-}
-
-crate::setters! {
-    Timeouts {
-        with_handshake handshake: Option<Duration>,
-        with_settings settings: Option<Duration>,
-        with_head head: Option<Duration>,
-        with_body_idle body_idle: Option<Duration>,
-        with_write_stall write_stall: Option<Duration>,
-        with_stream_stall stream_stall: Option<Duration>,
-        with_idle idle: Option<Duration>,
-        with_half_closed half_closed: Option<Duration>,
-        with_age_max age_max: Option<Duration>,
-        with_rate_min rate_min: u32,
-        with_rate_grace rate_grace: Duration,
+crate::options! {
+    /// How long each phase may take. `None` turns a timeout off.
+    pub struct Timeouts {
+        /// TLS handshake (the engine's to keep). Default 10 s.
+        pub handshake: Option<Duration> = Some(Duration::from_secs(10)), with_handshake;
+        /// HTTP/2 preface and first SETTINGS; also the answer to our SETTINGS. Default 10 s.
+        pub settings: Option<Duration> = Some(Duration::from_secs(10)), with_settings;
+        /// A request head, or a whole HTTP/2 header block, from its first byte. Default 15 s.
+        pub head: Option<Duration> = Some(Duration::from_secs(15)), with_head;
+        /// A server: between two pieces of a request's body, while its handler reads and has not
+        /// answered. A request that breaks it is ended with [`BodyTimeout`], over HTTP/1.1 with 408.
+        /// Default 300 s, as Envoy's `stream_idle_timeout` and Node.js's `requestTimeout`. `None`:
+        /// a client may rest for as long as it likes, as with hyper and Go; for gRPC client streams
+        /// that rest longer.
+        ///
+        /// [`BodyTimeout`]: crate::error::Violation::BodyTimeout
+        pub body_idle: Option<Duration> = Some(Duration::from_secs(300)), with_body_idle;
+        /// The peer takes nothing of what waits for it, or less than [`rate_min`](Self::rate_min).
+        /// Default 30 s.
+        pub write_stall: Option<Duration> = Some(Duration::from_secs(30)), with_write_stall;
+        /// HTTP/2 and HTTP/3: a stream whose bytes wait for the peer, of which it takes less than its
+        /// share of [`rate_min`](Self::rate_min) in this time; tiny WINDOW_UPDATEs do not restart it
+        /// (CVE-2026-49975). Default 30 s.
+        pub stream_stall: Option<Duration> = Some(Duration::from_secs(30)), with_stream_stall;
+        /// A connection without an exchange. Default 60 s.
+        pub idle: Option<Duration> = Some(Duration::from_secs(60)), with_idle;
+        /// HTTP/1.1, server: how long a response may take after the client has closed its side, while
+        /// no byte of it waits to be written. The client may be gone, which only a write would reveal.
+        /// 0: a client that closes its side wants no response; `None`: no limit. Default 30 s.
+        pub half_closed: Option<Duration> = Some(Duration::from_secs(30)), with_half_closed;
+        /// A connection's age, then a graceful drain. Default `None`, as with hyper, Go and Envoy: gRPC
+        /// clients fail what they are about to send when their connection drains. Set it where a load
+        /// balancer is to spread clients again.
+        pub age_max: Option<Duration> = None, with_age_max;
+        /// Least bytes per second that a peer moves while an exchange waits for it, over
+        /// [`rate_grace`](Self::rate_grace). Range: any; 0 turns it off. Default 1,024. What all exchanges of a
+        /// connection move counts together. It holds
+        /// - for the body of a request, while its handler reads and has not answered, if its
+        ///   content-length says that bytes are missing; a body without a length (chunked, gRPC's client
+        ///   streams) only while the server holds three quarters of its `connections_max`. A request
+        ///   that breaks it is ended with [`BodyTooSlow`], over HTTP/1.1 with 408;
+        /// - for answers, while bytes of them wait for the peer, on HTTP/2 and HTTP/3 over
+        ///   [`stream_stall`](Self::stream_stall) and [`write_stall`](Self::write_stall).
+        ///
+        /// [`BodyTooSlow`]: crate::error::Violation::BodyTooSlow
+        pub rate_min: u32 = 1024, with_rate_min;
+        /// The time over which [`rate_min`](Self::rate_min) counts. Default 10 s.
+        pub rate_grace: Duration = Duration::from_secs(10), with_rate_grace;
     }
 }
 
@@ -457,61 +403,32 @@ impl Timeouts {
     }
 }
 
-impl Default for Timeouts {
-    fn default() -> Self {
-        Self {
-            handshake: Some(Duration::from_secs(10)),
-            settings: Some(Duration::from_secs(10)),
-            head: Some(Duration::from_secs(15)),
-            body_idle: Some(Duration::from_secs(300)),
-            write_stall: Some(Duration::from_secs(30)),
-            stream_stall: Some(Duration::from_secs(30)),
-            idle: Some(Duration::from_secs(60)),
-            half_closed: Some(Duration::from_secs(30)),
-            age_max: None,
-            rate_min: 1024,
-            rate_grace: Duration::from_secs(10),
-        }
-    }
-}
-
-/// Receive windows and buffers (notes on each: docs/windows.md).
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Windows {
-    /// SETTINGS_INITIAL_WINDOW_SIZE: what a stream may send before we have seen its reader. 0: nothing before
-    /// its head has come, and [`WINDOW_BEHIND_HEAD_BYTES`] then. Default 65,536.
-    pub stream_initial: u32,
-    /// How far a stream window may grow by itself, bytes. Default 16,777,216.
-    pub stream_max: u32,
-    /// The connection's window, raised in the preface, bytes. Default 16,777,216.
-    pub connection: u32,
-    /// Bytes that all stream windows of one client or server may borrow beyond their initial
-    /// size: unread bytes stay within this and `stream_initial` per stream. What the QUIC
-    /// connections of a client hold for servers beyond [`QUIC_SEND_WINDOW_BYTES`] comes out of it
-    /// too. Default 67,108,864.
-    pub memory_budget: u64,
-    /// Bytes that all connections of one server hold for peers that do not take them, on every
-    /// version: what waits on a connection beyond [`SEND_FREE_BYTES`], and over QUIC what waits for
-    /// an acknowledgement beyond [`QUIC_SEND_WINDOW_BYTES`]. While it is used up a connection's
-    /// bodies are asked for more only as its bytes leave. See [`SEND_BUDGET_BYTES`]. Default 67,108,864.
-    pub send_budget: u64,
-    /// False: windows stay at `stream_initial` (fixed-window mode). Default true.
-    pub auto: bool,
-    /// Fixed-window mode: a stream's window is refilled when this many bytes of it are left.
-    /// Default `None`: by eighths, which keeps more grants in flight on a long path.
-    pub threshold: Option<u32>,
-}
-
-crate::setters! {
-    Windows {
-        with_stream_initial stream_initial: u32,
-        with_stream_max stream_max: u32,
-        with_connection connection: u32,
-        with_memory_budget memory_budget: u64,
-        with_send_budget send_budget: u64,
-        with_auto auto: bool,
-        with_threshold threshold: Option<u32>,
+crate::options! {
+    /// Receive windows and buffers (notes on each: docs/windows.md).
+    pub struct Windows {
+        /// SETTINGS_INITIAL_WINDOW_SIZE: bytes that a stream may send before we have seen its reader. Range: 0 to
+        /// 2^31-1; 0: nothing before its head has come, and [`WINDOW_BEHIND_HEAD_BYTES`] then. Default 65,536.
+        pub stream_initial: u32 = 64 * 1024, with_stream_initial;
+        /// How far a stream window may grow by itself, bytes. Range: 1 to 2^31-1. Default 16,777,216.
+        pub stream_max: u32 = 16 * 1024 * 1024, with_stream_max;
+        /// The connection's window, raised in the preface, bytes. Range: 1 to 2^31-1. Default 16,777,216.
+        pub connection: u32 = 16 * 1024 * 1024, with_connection;
+        /// Bytes that all stream windows of one client or server may borrow beyond their initial
+        /// size: unread bytes stay within this and `stream_initial` per stream. What the QUIC
+        /// connections of a client hold for servers beyond [`QUIC_SEND_WINDOW_BYTES`] comes out of it
+        /// too. Range: any. Default 67,108,864.
+        pub memory_budget: u64 = 64 * 1024 * 1024, with_memory_budget;
+        /// Bytes that all connections of one server hold for peers that do not take them, on every
+        /// version: what waits on a connection beyond [`SEND_FREE_BYTES`], and over QUIC what waits for
+        /// an acknowledgement beyond [`QUIC_SEND_WINDOW_BYTES`]. While it is used up a connection's
+        /// bodies are asked for more only as its bytes leave. See [`SEND_BUDGET_BYTES`]. Range: any.
+        /// Default 67,108,864.
+        pub send_budget: u64 = SEND_BUDGET_BYTES, with_send_budget;
+        /// False: windows stay at `stream_initial` (fixed-window mode). Default true.
+        pub auto: bool = true, with_auto;
+        /// Fixed-window mode: a stream's window is refilled when this many bytes of it are left. Range: below
+        /// `stream_initial`. Default `None`: by eighths, which keeps more grants in flight on a long path.
+        pub threshold: Option<u32> = None, with_threshold;
     }
 }
 
@@ -594,63 +511,34 @@ impl Windows {
     }
 }
 
-impl Default for Windows {
-    fn default() -> Self {
-        Self {
-            stream_initial: 64 * 1024,
-            stream_max: 16 * 1024 * 1024,
-            connection: 16 * 1024 * 1024,
-            memory_budget: 64 * 1024 * 1024,
-            send_budget: SEND_BUDGET_BYTES,
-            auto: true,
-            threshold: None,
-        }
-    }
-}
-
-/// Everything a machine needs to know, frozen into an `Arc` and shared by all connections.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Config {
-    /// Bounds.
-    pub limits: Limits,
-    /// Deadlines.
-    pub timeouts: Timeouts,
-    /// Flow control.
-    pub windows: Windows,
-    /// Server: extended CONNECT (RFC 8441, RFC 9220) is announced. Default: false.
-    pub extended_connect: bool,
-    /// HTTP/3 datagrams (RFC 9297) are announced; the transport must take them too. Default: false.
-    pub datagrams: bool,
-    /// HTTP/2: SETTINGS, PING and GOAWAY frames of the peer are events. Default: false.
-    pub frame_events: bool,
-    /// HTTP/1.1: the names of the fields of what comes are kept as they are spelled too
-    /// ([`Fields::spellings`](crate::http::Fields::spellings)). Default: false.
-    pub spelled_names: bool,
-    /// HTTP/1.1 server: a request with another expectation than `100-continue` is the owner's to
-    /// answer, and not refused with 417. Default: false.
-    pub expectations: bool,
-    /// HTTP/1.1 server: a request that breaks a rule is the owner's to answer, in bytes
-    /// ([`Event::RequestRefused`](crate::http::Event::RequestRefused)), and not refused with a status.
-    /// Default: false.
-    pub hands_over_refusals: bool,
-    /// HTTP/1.1 client: a request whose connection stays open says `connection: keep-alive`, which
-    /// HTTP/1.1 implies (RFC 9112 section 9.3) and a peer of HTTP/1.0 needs. Default: false.
-    pub sends_keep_alive: bool,
-}
-
-crate::setters! {
-    Config {
-        with_limits limits: Limits,
-        with_timeouts timeouts: Timeouts,
-        with_windows windows: Windows,
-        with_extended_connect extended_connect: bool,
-        with_datagrams datagrams: bool,
-        with_frame_events frame_events: bool,
-        with_spelled_names spelled_names: bool,
-        with_expectations expectations: bool,
-        with_hands_over_refusals hands_over_refusals: bool,
-        with_sends_keep_alive sends_keep_alive: bool,
+crate::options! {
+    /// Everything a machine needs to know, frozen into an `Arc` and shared by all connections.
+    pub struct Config {
+        /// Bounds.
+        pub limits: Limits = Limits::default(), with_limits;
+        /// Deadlines.
+        pub timeouts: Timeouts = Timeouts::default(), with_timeouts;
+        /// Flow control.
+        pub windows: Windows = Windows::default(), with_windows;
+        /// Server: extended CONNECT (RFC 8441, RFC 9220) is announced. Default: false.
+        pub extended_connect: bool = false, with_extended_connect;
+        /// HTTP/3 datagrams (RFC 9297) are announced; the transport must take them too. Default: false.
+        pub datagrams: bool = false, with_datagrams;
+        /// HTTP/2: SETTINGS, PING and GOAWAY frames of the peer are events. Default: false.
+        pub frame_events: bool = false, with_frame_events;
+        /// HTTP/1.1: the names of the fields of what comes are kept as they are spelled too
+        /// ([`Fields::spellings`](crate::http::Fields::spellings)). Default: false.
+        pub spelled_names: bool = false, with_spelled_names;
+        /// HTTP/1.1 server: a request with another expectation than `100-continue` is the owner's to
+        /// answer, and not refused with 417. Default: false.
+        pub expectations: bool = false, with_expectations;
+        /// HTTP/1.1 server: a request that breaks a rule is the owner's to answer, in bytes
+        /// ([`Event::RequestRefused`](crate::http::Event::RequestRefused)), and not refused with a status.
+        /// Default: false.
+        pub hands_over_refusals: bool = false, with_hands_over_refusals;
+        /// HTTP/1.1 client: a request whose connection stays open says `connection: keep-alive`, which
+        /// HTTP/1.1 implies (RFC 9112 section 9.3) and a peer of HTTP/1.0 needs. Default: false.
+        pub sends_keep_alive: bool = false, with_sends_keep_alive;
     }
 }
 

@@ -22,29 +22,21 @@ pub enum Congestion {
     Bbr,
 }
 
-/// When a server answers requests itself, with `retry-after` and without a handler, so that it stays able to serve others. Each is counted in
-/// [`Metrics::requests_shed`](crate::server::Metrics::requests_shed). All of it is off by default: the right values depend on what
-/// handlers cost, and on how many clients one address has.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Shedding {
-    /// Requests that one address may send to each worker: an IPv4 address, or an IPv6 network of 64 bits. Further ones are
-    /// answered with 429 (RFC 6585 section 4). Unix sockets have no address; behind [`Server::proxy_protocol`](crate::Server::proxy_protocol) the
-    /// client's counts. At most 16 384 addresses are counted at once. Default: `None`, no limit.
-    pub requests_per_address: Option<Rate>,
-    /// How late a worker's timers may come, measured every 50 ms: a worker that is further behind answers new requests with 503 until it is not.
-    /// Handlers that block the worker's thread make it late, too. Default: `None`, no limit.
-    pub lag_max: Option<Duration>,
-    /// The share of [`Windows::send_budget`] in per cent, 1 to 99, that may wait for clients which do not read: while more does, new
-    /// requests are answered with 503, and what waits can go. Default: `None`, no limit.
-    pub send_budget_percent_max: Option<u8>,
-}
-
-trunkline_core::setters! {
-    Shedding {
-        with_requests_per_address requests_per_address: Option<Rate>,
-        with_lag_max lag_max: Option<Duration>,
-        with_send_budget_percent_max send_budget_percent_max: Option<u8>,
+trunkline_core::options! {
+    /// When a server answers requests itself, with `retry-after` and without a handler, so that it stays able to serve others. Each is counted in
+    /// [`Metrics::requests_shed`](crate::server::Metrics::requests_shed). All of it is off by default: the right values depend on what
+    /// handlers cost, and on how many clients one address has.
+    pub struct Shedding {
+        /// Requests that one address may send to each worker: an IPv4 address, or an IPv6 network of 64 bits. Further ones are
+        /// answered with 429 (RFC 6585 section 4). Unix sockets have no address; behind [`Server::proxy_protocol`](crate::Server::proxy_protocol) the
+        /// client's counts. At most 16,384 addresses are counted at once. Range: from 1 at once and 1 a second. Default: `None`, no limit.
+        pub requests_per_address: Option<Rate> = None, with_requests_per_address;
+        /// How late a worker's timers may come, measured every 50 ms: a worker that is further behind answers new requests with 503 until it is not.
+        /// Handlers that block the worker's thread make it late, too. Default: `None`, no limit.
+        pub lag_max: Option<Duration> = None, with_lag_max;
+        /// The share of [`Windows::send_budget`] in per cent that may wait for clients which do not read: while more does, new
+        /// requests are answered with 503, and what waits can go. Range: 1 to 99. Default: `None`, no limit.
+        pub send_budget_percent_max: Option<u8> = None, with_send_budget_percent_max;
     }
 }
 
@@ -67,162 +59,107 @@ impl Shedding {
     }
 }
 
-/// Settings of a server.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ServerConfig {
-    /// Bounds on what a peer may make us hold or do.
-    pub limits: Limits,
-    /// How long each phase may take.
-    pub timeouts: Timeouts,
-    /// Timeouts for HTTP/1.1 connections. Default: `None`, those of `timeouts`.
-    pub http1_timeouts: Option<Timeouts>,
-    /// Receive windows.
-    pub windows: Windows,
-    /// Whether HTTP/1.1 is served in cleartext. Under TLS [`Tls::offer`](crate::Tls::offer) says it.
-    /// Default: true.
-    pub http1: bool,
-    /// Whether HTTP/2 is served in cleartext, by prior knowledge. Default: true.
-    pub http2: bool,
-    /// RFC 8441 extended CONNECT (WebSocket over HTTP/2) is announced. Default: false.
-    pub extended_connect: bool,
-    /// HTTP datagrams (RFC 9297) are announced over QUIC, and an extended CONNECT that comes over
-    /// HTTP/3 carries [`Datagrams`](crate::Datagrams) among its extensions. It needs
-    /// [`extended_connect`](Self::extended_connect): no other request gives datagrams a meaning, and
-    /// one that a datagram comes for all the same must be aborted (RFC 9297 section 2), which is why
-    /// only servers whose handlers know of them announce them. Default: false.
-    pub datagrams: bool,
-    /// Whether an [`Callbacks`](crate::server::Callbacks) receives the settings, pings and GOAWAY
-    /// of HTTP/2 peers. Default: false.
-    pub frame_events: bool,
-    /// An [`Callbacks`](crate::server::Callbacks) gets cleartext connections whose first bytes have not come for 200 ms
-    /// ([`Callbacks::accepted`](crate::server::Callbacks::accepted)). Default: false.
-    pub accept_events: bool,
-    /// The names of fields of HTTP/1.1 requests are kept as they are spelled too
-    /// ([`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
-    pub spelled_names: bool,
-    /// Handlers answer requests of HTTP/1.1 with another expectation than `100-continue`, which are
-    /// refused with 417 otherwise (RFC 9110 section 10.1.1). Default: false.
-    pub expectations: bool,
-    /// An [`Callbacks`](crate::server::Callbacks) answers requests of HTTP/1.1 that break a rule, in
-    /// bytes ([`Callbacks::refused`](crate::server::Callbacks::refused)). Default: false, they are
-    /// refused with a status.
-    pub hands_over_refusals: bool,
-    /// Each request carries a [`ConnectionInfo`](crate::ConnectionInfo) among its extensions:
-    /// addresses, and what TLS agreed on. It costs three allocations per request. Default: false.
-    pub connection_info: bool,
-    /// Each request carries an [`InterimSender`](crate::InterimSender) among its extensions, with
-    /// which its handler sends `103 (Early Hints)` and other 1xx. It costs three allocations per
-    /// request. Default: false.
-    pub interim_responses: bool,
-    /// A request under TLS for another host than the one that the client asked for by SNI is
-    /// answered with 421, and no handler sees it (RFC 9110 section 15.5.20). Clients that send
-    /// requests for several hosts of one certificate on one connection (RFC 9113 section 9.1.1)
-    /// then have to open another. Beside [`Tls::choose`](crate::Tls::choose) a client that asked for
-    /// no host may send requests for IP addresses only.
-    ///
-    /// `None`, the default: true with [`Tls::choose`](crate::Tls::choose) or
-    /// [`Tls::client_certificates`](crate::Tls::client_certificates), because what a client had to
-    /// show for one host says nothing of another; else false. A verifier of clients inside
-    /// [`Tls::from_rustls`](crate::Tls::from_rustls) is not visible: set this to `Some(true)` beside
-    /// it.
-    pub sni_is_binding: Option<bool>,
-    /// Every peer is a gateway that ends TLS for this server and is trusted to say the scheme: a
-    /// request is taken as `http` or `https`, as it says, whatever the connection is. Otherwise a
-    /// request whose scheme (`:scheme`, or the absolute form of HTTP/1.1) is not that of its
-    /// connection is answered with 421, and no handler sees it (RFC 9110 section 7.4). To be set
-    /// where Envoy or another gateway passes `:scheme: https` on over cleartext HTTP/2, and for
-    /// `http` URLs that come through a forward proxy under TLS. Not to be set where clients can
-    /// connect themselves: they would choose what a handler takes for the scheme. Default: false.
-    pub scheme_from_gateway: bool,
-    /// Connections that each worker holds open. When there are as many and another peer connects,
-    /// those that have been without an exchange for longest give way: they are closed as their
-    /// version lets a server do it, and counted in
-    /// [`Metrics::connections_displaced`](crate::server::Metrics::connections_displaced). Where none
-    /// idles, further ones wait in the kernel's backlog; over QUIC they are refused. From three
-    /// quarters on, bodies without a length must come at a rate too ([`Timeouts::rate_min`]).
-    /// Default 16 384.
-    ///
-    /// Memory that all of them can make a server hold, beside what handlers hold themselves:
-    /// - of answers: [`Windows::send_budget`] for all workers together, and for each connection
-    ///   64 KiB ([`SEND_FREE_BYTES`](crate::core::limits::SEND_FREE_BYTES)) and one piece of a body,
-    ///   over QUIC 1 MiB more
-    ///   ([`QUIC_SEND_WINDOW_BYTES`](crate::core::limits::QUIC_SEND_WINDOW_BYTES)). An answer that a
-    ///   handler gives whole is taken whole; the next request of a connection waits while more than
-    ///   1 MiB of such answers does.
-    /// - of requests: [`Windows::memory_budget`] together, and for each connection
-    ///   [`Windows::stream_initial`] per stream that uploads.
-    pub connections_max: usize,
-    /// Of these, connections that one address may have: an IPv4 address, or an IPv6 network of 64
-    /// bits. Further ones are closed at once (over QUIC: refused), and counted in
-    /// [`Metrics::connections_refused`](crate::server::Metrics::connections_refused). Unix sockets
-    /// have no address. Default `None`: a quarter of `connections_max`, for all addresses but
-    /// loopback, and only while three quarters of `connections_max` are taken, so that a gateway or a
-    /// network behind one address meets it only where it keeps others out. `Some(usize::MAX)`: as
-    /// many as there are.
-    pub connections_per_address_max: Option<usize>,
-    /// Requests that are answered without a handler while there are too many. Default: none.
-    pub shedding: Shedding,
-    /// Length of the kernel's queue of connections not yet accepted. Default 1 024.
-    pub backlog: u32,
-    /// Whether a `date` field is added where the handler gave none (RFC 9110 section 6.6.1).
-    /// Default: true.
-    pub date: bool,
-}
-
-trunkline_core::setters! {
-    ServerConfig {
-        with_limits limits: Limits,
-        with_timeouts timeouts: Timeouts,
-        with_http1_timeouts http1_timeouts: Option<Timeouts>,
-        with_windows windows: Windows,
-        with_http1 http1: bool,
-        with_http2 http2: bool,
-        with_extended_connect extended_connect: bool,
-        with_datagrams datagrams: bool,
-        with_frame_events frame_events: bool,
-        with_accept_events accept_events: bool,
-        with_spelled_names spelled_names: bool,
-        with_expectations expectations: bool,
-        with_hands_over_refusals hands_over_refusals: bool,
-        with_connection_info connection_info: bool,
-        with_interim_responses interim_responses: bool,
-        with_sni_is_binding sni_is_binding: Option<bool>,
-        with_scheme_from_gateway scheme_from_gateway: bool,
-        with_connections_max connections_max: usize,
-        with_connections_per_address_max connections_per_address_max: Option<usize>,
-        with_shedding shedding: Shedding,
-        with_backlog backlog: u32,
-        with_date date: bool,
-    }
-}
-
-impl Default for ServerConfig {
-    fn default() -> Self {
-        Self {
-            limits: Limits::default(),
-            timeouts: Timeouts::default(),
-            http1_timeouts: None,
-            windows: Windows::default(),
-            http1: true,
-            http2: true,
-            extended_connect: false,
-            datagrams: false,
-            frame_events: false,
-            spelled_names: false,
-            expectations: false,
-            hands_over_refusals: false,
-            connection_info: false,
-            accept_events: false,
-            interim_responses: false,
-            sni_is_binding: None,
-            scheme_from_gateway: false,
-            connections_max: 16 * 1024,
-            connections_per_address_max: None,
-            shedding: Shedding::default(),
-            backlog: 1024,
-            date: true,
-        }
+trunkline_core::options! {
+    /// Settings of a server.
+    pub struct ServerConfig {
+        /// Bounds on what a peer may make us hold or do.
+        pub limits: Limits = Limits::default(), with_limits;
+        /// How long each phase may take.
+        pub timeouts: Timeouts = Timeouts::default(), with_timeouts;
+        /// Timeouts for HTTP/1.1 connections. Default: `None`, those of `timeouts`.
+        pub http1_timeouts: Option<Timeouts> = None, with_http1_timeouts;
+        /// Receive windows.
+        pub windows: Windows = Windows::default(), with_windows;
+        /// Whether HTTP/1.1 is served in cleartext. Under TLS [`Tls::offer`](crate::Tls::offer) says it.
+        /// Default: true.
+        pub http1: bool = true, with_http1;
+        /// Whether HTTP/2 is served in cleartext, by prior knowledge. Default: true.
+        pub http2: bool = true, with_http2;
+        /// RFC 8441 extended CONNECT (WebSocket over HTTP/2) is announced. Default: false.
+        pub extended_connect: bool = false, with_extended_connect;
+        /// HTTP datagrams (RFC 9297) are announced over QUIC, and an extended CONNECT that comes over
+        /// HTTP/3 carries [`Datagrams`](crate::Datagrams) among its extensions. It needs
+        /// [`extended_connect`](Self::extended_connect): no other request gives datagrams a meaning, and
+        /// one that a datagram comes for all the same must be aborted (RFC 9297 section 2), which is why
+        /// only servers whose handlers know of them announce them. Default: false.
+        pub datagrams: bool = false, with_datagrams;
+        /// Whether an [`Callbacks`](crate::server::Callbacks) receives the settings, pings and GOAWAY
+        /// of HTTP/2 peers. Default: false.
+        pub frame_events: bool = false, with_frame_events;
+        /// An [`Callbacks`](crate::server::Callbacks) gets cleartext connections whose first bytes have not come for 200 ms
+        /// ([`Callbacks::accepted`](crate::server::Callbacks::accepted)). Default: false.
+        pub accept_events: bool = false, with_accept_events;
+        /// The names of fields of HTTP/1.1 requests are kept as they are spelled too
+        /// ([`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
+        pub spelled_names: bool = false, with_spelled_names;
+        /// Handlers answer requests of HTTP/1.1 with another expectation than `100-continue`, which are
+        /// refused with 417 otherwise (RFC 9110 section 10.1.1). Default: false.
+        pub expectations: bool = false, with_expectations;
+        /// An [`Callbacks`](crate::server::Callbacks) answers requests of HTTP/1.1 that break a rule, in
+        /// bytes ([`Callbacks::refused`](crate::server::Callbacks::refused)). Default: false, they are
+        /// refused with a status.
+        pub hands_over_refusals: bool = false, with_hands_over_refusals;
+        /// Each request carries a [`ConnectionInfo`](crate::ConnectionInfo) among its extensions:
+        /// addresses, and what TLS agreed on. It costs three allocations per request. Default: false.
+        pub connection_info: bool = false, with_connection_info;
+        /// Each request carries an [`InterimSender`](crate::InterimSender) among its extensions, with
+        /// which its handler sends `103 (Early Hints)` and other 1xx. It costs three allocations per
+        /// request. Default: false.
+        pub interim_responses: bool = false, with_interim_responses;
+        /// A request under TLS for another host than the one that the client asked for by SNI is
+        /// answered with 421, and no handler sees it (RFC 9110 section 15.5.20). Clients that send
+        /// requests for several hosts of one certificate on one connection (RFC 9113 section 9.1.1)
+        /// then have to open another. Beside [`Tls::choose`](crate::Tls::choose) a client that asked for
+        /// no host may send requests for IP addresses only.
+        ///
+        /// `None`, the default: true with [`Tls::choose`](crate::Tls::choose) or
+        /// [`Tls::client_certificates`](crate::Tls::client_certificates), because what a client had to
+        /// show for one host says nothing of another; else false. A verifier of clients inside
+        /// [`Tls::from_rustls`](crate::Tls::from_rustls) is not visible: set this to `Some(true)` beside
+        /// it.
+        pub sni_is_binding: Option<bool> = None, with_sni_is_binding;
+        /// Every peer is a gateway that ends TLS for this server and is trusted to say the scheme: a
+        /// request is taken as `http` or `https`, as it says, whatever the connection is. Otherwise a
+        /// request whose scheme (`:scheme`, or the absolute form of HTTP/1.1) is not that of its
+        /// connection is answered with 421, and no handler sees it (RFC 9110 section 7.4). To be set
+        /// where Envoy or another gateway passes `:scheme: https` on over cleartext HTTP/2, and for
+        /// `http` URLs that come through a forward proxy under TLS. Not to be set where clients can
+        /// connect themselves: they would choose what a handler takes for the scheme. Default: false.
+        pub scheme_from_gateway: bool = false, with_scheme_from_gateway;
+        /// Connections that each worker holds open. When there are as many and another peer connects,
+        /// those that have been without an exchange for longest give way: they are closed as their
+        /// version lets a server do it, and counted in
+        /// [`Metrics::connections_displaced`](crate::server::Metrics::connections_displaced). Where none
+        /// idles, further ones wait in the kernel's backlog; over QUIC they are refused. From three
+        /// quarters on, bodies without a length must come at a rate too ([`Timeouts::rate_min`]).
+        /// Range: from 1. Default 16,384.
+        ///
+        /// Memory that all of them can make a server hold, beside what handlers hold themselves:
+        /// - of answers: [`Windows::send_budget`] for all workers together, and for each connection
+        ///   64 KiB ([`SEND_FREE_BYTES`](crate::core::limits::SEND_FREE_BYTES)) and one piece of a body,
+        ///   over QUIC 1 MiB more
+        ///   ([`QUIC_SEND_WINDOW_BYTES`](crate::core::limits::QUIC_SEND_WINDOW_BYTES)). An answer that a
+        ///   handler gives whole is taken whole; the next request of a connection waits while more than
+        ///   1 MiB of such answers does.
+        /// - of requests: [`Windows::memory_budget`] together, and for each connection
+        ///   [`Windows::stream_initial`] per stream that uploads.
+        pub connections_max: usize = 16 * 1024, with_connections_max;
+        /// Of these, connections that one address may have: an IPv4 address, or an IPv6 network of 64
+        /// bits. Further ones are closed at once (over QUIC: refused), and counted in
+        /// [`Metrics::connections_refused`](crate::server::Metrics::connections_refused). Unix sockets
+        /// have no address. Range: from 1. Default `None`: a quarter of `connections_max`, for all addresses but
+        /// loopback, and only while three quarters of `connections_max` are taken, so that a gateway or a
+        /// network behind one address meets it only where it keeps others out. `Some(usize::MAX)`: as
+        /// many as there are.
+        pub connections_per_address_max: Option<usize> = None, with_connections_per_address_max;
+        /// Requests that are answered without a handler while there are too many. Default: none.
+        pub shedding: Shedding = Shedding::default(), with_shedding;
+        /// Connections that the kernel queues before they are accepted. Range: any; the system cuts it to its own bound
+        /// (`net.core.somaxconn` on Linux). Default 1,024.
+        pub backlog: u32 = 1024, with_backlog;
+        /// Whether a `date` field is added where the handler gave none (RFC 9110 section 6.6.1).
+        /// Default: true.
+        pub date: bool = true, with_date;
     }
 }
 
@@ -266,34 +203,23 @@ impl ServerConfig {
     }
 }
 
-/// Settings of a client.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct ClientConfig {
-    /// Bounds on what a peer may make us hold or do.
-    pub limits: Limits,
-    /// How long each phase may take.
-    pub timeouts: Timeouts,
-    /// Receive windows.
-    pub windows: Windows,
-    /// HTTP datagrams (RFC 9297) are announced over QUIC. Default: false.
-    pub datagrams: bool,
-    /// A request of HTTP/1.1 whose connection stays open says `connection: keep-alive`, for servers
-    /// and proxies of HTTP/1.0. Default: false.
-    pub sends_keep_alive: bool,
-    /// The names of fields of HTTP/1.1 responses are kept as they are spelled too
-    /// ([`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
-    pub spelled_names: bool,
-}
-
-trunkline_core::setters! {
-    ClientConfig {
-        with_limits limits: Limits,
-        with_timeouts timeouts: Timeouts,
-        with_windows windows: Windows,
-        with_datagrams datagrams: bool,
-        with_sends_keep_alive sends_keep_alive: bool,
-        with_spelled_names spelled_names: bool,
+trunkline_core::options! {
+    /// Settings of a client.
+    pub struct ClientConfig {
+        /// Bounds on what a peer may make us hold or do.
+        pub limits: Limits = Limits::default(), with_limits;
+        /// How long each phase may take.
+        pub timeouts: Timeouts = Timeouts::default(), with_timeouts;
+        /// Receive windows.
+        pub windows: Windows = Windows::default(), with_windows;
+        /// HTTP datagrams (RFC 9297) are announced over QUIC. Default: false.
+        pub datagrams: bool = false, with_datagrams;
+        /// A request of HTTP/1.1 whose connection stays open says `connection: keep-alive`, for servers
+        /// and proxies of HTTP/1.0. Default: false.
+        pub sends_keep_alive: bool = false, with_sends_keep_alive;
+        /// The names of fields of HTTP/1.1 responses are kept as they are spelled too
+        /// ([`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
+        pub spelled_names: bool = false, with_spelled_names;
     }
 }
 
@@ -339,10 +265,22 @@ fn check(limits: &Limits, windows: &Windows) -> Result<(), Error> {
             "windows.threshold is {threshold}; it must be below windows.stream_initial, {below}"
         )));
     }
-    if limits.pipelining == 0 {
-        return Err(Error::config(
-            "limits.pipelining is 0; it must be at least 1",
-        ));
+    for (name, value) in [
+        ("pipelining", u64::from(limits.pipelining)),
+        (
+            "requests_per_connection_max",
+            limits.requests_per_connection_max,
+        ),
+    ] {
+        if value == 0 {
+            return Err(Error::config(format!(
+                "limits.{name} is 0; it must be at least 1"
+            )));
+        }
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "config_test.rs"]
+mod config_test;

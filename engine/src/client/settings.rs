@@ -71,50 +71,25 @@ impl Settings {
     }
 }
 
-/// How long each phase of a request may take; `None` turns a timeout off.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ClientTimeouts {
-    /// Name, TCP and TLS handshake of one attempt. Default 10 s.
-    pub connect: Option<Duration>,
-    /// The wait in the origin's line. Default 300 s.
-    pub queue: Option<Duration>,
-    /// From the last progress of the request until the response's head. It does not run while the
-    /// source of the request's body has no bytes. Default 300 s.
-    pub headers: Option<Duration>,
-    /// Between two pieces of the response's body; stands still while the reader has bytes to
-    /// read. Default 300 s.
-    pub body: Option<Duration>,
-    /// How long the body of a request with `expect: 100-continue` waits for the peer's 100. Then it
-    /// is sent all the same, because not every peer sends one (RFC 9110 section 10.1.1). `None`: it
-    /// does not wait. Default 1 s.
-    pub expect: Option<Duration>,
-    /// All of it, the response's body included. Default: none.
-    pub total: Option<Duration>,
-}
-
-trunkline_core::setters! {
-    ClientTimeouts {
-        with_connect connect: Option<Duration>,
-        with_queue queue: Option<Duration>,
-        with_headers headers: Option<Duration>,
-        with_body body: Option<Duration>,
-        with_expect expect: Option<Duration>,
-        with_total total: Option<Duration>,
-    }
-}
-
-impl Default for ClientTimeouts {
-    fn default() -> Self {
-        let patience = Some(Duration::from_secs(300));
-        Self {
-            connect: Some(Duration::from_secs(10)),
-            queue: patience,
-            headers: patience,
-            body: patience,
-            expect: Some(Duration::from_secs(1)),
-            total: None,
-        }
+trunkline_core::options! {
+    /// How long each phase of a request may take, from 1 ms to a year; `None` turns a timeout off.
+    pub struct ClientTimeouts {
+        /// Name, TCP and TLS handshake of one attempt. Default 10 s.
+        pub connect: Option<Duration> = Some(Duration::from_secs(10)), with_connect;
+        /// The wait in the origin's line. Default 300 s.
+        pub queue: Option<Duration> = Some(Duration::from_secs(300)), with_queue;
+        /// From the last progress of the request until the response's head. It does not run while the
+        /// source of the request's body has no bytes. Default 300 s.
+        pub headers: Option<Duration> = Some(Duration::from_secs(300)), with_headers;
+        /// Between two pieces of the response's body; stands still while the reader has bytes to
+        /// read. Default 300 s.
+        pub body: Option<Duration> = Some(Duration::from_secs(300)), with_body;
+        /// How long the body of a request with `expect: 100-continue` waits for the peer's 100. Then it
+        /// is sent all the same, because not every peer sends one (RFC 9110 section 10.1.1). `None`: it
+        /// does not wait. Default 1 s.
+        pub expect: Option<Duration> = Some(Duration::from_secs(1)), with_expect;
+        /// All of it, the response's body included. Default: none.
+        pub total: Option<Duration> = None, with_total;
     }
 }
 

@@ -1,11 +1,14 @@
 //! The guide's page of all options of the crate and its kinds of errors, from the comments at their declarations: fields of
 //! the types of settings, methods of builders, variants.
 
+mod table;
+
 use crate::root;
 use quote::ToTokens;
 use std::collections::BTreeMap;
 use std::path::Path;
 use syn::{Attribute, Expr, ImplItem, Item, Lit, Meta, ReturnType, Type, Visibility};
+pub(crate) use table::table_of;
 
 /// A part of the page.
 struct Part {
@@ -92,8 +95,6 @@ type Row = (String, String, String);
 #[derive(Default)]
 struct Declarations {
     rows: BTreeMap<String, Vec<Row>>,
-    /// Comments of constants, which those of fields refer to.
-    constants: BTreeMap<String, String>,
 }
 
 /// The page, in Markdown.
@@ -130,9 +131,14 @@ impl Declarations {
     }
     fn take(&mut self, item: &Item) {
         match item {
-            Item::Const(constant) => {
-                let text = comment(&constant.attrs);
-                self.constants.insert(constant.ident.to_string(), text);
+            Item::Macro(called) => {
+                if let Some(Ok(table)) = table_of(&called.mac) {
+                    let rows = table.options.iter().map(|option| {
+                        let text = comment(&option.attributes);
+                        (option.name.to_string(), printed(&option.kind), text)
+                    });
+                    self.add(&table.name, rows);
+                }
             }
             Item::Struct(declared) => {
                 let public = declared.fields.iter().filter(|field| is_public(&field.vis));
@@ -140,11 +146,7 @@ impl Declarations {
                     let name = field.ident.as_ref()?.to_string();
                     Some((name, printed(&field.ty), comment(&field.attrs)))
                 });
-                let rows: Vec<Row> = rows.collect();
-                self.rows
-                    .entry(declared.ident.to_string())
-                    .or_default()
-                    .extend(rows);
+                self.add(&declared.ident, rows);
             }
             Item::Enum(declared) => {
                 let rows = declared.variants.iter().map(|variant| {
@@ -156,21 +158,19 @@ impl Declarations {
                         comment(&variant.attrs),
                     )
                 });
-                let rows: Vec<Row> = rows.collect();
-                self.rows
-                    .entry(declared.ident.to_string())
-                    .or_default()
-                    .extend(rows);
+                self.add(&declared.ident, rows);
             }
             Item::Impl(of) if of.trait_.is_none() => {
                 let Some(name) = last_name(&of.self_ty) else {
                     return;
                 };
-                let rows = of.items.iter().filter_map(setter);
-                self.rows.entry(name).or_default().extend(rows);
+                self.add(&name, of.items.iter().filter_map(setter));
             }
             _ => {}
         }
+    }
+    fn add(&mut self, name: &impl ToString, rows: impl Iterator<Item = Row>) {
+        self.rows.entry(name.to_string()).or_default().extend(rows);
     }
     fn page(&self) -> Result<String, String> {
         let mut page = "# Options and errors of Rust\n\nMade from the declarations; [the crate's documentation](../reference.md) has the same text whole.\n".to_owned();
@@ -182,7 +182,7 @@ impl Declarations {
                 part.heading, part.sentence
             );
             for (name, of, text) in rows {
-                let text = cell(&self.whole(text));
+                let text = cell(text);
                 let of = match of.as_str() {
                     "" => String::new(),
                     of => format!("`{}`", cell(of)),
@@ -191,21 +191,6 @@ impl Declarations {
             }
         }
         Ok(page)
-    }
-    /// The comment with that of a constant in the place of the reference to it.
-    fn whole(&self, text: &str) -> String {
-        let Some(rest) = text.strip_prefix("See [`") else {
-            return text.to_owned();
-        };
-        let (name, behind) = rest.split_once("`]").unwrap_or((rest, ""));
-        match self.constants.get(name) {
-            Some(comment) => {
-                let behind = behind.trim_start_matches([',', ';', '.', ' ']);
-                let upper = behind.get(..1).unwrap_or_default().to_uppercase();
-                format!("{comment} {upper}{}", behind.get(1..).unwrap_or_default())
-            }
-            None => text.to_owned(),
-        }
     }
 }
 

@@ -1,11 +1,17 @@
 use super::{Declarations, page};
 
 const SOURCE: &str = r#"
-/// Fields of one head.
-pub const FIELD_COUNT_MAX: usize = 128;
-pub struct Limits {
-    /// See [`FIELD_COUNT_MAX`]. Default 128.
-    pub field_count_max: usize,
+crate::options! {
+    /// Bounds.
+    pub struct Limits {
+        /// Fields of one head.
+        /// Default 128.
+        pub field_count_max: Option<usize> = FIELD_COUNT_MAX, with_field_count_max;
+    }
+}
+pub struct Other {
+    /// A field.
+    pub shown: usize,
     hidden: bool,
 }
 impl Builder {
@@ -19,24 +25,21 @@ impl Builder {
 "#;
 
 #[test]
-fn fields_and_setters_become_rows_with_the_comments_of_the_constants_that_they_name() {
+fn options_of_tables_fields_and_setters_become_rows() {
     let mut declared = Declarations::default();
     for item in &syn::parse_file(SOURCE).unwrap().items {
         declared.take(item);
     }
-    let limits = &declared.rows["Limits"];
-    assert_eq!(limits.len(), 1);
+    let rows = |name: &str| declared.rows[name].clone();
+    let row = |name: &str, of: &str, text: &str| (name.to_owned(), of.to_owned(), text.to_owned());
+    let text = "Fields of one head. Default 128.";
     assert_eq!(
-        declared.whole(&limits[0].2),
-        "Fields of one head. Default 128."
+        rows("Limits"),
+        [row("field_count_max", "Option<usize>", text)]
     );
+    assert_eq!(rows("Other"), [row("shown", "usize", "A field.")]);
     let text = "How long; see `Self::other`. Default 10 s.";
-    let expected = (
-        "timeout".to_owned(),
-        "Option<Duration>".to_owned(),
-        text.to_owned(),
-    );
-    assert_eq!(declared.rows["Builder"], [expected]);
+    assert_eq!(rows("Builder"), [row("timeout", "Option<Duration>", text)]);
 }
 
 #[test]

@@ -30,61 +30,38 @@
 
 use std::time::{Duration, Instant};
 
-/// How long a peer may be silent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct HealthTimes {
-    /// A connection that was quiet for this long is probed with its next request. Default 10 s.
-    pub quiet: Duration,
-    /// A connection that was quiet for this long is probed even without a request, so that
-    /// exchanges on a dead peer fail and idle paths stay open. Default: none, it is not.
-    pub unasked: Option<Duration>,
-    /// An HTTP/1.1 connection that rested for this long is looked at once more before it gets a
-    /// request: the peer may have closed it unnoticed. Default 1 s.
-    pub rested: Duration,
-    /// Silence after a question that makes it suspect, or six round trips if that is longer.
-    /// Default 2 s.
-    pub suspect: Duration,
-    /// Silence after a question that ends it; at least `suspect`. Default 15 s.
-    pub dead: Duration,
-    /// How long a connection may leave data unacknowledged that was sent again at least twice,
-    /// before it is suspect; two and a half round trips and 100 ms if that is longer. Its transport
-    /// repeats it; over HTTP/3, while exchanges wait, two PINGs in that time do. A new connection is opened in its place half of this time later, less the two
-    /// round trips that it takes, and it ends when that one works and it is still silent three
-    /// eighths of this time later, or one and a quarter round trips and 50 ms if that is longer.
-    /// `None`: repetitions are ignored. HTTP/3
-    /// everywhere; HTTP/1.1 and HTTP/2 on Linux, which reports its retransmissions (TCP_INFO); elsewhere a PING of HTTP/2 finds a dead path after `suspect` and
-    /// `dead`, and HTTP/1.1 has the timeouts of its requests alone. Default 300 ms.
-    ///
-    /// An HTTP/3 connection whose exchanges wait is probed after this time too, because a server
-    /// that dies with all data acknowledged leaves nothing unacknowledged, and no kernel answers in
-    /// its place, as for TCP. The probes become rarer while exchanges wait and only their answers
-    /// arrive: from the sixteenth on a sixteenth of this time is added to each pause, up to
-    /// `quiet`.
-    pub unanswered: Option<Duration>,
-}
-
-crate::setters! {
-    HealthTimes {
-        with_quiet quiet: Duration,
-        with_unasked unasked: Option<Duration>,
-        with_rested rested: Duration,
-        with_suspect suspect: Duration,
-        with_dead dead: Duration,
-        with_unanswered unanswered: Option<Duration>,
-    }
-}
-
-impl Default for HealthTimes {
-    fn default() -> Self {
-        Self {
-            quiet: Duration::from_secs(10),
-            unasked: None,
-            rested: Duration::from_secs(1),
-            suspect: Duration::from_secs(2),
-            dead: Duration::from_secs(15),
-            unanswered: Some(Duration::from_millis(300)),
-        }
+crate::options! {
+    /// How long a peer may be silent.
+    #[derive(PartialEq, Eq)]
+    pub struct HealthTimes {
+        /// A connection that was quiet for this long is probed with its next request. Default 10 s.
+        pub quiet: Duration = Duration::from_secs(10), with_quiet;
+        /// A connection that was quiet for this long is probed even without a request, so that
+        /// exchanges on a dead peer fail and idle paths stay open. Default: none, it is not.
+        pub unasked: Option<Duration> = None, with_unasked;
+        /// An HTTP/1.1 connection that rested for this long is looked at once more before it gets a
+        /// request: the peer may have closed it unnoticed. Default 1 s.
+        pub rested: Duration = Duration::from_secs(1), with_rested;
+        /// Silence after a question that makes it suspect, or six round trips if that is longer.
+        /// Default 2 s.
+        pub suspect: Duration = Duration::from_secs(2), with_suspect;
+        /// Silence after a question that ends it; at least `suspect`. Default 15 s.
+        pub dead: Duration = Duration::from_secs(15), with_dead;
+        /// How long a connection may leave data unacknowledged that was sent again at least twice,
+        /// before it is suspect; two and a half round trips and 100 ms if that is longer. Its transport
+        /// repeats it; over HTTP/3, while exchanges wait, two PINGs in that time do. A new connection is opened in its place half of this time later, less the two
+        /// round trips that it takes, and it ends when that one works and it is still silent three
+        /// eighths of this time later, or one and a quarter round trips and 50 ms if that is longer.
+        /// `None`: repetitions are ignored. HTTP/3
+        /// everywhere; HTTP/1.1 and HTTP/2 on Linux, which reports its retransmissions (TCP_INFO); elsewhere a PING of HTTP/2 finds a dead path after `suspect` and
+        /// `dead`, and HTTP/1.1 has the timeouts of its requests alone. Default 300 ms.
+        ///
+        /// An HTTP/3 connection whose exchanges wait is probed after this time too, because a server
+        /// that dies with all data acknowledged leaves nothing unacknowledged, and no kernel answers in
+        /// its place, as for TCP. The probes become rarer while exchanges wait and only their answers
+        /// arrive: from the sixteenth on a sixteenth of this time is added to each pause, up to
+        /// `quiet`.
+        pub unanswered: Option<Duration> = Some(Duration::from_millis(300)), with_unanswered;
     }
 }
 

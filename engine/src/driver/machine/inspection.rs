@@ -13,37 +13,15 @@ const INSPECTION_WAIT: Duration = Duration::from_millis(250);
 /// same time, and a connection whose thread is blocked answers none of them.
 pub(crate) const INSPECTIONS_MAX: usize = 8;
 
-/// The bounds of one inspection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct InspectLimits {
-    /// Connections that are listed, those with exchanges first, then the oldest. Default 200.
-    pub connections_max: usize,
-    /// Exchanges that are listed of each, the oldest first. Default 100: what a connection may have at once by default.
-    pub streams_max: usize,
-}
-
-impl Default for InspectLimits {
-    fn default() -> Self {
-        Self {
-            connections_max: 200,
-            streams_max: 100,
-        }
-    }
-}
-
-impl InspectLimits {
-    /// Lists as many connections.
-    #[must_use]
-    pub fn with_connections_max(mut self, connections_max: usize) -> Self {
-        self.connections_max = connections_max;
-        self
-    }
-    /// Lists as many exchanges of each connection.
-    #[must_use]
-    pub fn with_streams_max(mut self, streams_max: usize) -> Self {
-        self.streams_max = streams_max;
-        self
+trunkline_core::options! {
+    /// The bounds of one inspection.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct InspectLimits {
+        /// Connections that are listed, those with exchanges first, then the oldest. Range: any. Default 200.
+        pub connections_max: usize = 200, with_connections_max;
+        /// Exchanges that are listed of each, the oldest first. Range: any. Default 100: what a connection may have at
+        /// once by default.
+        pub streams_max: usize = 100, with_streams_max;
     }
 }
 

@@ -5,44 +5,23 @@ use rustls::crypto::CryptoProvider;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ProtocolVersion, SupportedProtocolVersion};
 
-/// The versions, suites and groups that a server negotiates. Default, and widest: TLS 1.2 and 1.3,
-/// suites with forward secrecy and AEAD. HTTP/3 needs TLS 1.3.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TlsPolicy {
-    /// Whether TLS 1.2 is spoken. Default: true.
-    pub tls12: bool,
-    /// Whether TLS 1.3 is spoken. Default: true.
-    pub tls13: bool,
-    /// Cipher suites by the numbers that IANA has registered, best first; those that there are not are
-    /// passed over. A version without one is not spoken. `None`, the default: all.
-    pub suites: Option<Vec<u16>>,
-    /// Groups of key exchange (RFC 8446 section 4.2.7) in the same way. `None`, the default: all.
-    pub groups: Option<Vec<u16>>,
-    /// Of the suites that both know, the first of `suites` is chosen and not the first of the
-    /// client's. Default: false.
-    pub prefers_own_order: bool,
-}
-
-trunkline_core::setters! {
-    TlsPolicy {
-        with_tls12 tls12: bool,
-        with_tls13 tls13: bool,
-        with_suites suites: Option<Vec<u16>>,
-        with_groups groups: Option<Vec<u16>>,
-        with_prefers_own_order prefers_own_order: bool,
-    }
-}
-
-impl Default for TlsPolicy {
-    fn default() -> Self {
-        Self {
-            tls12: true,
-            tls13: true,
-            suites: None,
-            groups: None,
-            prefers_own_order: false,
-        }
+trunkline_core::options! {
+    /// The versions, suites and groups that a server negotiates. Default, and widest: TLS 1.2 and 1.3,
+    /// suites with forward secrecy and AEAD. HTTP/3 needs TLS 1.3.
+    #[derive(PartialEq, Eq)]
+    pub struct TlsPolicy {
+        /// Whether TLS 1.2 is spoken. Default: true.
+        pub tls12: bool = true, with_tls12;
+        /// Whether TLS 1.3 is spoken. Default: true.
+        pub tls13: bool = true, with_tls13;
+        /// Cipher suites by the numbers that IANA has registered, best first; those that there are not are
+        /// passed over. A version without one is not spoken. `None`, the default: all.
+        pub suites: Option<Vec<u16>> = None, with_suites;
+        /// Groups of key exchange (RFC 8446 section 4.2.7) in the same way. `None`, the default: all.
+        pub groups: Option<Vec<u16>> = None, with_groups;
+        /// Of the suites that both know, the first of `suites` is chosen and not the first of the
+        /// client's. Default: false.
+        pub prefers_own_order: bool = false, with_prefers_own_order;
     }
 }
 

@@ -14,10 +14,10 @@ const CORE: &[(&str, &[&str])] = &[
     ("budget", &[]),
     ("credit", &["error"]),
     ("error", &[]),
-    ("setters", &[]),
+    ("options", &[]),
     ("time", &[]),
     ("wire", &[]),
-    ("limits", &["budget", "setters"]),
+    ("limits", &["budget", "options"]),
     ("abuse", &["budget", "error", "limits"]),
     ("min_rate", &["error", "limits"]),
     ("send_account", &["credit", "limits"]),
@@ -116,7 +116,7 @@ const CORE: &[(&str, &[&str])] = &[
     (
         "pool",
         &[
-            "setters", "budget", "credit", "error", "limits", "time", "wire", "http",
+            "options", "budget", "credit", "error", "limits", "time", "wire", "http",
         ],
     ),
     // CONNECT is an exchange of HTTP/1.1.
