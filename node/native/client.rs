@@ -11,6 +11,7 @@ use crate::calls::questions::Questions;
 use crate::calls::read;
 use crate::channel::shared::Shared;
 use crate::failure;
+use crate::pages::{PageAsk, Pages};
 use connections::displayed;
 use dial::Dialed;
 use lookup::Found;
@@ -19,6 +20,7 @@ use serde_json::{Value, json};
 use settings::{Settings, protocols};
 use std::collections::HashMap;
 use std::sync::Arc;
+use trunkline::admin::Admin;
 use trunkline::client::{Client, OriginStats};
 use trunkline::core::pool::Origin;
 
@@ -29,6 +31,7 @@ pub(crate) struct Clients {
     clients: HashMap<u32, Client>,
     /// Never given a second time, so that a late request cannot reach another's origin.
     origins: HashMap<u32, Target>,
+    pages: Pages,
 }
 
 /// The questions of clients that JavaScript has not answered.
@@ -97,8 +100,15 @@ impl Clients {
                 let ask: ClientAsk = read(text)?;
                 Ok(json!(self.client(ask.client)?.metrics().to_openmetrics()))
             }
+            "inspect" => {
+                let ask: PageAsk = read(text)?;
+                let admin = Admin::of_client(self.client(ask.of)?);
+                self.pages.open(admin, ask)
+            }
+            "closePage" => self.pages.close(text),
             "shutDown" => {
                 let ask: ClientAsk = read(text)?;
+                self.pages.close_of(ask.client);
                 if let Some(client) = self.clients.remove(&ask.client) {
                     client.shut_down();
                 }

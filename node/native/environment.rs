@@ -207,9 +207,8 @@ unsafe extern "C" fn ask(
             let answer = match verb.as_str() {
                 "warmUp" => environment.warm_up(&text),
                 "listen" | "identity" | "context" | "forget" | "chosen" | "configure" | "drain"
-                | "serve" | "take" | "stop" | "serverMetrics" | "handOver" => {
-                    registry.ask_server(shared, &verb, &text)
-                }
+                | "serve" | "take" | "stop" | "serverMetrics" | "handOver" | "inspectServer"
+                | "closeServerPage" => registry.ask_server(shared, &verb, &text),
                 "snapshot" => snapshot::ask(&registry.snapshot_requests, &text, kick),
                 "traffic" => traffic::ask(&registry.traffics, &text, kick),
                 "dialed" => dial::answer(shared, &registry.questions.dials, &text),

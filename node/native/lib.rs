@@ -10,6 +10,7 @@ mod client;
 mod engine;
 mod environment;
 mod failure;
+mod pages;
 mod platform;
 mod server;
 mod session;

@@ -15,6 +15,7 @@ use crate::calls::read;
 use crate::channel::codes::completion;
 use crate::channel::shared::Shared;
 use crate::failure;
+use crate::pages::{PageAsk, Pages};
 use crate::streams::StreamAsk;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -24,7 +25,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
-use trunkline::server::{MetricsReader, ServerHandle};
+use trunkline::admin::Admin;
+use trunkline::server::{Inspector, ServerHandle};
 use trunkline::{ByteStream, ServerConfig};
 
 /// The servers of one environment, as JavaScript's thread knows them.
@@ -33,7 +35,8 @@ pub(crate) struct Servers {
     next: u32,
     secured: HashMap<u32, Secured>,
     /// Of those that have not been stopped.
-    metrics: HashMap<u32, MetricsReader>,
+    inspectors: HashMap<u32, Inspector>,
+    pages: Pages,
     choices: Arc<Questions<Choice>>,
 }
 
@@ -146,9 +149,12 @@ impl Servers {
             }
             "serverMetrics" => {
                 let ServerAsk { server } = read(text)?;
-                let reader = self.metrics.get(&server);
-                Ok(json!(reader.map(|reader| reader.read().to_openmetrics())))
+                let inspector = self.inspectors.get(&server);
+                let metrics = inspector.map(Inspector::metrics);
+                Ok(json!(metrics.map(|metrics| metrics.to_openmetrics())))
             }
+            "inspectServer" => self.inspect(read(text)?),
+            "closeServerPage" => self.pages.close(text),
             "drain" => {
                 let ask: DrainAsk = read(text)?;
                 let deadline = ask.deadline_ms.map_or(FOR_EVER, Duration::from_millis);
@@ -159,11 +165,19 @@ impl Servers {
             _ => {
                 let ask: ServerAsk = read(text)?;
                 self.secured.remove(&ask.server);
-                self.metrics.remove(&ask.server);
+                self.inspectors.remove(&ask.server);
+                self.pages.close_of(ask.server);
                 leave(Task::Stop(ask.server));
                 Ok(Value::Null)
             }
         }
+    }
+
+    fn inspect(&mut self, ask: PageAsk) -> Result<Value, Value> {
+        let gone = || failure::refusal("config", "the server does not listen");
+        let inspector = self.inspectors.get(&ask.of).ok_or_else(gone)?;
+        let admin = Admin::of_server(inspector.clone());
+        self.pages.open(admin, ask)
     }
 
     fn listen(
@@ -189,7 +203,7 @@ impl Servers {
         if let Some(secured) = secured {
             self.secured.insert(server, secured);
         }
-        self.metrics.insert(server, opened.metrics_reader());
+        self.inspectors.insert(server, opened.inspector());
         let mut reported = opened.address();
         reported["server"] = json!(server);
         let on_serving = OnServing {

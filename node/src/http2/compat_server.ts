@@ -8,6 +8,8 @@ import type { ClientOptions } from '../server/tls/clients'
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
 import type { Limits, Shedding, Timeouts, Windows } from '../server/bounds'
+import { InvalidArgumentError } from '../errors'
+import type { InspectPage, InspectPageOptions } from '../inspect_page'
 import { metrics } from '../open_metrics'
 import { Listener, openTo, type FailedHandshake, type Hello, type Identity, type ListenOptions, type ListenTls, type ListenTarget } from '../server/listener'
 import type { QuicLb } from '../server/quic_lb'
@@ -219,6 +221,13 @@ export class CompatServer {
   metrics (): string {
     const listeners = [this.listener, this.given.listener]
     return metrics(...listeners.filter(listener => listener !== undefined))
+  }
+
+  /** Of the listener, or of the streams that were given where there is none. */
+  inspect (options: InspectPageOptions): InspectPage {
+    const listener = this.listener ?? this.given.listener
+    if (listener === undefined) throw new InvalidArgumentError("inspect() of a server that does not listen: call it from its event 'listening' on")
+    return listener.inspect(options)
   }
 
   /** A listener that listens nowhere, and does not hold the process. */

@@ -12,6 +12,7 @@ import { checkCall, checkObject, invalidType, invalidValue } from './codes'
 import type { ClientOptions } from '../server/tls/clients'
 import { admissionOf, checkContext, identityIn, identityOf, type ClientAuthOptions } from '../server/tls/identity'
 import { optionsIn } from '../server/tls/context'
+import type { InspectPage, InspectPageOptions } from '../inspect_page'
 import { listenError, NO_PORT } from '../server/listen_error'
 import { checkBounds, type Limits, type Shedding, type Timeouts, type Windows } from '../server/bounds'
 import { deadlineOf, type ListenTarget } from '../server/listener'
@@ -391,6 +392,15 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
      * there are does not depend on what clients send. Where it does not listen it is an exposition without a metric.
      */
     metrics (): string { return this.compatServer.metrics() }
+
+    /**
+     * Opens a page for people that shows the server's connections with their exchanges, and why each of them waits: at a port of
+     * loopback, by default a free one. It ends with `close()` of the result, or with the server, and does not keep the process alive.
+     *
+     * @throws InvalidArgumentError where the server does not listen, an option cannot be used, or others could reach the page and there is no
+     * `token`; the system's error where the place is taken.
+     */
+    inspect (options: InspectPageOptions = {}): InspectPage { return this.compatServer.inspect(options) }
 
     /**
      * Waits at `path`, by default that of the option `handOver`, for another process that is to take the place of this one (its option

@@ -18,6 +18,7 @@ import { requestOver, type Request } from '../fetch/request'
 import { incomingOf } from './web/request'
 import { pathOf } from './web/url'
 import { Response } from '../fetch/faces'
+import type { InspectPage, InspectPageOptions } from '../inspect_page'
 import { Fixed } from './routes'
 import { WebSockets, type SendStatus } from './websocket'
 
@@ -114,6 +115,15 @@ export class Server<Data = undefined> {
    * are does not depend on what clients send. Once the server has ended it is an exposition without a metric.
    */
   metrics (): string { return this.listener.metrics() }
+
+  /**
+   * Opens a page for people that shows the server's connections with their exchanges, and why each of them waits: at a port
+   * of loopback, by default a free one. It ends with `close()` of the result, or with the server, and does not keep the process alive.
+   *
+   * @throws InvalidArgumentError where the server has ended, an option cannot be used, or others could reach the page and there is no
+   * `token`; the system's error where the place is taken.
+   */
+  inspect (options: InspectPageOptions = {}): InspectPage { return this.listener.inspect(options) }
 
   /** Takes no more connections and lets what is open finish: at most so long, where that is given, then cuts
    * it. Resolves when all has ended. */

@@ -7,6 +7,7 @@ import { chmodSync, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { errorOf } from '../failures'
 import { NO_METRICS } from '../open_metrics'
+import { openPage, type InspectPage, type InspectPageOptions } from '../inspect_page'
 import { serverPlaceOf, type Engine } from '../channel/place'
 import { ENDED_FAILURE, type Bridge, type Failure } from '../channel/ring'
 import type { StreamAsk } from '../channel/streams'
@@ -348,6 +349,13 @@ export class Listener {
   metrics (): string {
     const text = this.isKnown ? this.bridge.bridge.ask('serverMetrics', { server: this.number }) as string | null : null
     return text ?? NO_METRICS
+  }
+
+  /** A page that shows its connections; throws where it does not listen. */
+  inspect (options: InspectPageOptions): InspectPage {
+    const { bridge } = this.bridge
+    const open = (page: object): unknown => bridge.ask('inspectServer', { of: this.isKnown ? this.number : 0, ...page })
+    return openPage(options, open, page => { if (!bridge.hasEnded) bridge.ask('closeServerPage', { page }) })
   }
 
   /** Ends the connections that have no exchange. */

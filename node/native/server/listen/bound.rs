@@ -5,7 +5,7 @@ use crate::server::callbacks::Server as Callbacks;
 use serde_json::{Value, json};
 use std::pin::Pin;
 use trunkline::Error;
-use trunkline::server::{BoundServer, Detached, MetricsReader, ServerHandle};
+use trunkline::server::{BoundServer, Detached, Inspector, ServerHandle};
 
 /// The future of a server, until its end.
 pub(crate) type ServeFuture = Pin<Box<dyn Future<Output = Result<(), Error>>>>;
@@ -28,12 +28,12 @@ impl BoundSockets {
             Self::Unix(_) => json!({}),
         }
     }
-    pub(crate) fn metrics_reader(&self) -> MetricsReader {
+    pub(crate) fn inspector(&self) -> Inspector {
         match self {
-            Self::Port(listening) => listening.metrics_reader(),
-            Self::Detached(listening) => listening.metrics_reader(),
+            Self::Port(listening) => listening.inspector(),
+            Self::Detached(listening) => listening.inspector(),
             #[cfg(unix)]
-            Self::Unix(listening) => listening.metrics_reader(),
+            Self::Unix(listening) => listening.inspector(),
         }
     }
     pub(crate) fn serve_callbacks(

@@ -12,6 +12,7 @@ import { isWatched, Trace } from '../calls/channels'
 import { ClientDestroyedError, InformationalError, InvalidArgumentError, NotSupportedError } from '../../errors'
 import { errorOf } from '../../failures'
 import { NO_METRICS } from '../../open_metrics'
+import { openPage, type InspectPage, type InspectPageOptions } from '../../inspect_page'
 import { checkHandler, Exchange, isNew, type Handler, type NewHandler, type OldHandler } from '../calls/exchange'
 import { forInterceptors } from '../calls/handler'
 import { DirectRequest, type RequestExtras, type AnswerCallback } from '../calls/direct_request'
@@ -144,6 +145,21 @@ export abstract class Dispatcher extends EventEmitter {
     const state = this[kState]
     if (state.delegate !== null) throw new NotSupportedError('a dispatcher with the option factory counts nothing itself: call metrics() of those that it makes')
     return state.destroyed ? NO_METRICS : state.ask('metrics', { client: state.client }) as string
+  }
+
+  /**
+   * Opens a page for people that shows the dispatcher's connections with their exchanges, the requests in line, and why each of them
+   * waits: at a port of loopback, by default a free one. It ends with `close()` of the result, or with the dispatcher, and does not keep the process alive.
+   *
+   * @throws ClientDestroyedError where the dispatcher is destroyed; NotSupportedError where the option `factory` makes the dispatchers that
+   * send; InvalidArgumentError where an option cannot be used, or others could reach the page and there is no `token`; the system's error where the place is
+   * taken.
+   */
+  inspect (options: InspectPageOptions = {}): InspectPage {
+    const state = this[kState]
+    if (state.delegate !== null) throw new NotSupportedError('a dispatcher with the option factory sends nothing itself: call inspect() of those that it makes')
+    if (state.destroyed) throw new ClientDestroyedError()
+    return openPage(options, page => state.bridge.ask('inspect', { of: state.client, ...page }), page => { state.closePage(page) })
   }
 
   /**

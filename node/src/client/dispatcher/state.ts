@@ -127,6 +127,11 @@ export class State {
     }
   }
 
+  /** Closes a page of `inspect`; it may be closed. */
+  closePage (page: number): void {
+    if (!this.bridge.hasEnded) this.bridge.ask('closePage', { page })
+  }
+
   target (origin: string, servername: string | null, isH1: boolean): Target {
     if (servername !== null || isH1) return this.targetOf(origin, servername, isH1)
     if (origin === this.lastOrigin) return this.lastTarget!

@@ -130,8 +130,15 @@ const NATIVE: &[(&str, &[&str])] = &[
     ("channel", &["platform"]),
     ("calls", &["channel", "failure"]),
     ("streams", &["channel", "failure"]),
-    ("client", &["calls", "channel", "failure", "streams"]),
-    ("server", &["calls", "channel", "failure", "streams"]),
+    ("pages", &["calls", "failure"]),
+    (
+        "client",
+        &["calls", "channel", "failure", "pages", "streams"],
+    ),
+    (
+        "server",
+        &["calls", "channel", "failure", "pages", "streams"],
+    ),
     (
         "engine",
         &["channel", "client", "failure", "platform", "server"],

@@ -17,6 +17,8 @@ pub(super) const ROWS: &[&str] = &[
     "failures",
     "open_metrics",
     "channel",
+    "server/listen_error",
+    "inspect_page",
     "server/refused",
     "server/bounds",
     // Certificates and policies, which a listener takes; identities are read for its options.
