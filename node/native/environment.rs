@@ -268,6 +268,27 @@ impl Environment {
             engine.kick(&self.shared);
         }
     }
+    /// Has JavaScript drain completions. Behind the call, with all the ticks and promises that follow it, an engine on this
+    /// thread reads what was submitted within it.
+    ///
+    /// # Safety
+    /// On the environment's thread, outside of any call of JavaScript's.
+    unsafe fn drain(&self) {
+        let memory = &self.shared.memory;
+        memory.set_script_called(true);
+        // SAFETY: by the caller's promise.
+        unsafe { self.drain.call() };
+        memory.set_script_called(false);
+        if memory.take_idle() {
+            self.shared.bell.hold(false);
+        }
+        #[cfg(target_os = "linux")]
+        if let Some(Engine::Inline(inline)) = &self.engine
+            && memory.has_submissions()
+        {
+            inline.run_for_script();
+        }
+    }
     /// Ends the engine first, then the bell, then the memory; once.
     fn end(&mut self) {
         if self.shared.closing.swap(true, Ordering::AcqRel) {
@@ -305,7 +326,7 @@ unsafe extern "C" fn rung(handle: *mut uv::Handle) {
         engine.rung();
     }
     // SAFETY: as above; no call of JavaScript's is under way.
-    unsafe { environment.drain.call() };
+    unsafe { environment.drain() };
 }
 
 /// Sockets of the engine are ready.
@@ -335,7 +356,7 @@ unsafe fn run_inline(handle: *mut uv::Handle, before: impl FnOnce(&Inline)) {
         before(inline);
         if inline.run(true) {
             // SAFETY: as above; no call of JavaScript's is under way.
-            unsafe { environment.drain.call() };
+            unsafe { environment.drain() };
         }
     }
 }

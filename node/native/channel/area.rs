@@ -1,5 +1,7 @@
 //! The memory of the rings, which JavaScript sees as `ArrayBuffer`s, and its sizes.
 
+use std::alloc::{self, GlobalAlloc, Layout, System};
+
 /// Entries of each ring, a power of two.
 pub(crate) const ENTRIES: u32 = 4096;
 /// Bytes of each arena, a power of two: 64 bodies of the largest size that goes through it.
@@ -18,10 +20,20 @@ unsafe impl Send for Area {}
 unsafe impl Sync for Area {}
 
 impl Area {
+    /// Zeroed memory of the system's allocator, which is the process's only where it is touched: mimalloc asks Linux for huge
+    /// pages, and the first bytes of an arena would take 2 MiB.
     pub(crate) fn new(bytes: usize) -> Self {
         let words = bytes / size_of::<u64>();
-        let start = Box::into_raw(vec![0_u64; words].into_boxed_slice()).cast();
+        let layout = Self::layout(words);
+        // SAFETY: no area is of no bytes.
+        let start = unsafe { System.alloc_zeroed(layout) };
+        if start.is_null() {
+            alloc::handle_alloc_error(layout);
+        }
         Self { start, words }
+    }
+    fn layout(words: usize) -> Layout {
+        Layout::array::<u64>(words).expect("an area has at most a few MiB")
     }
     pub(crate) fn start(&self) -> *mut u8 {
         self.start
@@ -47,8 +59,7 @@ impl Area {
 
 impl Drop for Area {
     fn drop(&mut self) {
-        let words = std::ptr::slice_from_raw_parts_mut(self.start.cast::<u64>(), self.words);
-        // SAFETY: made by `new` with this length.
-        drop(unsafe { Box::from_raw(words) });
+        // SAFETY: made by `new` with this layout.
+        unsafe { System.dealloc(self.start, Self::layout(self.words)) };
     }
 }

@@ -41,6 +41,12 @@ pub(crate) mod control {
     pub(crate) const OVERFLOWS: usize = 128;
     /// 1: the engine has ended before its environment and reads nothing more.
     pub(crate) const ENGINE_ENDED: usize = 144;
+    /// 1: JavaScript runs within a call of native code, behind which an engine on the same thread
+    /// reads what was submitted.
+    pub(crate) const SCRIPT_CALLED: usize = 160;
+    /// 1: nothing is under way any more, and native code lets the environment end behind the call
+    /// that it makes.
+    pub(crate) const IDLE: usize = 161;
 }
 /// How a body comes: the second byte of an entry's first word.
 pub(crate) mod body {

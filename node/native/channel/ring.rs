@@ -17,8 +17,8 @@ use super::sync::{Arc, AtomicU32, Ordering};
 /// goes through it never waits for all of it to be read.
 pub(crate) const TEXT_BYTES_MAX: usize = ARENA_BYTES as usize / 4;
 
-/// Words of control, each on a cache line of its own.
-pub(crate) const CONTROL_WORDS: usize = 16 * 10;
+/// Words of control; those of two threads are each on a cache line of its own.
+pub(crate) const CONTROL_WORDS: usize = 16 * 11;
 
 /// The code of an entry.
 pub(crate) fn code_of(entry: &Entry) -> u32 {
@@ -65,6 +65,14 @@ impl Memory {
     /// The engine says whether it sleeps.
     pub(crate) fn set_engine_sleeps(&self, sleeps: bool) {
         self.control[ENGINE_SLEEPS].store(u32::from(sleeps), Ordering::SeqCst);
+    }
+    /// A call of JavaScript's begins or ends, on its thread.
+    pub(crate) fn set_script_called(&self, called: bool) {
+        self.control[SCRIPT_CALLED].store(u32::from(called), Ordering::Relaxed);
+    }
+    /// True once if nothing is under way any more. On JavaScript's thread.
+    pub(crate) fn take_idle(&self) -> bool {
+        self.control[IDLE].swap(0, Ordering::Relaxed) == 1
     }
     /// Whether completions wait outside of the ring.
     pub(crate) fn overflows(&self) -> bool {
@@ -134,6 +142,8 @@ pub(crate) struct Completions {
     memory: Arc<Memory>,
     written: u32,
     arena_written: u32,
+    /// How far JavaScript has read the arena, as far as is known.
+    arena_drained: u32,
     announced: u32,
 }
 
@@ -146,22 +156,22 @@ impl Completions {
             memory,
             written: 0,
             arena_written: 0,
+            arena_drained: 0,
             announced: 0,
         }
     }
     /// Writes an entry whose words 3 and 4 become the arena position of `first` and its length;
     /// `second` lies right behind it. False: there is no room, nothing was written.
     pub(crate) fn push(&mut self, mut entry: Entry, first: &[u8], second: &[u8]) -> bool {
-        let control = &self.memory.control;
         // One order with `set_overflows`, as JavaScript has for these two words: one of both sees
         // the other's.
-        let drained = control[DRAINED].load(Ordering::SeqCst);
+        let drained = self.memory.control[DRAINED].load(Ordering::SeqCst);
         if self.written.wrapping_sub(drained) >= ENTRIES {
             return false;
         }
         let length = first.len() + second.len();
         if length > 0 {
-            let Some(position) = self.room(length) else {
+            let Some(position) = self.room(length, drained) else {
                 return false;
             };
             let at = (position % ARENA_BYTES) as usize;
@@ -182,20 +192,30 @@ impl Completions {
         // SAFETY: fewer than `ENTRIES` are unread, so the reader is done with this one.
         unsafe { self.memory.completions.write(at, &bytes) };
         self.written = self.written.wrapping_add(1);
-        control[COMPLETED].store(self.written, Ordering::SeqCst);
+        self.memory.control[COMPLETED].store(self.written, Ordering::SeqCst);
         true
     }
-    /// Where `length` bytes have room in one piece.
-    fn room(&self, length: usize) -> Option<u32> {
+    /// Where `length` bytes have room in one piece; `drained`: the entries that are read.
+    fn room(&mut self, length: usize, drained: u32) -> Option<u32> {
         let length = u32::try_from(length).ok().filter(|&l| l <= ARENA_BYTES)?;
-        let drained = self.memory.control[DRAINED_ARENA].load(Ordering::SeqCst);
         let left = ARENA_BYTES - self.arena_written % ARENA_BYTES;
+        if drained == self.written {
+            // Nothing is unread. At the arena's beginning a piece as long as all of it fits, and what comes one by one stays in the
+            // same few pages, which are in the processor's cache.
+            self.arena_written = self.arena_written.wrapping_add(left % ARENA_BYTES);
+            self.arena_drained = self.arena_written;
+            return Some(self.arena_written);
+        }
+        let written = self.arena_written;
+        let used = |read: u32| written.wrapping_sub(read);
+        let read = self.memory.control[DRAINED_ARENA].load(Ordering::SeqCst);
+        // It has read nothing yet of what was written since the last beginning.
+        if used(read) < used(self.arena_drained) {
+            self.arena_drained = read;
+        }
         let skipped = if length > left { left } else { 0 };
-        let used = self.arena_written.wrapping_sub(drained);
-        // Nothing is unread when all entries are: a piece as long as the arena fits then.
-        let is_empty = self.memory.control[DRAINED].load(Ordering::Acquire) == self.written;
-        let fits = is_empty || used + skipped + length <= ARENA_BYTES;
-        fits.then(|| self.arena_written.wrapping_add(skipped))
+        let fits = used(self.arena_drained) + skipped + length <= ARENA_BYTES;
+        fits.then(|| written.wrapping_add(skipped))
     }
     /// Whether enough completions are unannounced to wake JavaScript now.
     pub(crate) fn is_pressing(&self) -> bool {

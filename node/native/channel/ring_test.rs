@@ -230,6 +230,38 @@ fn a_piece_as_long_as_the_arena_fits_when_nothing_is_unread() {
 }
 
 #[test]
+fn bytes_that_come_while_nothing_is_unread_begin_at_the_start_of_the_arena() {
+    let (mut completions, mut reader) = pair();
+    let entry = [3, 1, 0, 0, 0, 0, 0, 0];
+    let place = |entry: Entry| entry[POSITION] % ARENA_BYTES;
+    // More often than positions have beginnings before they wrap.
+    for _ in 0..=u32::MAX / ARENA_BYTES + 1 {
+        assert!(completions.push(entry, b"first", b""));
+        assert!(completions.push(entry, b"second", b""));
+        let first = reader.next().unwrap();
+        assert_eq!((place(first.0), first.1.as_slice()), (0, &b"first"[..]));
+        assert!(completions.push(entry, b"third", b""));
+        let places = [reader.next(), reader.next()].map(|next| place(next.unwrap().0));
+        assert_eq!(places, [5, 11], "the second was unread as the third came");
+        assert!(reader.next().is_none());
+    }
+    // The reader has said nothing yet of what lies behind the last beginning.
+    let large = vec![b'x'; ARENA_BYTES as usize * 3 / 5];
+    assert!(completions.push(entry, &large, b""));
+    assert!(!completions.push(entry, &large, b""));
+    assert!(completions.push(entry, &large[..1000], b""));
+    reader.next().unwrap();
+    let larger = vec![b'y'; large.len() + 1];
+    assert!(
+        !completions.push(entry, &larger, b""),
+        "the thousand behind it are unread"
+    );
+    reader.next().unwrap();
+    assert!(completions.push(entry, &large, b""));
+    assert_eq!(place(reader.next().unwrap().0), 0);
+}
+
+#[test]
 fn javascript_is_woken_once_and_only_if_it_sleeps() {
     let (mut completions, reader) = pair();
     assert!(!completions.announce(), "there is nothing to tell");

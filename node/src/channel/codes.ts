@@ -35,6 +35,10 @@ export const enum Control {
   Overflows = 128,
   /** 1: the engine has ended before its environment and reads nothing more. */
   EngineEnded = 144,
+  /** 1: JavaScript runs within a call of native code, behind which an engine on the same thread reads what was submitted. */
+  ScriptCalled = 160,
+  /** 1: nothing is under way any more, and native code lets the environment end behind the call that it makes. */
+  Idle = 161,
 }
 
 /** How a body comes: the second byte of an entry's first word. */

@@ -97,6 +97,8 @@ export class Bridge {
   readonly completionArena: Buffer
   private readonly entryMask: number
   readonly arenaBytes: number
+  /** The engine runs on this thread. */
+  private readonly isInline: boolean
   /** Entries that were written, modulo 2^32. */
   submitted = 0
   private published = 0
@@ -150,6 +152,7 @@ export class Bridge {
     this.completionArena = Buffer.from(this.native.completionArena)
     this.entryMask = this.native.entries - 1
     this.arenaBytes = this.native.arenaBytes
+    this.isInline = this.native.inline === 1
   }
 
   /** A cold call; throws the failure as it came. */
@@ -330,6 +333,7 @@ export class Bridge {
       this.isUrgent = true
       return
     }
+    if (isWhole && this.isReadBehind) return this.leave()
     if (((this.submitted - this.published) | 0) >= UNPUBLISHED_MAX) {
       this.publish()
       if (((this.submitted - this.wokenFor) | 0) >= ASLEEP_MAX) return this.wake()
@@ -371,13 +375,20 @@ export class Bridge {
   /** Where `length` bytes lie in one piece; undefined: neither they nor an entry have room. */
   room (length: number): number | undefined {
     if (!this.hasEntry()) return undefined
+    if (this.isInline && this.control[Control.Read] === this.submitted) {
+      // Nothing is unread: what comes one by one stays in the same few pages, which are in the processor's cache. The position of an
+      // engine on another thread would have to be fetched from there.
+      this.arenaWritten = ((this.arenaWritten + this.arenaBytes - 1) & -this.arenaBytes) | 0
+      this.intakenArena = this.arenaWritten
+    }
     const left = this.arenaBytes - (this.arenaWritten & (this.arenaBytes - 1))
     const skipped = length > left ? left : 0
     const needed = ((this.arenaWritten - this.intakenArena) | 0) + skipped + length
     if (needed > this.arenaBytes) {
-      const before = this.intakenArena
-      this.intakenArena = Atomics.load(this.control, Control.ReadArena)
-      if (needed - ((this.intakenArena - before) | 0) > this.arenaBytes) return undefined
+      // How much more was read; less than nothing, if nothing was since the last beginning.
+      const read = Math.max((Atomics.load(this.control, Control.ReadArena) - this.intakenArena) | 0, 0)
+      this.intakenArena = (this.intakenArena + read) | 0
+      if (needed - read > this.arenaBytes) return undefined
     }
     return (this.arenaWritten + skipped) | 0
   }
@@ -400,6 +411,16 @@ export class Bridge {
   flush (): void {
     this.publish()
     if (this.wokenFor !== this.submitted) this.wake()
+  }
+
+  /** Whether this runs within a call of the engine's on this thread, behind which it reads what is published. */
+  private get isReadBehind (): boolean { return this.isInline && this.control[Control.ScriptCalled] === 1 }
+
+  /** As `flush`, but for the call that wakes the engine where it looks by itself. */
+  private leave (): void {
+    if (!this.isReadBehind) return this.flush()
+    this.publish()
+    this.wokenFor = this.submitted
   }
 
   private publish (): void {
@@ -444,10 +465,10 @@ export class Bridge {
       }
       Atomics.store(control, Control.DrainedArena, this.drainedArena)
       Atomics.store(control, Control.Drained, this.drained)
-      if (this.isUrgent) this.flush()
+      if (this.isUrgent) this.leave()
     }
     this.draining = false
-    if (this.isUrgent) this.flush()
+    if (this.isUrgent) this.leave()
     if (Atomics.load(control, Control.Overflows) === 1) this.native.kick()
     if (Atomics.load(control, Control.EngineEnded) === 1 && !this.hasEnded) this.endAll()
   }
@@ -478,15 +499,8 @@ export class Bridge {
     if (code >= Completion.StreamWrite) return this.streams!.complete(code, at)
     if (code >= Completion.Request) return this.servers!.complete(code, at)
     switch (code) {
-      case Completion.Answer: return this.answers.get(number)?.(this.utf8(position, length))
-      case Completion.ConnectionEvent: return this.listeners.get(number)?.deref()?.onConnectionEvents(this.utf8(position, length))
-      case Completion.Lookup: return this.listeners.get(completions[at + LookupWord.Client]!)?.deref()?.onLookup(number, this.utf8(position, length))
-    }
-    if (code === Completion.Dial) {
-      const listener = this.listeners.get(completions[at + DialWord.Client]!)?.deref()
-      const text = this.utf8(position, length)
-      if (listener !== undefined) return listener.onDial(number, text)
-      return void this.ask('dialed', { ticket: number })
+      case Completion.Answer: case Completion.ConnectionEvent: case Completion.Lookup: case Completion.Dial:
+        return this.completeText(code, number, at, this.utf8(position, length))
     }
     const callbacks = this.callbacks[number]
     if (callbacks === undefined) return this.skip(position, length)
@@ -508,6 +522,19 @@ export class Bridge {
       case Completion.Room: return callbacks.onRoom(completions[at + RoomWord.Bytes]!)
       case Completion.Cancelled: return callbacks.onGone()
     }
+  }
+
+  /** A completion that is rare, and has a text which is read whether or not there is a listener. */
+  private completeText (code: Completion, number: number, at: number, text: string): void {
+    const listener = (client: number): ConnectionListener | undefined => this.listeners.get(client)?.deref()
+    switch (code) {
+      case Completion.Answer: return this.answers.get(number)?.(text)
+      case Completion.ConnectionEvent: return listener(number)?.onConnectionEvents(text)
+      case Completion.Lookup: return listener(this.completions[at + LookupWord.Client]!)?.onLookup(number, text)
+    }
+    const dialer = listener(this.completions[at + DialWord.Client]!)
+    if (dialer !== undefined) return dialer.onDial(number, text)
+    this.ask('dialed', { ticket: number })
   }
 
   /** A completion whose bytes lie outside of the arena. */
@@ -586,8 +613,17 @@ export class Bridge {
   }
 
   /** Something is under way: the process stays. */
-  hold (): void { if (this.active++ === 0) this.native.hold(1) }
-  release (): void { if (--this.active === 0) this.native.hold(0) }
+  hold (): void {
+    if (this.active++ > 0) return
+    if (this.control[Control.Idle] === 1) this.control[Control.Idle] = 0
+    else this.native.hold(1)
+  }
+  /** Within a call of native code the next request mostly follows: behind the call it looks whether one did. */
+  release (): void {
+    if (--this.active > 0) return
+    if (this.control[Control.ScriptCalled] === 1) this.control[Control.Idle] = 1
+    else this.native.hold(0)
+  }
 }
 
 /** Pieces of many exchanges share one: who transfers a piece must not take the others along. */

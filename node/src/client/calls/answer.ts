@@ -30,6 +30,10 @@ interface Decoder { lastNeed: number; lastTotal: number; lastChar: Buffer }
 
 const noop = (): void => {}
 
+/** A Readable that has no state yet: `Body` makes it when it is first looked at. */
+const Unmade = Object.assign(function () {}, { prototype: Readable.prototype }) as unknown as new () => Readable
+Object.setPrototypeOf(Unmade, Readable)
+
 /** Characters of text by their bytes, without a byte order mark; in UTF-8 what is no character is U+FFFD. */
 function decoded (bytes: Buffer, encoding: BufferEncoding | null): string {
   const hasMark = bytes.length > 2 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
@@ -40,9 +44,10 @@ function decoded (bytes: Buffer, encoding: BufferEncoding | null): string {
 
 /**
  * A response's body. Bytes wait at the exchange until the body is read. `text()` and its kin take
- * them without the stream, unless the stream has listeners.
+ * them without the stream, unless the stream has listeners: its state, which costs as much as all the rest of an answer, is
+ * made when something looks at it.
  */
-export class Body extends Readable {
+export class Body extends Unmade {
   /** Not a property: all that the engine has is behind it. */
   readonly #bodySource: BodySource
   private held: { chunk: Buffer; credit: boolean }[] = []
@@ -60,11 +65,32 @@ export class Body extends Readable {
   private isReceived = false
   private isTapped = false
 
-  /** `length`: what content-length says of it, where that is how long it is. */
-  constructor (bodySource: BodySource, private readonly type: () => string | undefined, private readonly length: () => number | null, highWaterMark = 64 * 1024) {
-    super({ highWaterMark })
+  /** The stream has its state. No private name, which a Proxy of a body would not have. */
+  private isMade = false
+
+  /** `field`: the value of a field of its head; `method`: of the request. */
+  constructor (
+    bodySource: BodySource,
+    private readonly field: (name: string) => string | undefined,
+    private readonly method: string | undefined,
+    private readonly highWaterMark = 64 * 1024
+  ) {
+    super()
     this.#bodySource = bodySource
   }
+
+  /** The state of a Readable, by which node:stream and others know one. */
+  override get _readableState (): Readable['_readableState'] {
+    this.make()
+    return this._readableState
+  }
+  override set _readableState (value) {
+    this.isMade = true
+    Object.defineProperty(this, '_readableState', { value, writable: true, enumerable: true, configurable: true })
+  }
+
+  /** Makes the stream's state, as the constructor of a Readable does. */
+  private make (): void { (Readable as unknown as (this: Readable, options: object) => void).call(this, { highWaterMark: this.highWaterMark }) }
 
   /** The body as a stream of the web; typed so that it is a body by undici's types, which know of none here. */
   get body (): never {
@@ -79,7 +105,7 @@ export class Body extends Readable {
   set body (value: never) { Object.defineProperty(this, 'body', { value, writable: true, configurable: true, enumerable: true }) }
 
   /** Whether it was read, or is being read. */
-  get bodyUsed (): boolean { return this.isCollected || this.readableDidRead || this.readableAborted }
+  get bodyUsed (): boolean { return this.isCollected || (this.isMade && (this.readableDidRead || this.readableAborted)) }
 
   /** console.log prints the state of the stream, and nothing of the engine. */
   [inspect.custom] (): object {
@@ -91,7 +117,7 @@ export class Body extends Readable {
 
   arrive (chunk: Buffer, credit: boolean): void {
     this.seen += chunk.length
-    if (this.destroyed) return
+    if (this.isMade && this.destroyed) return
     if (this.collected === null) {
       this.held.push({ chunk, credit })
       if (this.isWanted) this.pour()
@@ -164,6 +190,7 @@ export class Body extends Readable {
   }
 
   override on (event: string | symbol, listener: (...args: any[]) => void): this {
+    if (!this.isMade) this.make()
     this.isReceived = true
     if (event === 'data' || event === 'readable') this.isTapped = true
     super.on(event, listener)
@@ -206,12 +233,12 @@ export class Body extends Readable {
   /** Takes the bytes received and not read. */
   private taken (): Buffer[] {
     const chunks: Buffer[] = []
-    if (this.readableLength > 0) {
+    if (this.isMade && this.readableLength > 0) {
       const encoding = this.readableEncoding
       for (let chunk = this.read() as Buffer | string | null; chunk !== null; chunk = this.read() as Buffer | string | null) {
         chunks.push(typeof chunk === 'string' ? Buffer.from(chunk, encoding ?? 'utf8') : chunk)
       }
-      const { decoder } = (this as unknown as { _readableState: { decoder?: Decoder | null } })._readableState
+      const { decoder } = this._readableState as unknown as { decoder?: Decoder | null }
       if (decoder != null && decoder.lastNeed > 0) chunks.push(Buffer.from(decoder.lastChar.subarray(0, decoder.lastTotal - decoder.lastNeed)))
     }
     for (const { chunk, credit } of this.held) {
@@ -247,22 +274,30 @@ export class Body extends Readable {
   /** The stream says its end: what was collected did not pass through it. */
   private endStream (): void {
     if (this.readableEnded || this.destroyed) return
-    const { ended } = (this as unknown as { _readableState: { ended: boolean } })._readableState
+    const { ended } = this._readableState as unknown as { ended: boolean }
     if (!ended) this.push(null)
     this.resume()
   }
 
+  /** Bytes, where content-length says how many it has. */
+  private get statedLength (): number {
+    const length = Number(this.field('content-length') ?? NaN)
+    return this.method === 'HEAD' || Number.isNaN(length) ? 0 : length
+  }
+
+  private get givenEncoding (): BufferEncoding | null { return this.isMade ? this.readableEncoding : null }
+
   // No `async`: a promise of `collect` is one, and a second costs as much as the first.
-  text (): Promise<string> { return this.collect(bytes => decoded(bytes, this.readableEncoding)) }
-  json (): Promise<unknown> { return this.collect(bytes => JSON.parse(decoded(bytes, this.readableEncoding)) as unknown) }
+  text (): Promise<string> { return this.collect(bytes => decoded(bytes, this.givenEncoding)) }
+  json (): Promise<unknown> { return this.collect(bytes => JSON.parse(decoded(bytes, this.givenEncoding)) as unknown) }
   async bytes (): Promise<Uint8Array> { return new Uint8Array(await this.arrayBuffer()) }
   arrayBuffer (): Promise<ArrayBuffer> {
     return this.collect(({ buffer, byteOffset, length }) => buffer.slice(byteOffset, byteOffset + length) as ArrayBuffer)
   }
-  async blob (): Promise<Blob> { return await this.collect(bytes => new Blob([bytes as Uint8Array<ArrayBuffer>], { type: this.type() ?? '' })) }
+  async blob (): Promise<Blob> { return await this.collect(bytes => new Blob([bytes as Uint8Array<ArrayBuffer>], { type: this.field('content-type') ?? '' })) }
   /** A FormData, as `fetch` gives one; typed as undici types what it does not have. */
   async formData (): Promise<never> {
-    const type = this.type()
+    const type = this.field('content-type')
     return await new Response(await this.collect(bytes => bytes as Uint8Array<ArrayBuffer>), { headers: type === undefined ? {} : { 'content-type': type } }).formData() as never
   }
 
@@ -276,7 +311,7 @@ export class Body extends Readable {
     const nothing = null as unknown as void
     if (this.closed) return nothing
     return await new Promise<void>((resolve, reject) => {
-      if ((this.length() ?? 0) > limit || this.seen > limit) this.destroy(new AbortError())
+      if (this.statedLength > limit || this.seen > limit) this.destroy(new AbortError())
       const stop = (): void => { this.destroy(signal!.reason as Error) }
       signal?.addEventListener('abort', stop)
       this.on('close', () => {
@@ -329,7 +364,7 @@ export class Answer {
     this.#version = version
     this.headers = fieldsOf(text)
     this.opaque = extras.opaque || null
-    this.body = new Body(bodySource, () => this.field('content-type'), () => this.contentLength(extras.method), extras.highWaterMark)
+    this.body = new Body(bodySource, name => this.field(name), extras.method, extras.highWaterMark)
   }
 
   /** 11, 20 or 30: the version that it came over. */
@@ -341,11 +376,6 @@ export class Answer {
   [inspect.custom] (): object {
     const { statusCode, statusText, headers, trailers, opaque, body, context } = this
     return { statusCode, statusText, headers, trailers, opaque, body, context }
-  }
-
-  private contentLength (method: string | undefined): number | null {
-    const length = Number(this.field('content-length') ?? NaN)
-    return method === 'HEAD' || Number.isNaN(length) ? null : length
   }
 
   private field (name: string): string | undefined {

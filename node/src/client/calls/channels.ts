@@ -3,7 +3,7 @@
 
 import { SubmissionFlag } from '../../channel/codes'
 import { channel } from 'node:diagnostics_channel'
-import { Head, rawFields, textOf, type HeaderValue } from '../prepare/head'
+import { Head, rawFields, uncheckedTextOf, type HeaderValue } from '../prepare/head'
 
 const created = channel('undici:request:create')
 const headSent = channel('undici:client:sendHeaders')
@@ -100,7 +100,7 @@ export class Trace {
     created.publish({ request: this.request })
     const { method, path, host, headers, contentLength } = this.request
     const sent = contentLength === null ? headers : [...headers, 'content-length', String(contentLength)]
-    unsent.head = textOf(method, path, host, sent.map(part => `\0${part}`).join(''), sent.length / 2)
+    unsent.head = uncheckedTextOf(method, path, host, sent.map(part => `\0${part}`).join(''), sent.length / 2)
   }
 
   /** It starts on a connection; again when it is sent again. */

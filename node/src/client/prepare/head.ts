@@ -65,8 +65,6 @@ const PRINTABLE = new Set(['string', 'number', 'boolean', 'bigint'])
 export class Head {
   /** `\0name\0value` of each field. */
   fields = ''
-  /** How many fields that is. */
-  count = 0
   host: string | null = null
   contentLength: number | null = null
   hasContentType = false
@@ -131,7 +129,6 @@ export class Head {
     if (name.rule !== Rule.None && !this.apply(key, name, value)) return
     // HTTP/1.1 carries it as it is spelled.
     this.fields += '\0' + key + '\0' + value
-    this.count++
   }
 
   /** A field with a rule of its own; true: it is passed on. */
@@ -199,20 +196,29 @@ function isSame (given: Record<string, HeaderValue>, names: readonly string[], v
 
 /** The text of a head that was made last: who polls one resource sends the same again, and a text that is
  * made anew from its parts is written to the ring at twice the cost. */
-let lastText = { method: '', path: '', authority: '', fields: '', text: '' }
+let lastText = { method: '', path: '', authority: '', fields: '', text: '\0\0' }
 
-/** A head as it crosses the channel; `count` is of its fields. Every head is made here, of parts that were
- * checked where they came from; what was not can begin no field of its own all the same. */
-export function textOf (method: string, path: string, authority: string, fields: string, count: number): string {
+/** A head as it crosses the channel. `method` and `fields` were checked where they came from, name by name and value by value: what
+ * was not can begin no field of its own. */
+export function textOf (method: string, path: string, authority: string, fields: string): string {
   const last = lastText
-  const isPathAlone = fields === last.fields && method === last.method && authority === last.authority
-  if (isPathAlone && path === last.path) return last.text
+  const isSameAuthority = authority === last.authority
+  if (path === last.path && fields === last.fields && method === last.method && isSameAuthority) return last.text
+  if (!isCrossable(path, 1) || !(isSameAuthority || isCrossable(authority, 1))) throw uncrossable()
   const text = `${method}\0${path}\0${authority}${fields}`
-  if (!(isPathAlone ? isCrossable(path, 1) : isCrossable(text, 3 + 2 * count))) {
-    throw new InvalidArgumentError('a part of the request head has a zero or a character above U+00FF: the method, the path, the authority and each field must have neither')
-  }
   if (text.length <= KEPT_LENGTH_MAX) lastText = { method, path, authority, fields, text }
   return text
+}
+
+/** As `textOf`, of parts that anything may have changed since they were checked; `count` is of the fields. */
+export function uncheckedTextOf (method: string, path: string, authority: string, fields: string, count: number): string {
+  const text = `${method}\0${path}\0${authority}${fields}`
+  if (!isCrossable(text, 3 + 2 * count)) throw uncrossable()
+  return text
+}
+
+function uncrossable (): Error {
+  return new InvalidArgumentError('a part of the request head has a zero or a character above U+00FF: the method, the path, the authority and each field must have neither')
 }
 
 export function checkMethod (method: unknown): asserts method is string {

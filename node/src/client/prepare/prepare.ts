@@ -126,23 +126,18 @@ export function prepare (state: Targets, origin: string, options: DispatchOption
   const leavesHttp = Boolean(options.upgrade) || method === 'CONNECT'
   const { target, onStream, overStreams } = wayOut(state, origin, servername, options, head, handler)
   const length = lengthOf(head, given, method, checked.strictContentLength)
-  let { fields, count } = head
-  const add = (name: string, value: string): void => {
-    fields += `\0${name}\0${value}`
-    count++
-  }
+  let { fields } = head
   // In undici's order: those of the connection first, those of the body last.
   if (leavesHttp) {
     if (given !== null) throw new InvalidArgumentError('a request that asks for an upgrade or a tunnel has no body')
     if (options.upgrade) {
       fields = `\0connection\0upgrade\0upgrade\0${options.upgrade as string}${fields}`
-      count += 2
     }
   }
   const upload = given !== null && 'pieces' in given ? given : null
-  if (upload !== null && upload.type !== null && !head.hasContentType) add('content-type', upload.type)
-  if (length !== null) add('content-length', String(length))
-  if (options.expectContinue === true && given !== null) add('expect', '100-continue')
+  if (upload !== null && upload.type !== null && !head.hasContentType) fields += `\0content-type\0${upload.type}`
+  if (length !== null) fields += `\0content-length\0${length}`
+  if (options.expectContinue === true && given !== null) fields += '\x00expect\x00100-continue'
   // As with undici: a server may not expect the body of a GET, and read its bytes as the next request.
   const isOdd = given !== null && !expectsBody(method)
   const ends = options.reset ?? (head.reset || checked.pipelining === 0)
@@ -150,7 +145,7 @@ export function prepare (state: Targets, origin: string, options: DispatchOption
   const endsWithBody = options.reset == null && isOdd ? SubmissionFlag.BodyEndsConnection : 0
   return {
     target,
-    head: textOf(method, method === 'CONNECT' ? tunnelTo(path, target.authority) : withQuery(path, options.query), head.host ?? target.authority, fields, count),
+    head: textOf(method, method === 'CONNECT' ? tunnelTo(path, target.authority) : withQuery(path, options.query), head.host ?? target.authority, fields),
     // Of no bytes the end is there with the head: an answer may come before the source has said it.
     body: leavesHttp ? 'tunnel' : upload === null ? given as Buffer | null : length === 0 ? null : 'streaming',
     upload,

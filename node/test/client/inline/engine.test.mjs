@@ -23,6 +23,23 @@ test('on Linux the engine runs on this thread where it is asked to, and elsewher
   assert.equal(theBridge('threads').native.inline, 0)
 })
 
+test('requests that follow answers one by one are read behind the call that brings the answer, without one that wakes the engine or holds the process', { skip: !canRunInline }, async t => {
+  const server = await origin()
+  const agent = agentFor('h1')
+  const { native } = theBridge('inline')
+  const { kick, hold } = native
+  t.after(async () => { Object.assign(native, { kick, hold }); await agent.close(); await server.close() })
+  const ask = async path => await (await agent.request({ origin: server.http, path, method: 'GET' })).body.text()
+  await ask('/bytes/1')
+  const calls = []
+  Object.assign(native, { kick () { calls.push('kick'); kick() }, hold (holds) { calls.push(`hold ${holds}`); hold(holds) } })
+  for (let size = 1; size <= 50; size++) assert.equal((await ask(`/bytes/${size}`)).length, size)
+  assert.deepEqual(calls, [])
+  await new Promise(resolve => { setImmediate(resolve) })
+  await ask('/bytes/1')
+  assert.deepEqual(calls, ['hold 1', 'kick'], 'a request of another turn')
+})
+
 for (const protocol of ['h1', 'h2', 'h3']) {
   test(`inline over ${protocol}, answers and bodies of every size cross in both directions`, async t => {
     const server = await origin()
@@ -128,7 +145,8 @@ for (const engine of ['inline', 'auto', 'threads']) {
     for (let round = 0; round < 3; round++) {
       Atomics.store(flag, 0, 0)
       const asked = request(`http://127.0.0.1:${port}/`, { dispatcher: agent, headersTimeout: 1000 }).then(({ body }) => body.text())
-      await new Promise(resolve => { process.nextTick(resolve) })
+      // It is sent at the end of this turn of the loop.
+      await new Promise(resolve => { setImmediate(resolve) })
       Atomics.wait(flag, 0, 0, 60_000)
       Atomics.wait(never, 0, 0, 1500)
       assert.equal(await asked, 'ok')

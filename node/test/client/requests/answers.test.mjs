@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
+import { isReadable, PassThrough, Readable } from 'node:stream'
 import test from 'node:test'
 import * as ours from 'trunkline'
 import * as undici7 from 'undici7'
@@ -175,4 +176,25 @@ test('highWaterMark is the one of the body\'s Readable', async t => {
     assert.equal(body.readableHighWaterMark, expected)
     await body.dump()
   }
+})
+
+test('the state of a body\'s stream is made when something looks at it, and is then that of any Readable', async t => {
+  const server = await h1((_, response) => response.end('abcdef'))
+  t.after(() => server.close())
+  const agent = new ours.Agent()
+  t.after(() => agent.close())
+  const ask = async () => (await agent.request({ origin: server.url, path: '/', method: 'GET' })).body
+  const whole = await ask()
+  assert.equal(await whole.text(), 'abcdef')
+  assert.equal(Object.hasOwn(whole, '_readableState'), false)
+  assert.deepEqual([whole.bodyUsed, whole.readableEnded, whole.destroyed, whole instanceof Readable, isReadable(whole)], [true, true, true, true, false])
+  const read = await ask()
+  assert.deepEqual([isReadable(read), read.readableHighWaterMark, read.listenerCount('data'), Object.hasOwn(read, '_readableState')], [true, 65_536, 0, true])
+  read.setEncoding('latin1')
+  const seen = []
+  read.prependListener('end', () => { seen.push('end') })
+  for await (const chunk of read) seen.push(chunk)
+  assert.deepEqual(seen.join(' '), 'abcdef end')
+  const piped = (await ask()).pipe(new PassThrough())
+  assert.equal((await piped.toArray()).join(''), 'abcdef')
 })
