@@ -89,7 +89,7 @@ async function askOnce (subject, call, protocol, url, atOnce) {
   return calls[call]
 }
 
-/** Measures as often as a line asks for it: so many requests. */
+/** Measures once per line of stdin, which is the number of requests. */
 async function child () {
   const [, , , subject, call, protocol, url, atOnceText] = process.argv
   const atOnce = Number(atOnceText)
