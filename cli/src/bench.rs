@@ -12,7 +12,7 @@ use crate::serve::in_full;
 use crate::target::Target;
 use crate::tls_options::TlsOptions;
 use compare::Earlier;
-use http::Method;
+use http::{HeaderName, HeaderValue, Method};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -94,7 +94,7 @@ pub(crate) struct Plan {
     rate: Option<u64>,
     method: String,
     body: Option<bytes::Bytes>,
-    fields: Vec<(String, String)>,
+    fields: Vec<(HeaderName, HeaderValue)>,
     timeout: Duration,
 }
 

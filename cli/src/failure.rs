@@ -13,77 +13,93 @@ macro_rules! report {
 }
 pub(crate) use report;
 
-/// A failure, split by whose fault it was.
+/// A failure: what is said of it, if anything, and the exit code.
 #[derive(Debug)]
-pub(crate) enum Failure {
-    /// Flags, URLs, files or ports given to us: exit code 2.
-    Usage(String),
-    /// A checked file cannot be used: exit code 1.
-    Unusable(String),
-    /// The network, the peer, or the server's answer: exit code 1.
-    Remote(String),
-    /// The response could not be written: exit code 23, as curl's.
-    Output(String),
-    /// The reader of our output has closed it, as `head` does: nothing is said, exit code 141, which
-    /// is what a shell sees of `cat` (128 and the number of SIGPIPE).
-    Closed,
-    /// Any of these, with `--silent`: its exit code alone.
-    Silent(Box<Failure>),
+pub(crate) struct Failure {
+    /// `None`: its reader is gone, or wants none.
+    text: Option<String>,
+    code: u8,
 }
 
+/// Flags, files or ports given to us; also curl's code of a command line that it cannot read.
+const USAGE: u8 = 2;
+/// The network, the peer, or the server's answer, where a command has no finer codes; a checked file that cannot be used.
+const FAILED: u8 = 1;
+/// The output could not be written, as curl's.
+const UNWRITTEN: u8 = 23;
+/// The reader of our output has closed it, as `head` does: what a shell sees of `cat` (128 and the number of
+/// SIGPIPE).
+const CLOSED: u8 = 141;
+
 impl Failure {
-    pub(crate) fn usage(text: impl fmt::Display) -> Self {
-        Self::Usage(text.to_string())
-    }
-    /// A failure that was looked for: the answer of a check.
-    pub(crate) fn unusable(self) -> Self {
-        match self {
-            Self::Usage(text) => Self::Unusable(text),
-            other => other,
+    /// A failure with a code of its own.
+    pub(crate) fn new(code: u8, text: impl fmt::Display) -> Self {
+        Self {
+            text: Some(text.to_string()),
+            code,
         }
     }
-    pub(crate) fn remote(text: impl fmt::Display) -> Self {
-        Self::Remote(text.to_string())
+    /// Flags, URLs, files or ports given to us are wrong.
+    pub(crate) fn usage(text: impl fmt::Display) -> Self {
+        Self::new(USAGE, text)
     }
-    /// `place` cannot be written.
+    /// The network, the peer, or the server's answer failed it.
+    pub(crate) fn remote(text: impl fmt::Display) -> Self {
+        Self::new(FAILED, text)
+    }
+    /// `place` cannot be written. Nothing is said to a reader that has closed it.
     pub(crate) fn output(place: impl fmt::Display, error: &io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::Closed,
-            _ => Self::Output(format!("{place} cannot be written: {error}")),
+            io::ErrorKind::BrokenPipe => Self {
+                text: None,
+                code: CLOSED,
+            },
+            _ => Self::new(
+                UNWRITTEN,
+                format_args!("{place} cannot be written: {error}"),
+            ),
         }
     }
-    /// Writes the line of a failure after which the command goes on.
-    pub(crate) fn report(&self, is_silent: bool) {
-        if let Some(text) = self.text().filter(|_| !is_silent) {
+    /// A failure that was looked for: the answer of a check.
+    pub(crate) fn unusable(mut self) -> Self {
+        if self.code == USAGE {
+            self.code = FAILED;
+        }
+        self
+    }
+    /// The failure with what is said of wrong flags in other words.
+    pub(crate) fn map_usage(mut self, words: impl FnOnce(String) -> String) -> Self {
+        if self.code == USAGE {
+            self.text = self.text.map(words);
+        }
+        self
+    }
+    /// With another code.
+    pub(crate) fn with_code(mut self, code: u8) -> Self {
+        self.code = code;
+        self
+    }
+    /// This failure without its line.
+    pub(crate) fn silenced(mut self) -> Self {
+        self.text = None;
+        self
+    }
+    /// Writes the line of a failure.
+    pub(crate) fn report(&self) {
+        if let Some(text) = &self.text {
             report!("trunkline: {text}");
         }
     }
-    /// This failure without its line.
-    pub(crate) fn silenced(self) -> Self {
-        Self::Silent(Box::new(self))
+    pub(crate) fn code(&self) -> u8 {
+        self.code
     }
     pub(crate) fn exit_code(&self) -> ExitCode {
-        match self {
-            Self::Unusable(_) | Self::Remote(_) => ExitCode::from(1),
-            Self::Usage(_) => ExitCode::from(2),
-            Self::Output(_) => ExitCode::from(23),
-            Self::Closed => ExitCode::from(141),
-            Self::Silent(failure) => failure.exit_code(),
-        }
-    }
-    /// The line for people; `None`: its reader is gone, or wants none.
-    pub(crate) fn text(&self) -> Option<&str> {
-        match self {
-            Self::Usage(text) | Self::Unusable(text) | Self::Remote(text) | Self::Output(text) => {
-                Some(text)
-            }
-            Self::Closed | Self::Silent(_) => None,
-        }
+        ExitCode::from(self.code)
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text().unwrap_or("the output was closed"))
+        f.write_str(self.text.as_deref().unwrap_or("the output was closed"))
     }
 }

@@ -1,281 +1,351 @@
-//! `trunkline get URL`: one request, its response to a file or to standard output.
+//! `trunkline get URL`: requests, their responses to files or to standard output, as curl has them.
 
-mod credentials;
-mod form;
+mod body;
+mod cookies;
+mod exit;
+mod given;
+mod options;
 mod output;
-mod resume;
+mod request;
 mod route;
-mod template;
-mod trace;
 
-use crate::failure::Failure;
-use crate::serve::{in_full, key_log};
-use crate::target::Target;
-use crate::tls_options::TlsOptions;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, LOCATION};
+pub(crate) use options::GetOptions;
+
+use crate::failure::{Failure, report};
+use crate::serve::key_log;
+use crate::target::{self, Target};
+use http::header::{CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LENGTH, LOCATION};
 use http::{HeaderValue, Response, StatusCode, Uri};
 use http_body::Body as _;
 use http_body_util::BodyExt;
-use output::Output;
-use route::RouteOptions;
+use output::heads::{HeadFile, Interims, head_text};
+use output::trace::Trace;
+use output::write_out::{self, Facts};
+use output::{Destination, Opening, Output, resume};
+use request::RequestTemplate;
 use std::path::PathBuf;
-use std::time::Duration;
-use template::RequestTemplate;
-use trace::Trace;
-use trunkline::client::{Client, ClientTimeouts, Protocols, RedirectPolicy, RetryPolicy};
-use trunkline::{Body, Error, Fault, ResponseExt as _};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-/// Redirects followed with `-L` (the fetch standard's number).
-const REDIRECTS_MAX: u32 = 20;
+use trunkline::client::{
+    Client, ClientTimeouts, ConnectionUse, Jar, Protocols, RedirectPolicy, RequestBuilder,
+    RetryPolicy,
+};
+use trunkline::{Body, ResponseExt as _};
+
 /// The codings that we ask for and decode.
 const CODINGS: HeaderValue = HeaderValue::from_static("gzip, deflate, br, zstd");
 
-/// Flags of `get`.
-#[derive(clap::Args)]
-pub(crate) struct GetOptions {
-    /// The URLs to fetch, one after the other: http:// or https://
-    #[arg(required = true, value_name = "URL")]
-    urls: Vec<String>,
-    /// Show the request, the answer's head, the connection with its addresses and whether it is new,
-    /// and when each frame came.
-    #[arg(short, long)]
-    verbose: bool,
-    /// Write the body to this file instead of standard output.
-    #[arg(short, long)]
-    output: Option<PathBuf>,
-    /// Write the answer's head before the body.
-    #[arg(short, long)]
-    include: bool,
-    /// A request field, `name: value`; may be repeated.
-    #[arg(short = 'H', long = "header")]
-    headers: Vec<String>,
-    /// Request body, or @FILE, or @- for standard input; the method becomes POST and the type that of a form,
-    /// unless a field says another. May be repeated: joined by `&`.
-    #[arg(short = 'd', long, alias = "data-binary")]
-    data: Vec<String>,
-    /// As -d, of the type application/json, which is asked for too.
-    #[arg(long, conflicts_with = "data")]
-    json: Option<String>,
-    /// A part of a form, multipart/form-data: `name=text`, `name=@FILE` for a file, `name=<FILE` for a text out
-    /// of one; behind a file `;type=TYPE` and `;filename=NAME`. May be repeated; the method becomes POST.
-    #[arg(short = 'F', long = "form", value_name = "PART", conflicts_with_all = ["data", "json"])]
-    form: Vec<String>,
-    /// HEAD: write the answer's head alone.
-    #[arg(short = 'I', long, conflicts_with_all = ["data", "json", "form"])]
-    head: bool,
-    /// Basic authentication, `user:password`.
-    #[arg(short, long)]
-    user: Option<String>,
-    /// The field user-agent.
-    #[arg(short = 'A', long, value_name = "NAME")]
-    user_agent: Option<String>,
-    /// The field cookie, `name=value; name=value`.
-    #[arg(short = 'b', long)]
-    cookie: Option<String>,
-    /// Write the body to a file in this folder, named as the last part of the URL's path.
-    #[arg(short = 'O', long, conflicts_with = "output")]
-    remote_name: bool,
-    /// Go on where the file of -o or -O ends (`-`), or at this offset in bytes; the file stays as it is where
-    /// the server gives no such part.
-    #[arg(short = 'C', long, value_name = "OFFSET", value_parser = resume::offset)]
-    continue_at: Option<resume::Offset>,
-    /// Times to try again after errors that can pass and the statuses 429, 502, 503 and 504, with pauses that
-    /// grow or that the server asks for; only methods that do no harm twice, such as GET and PUT, unless nothing
-    /// was sent.
-    #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(1..=100))]
-    retry: Option<u32>,
-    /// No progress bar, and no word about a failure: the exit code says it.
-    #[arg(short, long)]
-    silent: bool,
-    /// The method.
-    #[arg(short = 'X', long = "request")]
-    method: Option<String>,
-    /// Only HTTP/1.1.
-    #[arg(long = "http1.1", conflicts_with = "http2")]
-    http1: bool,
-    /// Only HTTP/2 (on http:// by prior knowledge).
-    #[arg(long)]
-    http2: bool,
-    /// Try HTTP/3 first; where nothing answers over QUIC within 200 ms, HTTP/2 and HTTP/1.1 beside it.
-    #[arg(long, conflicts_with_all = ["http1", "http2"])]
-    http3: bool,
-    /// HTTP/3 only: QUIC, no TCP.
-    #[arg(long, conflicts_with_all = ["http1", "http2"])]
-    http3_only: bool,
-    /// Write what becomes of HTTP/3's packets to this file (qlog).
-    #[arg(long, value_name = "FILE")]
-    qlog: Option<PathBuf>,
-    /// Follow redirects.
-    #[arg(short = 'L', long)]
-    location: bool,
-    /// Exit with 1 when the status is 400 or more.
-    #[arg(short, long)]
-    fail: bool,
-    /// Do not ask for compression; write the body as it comes.
-    #[arg(long)]
-    raw: bool,
-    #[command(flatten)]
-    tls: TlsOptions,
-    /// Seconds for all of it.
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    timeout: Option<u64>,
-    #[command(flatten)]
-    route: RouteOptions,
-}
-
 /// Fetches and writes.
 pub(crate) fn run(options: GetOptions) -> Result<(), Failure> {
-    let is_silent = options.silent;
-    fetch_all(options).map_err(|failure| {
-        if is_silent {
-            failure.silenced()
-        } else {
-            failure
+    let hides_errors = options.output.hides_errors();
+    let outcome = Get::new(options).and_then(|mut get| get.all());
+    match hides_errors {
+        true => outcome.map_err(Failure::silenced),
+        false => outcome,
+    }
+}
+
+/// The parts that all URLs of a command share.
+struct Get {
+    options: GetOptions,
+    client: Client,
+    template: RequestTemplate,
+    jar: Option<Arc<Jar>>,
+    /// The format of -w.
+    format: Option<String>,
+    heads: HeadFile,
+}
+
+/// One URL of the command line.
+struct Fetch {
+    uri: Uri,
+    template: RequestTemplate,
+    place: Destination,
+    facts: Facts,
+}
+
+impl Get {
+    fn new(options: GetOptions) -> Result<Self, Failure> {
+        let jar = options.cookies.jar()?;
+        Ok(Self {
+            client: client(&options, jar.clone())?,
+            template: RequestTemplate::of(&options)?,
+            jar,
+            format: write_out::format_of(options.output.write_out.as_deref())?,
+            heads: HeadFile::open(options.output.dump_header.as_deref())?,
+            options,
+        })
+    }
+
+    /// Fetches each URL, also behind one that failed. The last failure is the command's.
+    fn all(&mut self) -> Result<(), Failure> {
+        let urls = self.options.urls.0.iter().enumerate();
+        let fetches = urls.map(|(number, url)| self.fetch_of(number, url));
+        let fetches = fetches.collect::<Result<Vec<_>, _>>()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Failure::usage(format_args!("cannot start: {error}")))?;
+        let mut outcome = Ok(());
+        for mut fetch in fetches {
+            let fetched = runtime.block_on(self.fetch(&mut fetch));
+            if let Err(failure) = &fetched {
+                fetch.facts.exit_code = failure.code();
+                fetch.facts.error = failure.to_string();
+            }
+            self.write_out(&fetch.facts)?;
+            if let Err(failure) = fetched
+                && let Err(before) = std::mem::replace(&mut outcome, Err(failure))
+                && !self.options.output.hides_errors()
+            {
+                before.report();
+            }
         }
+        self.options.cookies.save(self.jar.as_deref())?;
+        outcome
+    }
+
+    /// Checks all that can be checked before anything is sent.
+    fn fetch_of(&self, number: usize, url: &str) -> Result<Fetch, Failure> {
+        let (target, credentials) = target_of(url)?;
+        let mut template = self.template.clone();
+        template.authenticate(credentials.as_deref())?;
+        let place = match self.options.output.place(number) {
+            Destination::RemoteName if !self.options.output.remote_header_name => {
+                Destination::File(output::name_of(target.path())?)
+            }
+            place => place,
+        };
+        let uri = match self.options.path_as_is {
+            true => target::with_path(target.uri, target::written_path(url))?,
+            false => target.uri,
+        };
+        let uri = match (self.options.body.get, self.options.body.data.bytes()?) {
+            (true, Some(query)) => with_query(uri, &query)?,
+            _ => template.name_upload(uri)?,
+        };
+        let facts = Facts::new(uri.clone());
+        Ok(Fetch {
+            uri,
+            template,
+            place,
+            facts,
+        })
+    }
+
+    async fn fetch(&mut self, fetch: &mut Fetch) -> Result<(), Failure> {
+        let trace = Trace::start(self.options.verbose);
+        let file = match &fetch.place {
+            Destination::File(path) => Some(path.as_path()),
+            Destination::Stdout | Destination::RemoteName => None,
+        };
+        let from = resume::start(self.options.continue_at, file)?;
+        fetch.template.start_at(from);
+        let mut written_heads = String::new();
+        loop {
+            let response = self.exchange(&trace, fetch, &mut written_heads).await?;
+            let next = redirect(&fetch.uri, &response);
+            fetch.facts.redirect_url = match &next {
+                Some(Ok((target, _))) => Some(target.uri.to_string()),
+                _ => None,
+            };
+            let next = match next {
+                Some(next) if self.options.location => next?,
+                _ => {
+                    return self
+                        .deliver(&trace, fetch, response, from, &written_heads)
+                        .await;
+                }
+            };
+            let max = self.options.max_redirs;
+            if fetch.facts.redirects >= max {
+                let text = format!(
+                    "more than {max} redirects; the last leads to {}",
+                    next.0.uri
+                );
+                return Err(Failure::new(exit::REDIRECTS, text));
+            }
+            fetch.facts.redirects += 1;
+            let (target, credentials) = next;
+            fetch
+                .template
+                .redirect(response.status(), &fetch.uri, &target.uri);
+            fetch.template.authenticate(credentials.as_deref())?;
+            fetch.uri = target.uri;
+            // The rest of a redirect's body: the connection can be used again where it is short.
+            drop(response);
+        }
+    }
+
+    /// One request, and what -D, -i, -w and -v want of its response's head.
+    async fn exchange(
+        &mut self,
+        trace: &Trace,
+        fetch: &mut Fetch,
+        written_heads: &mut String,
+    ) -> Result<Response<Body>, Failure> {
+        let mut request = fetch.template.request(&self.client, &fetch.uri).await?;
+        cookies::merge(&mut request, self.jar.as_deref());
+        trace.request(&request);
+        fetch.facts.url = fetch.uri.clone();
+        fetch.facts.method = request.method().to_string();
+        let interims = Interims::default();
+        let request = interims.of(RequestBuilder::from_parts(&self.client, request));
+        let response = request.send().await;
+        let response = response.map_err(|error| exit::of(&trace.failed(error), false))?;
+        trace.waits(&self.client);
+        trace.response(&response);
+        let (version, status) = (response.version(), response.status());
+        let text = interims.take() + &head_text(version, status, response.headers());
+        self.heads.write(&text)?;
+        written_heads.push_str(&text);
+        fetch.facts.first_byte = Some(Instant::now());
+        fetch.facts.head_bytes += text.len() as u64;
+        fetch.facts.connection = response.extensions().get::<ConnectionUse>().cloned();
+        fetch.facts.head = Some((version, status, response.headers().clone()));
+        Ok(response)
+    }
+
+    async fn deliver(
+        &self,
+        trace: &Trace,
+        fetch: &mut Fetch,
+        response: Response<Body>,
+        from: u64,
+        written_heads: &str,
+    ) -> Result<(), Failure> {
+        let (head, body) = response.into_parts();
+        let refusal = (head.status.as_u16() >= 400).then(|| {
+            let text = format!("the server answered {}", head.status);
+            Failure::new(exit::STATUS, text)
+        });
+        if self.options.fail
+            && let Some(refusal) = refusal
+        {
+            return Err(refusal);
+        }
+        if from > 0 && resume::is_whole(head.status, &head.headers, from)? {
+            return Ok(());
+        }
+        let length = head.headers.get(CONTENT_LENGTH);
+        let (path, is_new) = self.path(&fetch.place, &fetch.uri, &head.headers)?;
+        fetch.facts.file = path
+            .as_ref()
+            .map_or(String::new(), |path| path.display().to_string());
+        let mut output = Output::open(
+            path.as_deref(),
+            Opening {
+                from,
+                expected: length.and_then(|length| length.to_str().ok()?.parse().ok()),
+                is_new,
+                creates_folders: self.options.output.create_dirs,
+                is_silent: self.options.output.silent,
+            },
+        )?;
+        if self.options.output.include || self.options.head {
+            output.write(written_heads.as_bytes())?;
+        }
+        let mut body = match self.options.raw {
+            true => body,
+            false => decoded(Response::from_parts(head, body))?,
+        };
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| exit::of(&trace.failed(error), true))?;
+            trace.frame(&frame);
+            if let Ok(data) = frame.into_data() {
+                output.write(&data)?;
+                fetch.facts.body_bytes += data.len() as u64;
+            }
+        }
+        output.close()?;
+        trace.end();
+        match refusal.filter(|_| self.options.fail_with_body) {
+            Some(refusal) => Err(refusal),
+            None => Ok(()),
+        }
+    }
+
+    /// The file for a body, and whether the server chose its name; `None`: standard output.
+    fn path(
+        &self,
+        place: &Destination,
+        uri: &Uri,
+        fields: &http::HeaderMap,
+    ) -> Result<(Option<PathBuf>, bool), Failure> {
+        match place {
+            Destination::Stdout => Ok((None, false)),
+            Destination::File(path) => Ok((Some(path.clone()), false)),
+            Destination::RemoteName => {
+                let disposition = fields.get(CONTENT_DISPOSITION);
+                let named = disposition.and_then(|value| output::name_in(value.to_str().ok()?));
+                match named {
+                    Some(name) => Ok((Some(name), true)),
+                    None => output::name_of(uri.path()).map(|name| (Some(name), false)),
+                }
+            }
+        }
+    }
+
+    fn write_out(&self, facts: &Facts) -> Result<(), Failure> {
+        let Some(format) = &self.format else {
+            return Ok(());
+        };
+        let (text, unknown) = write_out::filled(format, facts);
+        for name in unknown {
+            report!("trunkline: -w knows no variable {name:?}");
+        }
+        let mut output = Output::open(None, Opening::default())?;
+        output.write(text.as_bytes())?;
+        output.close()
+    }
+}
+
+/// A URL of the command line, with curl's codes for what is wrong with it.
+fn target_of(url: &str) -> Result<(Target, Option<String>), Failure> {
+    target::with_credentials(url).map_err(|failure| {
+        let is_other = url.split_once("://").is_some_and(|(scheme, _)| {
+            !["http", "https"]
+                .iter()
+                .any(|known| scheme.eq_ignore_ascii_case(known))
+        });
+        failure.with_code(match is_other {
+            true => exit::SCHEME,
+            false => exit::URL,
+        })
     })
 }
 
-/// Fetches each URL, also behind one that failed. The last failure is the command's.
-fn fetch_all(mut options: GetOptions) -> Result<(), Failure> {
-    let targets: Result<Vec<_>, _> = options.urls.iter().map(|url| Target::parse(url)).collect();
-    let targets = targets?;
-    if targets.len() > 1 && options.output.is_some() {
-        return Err(Failure::usage(
-            "-o is one file, and there are several URLs: use -O, or a command for each",
-        ));
-    }
-    options.include |= options.head;
-    let client = client(&options)?;
-    let template = RequestTemplate::of(&options)?;
-    let files = targets.iter().map(|target| file(&options, target));
-    let files = files.collect::<Result<Vec<_>, _>>()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::usage(format_args!("cannot start: {error}")))?;
-    let mut outcome = Ok(());
-    for (target, file) in targets.into_iter().zip(files) {
-        options.output = file;
-        let fetched = fetch(&client, &options, target.uri, template.clone());
-        if let Err(failure) = runtime.block_on(fetched)
-            && let Err(before) = std::mem::replace(&mut outcome, Err(failure))
-        {
-            before.report(options.silent);
-        }
-    }
-    outcome
+/// The URL with more in its query.
+fn with_query(uri: Uri, more: &[u8]) -> Result<Uri, Failure> {
+    let more = String::from_utf8_lossy(more);
+    let path = match uri.query() {
+        Some(query) => format!("{}?{query}&{more}", uri.path()),
+        None => format!("{}?{more}", uri.path()),
+    };
+    target::with_path(uri, &path)
 }
 
-/// The file for the body of an answer; `None`: standard output.
-fn file(options: &GetOptions, target: &Target) -> Result<Option<PathBuf>, Failure> {
-    match options.remote_name {
-        true => output::name_of(target.path()).map(Some),
-        false => Ok(options.output.clone()),
-    }
-}
-
-async fn fetch(
-    client: &Client,
-    options: &GetOptions,
-    mut uri: Uri,
-    mut template: RequestTemplate,
-) -> Result<(), Failure> {
-    let trace = Trace::start(options.verbose);
-    let from = resume::start(options.continue_at, options.output.as_deref())?;
-    template.start_at(from);
-    let mut redirects = 0;
-    loop {
-        let request = template.request(client, &uri).await?;
-        trace.request(&request);
-        let response = client.execute(request).await;
-        let response = response.map_err(|error| failure(trace.failed(error)))?;
-        trace.waits(client);
-        trace.response(&response);
-        let Some(next) = redirect(options, &uri, &response)? else {
-            return deliver(options, &trace, response, from).await;
-        };
-        redirects += 1;
-        if redirects > REDIRECTS_MAX {
-            return Err(Failure::remote(format_args!(
-                "more than {REDIRECTS_MAX} redirects; the last leads to {next}"
-            )));
-        }
-        template.redirect(response.status(), &uri, &next);
-        uri = next;
-    }
-}
-
-/// Where the answer leads, if it is to be followed.
+/// Where the answer leads, if it leads anywhere.
 fn redirect(
-    options: &GetOptions,
     from: &Uri,
     response: &Response<Body>,
-) -> Result<Option<Uri>, Failure> {
-    let follows = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
-    let Some(location) = response
-        .headers()
-        .get(LOCATION)
-        .filter(|_| options.location && follows)
-    else {
-        return Ok(None);
+) -> Option<Result<(Target, Option<String>), Failure>> {
+    let leads = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
+    let location = response.headers().get(LOCATION);
+    // One without a value leads nowhere.
+    let location = location.filter(|location| leads && !location.is_empty())?;
+    let next = || {
+        let text = location.to_str().map_err(|_| "it is not text".to_owned())?;
+        let base = url::Url::parse(&from.to_string()).map_err(|error| error.to_string())?;
+        let mut next = base.join(text).map_err(|error| error.to_string())?;
+        next.set_fragment(None);
+        target::with_credentials(next.as_str()).map_err(|failure| failure.to_string())
     };
-    let refuse = |why: &str| {
-        Failure::remote(format_args!(
-            "the redirect to {location:?} cannot be followed: {why}"
-        ))
-    };
-    let text = location.to_str().map_err(|_| refuse("it is not text"))?;
-    let base = url::Url::parse(&from.to_string()).map_err(|error| refuse(&error.to_string()))?;
-    let mut next = base
-        .join(text)
-        .map_err(|error| refuse(&error.to_string()))?;
-    next.set_fragment(None);
-    Ok(Some(
-        Target::parse(next.as_str())
-            .map_err(|failure| refuse(&failure.to_string()))?
-            .uri,
-    ))
-}
-
-async fn deliver(
-    options: &GetOptions,
-    trace: &Trace,
-    response: Response<Body>,
-    from: u64,
-) -> Result<(), Failure> {
-    let (head, body) = response.into_parts();
-    if from > 0 && resume::is_whole(head.status, &head.headers, from)? {
-        return Ok(());
-    }
-    let expected = head
-        .headers
-        .get(CONTENT_LENGTH)
-        .and_then(|length| length.to_str().ok()?.parse().ok());
-    let mut output = Output::open(options.output.as_deref(), from, expected, options.silent)?;
-    if options.include {
-        let text = trace::head_text(&head);
-        output.write(text.as_bytes())?;
-    }
-    let mut body = match options.raw {
-        true => body,
-        false => decoded(Response::from_parts(head.clone(), body))?,
-    };
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| failure(trace.failed(error)))?;
-        trace.frame(&frame);
-        if let Ok(data) = frame.into_data() {
-            output.write(&data)?;
-        }
-    }
-    output.close()?;
-    trace.end();
-    if options.fail && head.status.as_u16() >= 400 {
-        return Err(Failure::remote(format_args!(
-            "the server answered {}",
-            head.status
-        )));
-    }
-    Ok(())
+    Some(next().map_err(|why| {
+        let text = format!("the redirect to {location:?} cannot be followed: {why}");
+        Failure::new(exit::SCHEME, text)
+    }))
 }
 
 /// The body without its content codings.
@@ -285,19 +355,24 @@ fn decoded(response: Response<Body>) -> Result<Body, Failure> {
     if let Some(coding) = coding.filter(|coding| !matches!(coding.as_bytes(), b"identity" | b""))
         && !response.body().is_end_stream()
     {
-        return Err(Failure::remote(match response.status() {
-            StatusCode::PARTIAL_CONTENT => {
-                "a part of a compressed body does not decode; --raw writes it as it is".to_owned()
-            }
-            _ => format!(
-                "the server used content-encoding {coding:?}, which was not asked for; --raw writes it as it is"
-            ),
-        }));
+        return Err(Failure::new(
+            exit::CODING,
+            match response.status() {
+                StatusCode::PARTIAL_CONTENT => {
+                    "a part of a compressed body does not decode; --raw writes it as it is"
+                        .to_owned()
+                }
+                _ => format!(
+                    "the server used content-encoding {coding:?}, which was not asked for; --raw writes it as it is"
+                ),
+            },
+        ));
     }
     Ok(response.into_body())
 }
 
-fn client(options: &GetOptions) -> Result<Client, Failure> {
+fn client(options: &GetOptions, jar: Option<Arc<Jar>>) -> Result<Client, Failure> {
+    let failure = |error| exit::of(&error, false);
     let mut tls = options.tls.client_tls().map_err(failure)?;
     if let Some(path) = key_log() {
         tls = tls.key_log(path).map_err(failure)?;
@@ -309,7 +384,9 @@ fn client(options: &GetOptions) -> Result<Client, Failure> {
         _ if options.http3 => Protocols::All,
         _ => Protocols::H2AndH1,
     };
-    let timeouts = ClientTimeouts::default().with_total(options.timeout.map(Duration::from_secs));
+    // 0 is no bound.
+    let bound = |time: Option<Duration>| time.filter(|time| !time.is_zero());
+    let timeouts = ClientTimeouts::default().with_total(bound(options.timeout));
     // The response of the server is shown as it is; -L and --compressed are carried out above the client.
     let client = Client::builder()
         .redirect(RedirectPolicy::none())
@@ -317,9 +394,17 @@ fn client(options: &GetOptions) -> Result<Client, Failure> {
         .protocols(protocols)
         .assume_http3(options.http3)
         .tls(tls)
-        .connection_info(options.verbose)
+        .connection_info(options.verbose || options.output.write_out.is_some())
         .timeouts(timeouts);
-    let client = match options.retry {
+    let client = match bound(options.connect_timeout) {
+        Some(time) => client.connect_timeout(time),
+        None => client,
+    };
+    let client = match jar {
+        Some(jar) => client.cookie_provider(jar),
+        None => client,
+    };
+    let client = match options.retry.filter(|times| *times > 0) {
         Some(times) => client.retry(RetryPolicy::new(times).share(1.0)),
         None => client,
     };
@@ -328,11 +413,4 @@ fn client(options: &GetOptions) -> Result<Client, Failure> {
         None => client,
     };
     options.route.apply(client)?.build().map_err(failure)
-}
-
-fn failure(error: Error) -> Failure {
-    match error.fault() {
-        Fault::Config => Failure::usage(in_full(&error)),
-        _ => Failure::remote(in_full(&error)),
-    }
 }

@@ -1,9 +1,8 @@
 //! `trunkline`: serve files, get a URL, measure a server; HTTP/1.1, HTTP/2 and HTTP/3.
 //!
 //! Exit codes: 0 done; 1 the network, the peer or the server's answer failed it, or `serve --check` found a file that
-//! cannot be used; 2 the command
-//! line or the configuration was wrong (nothing was sent); 23 the output could not be written; 141 its
-//! reader has closed it.
+//! cannot be used; 2 the command line or the configuration was wrong (nothing was sent); 23 the output could not be
+//! written; 141 its reader has closed it. Those of `get` are curl's (`get/exit.rs`).
 mod allocator;
 mod bench;
 mod failure;
@@ -61,7 +60,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            failure.report(false);
+            failure.report();
             failure.exit_code()
         }
     }
@@ -70,7 +69,8 @@ fn main() -> ExitCode {
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
-  1    the network, the peer or the server's answer failed it; serve --check: the file cannot be used
+  1    the network, the peer or the server's answer failed it; serve --check: the file cannot be used;
+       get has curl's codes instead, as 6 (name), 7 (connection), 22 (-f), 28 (time), 60 (certificate)
   2    the command line or the configuration was wrong; nothing was sent
   23   the output could not be written
   141  the output was closed by its reader";

@@ -1,7 +1,7 @@
 //! URLs and fields from the command line, checked before anything is sent.
 
 use crate::failure::Failure;
-use http::Uri;
+use http::{HeaderName, HeaderValue, Uri};
 use std::borrow::Cow;
 
 /// An http or https URL that names a host and a usable port.
@@ -76,17 +76,61 @@ fn as_sent(text: &str) -> Result<String, url::ParseError> {
     Ok(url.into())
 }
 
-/// `name: value` as curl takes it.
-pub(crate) fn field(line: &str) -> Result<(String, String), Failure> {
+/// A URL as people type it for curl: without a scheme it is http, and it may have the user and the password
+/// of Basic authentication in it, which come apart.
+pub(crate) fn with_credentials(text: &str) -> Result<(Target, Option<String>), Failure> {
+    let whole = match text.contains("://") || text.is_empty() {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(format!("http://{text}")),
+    };
+    let (scheme, rest) = whole.split_once("://").unwrap_or(("", text));
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let Some((credentials, host)) = rest[..end].rsplit_once('@') else {
+        return Target::parse(&whole).map(|target| (target, None));
+    };
+    let target = Target::parse(&format!("{scheme}://{host}{}", &rest[end..]))?;
+    let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+    let decoded = |text| percent_encoding::percent_decode_str(text).decode_utf8_lossy();
+    let credentials = format!("{}:{}", decoded(user), decoded(password));
+    Ok((target, Some(credentials)))
+}
+
+/// The path and query of a URL as they are written.
+pub(crate) fn written_path(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let rest = rest.split('#').next().unwrap_or_default();
+    match rest.find(['/', '?']) {
+        Some(at) if rest[at..].starts_with('/') => &rest[at..],
+        // A query behind the host alone is one of the root, which is not written.
+        _ => "/",
+    }
+}
+
+/// The URL with another path and query.
+pub(crate) fn with_path(uri: Uri, path: &str) -> Result<Uri, Failure> {
+    let refuse = |error: &dyn std::fmt::Display| {
+        Failure::usage(format_args!("{path:?} is no path of a URL: {error}"))
+    };
+    let mut parts = uri.into_parts();
+    parts.path_and_query = Some(
+        path.parse()
+            .map_err(|error: http::uri::InvalidUri| refuse(&error))?,
+    );
+    Uri::from_parts(parts).map_err(|error| refuse(&error))
+}
+
+/// `name: value` as curl takes it, and `name;` for a field without a value.
+pub(crate) fn field(line: &str) -> Result<(HeaderName, HeaderValue), Failure> {
     let refuse = |why: &str| Failure::usage(format_args!("-H {line:?}: {why}"));
     let (name, value) = line
         .split_once(':')
+        .or_else(|| line.strip_suffix(';').map(|name| (name, "")))
         .ok_or_else(|| refuse("write it as 'name: value'"))?;
-    let name = http::HeaderName::from_bytes(name.trim().as_bytes())
+    let name = HeaderName::from_bytes(name.trim().as_bytes())
         .map_err(|_| refuse("the name has a character that a field name cannot have"))?;
-    let value = value.trim();
-    http::HeaderValue::from_str(value).map_err(|_| refuse("the value has a control character"))?;
-    Ok((name.as_str().to_owned(), value.to_owned()))
+    let value = HeaderValue::from_str(value.trim())
+        .map_err(|_| refuse("the value has a control character"))?;
+    Ok((name, value))
 }
 
 #[cfg(test)]

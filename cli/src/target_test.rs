@@ -64,9 +64,42 @@ fn a_url_as_people_write_it_is_sent_as_browsers_send_it() {
 fn a_field_needs_a_token_for_a_name_and_a_value_without_controls() {
     assert_eq!(
         field("X-A:  b c ").expect("valid"),
-        ("x-a".into(), "b c".into())
+        (
+            HeaderName::from_static("x-a"),
+            HeaderValue::from_static("b c")
+        )
     );
+    assert_eq!(field("x-a;").expect("valid").1, "");
     assert!(field("nothing").is_err());
     assert!(field("a b: c").is_err());
     assert!(field("a: b\r\nc: d").is_err());
+}
+
+#[test]
+fn a_url_as_people_type_it_for_curl_has_a_scheme_and_credentials_apart() {
+    for (text, uri, credentials) in [
+        ("a.test/x", "http://a.test/x", None),
+        ("a.test:81", "http://a.test:81/", None),
+        ("https://u:p@a.test/x@y", "https://a.test/x@y", Some("u:p")),
+        ("u%40v:p%3aq@a.test", "http://a.test/", Some("u@v:p:q")),
+        ("http://u@a.test?q#f", "http://a.test/?q", Some("u:")),
+    ] {
+        let (target, given) = with_credentials(text).expect(text);
+        assert_eq!(target.uri.to_string(), uri, "{text}");
+        assert_eq!(given.as_deref(), credentials, "{text}");
+    }
+    assert!(with_credentials("").is_err());
+    assert!(with_credentials("ftp://a.test").is_err());
+}
+
+#[test]
+fn the_path_of_a_url_can_be_taken_as_it_is_written() {
+    for (url, path) in [
+        ("http://a.test/x/../y?q#f", "/x/../y?q"),
+        ("a.test/./x", "/./x"),
+        ("http://a.test", "/"),
+        ("http://a.test?q=/", "/"),
+    ] {
+        assert_eq!(written_path(url), path, "{url}");
+    }
 }

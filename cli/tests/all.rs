@@ -6,6 +6,7 @@ mod admin;
 mod bench;
 mod command;
 mod config;
+mod curl;
 mod get;
 mod get_files;
 mod http3;

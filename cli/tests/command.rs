@@ -22,9 +22,14 @@ fn text(bytes: &[u8]) -> String {
 /// Bad input: exit code 2 and one line that has `expected`.
 #[track_caller]
 fn refused(arguments: &[&str], expected: &str) {
+    refused_with(2, arguments, expected);
+}
+
+#[track_caller]
+fn refused_with(code: i32, arguments: &[&str], expected: &str) {
     let output = run(arguments);
     let printed = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {printed}");
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {printed}");
     assert!(printed.contains(expected), "{arguments:?}: {printed}");
     assert!(output.stdout.is_empty(), "{arguments:?}");
 }
@@ -60,10 +65,11 @@ fn wrong_flags_urls_files_and_ports_exit_with_2_and_say_what_is_wrong() {
         ],
         &missing,
     );
-    refused(&["get", "ftp://localhost/"], "http or https");
-    refused(&["get", "http://localhost:0/"], "1 to 65535");
+    refused_with(1, &["get", "ftp://localhost/"], "http or https");
+    refused_with(3, &["get", "http://localhost:0/"], "1 to 65535");
     refused(&["get", "http://localhost/", "-H", "a b: c"], "name");
-    refused(
+    refused_with(
+        26,
         &["get", "http://localhost/", "-d", &format!("@{missing}")],
         &missing,
     );
@@ -90,13 +96,13 @@ fn a_port_in_use_exits_with_2_and_names_it() {
 }
 
 #[test]
-fn a_server_that_is_not_there_exits_with_1() {
+fn a_server_that_is_not_there_exits_with_7() {
     let port = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.local_addr().expect("bound").port()
     };
     let output = run(&["get", &format!("http://127.0.0.1:{port}/")]);
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));
     assert_eq!(text(&output.stderr).lines().count(), 1);
 }
 
@@ -169,10 +175,10 @@ fn sighup_makes_the_certificate_be_read_again() {
 }
 
 #[test]
-fn a_certificate_that_is_not_believed_exits_with_1() {
+fn a_certificate_that_is_not_believed_exits_with_60() {
     let served = Served::start(&["--test-endpoints", "--tls-self-signed"]);
     let output = run(&["get", &served.url("/bytes/1")]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(60));
     assert!(
         text(&output.stderr).contains("certificate"),
         "{}",
@@ -192,7 +198,7 @@ fn a_body_goes_up_and_comes_back_and_fail_turns_a_status_into_an_exit_code() {
             "get",
             version,
             &served.url("/echo"),
-            "-d",
+            "--data-binary",
             &format!("@{sent}"),
             "-o",
             &back,
@@ -212,7 +218,7 @@ fn a_body_goes_up_and_comes_back_and_fail_turns_a_status_into_an_exit_code() {
         run(&["get", "-f", &served.url("/status/404")])
             .status
             .code(),
-        Some(1)
+        Some(22)
     );
 }
 

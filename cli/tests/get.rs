@@ -98,7 +98,7 @@ fn a_certificate_of_ours_that_cannot_be_read_is_refused_by_its_name() {
 #[test]
 fn with_silent_a_failure_says_nothing_and_has_its_code() {
     let output = get(&["-s", "http://127.0.0.1:9/"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(7));
     assert_eq!(text(&output.stderr), "");
 }
 
@@ -187,7 +187,7 @@ fn a_range_is_asked_for_without_compression_and_a_compressed_part_is_refused_wit
     let compressed = format!("{part}\r\ncontent-encoding: gzip");
     let server = Scripted::new(vec![answer(&compressed, b"part")]);
     let output = get(&["-H", "range: bytes=0-3", &server.url()]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(61));
     assert!(
         text(&output.stderr).contains("--raw"),
         "{}",
@@ -204,7 +204,7 @@ fn a_compressed_body_that_is_cut_off_fails() {
     let fields = format!("200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {length}");
     let server = Scripted::new(vec![answer(&fields, cut)]);
     let output = get(&[&server.url()]);
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(61), "{}", text(&output.stderr));
     server.heads();
 }
 

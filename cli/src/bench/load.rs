@@ -252,7 +252,7 @@ fn head(plan: &Plan) -> Result<RequestHead, Failure> {
         fields.push(Token::CONTENT_LENGTH, body.len().to_string().as_bytes());
     }
     for (name, value) in &plan.fields {
-        fields.push_named(name.as_bytes(), value.as_bytes());
+        fields.push_named(name.as_str().as_bytes(), value.as_bytes());
     }
     RequestHead::from_fields(fields, Version::Http2)
         .map_err(|violation| Failure::usage(format_args!("the request is invalid: {violation}")))

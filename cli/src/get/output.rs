@@ -1,54 +1,195 @@
-//! Writes the body to standard output, or to a file with a progress bar on a terminal.
+//! Where an answer goes: standard output, or a file with a progress bar on a terminal.
 
-use super::resume;
+pub(super) mod heads;
+pub(super) mod resume;
+pub(super) mod trace;
+pub(super) mod write_out;
+
+use super::given;
 use crate::failure::Failure;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+/// The flags of the output: its places and its parts.
+#[derive(Args)]
+pub(super) struct OutputOptions {
+    #[command(flatten)]
+    files: OutputFiles,
+    /// -O for all URLs without a -o.
+    #[arg(long)]
+    remote_name_all: bool,
+    /// With -O: name the file as the answer's content-disposition does; one that is there is not overwritten.
+    #[arg(short = 'J', long, requires = "remote-name")]
+    pub(super) remote_header_name: bool,
+    /// Make the folders of -o.
+    #[arg(long)]
+    pub(super) create_dirs: bool,
+    /// Write the heads of the answers before the body: redirects and 1xx too.
+    #[arg(short, long)]
+    pub(super) include: bool,
+    /// Write the heads of the answers to this file (`-` for standard output).
+    #[arg(short = 'D', long, value_name = "FILE")]
+    pub(super) dump_header: Option<PathBuf>,
+    /// Write this to standard output behind each URL: text with %{http_code}, %{time_total} and their kin, \n
+    /// and \t; @FILE for the text in a file.
+    #[arg(short, long, value_name = "FORMAT")]
+    pub(super) write_out: Option<String>,
+    /// No progress bar, and no word about a failure: the exit code says it.
+    #[arg(short, long)]
+    pub(super) silent: bool,
+    /// With -s: say what failed all the same.
+    #[arg(short = 'S', long)]
+    pub(super) show_error: bool,
+    /// A progress bar: there in any case on a terminal, but for -s.
+    #[arg(short = '#', long)]
+    progress_bar: bool,
+}
+
+impl OutputOptions {
+    /// The place for the URL with this number; those behind the last flag go to standard output, as with curl.
+    pub(super) fn place(&self, number: usize) -> Destination {
+        let given = self.files.0.get(number).cloned();
+        given.unwrap_or(match self.remote_name_all {
+            true => Destination::RemoteName,
+            false => Destination::Stdout,
+        })
+    }
+    pub(super) fn hides_errors(&self) -> bool {
+        self.silent && !self.show_error
+    }
+}
+
+/// Where the body of one URL goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Destination {
+    Stdout,
+    /// -o.
+    File(PathBuf),
+    /// -O.
+    RemoteName,
+}
+
+/// -o and -O in the order of the command line: the first is that of the first URL.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OutputFiles(Vec<Destination>);
+
+impl Args for OutputFiles {
+    fn augment_args(command: Command) -> Command {
+        let output = Arg::new("output")
+            .short('o')
+            .long("output")
+            .value_name("FILE")
+            .action(ArgAction::Append)
+            .help("Write the body to this file in place of standard output (`-`). Of several URLs each has its -o or -O");
+        // A flag without a value has no place on the command line; one whose value may be missing has.
+        let remote_name = Arg::new("remote-name")
+            .short('O')
+            .long("remote-name")
+            .num_args(0)
+            .default_missing_value("true")
+            .action(ArgAction::Append)
+            .help(
+                "Write the body to a file in this folder, named as the last part of the URL's path",
+            );
+        command.args([output, remote_name])
+    }
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for OutputFiles {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let flags = [(false, "output"), (true, "remote-name")];
+        let places = given::values(matches, &flags).into_iter();
+        let places = places.map(|(is_remote, text)| match (is_remote, text.as_str()) {
+            (true, _) => Destination::RemoteName,
+            (false, "-") => Destination::Stdout,
+            (false, path) => Destination::File(PathBuf::from(path)),
+        });
+        Ok(Self(places.collect()))
+    }
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
 /// The file that -O writes: the last part of the URL's path, which names no folder.
-pub(crate) fn name_of(path: &str) -> Result<PathBuf, Failure> {
+pub(super) fn name_of(path: &str) -> Result<PathBuf, Failure> {
     let path = path.split(['?', '#']).next().unwrap_or_default();
-    match path.rsplit('/').next() {
-        Some(name) if !matches!(name, "" | "." | "..") => Ok(PathBuf::from(name)),
-        _ => Err(Failure::usage(format_args!(
+    file_name(path).ok_or_else(|| {
+        Failure::usage(format_args!(
             "-O needs a URL whose path ends with a name; {path} has none: use -o FILE"
-        ))),
+        ))
+    })
+}
+
+/// The name that a content-disposition field gives (RFC 6266): its last part, so that no server chooses a folder.
+pub(super) fn name_in(disposition: &str) -> Option<PathBuf> {
+    let mut parameters = disposition.split(';').skip(1);
+    let value = parameters.find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let is_name = name.trim().eq_ignore_ascii_case("filename");
+        is_name.then(|| value.trim().trim_matches('"'))
+    })?;
+    file_name(value)
+}
+
+/// The name behind the last `/` or `\`, if it is one.
+fn file_name(path: &str) -> Option<PathBuf> {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+    let is_one = !matches!(name, "" | "." | "..") && !name.contains(char::is_control);
+    is_one.then(|| PathBuf::from(name))
+}
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Opening {
+    /// The first byte to write.
+    pub(super) from: u64,
+    /// The body's length, if it is known.
+    pub(super) expected: Option<u64>,
+    /// One that is there is an error: the server chose its name.
+    pub(super) is_new: bool,
+    pub(super) creates_folders: bool,
+    pub(super) is_silent: bool,
+}
+
+impl Opening {
+    /// A file that shows no progress.
+    pub(super) fn silent() -> Self {
+        Self {
+            is_silent: true,
+            ..Self::default()
+        }
     }
 }
 
 /// An open place for bytes.
-pub(crate) struct Output {
+pub(super) struct Output {
     sink: Box<dyn Write>,
     path: Option<PathBuf>,
     bar: ProgressBar,
 }
 
 impl Output {
-    /// Opens `path`, or standard output without one, to be written from the offset `from` on. `expected` is the body's length if known.
-    pub(crate) fn open(
-        path: Option<&Path>,
-        from: u64,
-        expected: Option<u64>,
-        is_silent: bool,
-    ) -> Result<Self, Failure> {
+    /// Opens `path`, or standard output without one.
+    pub(super) fn open(path: Option<&Path>, how: Opening) -> Result<Self, Failure> {
         let Some(path) = path else {
-            let sink = Box::new(io::stdout().lock());
             return Ok(Self {
-                sink,
+                sink: Box::new(io::stdout().lock()),
                 path: None,
                 bar: ProgressBar::hidden(),
             });
         };
-        let opened = match from {
-            0 => File::create(path),
-            _ => resume::open_at(path, from),
-        };
-        let file = opened
-            .map_err(|error| Failure::output(format_args!("-o {}", path.display()), &error))?;
-        let bar = match io::stderr().is_terminal() && !is_silent {
-            true => bar(expected),
+        let file = file(path, how);
+        let file = file.map_err(|error| Failure::output(path.display(), &error))?;
+        let bar = match io::stderr().is_terminal() && !how.is_silent {
+            true => bar(how.expected),
             false => ProgressBar::hidden(),
         };
         Ok(Self {
@@ -59,14 +200,14 @@ impl Output {
     }
 
     /// Writes all of `bytes`. A disk or pipe that blocks holds the peer back: nothing piles up here.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let written = self.sink.write_all(bytes);
         written.map_err(|error| self.failure(&error))?;
         self.bar.inc(bytes.len() as u64);
         Ok(())
     }
 
-    pub(crate) fn close(&mut self) -> Result<(), Failure> {
+    pub(super) fn close(&mut self) -> Result<(), Failure> {
         self.bar.finish_and_clear();
         self.sink.flush().map_err(|error| self.failure(&error))
     }
@@ -76,6 +217,19 @@ impl Output {
             Some(path) => Failure::output(path.display(), error),
             None => Failure::output("standard output", error),
         }
+    }
+}
+
+fn file(path: &Path, how: Opening) -> io::Result<File> {
+    if how.creates_folders
+        && let Some(folder) = path.parent()
+    {
+        std::fs::create_dir_all(folder)?;
+    }
+    match how.from {
+        0 if how.is_new => OpenOptions::new().write(true).create_new(true).open(path),
+        0 => File::create(path),
+        from => resume::open_at(path, from),
     }
 }
 
@@ -95,3 +249,7 @@ fn bar(expected: Option<u64>) -> ProgressBar {
         Err(_) => bar,
     }
 }
+
+#[cfg(test)]
+#[path = "output/output_test.rs"]
+mod output_test;

@@ -96,9 +96,9 @@ impl Settled {
     }
     /// The failure in the words of the file: its keys in the place of flags, and where the first of them is.
     pub(crate) fn located(&self, failure: Failure) -> Failure {
-        match (&self.file, failure) {
-            (Some(file), Failure::Usage(text)) => Failure::Usage(file.located(text)),
-            (_, failure) => failure,
+        match &self.file {
+            Some(file) => failure.map_usage(|text| file.located(text)),
+            None => failure,
         }
     }
     /// The keys whose values differ in `new` and count only after a restart.

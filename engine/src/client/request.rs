@@ -21,6 +21,7 @@ pub use header_value::IntoHeaderValue;
 pub use response_ext::ResponseExt;
 pub use response_future::ResponseFuture;
 
+use super::Client;
 use super::dispatch::Dispatch;
 use super::dispatch::exchange_future::ExchangeFuture;
 use super::exchange::compose;
@@ -73,6 +74,16 @@ impl RequestBuilder {
             queue: None,
             rank: Rank::default(),
             wanted: Wanted::default(),
+        }
+    }
+    /// A request that was made elsewhere, to be sent by `client` with what only a builder can set.
+    pub fn from_parts(client: &Client, request: Request<Body>) -> Self {
+        let (parts, body) = request.into_parts();
+        Self {
+            rank: parts.extensions.get().copied().unwrap_or_default(),
+            parts: Ok(parts),
+            body,
+            ..Self::new(Arc::clone(&client.dispatch), Method::GET, "")
         }
     }
     /// Adds a field. What is not a field name or value is an error of `send`.

@@ -36,12 +36,8 @@ impl AnswerPolicy {
                 Failure::usage(format_args!("{flag} {text:?} has a control character"))
             })
         };
-        let mut fields = Vec::new();
-        for line in &options.headers {
-            let (name, text) = target::field(line)?;
-            let name = HeaderName::try_from(name).expect("checked by target::field");
-            fields.push((name, value("-H", &text)?));
-        }
+        let fields = options.headers.iter().map(|line| target::field(line));
+        let mut fields = fields.collect::<Result<Vec<_>, _>>()?;
         if let Some(text) = &options.cache_control {
             fields.push((CACHE_CONTROL, value("--cache-control", text)?));
         }

@@ -80,7 +80,7 @@ impl ConfigFile {
         refused.sort_by_key(|refused| refused.at);
         let lines = refused.iter().take(LINES_MAX);
         let lines: Vec<String> = lines.map(|it| file.line(it.at, &it.why)).collect();
-        Err(Failure::Usage(lines.join("\n")))
+        Err(Failure::usage(lines.join("\n")))
     }
     /// A line about the place `at`, bytes from the beginning.
     fn line(&self, at: usize, why: impl Display) -> String {

@@ -82,10 +82,14 @@ impl Form {
                 return Err(error);
             }
             let disposition = disposition(&name, part.file_name.as_deref());
-            let _ = write!(before, "{CONTENT_DISPOSITION}: {disposition}\r\n");
+            let _ = write!(
+                before,
+                "{}: {disposition}\r\n",
+                spelled(&CONTENT_DISPOSITION)
+            );
             let mut head = before.into_bytes();
             for (name, value) in &part.fields {
-                head.extend_from_slice(name.as_str().as_bytes());
+                head.extend_from_slice(spelled(name).as_bytes());
                 head.extend_from_slice(b": ");
                 head.extend_from_slice(value.as_bytes());
                 head.extend_from_slice(b"\r\n");
@@ -189,6 +193,16 @@ impl RequestBuilder {
         });
         self
     }
+}
+
+/// A field name as browsers and curl write it in a part: there are readers of forms that know no other case, though
+/// RFC 2045 section 3 has none.
+fn spelled(name: &HeaderName) -> String {
+    let words = name.as_str().split('-').map(|word| {
+        let (first, rest) = word.split_at(word.len().min(1));
+        first.to_ascii_uppercase() + rest
+    });
+    words.collect::<Vec<_>>().join("-")
 }
 
 /// RFC 7578 section 4.2, with the escapes of the HTML standard ("multipart/form-data encoding algorithm").

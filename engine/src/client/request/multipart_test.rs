@@ -41,9 +41,9 @@ fn parts_stand_between_boundaries_with_their_fields() {
         assert!(length.is_some());
         assert_eq!(
             text,
-            "--B\r\ncontent-disposition: form-data; name=\"a\"\r\n\r\n1\r\n\
-             --B\r\ncontent-disposition: form-data; name=\"f\"; filename=\"x.bin\"\r\n\
-             content-type: image/png\r\nx-more: y\r\n\r\nxyz\r\n--B--\r\n"
+            "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n\
+             --B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"x.bin\"\r\n\
+             Content-Type: image/png\r\nX-More: y\r\n\r\nxyz\r\n--B--\r\n"
         );
         let (_, text) = encode(Form::new()).await;
         assert_eq!(text, "--B--\r\n");
@@ -53,13 +53,13 @@ fn parts_stand_between_boundaries_with_their_fields() {
 #[test]
 fn names_cannot_break_out_of_their_field() {
     run(async {
-        let part = Part::text("v").file_name("f\"\r\ncontent-type: x");
+        let part = Part::text("v").file_name("f\"\r\nContent-Type: x");
         let (_, text) = encode(Form::new().part("n\"\r\n\r\nevil", part)).await;
         let head = text.split("\r\n\r\n").next().unwrap();
         assert_eq!(
             head,
-            "--B\r\ncontent-disposition: form-data; name=\"n%22%0D%0A%0D%0Aevil\"; \
-             filename=\"f%22%0D%0Acontent-type: x\""
+            "--B\r\nContent-Disposition: form-data; name=\"n%22%0D%0A%0D%0Aevil\"; \
+             filename=\"f%22%0D%0AContent-Type: x\""
         );
     });
 }
@@ -88,7 +88,7 @@ fn a_file_is_a_part_with_its_name_type_and_length() {
         let (length, text) = encode(form).await;
         std::fs::remove_file(&path).unwrap();
         assert!(length.is_some());
-        assert!(text.contains("content-type: application/octet-stream\r\n\r\nxxx"));
+        assert!(text.contains("Content-Type: application/octet-stream\r\n\r\nxxx"));
         assert!(text.contains("filename=\"trunkline-part-"));
         assert_eq!(text.matches('x').count(), 150_000);
         let error = Form::new().file("f", &path).await.unwrap_err();

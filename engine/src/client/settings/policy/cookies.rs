@@ -1,5 +1,7 @@
 //! Cookies of a client (RFC 6265), kept by the crate `cookie_store` within bounds.
 
+mod netscape;
+
 use cookie_store::{CookieDomain, RawCookie, StoreAction};
 use http::{HeaderValue, Uri};
 use std::collections::VecDeque;

@@ -15,7 +15,13 @@ fn a_part_is_a_text_a_file_or_the_text_of_one() {
     for (given, expected) in [
         ("a=b", part(text("b"), None, None)),
         ("a=", part(text(""), None, None)),
-        ("a=b=c;type=d", part(text("b=c;type=d"), None, None)),
+        ("a=b; c;d", part(text("b; c;d"), None, None)),
+        (
+            r#"a="b;type=\"q\"";type=d"#,
+            part(text("b;type=\"q\""), Some("d"), None),
+        ),
+        (r#"a=@"f;g""#, part(Content::File("f;g".into()), None, None)),
+        ("a=b=c;type=d", part(text("b=c"), Some("d"), None)),
         ("a=@f", part(Content::File("f".into()), None, None)),
         ("a=<f", part(Content::TextOf("f".into()), None, None)),
         (
@@ -25,8 +31,8 @@ fn a_part_is_a_text_a_file_or_the_text_of_one() {
     ] {
         assert_eq!(FormPart::parse(given).expect(given), expected, "{given}");
     }
-    for given in ["a", "a=@", "a=@f;x", "a=@f;mode=1"] {
+    for given in ["a", "a=@", "a=@f;x", "a=@f;mode=1", "a=@\"\""] {
         let refusal = FormPart::parse(given).expect_err(given).to_string();
-        assert!(refusal.contains(given), "{refusal}");
+        assert!(refusal.contains(&format!("{given:?}")), "{refusal}");
     }
 }

@@ -9,14 +9,14 @@ use std::path::Path;
 
 /// Where to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Offset {
+pub(in crate::get) enum Offset {
     /// At the end of the file.
     End,
     At(u64),
 }
 
 /// The value of `-C`.
-pub(super) fn offset(text: &str) -> Result<Offset, String> {
+pub(in crate::get) fn offset(text: &str) -> Result<Offset, String> {
     match text {
         "-" => Ok(Offset::End),
         _ => text
@@ -27,7 +27,7 @@ pub(super) fn offset(text: &str) -> Result<Offset, String> {
 }
 
 /// The first byte to ask for; 0: all of it.
-pub(super) fn start(offset: Option<Offset>, file: Option<&Path>) -> Result<u64, Failure> {
+pub(in crate::get) fn start(offset: Option<Offset>, file: Option<&Path>) -> Result<u64, Failure> {
     match (offset, file) {
         (None, _) => Ok(0),
         (Some(Offset::At(at)), _) => Ok(at),
@@ -43,7 +43,7 @@ pub(super) fn start(offset: Option<Offset>, file: Option<&Path>) -> Result<u64, 
 }
 
 /// Whether nothing is left to fetch. An answer that is not the part that was asked for is an error.
-pub(super) fn is_whole(
+pub(in crate::get) fn is_whole(
     status: StatusCode,
     headers: &HeaderMap,
     from: u64,
@@ -59,16 +59,19 @@ pub(super) fn is_whole(
             Ok(false)
         }
         StatusCode::RANGE_NOT_SATISFIABLE if range == Some(&format!("*/{from}")) => Ok(true),
-        _ => Err(Failure::remote(format_args!(
-            "the server does not give the bytes from {from} on, it answered {status}: \
+        _ => Err(Failure::new(
+            crate::get::exit::RANGE,
+            format_args!(
+                "the server does not give the bytes from {from} on, it answered {status}: \
              without -C all of it is fetched"
-        ))),
+            ),
+        )),
     }
 }
 
 /// Opens a file to write from an offset on. Bytes behind it are dropped: they would be those of another
 /// content.
-pub(super) fn open_at(path: &Path, from: u64) -> io::Result<File> {
+pub(in crate::get) fn open_at(path: &Path, from: u64) -> io::Result<File> {
     let mut file = OpenOptions::new()
         .write(true)
         .create(true)

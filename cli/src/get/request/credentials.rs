@@ -30,7 +30,7 @@ const WORDS: [&str; 12] = [
 ];
 
 /// Removes them.
-pub(super) fn remove(fields: &mut HeaderMap) {
+pub(in crate::get) fn remove(fields: &mut HeaderMap) {
     let names: Vec<HeaderName> = fields.keys().filter(|name| is_one(name)).cloned().collect();
     for name in names {
         // All values of the name.

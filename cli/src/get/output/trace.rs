@@ -4,26 +4,25 @@ use crate::failure::report;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use http_body::Frame;
-use std::fmt::Write;
 use std::time::Instant;
 use trunkline::client::{Client, ConnectionUse, WaitReason};
 use trunkline::{Body, Error};
 
 /// Times count from here.
-pub(crate) struct Trace {
+pub(in crate::get) struct Trace {
     on: bool,
     from: Instant,
 }
 
 impl Trace {
-    pub(crate) fn start(on: bool) -> Self {
+    pub(in crate::get) fn start(on: bool) -> Self {
         Self {
             on,
             from: Instant::now(),
         }
     }
 
-    pub(crate) fn request(&self, request: &Request<Body>) {
+    pub(in crate::get) fn request(&self, request: &Request<Body>) {
         if !self.on {
             return;
         }
@@ -33,7 +32,7 @@ impl Trace {
     }
 
     /// Why the requests so far waited for a connection.
-    pub(crate) fn waits(&self, client: &Client) {
+    pub(in crate::get) fn waits(&self, client: &Client) {
         if !self.on {
             return;
         }
@@ -45,7 +44,7 @@ impl Trace {
         }
     }
 
-    pub(crate) fn response(&self, response: &Response<Body>) {
+    pub(in crate::get) fn response(&self, response: &Response<Body>) {
         if !self.on {
             return;
         }
@@ -58,7 +57,7 @@ impl Trace {
     }
 
     /// The story of a request that failed.
-    pub(crate) fn failed(&self, error: Error) -> Error {
+    pub(in crate::get) fn failed(&self, error: Error) -> Error {
         if self.on {
             for line in error.story().lines() {
                 report!("* {line}");
@@ -89,7 +88,7 @@ impl Trace {
     }
 
     /// A DATA frame, or as much of an HTTP/1.1 body as came at once, or of what it decompresses to; or trailers.
-    pub(crate) fn frame(&self, frame: &Frame<Bytes>) {
+    pub(in crate::get) fn frame(&self, frame: &Frame<Bytes>) {
         if !self.on {
             return;
         }
@@ -101,7 +100,7 @@ impl Trace {
         }
     }
 
-    pub(crate) fn end(&self) {
+    pub(in crate::get) fn end(&self) {
         if self.on {
             self.line("end");
         }
@@ -124,19 +123,4 @@ fn fields(mark: char, fields: &HeaderMap) {
             String::from_utf8_lossy(value.as_bytes())
         );
     }
-}
-
-/// A head as `-i` writes it.
-pub(crate) fn head_text(head: &http::response::Parts) -> String {
-    let mut text = format!("{:?} {}\r\n", head.version, head.status);
-    for (name, value) in &head.headers {
-        // Writing to a String cannot fail.
-        let _ = write!(
-            text,
-            "{name}: {}\r\n",
-            String::from_utf8_lossy(value.as_bytes())
-        );
-    }
-    text.push_str("\r\n");
-    text
 }

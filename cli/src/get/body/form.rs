@@ -1,0 +1,157 @@
+//! `-F`: the parts of a form, as curl takes them.
+
+use crate::failure::Failure;
+use crate::get::exit;
+use http::{Request, Uri};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use trunkline::Body;
+use trunkline::client::Client;
+use trunkline::client::multipart::{Form, Part};
+
+/// One `-F`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::get) struct FormPart {
+    name: String,
+    content: Content,
+    media_type: Option<String>,
+    file_name: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Content {
+    Text(String),
+    /// A file with its name.
+    File(PathBuf),
+    /// The text in a file.
+    TextOf(PathBuf),
+}
+
+impl FormPart {
+    /// `name=text`, `name=@FILE` or `name=<FILE`; behind it `;type=TYPE` and `;filename=NAME`. What is in
+    /// double quotes ends at the second of them, with `\"` and `\\` in it.
+    pub(in crate::get) fn parse(part: &str) -> Result<Self, Failure> {
+        let refuse = |why: &str| Failure::usage(format_args!("-F {part:?}: {why}"));
+        let (name, content) = part
+            .split_once('=')
+            .ok_or_else(|| refuse("write it as name=text or name=@FILE"))?;
+        let (kind, content) = match content.chars().next() {
+            Some(kind @ ('@' | '<')) => (Some(kind), &content[1..]),
+            _ => (None, content),
+        };
+        let (value, mut rest) = word(content, kind.is_none());
+        let mut made = Self {
+            name: name.to_owned(),
+            content: match kind {
+                Some(_) if value.is_empty() => return Err(refuse("it names no file")),
+                Some('@') => Content::File(PathBuf::from(value)),
+                Some(_) => Content::TextOf(PathBuf::from(value)),
+                None => Content::Text(value),
+            },
+            media_type: None,
+            file_name: None,
+        };
+        while let Some(option) = rest.strip_prefix(';') {
+            let option = option.trim_start();
+            let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            let (value, behind) = word(value, false);
+            match name {
+                "type" => made.media_type = Some(value),
+                "filename" => made.file_name = Some(value),
+                _ => {
+                    return Err(refuse(
+                        "behind the content come ;type=TYPE and ;filename=NAME",
+                    ));
+                }
+            }
+            rest = behind;
+        }
+        Ok(made)
+    }
+
+    async fn part(&self) -> Result<Part, Failure> {
+        let mut part = match &self.content {
+            Content::Text(text) => Part::text(text),
+            Content::TextOf(path) => Part::bytes(self.read(path)?),
+            Content::File(path) if path.as_os_str() == "-" => Part::bytes(self.read(path)?),
+            Content::File(path) => {
+                let opened = Part::file(path).await;
+                opened.map_err(|error| self.unread(path, &error))?
+            }
+        };
+        let own_name = match &self.content {
+            Content::File(path) => path
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned()),
+            Content::Text(_) | Content::TextOf(_) => None,
+        };
+        let name = self.file_name.clone().or(own_name);
+        if let Some(name) = &name {
+            part = part.file_name(name);
+        }
+        // A file is of the type that its name says; a text has none.
+        let of_name = name.map(|name| mime_guess::from_path(name).first_or_octet_stream());
+        if let Some(media_type) = self.media_type.clone().or(of_name.map(|it| it.to_string())) {
+            part = part.mime(&media_type);
+        }
+        Ok(part)
+    }
+
+    fn read(&self, path: &Path) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        let read = match path.as_os_str() == "-" {
+            true => std::io::stdin().read_to_end(&mut bytes).map(|_| bytes),
+            false => std::fs::read(path),
+        };
+        read.map_err(|error| self.unread(path, &error))
+    }
+
+    fn unread(&self, path: &Path, error: &dyn std::fmt::Display) -> Failure {
+        let (name, path) = (&self.name, path.display());
+        exit::unread(format_args!("-F {name}: {path}"), error)
+    }
+}
+
+/// A request with the form as its body.
+pub(in crate::get) async fn request(
+    client: &Client,
+    uri: &Uri,
+    parts: &[FormPart],
+) -> Result<Request<Body>, Failure> {
+    let mut form = Form::new();
+    for part in parts {
+        form = form.part(&part.name, part.part().await?);
+    }
+    let request = client.post(uri.to_string()).multipart(form).build();
+    request.map_err(|error| exit::of(&error, false))
+}
+
+/// A value and what is behind it: in double quotes, or up to the next `;`. In a text that names no option of
+/// ours a `;` is a letter like others.
+fn word(text: &str, is_text: bool) -> (String, &str) {
+    if let Some(quoted) = text.strip_prefix('"') {
+        let mut value = String::new();
+        let mut letters = quoted.char_indices();
+        while let Some((at, letter)) = letters.next() {
+            match letter {
+                '"' => return (value, &quoted[at + 1..]),
+                '\\' => value.extend(letters.next().map(|(_, letter)| letter)),
+                letter => value.push(letter),
+            }
+        }
+        // No second one: the quote is a letter.
+    }
+    let end = match is_text {
+        true => [";type=", ";filename="]
+            .iter()
+            .filter_map(|it| text.find(it))
+            .min(),
+        false => text.find(';'),
+    };
+    let (value, behind) = text.split_at(end.unwrap_or(text.len()));
+    (value.to_owned(), behind)
+}
+
+#[cfg(test)]
+#[path = "form_test.rs"]
+mod form_test;

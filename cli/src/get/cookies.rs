@@ -1,0 +1,72 @@
+//! -b and -c: cookies by name, and cookie files as curl's.
+
+use super::{given, output};
+use crate::failure::Failure;
+use clap::Args;
+use http::header::COOKIE;
+use http::{HeaderValue, Request};
+use std::path::PathBuf;
+use std::sync::Arc;
+use trunkline::Body;
+use trunkline::client::{CookieStore as _, Jar};
+
+/// The flags of cookies.
+#[derive(Args)]
+pub(super) struct CookieOptions {
+    /// The field cookie, `name=value; name=value`; or, without a `=`, a cookie file to start with. May be
+    /// repeated.
+    #[arg(short = 'b', long, value_name = "COOKIES")]
+    cookie: Vec<String>,
+    /// Keep cookies from one request to the next, and write them to this file at the end (`-` for standard
+    /// output).
+    #[arg(short = 'c', long, value_name = "FILE")]
+    cookie_jar: Option<PathBuf>,
+}
+
+impl CookieOptions {
+    /// The `cookie` field that -b gives.
+    pub(super) fn given(&self) -> Option<String> {
+        let given = self.cookie.iter().filter(|text| text.contains('='));
+        let given: Vec<&str> = given.map(String::as_str).collect();
+        (!given.is_empty()).then(|| given.join("; "))
+    }
+
+    /// The cookies that are kept from one request to the next; `None`: neither a file nor -c asks for it.
+    pub(super) fn jar(&self) -> Result<Option<Arc<Jar>>, Failure> {
+        let files = self.cookie.iter().filter(|text| !text.contains('='));
+        let files: Vec<&String> = files.collect();
+        if files.is_empty() && self.cookie_jar.is_none() {
+            return Ok(None);
+        }
+        let jar = Jar::default();
+        // curl's way to keep cookies without a file: `-b ""`.
+        for path in files.into_iter().filter(|path| !path.is_empty()) {
+            jar.add_netscape(&String::from_utf8_lossy(&given::read(path)?));
+        }
+        Ok(Some(Arc::new(jar)))
+    }
+
+    /// Writes the file of -c.
+    pub(super) fn save(&self, jar: Option<&Jar>) -> Result<(), Failure> {
+        let Some((path, jar)) = self.cookie_jar.as_deref().zip(jar) else {
+            return Ok(());
+        };
+        let path = (path.as_os_str() != "-").then_some(path);
+        let mut output = output::Output::open(path, output::Opening::silent())?;
+        output.write(jar.to_netscape().as_bytes())?;
+        output.close()
+    }
+}
+
+/// Puts the kept cookies of its URL before those of -b in the `cookie` field of a request, as curl does.
+pub(super) fn merge(request: &mut Request<Body>, jar: Option<&Jar>) {
+    let kept = jar.and_then(|jar| jar.cookies(request.uri()));
+    let (Some(kept), Some(given)) = (kept, request.headers().get(COOKIE)) else {
+        return;
+    };
+    let whole = [kept.as_bytes(), b"; ", given.as_bytes()].concat();
+    if let Ok(mut value) = HeaderValue::from_bytes(&whole) {
+        value.set_sensitive(true);
+        request.headers_mut().insert(COOKIE, value);
+    }
+}

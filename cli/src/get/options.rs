@@ -1,0 +1,161 @@
+//! The flags of `get`: letters and names of curl, for what is here.
+
+use super::body::BodyOptions;
+use super::cookies::CookieOptions;
+use super::given;
+use super::output::{OutputOptions, resume};
+use super::route::RouteOptions;
+use crate::tls_options::TlsOptions;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Redirects followed with `-L` where `--max-redirs` sets no other number (curl's).
+const REDIRECTS_MAX: u32 = 50;
+/// A day: a longer wait is a slip of the keyboard.
+const SECONDS_MAX: f64 = 86_400.0;
+
+/// Flags of `get`. As with curl, a flag that is given twice counts as it was given last.
+#[derive(Args)]
+#[command(args_override_self = true)]
+pub(crate) struct GetOptions {
+    #[command(flatten)]
+    pub(super) urls: Urls,
+    /// Show the request, the answer's head, the connection with its addresses and whether it is new,
+    /// and when each frame came.
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+    #[command(flatten)]
+    pub(super) output: OutputOptions,
+    /// A request field, `name: value`, `name;` for one without a value, or @FILE for a line each. May be repeated.
+    #[arg(short = 'H', long = "header", value_name = "FIELD")]
+    pub(super) headers: Vec<String>,
+    #[command(flatten)]
+    pub(super) body: BodyOptions,
+    /// HEAD: write the answer's head alone.
+    #[arg(short = 'I', long, conflicts_with_all = ["form", "upload_file"])]
+    pub(super) head: bool,
+    /// Basic authentication, `user:password`; also as `http://user:password@host/`.
+    #[arg(short, long)]
+    pub(super) user: Option<String>,
+    /// Authentication by a bearer token.
+    #[arg(long, value_name = "TOKEN", conflicts_with = "user")]
+    pub(super) oauth2_bearer: Option<String>,
+    /// The field user-agent.
+    #[arg(short = 'A', long, value_name = "NAME")]
+    pub(super) user_agent: Option<String>,
+    /// The field referer.
+    #[arg(short = 'e', long, value_name = "URL")]
+    pub(super) referer: Option<String>,
+    #[command(flatten)]
+    pub(super) cookies: CookieOptions,
+    /// Go on where the file of -o or -O ends (`-`), or at this offset in bytes; the file stays as it is where
+    /// the server gives no such part.
+    #[arg(short = 'C', long, value_name = "OFFSET", value_parser = resume::offset)]
+    pub(super) continue_at: Option<resume::Offset>,
+    /// Ask for these bytes alone: `0-99`, `100-`, `-50`.
+    #[arg(
+        short,
+        long,
+        conflicts_with = "continue_at",
+        allow_hyphen_values = true
+    )]
+    pub(super) range: Option<String>,
+    /// Times to try again after errors that can pass and the statuses 429, 502, 503 and 504, with pauses that
+    /// grow or that the server asks for; only methods that do no harm twice, such as GET and PUT, unless nothing
+    /// was sent.
+    #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(super) retry: Option<u32>,
+    /// The method.
+    #[arg(short = 'X', long = "request")]
+    pub(super) method: Option<String>,
+    /// Only HTTP/1.1.
+    #[arg(long = "http1.1", conflicts_with = "http2")]
+    pub(super) http1: bool,
+    /// Only HTTP/2 (on http:// by prior knowledge).
+    #[arg(long, alias = "http2-prior-knowledge")]
+    pub(super) http2: bool,
+    /// Try HTTP/3 first; where nothing answers over QUIC within 200 ms, HTTP/2 and HTTP/1.1 beside it.
+    #[arg(long, conflicts_with_all = ["http1", "http2"])]
+    pub(super) http3: bool,
+    /// HTTP/3 only: QUIC, no TCP.
+    #[arg(long, conflicts_with_all = ["http1", "http2"])]
+    pub(super) http3_only: bool,
+    /// Write what becomes of HTTP/3's packets to this file (qlog).
+    #[arg(long, value_name = "FILE")]
+    pub(super) qlog: Option<PathBuf>,
+    /// Follow redirects.
+    #[arg(short = 'L', long)]
+    pub(super) location: bool,
+    /// Redirects to follow at most.
+    #[arg(long, value_name = "TIMES", default_value_t = REDIRECTS_MAX)]
+    pub(super) max_redirs: u32,
+    /// Exit with 22 when the status is 400 or more, and write no body.
+    #[arg(short, long)]
+    pub(super) fail: bool,
+    /// As -f, but write the body.
+    #[arg(long, conflicts_with = "fail")]
+    pub(super) fail_with_body: bool,
+    /// Do not ask for compression; write the body as it comes.
+    #[arg(long, conflicts_with = "compressed")]
+    pub(super) raw: bool,
+    /// Ask for compression: done in any case, but for --raw.
+    #[arg(long)]
+    compressed: bool,
+    /// Send the path as it is written, `..` too.
+    #[arg(long)]
+    pub(super) path_as_is: bool,
+    /// Take { } and [ ] in URLs as they are: done in any case.
+    #[arg(short, long)]
+    globoff: bool,
+    #[command(flatten)]
+    pub(super) tls: TlsOptions,
+    /// Seconds for all of a URL, as 2.5.
+    #[arg(short = 'm', long = "max-time", alias = "timeout", value_name = "SECONDS", value_parser = seconds)]
+    pub(super) timeout: Option<Duration>,
+    /// Seconds for a connection to open, of the 10 that it may take.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(super) connect_timeout: Option<Duration>,
+    #[command(flatten)]
+    pub(super) route: RouteOptions,
+}
+
+/// The URLs, in the order of the command line.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Urls(pub(super) Vec<String>);
+
+impl Args for Urls {
+    fn augment_args(command: Command) -> Command {
+        let urls = Arg::new("urls")
+            .value_name("URL")
+            .action(ArgAction::Append)
+            .num_args(1..)
+            .required_unless_present("url")
+            .help("The URLs to fetch, one after the other; one without a scheme is http://");
+        let url = Arg::new("url").long("url").value_name("URL");
+        command.args([urls, url.action(ArgAction::Append).help("A further URL")])
+    }
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Urls {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = given::values(matches, &[((), "urls"), ((), "url")]);
+        Ok(Self(given.into_iter().map(|((), url)| url).collect()))
+    }
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// A time of a flag; 0: no bound, as with curl.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().unwrap_or(f64::NAN);
+    match (0.0..=SECONDS_MAX).contains(&seconds) {
+        true => Ok(Duration::from_secs_f64(seconds)),
+        false => Err(format!("it must be 0 to {SECONDS_MAX} seconds")),
+    }
+}

@@ -1,0 +1,240 @@
+//! The request that the flags make: its method, fields and body.
+
+mod credentials;
+
+use super::body::form::{self, FormPart};
+use super::options::GetOptions;
+use super::{CODINGS, body, exit, given};
+use crate::failure::Failure;
+use crate::target;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use bytes::Bytes;
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, COOKIE, RANGE, REFERER, USER_AGENT,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
+use std::path::{Path, PathBuf};
+use trunkline::Body;
+use trunkline::client::Client;
+
+const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// The request without its URL: what a redirect repeats.
+#[derive(Clone)]
+pub(super) struct RequestTemplate {
+    method: Method,
+    fields: HeaderMap,
+    content: Content,
+}
+
+#[derive(Clone)]
+enum Content {
+    None,
+    Bytes(Bytes),
+    /// Read anew for each request, as a file is.
+    Form(Vec<FormPart>),
+    File(PathBuf),
+}
+
+impl RequestTemplate {
+    pub(super) fn of(options: &GetOptions) -> Result<Self, Failure> {
+        let content = content(options)?;
+        if options.head && !matches!(content, Content::None) {
+            return Err(Failure::usage(
+                "-I is HEAD, which has no body: -d and its kin need -G beside it",
+            ));
+        }
+        let method = match (&options.method, &content) {
+            (Some(name), _) => Method::from_bytes(name.as_bytes())
+                .map_err(|_| Failure::usage(format_args!("-X {name:?} is not a method")))?,
+            _ if options.head => Method::HEAD,
+            (None, Content::None) => Method::GET,
+            (None, Content::File(_)) => Method::PUT,
+            (None, _) => Method::POST,
+        };
+        Ok(Self {
+            method,
+            fields: fields(options)?,
+            content,
+        })
+    }
+
+    /// Adds the credentials of a URL, where the flags give none.
+    pub(super) fn authenticate(&mut self, credentials: Option<&str>) -> Result<(), Failure> {
+        if let Some(credentials) = credentials {
+            let value = basic("the URL", credentials)?;
+            self.fields.entry(AUTHORIZATION).or_insert(value);
+        }
+        Ok(())
+    }
+
+    /// Asks for the bytes from this offset on.
+    pub(super) fn start_at(&mut self, from: u64) {
+        if from > 0 {
+            let range = HeaderValue::try_from(format!("bytes={from}-"));
+            self.fields.insert(RANGE, range.expect("digits"));
+        }
+    }
+
+    /// A file that is sent to a URL that ends with `/` is named there as it is here.
+    pub(super) fn name_upload(&self, uri: Uri) -> Result<Uri, Failure> {
+        let Content::File(path) = &self.content else {
+            return Ok(uri);
+        };
+        let name = path.file_name().filter(|_| uri.path().ends_with('/'));
+        let Some(name) = name
+            .and_then(|name| name.to_str())
+            .filter(|name| *name != "-")
+        else {
+            return Ok(uri);
+        };
+        let query = uri
+            .query()
+            .map_or(String::new(), |query| format!("?{query}"));
+        let path = format!("{}{}{query}", uri.path(), body::path_part(name));
+        target::with_path(uri, &path)
+    }
+
+    pub(super) async fn request(
+        &self,
+        client: &Client,
+        uri: &Uri,
+    ) -> Result<Request<Body>, Failure> {
+        let mut request = match &self.content {
+            Content::None => Request::new(Body::empty()),
+            Content::Bytes(bytes) => Request::new(Body::full(bytes.clone())),
+            Content::Form(parts) => form::request(client, uri, parts).await?,
+            Content::File(path) => Request::new(upload(path).await?),
+        };
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = uri.clone();
+        for (name, value) in &self.fields {
+            request.headers_mut().append(name, value.clone());
+        }
+        Ok(request)
+    }
+
+    /// RFC 9110 section 15.4: 303 turns into GET, and so by custom do 301 and 302 after POST; a
+    /// field that was meant for one origin does not go to another.
+    pub(super) fn redirect(&mut self, status: StatusCode, from: &Uri, to: &Uri) {
+        let custom = matches!(status, StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND)
+            && self.method == Method::POST;
+        if (status == StatusCode::SEE_OTHER && self.method != Method::HEAD) || custom {
+            self.method = Method::GET;
+            self.content = Content::None;
+            self.fields.remove(CONTENT_TYPE);
+        }
+        if (from.scheme(), from.authority()) != (to.scheme(), to.authority()) {
+            credentials::remove(&mut self.fields);
+        }
+    }
+}
+
+/// The body by the flags; with -G it is in the URL.
+fn content(options: &GetOptions) -> Result<Content, Failure> {
+    let parts = options.body.parts()?;
+    if !parts.is_empty() {
+        return Ok(Content::Form(parts));
+    }
+    if let Some(path) = &options.body.upload_file {
+        return Ok(Content::File(path.clone()));
+    }
+    match options.body.data.bytes()? {
+        Some(bytes) if !options.body.get => Ok(Content::Bytes(bytes.into())),
+        _ => Ok(Content::None),
+    }
+}
+
+/// The file, or standard input, as it is read.
+async fn upload(path: &Path) -> Result<Body, Failure> {
+    // Standard input is a file too, whose length is not known where it is a pipe.
+    let opened = match path.as_os_str() == "-" {
+        true => Body::from_file("/dev/stdin").await,
+        false => Body::from_file(path).await,
+    };
+    opened.map_err(|error| exit::unread(path.display(), &crate::serve::in_full(&error)))
+}
+
+/// The fields of all flags. Those of -H are instead of those that other flags stand for.
+fn fields(options: &GetOptions) -> Result<HeaderMap, Failure> {
+    let (mut fields, mut removed) = (HeaderMap::new(), Vec::new());
+    for line in &options.headers {
+        let lines = match line.strip_prefix('@') {
+            Some(path) => String::from_utf8_lossy(&given::read(path)?).into_owned(),
+            None => line.clone(),
+        };
+        for line in lines.lines().filter(|line| !line.is_empty()) {
+            let (name, value) = target::field(line)?;
+            // `name:` takes away what would be sent; `name;` sends it without a value.
+            match value.is_empty() && !line.ends_with(';') {
+                true => removed.push(name),
+                false => drop(fields.append(name, value)),
+            }
+        }
+    }
+    let given = fields.clone();
+    for (name, value) in printed(options)? {
+        fields.entry(name).or_insert(value);
+    }
+    let agent = HeaderValue::from_static(concat!("trunkline/", env!("CARGO_PKG_VERSION")));
+    fields.entry(USER_AGENT).or_insert(agent);
+    // A range is one of the bytes as they come (RFC 9110 section 14.1): a part of a compressed body
+    // does not decode.
+    if !options.raw && options.continue_at.is_none() && !fields.contains_key(RANGE) {
+        fields.entry(ACCEPT_ENCODING).or_insert(CODINGS);
+    }
+    for name in removed.iter().filter(|name| !given.contains_key(*name)) {
+        fields.remove(name);
+    }
+    Ok(fields)
+}
+
+/// Fields that flags other than -H stand for.
+fn printed(options: &GetOptions) -> Result<Vec<(HeaderName, HeaderValue)>, Failure> {
+    let mut fields = Vec::new();
+    if let Some(user) = &options.user {
+        if !user.contains(':') {
+            return Err(Failure::usage("-u must be user:password"));
+        }
+        fields.push((AUTHORIZATION, basic("-u", user)?));
+    }
+    if let Some(token) = &options.oauth2_bearer {
+        let mut bearer = value("--oauth2-bearer", &format!("Bearer {token}"))?;
+        bearer.set_sensitive(true);
+        fields.push((AUTHORIZATION, bearer));
+    }
+    let texts = [
+        (USER_AGENT, "-A", options.user_agent.clone()),
+        (REFERER, "-e", options.referer.clone()),
+        (COOKIE, "-b", options.cookies.given()),
+        (
+            RANGE,
+            "-r",
+            options.range.as_ref().map(|range| format!("bytes={range}")),
+        ),
+    ];
+    for (name, flag, text) in texts {
+        if let Some(text) = text {
+            fields.push((name, value(flag, &text)?));
+        }
+    }
+    if options.body.data.is_json() {
+        fields.extend([(CONTENT_TYPE, JSON), (ACCEPT, JSON)]);
+    } else if !options.body.data.is_empty() && !options.body.get {
+        fields.push((CONTENT_TYPE, FORM));
+    }
+    Ok(fields)
+}
+
+fn basic(flag: &str, credentials: &str) -> Result<HeaderValue, Failure> {
+    let encoded = BASE64_STANDARD.encode(credentials);
+    let mut basic = value(flag, &format!("Basic {encoded}"))?;
+    basic.set_sensitive(true);
+    Ok(basic)
+}
+
+fn value(flag: &str, text: &str) -> Result<HeaderValue, Failure> {
+    let value = HeaderValue::from_str(text);
+    value.map_err(|_| Failure::usage(format_args!("{flag} {text:?} has a control character")))
+}

@@ -1,0 +1,478 @@
+//! `trunkline get` beside curl: the same command line, and what a server was asked for, what was written, the files
+//! and the exit code must be the same. A machine without curl skips this, and says so.
+
+use crate::scripted::{BINARY, text};
+use crate::served::Folder;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// Fields that name the client, or say what it decodes.
+const OWN_FIELDS: [&str; 5] = [
+    "user-agent",
+    "accept",
+    "accept-encoding",
+    "connection",
+    "proxy-connection",
+];
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct SeenRequest {
+    line: String,
+    fields: Vec<String>,
+    body: String,
+}
+
+type Answer = fn(&SeenRequest, usize) -> String;
+
+/// Answers every request on every connection, and keeps what it was asked for.
+struct Origin {
+    port: u16,
+    asked: Arc<Mutex<Vec<SeenRequest>>>,
+}
+
+impl Origin {
+    fn start(answer: Answer) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("bound").port();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let all = Arc::clone(&asked);
+        thread::spawn(move || {
+            while let Ok((socket, _)) = listener.accept() {
+                let all = Arc::clone(&all);
+                thread::spawn(move || serve(&socket, port, &all, answer));
+            }
+        });
+        Self { port, asked }
+    }
+}
+
+fn serve(socket: &TcpStream, port: u16, all: &Mutex<Vec<SeenRequest>>, answer: Answer) {
+    let mut reader = BufReader::new(socket);
+    while let Some(asked) = read(&mut reader, socket, port) {
+        let number = {
+            let mut all = all.lock().expect("not poisoned");
+            all.push(asked.clone());
+            all.len()
+        };
+        let bytes = answer(&asked, number).replace("PORT", &port.to_string());
+        // The client may be gone.
+        let _ = (&mut &*socket).write_all(bytes.as_bytes());
+        if bytes.contains("connection: close") || bytes.is_empty() {
+            return;
+        }
+    }
+}
+
+fn read(reader: &mut BufReader<&TcpStream>, socket: &TcpStream, port: u16) -> Option<SeenRequest> {
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    loop {
+        line.clear();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        match line.trim_end() {
+            "" => break,
+            line => lines.push(line.replace(&port.to_string(), "PORT")),
+        }
+    }
+    let mut fields: Vec<String> = lines.split_off(1);
+    let value = |name: &str| {
+        let found = fields.iter().find_map(|field| {
+            let (given, value) = field.split_once(':')?;
+            given
+                .eq_ignore_ascii_case(name)
+                .then(|| value.trim().to_owned())
+        });
+        found.unwrap_or_default()
+    };
+    if value("expect") == "100-continue" {
+        (&mut &*socket)
+            .write_all(b"HTTP/1.1 100 Continue\r\n\r\n")
+            .ok()?;
+    }
+    let mut body = vec![0; value("content-length").parse().unwrap_or(0)];
+    reader.read_exact(&mut body).ok()?;
+    let mut body = String::from_utf8_lossy(&body).into_owned();
+    let kind = value("content-type");
+    if let Some((_, boundary)) = kind.split_once("boundary=") {
+        body = body.replace(boundary, "BOUNDARY");
+        fields.retain(|field| !field.to_ascii_lowercase().starts_with("content-"));
+    }
+    let spelled = fields.iter().filter_map(|field| {
+        let (name, value) = field.split_once(':')?;
+        let name = name.to_ascii_lowercase();
+        let counts = !OWN_FIELDS.contains(&name.as_str()) && name != "expect";
+        counts.then(|| format!("{name}:{}", value.trim()))
+    });
+    let mut fields: Vec<String> = spelled.collect();
+    fields.sort();
+    Some(SeenRequest {
+        line: lines.swap_remove(0),
+        fields,
+        body,
+    })
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Outcome {
+    asked: Vec<SeenRequest>,
+    stdout: String,
+    code: Option<i32>,
+    files: BTreeMap<String, String>,
+}
+
+/// Carries the command line out in a folder of its own.
+fn outcome(program: &[&str], arguments: &[&str], input: &str, answer: Answer) -> Outcome {
+    let origin = Origin::start(answer);
+    let url = format!("http://127.0.0.1:{}", origin.port);
+    let folder = Folder::new(&format!("curl-{}", origin.port));
+    folder.file("f", b"x\ny\r\nz");
+    folder.file("page.html", b"<p>");
+    folder.file("part", b"he");
+    folder.file("lines", b"x-a: 1\nX-B: 2\n");
+    let filled = arguments.iter().map(|argument| {
+        argument
+            .replace("URL", &url)
+            .replace("PORT", &origin.port.to_string())
+    });
+    let mut child = Command::new(program[0])
+        .args(&program[1..])
+        .args(filled)
+        .current_dir(folder.path())
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    // One that reads nothing of it may have closed it.
+    let _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    let files = std::fs::read_dir(folder.path()).expect("the folder is there");
+    let files = files.flatten().filter(|entry| entry.path().is_file());
+    let files = files.map(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let content = std::fs::read(entry.path()).expect("it is there");
+        let mut content = text(&content).replace(&origin.port.to_string(), "PORT");
+        if name == "jar" {
+            // The comments in its beginning differ.
+            let lines = content.lines().filter(|line| line.contains('\t'));
+            content = lines.collect::<Vec<_>>().join("\n");
+        }
+        (name, content)
+    });
+    let asked = origin.asked.lock().expect("not poisoned").clone();
+    Outcome {
+        asked,
+        stdout: text(&output.stdout).replace(&origin.port.to_string(), "PORT"),
+        code: output.status.code(),
+        files: files.collect(),
+    }
+}
+
+fn hello(asked: &SeenRequest, _: usize) -> String {
+    let body = if asked.line.starts_with("HEAD ") {
+        ""
+    } else {
+        "hello\n"
+    };
+    format!("HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\n{body}")
+}
+
+fn moved(status: &str, location: &str, asked: &SeenRequest) -> String {
+    if !asked.line.contains(" /x ") {
+        return hello(asked, 0);
+    }
+    let body = if asked.line.starts_with("HEAD ") {
+        ""
+    } else {
+        "moved\n"
+    };
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-length: 6\r\nlocation: {location}\r\nconnection: close\r\n\r\n{body}"
+    )
+}
+
+/// Compares them on each command line.
+fn compare(cases: &[(&[&str], &str, Answer)]) {
+    if Command::new("curl").arg("--version").output().is_err() {
+        eprintln!("not compared: there is no curl");
+        return;
+    }
+    let mut differences = Vec::new();
+    for (arguments, input, answer) in cases {
+        let theirs = outcome(&["curl", "-sS"], arguments, input, *answer);
+        let ours = outcome(&[BINARY, "get", "-sS"], arguments, input, *answer);
+        if theirs != ours {
+            differences.push(format!(
+                "{arguments:?}:\n  curl {theirs:?}\n  ours {ours:?}"
+            ));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// Compares them on each command line with one answer.
+fn compare_all(answer: Answer, cases: &[&[&str]]) {
+    let cases: Vec<_> = cases
+        .iter()
+        .map(|case| (*case, "in\nput", answer))
+        .collect();
+    compare(&cases);
+}
+
+#[test]
+fn a_request_is_made_as_curl_makes_it() {
+    compare_all(
+        hello,
+        &[
+            &["URL/x"],
+            &["127.0.0.1:PORT/x"],
+            &["localhost:PORT"],
+            &["HTTP://127.0.0.1:PORT?a=b#f"],
+            &["URL/a/../b/./c"],
+            &["--path-as-is", "URL/a/../b"],
+            &["-g", "URL/[1]"],
+            &["http://u:p@127.0.0.1:PORT/"],
+            &["http://u%40x:p%3a@127.0.0.1:PORT/"],
+            &["http://u@127.0.0.1:PORT/"],
+            &["-u", "a:b", "http://u:p@127.0.0.1:PORT/"],
+            &["-u", "a\u{e4}:b c", "URL"],
+            &["--oauth2-bearer", "token", "URL"],
+            &["-A", "me/1", "URL"],
+            &["-e", "http://r/", "URL"],
+            &["-r", "0-3", "URL"],
+            &["-r", "-3", "URL"],
+            &["-m", "5", "--connect-timeout", "2.5", "URL"],
+            &["-H", "x-a: 1", "-H", "X-A: 2", "URL"],
+            &["-H", "x-a;", "URL"],
+            &["-H", "x-a:   v  ", "URL"],
+            &["-H", "x-a: 1", "-H", "x-a:", "URL"],
+            &["-H", "referer:", "-e", "http://r/", "URL"],
+            &["-H", "host: a.example", "URL"],
+            &["-H", "@lines", "URL"],
+            &["-b", "a=1; b=2", "URL"],
+            &["-X", "delete", "URL"],
+            &["-X", "OPTIONS", "URL"],
+            &["-I", "URL"],
+            &["-x", "127.0.0.1:PORT", "-u", "a:b", "http://a.example/x?y"],
+            &["-x", "http://u:p@127.0.0.1:PORT", "http://a.example/x"],
+            &["--noproxy", "127.0.0.1", "-x", "127.0.0.1:1", "URL"],
+            &[
+                "--resolve",
+                "a.example:PORT:127.0.0.1",
+                "http://a.example:PORT/",
+            ],
+        ],
+    );
+}
+
+#[test]
+fn a_body_is_made_as_curl_makes_it() {
+    compare_all(
+        hello,
+        &[
+            &["-d", "a=1", "URL"],
+            &["-d", "", "URL"],
+            &["-d", "a=1", "-d", "b=2", "URL"],
+            &["-d", "@f", "URL"],
+            &["-d", "a", "-d", "@f", "URL"],
+            &["-d", "@-", "URL"],
+            &["--data-binary", "@f", "URL"],
+            &["--data-binary", "@-", "URL"],
+            &["--data-raw", "@f", "URL"],
+            &["--data-urlencode", "a=b c&d", "URL"],
+            &["--data-urlencode", "=b/c", "URL"],
+            &["--data-urlencode", "n@f", "-d", "b=2", "URL"],
+            &["-G", "-d", "a=1", "URL"],
+            &["-G", "-d", "a=1", "--data-urlencode", "b=c d", "URL/x?q=0"],
+            &["-I", "-G", "-d", "a=1", "URL"],
+            &["-X", "PUT", "-d", "x", "URL"],
+            &["-X", "GET", "-d", "x", "URL"],
+            &["-H", "content-type: text/plain", "-d", "x", "URL"],
+            &["--json", "{}", "URL"],
+            &["--json", "{\"a\":", "--json", "1}", "URL"],
+            &["--json", "@f", "URL"],
+            &["-T", "f", "URL/x"],
+            &["-T", "f", "URL/folder/"],
+            &["-T", "f", "-X", "POST", "URL/x"],
+            &["-F", "a=b", "URL"],
+            &["-F", "a=", "-F", "n m=\u{e4}", "URL"],
+            &["-F", "a=@f", "-F", "b=@page.html", "URL"],
+            &["-F", "a=<f", "URL"],
+            &["-F", "a=@f;type=text/x;filename=g", "URL"],
+            &["-F", "a=@f;filename=g.png", "URL"],
+            &["-F", "a=b;type=text/x", "URL"],
+            &["-F", "a=\"b;c\"", "URL"],
+            &["-F", "a=@\"f\"", "URL"],
+            &["-F", "a=1", "-X", "PUT", "URL"],
+        ],
+    );
+}
+
+#[test]
+fn an_answer_is_written_as_curl_writes_it() {
+    compare_all(
+        hello,
+        &[
+            &["-i", "URL"],
+            &["-D", "heads", "URL"],
+            &["-D", "-", "URL"],
+            &["-o", "out", "URL"],
+            &["-o", "-", "URL"],
+            &["-o", "no/such/out", "URL"],
+            &["--create-dirs", "-o", "out", "URL"],
+            &["-O", "URL/dir/file.txt?x=1"],
+            &["-O", "URL/a%20b"],
+            &["-O", "URL/a", "-o", "second", "URL/b"],
+            &["-O", "URL/a", "URL/b"],
+            &["URL/a", "--url", "URL/b"],
+            &[
+                "-w",
+                "%{http_code} %{size_download} %{http_version}\\n",
+                "URL",
+            ],
+            &[
+                "-o",
+                "out",
+                "-w",
+                "%{filename_effective} %{url_effective} %{method} %{scheme}",
+                "URL/x",
+            ],
+            &[
+                "-w",
+                "%header{content-length} %{num_redirects} %{num_connects}%%",
+                "URL",
+            ],
+            &["-fsSL", "--compressed", "URL"],
+            &[
+                "--remote-name-all",
+                "URL/a",
+                "URL/b",
+                "-o",
+                "c",
+                "-X",
+                "GET",
+                "-X",
+                "DELETE",
+            ],
+            &["-C", "-", "-o", "new", "URL"],
+        ],
+    );
+    compare(&[
+        (&["-i", "URL"], "", |asked, number| {
+            "HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n".to_owned() + &hello(asked, number)
+        }),
+        (&["-OJ", "URL/x"], "", |_, _| {
+            "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\ncontent-disposition: attachment; filename=\"name\"\r\n\r\nhi".to_owned()
+        }),
+        (&["-OJ", "URL/x"], "", |_, _| {
+            "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\ncontent-disposition: attachment; filename=\"f\"\r\n\r\nhi".to_owned()
+        }),
+        (&["-C", "2", "-o", "part", "URL"], "", |_, _| {
+            "HTTP/1.1 206 Partial Content\r\ncontent-length: 4\r\nconnection: close\r\ncontent-range: bytes 2-5/6\r\n\r\nllo\n".to_owned()
+        }),
+        (&["-C", "-", "-o", "part", "URL"], "", |_, _| {
+            "HTTP/1.1 206 Partial Content\r\ncontent-length: 4\r\nconnection: close\r\ncontent-range: bytes 2-5/6\r\n\r\nllo\n".to_owned()
+        }),
+        (&["-C", "-", "-o", "part", "URL"], "", hello),
+        (
+            &["-b", "a=1", "-L", "-c", "jar", "-o", "out", "URL/x"],
+            "",
+            |asked, _| moved("302 Found", "/y\r\nset-cookie: k=v; path=/", asked),
+        ),
+    ]);
+}
+
+#[test]
+fn redirects_are_followed_as_curl_follows_them() {
+    let answers: [Answer; 5] = [
+        |asked, _| moved("301 Moved Permanently", "/y", asked),
+        |asked, _| moved("302 Found", "y?q=1", asked),
+        |asked, _| moved("303 See Other", "http://127.0.0.1:PORT/y", asked),
+        |asked, _| moved("307 Temporary Redirect", "/y", asked),
+        |asked, _| moved("308 Permanent Redirect", "//127.0.0.1:PORT/y", asked),
+    ];
+    for answer in answers {
+        compare_all(
+            answer,
+            &[
+                &["URL/x"],
+                &["-L", "URL/x"],
+                &["-L", "-i", "URL/x"],
+                &["-L", "-I", "URL/x"],
+                &["-L", "-d", "a=1", "URL/x"],
+                &["-L", "-u", "a:b", "-b", "c=d", "URL/x"],
+                &["-L", "-o", "out", "-D", "heads", "URL/x"],
+                &[
+                    "-L",
+                    "-w",
+                    "%{num_redirects} %{http_code} %{url_effective}",
+                    "URL/x",
+                ],
+                &["-w", "%{redirect_url}", "-o", "out", "URL/x"],
+                &["-L", "--max-redirs", "0", "URL/x"],
+            ],
+        );
+    }
+    compare(&[
+        (&["-L", "URL/x"], "", |asked, _| {
+            moved("302 Found", "", asked)
+        }),
+        (&["-L", "--max-redirs", "3", "URL/x"], "", |asked, _| {
+            moved("302 Found", "/x", asked)
+        }),
+        (&["-L", "-u", "a:b", "URL/x"], "", |asked, _| {
+            moved("302 Found", "http://localhost:PORT/y", asked)
+        }),
+    ]);
+}
+
+#[test]
+fn a_failure_has_curls_exit_code() {
+    compare_all(
+        hello,
+        &[
+            &["http://127.0.0.1:1/"],
+            &["http://no.such.invalid/"],
+            &["http://127.0.0.1:99999/"],
+            &[""],
+            &["foo://a/"],
+            &["https://127.0.0.1:1/"],
+            &["--no-such-flag", "URL"],
+            &["-I", "-d", "a=1", "URL"],
+        ],
+    );
+    let missing: Answer = |_, _| {
+        "HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\nconnection: close\r\n\r\nnope".to_owned()
+    };
+    compare_all(
+        missing,
+        &[
+            &["URL"],
+            &["-f", "URL"],
+            &["-f", "-o", "out", "URL"],
+            &["--fail-with-body", "URL"],
+            &["-f", "-w", "%{http_code}", "URL"],
+        ],
+    );
+    compare(&[
+        (&["URL"], "", |_, _| String::new()),
+        (&["URL"], "", |_, _| {
+            "HTTP/1.1 200 OK\r\ncontent-length: 10\r\nconnection: close\r\n\r\nabc".to_owned()
+        }),
+        (&["URL"], "", |_, _| {
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n5\r\nabcde\r\n".to_owned()
+        }),
+        (&["-m", "0.3", "URL"], "", |_, _| {
+            "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc".to_owned()
+        }),
+    ]);
+}
