@@ -265,6 +265,7 @@ impl<R> Pool<R> {
         if self.shut_down {
             self.actions.push_back(Action::Close {
                 connection: ConnectionId(key),
+                idle: false,
             });
         } else if is_unwanted {
             self.retire(now, key);
@@ -402,6 +403,7 @@ impl<R> Pool<R> {
         let connections = self.connections.iter().map(|(key, _)| key);
         self.actions.extend(connections.map(|key| Action::Close {
             connection: ConnectionId(key),
+            idle: false,
         }));
     }
 

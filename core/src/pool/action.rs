@@ -45,6 +45,8 @@ pub enum Action<R> {
     Close {
         /// The connection.
         connection: ConnectionId,
+        /// It carried nothing for its idle time.
+        idle: bool,
     },
 }
 

@@ -9,6 +9,8 @@ pub(super) struct Scene {
     pub(super) dispatched: Vec<(u32, ConnectionId)>,
     pub(super) failed: Vec<(u32, Failure)>,
     pub(super) closed: Vec<ConnectionId>,
+    /// Of those, the ones that were idle.
+    pub(super) idled: Vec<ConnectionId>,
     pub(super) doubted: Vec<ConnectionId>,
     pub(super) outlived: Vec<ConnectionId>,
 }
@@ -23,6 +25,7 @@ impl Scene {
             dispatched: Vec::new(),
             failed: Vec::new(),
             closed: Vec::new(),
+            idled: Vec::new(),
             doubted: Vec::new(),
             outlived: Vec::new(),
         }
@@ -43,7 +46,10 @@ impl Scene {
                     ..
                 } => self.dispatched.push((request, connection)),
                 Action::Fail { request, why } => self.failed.push((request, why)),
-                Action::Close { connection } => self.closed.push(connection),
+                Action::Close { connection, idle } => {
+                    self.closed.push(connection);
+                    self.idled.extend(idle.then_some(connection));
+                }
                 Action::Doubt { connection, .. } => self.doubted.push(connection),
                 Action::Outlived { connection } => self.outlived.push(connection),
             }

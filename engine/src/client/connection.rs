@@ -12,6 +12,7 @@ use super::listener::connection::Farewell;
 use super::listener::connection_use::ConnectionUse;
 use super::settings::Settings;
 use crate::driver::connection_io::ConnectionIo;
+use crate::driver::machine::Machine;
 use crate::driver::machine::inspection::listed_target;
 use crate::driver::signals::{Notes, Stop};
 use crate::error::{Error, ErrorKind, Fault, Retry};
@@ -69,6 +70,10 @@ pub(super) struct ConnectionTask<S> {
     deadlines: Deadlines,
     taken: u64,
     draining: bool,
+    /// It ends because it carried nothing for its idle time.
+    idled: bool,
+    /// A request on it was given up, which costs a connection of HTTP/1.1.
+    gave_up: bool,
     /// It has brought a response.
     answered: bool,
     health: Health,
@@ -130,6 +135,8 @@ impl<S> ConnectionTask<S> {
             deadlines: Deadlines::default(),
             taken: 0,
             draining: false,
+            idled: false,
+            gave_up: false,
             answered: false,
             health: Health::new(Instant::now()),
             watched_until: None,
@@ -185,6 +192,10 @@ impl<S> ConnectionTask<S> {
         if let Some(farewell) = self.farewell.take() {
             farewell.report(&match (self.ended, &self.tunnel) {
                 (_, Some(_)) => Error::cancelled("the connection speaks another protocol now"),
+                (Some(Closed::Drained), None) if self.idled => Error::closed(Closed::Idle),
+                (Some(Closed::Drained), None) if self.gave_up => {
+                    Error::cancelled("a request on the connection was given up")
+                }
                 (Some(closed), None) => Error::closed(closed),
                 (None, None) => Error::cancelled("the client or its runtime is gone"),
             });
@@ -242,6 +253,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     fn turn(&mut self, cx: &mut Context<'_>) -> bool {
         let now = Instant::now();
         self.apply_notes(now);
+        // What a connection was opened for starts before its first read: a server may answer
+        // before it has read anything.
+        if self.taken == 0 && matches!(self.io.machine, Machine::H1(_)) {
+            self.take_arrivals(now);
+        }
         if self.io.is_alarm_due(now) {
             self.io.poll_alarm(cx);
         }
@@ -345,7 +361,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     fn apply_stop(&mut self, now: Instant) {
         match self.stop.take() {
             None => {}
-            Some(Stop::Drain) => {
+            Some(stop @ (Stop::Idle | Stop::Drain)) => {
+                self.idled = stop == Stop::Idle && self.slots.len() == 0;
                 self.draining = true;
                 self.io.machine.shut_down(now);
             }
@@ -369,6 +386,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// Ends an exchange whose user has dropped it.
     fn cancel(&mut self, now: Instant, slot: u32) {
         if let Some(entry) = self.slots.remove(slot) {
+            self.gave_up = true;
             // RFC 9113 section 7: CANCEL says that nothing is wrong.
             self.io.machine.reset(now, entry.stream, H2Code::CANCEL);
         }

@@ -162,3 +162,37 @@ async fn an_idle_connection_gives_its_memory_back_and_serves_on() {
         assert_eq!(connection.arrivals.capacity(), 0);
     }
 }
+
+/// A server that writes as soon as it has accepted, as simple ones do.
+#[tokio::test]
+async fn an_answer_that_is_there_before_the_request_is_written_is_the_requests() {
+    let (client, url, now) = (Client::new(), "http://a.test/", Instant::now());
+    let dispatch = &client.dispatch;
+    let origin = origin_of_url(dispatch, url).unwrap();
+    let (near, mut far) = tokio::io::duplex(4096);
+    far.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi")
+        .await
+        .unwrap();
+    let machine = dispatch.machine(&origin, Multiplexing::No, now);
+    let id = an_id(&origin, now);
+    let handle = Arc::new(TaskHandle::default());
+    let mut connection = ConnectionTask::new(
+        ConnectionIo::new(Transport::plain(near), machine),
+        ConnectionUse::new(None, id.number()),
+        id,
+        Arc::clone(&handle),
+        Arc::downgrade(dispatch),
+        Arc::clone(&dispatch.settings),
+        Capacity::fresh(1, true),
+    );
+    let request = a_get(&origin, url);
+    let exchange = Arc::clone(&request.exchange);
+    handle.inbox.lock().unwrap().push(request);
+    handle.signals.ready(INBOX);
+    run_until(&mut connection, |it| it.answered).await;
+    let answer = ExchangeFuture::new(Arc::clone(dispatch), exchange);
+    assert_eq!(answer.await.unwrap().status(), 200);
+    let mut head = [0; 5];
+    far.read_exact(&mut head).await.unwrap();
+    assert_eq!(&head, b"GET /");
+}

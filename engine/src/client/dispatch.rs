@@ -104,7 +104,7 @@ struct Effects {
     more: Vec<Arc<TaskHandle>>,
     opens: Vec<(Origin, AttemptId)>,
     failed: Vec<(Box<Outgoing>, Failure)>,
-    closes: Vec<Arc<TaskHandle>>,
+    closes: Vec<(Arc<TaskHandle>, Stop)>,
     doubts: Vec<(Arc<TaskHandle>, bool)>,
     outlived: Vec<Arc<TaskHandle>>,
     watch: Option<Tasks>,
@@ -287,10 +287,10 @@ impl Dispatch {
                         .outlived
                         .extend(state.handles.get(&connection).cloned());
                 }
-                Action::Close { connection } => {
-                    effects
-                        .closes
-                        .extend(state.handles.get(&connection).cloned());
+                Action::Close { connection, idle } => {
+                    let stop = if idle { Stop::Idle } else { Stop::Drain };
+                    let handle = state.handles.get(&connection).cloned();
+                    effects.closes.extend(handle.map(|handle| (handle, stop)));
                 }
             }
         }
@@ -303,8 +303,8 @@ impl Dispatch {
         for handle in effects.first.into_iter().chain(effects.more) {
             handle.signals.ready(INBOX);
         }
-        for handle in effects.closes {
-            handle.signals.stop(Stop::Drain);
+        for (handle, stop) in effects.closes {
+            handle.signals.stop(stop);
         }
         for (handle, even_if_recent) in effects.doubts {
             handle.signals.doubt(even_if_recent);

@@ -56,6 +56,8 @@ pub(crate) struct Notes {
 /// How a connection is to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stop {
+    /// As `Drain`, because nothing was on it for its idle time.
+    Idle,
     /// Open exchanges finish.
     Drain,
     /// At once.

@@ -66,7 +66,7 @@ export interface Options {
   bodyTimeout?: number
   /** Ms in the origin's queue; 0: no bound. Default: 300,000. */
   queueTimeout?: number
-  /** Ms after which an idle connection is closed. Default: 60,000. */
+  /** Ms after which an idle connection is closed. Default: 4,000. */
   keepAliveTimeout?: number
   /** The most ms that a server's `keep-alive: timeout` may set instead. Default: 600,000. */
   keepAliveMaxTimeout?: number
@@ -199,6 +199,8 @@ const TIME_MS_MAX = 2 ** 31 - 1
 
 /** Silence before the kernel asks, as undici has it. */
 const KEEP_ALIVE_MS = 60_000
+/** How long a connection may be idle, ms: undici's time, below the five seconds for which the servers of Node.js keep one. */
+const KEEP_ALIVE_TIMEOUT_MS = 4_000
 
 /** The largest head that a response may have: it crosses the channel in one piece. */
 const HEADER_BYTES_MAX = 512 * 1024
@@ -430,7 +432,7 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     dials: connector !== null,
     connectTimeout: time('connectTimeout', connect.timeout ?? options.connectTimeout),
     queueTimeout: time('queueTimeout', options.queueTimeout),
-    keepAliveTimeout: positive('keepAliveTimeout', options.keepAliveTimeout),
+    keepAliveTimeout: positive('keepAliveTimeout', options.keepAliveTimeout) ?? KEEP_ALIVE_TIMEOUT_MS,
     keepAliveMax: positive('keepAliveMaxTimeout', options.keepAliveMaxTimeout) ?? 600_000,
     keepAliveMargin: Math.max(Math.ceil(number('keepAliveTimeoutThreshold', options.keepAliveTimeoutThreshold, -Infinity) ?? 2000), 0),
     connectionAge: ageOf(options),

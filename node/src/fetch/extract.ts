@@ -30,7 +30,7 @@ export function extract (given: unknown, keepalive = false): Extracted {
   if (typeof given === 'string') return { body: new Body(given), type: TEXT }
   if (typeof given !== 'object' || given === null) return { body: new Body(scalarString(given)), type: TEXT }
   if (given instanceof URLSearchParams) return { body: new Body(given.toString()), type: SEARCH }
-  if (ArrayBuffer.isView(given)) return { body: new Body(new Uint8Array(Buffer.from(given.buffer, given.byteOffset, given.byteLength))), type: null }
+  if (ArrayBuffer.isView(given)) return { body: new Body(given.byteLength === 0 ? new Uint8Array() : new Uint8Array(Buffer.from(given.buffer, given.byteOffset, given.byteLength))), type: null }
   if (isAnyArrayBuffer(given)) return { body: new Body(new Uint8Array(Buffer.from(given))), type: null }
   if (given instanceof ReadableStream) {
     if (keepalive) throw new TypeError('keepalive: a stream cannot be the body of a request that is kept alive')

@@ -14,7 +14,7 @@ function broken (why: string): TypeError { return new TypeError('Failed to parse
 export function parseForm (bytes: Buffer, mime: Mime | null): FormData {
   if (mime?.essence === 'application/x-www-form-urlencoded') {
     const form = new FormData()
-    for (const [name, value] of new URLSearchParams(utf8(bytes))) form.append(name, value)
+    for (const [name, value] of formPairs(bytes)) form.append(name, value)
     return form
   }
   if (mime?.essence === 'multipart/form-data') return parseMultipart(bytes, mime)
@@ -28,13 +28,19 @@ export function utf8 (bytes: Buffer): string {
   return isMarked ? bytes.toString('utf8', 3) : bytes.toString('utf8')
 }
 
+/** Names and values, of which a byte order mark is a part (https://url.spec.whatwg.org/#urlencoded-parsing). */
+function formPairs (bytes: Buffer): URLSearchParams {
+  // Behind a question mark, which it leaves out, its first character is kept as it is.
+  return new URLSearchParams(`?${bytes.toString('utf8')}`)
+}
+
 function parseMultipart (bytes: Buffer, mime: Mime): FormData {
   const boundary = mime.parameters.get('boundary')
   if (boundary === undefined || !BOUNDARY.test(boundary)) throw broken('its content type has no boundary')
   const form = new FormData()
   const dashes = `--${boundary}`
   const isAt = (text: string, at: number): boolean => bytes.latin1Slice(at, at + text.length) === text
-  let at = isAt(CRLF, 0) ? 2 : 0
+  let at = isAt(dashes, 0) ? 0 : behindPreamble(bytes, dashes)
   for (;;) {
     if (!isAt(dashes, at)) throw broken('a part does not begin with the boundary')
     at += dashes.length
@@ -53,6 +59,12 @@ function parseMultipart (bytes: Buffer, mime: Mime): FormData {
     }
     at = end + 2
   }
+}
+
+/** Where the first boundary is: what stands in front of its line is ignored (RFC 2046 section 5.1.1). */
+function behindPreamble (bytes: Buffer, dashes: string): number {
+  const at = bytes.indexOf(`${CRLF}${dashes}`, 0, 'latin1')
+  return at === -1 ? 0 : at + CRLF.length
 }
 
 /** RFC 2046 section 5.1.1, transport-padding. */

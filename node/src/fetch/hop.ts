@@ -183,7 +183,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
     this.trace?.onStarted(this.owner!.connection(connection))
     void this.upload?.run()
   }
-  onSent (chunk: Buffer): void { this.trace?.onSent(chunk) }
+  onSent (chunk: unknown): void { this.trace?.onSent(chunk) }
   onAllSent (): void { this.trace?.onAllSent() }
   onSourceFailed (error: Error): void { this.abortWith(error) }
 

@@ -33,12 +33,26 @@ export function iteratorsOf<V> (name: string): (pairs: () => [string, V][], kind
   }
 }
 
-/** Makes methods and accessors enumerable, and gives the class its name, as Web IDL has interfaces. */
-export function asInterface (made: { prototype: object; name: string }): void {
+/** As Node.js fails where an accessor is read of something else. */
+function illegal (): TypeError { return Object.assign(new TypeError('Illegal invocation'), { code: 'ERR_INVALID_THIS' }) }
+
+/** An accessor that only an instance has, as Web IDL has attributes. */
+function attribute (get: (this: unknown) => unknown, isMade: (value: unknown) => boolean): PropertyDescriptor {
+  const guarded = function (this: unknown): unknown {
+    if (!isMade(this)) throw illegal()
+    return get.call(this)
+  }
+  return { get: Object.defineProperty(guarded, 'name', { value: get.name }) }
+}
+
+/** Makes methods and accessors enumerable, and gives the class its name, as Web IDL has interfaces; `isMade`: whether a value is an
+ * instance. */
+export function asInterface (made: { prototype: object; name: string }, isMade?: (value: unknown) => boolean): void {
   for (const target of [made.prototype, made]) {
     for (const [key, property] of Object.entries(Object.getOwnPropertyDescriptors(target))) {
       if (key === 'constructor' || key === 'prototype' || key === 'name' || key === 'length') continue
-      Object.defineProperty(target, key, { ...property, enumerable: true })
+      const get = isMade !== undefined && property.get !== undefined && target !== made ? attribute(property.get, isMade) : null
+      Object.defineProperty(target, key, { ...property, ...get, enumerable: true })
     }
   }
   Object.defineProperty(made.prototype, Symbol.toStringTag, { value: made.name, configurable: true })

@@ -102,7 +102,7 @@ mixBody(Request.prototype, request => {
   if (parts === undefined) throw new TypeError('Illegal invocation: the receiver is not a Request')
   return parts
 })
-asInterface(Request)
+asInterface(Request, value => requestPartsOf(value) !== undefined)
 // Programs for other servers compare `request.constructor` with the global class, which is what a request of `serve` has; one of a
 // caller has the class that made it.
 Object.defineProperty(Request.prototype, 'constructor', {

@@ -178,7 +178,7 @@ function applySettings (parts: MadeParts, given: Record<string, unknown>): void 
   if (cache !== undefined) made.cache = oneOf(cache, CACHES, 'cache')
   if (made.cache === 'only-if-cached' && made.mode !== 'same-origin') throw new TypeError("'only-if-cached' can be set only with 'same-origin' mode")
   if (redirect !== undefined) made.redirect = oneOf(redirect, REDIRECTS, 'redirect') as RequestSettings['redirect']
-  if (integrity != null) made.integrity = `${integrity as string}`
+  if (integrity !== undefined) made.integrity = `${integrity as string}`
   if (keepalive !== undefined) made.keepalive = Boolean(keepalive)
   parts.settings = made
 }

@@ -189,7 +189,7 @@ mixBody(Response.prototype, response => {
   if (parts === undefined) throw new TypeError('Illegal invocation: the receiver is not a Response')
   return parts
 })
-asInterface(Response)
+asInterface(Response, value => responsePartsOf(value) !== undefined)
 
 export function responseOver (parts: ResponseParts): Response { return new Response(OVER, parts) }
 

@@ -35,7 +35,9 @@ export function baseUrl (): URL | undefined {
 export function partsOfUrl (url: URL): ParsedUrl {
   const { href, hash, protocol, origin, pathname, search, port, username, password } = url
   const bare = hash === '' && !href.endsWith('#') ? href : href.slice(0, href.indexOf('#'))
-  return { href, bare, protocol, origin, path: pathname + search, port, hasCredentials: username !== '' || password !== '' }
+  // An empty query is a part of the target, which URL.search does not say.
+  const path = search === '' && bare.endsWith('?') ? `${pathname}?` : pathname + search
+  return { href, bare, protocol, origin, path, port, hasCredentials: username !== '' || password !== '' }
 }
 
 /** A URL; null: the text is none. With `URL.canParse` before it each text would be parsed twice. */

@@ -15,9 +15,21 @@ const ENCODINGS_TLS = TAKES_ZSTD ? 'br, gzip, deflate, zstd' : 'br, gzip, deflat
 /** The fields of a request without any of its own, which most requests share. */
 const PLAIN: Readonly<Record<string, string>> = Object.freeze(usual(ENCODINGS))
 const PLAIN_TLS: Readonly<Record<string, string>> = Object.freeze(usual(ENCODINGS_TLS))
+const PLAIN_UNTRUSTED: Readonly<Record<string, string>> = Object.freeze(usual(ENCODINGS, {}))
 
-function usual (encodings: string): Record<string, string> {
-  return { accept: '*/*', 'accept-language': '*', 'sec-fetch-mode': 'cors', 'user-agent': 'node', 'accept-encoding': encodings }
+function usual (encodings: string, mode: Record<string, string> = { 'sec-fetch-mode': 'cors' }): Record<string, string> {
+  return { accept: '*/*', 'accept-language': '*', ...mode, 'user-agent': 'node', 'accept-encoding': encodings }
+}
+
+/** Origins in cleartext that are trusted all the same (https://w3c.github.io/webappsec-secure-contexts/#is-origin-trustworthy); others
+ * do not get fetch metadata (https://w3c.github.io/webappsec-fetch-metadata/#abstract-opdef-append-the-fetch-metadata-headers-for-a-request). */
+const LOOPBACK = /^http:\/\/(?:(?:[^/]+\.)?localhost\.?|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/
+/** Whether the last origin was one: programs mostly ask the same. */
+let judged = { origin: '', isLoopback: false }
+
+function isLoopback (origin: string): boolean {
+  if (judged.origin !== origin) judged = { origin, isLoopback: LOOPBACK.test(origin) }
+  return judged.isLoopback
 }
 
 /** Fields by which a program does its own caching. */
@@ -34,10 +46,10 @@ export interface RequestFacts {
 
 /** The fields that were made last, and of what: a program asks for the same again and again, and for the same object the dispatcher makes
  * no new head. */
-let last: Pick<RequestFacts, 'settings' | 'referrer' | 'origin'> & { fields: readonly Field[]; isTls: boolean; length: number | null; headers: Readonly<Record<string, string>> } | null = null
+let last: Pick<RequestFacts, 'settings' | 'referrer' | 'origin'> & { fields: readonly Field[]; isTls: boolean; isTrusted: boolean; length: number | null; headers: Readonly<Record<string, string>> } | null = null
 
-function isLast ({ list, settings, referrer, origin }: RequestFacts, isTls: boolean, length: number | null): boolean {
-  if (last === null || last.isTls !== isTls || last.length !== length) return false
+function isLast ({ list, settings, referrer, origin }: RequestFacts, isTls: boolean, isTrusted: boolean, length: number | null): boolean {
+  if (last === null || last.isTls !== isTls || last.isTrusted !== isTrusted || last.length !== length) return false
   const { fields: before } = last
   const { fields } = list
   if (last.settings !== settings || last.referrer !== referrer || last.origin !== origin || before.length !== fields.length) return false
@@ -52,29 +64,30 @@ const KEPT_LENGTH_MAX = 4096
 export function headersFor (facts: RequestFacts, length: number | null): Readonly<Record<string, string>> | string[] {
   const { url, list, settings, referrer, origin } = facts
   const isTls = url.protocol === 'https:'
-  if (list.fields.length === 0 && referrer === null && origin === null && length === null && settings.cache === 'default' && settings.mode === 'cors') return isTls ? PLAIN_TLS : PLAIN
-  if (isLast(facts, isTls, length)) return last!.headers
-  const flat = flatFor(facts, length, isTls)
+  const isTrusted = isTls || isLoopback(url.origin)
+  if (list.fields.length === 0 && referrer === null && origin === null && length === null && settings.cache === 'default' && settings.mode === 'cors') return isTls ? PLAIN_TLS : isTrusted ? PLAIN : PLAIN_UNTRUSTED
+  if (isLast(facts, isTls, isTrusted, length)) return last!.headers
+  const flat = flatFor(facts, length, isTls, isTrusted)
   const headers: Record<string, string> = {}
   for (let at = 0; at < flat.length; at += 2) headers[flat[at]!] = flat[at + 1]!
   const names = Object.keys(headers)
   // A name that comes twice, or that is a number, has no place of its own in an object.
   if (2 * names.length !== flat.length || names.some((name, at) => name !== flat[2 * at]) || flat.join('').length > KEPT_LENGTH_MAX) return flat
-  last = { fields: list.fields.map(field => ({ ...field })), isTls, length, settings, referrer, origin, headers: Object.freeze(headers) }
+  last = { fields: list.fields.map(field => ({ ...field })), isTls, isTrusted, length, settings, referrer, origin, headers: Object.freeze(headers) }
   return headers
 }
 
-function flatFor ({ list, settings, referrer, origin }: RequestFacts, length: number | null, isTls: boolean): string[] {
+function flatFor ({ list, settings, referrer, origin }: RequestFacts, length: number | null, isTls: boolean, isTrusted: boolean): string[] {
   const fields = referrer === null ? list.fields : list.fields.filter(field => field.lower !== 'referer')
   const flat = fields.flatMap(({ name, value }) => [name, value])
   const names = new Set(fields.map(field => field.lower))
   const add = (name: string, value: string): void => { if (!names.has(name)) flat.push(name, value) }
   if (length !== null) add('content-length', String(length))
-  if (referrer !== null) add('referer', referrer)
-  if (origin !== null) add('origin', origin)
   add('accept', '*/*')
   add('accept-language', '*')
-  add('sec-fetch-mode', settings.mode)
+  if (referrer !== null) add('referer', referrer)
+  if (origin !== null) add('origin', origin)
+  if (isTrusted) add('sec-fetch-mode', settings.mode)
   add('user-agent', 'node')
   const { cache } = settings
   const isConditional = CONDITIONAL.some(name => names.has(name))

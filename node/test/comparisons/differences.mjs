@@ -162,7 +162,6 @@ export const differences = {
     'calls: *, dispatch: a handler that throws in each event': AT_ONCE,
     'calls: h1, dispatch: pause before the first piece': 'pieces that were held come when resume has returned, as over HTTP/2',
     'calls: h2, stream: factories that fail': 'a stream that has ended takes no body, as over HTTP/1.1',
-    'clients: a connection that the server closes by a field': 'the end of a connection by its server is what is named',
     'clients: h2, events: a server that ends the connection': 'a dispatcher that was busy says once that it is free',
     'clients: h2, destroy in the callback of a request': 'a body ends behind its dispatcher, as over HTTP/1.1',
     'clients: h2, maxHeaderSize': 'the bound of a head is heeded on every version',
@@ -184,8 +183,6 @@ export const differences = {
     'http2: upgrade()': 'an upgrade to anything but a WebSocket goes on HTTP/1.1',
     'http2: the controller of a handler': 'raw fields are a list on every version',
     'http2: useH2c to a server of HTTP/1.1': 'what is no HTTP is named so on every version',
-    'life: a keep-alive hint of the server': 'a connection that is closed for its hint is one that was idle for its time',
-    'life: connection: close of the server': 'the end of a connection by its server is what is named',
     'life: AsyncLocalStorage in each call': 'each call has the context that it was made in: in undici some have that of another',
     'life: header lists: flat, of pairs, Headers, Map, generators': CLASS,
     'life: the sizes of a HEAD, a 204 and a 304': 'the answer to HEAD has no body (RFC 9110 section 9.3.2): its connection is used again'

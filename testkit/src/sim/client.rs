@@ -270,7 +270,7 @@ impl World {
                     let side = Side::Client;
                     self.agenda.enter(now, WorldEvent::Wake { link, side });
                 }
-                Action::Close { connection } => {
+                Action::Close { connection, .. } => {
                     let link = self.by_id[&connection];
                     self.referee.reported_to_close(link);
                     self.stops[link] = true;

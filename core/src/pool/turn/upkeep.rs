@@ -19,6 +19,11 @@ impl<R> Pool<R> {
 
     /// It gets nothing new from here on, and its owner closes it when it has nothing open.
     pub(in crate::pool) fn retire(&mut self, now: Instant, key: Key) {
+        self.retire_for(now, key, false);
+    }
+
+    /// `idle`: it ends because it carried nothing for its time.
+    fn retire_for(&mut self, now: Instant, key: Key, idle: bool) {
         let Some(connection) = self.connections.get(key).filter(|c| !c.is_draining) else {
             return;
         };
@@ -30,6 +35,7 @@ impl<R> Pool<R> {
         }
         self.actions.push_back(Action::Close {
             connection: ConnectionId(key),
+            idle,
         });
     }
 
@@ -121,7 +127,10 @@ impl<R> Pool<R> {
                 self.deadlines.push(Reverse((at, Due::BackOff(origin))));
             }
         }
-        self.retire(now, key);
+        // A peer that does not wait at all has asked for the end itself.
+        let has_waited = |c: &Connection| c.idle_max != Some(Duration::ZERO);
+        let idle = end == EndReason::Idle && self.connections.get(key).is_some_and(has_waited);
+        self.retire_for(now, key, idle);
         let alone = |state: &OriginState| state.connections + state.attempts == 0;
         if end == EndReason::Useless && self.origins.get(origin).is_some_and(alone) {
             self.fail_queue(origin, Failure::NoExchanges);

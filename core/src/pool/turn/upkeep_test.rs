@@ -190,5 +190,7 @@ fn what_a_peer_says_of_its_patience_takes_the_place_of_the_idle_time() {
         }
         scene.wait(1);
         assert_eq!(scene.closed, [id], "{sent}");
+        // A peer that waits for nothing has asked for the end itself.
+        assert_eq!(!scene.idled.is_empty(), idle > 0, "{sent}");
     }
 }

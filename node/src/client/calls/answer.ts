@@ -29,6 +29,7 @@ const DUMPED_BYTES_MAX = 128 * 1024
 interface Decoder { lastNeed: number; lastTotal: number; lastChar: Buffer }
 
 const noop = (): void => {}
+const NO_CHUNKS: Buffer[] = []
 
 /** A Readable that has no state yet: `Body` makes it when it is first looked at. */
 const Unmade = Object.assign(function () {}, { prototype: Readable.prototype }) as unknown as new () => Readable
@@ -64,6 +65,8 @@ export class Body extends Unmade {
   /** The stream has a listener for its data. */
   private isReceived = false
   private isTapped = false
+  /** What was collected in front of its first listener. */
+  private kept: Buffer[] = NO_CHUNKS
 
   /** The stream has its state. No private name, which a Proxy of a body would not have. */
   private isMade = false
@@ -194,8 +197,11 @@ export class Body extends Unmade {
     this.isReceived = true
     if (event === 'data' || event === 'readable') this.isTapped = true
     super.on(event, listener)
-    // It ended before its first listener was added.
-    if (this.isCollected && this.collected === null && listener !== noop) this.endStream()
+    // It ended before its first listener was added, which gets what was collected.
+    if (this.isCollected && this.collected === null && listener !== noop) {
+      if (this.isTapped) for (const chunk of this.kept.splice(0)) this.push(chunk)
+      this.endStream()
+    }
     return this
   }
   override addListener (event: string | symbol, listener: (...args: any[]) => void): this { return this.on(event, listener) }
@@ -251,6 +257,7 @@ export class Body extends Unmade {
   }
 
   private finishCollected (): void {
+    if (!this.isTapped) this.kept = this.collected!
     this.collected = null
     this.#bodySource.onBodyClosed()
     // With listeners the stream's end comes first, as with undici; without them nothing waits for it.

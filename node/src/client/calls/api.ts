@@ -67,6 +67,14 @@ export interface Failed { opaque: unknown }
 /** A callback of undici's calls: what came of the call, or an error and the `opaque` of the call. */
 type Called<T> = (error: Error | null, value: T | Failed) => void
 
+/** As with undici, a failure is told behind the events of the connection and of the request's body. */
+function failingLater<T> (callback: Called<T>): Called<T> {
+  return (error, value) => {
+    if (error === null) callback(null, value)
+    else queueMicrotask(() => { callback(error, value) })
+  }
+}
+
 /** A call with a callback or a promise. */
 function answered<T> (options: unknown, callback: ((error: Error | null, value: any) => void) | undefined, start: (done: Called<T>) => void): Promise<T> | undefined {
   const begin = (done: Called<T> | null): void => {
@@ -82,11 +90,11 @@ function answered<T> (options: unknown, callback: ((error: Error | null, value: 
   }
   if (callback === undefined) {
     return new Promise<T>((resolve, reject) => {
-      begin((error, value) => { if (error === null) resolve(value as T); else reject(error) })
+      begin((error, value) => { if (error === null) resolve(value as T); else queueMicrotask(() => { reject(error) }) })
     })
   }
   try {
-    begin(typeof callback === 'function' ? AsyncResource.bind(callback) : null)
+    begin(typeof callback === 'function' ? failingLater(AsyncResource.bind(callback)) : null)
   } catch (error) {
     if (typeof callback !== 'function') throw error
     const opaque = (options as RequestExtras | null | undefined)?.opaque

@@ -117,7 +117,7 @@ export class Trace {
     for (const report of held ?? []) report()
   }
 
-  onSent (chunk: Buffer): void {
+  onSent (chunk: unknown): void {
     if (chunkSent.hasSubscribers) this.report(() => { chunkSent.publish({ request: this.request, chunk }) })
   }
 

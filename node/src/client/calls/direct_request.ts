@@ -160,7 +160,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
     this.trace?.onStarted(this.owner.connection(connection))
     void this.upload?.run()
   }
-  onSent (chunk: Buffer): void { this.trace?.onSent(chunk) }
+  onSent (chunk: unknown): void { this.trace?.onSent(chunk) }
   onAllSent (): void { this.trace?.onAllSent() }
   onSourceFailed (error: Error): void { this.abort(error) }
 

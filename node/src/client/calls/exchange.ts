@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import type { Upload } from '../prepare/upload'
 import type { Trace } from './channels'
+import { inspect } from 'node:util'
 import { UNKNOWN, type Connection } from '../connect/connection'
 import { markForUndici, RefusedTunnel, StreamTunnel, Tunnel } from './tunnel'
 import { InvalidArgumentError, RequestAbortedError, ResponseExceededMaxSizeError, SocketError } from '../../errors'
@@ -104,6 +105,9 @@ export interface Owner {
   connection: (number: number) => Connection
 }
 
+/** Stands for an exchange where console.log prints one, by the name of undici's. */
+class RequestController {}
+
 export class Exchange implements ExchangeCallbacks, Tracked {
   number = 0
   index = 0
@@ -168,6 +172,12 @@ export class Exchange implements ExchangeCallbacks, Tracked {
   set rawTrailers (fields: (string | Buffer)[]) { this.trailerFields = fields }
   private get trailers (): Fields {
     return this.trailerFields === null && this.trailerText === '' ? {} : fieldsObject(this.rawTrailers as string[])
+  }
+
+  /** console.log prints what a handler may know of it, and nothing of the engine. */
+  [inspect.custom] (): object {
+    const { aborted, paused, reason, rawHeaders, rawTrailers } = this
+    return Object.assign(new RequestController(), { aborted, paused, reason, rawHeaders, rawTrailers })
   }
 
   pause (): void { this.isPaused = true }
@@ -426,7 +436,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
 
   // Calls of the upload.
 
-  onSent (chunk: Buffer): void {
+  onSent (chunk: unknown): void {
     this.trace?.onSent(chunk)
     if (this.handler.onBodySent !== undefined) this.guard(this.reportSent, chunk)
   }
@@ -438,7 +448,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     if (this.handler.onRequestSent !== undefined) this.guard(this.reportAllSent)
   }
 
-  private reportSent (chunk: Buffer): void { this.handler.onBodySent?.(chunk) }
+  private reportSent (chunk: unknown): void { this.handler.onBodySent?.(chunk) }
   private reportAllSent (): void { this.handler.onRequestSent?.() }
 
   onSourceFailed (error: Error): void { this.giveUp(error) }

@@ -28,6 +28,7 @@ export class Tunnel extends Duplex {
   private held: Buffer[] = []
   private isWanted = false
   private hasEnded = false
+  private isUnreferenced = false
   /** Ends the exchange when what was written has left; only behind `destroy`. */
   private leave: (() => void) | null = null
 
@@ -51,6 +52,8 @@ export class Tunnel extends Duplex {
 
   finish (): void {
     this.hasEnded = true
+    // The end of its exchange gives up what holds the process.
+    this.ref()
     this.leave = null
     if (this.held.length === 0) this.push(null)
     // No room events follow: the engine sends what it has.
@@ -107,6 +110,7 @@ export class Tunnel extends Duplex {
 
   override _destroy (error: Error | null, done: (error: Error | null) => void): void {
     const reason = error ?? new SocketError('closed')
+    this.ref()
     this.held = []
     if (this.under.number !== 0) {
       if (this.ahead > 0) this.linger(reason)
@@ -131,8 +135,22 @@ export class Tunnel extends Duplex {
 
   // Methods of sockets.
 
-  ref (): this { return this }
-  unref (): this { return this }
+  /** It keeps the process alive, as long as it is open. */
+  ref (): this {
+    if (this.isUnreferenced) this.bridge.hold()
+    this.isUnreferenced = false
+    return this
+  }
+
+  /** It does not keep the process alive any more. */
+  unref (): this {
+    if (!this.isUnreferenced && this.under.number !== 0) {
+      this.isUnreferenced = true
+      this.bridge.release()
+    }
+    return this
+  }
+
   setNoDelay (): this { return this }
   setKeepAlive (): this { return this }
   setTimeout (): this { return this }

@@ -59,6 +59,8 @@ export class Connections implements ConnectionListener {
   private readonly failures: (() => void)[] = []
   /** Emit the ends of connections, while the dispatcher ends. */
   private readonly farewells: (() => void)[] = []
+  /** Emit the ends of connections with which no request has failed. */
+  private readonly calmEnds: (() => void)[] = []
   private attempts = 0
   private onEmpty: (() => void) | null = null
   private onLast: (() => void) | null = null
@@ -83,6 +85,7 @@ export class Connections implements ConnectionListener {
   /** No more are opened; `onLast` is called when the open ones are closed, at once where there are none, and `onEmpty`
    * when the attempts have ended too. */
   end (onLast: () => void, onEmpty: () => void): void {
+    this.emitCalmEnds()
     this.onLast = onLast
     this.onEmpty = onEmpty
     listened.delete(this)
@@ -146,6 +149,7 @@ export class Connections implements ConnectionListener {
     const connectParams = this.paramsOf(events, url)
     if (events.proxied && proxied.hasSubscribers) proxied.publish({ socket: connection, connectParams })
     if (opened.hasSubscribers) opened.publish({ connectParams, connector: this.dialer?.connector ?? connector, socket: events.stream ? streamsOf(this.bridge).streamOf(events.stream) ?? connection : connection })
+    this.emitCalmEnds()
     this.dispatcher.emit('connect', url, this.targets(url, connection))
     this.of.settle(load)
   }
@@ -182,14 +186,24 @@ export class Connections implements ConnectionListener {
     connection.destroyed = true
     this.of.load(url).onClosed()
     const targets = this.targets(url, connection)
-    const { kind, message } = events.error!
-    // Connections of a dispatcher that goes on are closed for their time without a request: undici's words.
-    const error = kind === 'cancelled' ? this.of.reason ?? new InformationalError('socket idle timeout', { cause: new Error(message) }) : connection.alpnProtocol === 'h2' ? goneAway(events.error!) : errorOf(events.error!, false)
+    const isCalm = isCalmEnd(events.error!, connection)
+    const error = isCalm ? this.of.reason ?? calmEnd(events.error!) : connection.alpnProtocol === 'h2' ? goneAway(events.error!) : errorOf(events.error!, false)
     const emit = (): void => { this.dispatcher.emit('disconnect', url, targets, error) }
     // Where the dispatcher ends, requests fail first.
-    if (this.onLast === null) queueMicrotask(emit)
-    else this.farewells.push(emit)
+    if (this.onLast !== null) this.farewells.push(emit)
+    else if (isCalm) this.emitLater(emit)
+    // In front of the callbacks of requests that fail with it.
+    else apart(emit)
   }
+
+  /** As with undici, whose socket is closed in a later turn than the one in which the end of its last body is told: who has that can
+   * listen. The next connection comes behind it. */
+  private emitLater (emit: () => void): void {
+    this.calmEnds.push(emit)
+    setImmediate(() => { setImmediate(() => { this.emitCalmEnds() }) })
+  }
+
+  private emitCalmEnds (): void { for (const emit of this.calmEnds.splice(0)) apart(emit) }
 
   /**
    * The event's targets, from the outside in, as many as undici names: an Agent's are its entry for
@@ -252,6 +266,23 @@ export class Connections implements ConnectionListener {
 
 function textOf (found: string | { address: string }): string {
   return typeof found === 'string' ? found : String(found?.address)
+}
+
+/** Whether no request fails with a connection that ends so: it was idle, or it has carried its last request, by a field of HTTP/1.1
+ * on either side. */
+function isCalmEnd ({ kind, detail }: Failure, { alpnProtocol }: Connection): boolean {
+  return kind === 'cancelled' || kind === 'timeout' || (kind === 'closed' && detail === '0' && alpnProtocol !== 'h2' && alpnProtocol !== 'h3')
+}
+
+/** undici's words for the ends that the engine names so; all others are a reset. */
+const WORDS: Record<string, string> = {
+  'a request on the connection was given up': 'aborted',
+  'the connection speaks another protocol now': 'upgrade'
+}
+
+/** Why a connection of a dispatcher that goes on was closed, in undici's words. */
+function calmEnd ({ kind, message }: Failure): Error {
+  return new InformationalError(kind === 'timeout' ? 'socket idle timeout' : WORDS[message] ?? 'reset', { cause: new Error(message) })
 }
 
 /** Calls listeners; what they throw is uncaught, and keeps nothing from the others. */

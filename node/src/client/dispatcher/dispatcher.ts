@@ -361,6 +361,7 @@ export abstract class Dispatcher extends EventEmitter {
     let dispatch: Dispatch = this.dispatch.bind(this)
     // Undefined where a request says its own; null would keep interceptors from what needs one.
     const own = this.origin?.origin
+    checkOrder(interceptors.flat())
     for (const interceptor of interceptors.flat()) {
       if (interceptor == null) continue
       if (typeof interceptor !== 'function') {
@@ -382,6 +383,23 @@ export abstract class Dispatcher extends EventEmitter {
   override rawListeners (event: string | symbol): any[] { return super.rawListeners(event) }
 
   async [Symbol.asyncDispose] (): Promise<void> { if (!this.destroyed) await this.close() }
+}
+
+/** By this undici 8 knows interceptors whose order counts; each copy of it has a symbol of its own. */
+const KIND = 'interceptor kind'
+
+/** The cache learns of redirects by what `redirect` leaves in front of it: behind it, it would keep what another origin answered as the
+ * answer of the one that was asked. */
+function checkOrder (interceptors: (AnyInterceptor | null | undefined)[]): void {
+  const kinds = interceptors.flatMap(interceptor => {
+    if (typeof interceptor !== 'function') return []
+    const symbol = Object.getOwnPropertySymbols(interceptor).find(({ description }) => description === KIND)
+    return symbol === undefined ? [] : [(interceptor as unknown as Record<symbol, unknown>)[symbol]]
+  })
+  const cache = kinds.indexOf('cache')
+  if (cache !== -1 && kinds.includes('redirect') && cache < kinds.indexOf('redirect')) {
+    throw new InvalidArgumentError("the cache interceptor must be composed after the redirect interceptor: composed before it, it keeps the answers of other origins, and answers to credentials, as those of the origin that was asked")
+  }
 }
 
 /**
@@ -409,7 +427,8 @@ const NO_STATS = { origins: [], totals: { submitted: 0, dispatched: 0, waited: 0
 function counted (origins: Stats['origins'], underWay: number, isClient: boolean): object {
   const sum = (count: (of: Stats['origins'][number]) => number): number => origins.reduce((all, one) => all + count(one), 0)
   const connected = sum(one => one.connections)
-  const running = sum(one => one.active)
+  // Where a request has failed, the engine hears of that later.
+  const running = Math.min(sum(one => one.active), underWay)
   // As many requests as these connections carry at once.
   const full = sum(one => Math.floor(one.active / (one.limit ?? 1)))
   const pending = Math.max(sum(one => one.waiting + one.paused), underWay - running)

@@ -13,7 +13,7 @@ const PIECE_BYTES_MAX = 64 * 1024
 /** The exchange that sends a body. */
 interface Sender {
   number: number
-  onSent: (chunk: Buffer) => void
+  onSent: (chunk: unknown) => void
   onAllSent: () => void
   onSourceFailed: (error: Error) => void
 }
@@ -62,7 +62,7 @@ export class Upload {
         if (chunk.length > room) this.refuseRest()
         const taken = chunk.length > room ? chunk.subarray(0, room) : chunk
         sent += taken.length
-        await this.send(taken)
+        await this.send(taken, taken === chunk ? next.value : taken)
         if (this.stopped) return
         if (sent === this.length && taken.length > 0) this.end()
         if (taken !== chunk) return this.endSource()
@@ -106,15 +106,15 @@ export class Upload {
     this.sender.onAllSent()
   }
 
-  /** Sends a chunk as fast as it is taken. */
-  private async send (chunk: Buffer): Promise<void> {
+  /** Sends a chunk as fast as it is taken; `given` is what the source gave, which is reported where it goes in one piece. */
+  private async send (chunk: Buffer, given: unknown): Promise<void> {
     const { length } = chunk
     for (let at = 0; at < length && !this.stopped; at += PIECE_BYTES_MAX) {
       mustHave(chunk, length)
       const piece = chunk.subarray(at, at + PIECE_BYTES_MAX)
       this.ahead += piece.length
       this.bridge.piece(this.sender.number, piece)
-      this.sender.onSent(piece)
+      this.sender.onSent(piece.length === length ? given : piece)
       while (this.ahead > AHEAD_BYTES_MAX && !this.stopped) {
         await new Promise<void>(resolve => { this.wake = resolve })
       }
