@@ -255,7 +255,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         self.apply_notes(now);
         // What a connection was opened for starts before its first read: a server may answer
         // before it has read anything.
-        if self.taken == 0 && matches!(self.io.machine, Machine::H1(_)) {
+        let is_fresh = self.taken == 0 && matches!(self.io.machine, Machine::H1(_));
+        if is_fresh {
             self.take_arrivals(now);
         }
         if self.io.is_alarm_due(now) {
@@ -283,7 +284,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         self.hand_over_datagrams();
         self.report(now);
         if !self.looks_first(cx, now) {
-            self.take_arrivals(now);
+            if !is_fresh || self.taken == 0 {
+                self.take_arrivals(now);
+            }
             self.apply_stop(now);
         }
         let written = self.io.poll_write(cx, now);

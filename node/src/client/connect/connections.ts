@@ -191,8 +191,8 @@ export class Connections implements ConnectionListener {
     const emit = (): void => { this.dispatcher.emit('disconnect', url, targets, error) }
     // Where the dispatcher ends, requests fail first.
     if (this.onLast !== null) this.farewells.push(emit)
-    else if (isCalm) this.emitLater(emit)
-    // In front of the callbacks of requests that fail with it.
+    else if (isCalm && events.error!.message !== HAS_LEFT) this.emitLater(emit)
+    // In front of the callbacks of requests that fail with it, and at once where it has left HTTP.
     else apart(emit)
   }
 
@@ -274,11 +274,10 @@ function isCalmEnd ({ kind, detail }: Failure, { alpnProtocol }: Connection): bo
   return kind === 'cancelled' || kind === 'timeout' || (kind === 'closed' && detail === '0' && alpnProtocol !== 'h2' && alpnProtocol !== 'h3')
 }
 
+/** The engine's words for a connection behind an upgrade or a CONNECT. */
+const HAS_LEFT = 'the connection speaks another protocol now'
 /** undici's words for the ends that the engine names so; all others are a reset. */
-const WORDS: Record<string, string> = {
-  'a request on the connection was given up': 'aborted',
-  'the connection speaks another protocol now': 'upgrade'
-}
+const WORDS: Record<string, string> = { 'a request on the connection was given up': 'aborted', [HAS_LEFT]: 'upgrade' }
 
 /** Why a connection of a dispatcher that goes on was closed, in undici's words. */
 function calmEnd ({ kind, message }: Failure): Error {

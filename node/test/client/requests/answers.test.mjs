@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { isReadable, PassThrough, Readable } from 'node:stream'
 import test from 'node:test'
+import { inspect } from 'node:util'
 import * as ours from 'trunkline'
 import * as undici7 from 'undici7'
 import { h1, ways } from '../../support/servers/servers.mjs'
@@ -146,7 +147,6 @@ for (const [line, lib] of Object.entries(lines)) {
 }
 
 test('an answer can be spread, listed and printed, and shows nothing of the engine', async t => {
-  const { inspect } = await import('node:util')
   const server = await h1((request, response) => { response.setHeader('x-a', 'b').end('text') })
   t.after(() => server.close())
   const agent = new ours.Agent()
@@ -165,6 +165,25 @@ test('an answer can be spread, listed and printed, and shows nothing of the engi
     assert.doesNotMatch(JSON.stringify(answer), /bridge|submissions/)
     assert.equal(await body.text(), 'text')
   }
+})
+
+test('console.log of a handler\'s controller shows what a handler may know of it, and nothing of the engine', async t => {
+  const { url } = await reporting(t, 'HTTP/1.1 200 OK\r\n')
+  const agent = new ours.Agent()
+  t.after(() => agent.destroy())
+  const text = await new Promise(resolve => {
+    agent.dispatch({ origin: url, path: '/', method: 'GET' }, {
+      onRequestStart () {},
+      onResponseStart (controller) { controller.abort(new Error('enough')) },
+      onResponseData () {},
+      onResponseEnd () {},
+      onResponseError (controller) { resolve(inspect(controller, { depth: Infinity })) }
+    })
+  })
+  assert.match(text, /^RequestController \{/)
+  assert.match(text, /aborted: true/)
+  assert.match(text, /reason: Error: enough/)
+  assert.doesNotMatch(text, /submissions|control:|bridge:/)
 })
 
 test('highWaterMark is the one of the body\'s Readable', async t => {

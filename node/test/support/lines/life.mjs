@@ -10,6 +10,10 @@ export function life (line, program) {
     const ended = await run(program, 'life/client/idle.mjs')
     assert.deepEqual([ended.code, ended.stdout], [0, 'answered after 300 ms'], ended.stderr)
   })
+  test(`${line}: a socket behind an upgrade holds the process unless it was unreferenced`, async () => {
+    const ended = await run(program, 'life/client/unreferenced.mjs')
+    assert.deepEqual([ended.code, ended.stdout], [0, 'held'], ended.stderr)
+  })
   test(`${line}: importing does nothing, and a process that never closed ends`, async () => {
     const ended = await run(program, 'life/client/import.mjs')
     assert.deepEqual([ended.code, ended.stdout], [0, 'imported'], ended.stderr)
