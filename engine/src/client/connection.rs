@@ -190,15 +190,7 @@ impl<S> ConnectionTask<S> {
             return;
         }
         if let Some(farewell) = self.farewell.take() {
-            farewell.report(&match (self.ended, &self.tunnel) {
-                (_, Some(_)) => Error::cancelled("the connection speaks another protocol now"),
-                (Some(Closed::Drained), None) if self.idled => Error::closed(Closed::Idle),
-                (Some(Closed::Drained), None) if self.gave_up => {
-                    Error::cancelled("a request on the connection was given up")
-                }
-                (Some(closed), None) => Error::closed(closed),
-                (None, None) => Error::cancelled("the client or its runtime is gone"),
-            });
+            farewell.report(&self.why_it_ended());
         }
         let Some(dispatch) = self.dispatch.upgrade() else {
             return;
@@ -253,7 +245,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     fn turn(&mut self, cx: &mut Context<'_>) -> bool {
         let now = Instant::now();
         self.apply_notes(now);
-        // What a connection was opened for starts before its first read: a server may answer
+        // The requests for which it was opened start before its first read: a server may answer
         // before it has read anything.
         let is_fresh = self.taken == 0 && matches!(self.io.machine, Machine::H1(_));
         if is_fresh {
@@ -358,19 +350,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         self.stop = self.stop.max(notes.stop);
         notes.clear();
         self.notes = Some(notes);
-    }
-
-    /// After what was dispatched before has started: it may be the last that a connection gets.
-    fn apply_stop(&mut self, now: Instant) {
-        match self.stop.take() {
-            None => {}
-            Some(stop @ (Stop::Idle | Stop::Drain)) => {
-                self.idled = stop == Stop::Idle && self.slots.len() == 0;
-                self.draining = true;
-                self.io.machine.shut_down(now);
-            }
-            Some(Stop::Abort) => self.io.machine.abort(now, H2Code::CANCEL),
-        }
     }
 
     /// The user gave an exchange up, or its upload can go on.

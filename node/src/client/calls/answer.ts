@@ -65,7 +65,7 @@ export class Body extends Unmade {
   /** The stream has a listener for its data. */
   private isReceived = false
   private isTapped = false
-  /** What was collected in front of its first listener. */
+  /** Bytes that were collected in front of the first listener. */
   private kept: Buffer[] = NO_CHUNKS
 
   /** The stream has its state. No private name, which a Proxy of a body would not have. */

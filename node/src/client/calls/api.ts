@@ -67,7 +67,7 @@ export interface Failed { opaque: unknown }
 /** A callback of undici's calls: what came of the call, or an error and the `opaque` of the call. */
 type Called<T> = (error: Error | null, value: T | Failed) => void
 
-/** As with undici, a failure is told behind the events of the connection and of the request's body. */
+/** As with undici, failures come behind the events of the connection and of the request's body. */
 function failingLater<T> (callback: Called<T>): Called<T> {
   return (error, value) => {
     if (error === null) callback(null, value)

@@ -196,8 +196,8 @@ export class Connections implements ConnectionListener {
     else apart(emit)
   }
 
-  /** As with undici, whose socket is closed in a later turn than the one in which the end of its last body is told: who has that can
-   * listen. The next connection comes behind it. */
+  /** As with undici, whose socket is closed in a later turn than the one in which its last body ends: a reader of that body can still add
+   * a listener. The next connection comes behind it. */
   private emitLater (emit: () => void): void {
     this.calmEnds.push(emit)
     setImmediate(() => { setImmediate(() => { this.emitCalmEnds() }) })

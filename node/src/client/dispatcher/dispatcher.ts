@@ -388,7 +388,7 @@ export abstract class Dispatcher extends EventEmitter {
 /** By this undici 8 knows interceptors whose order counts; each copy of it has a symbol of its own. */
 const KIND = 'interceptor kind'
 
-/** The cache learns of redirects by what `redirect` leaves in front of it: behind it, it would keep what another origin answered as the
+/** The cache knows redirects by what `redirect` leaves in front of it: behind it, it would keep what another origin answered as the
  * answer of the one that was asked. */
 function checkOrder (interceptors: (AnyInterceptor | null | undefined)[]): void {
   const kinds = interceptors.flatMap(interceptor => {
@@ -427,7 +427,7 @@ const NO_STATS = { origins: [], totals: { submitted: 0, dispatched: 0, waited: 0
 function counted (origins: Stats['origins'], underWay: number, isClient: boolean): object {
   const sum = (count: (of: Stats['origins'][number]) => number): number => origins.reduce((all, one) => all + count(one), 0)
   const connected = sum(one => one.connections)
-  // Where a request has failed, the engine hears of that later.
+  // The engine counts a request that has failed a moment longer.
   const running = Math.min(sum(one => one.active), underWay)
   // As many requests as these connections carry at once.
   const full = sum(one => Math.floor(one.active / (one.limit ?? 1)))

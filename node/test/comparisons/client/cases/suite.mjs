@@ -14,8 +14,8 @@ const endOf = async (p, server, options, request = get) => {
   const [, , error] = await once(client, 'disconnect')
   return known(error)
 }
-/** The calls of a handler, until it is over. */
-const told = (p, dispatcher, options) => new Promise(resolve => {
+/** Logs the calls of a handler; resolves behind the last one. */
+const dispatched = (p, dispatcher, options) => new Promise(resolve => {
   dispatcher.dispatch(options, {
     onRequestStart () {},
     onBodySent (piece) { p.log('sent', typeof piece, String(piece)) },
@@ -71,7 +71,7 @@ export default programs({
   },
   'handlers: onBodySent of what a source gives': async p => {
     const server = await p.serve((request, response) => { request.resume().on('end', () => { response.end('ok') }) })
-    for (const body of [Readable.from(['he', 'llo', 'ß']), ['he', 'llo'], (function * () { yield 'a'; yield Buffer.from('b') })()]) await told(p, p.pool(server.url), { path: '/', method: 'POST', body })
+    for (const body of [Readable.from(['he', 'llo', 'ß']), ['he', 'llo'], (function * () { yield 'a'; yield Buffer.from('b') })()]) await dispatched(p, p.pool(server.url), { path: '/', method: 'POST', body })
   },
   'bodies: listeners that are added beside text()': async p => {
     const server = await p.serve((request, response) => { response.end('{"a":true}') })
