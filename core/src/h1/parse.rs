@@ -64,7 +64,7 @@ impl HeadScan {
     }
 
     /// Whether the first line is still incomplete.
-    fn is_in_first_line(&self) -> bool {
+    pub(super) fn is_in_first_line(&self) -> bool {
         self.line_at == 0
     }
 
@@ -112,6 +112,17 @@ pub(super) fn request(
     }
     let head = RequestHead::from_fields_in(spare, fields, version)?;
     Ok((head, version))
+}
+
+/// Checks the first line of a request head, once it is all there: a client of another protocol may never send the empty
+/// line that ends a head.
+pub(super) fn check_request_line(head: &[u8]) -> Result<(), Violation> {
+    let Some(end) = memchr::memchr(b'\n', head) else {
+        return Ok(());
+    };
+    let line = &head[..=end];
+    let parsed = httparse::Request::new(&mut []).parse(line);
+    parsed.map_or_else(|error| Err(violation(error, line)), |_| Ok(()))
 }
 
 /// Whether a response may begin with `bytes` (RFC 9112 section 4).

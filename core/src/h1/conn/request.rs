@@ -35,9 +35,13 @@ impl Conn {
         if parse::begins_as_tls(bytes) == Some(true) {
             return Err(Violation::TlsInCleartext);
         }
-        let found = scan.find_end(bytes, self.config.limits.head_bytes_max)?;
+        let was_in_first_line = scan.is_in_first_line();
+        let found = scan.find_end(bytes, self.config.limits.head_bytes_max);
+        if was_in_first_line && !matches!(found, Ok(Some(_))) {
+            parse::check_request_line(bytes)?;
+        }
         self.receiving = Receiving::Head(scan);
-        let Some(len) = found else {
+        let Some(len) = found? else {
             scan.check_target(bytes, &self.config.limits)?;
             return Ok(ReadStep::Wait);
         };

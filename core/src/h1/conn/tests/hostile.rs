@@ -493,3 +493,27 @@ fn a_client_hello_is_refused_at_once_by_its_own_rule() {
     refused("TLS", "\x16\x03\x01\x02\0\x01\0\x01", "TlsInCleartext", 400);
     refused("SSLv2", "\x16\x02\x01", "HeadInvalid", 400);
 }
+
+#[test]
+fn a_first_line_that_is_none_is_refused_before_the_head_ends() {
+    for (line, status) in [
+        ("Oopsie-doopsie\r\n", 400),
+        ("GET /a b HTTP/1.1\r\n", 400),
+        ("GET / HTTP/9.9\r\n", 505),
+        ("EHLO a.test\r\n", 400),
+    ] {
+        let (_, wrote) = server_receives(answer_when_complete, line);
+        assert!(
+            wrote.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{line}: {wrote}"
+        );
+    }
+    for begun in [
+        "GET / HTTP/1.1\r\n",
+        "GET / HTTP/1.1\r\nhost: a\r\n",
+        "\r\nGET / HTTP/1.0\r\n",
+    ] {
+        let (_, wrote) = server_receives(answer_when_complete, begun);
+        assert_eq!(wrote, "", "{begun}");
+    }
+}
