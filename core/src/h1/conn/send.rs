@@ -148,8 +148,9 @@ impl Conn {
             check_final(head)?;
         }
         let (announce, sending) = framing::of_response(open.method, open.version, head, end)?;
+        let says_close = connection_lists(head.fields(), b"close");
         if sending != Sending::Switch {
-            if connection_lists(head.fields(), b"close") {
+            if says_close {
                 open.close_because(CloseReason::WeAskedClose);
             }
             if sending == Sending::Body(SendLength::UntilClose) {
@@ -170,6 +171,8 @@ impl Conn {
         open.sending = sending;
         let persist = match (sending, open.close, open.version) {
             (Sending::Switch, ..) => Persist::AsGiven,
+            // It stays in its place, as it is spelled.
+            (_, Some(_), _) if says_close => Persist::AsGiven,
             (_, Some(_), _) => Persist::Close,
             (_, None, Version::Http10) => Persist::KeepAlive,
             (_, None, _) => Persist::AsGiven,

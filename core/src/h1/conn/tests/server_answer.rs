@@ -193,3 +193,36 @@ fn an_answer_is_spelled_and_reasoned_as_its_owner_says() {
         assert_eq!(refused.err(), Some(Violation::FieldValueInvalid));
     }
 }
+
+#[test]
+fn a_close_of_the_owner_stays_in_its_place_as_it_is_spelled() {
+    let mut script = Script::server();
+    script.connection_lists(GET);
+    let mut fields = section(
+        &[(Token::STATUS, "200")],
+        &[
+            ("connection", "Close"),
+            ("x-one", "1"),
+            ("content-length", "0"),
+        ],
+    );
+    for name in ["Connection", "X-One", "Content-Length"] {
+        fields.spell(name.as_bytes());
+    }
+    let head = ResponseHead::from_fields(fields, Version::Http11).unwrap();
+    script.respond(1, &head, true);
+    assert_eq!(
+        script.wrote(),
+        "HTTP/1.1 200 OK\r\nConnection: Close\r\nX-One: 1\r\nContent-Length: 0\r\n\r\n"
+    );
+    assert!(script.conn.is_closed());
+}
+
+#[test]
+fn a_response_may_say_a_host_as_any_other_field_and_twice() {
+    let mut script = Script::server();
+    script.connection_lists(GET);
+    script.respond(1, &response(200, &[("host", "a"), ("host", "b")]), true);
+    let wrote = script.wrote();
+    assert!(wrote.contains("\r\nhost: a\r\nhost: b\r\n"), "{wrote}");
+}

@@ -33,7 +33,7 @@ fn connection_close_from_the_owner_closes_after_the_answer() {
     script.respond(1, &response(200, &[("connection", "close")]), true);
     assert_eq!(
         script.wrote(),
-        "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
     );
     assert_eq!(
         script.received(),
