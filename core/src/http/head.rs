@@ -295,7 +295,11 @@ impl RequestHead {
         if let Some(host) = host {
             syntax::authority(host).ok_or(Violation::AuthorityInvalid)?;
         }
-        if self.0.marks.unsound & bit(Token::AUTHORITY) != 0 {
+        // Only HTTP/2 and HTTP/3 have clients that leave the brackets of an IPv6 address out.
+        let needs_brackets = !version.is_framed();
+        if self.0.marks.unsound & bit(Token::AUTHORITY) != 0
+            || needs_brackets && authority.is_some_and(|text| syntax::authority(text).is_none())
+        {
             return Err(Violation::AuthorityInvalid);
         }
         // HTTP/1.1: the target wins and host is ignored (RFC 9112 section 3.2.2), and CONNECT is

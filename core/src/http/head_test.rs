@@ -329,7 +329,7 @@ fn an_authority_is_a_host_with_an_optional_port() {
         ":80",
         ":",
         "[::1",
-        "::1",
+        "::g",
         "[]",
         "[::1]a",
         "[::1]:x",

@@ -1,6 +1,8 @@
 //! Allowed bytes of tokens, values and targets (RFC 9110 section 5.6.2, RFC 3986 section 3): one
 //! table of byte classes, and the checks built on it. Rejects and never repairs.
 
+use std::net::Ipv6Addr;
+
 const TOKEN: u8 = 1;
 const TOKEN_LOWER: u8 = 1 << 1;
 const HOST: u8 = 1 << 2;
@@ -175,6 +177,23 @@ pub(crate) fn authority(bytes: &[u8]) -> Option<Port> {
         [b':', digits @ ..] => decimal(digits)?.try_into().ok().map(Port::Number),
         _ => None,
     }
+}
+
+/// Whether `bytes` are an authority, or an IPv6 address without brackets, with a port or none, as clients of node:http2 say
+/// one in `:authority`. Which of the two such a text has cannot always be told, and need not be.
+pub(crate) fn is_authority_or_bare_address(bytes: &[u8]) -> bool {
+    authority(bytes).is_some() || bare_address(bytes).is_some()
+}
+
+/// The address of an IPv6 authority without brackets.
+pub(crate) fn bare_address(bytes: &[u8]) -> Option<Ipv6Addr> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let with_port = || {
+        let (address, port) = text.rsplit_once(':')?;
+        decimal(port.as_bytes()).and_then(|port| u16::try_from(port).ok())?;
+        address.parse().ok()
+    };
+    text.parse().ok().or_else(with_port)
 }
 
 /// `1*DIGIT` that fits: no sign, no space, nothing else.

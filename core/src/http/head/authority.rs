@@ -1,6 +1,7 @@
 //! The authority of a request: host and port.
 
 use super::RequestHead;
+use crate::http::field::syntax;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 impl RequestHead {
@@ -22,8 +23,11 @@ impl RequestHead {
             .and_then(|name| name.strip_suffix(']'));
         match in_brackets {
             Some(address) => address.parse::<Ipv6Addr>().is_ok(),
-            None => name.parse::<Ipv4Addr>().is_ok(),
+            None => name.parse::<Ipv4Addr>().is_ok() || self.is_for_bare_address(),
         }
+    }
+    fn is_for_bare_address(&self) -> bool {
+        self.authority().and_then(syntax::bare_address).is_some()
     }
     /// The authority without its port.
     fn host_name(&self) -> &[u8] {

@@ -64,7 +64,7 @@ impl Marks {
                 return Err(Violation::PseudoFieldUnknown);
             }
             check_name_and_value(&field)?;
-            marks.see_regular(index, rule, &field, version)?;
+            marks.see_regular(index, rule, &field, version, allowed)?;
         }
         // RFC 9112 section 6.1: transfer-encoding in an HTTP/1.0 message means that a hop forwards
         // framing that it does not understand; beside content-length it is an attack.
@@ -100,6 +100,7 @@ impl Marks {
         rule: Rule,
         field: &Field<'_>,
         version: Version,
+        allowed: u8,
     ) -> Result<(), Violation> {
         match rule {
             Rule::Plain | Rule::Trailer => Ok(()),
@@ -123,6 +124,8 @@ impl Marks {
                 Err(Violation::TeForbidden)
             }
             Rule::Te => Ok(()),
+            // RFC 9110 section 7.2: in a response or in trailers it is a field as any other.
+            Rule::Host if allowed & bit(Token::AUTHORITY) == 0 => Ok(()),
             Rule::Host if self.host.is_some() && version.is_framed() => {
                 Err(Violation::AuthorityConflict)
             }
@@ -153,7 +156,7 @@ pub(crate) fn is_sound(name: FieldName<'_>, value: &[u8]) -> bool {
     match name {
         FieldName::Token(Token::METHOD | Token::PROTOCOL) => syntax::is_token(value),
         FieldName::Token(Token::SCHEME) => syntax::is_scheme(value),
-        FieldName::Token(Token::AUTHORITY) => syntax::authority(value).is_some(),
+        FieldName::Token(Token::AUTHORITY) => syntax::is_authority_or_bare_address(value),
         FieldName::Token(Token::PATH) => syntax::is_path(value),
         FieldName::Token(_) => syntax::is_field_value(value),
         FieldName::Bytes(name) => {
