@@ -36,7 +36,8 @@ pub(crate) fn nghttp2_error(violation: Violation) -> i32 {
 pub(crate) fn llhttp_code(refused: &Refused) -> &'static str {
     let head = refused.packet.get(refused.parsed..).unwrap_or_default();
     match refused.violation {
-        Violation::HeadInvalid => of_line(head),
+        Violation::HeadInvalid => of_line_end(head).unwrap_or_else(|| of_line(head)),
+        Violation::FieldValueInvalid => of_line_end(head).unwrap_or("HPE_INVALID_HEADER_TOKEN"),
         Violation::ContentLengthConflict if names_coding(head) => "HPE_INVALID_TRANSFER_ENCODING",
         violation => llhttp_code_of(violation),
     }
@@ -64,6 +65,20 @@ pub(crate) fn llhttp_code_of(violation: Violation) -> &'static str {
         Violation::BodyTruncated => "HPE_INVALID_EOF_STATE",
         _ => "HPE_INVALID_HEADER_TOKEN",
     }
+}
+
+/// Of a head in whose fields a CR or an LF stands alone.
+fn of_line_end(head: &[u8]) -> Option<&'static str> {
+    let first = head.windows(2).position(|pair| pair == b"\r\n")?;
+    let fields = &head[first..];
+    let pairs = fields.windows(2);
+    pairs
+        .take_while(|pair| *pair != b"\n\r")
+        .find_map(|pair| match (pair[0], pair[1]) {
+            (b'\r', behind) if behind != b'\n' => Some("HPE_LF_EXPECTED"),
+            (before, b'\n') if before != b'\r' => Some("HPE_CR_EXPECTED"),
+            _ => None,
+        })
 }
 
 /// Of a head whose first line may be what is wrong.

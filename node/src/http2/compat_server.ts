@@ -128,6 +128,9 @@ const [SILENT, HTTP10, HTTP1] = [1, 10, 11]
 /** Age of a silent connection when `onConnection` gets it, in ms (`engine/src/server/connection/first_bytes.rs`). */
 const SILENT_MS = 200
 
+/** How long a connection in cleartext may be silent, in ms: the default of `timeouts.head`. */
+const FIRST_BYTES_MS = 15_000
+
 /** RFC 9113 section 6.9.2, as node:http2 has it. */
 const WINDOW_DEFAULT = 65_535
 
@@ -155,6 +158,8 @@ export class CompatServer {
     this.wantsHttp1 = options.requests === 'http'
     server.on('newListener', (event: string, listener: object) => {
       if (event === 'request' && options.requests === undefined && isOfHttp1(listener)) this.wantsHttp1 = true
+      // Behind this event the listener is counted.
+      if (event === 'timeout' && this.listener !== undefined && server.listenerCount('timeout') === 0) process.nextTick(() => { this.configure() })
     })
     const take = (isSecured: boolean) => (stream: unknown): void => { if (stream !== this.announced) this.given.take(stream, isSecured) }
     this.taking = take(false)
@@ -313,7 +318,7 @@ export class CompatServer {
       extendedConnect: settings.enableConnectProtocol === true,
       limits: this.limits(),
       windows: this.windows(),
-      timeouts: options.timeouts,
+      timeouts: this.timeouts(),
       http1Timeouts: this.http1Timeouts()
     }
   }
@@ -326,10 +331,27 @@ export class CompatServer {
   /** Connections from now on go by the members of the server as they are now. */
   configure (): void { this.listener?.configure(this.question()) }
 
+  /** How long a head may take, which is a part of its request; 0: for ever, undefined: as the engine has it. */
+  private headTimeout (): number | undefined {
+    const { headersTimeout, requestTimeout } = this.server
+    const limits = [headersTimeout, requestTimeout].filter(time => time !== undefined)
+    const finite = limits.filter(time => time > 0)
+    return limits.length === 0 ? undefined : finite.length === 0 ? 0 : Math.min(...finite)
+  }
+
+  /** Those of every version. A connection in cleartext has said no version yet where a head would begin. */
+  private timeouts (): Timeouts {
+    const head = this.headTimeout() ?? 0
+    return { ...(this.wantsHttp1 && head > 0 && head < FIRST_BYTES_MS ? { head } : {}), ...this.options.timeouts }
+  }
+
   /** The timeouts that node:http has as members of a server; 0: never. */
   private http1Timeouts (): Timeouts {
-    const { headersTimeout: head, httpAllowHalfOpen, keepAliveTimeout, keepAliveTimeoutBuffer = 0 } = this.server
-    const idle = keepAliveTimeout === undefined || keepAliveTimeout === 0 ? keepAliveTimeout : keepAliveTimeout + keepAliveTimeoutBuffer
+    const { httpAllowHalfOpen, keepAliveTimeout, keepAliveTimeoutBuffer = 0 } = this.server
+    const head = this.headTimeout()
+    const patience = keepAliveTimeout === undefined || keepAliveTimeout === 0 ? keepAliveTimeout : keepAliveTimeout + keepAliveTimeoutBuffer
+    // Listeners of `timeout` are told of a connection without a request, and decide.
+    const idle = this.server.listenerCount('timeout') > 0 && patience !== undefined ? head : patience
     return {
       ...(head === undefined ? {} : { head }),
       ...(idle === undefined ? {} : { idle }),

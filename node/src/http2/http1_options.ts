@@ -12,7 +12,10 @@ const { createSecureServer: nodeSecureServer } = nodeHttp2
 /** Options of a server of node:http that one with `requests: 'http'` has too. */
 export type HttpOptions = Partial<Pick<http.ServerOptions,
   'IncomingMessage' | 'ServerResponse' | 'connectionsCheckingInterval' | 'headersTimeout' | 'joinDuplicateHeaders' | 'keepAliveTimeout' |
-  'maxHeaderSize' | 'requestTimeout' | 'uniqueHeaders'>>
+  'maxHeaderSize' | 'requestTimeout' | 'uniqueHeaders'>> & {
+    /** Whether a request that asks for an upgrade is told as `upgrade`, and not as `request`. Default: where there is a listener. */
+    shouldUpgradeCallback?: (request: http.IncomingMessage) => boolean
+  }
 
 /** Options of node:http on a server of node:http2, which its types lack. */
 export interface Http1Options {
@@ -38,19 +41,22 @@ export interface OwnHttp1 {
   maxHeadersCount?: number | null
   maxRequestsPerSocket?: number
   httpAllowHalfOpen?: boolean
+  shouldUpgradeCallback?: (request: http.IncomingMessage) => boolean
   maxHeaderSize?: number
   joinDuplicateHeaders?: boolean
   rejectNonStandardBodyWrites?: boolean
 }
 
 /** Options that would have requests read less strictly. */
-interface Unheeded { insecureHTTPParser?: boolean; httpValidation?: string; requireHostHeader?: boolean }
+interface Unheeded { insecureHTTPParser?: boolean; httpValidation?: string; requireHostHeader?: boolean; shouldUpgradeCallback?: unknown }
 
 /** Checks them as node does, and throws where they would have requests read less strictly. */
 export function ownHttp1 (options: Http1Options): OwnHttp1 {
   const given = { ...options, ...options.http1Options } as Unheeded
   const { insecureHTTPParser = false, httpValidation = 'strict', requireHostHeader = true } = given
   const own = (options.requests === 'http' ? nodeServer(given as http.ServerOptions) : nodeSecureServer({ ...options, allowHTTP1: true } as SecureServerOptions)) as OwnHttp1
+  // Node has one of its own where none is given.
+  if (given.shouldUpgradeCallback === undefined) delete own.shouldUpgradeCallback
   if (insecureHTTPParser) throw notProvided('insecureHTTPParser is true; it must be false: requests are read strictly')
   if (httpValidation !== 'strict') throw notProvided(`httpValidation is ${httpValidation}; it must be strict: requests are read strictly`)
   if (!requireHostHeader) throw notProvided('requireHostHeader is false; it must be true: a request of HTTP/1.1 has a host (RFC 9112 section 3.2)')
@@ -66,12 +72,12 @@ export function uniqueOf (own: OwnHttp1): { symbol: symbol; names: unknown } | u
 
 const MEMBERS = [
   'headersTimeout', 'requestTimeout', 'connectionsCheckingInterval', 'keepAliveTimeout', 'keepAliveTimeoutBuffer', 'maxHeadersCount',
-  'maxRequestsPerSocket', 'httpAllowHalfOpen'
+  'maxRequestsPerSocket', 'httpAllowHalfOpen', 'shouldUpgradeCallback'
 ] as const
 /** Those of a server of node:http2 that takes HTTP/1.1. */
 const OF_HTTP2 = MEMBERS.slice(0, 5)
 /** Those that the engine applies: programs set them while the server listens. */
-const APPLIED = new Set<string>(['headersTimeout', 'keepAliveTimeout', 'keepAliveTimeoutBuffer', 'httpAllowHalfOpen'])
+const APPLIED = new Set<string>(['headersTimeout', 'requestTimeout', 'keepAliveTimeout', 'keepAliveTimeoutBuffer', 'httpAllowHalfOpen'])
 
 interface Served extends OwnHttp1 {
   compatServer: { configure: () => void; closeAll: () => void }

@@ -421,14 +421,33 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
   return Serving
 }
 
+const prototypes = new Map<Function, object>()
+
+/** Makes a server with requests of node:http one of node's class for them too, by which programs know it. */
+function beAlso (server: net.Server, Class: Function): void {
+  const known = prototypes.get(Class)
+  const prototype = known ?? Object.create(Class.prototype as object) as object
+  if (known === undefined) {
+    prototypes.set(Class, prototype)
+    const { prototype: end } = Class === http.Server ? net.Server : tls.Server
+    for (let from = Object.getPrototypeOf(server) as object; from !== end; from = Object.getPrototypeOf(from) as object) {
+      const { constructor: _, ...members } = Object.getOwnPropertyDescriptors(from)
+      for (const name of Reflect.ownKeys(members)) if (!Object.hasOwn(prototype, name)) Object.defineProperty(prototype, name, Reflect.get(members, name) as PropertyDescriptor)
+    }
+  }
+  Object.setPrototypeOf(server, prototype)
+}
+
 export class Http2Server extends serving(net.Server, http.Server) {
   constructor (options?: Http2ServerOptions, listener?: Listener) {
     const own = checked(options)
-    super(own as net.ServerOpts)
+    const isOfHttp = own.requests === 'http'
+    super({ ...(isOfHttp ? { noDelay: true, allowHalfOpen: true } : {}), ...own } as net.ServerOpts)
     const { http1 = true, http2 = true } = own
     const ofHttp1 = ownHttp1(own)
+    if (isOfHttp) beAlso(this, http.Server)
     Object.assign(this, { compatServer: new CompatServer(this, compatServerOptions(own, ofHttp1), { http1, http2 }) })
-    if (own.requests === 'http') setMembers(this, ofHttp1)
+    if (isOfHttp) setMembers(this, ofHttp1)
     if (typeof listener === 'function') this.on('request', listener)
   }
 }
@@ -451,6 +470,7 @@ export class Http2SecureServer extends serving(tls.Server, https.Server) {
     this.policy = policyOf(own)
     const offer = { http1: allowHTTP1, http3, quicLb: own.quicLb, isSecure: true, tls: identityOf(others), clients: this.admission, policy: this.policy, chooser }
     const http1 = allowHTTP1 || own.requests === 'http' ? ownHttp1(own) : {}
+    if (own.requests === 'http') beAlso(this, https.Server)
     Object.assign(this, { compatServer: new CompatServer(this, compatServerOptions(own, http1), offer) })
     setMembers(this, http1)
     if (typeof listener === 'function') this.on('request', listener)

@@ -50,6 +50,8 @@ export class Stage extends Socket {
   /** The response in progress. */
   declare _httpMessage?: Response | null
   declare _hadError?: boolean
+  /** That of the connection of HTTP/1.1, where an answer of another request goes first. */
+  before: Stage | undefined
   /** Requests so far. */
   requestCount = 0
   /** The server's timeout runs. */
@@ -71,17 +73,35 @@ export class Stage extends Socket {
     if (time > 0 && this.timeout !== time) {
       this.setTimeout(time)
       this.isLimited = true
-    } else this.refresh()
+    } else if (time === 0) this.unlimit()
+    else this.refresh()
   }
 
-  /** A request has been answered. */
-  unlimit (): void {
+  /** A request has been answered. Where the server has listeners for timeouts, they are told of a connection that has no request
+   * for its `keepAliveTimeout`; the engine closes it later. */
+  answered (): void {
+    const { keepAliveTimeout = 0, keepAliveTimeoutBuffer = 0 } = this.server
+    if (this.isStage && keepAliveTimeout > 0 && this.server.listenerCount('timeout') > 0) {
+      this.setTimeout(keepAliveTimeout + keepAliveTimeoutBuffer)
+      this.isLimited = true
+    } else this.unlimit()
+  }
+
+  private unlimit (): void {
     if (this.isLimited) this.setTimeout(0)
     this.isLimited = false
   }
 
+  /** What the response in progress has written and the connection has not. */
+  override get bytesWritten (): number { return super.bytesWritten + (this._httpMessage?.[carried].unsent ?? 0) }
+
+  override setEncoding (): never { throw Object.assign(new Error('Changing the socket encoding is not allowed per RFC7230 Section 3.'), { code: 'ERR_HTTP_SOCKET_ENCODING' }) }
+
   /** As in node:http: without a listener for it, a timeout ends the connection. */
   protected override onTimeout (): void {
+    // A response that waits for its turn has no time of its own.
+    if (this.before?.destroyed === true) return
+    if (this.before?._httpMessage != null) return this.refresh()
     super.onTimeout()
     const { _httpMessage: response } = this
     const request = response?.req
@@ -114,6 +134,10 @@ export interface EndNotifier {
   httpAllowHalfOpen?: boolean
   /** Ms that a connection without a request stays open, as announced to clients; 0: for ever. */
   keepAliveTimeout?: number
+  /** Ms beyond those that clients are told of. */
+  keepAliveTimeoutBuffer?: number
+  /** Whether a request that asks for an upgrade gets it; undefined: where there is a listener. */
+  shouldUpgradeCallback?: (request: IncomingMessage) => boolean
   /** Ms without a sign of life on a connection with a request; 0: for ever. */
   timeout: number
   /** How many requests a connection of HTTP/1.1 may have; 0 and undefined: any number. */
@@ -139,13 +163,18 @@ const sample = new http.ServerResponse(new http.IncomingMessage(null as never))
 /** Says that a writer shall wait. */
 const NEEDS_DRAIN = symbolOf(sample, 'kNeedDrain')
 /** The head that was read last, which is mostly the next one too. */
-const lastHead = { head: '', spells: false, text: '' }
+const lastHead = { head: '', spells: false, text: '', isWide: false }
+/** Characters that have other bytes as UTF-8 than as Latin-1. */
+const WIDE = /[\x80-\uffff]/
 
 /** Fields of a head of HTTP/1.1, as they cross the channel; `spells`: names as they are. */
 function fieldsOf (head: string, spells: boolean): string {
-  if (head !== lastHead.head || spells !== lastHead.spells) Object.assign(lastHead, { head, spells, text: readFields(head, spells) })
+  if (head !== lastHead.head || spells !== lastHead.spells) Object.assign(lastHead, { head, spells, text: readFields(head, spells), isWide: spells && WIDE.test(head) })
   return lastHead.text
 }
+
+/** Characters of Latin-1 whose bytes are those of `text` as UTF-8. */
+const asUtf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 
 function readFields (head: string, spells: boolean): string {
   let text = ''
@@ -166,7 +195,7 @@ const REASON_AT = 'HTTP/1.1 200 '.length
 /** Between a response of node:http and its exchange. */
 class Carrier implements ServerExchangeCallbacks {
   readonly intake: Intake
-  private head: { status: number; reason: string; text: string } | null = null
+  private head: { status: number; reason: string; text: string; isWide: boolean } | null = null
   private pieces: Buffer[] = []
   private waiting: ((error: Error | null) => void)[] = []
   private isStreaming = false
@@ -231,27 +260,37 @@ class Carrier implements ServerExchangeCallbacks {
       response._header = null
       throw error
     }
-    this.head = { status: response.statusCode, reason, text }
+    this.head = { status: response.statusCode, reason, text, isWide: lastHead.isWide }
     this.isChunked = spells && response.chunkedEncoding
     // The framing is the engine's.
     ;(response as unknown as { chunkedEncoding: boolean }).chunkedEncoding = false
   }
 
   send (data: string | Buffer, encoding: BufferEncoding | null | undefined, done: (() => void) | null | undefined): boolean {
+    if (this.head?.isWide === true) {
+      // Node puts its head in front of a text and encodes both at once; in front of chunks and bytes it is Latin-1.
+      const isText = typeof data === 'string' && (encoding == null || encoding === 'utf8') && !(this.isChunked && data.length > 0)
+      if (isText) Object.assign(this.head, { reason: asUtf8(this.head.reason), text: asUtf8(this.head.text) })
+      this.head.isWide = false
+    }
     if (data.length > 0) {
       const bytes = typeof data === 'string' ? Buffer.from(data, encoding ?? 'utf8') : data
       if (this.isStreaming) this.exchange.write(bytes)
       else this.pieces.push(bytes)
     }
-    if (typeof done === 'function') this.waiting.push(asked('WRITEWRAP', done))
+    // As with node, an end behind the end of the connection finishes nothing.
+    if (typeof done === 'function' && !this.response.destroyed) this.waiting.push(asked('WRITEWRAP', done))
     this.plan()
-    if (this.exchange.pending + this.kept <= this.exchange.pendingMax) return true
+    if (this.unsent <= this.exchange.pendingMax) return true
     this.drains ??= asked('WRITEWRAP', () => { this.response.emit('drain') })
     return false
   }
 
   /** Whether the program has ended it. */
   private get isDestroyed (): boolean { return this.request.destroyed || this.response.destroyed || this.socket.destroyed }
+
+  /** Bytes of the body that wait here or on their way. */
+  get unsent (): number { return this.exchange.pending + this.kept }
 
   private get kept (): number { return this.pieces.reduce((sum, piece) => sum + piece.length, 0) }
 
@@ -319,9 +358,9 @@ class Carrier implements ServerExchangeCallbacks {
     showResponse(request, response, socket, server)
     if (!request._consuming && !request._readableState.resumeScheduled) request._dump()
     if (socket._httpMessage === response) response.detachSocket(socket as never)
-    socket.unlimit()
+    socket.answered()
     process.nextTick(reportClosed, response)
-    if (response._last && this.exchange.version < 20) this.exchange.connection.shutDown()
+    if (response._last && this.exchange.version < 20) socket.end()
   }
 
   // The events of the exchange.
@@ -377,7 +416,8 @@ class Carrier implements ServerExchangeCallbacks {
     }
     if (this.ownsSocket || exchange.connection.closed) this.socket.gone()
     if (exchange.version < 20) {
-      if (this.isRefused) this.socket.release()
+      // What broke a rule may still be answered, and the engine ends the connection.
+      if (!byPeer) this.socket.release()
       this.socket.gone()
     }
     this.intake.drop()
@@ -495,9 +535,16 @@ export function upgradeOf (exchange: Exchange, http1: Http1): [request: Incoming
  * listener.
  */
 export function reportUpgrade (server: EndNotifier, exchange: Exchange, http1: Http1): boolean {
-  if (server.listenerCount('upgrade') === 0 || wantedUpgrade(exchange) === null) return false
-  return server.emit('upgrade', ...upgradeOf(exchange, http1))
+  const { shouldUpgradeCallback } = server
+  if (shouldUpgradeCallback === undefined && server.listenerCount('upgrade') === 0 || wantedUpgrade(exchange) === null) return false
+  if (shouldUpgradeCallback !== undefined && !shouldUpgradeCallback.call(server, askedOf(exchange, http1))) return false
+  if (server.listenerCount('upgrade') === 0) exchange.connection.abort()
+  else server.emit('upgrade', ...upgradeOf(exchange, http1))
+  return true
 }
+
+/** A request of which it is asked whether it gets an upgrade: its head. */
+const askedOf = (exchange: Exchange, http1: Http1): IncomingMessage => requestOf(exchange, socketOf(Socket, exchange.connection.encrypted, exchange.connection), http1)
 
 /** CONNECT of HTTP/1.1: its listener gets the bytes of the connection, which ends without one. */
 function reportConnect (server: EndNotifier, exchange: Exchange, http1: Http1): void {
@@ -508,7 +555,9 @@ function reportConnect (server: EndNotifier, exchange: Exchange, http1: Http1): 
 /** A response that is destroyed with an error destroys its socket with it, as `pipeline` does: that is
  * the connection's affair, as on servers of node:http, and not uncaught. */
 export function receiveErrors (server: EndNotifier, socket: Socket): void {
-  socket.on('error', error => { server.emit('clientError', error, socket) })
+  socket.on('error', error => {
+    if (!server.emit('clientError', error, socket)) socket.destroySoon()
+  })
 }
 
 /** From this line on node refuses a request with more fields than `maxHeadersCount`; those before leave them out. */
@@ -535,6 +584,7 @@ export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: 
     socket.server = server
     receiveErrors(server, socket)
   }
+  if (ownsSocket && exchange.version < 20) socket.before = shared as Stage
   socket.limit(server.timeout)
   const request = requestOf(exchange, socket, http1, server.maxHeadersCount)
   const { rejectNonStandardBodyWrites } = http1

@@ -13,6 +13,8 @@ const REASONS: Record<string, string> = {
   HPE_INVALID_VERSION: 'Invalid HTTP version',
   HPE_INVALID_CONSTANT: 'Expected HTTP/',
   HPE_INVALID_HEADER_TOKEN: 'Invalid header token',
+  HPE_LF_EXPECTED: 'Missing expected LF after header value',
+  HPE_CR_EXPECTED: 'Missing expected CR after header value',
   HPE_INVALID_CONTENT_LENGTH: 'Invalid character in Content-Length',
   HPE_UNEXPECTED_CONTENT_LENGTH: 'Duplicate Content-Length',
   HPE_INVALID_TRANSFER_ENCODING: 'Request has invalid `Transfer-Encoding`',
@@ -73,6 +75,8 @@ export class RefusedSocket extends UpgradeSocket {
   constructor (exchange: Exchange) {
     super(exchange, true)
     this.on('error', () => {}).resume()
+    // A listener that answers nothing leaves the connection to its client.
+    this.once('end', () => { if ((this.server as { httpAllowHalfOpen?: boolean } | undefined)?.httpAllowHalfOpen !== true) this.end() })
   }
 
   override _final (done: () => void): void {

@@ -1,0 +1,121 @@
+// Servers with requests of node:http over HTTP/1.1: what a client gets whose request is malformed or late, what a program gets
+// of its server, and heads that are not ASCII. The comparisons with node:http have more of the second and third.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import http2 from 'node:http2'
+import https from 'node:https'
+import net from 'node:net'
+import test from 'node:test'
+import { createSecureServer, createServer } from 'trunkline'
+import { cert, key } from '../support/certificates/certificate.mjs'
+
+const HOST = 'host: a\r\n'
+const CHUNKS = `POST / HTTP/1.1\r\n${HOST}transfer-encoding: chunked\r\n\r\n`
+
+async function listening (t, server, host = '127.0.0.1') {
+  server.listen(0, host)
+  await once(server, 'listening')
+  t.after(() => {
+    server.close()
+    server.closeAllConnections?.()
+  })
+  return server.address().port
+}
+
+/** The bytes that a client gets for `text`, until its connection ends. */
+async function answerTo (port, text, { ends = false } = {}) {
+  const client = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  let all = ''
+  client.on('data', piece => { all += piece.toString('latin1') })
+  client.on('error', () => {})
+  client.write(text, 'latin1')
+  if (ends) client.end()
+  await once(client, 'end')
+  client.destroy()
+  return all
+}
+
+for (const [fault, chunk] of Object.entries({ 'a size that is none': 'zz\r\n', 'data without their end': '1\r\nab\r\n0\r\n\r\n', 'extensions without an end': `1;${'x'.repeat(20_000)}\r\na\r\n0\r\n\r\n` })) {
+  test(`a request whose body is malformed gets its refusal although its listener has answered: ${fault}`, async t => {
+    const server = createServer({ requests: 'http' }, (request, response) => { response.end('ok') })
+    assert.match(await answerTo(await listening(t, server), CHUNKS + chunk), /^HTTP\/1\.1 400 |ok(0\r\n\r\n)?HTTP\/1\.1 400 /)
+  })
+}
+
+for (const [line, code] of [['Oopsie-doopsie\r\n', 'HPE_INVALID_METHOD'], ['EHLO a.test\r\n', 'HPE_INVALID_CONSTANT'], ['GET / HTTP/9.9\r\n', 'HPE_INVALID_VERSION']]) {
+  test(`a first line that is none is refused before its head ends: ${line.trim()}`, async t => {
+    const server = createServer({ requests: 'http' }, () => {})
+    const told = once(server, 'clientError')
+    server.on('clientError', (error, socket) => { socket.end('HTTP/1.1 400 Bad\r\n\r\n') })
+    assert.equal(await answerTo(await listening(t, server), line), 'HTTP/1.1 400 Bad\r\n\r\n')
+    assert.equal((await told)[0].code, code)
+  })
+}
+
+for (const [what, fields, code] of [['CR', `${HOST}x: a\ry: b\r\n`, 'HPE_LF_EXPECTED'], ['LF', `${HOST}x: a\ny: b\r\n`, 'HPE_CR_EXPECTED']]) {
+  test(`a ${what} alone in a field has a code of its own`, async t => {
+    const server = createServer({ requests: 'http' }, () => {})
+    server.on('clientError', (error, socket) => { socket.end(error.code) })
+    assert.equal(await answerTo(await listening(t, server), `GET / HTTP/1.1\r\n${fields}\r\n`), code)
+  })
+}
+
+test('a client that ends behind its malformed request ends its connection, where no listener answers', async t => {
+  const server = createServer({ requests: 'http' }, () => {})
+  server.on('clientError', () => {})
+  assert.equal(await answerTo(await listening(t, server), 'GET\r\n\r\n', { ends: true }), '')
+})
+
+for (const members of [{ headersTimeout: 100, requestTimeout: 0 }, { headersTimeout: 0, requestTimeout: 100 }]) {
+  test(`a connection that says nothing, or no whole head, ends by ${JSON.stringify(members)}`, { timeout: 10_000 }, async t => {
+    const server = createServer({ requests: 'http', ...members }, () => {})
+    const port = await listening(t, server)
+    assert.equal(await answerTo(port, ''), '')
+    assert.match(await answerTo(port, `GET / HTTP/1.1\r\n${HOST}`), /^HTTP\/1\.1 408 /)
+  })
+}
+
+test('a server with requests of node:http is one of its class, also under TLS', () => {
+  const [plain, secured] = [createServer({ requests: 'http' }), createSecureServer({ cert, key, allowHTTP1: true, requests: 'http' })]
+  assert.ok(plain instanceof http.Server)
+  assert.ok(secured instanceof https.Server)
+  for (const server of [plain, secured]) assert.equal(typeof server.closeAllConnections, 'function')
+  assert.ok(!(createServer() instanceof http.Server))
+})
+
+test('a response may have a host, as any other field, more than once', async t => {
+  const server = createServer({ requests: 'http' }, (request, response) => {
+    response.setHeader('host', ['a', 'b'])
+    response.end('ok')
+  })
+  assert.match(await answerTo(await listening(t, server), `GET / HTTP/1.1\r\n${HOST}connection: close\r\n\r\n`), /^HTTP\/1\.1 200 OK\r\nhost: a\r\nhost: b\r\n/)
+})
+
+test('a field that is not ASCII has the bytes of UTF-8 in front of a text, and of Latin-1 in front of bytes', async t => {
+  const server = createServer({ requests: 'http' }, (request, response) => {
+    response.setHeader('x-a', '\u00e9')
+    response.end(request.url === '/text' ? 'ok' : Buffer.from('ok'))
+  })
+  const port = await listening(t, server)
+  const asked = path => answerTo(port, `GET ${path} HTTP/1.1\r\n${HOST}connection: close\r\n\r\n`)
+  assert.match(await asked('/text'), /\r\nx-a: \xc3\xa9\r\n/)
+  assert.match(await asked('/bytes'), /\r\nx-a: \xe9\r\n/)
+})
+
+test('a client of node:http2 reaches a server by an IPv6 address, whose brackets it leaves out', async t => {
+  const server = createServer((request, response) => { response.end(request.authority) })
+  let port
+  try {
+    port = await listening(t, server, '::1')
+  } catch (error) {
+    return t.skip(`there is no IPv6 here: ${error.code}`)
+  }
+  const session = http2.connect(`http://[::1]:${port}`)
+  t.after(() => { session.destroy() })
+  const stream = session.request()
+  let text = ''
+  stream.on('data', piece => { text += piece })
+  await once(stream, 'end')
+  assert.match(text, new RegExp(`^\\[?::1\\]?:${port}$`))
+})
