@@ -13,7 +13,7 @@ const { createSecureServer: nodeSecureServer } = nodeHttp2
 export type HttpOptions = Partial<Pick<http.ServerOptions,
   'IncomingMessage' | 'ServerResponse' | 'connectionsCheckingInterval' | 'headersTimeout' | 'joinDuplicateHeaders' | 'keepAliveTimeout' |
   'maxHeaderSize' | 'requestTimeout' | 'uniqueHeaders'>> & {
-    /** Whether a request that asks for an upgrade is told as `upgrade`, and not as `request`. Default: where there is a listener. */
+    /** Whether a request that asks for an upgrade is emitted as `upgrade`, and not as `request`. Default: where there is a listener. */
     shouldUpgradeCallback?: (request: http.IncomingMessage) => boolean
   }
 

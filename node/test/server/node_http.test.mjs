@@ -46,10 +46,10 @@ for (const [fault, chunk] of Object.entries({ 'a size that is none': 'zz\r\n', '
 for (const [line, code] of [['Oopsie-doopsie\r\n', 'HPE_INVALID_METHOD'], ['EHLO a.test\r\n', 'HPE_INVALID_CONSTANT'], ['GET / HTTP/9.9\r\n', 'HPE_INVALID_VERSION']]) {
   test(`a first line that is none is refused before its head ends: ${line.trim()}`, async t => {
     const server = createServer({ requests: 'http' }, () => {})
-    const told = once(server, 'clientError')
+    const event = once(server, 'clientError')
     server.on('clientError', (error, socket) => { socket.end('HTTP/1.1 400 Bad\r\n\r\n') })
     assert.equal(await answerTo(await listening(t, server), line), 'HTTP/1.1 400 Bad\r\n\r\n')
-    assert.equal((await told)[0].code, code)
+    assert.equal((await event)[0].code, code)
   })
 }
 

@@ -148,9 +148,9 @@ impl Conn {
             check_final(head)?;
         }
         let (announce, sending) = framing::of_response(open.method, open.version, head, end)?;
-        let says_close = connection_lists(head.fields(), b"close");
+        let closes = connection_lists(head.fields(), b"close");
         if sending != Sending::Switch {
-            if says_close {
+            if closes {
                 open.close_because(CloseReason::WeAskedClose);
             }
             if sending == Sending::Body(SendLength::UntilClose) {
@@ -172,7 +172,7 @@ impl Conn {
         let persist = match (sending, open.close, open.version) {
             (Sending::Switch, ..) => Persist::AsGiven,
             // It stays in its place, as it is spelled.
-            (_, Some(_), _) if says_close => Persist::AsGiven,
+            (_, Some(_), _) if closes => Persist::AsGiven,
             (_, Some(_), _) => Persist::Close,
             (_, None, Version::Http10) => Persist::KeepAlive,
             (_, None, _) => Persist::AsGiven,

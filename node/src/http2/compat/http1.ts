@@ -92,7 +92,7 @@ export class Stage extends Socket {
     this.isLimited = false
   }
 
-  /** What the response in progress has written and the connection has not. */
+  /** Those of the response in progress count that the connection has not written yet. */
   override get bytesWritten (): number { return super.bytesWritten + (this._httpMessage?.[carried].unsent ?? 0) }
 
   override setEncoding (): never { throw Object.assign(new Error('Changing the socket encoding is not allowed per RFC7230 Section 3.'), { code: 'ERR_HTTP_SOCKET_ENCODING' }) }
@@ -416,7 +416,7 @@ class Carrier implements ServerExchangeCallbacks {
     }
     if (this.ownsSocket || exchange.connection.closed) this.socket.gone()
     if (exchange.version < 20) {
-      // What broke a rule may still be answered, and the engine ends the connection.
+      // A malformed request may still be answered, and the engine ends its connection.
       if (!byPeer) this.socket.release()
       this.socket.gone()
     }
