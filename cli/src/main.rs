@@ -3,6 +3,7 @@
 //! Exit codes: 0 done; 1 the network, the peer or the server's answer failed it, or `serve --check` found a file that
 //! cannot be used; 2 the command line or the configuration was wrong (nothing was sent); 23 the output could not be
 //! written; 141 its reader has closed it. Those of `get` are curl's (`get/exit.rs`).
+mod admin;
 mod allocator;
 mod bench;
 mod failure;
@@ -12,7 +13,6 @@ mod serve;
 mod target;
 mod tls_options;
 mod token;
-mod top;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -37,7 +37,9 @@ enum Command {
     /// Measure a server: requests per second and latencies.
     Bench(Box<bench::BenchOptions>),
     /// Show what a server or a client is doing, by the address of its admin page.
-    Top(top::TopOptions),
+    Top(admin::top::TopOptions),
+    /// Print the story of a failed request of a client, by its number and the address of the client's admin page.
+    Explain(admin::explain::ExplainOptions),
     /// Print completions for a shell.
     Completions(packaging::CompletionsOptions),
     /// Write the manual pages into a folder.
@@ -51,7 +53,8 @@ fn main() -> ExitCode {
         Command::Serve(options) => serve::run(*options),
         Command::Get(options) => get::run(*options),
         Command::Bench(options) => bench::run(*options),
-        Command::Top(options) => top::run(&options),
+        Command::Top(options) => admin::top::show(&options),
+        Command::Explain(options) => admin::explain::print(&options),
         Command::Completions(options) => {
             packaging::print_completions(&options, &mut Arguments::command())
         }

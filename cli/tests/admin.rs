@@ -115,6 +115,82 @@ fn the_state_names_what_each_exchange_waits_for() {
 }
 
 #[test]
+fn explain_prints_the_story_of_a_failed_request_by_its_number() {
+    let runtime = tokio::runtime::Runtime::new().expect("it starts");
+    let _entered = runtime.enter();
+    let client = trunkline::Client::new();
+    let page = trunkline::admin::Admin::of_client(&client);
+    let page = page.listen("127.0.0.1:0").expect("it listens");
+    let url = format!("http://{}", page.local_addr());
+    let explain = |arguments: &[&str]| {
+        let output = Command::new(BINARY)
+            .arg("explain")
+            .arg(&url)
+            .args(arguments)
+            .output();
+        let output = output.expect("the binary starts");
+        let text = [output.stdout, output.stderr].concat();
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&text).into_owned(),
+        )
+    };
+    let (code, text) = explain(&[]);
+    assert_eq!(
+        (code, text.contains("no request has failed")),
+        (Some(0), true),
+        "{text}"
+    );
+
+    // It has the port and does not listen.
+    let taken = tokio::net::TcpSocket::new_v4().expect("a socket");
+    taken
+        .bind("127.0.0.1:0".parse().expect("an address"))
+        .expect("a port");
+    let origin = format!("http://{}", taken.local_addr().expect("it is bound"));
+    let error = runtime.block_on(async { client.get(&origin).send().await });
+    let error = error.expect_err("nothing listens");
+    let id = error
+        .story_id()
+        .expect("a page shows the client")
+        .to_string();
+    assert!(error.to_string().ends_with(&format!("(story {id})")));
+
+    assert_eq!(explain(&[&id]), (Some(0), error.story()));
+    let (code, text) = explain(&[]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.trim_start().starts_with(&id) && text.contains(&origin),
+        "{text}"
+    );
+    let (code, text) = explain(&["18446744073709551615"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("has no story 18446744073709551615"), "{text}");
+
+    let mut served = Served::start(&["--test-endpoints", "--admin", "127.0.0.1:0"]);
+    let server = format!("http://{}", served.admin());
+    let output = Command::new(BINARY).args(["explain", &server]).output();
+    let output = output.expect("the binary starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text.contains("is the page of a server"), "{text}");
+}
+
+#[test]
+fn a_page_at_a_unix_socket_is_read_by_its_path() {
+    let folder = Folder::new("admin-page-unix");
+    let socket = format!(
+        "unix:{}",
+        folder.path().trim_end_matches('/').to_owned() + "/admin"
+    );
+    let _served = Served::start(&["--test-endpoints", "--admin", &socket]);
+    let output = top(&["--once", &socket]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text.starts_with("trunkline server "), "{text}");
+}
+
+#[test]
 fn live_events_come_again_and_again_for_a_bounded_number_of_readers() {
     let mut served = Served::start(&["--test-endpoints", "--admin", "127.0.0.1:0"]);
     let admin = served.admin();

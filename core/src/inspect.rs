@@ -74,7 +74,7 @@ impl StreamWait {
     }
 
     /// Whether it is for bytes of ours that are there to be sent.
-    fn is_of_bytes(self) -> bool {
+    pub fn is_of_bytes(self) -> bool {
         matches!(
             self,
             Self::StreamWindow | Self::ConnectionWindow | Self::Transport | Self::Turn

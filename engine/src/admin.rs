@@ -49,7 +49,8 @@ pub(crate) struct Action {
 }
 
 /// The page of one server or client, and its settings. It is read at `/`, as JSON at `/state.json`, as server-sent events
-/// once a second at `/events`; `/metrics` has the counts, `/healthz` and `/readyz` are for load balancers.
+/// once a second at `/events`; `/stories/ID` has the story of a failed request of a client, `/metrics` the counts; `/healthz` and
+/// `/readyz` are for load balancers.
 pub struct Admin {
     source: PageSubject,
     token: Option<String>,
@@ -62,9 +63,11 @@ impl Admin {
     pub fn of_server(inspector: Inspector) -> Self {
         Self::of(PageSubject::Server(inspector))
     }
-    /// The page of a client.
+    /// The page of a client, which keeps the stories of its failed requests from now on
+    /// ([`Client::keep_stories`](crate::Client::keep_stories)).
     #[cfg(feature = "client")]
     pub fn of_client(client: &crate::Client) -> Self {
+        client.keep_stories();
         Self::of(PageSubject::Client(client.clone()))
     }
     fn of(source: PageSubject) -> Self {

@@ -3,6 +3,8 @@
 
 pub(crate) mod classify;
 mod convert;
+#[cfg(feature = "client")]
+pub(crate) mod stories;
 pub(crate) mod story;
 
 pub use story::{Attempted, Progress};
@@ -26,6 +28,7 @@ pub struct Error {
     tries: u32,
     attempts: Vec<Attempted>,
     history: Option<Box<History>>,
+    story_id: Option<u64>,
     was_sent: bool,
     wait_reason: Option<WaitReason>,
     proxy: Option<ProxyRefusal>,
@@ -165,6 +168,7 @@ impl Error {
             tries: 0,
             attempts: Vec::new(),
             history: None,
+            story_id: None,
             was_sent: false,
             wait_reason: None,
             proxy: None,
@@ -322,6 +326,12 @@ impl Error {
         self.attempts = attempts;
         self
     }
+    /// Its story is kept by this number.
+    #[must_use]
+    pub(crate) fn with_story_id(mut self, id: u64) -> Self {
+        self.story_id = Some(id);
+        self
+    }
     /// Names the request and how long it took.
     #[must_use]
     pub(crate) fn with_history(mut self, history: History) -> Self {
@@ -391,6 +401,12 @@ impl Error {
     pub fn wait_reason(&self) -> Option<WaitReason> {
         self.wait_reason
     }
+    /// Client: the number by which a page that shows the client, and `trunkline explain`, find the request's
+    /// [`story`](Self::story); the text of the error ends with it, as `(story 17)`. `None`: no page shows the client, or the
+    /// request never got into its pool.
+    pub fn story_id(&self) -> Option<u64> {
+        self.story_id
+    }
     /// The kind of failure.
     pub fn kind(&self) -> ErrorKind {
         self.kind
@@ -407,10 +423,14 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(text) = &self.text {
-            return f.write_str(text);
+        match &self.text {
+            Some(text) => f.write_str(text)?,
+            None => ErrorText(self.kind).fmt(f)?,
         }
-        ErrorText(self.kind).fmt(f)
+        match self.story_id {
+            Some(id) => write!(f, " (story {id})"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -426,6 +446,9 @@ impl fmt::Debug for Error {
         }
         if let Some(source) = &self.source {
             displayed.field("source", source);
+        }
+        if let Some(id) = self.story_id {
+            displayed.field("story_id", &id);
         }
         displayed.finish()
     }

@@ -10,7 +10,17 @@ use std::time::Duration;
 use support::service;
 use trunkline::client::{Client, ClientTimeouts, ClientTls, Protocols, WaitReason};
 use trunkline::core::http::Version;
+use trunkline::core::inspect::StreamWait;
 use trunkline::{Body, ErrorKind, Progress, Server, Tls};
+
+/// Bytes of an upload: more than any window lets out.
+const UPLOAD: usize = 64 << 20;
+
+/// Nothing, with the body held and not read.
+async fn unread(request: Request<Body>) -> Response<Body> {
+    let _held = request;
+    pending().await
+}
 
 /// Nothing.
 async fn answer(_: Request<Body>) -> Response<Body> {
@@ -46,6 +56,8 @@ fn the_story_of_a_request_without_a_response_names_its_wait_its_connection_and_h
         assert_eq!(attempt.version, Some(version));
         assert_eq!(attempt.waited_for, Some(WaitReason::Attempt));
         assert_eq!(attempt.progress, Progress::AwaitingResponse);
+        assert_eq!(attempt.held_by, Some(StreamWait::Response));
+        assert_eq!(error.story_id(), None);
         assert!(attempt.started_after.unwrap() <= attempt.ended_after);
         assert!(attempt.moved_after <= attempt.ended_after);
         let story = error.story();
@@ -67,9 +79,51 @@ fn the_story_of_a_request_without_a_response_names_its_wait_its_connection_and_h
             version.text()
         );
         assert!(lines[2].ends_with(&started), "{story}");
+        let waits = "still waits: the server has not sent its response or the rest of it";
+        assert!(lines[4].ends_with(waits), "{story}");
         assert!(last.ends_with("At fault: the peer."), "{story}");
         assert!(!story.contains("secret"), "{story}");
     }
+}
+
+#[test]
+fn the_story_of_an_upload_that_a_window_holds_up_names_the_window_and_is_found_by_its_number() {
+    let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+    let server = Server::bind("127.0.0.1:0").tls(tls).workers(1);
+    let running = server.serve(service(unread)).unwrap();
+    let address = running.local_addr();
+    let client = Client::builder()
+        .protocols(Protocols::H2Only)
+        .resolve("localhost", [address])
+        .timeouts(ClientTimeouts::default().with_total(Some(Duration::from_secs(1))))
+        .tls(ClientTls::new().root(root).only_given_roots())
+        .build()
+        .unwrap();
+    let url = format!("https://localhost:{}/", address.port());
+    let upload = || client.post(&url).body(Body::full(vec![0; UPLOAD])).send();
+    let runtime = support::runtime();
+    let error = runtime.block_on(async { upload().await }).unwrap_err();
+    let [attempt] = error.attempts() else {
+        panic!("{error:?}");
+    };
+    assert_eq!(attempt.progress, Progress::Sending, "{error:?}");
+    assert_eq!(attempt.held_by, Some(StreamWait::StreamWindow));
+    assert!(client.stories().is_empty());
+
+    client.keep_stories();
+    let error = runtime.block_on(async { upload().await }).unwrap_err();
+    let id = error.story_id().unwrap();
+    assert!(error.to_string().ends_with(&format!(" (story {id})")));
+    let [kept] = &client.stories()[..] else {
+        panic!("{:?}", client.stories());
+    };
+    assert_eq!((kept.id, &kept.text), (id, &error.story()));
+    assert!(
+        kept.text
+            .contains("still waits: the peer's window of the stream is used up"),
+        "{}",
+        kept.text
+    );
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub(crate) fn describe(error: &Error) -> Value {
         .collect();
     json!({
         "kind": error.kind().name(),
-        "message": error.to_string(),
+        "message": message(error),
         "causes": causes(error),
         "address": error.address().map(|address| json!({ "ip": address.ip(), "port": address.port() })),
         "system": system_code(error),
@@ -63,8 +63,19 @@ pub(crate) fn describe(error: &Error) -> Value {
         "attempts": ended,
         "wasSent": error.was_sent(),
         "story": error.story(),
+        "storyId": error.story_id(),
         "waitReason": error.wait_reason().map(|reason| reason.text()),
     })
+}
+
+/// The text of the error without the number of its story, which `storyId` has: programs match messages.
+fn message(error: &Error) -> String {
+    let text = error.to_string();
+    let number = error.story_id().map(|id| format!(" (story {id})"));
+    match number.and_then(|number| text.strip_suffix(&number).map(str::to_owned)) {
+        Some(message) => message,
+        None => text,
+    }
 }
 
 fn in_ms(time: Duration) -> f64 {

@@ -34,6 +34,11 @@ export interface FailureFacts {
    * carry the request. Its form may change: programs read `attempts`.
    */
   readonly story?: string | undefined
+  /**
+   * The number by which `trunkline explain URL NUMBER` and the page of the dispatcher (`inspect()`) find the story. Undefined where there was no
+   * such page when the request failed.
+   */
+  storyId?: number | undefined
 }
 
 /** The socket fields of undici's SocketError. */
@@ -56,6 +61,7 @@ export class TrunklineError extends Error implements FailureFacts {
   declare wasSent?: boolean | undefined
   declare waitReason?: string | null | undefined
   declare readonly story?: string | undefined
+  declare storyId?: number | undefined
   /** Of a SocketError: the connection's addresses, where they are known. */
   declare socket?: SocketInfo | null | undefined
 

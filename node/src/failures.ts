@@ -2,7 +2,7 @@
 
 import { constants as http2 } from 'node:http2'
 import { constants } from 'node:os'
-import { BodyTimeoutError, ConnectTimeoutError, EngineEndedError, HTTPParserError, HeadersOverflowError, HeadersTimeoutError, InformationalError, InvalidArgumentError, ProxyConnectionError, QueueTimeoutError, RefusedError, RequestAbortedError, ResponseContentLengthMismatchError, SecureProxyConnectionError, Socks5ProxyError, SocketError, TrunklineError, type Attempt, type SocketInfo } from './errors'
+import { BodyTimeoutError, ConnectTimeoutError, EngineEndedError, HTTPParserError, HeadersOverflowError, HeadersTimeoutError, InformationalError, InvalidArgumentError, ProxyConnectionError, QueueTimeoutError, RefusedError, RequestAbortedError, ResponseContentLengthMismatchError, SecureProxyConnectionError, Socks5ProxyError, SocketError, TrunklineError, type Attempt, type FailureFacts, type SocketInfo } from './errors'
 
 /** Why an exchange failed, as the engine says it (failure.rs). */
 export interface Failure {
@@ -20,6 +20,8 @@ export interface Failure {
   waitReason?: string | null
   /** The story of the request, for people. */
   story?: string
+  /** Its number, where a page keeps it. */
+  storyId?: number | null
   /** Why a proxy gave no connection. */
   proxy?: string | null
   /** An error of the user's own is at the bottom: whose it is, and its number (errors.ts). */
@@ -58,6 +60,8 @@ export function errorOf (failure: Failure, answered: boolean, connection?: (numb
     Object.defineProperty(error, 'story', { value: failure.story, writable: true, configurable: true, enumerable: false })
     if (error instanceof SocketError) error.socket = socketOf(failure, connection)
   }
+  // An error of the program's own functions stays as it is.
+  if (failure.storyId != null && failure.own == null) (error as FailureFacts).storyId = failure.storyId
   return error
 }
 

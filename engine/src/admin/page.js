@@ -314,6 +314,29 @@ function showQueue(state) {
   byId('queue-rest').textContent = state.unlisted_queue > 0 ? `and ${count(state.unlisted_queue)} that are not listed` : '';
 }
 
+/** The story of one failed request, read when it is opened: it does not change. */
+function story({ id, headline }) {
+  const made = element('details', undefined, { 'data-story': id });
+  const text = element('pre');
+  made.append(element('summary', `${id}: ${headline}`), text);
+  made.addEventListener('toggle', async () => {
+    if (!made.open || text.textContent !== '') return;
+    const response = await fetch(`/stories/${id}`, { headers: authorization() });
+    text.textContent = await response.text();
+  });
+  return made;
+}
+
+function showStories(stories) {
+  byId('stories-section').hidden = stories.length === 0;
+  const box = byId('stories');
+  // Those that are there stay as they are: one may be open.
+  const known = new Map([...box.children].map((made) => [made.dataset.story, made]));
+  const wanted = stories.map((it) => known.get(String(it.id)) ?? story(it));
+  const isSame = wanted.length === known.size && wanted.every((made, at) => made === box.children[at]);
+  if (!isSame) replace(box, wanted);
+}
+
 const TABLES = [
   ['closed', 'Connections ended by'],
   ['violations', 'Violations'],
@@ -382,6 +405,7 @@ function draw(state) {
   showWaits(state);
   showQueue(state);
   showConnections(state);
+  showStories(state.stories ?? []);
   showTables(state);
   plot('plot-requests', [series.requests], count);
   plot('plot-latency', [series.median, series.slow], duration);

@@ -125,6 +125,9 @@ impl Site {
         if let Some(name) = path.strip_prefix("/actions/") {
             return self.act(name);
         }
+        if let Some(id) = path.strip_prefix("/stories/") {
+            return self.story(id);
+        }
         match path {
             "/" => with_type("text/html; charset=utf-8", PAGE),
             "/page.css" => with_type("text/css; charset=utf-8", STYLE),
@@ -139,7 +142,7 @@ impl Site {
             "/events" => self.live(),
             _ => plain(
                 StatusCode::NOT_FOUND,
-                "there are /, /state.json, /events, /metrics, /healthz and /readyz\n",
+                "there are /, /state.json, /events, /stories/ID, /metrics, /healthz and /readyz\n",
             ),
         }
     }
@@ -159,6 +162,18 @@ impl Site {
             None => plain(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "as many readers of the live state as may be are there; close another page\n",
+            ),
+        }
+    }
+
+    fn story(&self, id: &str) -> Response<Body> {
+        let found = id.parse().ok().and_then(|id| self.source.story(id));
+        match found {
+            Some(story) => plain(StatusCode::OK, story),
+            None => plain(
+                StatusCode::NOT_FOUND,
+                "no story has this number here: a client keeps those of its last failed requests, from the moment that it has a \
+                 page; a server keeps none\n",
             ),
         }
     }

@@ -35,6 +35,17 @@ impl PageSubject {
             Self::Client(_) => true,
         }
     }
+    /// The story with a number; `None`: it is not kept, or the page is of a server.
+    pub(super) fn story(&self, id: u64) -> Option<String> {
+        match self {
+            Self::Server(_) => None,
+            #[cfg(feature = "client")]
+            Self::Client(client) => {
+                let kept = client.stories().into_iter().find(|story| story.id == id);
+                kept.map(|story| story.text)
+            }
+        }
+    }
     pub(super) async fn state(&self) -> Value {
         let limits = InspectLimits::default()
             .with_connections_max(LISTED_CONNECTIONS_MAX)
@@ -116,11 +127,14 @@ fn counts_of_server(metrics: &Metrics) -> Value {
 
 #[cfg(feature = "client")]
 mod client {
-    use super::{add, durations_of, json, named, snapshot};
+    use super::{add, durations_of, json, millis, named, snapshot};
     use crate::Client;
     use crate::client::InspectLimits;
     use serde_json::{Map, Value};
     use trunkline_core::pool::Origin;
+
+    /// Characters of a story's first line in the state, which is made once a second.
+    const HEADLINE_CHARACTERS_MAX: usize = 200;
 
     pub(super) async fn client(client: &Client, limits: InspectLimits) -> Value {
         let seen = client.inspect(limits).await;
@@ -150,7 +164,7 @@ mod client {
         let queue = seen.waits.iter().map(|wait| {
             json!({
                 "origin": name(&wait.origin),
-                "waited_ms": super::millis(wait.waited),
+                "waited_ms": millis(wait.waited),
                 "wait": wait.reason.map(|reason| reason.name()),
                 "text": wait.reason.map(|reason| reason.text()),
             })
@@ -165,6 +179,7 @@ mod client {
         let answered = responses.values().filter_map(Value::as_u64).sum::<u64>();
         json!({
             "kind": "client",
+            "stories": stories(client),
             "counts": {
                 "requests": metrics.totals.submitted,
                 "open": metrics.pool.active,
@@ -190,6 +205,20 @@ mod client {
             "queue": queue.collect::<Vec<_>>(),
             "unlisted_queue": seen.unlisted_waits,
         })
+    }
+
+    /// The latest first.
+    fn stories(client: &Client) -> Vec<Value> {
+        let stories = client.stories().into_iter().rev().map(|story| {
+            let first = story.text.lines().next().unwrap_or_default();
+            let headline: String = first.chars().take(HEADLINE_CHARACTERS_MAX).collect();
+            json!({
+                "id": story.id,
+                "age_ms": millis(story.failed_at.elapsed().unwrap_or_default()),
+                "headline": headline,
+            })
+        });
+        stories.collect()
     }
 
     fn name(origin: &Origin) -> String {

@@ -442,7 +442,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             let is_phase = entry.request.total_until.is_none_or(|at| at > now);
             let error = Error::new(ErrorKind::Timeout, Fault::Peer, Retry::OnlyIfIdempotent);
             self.hand_over_head(slot);
-            if let Some(entry) = self.slots.remove(slot) {
+            if let Some(mut entry) = self.slots.remove(slot) {
+                entry.note_wait(now, &self.io.machine);
                 self.io.machine.reset(now, entry.stream, H2Code::CANCEL);
                 entry.fail(self.id, &self.settings.counts, error.with_text(text));
             }

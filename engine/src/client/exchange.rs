@@ -20,6 +20,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use trunkline_core::http::idempotence::{is_idempotent, may_be_early};
 use trunkline_core::http::{RequestHead, StreamId, Version};
+use trunkline_core::inspect::StreamWait;
 use trunkline_core::pool::{ConnectionId, Origin, Rank, Ticket, WaitReason};
 
 /// A callback for 1xx responses.
@@ -72,6 +73,8 @@ pub(super) struct Outgoing {
     pub(super) submitted_at: Instant,
     /// Why it waited before the connection that it was put on last.
     pub(super) waited_for: Option<WaitReason>,
+    /// Why it did not move on that connection when its deadline passed.
+    pub(super) held_by: Option<StreamWait>,
     /// The version of that connection and when it started there.
     pub(super) started: Option<(Version, Instant)>,
 }
@@ -116,6 +119,7 @@ impl Outgoing {
             total_until: None,
             submitted_at: now,
             waited_for: None,
+            held_by: None,
             started: None,
         })
     }
@@ -152,7 +156,7 @@ impl Outgoing {
     /// Fails the request, which `counts` gets.
     pub(super) fn fail(mut self: Box<Self>, counts: &ClientCounts, error: Error) {
         counts.failures.count(error.kind());
-        let error = self.annotate(error);
+        let error = counts.stories.note(self.annotate(error));
         self.complete_failed(error);
     }
     /// Fails the user's wait for the response with `error`.
@@ -204,6 +208,7 @@ impl Outgoing {
             ended_after: self.age(Instant::now()),
             progress,
             moved_after: self.age(moved_at),
+            held_by: self.held_by.take(),
         });
     }
 }

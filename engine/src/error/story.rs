@@ -6,6 +6,7 @@ use std::error::Error as _;
 use std::fmt::{self, Write as _};
 use std::time::Duration;
 use trunkline_core::http::Version;
+use trunkline_core::inspect::StreamWait;
 use trunkline_core::pool::WaitReason;
 
 /// One time that a request was on a connection.
@@ -33,6 +34,8 @@ pub struct Attempted {
     /// When a byte of it last moved there, from its submission on, as far as its deadlines know: bytes that wait
     /// for the program, to send or to read, count as moving.
     pub moved_after: Duration,
+    /// Why it did not move when its deadline passed; `None`: no deadline of its own ended it.
+    pub held_by: Option<StreamWait>,
 }
 
 /// How far an exchange had come when it ended.
@@ -149,6 +152,13 @@ impl Attempted {
             line(text, after, started)?;
             let moved = format_args!("last moved: {}", self.progress.text());
             line(text, self.moved_after, moved)?;
+            if let Some(wait) = self.held_by {
+                line(
+                    text,
+                    self.ended_after,
+                    format_args!("still waits: {}", wait.text()),
+                )?;
+            }
         }
         let (read, written) = (self.bytes_read, self.bytes_written);
         let ended = ErrorText(self.ended);

@@ -12,6 +12,7 @@ fn attempted(connection: u64) -> Attempted {
         ended_after: Duration::from_millis(40),
         progress: Progress::AwaitingResponse,
         moved_after: Duration::from_millis(34),
+        held_by: None,
     }
 }
 
@@ -26,6 +27,7 @@ fn a_story_has_the_waits_the_connections_and_the_end_in_the_order_of_time() {
         started_after: Some(Duration::from_millis(90)),
         ended_after: Duration::from_millis(5090),
         moved_after: Duration::from_millis(90),
+        held_by: Some(StreamWait::Response),
         ..attempted(2)
     };
     let error = Error::new(ErrorKind::Timeout, Fault::Peer, Retry::OnlyIfIdempotent)
@@ -44,6 +46,7 @@ GET https://example.org:443 failed after 5.091 s: no response came within the he
    0.040 s  waits: the peer refused it and it pauses before it is sent again
    0.090 s  starts on connection 2, HTTP/2
    0.090 s  last moved: the request was sent, and no response had come
+   5.090 s  still waits: the server has not sent its response or the rest of it
    5.090 s  ends there: a deadline passed
 It may be sent again if sending it twice does no harm. At fault: the peer.
 ";

@@ -7,7 +7,7 @@ import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
-import { promisify } from 'node:util'
+import { inspect, promisify } from 'node:util'
 import { Agent, createServer, errors, Response, serve } from 'trunkline'
 
 /** Reads the state until it is as expected. */
@@ -74,6 +74,39 @@ test('a request in line is shown with the reason of its wait', async () => {
     const page = agent.inspect()
     const state = await until(page, ({ queue }) => queue.length === 2)
     assert.deepEqual(state.queue.map(({ wait }) => wait), ['capacity', 'capacity'])
+  } finally {
+    await agent.destroy()
+    await server.destroy()
+  }
+})
+
+test('a failed request of a dispatcher with a page has a number, by which the page has its story', async () => {
+  const closed = http.createServer()
+  await once(closed.listen(0, '127.0.0.1'), 'listening')
+  const { port } = closed.address()
+  closed.close()
+  await once(closed, 'close')
+  const server = serve({ port: 0, hostname: '127.0.0.1', fetch: never })
+  const agent = new Agent({ headersTimeout: 50 })
+  const failed = async origin => await agent.request({ origin, path: '/secret', method: 'GET' }).then(() => assert.fail('it answers'), error => error)
+  try {
+    assert.equal((await failed(server.url.origin)).storyId, undefined)
+    const page = agent.inspect()
+    for (const [origin, message] of [[server.url.origin, 'Headers Timeout Error'], [`http://127.0.0.1:${port}`, `connect ECONNREFUSED 127.0.0.1:${port}`]]) {
+      const error = await failed(origin)
+      assert.equal(error.message, message)
+      assert.match(inspect(error), new RegExp(`storyId: ${error.storyId}\\b`))
+      const response = await fetch(new URL(`stories/${error.storyId}`, page.url))
+      const story = await response.text()
+      assert.match(story, new RegExp(`^GET ${origin} failed after .* \\(story ${error.storyId}\\)\n`))
+      assert.ok(!story.includes('secret'))
+      if (error.story !== undefined) assert.equal(story, error.story)
+      const [latest] = (await stateOf(page)).stories
+      assert.equal(latest.id, error.storyId)
+      assert.ok(story.startsWith(latest.headline))
+    }
+    const { status } = await fetch(new URL('stories/0', page.url))
+    assert.equal(status, 404)
   } finally {
     await agent.destroy()
     await server.destroy()

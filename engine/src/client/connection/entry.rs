@@ -3,6 +3,7 @@
 use super::super::exchange::Outgoing;
 use super::receiver::Receiver;
 use crate::body::Body;
+use crate::driver::machine::Machine;
 use crate::error::{Error, Progress};
 use crate::metrics::client::counters::ClientCounts;
 use crate::tunnel::datagrams::{DatagramInlet, Datagrams};
@@ -12,7 +13,12 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::time::Instant;
 use trunkline_core::http::{ResponseHead, StreamId};
+use trunkline_core::inspect::{StreamSnapshot, StreamWait};
 use trunkline_core::pool::ConnectionId;
+
+/// Exchanges of a connection, the oldest, among which one whose deadline passed is looked for to say why it did not move: each of
+/// many that end at once looks at them.
+const LATE_STREAMS_MAX: usize = 100;
 
 /// One exchange on the connection.
 pub(super) struct ExchangeEntry {
@@ -103,7 +109,7 @@ impl ExchangeEntry {
     pub(super) fn fail(mut self, on: ConnectionId, counts: &ClientCounts, error: Error) {
         counts.failures.count(error.kind());
         self.note_end(on, &error);
-        let error = self.request.annotate(error);
+        let error = counts.stories.note(self.request.annotate(error));
         match self.incoming {
             Incoming::Awaited | Incoming::Head(_) => {
                 self.request.complete_failed(error);
@@ -116,9 +122,17 @@ impl ExchangeEntry {
             Incoming::Ended => {}
         }
     }
+    /// Its deadline has passed: the reason why it does not move is noted.
+    pub(super) fn note_wait(&mut self, now: Instant, machine: &Machine) {
+        let snapshot = machine.inspect(now, LATE_STREAMS_MAX);
+        let found = snapshot.streams.iter().find(|it| it.id == self.stream);
+        self.request.held_by = found.and_then(StreamSnapshot::wait);
+    }
     /// Its request ended on this connection with `error`.
     pub(super) fn note_end(&mut self, on: ConnectionId, error: &Error) {
-        let is_sent = matches!(self.upload, Upload::Done);
+        // A whole body may be with the machine, which cannot send it.
+        let waits = self.request.held_by.is_some_and(StreamWait::is_of_bytes);
+        let is_sent = matches!(self.upload, Upload::Done) && !waits;
         let progress = match self.incoming {
             Incoming::Awaited | Incoming::Head(_) if is_sent => Progress::AwaitingResponse,
             Incoming::Awaited | Incoming::Head(_) => Progress::Sending,

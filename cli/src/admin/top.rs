@@ -1,66 +1,36 @@
 //! `trunkline top URL`: the state of an admin address in a terminal, refreshed once a second.
 
+use super::{AdminPage, PageOptions, number, plain, run};
 use crate::failure::Failure;
-use crate::serve::in_full;
-use crate::target::Target;
-use crate::token;
 use humansize::{BINARY, format_size};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
 use std::time::Duration;
-use trunkline::Body;
-use trunkline::client::{Client, ResponseExt as _};
 
 /// Between two looks.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Bytes of a state: beyond what a server with all of its lists full sends.
-const STATE_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Without a terminal that says its height.
 const ROWS: usize = 40;
 
 /// Flags of `top`.
 #[derive(clap::Args)]
 pub(crate) struct TopOptions {
-    /// The admin address, http://127.0.0.1:9901 for example.
-    #[arg(default_value = "http://127.0.0.1:9901")]
-    url: String,
-    /// The admin address is a Unix socket at this path.
-    #[arg(long, value_name = "PATH", conflicts_with = "url")]
-    unix: Option<PathBuf>,
-    /// A file with the token of the admin address.
-    #[arg(long, value_name = "FILE")]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    page: PageOptions,
     /// Print the state once, with all exchanges that it lists, and end.
     #[arg(long)]
     once: bool,
 }
 
 /// Shows the state until it is interrupted.
-pub(crate) fn run(options: &TopOptions) -> Result<(), Failure> {
-    let token = options.token_file.as_deref();
-    let token = token
-        .map(|path| token::read("--token-file", path))
-        .transpose()?;
-    let target = Target::parse(&options.url)?;
-    let client = Client::builder();
-    let client = match &options.unix {
-        Some(path) => client.unix_socket(path),
-        None => client,
-    };
-    let client = client
-        .build()
-        .map_err(|error| Failure::usage(in_full(&error)))?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::usage(format_args!("cannot start: {error}")))?;
+pub(crate) fn show(options: &TopOptions) -> Result<(), Failure> {
+    let page = AdminPage::new(&options.page)?;
     let is_terminal = std::io::stdout().is_terminal() && !options.once;
-    runtime.block_on(async {
+    run(async {
         let mut before = None;
         loop {
-            let state = state(&client, &target, token.as_deref()).await?;
+            let state = page.state().await?;
             let rows = if is_terminal { ROWS } else { usize::MAX };
             let text = shown(&state, before.as_ref(), rows);
             print(&text, is_terminal)?;
@@ -71,38 +41,6 @@ pub(crate) fn run(options: &TopOptions) -> Result<(), Failure> {
             tokio::time::sleep(INTERVAL).await;
         }
     })
-}
-
-async fn state(client: &Client, target: &Target, token: Option<&str>) -> Result<Value, Failure> {
-    let url = format!(
-        "{}://{}/state.json",
-        if target.tls { "https" } else { "http" },
-        target.authority()
-    );
-    let mut request = client.get(&url);
-    if let Some(token) = token {
-        request = request.header("authorization", format!("Bearer {token}"));
-    }
-    let failed = |error: trunkline::Error| Failure::remote(in_full(&error));
-    let response = request.send().await.map_err(failed)?;
-    if response.status() == http::StatusCode::UNAUTHORIZED {
-        return Err(Failure::remote(format_args!(
-            "{url} needs its token: add --token-file"
-        )));
-    }
-    let response = response.error_for_status().map_err(failed)?;
-    let body = read(response.into_body()).await?;
-    serde_json::from_slice(&body)
-        .map_err(|_| Failure::remote(format_args!("{url} is not a state of trunkline's")))
-}
-
-async fn read(body: Body) -> Result<Vec<u8>, Failure> {
-    use http_body_util::BodyExt as _;
-    let limited = http_body_util::Limited::new(body, STATE_BYTES_MAX);
-    let whole = limited.collect().await;
-    let whole = whole
-        .map_err(|error| Failure::remote(format_args!("the state cannot be read: {error}")))?;
-    Ok(whole.to_bytes().to_vec())
 }
 
 fn print(text: &str, is_terminal: bool) -> Result<(), Failure> {
@@ -243,16 +181,6 @@ fn listed(counts: &Value) -> Option<String> {
         .map(|(name, count)| format!("{name} {count}"))
         .collect();
     (!found.is_empty()).then(|| found.join(", "))
-}
-
-fn number(value: &Value, name: &str) -> u64 {
-    value[name].as_u64().unwrap_or(0)
-}
-
-/// A text of the state; a peer chose some, which must not command the terminal.
-fn plain(value: &Value) -> String {
-    let text = value.as_str().unwrap_or("");
-    text.replace(char::is_control, "\u{fffd}")
 }
 
 fn size(bytes: u64) -> String {

@@ -1,0 +1,66 @@
+//! `trunkline explain URL ID`: the story of a failed request, by the number in its error, from the page of its client.
+
+use super::{AdminPage, PageOptions, number, plain, printable, run};
+use crate::failure::Failure;
+use http::StatusCode;
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+/// Flags of `explain`.
+#[derive(clap::Args)]
+pub(crate) struct ExplainOptions {
+    #[command(flatten)]
+    page: PageOptions,
+    /// The number of the story, which the text of the error ends with, in Node.js its `storyId`. Without it: a line for each story that
+    /// the page has.
+    id: Option<u64>,
+}
+
+/// Prints one story, or the first line of each.
+pub(crate) fn print(options: &ExplainOptions) -> Result<(), Failure> {
+    let page = AdminPage::new(&options.page)?;
+    let text = run(async {
+        match options.id {
+            Some(id) => story(&page, id).await,
+            None => headlines(&page).await,
+        }
+    })?;
+    let mut out = std::io::stdout();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::output("standard output", &error))
+}
+
+async fn story(page: &AdminPage, id: u64) -> Result<String, Failure> {
+    let (status, body) = page.get(&format!("/stories/{id}")).await?;
+    let text = String::from_utf8_lossy(&body);
+    match status {
+        StatusCode::OK => Ok(text.lines().map(|line| printable(line) + "\n").collect()),
+        StatusCode::NOT_FOUND => Err(Failure::remote(format_args!(
+            "{} has no story {id}: it keeps those of the last failed requests; `trunkline explain URL` lists them",
+            page.origin
+        ))),
+        _ => Err(Failure::remote(format_args!("{}: {status}", page.origin))),
+    }
+}
+
+async fn headlines(page: &AdminPage) -> Result<String, Failure> {
+    let state = page.state().await?;
+    let Some(stories) = state["stories"].as_array() else {
+        return Err(Failure::remote(format_args!(
+            "{} is the page of a server, which keeps no stories: name that of a client",
+            page.origin
+        )));
+    };
+    let mut text = String::new();
+    for story in stories {
+        let headline = plain(&story["headline"]);
+        let (id, age) = (number(story, "id"), number(story, "age_ms"));
+        // Writing to a text does not fail.
+        let _ = writeln!(text, "{id:>6}  {age:>9} ms ago  {headline}");
+    }
+    if stories.is_empty() {
+        text.push_str("no request has failed since the client has a page\n");
+    }
+    Ok(text)
+}

@@ -1,0 +1,80 @@
+//! The stories of a client's last failed requests, kept from the moment that a page shows the client.
+
+use super::Error;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+/// Stories that a client keeps, the latest ones: with [`STORY_BYTES_MAX`] at most 256 KiB.
+pub const STORIES_MAX: usize = 64;
+/// Bytes of a story that is kept; the rest is cut off. Ten attempts with their waits have 3 KiB.
+pub const STORY_BYTES_MAX: usize = 4096;
+
+/// The last number given: one row for all clients of the process, so that a number in a log says which request it was.
+static LAST_ID: AtomicU64 = AtomicU64::new(0);
+
+/// The story of a request that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeptStory {
+    /// The number of [`Error::story_id`]; no other request of the process has it.
+    pub id: u64,
+    /// When the request failed.
+    pub failed_at: SystemTime,
+    /// The text of [`Error::story`], at most [`STORY_BYTES_MAX`] of it.
+    pub text: String,
+}
+
+/// The stories of one client.
+#[derive(Debug, Default)]
+pub(crate) struct Stories {
+    keeps: AtomicBool,
+    kept: Mutex<VecDeque<KeptStory>>,
+}
+
+impl Stories {
+    /// Keeps those of requests that fail from now on.
+    pub(crate) fn keep(&self) {
+        self.keeps.store(true, Ordering::Relaxed);
+    }
+    /// Numbers the error and keeps its story, where they are kept.
+    pub(crate) fn note(&self, error: Error) -> Error {
+        if !self.keeps.load(Ordering::Relaxed) {
+            return error;
+        }
+        let id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
+        let error = error.with_story_id(id);
+        let story = KeptStory {
+            id,
+            failed_at: SystemTime::now(),
+            text: cut(error.story(), STORY_BYTES_MAX),
+        };
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() == STORIES_MAX {
+            kept.pop_front();
+        }
+        kept.push_back(story);
+        error
+    }
+    /// Those that are kept, the latest last.
+    pub(crate) fn list(&self) -> Vec<KeptStory> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().cloned().collect()
+    }
+}
+
+/// The text up to a number of bytes, with a mark where the rest is left out.
+fn cut(mut text: String, bytes_max: usize) -> String {
+    const MARK: &str = "..";
+    if text.len() > bytes_max {
+        let end = (0..=bytes_max - MARK.len()).rfind(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or(0));
+        text.push_str(MARK);
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "stories_test.rs"]
+mod stories_test;
