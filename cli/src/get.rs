@@ -121,9 +121,13 @@ impl Get {
             true => target::with_path(target.uri, target::written_path(url))?,
             false => target.uri,
         };
-        let uri = match (self.options.body.get, self.options.body.data.bytes()?) {
-            (true, Some(query)) => with_query(uri, &query)?,
-            _ => template.name_upload(uri)?,
+        let query = match self.options.body.get {
+            true => self.options.body.data.bytes()?,
+            false => None,
+        };
+        let uri = match query {
+            Some(query) => with_query(uri, &query)?,
+            None => template.name_upload(uri)?,
         };
         let facts = Facts::new(uri.clone());
         Ok(Fetch {

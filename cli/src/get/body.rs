@@ -136,10 +136,16 @@ impl Data {
         }
         let mut whole = Vec::new();
         for (kind, text) in &self.0 {
-            if !whole.is_empty() && *kind != Kind::Json {
+            let part = part(*kind, text)?;
+            if whole.is_empty() {
+                // A large file is held once.
+                whole = part;
+                continue;
+            }
+            if *kind != Kind::Json {
                 whole.push(b'&');
             }
-            whole.extend(part(*kind, text)?);
+            whole.extend(part);
         }
         Ok(Some(whole))
     }

@@ -228,7 +228,7 @@ fn get(program: &str, attack: &Hostile, url: &str) -> std::io::Result<Outcome> {
     let upload = std::env::temp_dir().join(format!("trunkline-attacks-{}", std::process::id()));
     if attack.kind == "post" {
         std::fs::File::create(&upload)?.set_len(UPLOAD_BYTES)?;
-        command.args(["--data", &format!("@{}", upload.display())]);
+        command.args(["--data-binary", &format!("@{}", upload.display())]);
     }
     command.stderr(std::process::Stdio::null());
     let outcome = outcome_of(&mut Program::start(&mut command)?, attack);
