@@ -28,6 +28,8 @@ const DUMPED_BYTES_MAX = 128 * 1024
  */
 interface Decoder { lastNeed: number; lastTotal: number; lastChar: Buffer }
 
+interface StreamState { _readableState: { ended: boolean, decoder?: Decoder | null } }
+
 const noop = (): void => {}
 const NO_CHUNKS: Buffer[] = []
 
@@ -82,14 +84,20 @@ export class Body extends Unmade {
     this.#bodySource = bodySource
   }
 
-  /** The state of a Readable, by which node:stream and others know one. */
-  override get _readableState (): Readable['_readableState'] {
-    this.make()
-    return this._readableState
-  }
-  override set _readableState (value) {
-    this.isMade = true
-    Object.defineProperty(this, '_readableState', { value, writable: true, enumerable: true, configurable: true })
+  static {
+    // The state of a Readable, by which node:stream and others know one. Not an accessor of the class: some lines of
+    // @types/node do not know the field, and the declarations of this package would not compile beside them.
+    Object.defineProperty(Body.prototype, '_readableState', {
+      get (this: Body) {
+        this.make()
+        return (this as unknown as StreamState)._readableState
+      },
+      set (this: Body, value: unknown) {
+        this.isMade = true
+        Object.defineProperty(this, '_readableState', { value, writable: true, enumerable: true, configurable: true })
+      },
+      configurable: true
+    })
   }
 
   /** Makes the stream's state, as the constructor of a Readable does. */
@@ -244,7 +252,7 @@ export class Body extends Unmade {
       for (let chunk = this.read() as Buffer | string | null; chunk !== null; chunk = this.read() as Buffer | string | null) {
         chunks.push(typeof chunk === 'string' ? Buffer.from(chunk, encoding ?? 'utf8') : chunk)
       }
-      const { decoder } = this._readableState as unknown as { decoder?: Decoder | null }
+      const { decoder } = (this as unknown as StreamState)._readableState
       if (decoder != null && decoder.lastNeed > 0) chunks.push(Buffer.from(decoder.lastChar.subarray(0, decoder.lastTotal - decoder.lastNeed)))
     }
     for (const { chunk, credit } of this.held) {
@@ -281,7 +289,7 @@ export class Body extends Unmade {
   /** The stream says its end: what was collected did not pass through it. */
   private endStream (): void {
     if (this.readableEnded || this.destroyed) return
-    const { ended } = this._readableState as unknown as { ended: boolean }
+    const { ended } = (this as unknown as StreamState)._readableState
     if (!ended) this.push(null)
     this.resume()
   }
