@@ -12,6 +12,7 @@ pub use trunkline_core::proxy::SocksRefusal;
 
 use http::Uri;
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::{error, fmt};
 use story::{ErrorText, History};
@@ -28,8 +29,9 @@ pub struct Error {
     tries: u32,
     attempts: Vec<Attempted>,
     history: Option<Box<History>>,
-    story_id: Option<u64>,
+    story_id: Option<NonZeroU64>,
     was_sent: bool,
+    timed_out: bool,
     wait_reason: Option<WaitReason>,
     proxy: Option<ProxyRefusal>,
     address: Option<Box<SocketAddr>>,
@@ -170,6 +172,7 @@ impl Error {
             history: None,
             story_id: None,
             was_sent: false,
+            timed_out: false,
             wait_reason: None,
             proxy: None,
             address: None,
@@ -272,6 +275,7 @@ impl Error {
     #[must_use]
     pub(crate) fn again(&self) -> Self {
         Self {
+            timed_out: self.timed_out,
             text: self.text.clone(),
             proxy: self.proxy,
             address: self.address.clone(),
@@ -329,7 +333,7 @@ impl Error {
     /// Its story is kept by this number.
     #[must_use]
     pub(crate) fn with_story_id(mut self, id: u64) -> Self {
-        self.story_id = Some(id);
+        self.story_id = NonZeroU64::new(id);
         self
     }
     /// Names the request and how long it took.
@@ -342,6 +346,12 @@ impl Error {
     #[must_use]
     pub(crate) fn with_was_sent(mut self, was_sent: bool) -> Self {
         self.was_sent = was_sent;
+        self
+    }
+    /// A deadline is why no connection was had.
+    #[must_use]
+    pub(crate) fn with_timed_out(mut self) -> Self {
+        self.timed_out = true;
         self
     }
     /// Adds why the request waited when it failed.
@@ -405,7 +415,7 @@ impl Error {
     /// [`story`](Self::story); the text of the error ends with it, as `(story 17)`. `None`: no page shows the client, or the
     /// request never got into its pool.
     pub fn story_id(&self) -> Option<u64> {
-        self.story_id
+        self.story_id.map(NonZeroU64::get)
     }
     /// The kind of failure.
     pub fn kind(&self) -> ErrorKind {

@@ -38,6 +38,7 @@
 //! |---|---|---|
 //! | `client` | yes | [`Client`] and what belongs to it |
 //! | `server` | yes | [`serve`], [`Server`] and what belongs to them |
+//! | `charset` | yes | text of a response in the charset that its `content-type` names |
 //! | `dns` | yes | HTTPS records of a client's origins, asked of the system's name servers (`client::DnsResolver`) |
 //! | `http3` | yes | HTTP/3 over QUIC, of clients and servers |
 //! | `tower` | yes | [`Client`] as a tower service (a server takes tower services always) |

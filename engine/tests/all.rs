@@ -51,6 +51,8 @@ mod h3_slow_readers;
 mod h3_streams;
 mod h3_traces;
 mod inspect;
+#[cfg(target_os = "linux")]
+mod mistakes;
 mod on_runtime;
 mod proxy_protocol;
 mod reqwest_lines;

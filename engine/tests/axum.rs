@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use axum::extract::{ConnectInfo, Path, Request};
 use axum::middleware::map_request;
 use axum::routing::{get, post};
-use http::Version;
+use http::{StatusCode, Version};
 use http_body_util::BodyExt;
 use std::net::SocketAddr;
 use trunkline::client::{Client, ClientTls, ConnectionUse, Protocols};
@@ -19,6 +19,7 @@ fn router() -> Router {
             get(async |Path(name): Path<String>| format!("Hello, {name}.")),
         )
         .route("/echo", post(async |body: Bytes| body))
+        .route("/unchanged", get(async || StatusCode::NOT_MODIFIED))
 }
 
 #[test]
@@ -54,6 +55,11 @@ fn a_router_is_served_on_every_version_from_one_port() {
             assert_eq!(reported, version != Version::HTTP_3, "{version:?}");
             let text = hello.into_body().collect().await.unwrap().to_bytes();
             assert_eq!(text, "Hello, you.");
+            // axum gives it a content-length of 0, which would be that of the content (RFC 9110 section 8.6).
+            let unchanged = client.get(format!("{origin}/unchanged"));
+            let unchanged = unchanged.send().await.unwrap();
+            assert_eq!(unchanged.status(), StatusCode::NOT_MODIFIED);
+            assert!(!unchanged.headers().contains_key("content-length"));
             let body = vec![7; 300_000];
             let echo = client.post(format!("{origin}/echo")).body(body.clone());
             let back = echo
@@ -79,7 +85,7 @@ fn a_router_is_served_on_every_version_from_one_port() {
         metrics.requests_h2,
         metrics.requests_h3,
     ];
-    assert_eq!(counted, [3, 3, 3]);
+    assert_eq!(counted, [4, 4, 4]);
 }
 
 async fn add_peer_address(mut request: Request) -> Request {

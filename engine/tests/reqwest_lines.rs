@@ -5,6 +5,8 @@ use http::{HeaderName, HeaderValue};
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use trunkline::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH};
 use trunkline::{
@@ -161,5 +163,82 @@ fn a_function_that_gives_an_io_result_takes_our_errors() {
         let error = asks("no URL").await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         assert!(error.get_ref().unwrap().is::<trunkline::Error>());
+    });
+}
+
+/// A server of one connection that answers with `bytes` and closes it, or rests.
+async fn raw(bytes: &'static [u8], rests: bool) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut request = [0; 4096];
+        let _ = socket.read(&mut request).await;
+        socket.write_all(bytes).await.unwrap();
+        if rests {
+            std::future::pending::<()>().await;
+        }
+    });
+    address
+}
+
+#[test]
+fn a_body_that_is_cut_or_late_is_an_error_of_the_body_and_not_of_the_request() {
+    runtime().block_on(async {
+        let part = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\npart";
+        let client = Client::builder()
+            .read_timeout(Duration::from_millis(50))
+            .build()
+            .unwrap();
+        for rests in [false, true] {
+            let url = format!("http://{}/", raw(part, rests).await);
+            let response = client.get(&url).send().await.unwrap();
+            let error = response.text().await.unwrap_err();
+            assert!(error.is_body() && !error.is_request(), "{error:?}");
+            assert!(!error.is_connect() && !error.is_decode(), "{error:?}");
+            assert_eq!(error.is_timeout(), rests, "{error:?}");
+        }
+    });
+}
+
+#[test]
+fn a_connection_that_is_not_had_in_time_is_a_timeout_and_an_error_of_the_connection() {
+    runtime().block_on(async {
+        let url = format!("https://{}/", raw(b"", true).await);
+        let client = Client::builder()
+            .connect_timeout(Duration::from_millis(50))
+            .build()
+            .unwrap();
+        let error = client.get(&url).send().await.unwrap_err();
+        assert!(error.is_timeout() && error.is_connect() && error.is_request());
+        assert_eq!(io::Error::from(error).kind(), io::ErrorKind::TimedOut);
+    });
+}
+
+#[test]
+fn text_is_read_in_the_charset_of_its_content_type_and_without_a_byte_order_mark() {
+    runtime().block_on(async {
+        for (answer, text) in [
+            (
+                &b"HTTP/1.1 200 OK\r\ncontent-type: text/plain; charset=iso-8859-1\r\ncontent-length: 2\r\n\r\na\xe4"[..],
+                "a\u{e4}",
+            ),
+            (
+                b"HTTP/1.1 200 OK\r\ncontent-type: text/plain; charset=Shift_JIS\r\ncontent-length: 2\r\n\r\n\x83\x65",
+                "\u{30c6}",
+            ),
+            (
+                b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 4\r\n\r\n\xef\xbb\xbfb",
+                "b",
+            ),
+            (
+                b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n\xc3\xa4",
+                "\u{e4}",
+            ),
+        ] {
+            let url = format!("http://{}/", raw(answer, true).await);
+            let response = Client::new().get(&url).send().await.unwrap();
+            assert_eq!(response.text().await.unwrap(), text);
+        }
     });
 }

@@ -2,10 +2,13 @@
 
 use super::Body;
 use crate::error::{Error, ErrorKind, Fault, Retry};
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf as _, Bytes, BytesMut};
 use http_body::Body as _;
 use std::future::poll_fn;
 use std::pin::Pin;
+
+/// U+FEFF in UTF-8 (RFC 3629 section 6).
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Body {
     /// All bytes of the body; trailers are dropped. The memory is the peer's choice: see
@@ -58,12 +61,16 @@ impl Body {
         }
         Ok(None)
     }
-    /// The body as UTF-8; what is none becomes U+FFFD. A charset in `content-type` is not read.
+    /// The body as UTF-8, without a byte order mark; what is none becomes U+FFFD. A charset in `content-type` is not
+    /// read: [`ResponseExt::text`](crate::client::ResponseExt::text) does.
     ///
     /// # Errors
     /// As [`bytes`](Self::bytes).
     pub async fn text(self) -> Result<String, Error> {
-        let bytes = self.bytes().await?;
+        let mut bytes = self.bytes().await?;
+        if bytes.starts_with(BYTE_ORDER_MARK) {
+            bytes.advance(BYTE_ORDER_MARK.len());
+        }
         Ok(match String::from_utf8(bytes.into()) {
             Ok(text) => text,
             Err(bytes) => String::from_utf8_lossy(bytes.as_bytes()).into_owned(),

@@ -280,7 +280,8 @@ pub(in crate::client) async fn establish_in_time(
             .await
             .unwrap_or_else(|_| {
                 let text = format!("no connection to {} within {limit:?}", displayed(origin));
-                Err(Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe).with_text(text))
+                let error = Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe);
+                Err(error.with_text(text).with_timed_out())
             }),
     }
 }

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "blocking")]
 pub mod blocking;
+#[cfg(feature = "charset")]
+mod charset;
 mod events;
 mod fields;
 mod follow_up;

@@ -1,7 +1,9 @@
 //! Questions about an error that a program asks first.
 
-use super::{Error, ErrorKind, Fault};
+use super::{Error, ErrorKind, Fault, Progress};
 use http::StatusCode;
+use std::error::Error as _;
+use std::io;
 use trunkline_core::error::H2Code;
 
 // Codes of gRPC (`grpc-status`).
@@ -36,14 +38,22 @@ impl Error {
         );
         failed && !self.was_sent
     }
-    /// Whether a deadline passed.
+    /// Whether a deadline passed: one of the request or of a connection that was being opened, ours or the system's
+    /// (`ETIMEDOUT`). [`is_connect`](Self::is_connect) tells them apart.
     pub fn is_timeout(&self) -> bool {
-        self.kind == ErrorKind::Timeout
+        self.kind == ErrorKind::Timeout || self.timed_out || self.system_timed_out()
     }
-    /// Whether the response of the request failed, or there was none: whatever is not a setting, a status or a
-    /// body.
+    fn system_timed_out(&self) -> bool {
+        let first = self.source();
+        let mut causes = std::iter::successors(first, |&cause| cause.source());
+        causes.any(|cause| {
+            let system = cause.downcast_ref::<io::Error>();
+            system.is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
+        })
+    }
+    /// Whether there was no response to the request: whatever is not a setting, a status, a redirect or a body.
     pub fn is_request(&self) -> bool {
-        !(self.is_config() || self.is_status() || self.is_body())
+        !(self.is_config() || self.is_status() || self.is_redirect() || self.is_body())
     }
     /// Whether a response has a status that was asked for as an error
     /// ([`error_for_status`](crate::client::ResponseExt::error_for_status)).
@@ -59,9 +69,14 @@ impl Error {
     pub fn is_redirect(&self) -> bool {
         self.kind == ErrorKind::Redirect
     }
-    /// Whether a body failed: one that was given, or one that is not what it was read as.
+    /// Whether a body failed: one that was given, one of a response that did not come to its end, or one that is
+    /// not what it was read as.
     pub fn is_body(&self) -> bool {
-        self.kind == ErrorKind::Body
+        self.kind == ErrorKind::Body || self.progress() == Some(Progress::ReceivingBody)
+    }
+    /// How far the request had come where it failed; `None`: it was on no connection.
+    fn progress(&self) -> Option<Progress> {
+        self.attempts.last().map(|attempt| attempt.progress)
     }
     /// Whether a setting or a part of the request cannot be used: nothing was sent.
     pub fn is_config(&self) -> bool {

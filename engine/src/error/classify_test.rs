@@ -2,6 +2,7 @@
 
 use super::super::{Error, ErrorKind, Fault, Retry};
 use http::StatusCode;
+use std::io;
 use trunkline_core::error::H2Code;
 
 fn of(kind: ErrorKind) -> Error {
@@ -48,7 +49,13 @@ fn a_connection_error_is_one_before_anything_was_sent() {
     assert!(!of(ErrorKind::Tls).with_was_sent(true).is_connect());
     assert!(!of(ErrorKind::Timeout).is_connect());
     assert!(of(ErrorKind::Timeout).is_timeout());
-    assert!(of(ErrorKind::Redirect).is_redirect());
+    let hasty = of(ErrorKind::Connect).with_timed_out();
+    assert!(hasty.is_timeout() && hasty.is_connect() && hasty.again().is_timeout());
+    let system = io::Error::from(io::ErrorKind::TimedOut);
+    let system = of(ErrorKind::Connect).with_source(system);
+    assert!(system.is_timeout() && system.is_connect());
+    assert!(!of(ErrorKind::Connect).is_timeout());
+    assert!(of(ErrorKind::Redirect).is_redirect() && !of(ErrorKind::Redirect).is_request());
     assert!(of(ErrorKind::Body).is_body());
     assert!(of(ErrorKind::Config).is_config());
     let status = of(ErrorKind::Status(StatusCode::NOT_FOUND));

@@ -22,7 +22,7 @@ fn io_kind(error: &Error) -> io::ErrorKind {
     }
     match error.kind() {
         ErrorKind::Config | ErrorKind::Message(_) => io::ErrorKind::InvalidInput,
-        ErrorKind::Timeout => io::ErrorKind::TimedOut,
+        _ if error.is_timeout() => io::ErrorKind::TimedOut,
         ErrorKind::StreamReset(_) => io::ErrorKind::ConnectionReset,
         ErrorKind::TransportClosed | ErrorKind::ConnectionClosed(_) => {
             io::ErrorKind::ConnectionAborted

@@ -4,7 +4,7 @@
 mod date;
 
 use date::with_date;
-use http::header::HeaderMap;
+use http::header::{self, HeaderMap};
 use http::{Response, StatusCode};
 use std::sync::Arc;
 use std::time::Instant;
@@ -71,7 +71,13 @@ pub(super) fn copy_fields(
 ) -> HandlerFields {
     fields.clear();
     let mut set = HandlerFields::default();
+    // axum says the length of every body that it knows, also of the one that a 304 has not: there it would be that of
+    // the content which the client keeps (RFC 9110 section 8.6).
+    let is_unmodified = status == StatusCode::NOT_MODIFIED;
     for (name, value) in headers {
+        if is_unmodified && name == header::CONTENT_LENGTH && value == "0" {
+            continue;
+        }
         let name = FieldName::of(name.as_str().as_bytes());
         if set.note(name, value.as_bytes(), status.as_u16(), version) {
             fields.push_with(name, value.is_sensitive(), |bytes| {

@@ -9,7 +9,7 @@ use crate::driver::transport::Transport;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use crate::tls::{HelloRefusal, hello_refusal, retry_after};
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection};
+use rustls::{CertificateError, ClientConfig, ClientConnection, InvalidMessage};
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
@@ -112,6 +112,20 @@ async fn handshake(
     }))))
 }
 
+/// The usual cause of a handshake that fails so, and what to do.
+fn cure(error: &io::Error) -> &'static str {
+    let source = error.get_ref().and_then(|error| error.downcast_ref());
+    match source {
+        Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
+            ": what came is not TLS; a port that speaks http is reached by an http:// URL"
+        }
+        Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+            ": its certificate is of no root that is trusted; ClientTls::root trusts another"
+        }
+        _ => "",
+    }
+}
+
 fn handshake_error(origin: &Origin, error: io::Error) -> Error {
     let origin = displayed(origin);
     let text = match hello_refusal(&error) {
@@ -119,7 +133,7 @@ fn handshake_error(origin: &Origin, error: io::Error) -> Error {
             "{origin} has other keys for encrypted ClientHellos than its HTTPS record, \
              which may be out of date"
         ),
-        _ => format!("the TLS handshake with {origin} failed"),
+        _ => format!("the TLS handshake with {origin} failed{}", cure(&error)),
     };
     Error::new(ErrorKind::Tls, Fault::Peer, retry_after(&error))
         .with_text(text)

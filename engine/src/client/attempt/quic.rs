@@ -169,6 +169,9 @@ fn handshake_error(displayed: &str, source: HandshakeError) -> Error {
         HandshakeError::NobodyListens => {
             error.with_source(io::Error::new(io::ErrorKind::ConnectionRefused, source))
         }
+        HandshakeError::Quic(quinn_proto::ConnectionError::TimedOut) => {
+            error.with_source(source).with_timed_out()
+        }
         HandshakeError::Quic(_) => error.with_source(source),
     };
     error.with_text(text)

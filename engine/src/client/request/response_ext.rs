@@ -1,6 +1,8 @@
 //! Reading a response where it stands.
 
 use super::ResponseUrl;
+#[cfg(feature = "charset")]
+use super::charset::charset_of;
 use crate::body::{Body, BodyStream};
 #[cfg(feature = "decompression")]
 use crate::client::settings::policy::decompression;
@@ -34,7 +36,8 @@ pub trait ResponseExt: Sized {
     fn error_for_status_ref(&self) -> Result<&Self, Error>;
     /// All bytes of the body ([`Body::bytes`]).
     fn bytes(self) -> impl Future<Output = Result<Bytes, Error>> + Send;
-    /// The body as text ([`Body::text`]).
+    /// The body as text. With the feature `charset` by the charset of `content-type` where it names another than
+    /// UTF-8, as browsers read it; else as [`Body::text`].
     fn text(self) -> impl Future<Output = Result<String, Error>> + Send;
     /// The body as JSON ([`Body::json`]).
     #[cfg(feature = "json")]
@@ -77,7 +80,16 @@ impl ResponseExt for Response<Body> {
         self.into_body().bytes()
     }
     fn text(self) -> impl Future<Output = Result<String, Error>> + Send {
-        self.into_body().text()
+        #[cfg(feature = "charset")]
+        let charset = charset_of(self.headers());
+        async move {
+            #[cfg(feature = "charset")]
+            if let Some(charset) = charset {
+                let bytes = self.into_body().bytes().await?;
+                return Ok(charset.decode(&bytes).0.into_owned());
+            }
+            self.into_body().text().await
+        }
     }
     #[cfg(feature = "json")]
     fn json<T: serde::de::DeserializeOwned>(self) -> impl Future<Output = Result<T, Error>> + Send {

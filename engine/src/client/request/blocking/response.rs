@@ -97,13 +97,12 @@ impl BlockingResponse {
         let body = self.response.into_body();
         self.background.wait(body.bytes())?
     }
-    /// The body as text.
+    /// The body as text ([`ResponseExt::text`]).
     ///
     /// # Errors
     /// As [`Body::text`].
     pub fn text(self) -> Result<String, Error> {
-        let body = self.response.into_body();
-        self.background.wait(body.text())?
+        self.background.wait(self.response.text())?
     }
     /// The body as JSON.
     ///

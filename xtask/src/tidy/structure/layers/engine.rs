@@ -83,6 +83,10 @@ const ENGINE: &[(&str, &[&str])] = &[
         &["cookies", "decompression", "redirect", "retry"],
     ),
     (
+        "engine/src/error",
+        &["story", "stories", "classify", "convert"],
+    ),
+    (
         "engine/src/client/request",
         &[
             "trace",
@@ -91,6 +95,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "multipart",
             "follow_up",
             "response_future",
+            "charset",
             "response_ext",
             "events",
             "blocking",
