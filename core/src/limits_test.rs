@@ -105,10 +105,8 @@ fn the_documentation_of_each_field_says_its_default() {
         Timeouts::default(),
         Windows::default()
     );
-    let structs = include_str!("limits.rs")
-        .split("#[derive(Clone, Debug)]")
-        .skip(1);
-    // Each up to the end of its struct.
+    let structs = include_str!("limits.rs").split("crate::options! {").skip(1);
+    // Each up to the end of its table.
     let fields_of = structs.take(3).filter_map(|part| part.split("\n}").next());
     let (mut documentation, mut fields) = (String::new(), 0);
     for line in fields_of.flat_map(str::lines) {
