@@ -245,12 +245,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     fn turn(&mut self, cx: &mut Context<'_>) -> bool {
         let now = Instant::now();
         self.apply_notes(now);
-        // The requests for which it was opened start before its first read: a server may answer
-        // before it has read anything.
-        let is_fresh = self.taken == 0 && matches!(self.io.machine, Machine::H1(_));
-        if is_fresh {
-            self.take_arrivals(now);
-        }
+        self.read_first(cx, now);
         if self.io.is_alarm_due(now) {
             self.io.poll_alarm(cx);
         }
@@ -276,9 +271,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         self.hand_over_datagrams();
         self.report(now);
         if !self.looks_first(cx, now) {
-            if !is_fresh || self.taken == 0 {
-                self.take_arrivals(now);
-            }
+            self.take_arrivals(now);
             self.apply_stop(now);
         }
         let written = self.io.poll_write(cx, now);
@@ -290,6 +283,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         self.watch_answers(now);
         self.deadlines.poll_arm(cx, now);
         more || pumped || !self.rest(cx, now)
+    }
+
+    /// Reads what a fresh connection of HTTP/1.1 has to say before it got a request. A server may answer before it has read
+    /// anything: the requests for which the connection was opened start before their machine sees such bytes, which
+    /// would be an answer to none. Where it ends instead, they were on it not at all and go elsewhere whole.
+    fn read_first(&mut self, cx: &mut Context<'_>, now: Instant) {
+        if self.taken > 0 || !matches!(self.io.machine, Machine::H1(_)) {
+            return;
+        }
+        let ahead = self.io.read_ahead(cx, now);
+        if !ahead.is_empty() {
+            self.take_arrivals(now);
+            self.io.handle_bytes(now, &ahead);
+            self.take_events(now);
+        }
     }
 
     /// The task is about to sleep: memory that an idle connection does not need goes back, and the

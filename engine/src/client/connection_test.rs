@@ -51,26 +51,41 @@ async fn run_until(
         .expect("the test waits in vain");
 }
 
+/// The task of a connection over `near`, and what the pool has of it.
+fn a_connection(
+    client: &Client,
+    origin: &Origin,
+    near: DuplexStream,
+    multiplexing: Multiplexing,
+) -> (ConnectionTask<DuplexStream>, Arc<TaskHandle>) {
+    let (dispatch, now) = (&client.dispatch, Instant::now());
+    let id = an_id(origin, now);
+    let handle = Arc::new(TaskHandle::default());
+    let is_known = multiplexing == Multiplexing::No;
+    let connection = ConnectionTask::new(
+        ConnectionIo::new(
+            Transport::plain(near),
+            dispatch.machine(origin, multiplexing, now),
+        ),
+        ConnectionUse::new(None, id.number()),
+        id,
+        Arc::clone(&handle),
+        Arc::downgrade(dispatch),
+        Arc::clone(&dispatch.settings),
+        Capacity::fresh(1, is_known),
+    );
+    (connection, handle)
+}
+
 /// A connection over HTTP/2 whose peer never says its settings, and a request that waits for them:
 /// RFC 8441 section 3 wants that of an extended CONNECT.
 async fn a_connection_that_never_settles(
     client: &Client,
     request: Box<Outgoing>,
 ) -> (ConnectionTask<DuplexStream>, DuplexStream) {
-    let (dispatch, origin) = (&client.dispatch, Arc::clone(&request.origin));
+    let origin = Arc::clone(&request.origin);
     let (near, far) = tokio::io::duplex(4096);
-    let machine = dispatch.machine(&origin, Multiplexing::Yes, Instant::now());
-    let id = an_id(&origin, Instant::now());
-    let handle = Arc::new(TaskHandle::default());
-    let mut connection = ConnectionTask::new(
-        ConnectionIo::new(Transport::plain(near), machine),
-        ConnectionUse::new(None, id.number()),
-        id,
-        Arc::clone(&handle),
-        Arc::downgrade(dispatch),
-        Arc::clone(&dispatch.settings),
-        Capacity::fresh(1, false),
-    );
+    let (mut connection, handle) = a_connection(client, &origin, near, Multiplexing::Yes);
     handle.inbox.lock().unwrap().push(request);
     handle.signals.ready(INBOX);
     run_until(&mut connection, |it| it.unsettled.len() == 1).await;
@@ -125,22 +140,10 @@ async fn a_request_waits_for_the_peers_settings_no_longer_than_its_timeouts_say(
 
 #[tokio::test]
 async fn an_idle_connection_gives_its_memory_back_and_serves_on() {
-    let (client, url, now) = (Client::new(), "http://a.test/", Instant::now());
-    let dispatch = &client.dispatch;
-    let origin = origin_of_url(dispatch, url).unwrap();
+    let (client, url) = (Client::new(), "http://a.test/");
+    let origin = origin_of_url(&client.dispatch, url).unwrap();
     let (near, mut far) = tokio::io::duplex(4096);
-    let machine = dispatch.machine(&origin, Multiplexing::No, now);
-    let id = an_id(&origin, now);
-    let handle = Arc::new(TaskHandle::default());
-    let mut connection = ConnectionTask::new(
-        ConnectionIo::new(Transport::plain(near), machine),
-        ConnectionUse::new(None, id.number()),
-        id,
-        Arc::clone(&handle),
-        Arc::downgrade(dispatch),
-        Arc::clone(&dispatch.settings),
-        Capacity::fresh(1, true),
-    );
+    let (mut connection, handle) = a_connection(&client, &origin, near, Multiplexing::No);
     for round in 0..2 {
         handle.inbox.lock().unwrap().push(a_get(&origin, url));
         handle.signals.ready(INBOX);
@@ -166,25 +169,14 @@ async fn an_idle_connection_gives_its_memory_back_and_serves_on() {
 /// A server that writes as soon as it has accepted, as simple ones do.
 #[tokio::test]
 async fn an_answer_that_is_there_before_the_request_is_written_is_the_requests() {
-    let (client, url, now) = (Client::new(), "http://a.test/", Instant::now());
+    let (client, url) = (Client::new(), "http://a.test/");
     let dispatch = &client.dispatch;
     let origin = origin_of_url(dispatch, url).unwrap();
     let (near, mut far) = tokio::io::duplex(4096);
     far.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi")
         .await
         .unwrap();
-    let machine = dispatch.machine(&origin, Multiplexing::No, now);
-    let id = an_id(&origin, now);
-    let handle = Arc::new(TaskHandle::default());
-    let mut connection = ConnectionTask::new(
-        ConnectionIo::new(Transport::plain(near), machine),
-        ConnectionUse::new(None, id.number()),
-        id,
-        Arc::clone(&handle),
-        Arc::downgrade(dispatch),
-        Arc::clone(&dispatch.settings),
-        Capacity::fresh(1, true),
-    );
+    let (mut connection, handle) = a_connection(&client, &origin, near, Multiplexing::No);
     let request = a_get(&origin, url);
     let exchange = Arc::clone(&request.exchange);
     handle.inbox.lock().unwrap().push(request);

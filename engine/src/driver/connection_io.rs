@@ -115,23 +115,45 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
     /// (bytes, end of file or an error) and there may be more to read; `Ready(false)`: reading is
     /// over or unwanted now.
     pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<bool> {
-        let transport = match &mut self.carrier {
-            IoKind::Bytes(transport) => transport,
-            IoKind::Quic(quic) => {
-                let read = quic.poll_read(cx, now, &mut self.machine);
-                if quic.take_received() {
-                    self.read_at = Some(now);
-                    self.holds = true;
-                }
-                return read;
+        if let IoKind::Quic(quic) = &mut self.carrier {
+            let read = quic.poll_read(cx, now, &mut self.machine);
+            if quic.take_received() {
+                self.read_at = Some(now);
+                self.holds = true;
             }
+            return read;
+        }
+        self.poll_bytes(cx, now, &mut |machine, bytes| {
+            machine.handle_bytes(now, bytes)
+        })
+    }
+    /// Reads once and gives the bytes back, for [`handle_bytes`](Self::handle_bytes); empty: none came. The end of
+    /// the transport goes to the machine at once. Not over QUIC.
+    pub(crate) fn read_ahead(&mut self, cx: &mut Context<'_>, now: Instant) -> Vec<u8> {
+        let mut ahead = Vec::new();
+        // A pending read has its waker; an end is with the machine.
+        let _ = self.poll_bytes(cx, now, &mut |_, bytes| ahead.extend_from_slice(bytes));
+        ahead
+    }
+    /// Hands bytes that were read ahead to the machine.
+    pub(crate) fn handle_bytes(&mut self, now: Instant, bytes: &[u8]) {
+        self.machine.handle_bytes(now, bytes);
+    }
+    fn poll_bytes(
+        &mut self,
+        cx: &mut Context<'_>,
+        now: Instant,
+        sink: &mut impl FnMut(&mut Machine, &[u8]),
+    ) -> Poll<bool> {
+        let IoKind::Bytes(transport) = &mut self.carrier else {
+            return Poll::Ready(false);
         };
         if self.read_closed || !self.machine.wants_read() {
             return Poll::Ready(false);
         }
         let machine = &mut self.machine;
         let read = with_read_buffer(|buffer| {
-            transport.poll_read(cx, buffer, &mut |bytes| machine.handle_bytes(now, bytes))
+            transport.poll_read(cx, buffer, &mut |bytes| sink(machine, bytes))
         });
         let end = match read {
             Poll::Ready(Ok(None)) => {
