@@ -212,7 +212,7 @@ const EAI_AGAIN_ERRNO = -3001
 /** undici's words for a peer that is gone, which programs look for. */
 const OTHER_SIDE_CLOSED = 'other side closed'
 /** undici's words for NO_ERROR and CANCEL: a stream that was ended and did not fail. */
-const CALM_WORDS: Record<number, string> = {
+const GRACEFUL_WORDS: Record<number, string> = {
   [http2.NGHTTP2_NO_ERROR]: 'HTTP/2: stream half-closed (remote)',
   [http2.NGHTTP2_CANCEL]: 'HTTP/2: stream closed before the response was complete'
 }
@@ -237,8 +237,8 @@ function ended (failure: Failure, text: string): Error {
   if (kind === 'reset') {
     const http2ErrorCode = Number(detail)
     const cause = new Error(text)
-    const calm = CALM_WORDS[http2ErrorCode]
-    if (calm !== undefined) return new InformationalError(calm, { cause })
+    const graceful = GRACEFUL_WORDS[http2ErrorCode]
+    if (graceful !== undefined) return new InformationalError(graceful, { cause })
     const words = `Stream closed with error code ${nameOfCode(http2ErrorCode)}`
     return Object.assign(system('ERR_HTTP2_STREAM_ERROR', words), { http2ErrorCode, cause })
   }

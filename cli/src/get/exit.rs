@@ -6,22 +6,44 @@ use std::fmt::Display;
 use std::io;
 use trunkline::{Error, ErrorKind, Fault};
 
-/// A URL that cannot be read.
-pub(super) const URL: u8 = 3;
 /// The scheme is none of ours.
 pub(super) const SCHEME: u8 = 1;
+/// A URL that cannot be read.
+pub(super) const URL: u8 = 3;
+/// The name of the host has no address.
+const RESOLVE: u8 = 6;
+/// No connection.
+const CONNECT: u8 = 7;
+/// The server broke a rule of HTTP before its response began.
+const RULE: u8 = 8;
+/// HTTP/2 or HTTP/3: the server closed the connection.
+const CONNECTION_CLOSED: u8 = 16;
 /// The body ended before its end.
 const CUT: u8 = 18;
 /// The status was an error, with -f.
 pub(super) const STATUS: u8 = 22;
 /// A file to be sent cannot be read.
 const UNREAD: u8 = 26;
+/// The time of -m or --connect-timeout is over.
+const TIME: u8 = 28;
 /// The server gives no such part of the content.
 pub(super) const RANGE: u8 = 33;
+/// The TLS handshake failed.
+const TLS: u8 = 35;
 /// More redirects than --max-redirs.
 pub(super) const REDIRECTS: u8 = 47;
+/// The server closed the connection without a response.
+const EMPTY: u8 = 52;
+/// Receiving failed in another way.
+const RECEIVING: u8 = 56;
+/// The server's certificate was refused.
+const CERTIFICATE: u8 = 60;
 /// A content coding that cannot be decoded.
 pub(super) const CODING: u8 = 61;
+/// HTTP/2 or HTTP/3: the server reset the stream.
+const STREAM: u8 = 92;
+/// A proxy refused.
+const PROXY: u8 = 97;
 
 /// A file to be sent cannot be read.
 pub(super) fn unread(path: impl Display, error: &dyn Display) -> Failure {
@@ -33,18 +55,19 @@ pub(super) fn of(error: &Error, has_head: bool) -> Failure {
     let code = match error.kind() {
         _ if error.fault() == Fault::Config => return Failure::usage(in_full(error)),
         _ if error.is_decode() => CODING,
-        ErrorKind::Resolve => 6,
-        ErrorKind::Proxy => 97,
-        ErrorKind::Timeout => 28,
-        ErrorKind::Tls if is_certificate(error) => 60,
-        ErrorKind::Tls => 35,
-        ErrorKind::Connect => 7,
+        ErrorKind::Resolve => RESOLVE,
+        ErrorKind::Proxy => PROXY,
+        ErrorKind::Timeout => TIME,
+        _ if error.is_connect() && error.is_timeout() => TIME,
+        ErrorKind::Tls if is_certificate(error) => CERTIFICATE,
+        ErrorKind::Tls => TLS,
+        ErrorKind::Connect => CONNECT,
         ErrorKind::Violation(_) | ErrorKind::TransportClosed if has_head => CUT,
-        ErrorKind::Violation(_) => 8,
-        ErrorKind::TransportClosed => 52,
-        ErrorKind::StreamReset(_) => 92,
-        ErrorKind::ConnectionClosed(_) => 16,
-        _ => 56,
+        ErrorKind::Violation(_) => RULE,
+        ErrorKind::TransportClosed => EMPTY,
+        ErrorKind::StreamReset(_) => STREAM,
+        ErrorKind::ConnectionClosed(_) => CONNECTION_CLOSED,
+        _ => RECEIVING,
     };
     Failure::new(code, in_full(error))
 }

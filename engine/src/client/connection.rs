@@ -12,7 +12,6 @@ use super::listener::connection::Farewell;
 use super::listener::connection_use::ConnectionUse;
 use super::settings::Settings;
 use crate::driver::connection_io::ConnectionIo;
-use crate::driver::machine::Machine;
 use crate::driver::machine::inspection::listed_target;
 use crate::driver::signals::{Notes, Stop};
 use crate::error::{Error, ErrorKind, Fault, Retry};
@@ -283,21 +282,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         self.watch_answers(now);
         self.deadlines.poll_arm(cx, now);
         more || pumped || !self.rest(cx, now)
-    }
-
-    /// Reads what a fresh connection of HTTP/1.1 has to say before it got a request. A server may answer before it has read
-    /// anything: the requests for which the connection was opened start before their machine sees such bytes, which
-    /// would be an answer to none. Where it ends instead, they were on it not at all and go elsewhere whole.
-    fn read_first(&mut self, cx: &mut Context<'_>, now: Instant) {
-        if self.taken > 0 || !matches!(self.io.machine, Machine::H1(_)) {
-            return;
-        }
-        let ahead = self.io.read_ahead(cx, now);
-        if !ahead.is_empty() {
-            self.take_arrivals(now);
-            self.io.handle_bytes(now, &ahead);
-            self.take_events(now);
-        }
     }
 
     /// The task is about to sleep: memory that an idle connection does not need goes back, and the

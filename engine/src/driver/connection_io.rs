@@ -3,7 +3,6 @@
 
 use super::machine::Machine;
 use super::quic::transport::QuicTransport;
-use super::read_buffer::with_read_buffer;
 use super::transport::Transport;
 use super::transport::drain::{CallSocket, Drain, TunnelStall};
 use crate::connection_info::traffic::Traffic;
@@ -20,6 +19,7 @@ use trunkline_core::error::{H2Code, TransportEnd};
 use trunkline_core::limits::Config;
 use trunkline_core::pool::Unanswered;
 
+mod read;
 mod stall;
 
 /// The transport under the machine's exchanges.
@@ -110,77 +110,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             release_after: RELEASE_FIRST_AFTER,
             released: false,
         }
-    }
-    /// Reads once and hands the bytes to the machine. `Ready(true)`: the machine got something
-    /// (bytes, end of file or an error) and there may be more to read; `Ready(false)`: reading is
-    /// over or unwanted now.
-    pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<bool> {
-        if let IoKind::Quic(quic) = &mut self.carrier {
-            let read = quic.poll_read(cx, now, &mut self.machine);
-            if quic.take_received() {
-                self.read_at = Some(now);
-                self.holds = true;
-            }
-            return read;
-        }
-        self.poll_bytes(cx, now, &mut |machine, bytes| {
-            machine.handle_bytes(now, bytes)
-        })
-    }
-    /// Reads once and gives the bytes back, for [`handle_bytes`](Self::handle_bytes); empty: none came. The end of
-    /// the transport goes to the machine at once. Not over QUIC.
-    pub(crate) fn read_ahead(&mut self, cx: &mut Context<'_>, now: Instant) -> Vec<u8> {
-        let mut ahead = Vec::new();
-        // A pending read has its waker; an end is with the machine.
-        let _ = self.poll_bytes(cx, now, &mut |_, bytes| ahead.extend_from_slice(bytes));
-        ahead
-    }
-    /// Hands bytes that were read ahead to the machine.
-    pub(crate) fn handle_bytes(&mut self, now: Instant, bytes: &[u8]) {
-        self.machine.handle_bytes(now, bytes);
-    }
-    fn poll_bytes(
-        &mut self,
-        cx: &mut Context<'_>,
-        now: Instant,
-        sink: &mut impl FnMut(&mut Machine, &[u8]),
-    ) -> Poll<bool> {
-        let IoKind::Bytes(transport) = &mut self.carrier else {
-            return Poll::Ready(false);
-        };
-        if self.read_closed || !self.machine.wants_read() {
-            return Poll::Ready(false);
-        }
-        let machine = &mut self.machine;
-        let read = with_read_buffer(|buffer| {
-            transport.poll_read(cx, buffer, &mut |bytes| sink(machine, bytes))
-        });
-        let end = match read {
-            Poll::Ready(Ok(None)) => {
-                self.read_at = Some(now);
-                self.holds = true;
-                return Poll::Ready(true);
-            }
-            // A socket whose write failed reads end of file where it had a reset; close_notify it
-            // cannot make up.
-            Poll::Ready(Ok(Some(_))) if self.broken && !transport.has_close_notify() => {
-                TransportEnd::Failed
-            }
-            Poll::Ready(Ok(Some(end))) => end,
-            Poll::Ready(Err(error)) => {
-                self.broken |= !transport.has_alert();
-                self.failure.get_or_insert_with(|| Arc::new(error));
-                TransportEnd::Failed
-            }
-            Poll::Pending => return Poll::Pending,
-        };
-        self.end_reading(now, end);
-        Poll::Ready(true)
-    }
-    fn end_reading(&mut self, now: Instant, end: TransportEnd) {
-        self.read_closed = true;
-        self.blocked_since = None;
-        self.machine.handle_close(now, end);
     }
     /// Seals what fills whole records ahead of the write: what was written last is still near.
     pub(crate) fn seal(&mut self, now: Instant) {

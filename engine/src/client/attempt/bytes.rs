@@ -113,7 +113,7 @@ async fn handshake(
 }
 
 /// The usual cause of a handshake that fails so, and what to do.
-fn cure(error: &io::Error) -> &'static str {
+fn advice(error: &io::Error) -> &'static str {
     let source = error.get_ref().and_then(|error| error.downcast_ref());
     match source {
         Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
@@ -133,7 +133,7 @@ fn handshake_error(origin: &Origin, error: io::Error) -> Error {
             "{origin} has other keys for encrypted ClientHellos than its HTTPS record, \
              which may be out of date"
         ),
-        _ => format!("the TLS handshake with {origin} failed{}", cure(&error)),
+        _ => format!("the TLS handshake with {origin} failed{}", advice(&error)),
     };
     Error::new(ErrorKind::Tls, Fault::Peer, retry_after(&error))
         .with_text(text)

@@ -9,8 +9,10 @@ use super::entry::{ExchangeEntry, Incoming, Upload};
 use super::health::HEALTH;
 use crate::client::dispatch::INBOX;
 use crate::client::exchange::{Early, Outgoing};
+use crate::driver::machine::Machine;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use http_body::Body as _;
+use std::task::Context;
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::error::Misuse;
@@ -38,6 +40,21 @@ impl Unsettled {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
+    /// Reads ahead of the first request of an HTTP/1.1 connection. A server may answer before it has read
+    /// anything: the requests for which the connection was opened start before their machine sees such bytes, which
+    /// would be an answer to none. Where it ends instead, nothing of them is touched, and they go elsewhere.
+    pub(super) fn read_first(&mut self, cx: &mut Context<'_>, now: Instant) {
+        if self.taken > 0 || !matches!(self.io.machine, Machine::H1(_)) {
+            return;
+        }
+        let ahead = self.io.read_ahead(cx, now);
+        if !ahead.is_empty() {
+            self.take_arrivals(now);
+            self.io.machine.handle_bytes(now, &ahead);
+            self.take_events(now);
+        }
+    }
+
     /// Starts what the pool dispatched.
     pub(super) fn take_arrivals(&mut self, now: Instant) {
         self.start_held(now);

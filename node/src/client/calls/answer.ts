@@ -34,8 +34,8 @@ const noop = (): void => {}
 const NO_CHUNKS: Buffer[] = []
 
 /** A Readable that has no state yet: `Body` makes it when it is first looked at. */
-const Unmade = Object.assign(function () {}, { prototype: Readable.prototype }) as unknown as new () => Readable
-Object.setPrototypeOf(Unmade, Readable)
+const LazyReadable = Object.assign(function () {}, { prototype: Readable.prototype }) as unknown as new () => Readable
+Object.setPrototypeOf(LazyReadable, Readable)
 
 /** Characters of text by their bytes, without a byte order mark; in UTF-8 what is no character is U+FFFD. */
 function decoded (bytes: Buffer, encoding: BufferEncoding | null): string {
@@ -50,7 +50,7 @@ function decoded (bytes: Buffer, encoding: BufferEncoding | null): string {
  * them without the stream, unless the stream has listeners: its state, which costs as much as all the rest of an answer, is
  * made when something looks at it.
  */
-export class Body extends Unmade {
+export class Body extends LazyReadable {
   /** Not a property: all that the engine has is behind it. */
   readonly #bodySource: BodySource
   private held: { chunk: Buffer; credit: boolean }[] = []
@@ -71,7 +71,7 @@ export class Body extends Unmade {
   private kept: Buffer[] = NO_CHUNKS
 
   /** The stream has its state. No private name, which a Proxy of a body would not have. */
-  private isMade = false
+  private hasState = false
 
   /** `field`: the value of a field of its head; `method`: of the request. */
   constructor (
@@ -89,11 +89,11 @@ export class Body extends Unmade {
     // @types/node do not know the field, and the declarations of this package would not compile beside them.
     Object.defineProperty(Body.prototype, '_readableState', {
       get (this: Body) {
-        this.make()
+        this.makeState()
         return (this as unknown as StreamState)._readableState
       },
       set (this: Body, value: unknown) {
-        this.isMade = true
+        this.hasState = true
         Object.defineProperty(this, '_readableState', { value, writable: true, enumerable: true, configurable: true })
       },
       configurable: true
@@ -101,7 +101,7 @@ export class Body extends Unmade {
   }
 
   /** Makes the stream's state, as the constructor of a Readable does. */
-  private make (): void { (Readable as unknown as (this: Readable, options: object) => void).call(this, { highWaterMark: this.highWaterMark }) }
+  private makeState (): void { (Readable as unknown as (this: Readable, options: object) => void).call(this, { highWaterMark: this.highWaterMark }) }
 
   /** The body as a stream of the web; typed so that it is a body by undici's types, which know of none here. */
   get body (): never {
@@ -116,7 +116,7 @@ export class Body extends Unmade {
   set body (value: never) { Object.defineProperty(this, 'body', { value, writable: true, configurable: true, enumerable: true }) }
 
   /** Whether it was read, or is being read. */
-  get bodyUsed (): boolean { return this.isCollected || (this.isMade && (this.readableDidRead || this.readableAborted)) }
+  get bodyUsed (): boolean { return this.isCollected || (this.hasState && (this.readableDidRead || this.readableAborted)) }
 
   /** console.log prints the state of the stream, and nothing of the engine. */
   [inspect.custom] (): object {
@@ -128,7 +128,7 @@ export class Body extends Unmade {
 
   arrive (chunk: Buffer, credit: boolean): void {
     this.seen += chunk.length
-    if (this.isMade && this.destroyed) return
+    if (this.hasState && this.destroyed) return
     if (this.collected === null) {
       this.held.push({ chunk, credit })
       if (this.isWanted) this.pour()
@@ -201,7 +201,7 @@ export class Body extends Unmade {
   }
 
   override on (event: string | symbol, listener: (...args: any[]) => void): this {
-    if (!this.isMade) this.make()
+    if (!this.hasState) this.makeState()
     this.isReceived = true
     if (event === 'data' || event === 'readable') this.isTapped = true
     super.on(event, listener)
@@ -247,7 +247,7 @@ export class Body extends Unmade {
   /** Takes the bytes received and not read. */
   private taken (): Buffer[] {
     const chunks: Buffer[] = []
-    if (this.isMade && this.readableLength > 0) {
+    if (this.hasState && this.readableLength > 0) {
       const encoding = this.readableEncoding
       for (let chunk = this.read() as Buffer | string | null; chunk !== null; chunk = this.read() as Buffer | string | null) {
         chunks.push(typeof chunk === 'string' ? Buffer.from(chunk, encoding ?? 'utf8') : chunk)
@@ -300,7 +300,7 @@ export class Body extends Unmade {
     return this.method === 'HEAD' || Number.isNaN(length) ? 0 : length
   }
 
-  private get givenEncoding (): BufferEncoding | null { return this.isMade ? this.readableEncoding : null }
+  private get givenEncoding (): BufferEncoding | null { return this.hasState ? this.readableEncoding : null }
 
   // No `async`: a promise of `collect` is one, and a second costs as much as the first.
   text (): Promise<string> { return this.collect(bytes => decoded(bytes, this.givenEncoding)) }

@@ -60,7 +60,7 @@ export class Connections implements ConnectionListener {
   /** Emit the ends of connections, while the dispatcher ends. */
   private readonly farewells: (() => void)[] = []
   /** Emit the ends of connections with which no request has failed. */
-  private readonly calmEnds: (() => void)[] = []
+  private readonly gracefulEnds: (() => void)[] = []
   private attempts = 0
   private onEmpty: (() => void) | null = null
   private onLast: (() => void) | null = null
@@ -85,7 +85,7 @@ export class Connections implements ConnectionListener {
   /** No more are opened; `onLast` is called when the open ones are closed, at once where there are none, and `onEmpty`
    * when the attempts have ended too. */
   end (onLast: () => void, onEmpty: () => void): void {
-    this.emitCalmEnds()
+    this.emitGracefulEnds()
     this.onLast = onLast
     this.onEmpty = onEmpty
     listened.delete(this)
@@ -149,7 +149,7 @@ export class Connections implements ConnectionListener {
     const connectParams = this.paramsOf(events, url)
     if (events.proxied && proxied.hasSubscribers) proxied.publish({ socket: connection, connectParams })
     if (opened.hasSubscribers) opened.publish({ connectParams, connector: this.dialer?.connector ?? connector, socket: events.stream ? streamsOf(this.bridge).streamOf(events.stream) ?? connection : connection })
-    this.emitCalmEnds()
+    this.emitGracefulEnds()
     this.dispatcher.emit('connect', url, this.targets(url, connection))
     this.of.settle(load)
   }
@@ -186,12 +186,12 @@ export class Connections implements ConnectionListener {
     connection.destroyed = true
     this.of.load(url).onClosed()
     const targets = this.targets(url, connection)
-    const isCalm = isCalmEnd(events.error!, connection)
-    const error = isCalm ? this.of.reason ?? calmEnd(events.error!) : connection.alpnProtocol === 'h2' ? goneAway(events.error!) : errorOf(events.error!, false)
+    const isGraceful = isGracefulEnd(events.error!, connection)
+    const error = isGraceful ? this.of.reason ?? gracefulEnd(events.error!) : connection.alpnProtocol === 'h2' ? goneAway(events.error!) : errorOf(events.error!, false)
     const emit = (): void => { this.dispatcher.emit('disconnect', url, targets, error) }
     // Where the dispatcher ends, requests fail first.
     if (this.onLast !== null) this.farewells.push(emit)
-    else if (isCalm && events.error!.message !== HAS_LEFT) this.emitLater(emit)
+    else if (isGraceful && events.error!.message !== HAS_LEFT) this.emitLater(emit)
     // In front of the callbacks of requests that fail with it, and at once where it has left HTTP.
     else apart(emit)
   }
@@ -199,11 +199,11 @@ export class Connections implements ConnectionListener {
   /** As with undici, whose socket is closed in a later turn than the one in which its last body ends: a reader of that body can still add
    * a listener. The next connection comes behind it. */
   private emitLater (emit: () => void): void {
-    this.calmEnds.push(emit)
-    setImmediate(() => { setImmediate(() => { this.emitCalmEnds() }) })
+    this.gracefulEnds.push(emit)
+    setImmediate(() => { setImmediate(() => { this.emitGracefulEnds() }) })
   }
 
-  private emitCalmEnds (): void { for (const emit of this.calmEnds.splice(0)) apart(emit) }
+  private emitGracefulEnds (): void { for (const emit of this.gracefulEnds.splice(0)) apart(emit) }
 
   /**
    * The event's targets, from the outside in, as many as undici names: an Agent's are its entry for
@@ -270,7 +270,7 @@ function textOf (found: string | { address: string }): string {
 
 /** Whether no request fails with a connection that ends so: it was idle, or it has carried its last request, by a field of HTTP/1.1
  * on either side. */
-function isCalmEnd ({ kind, detail }: Failure, { alpnProtocol }: Connection): boolean {
+function isGracefulEnd ({ kind, detail }: Failure, { alpnProtocol }: Connection): boolean {
   return kind === 'cancelled' || kind === 'timeout' || (kind === 'closed' && detail === '0' && alpnProtocol !== 'h2' && alpnProtocol !== 'h3')
 }
 
@@ -280,7 +280,7 @@ const HAS_LEFT = 'the connection speaks another protocol now'
 const WORDS: Record<string, string> = { 'a request on the connection was given up': 'aborted', [HAS_LEFT]: 'upgrade' }
 
 /** Why a connection of a dispatcher that goes on was closed, in undici's words. */
-function calmEnd ({ kind, message }: Failure): Error {
+function gracefulEnd ({ kind, message }: Failure): Error {
   return new InformationalError(kind === 'timeout' ? 'socket idle timeout' : WORDS[message] ?? 'reset', { cause: new Error(message) })
 }
 
