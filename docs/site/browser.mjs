@@ -105,7 +105,7 @@ export async function faults (folder, shots) {
   const browser = program()
   if (browser === undefined || globalThis.WebSocket === undefined) return undefined
   const profile = mkdtempSync(join(tmpdir(), 'trunkline-browser-'))
-  const child = spawn(browser, ['--headless', '--no-sandbox', '--disable-gpu', '--allow-file-access-from-files', '--remote-debugging-port=0', `--user-data-dir=${profile}`, 'about:blank'], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(browser, ['--headless', '--no-sandbox', '--disable-gpu', '--allow-file-access-from-files', '--remote-debugging-port=0', `--user-data-dir=${profile}`, 'about:blank'], { stdio: ['ignore', 'ignore', 'pipe'], detached: true })
   try {
     let said = ''
     const port = await new Promise((resolve, reject) => {
@@ -145,8 +145,9 @@ export async function faults (folder, shots) {
     page.close()
     return found
   } finally {
-    const gone = new Promise(resolve => child.once('exit', resolve))
-    child.kill('SIGKILL')
+    // Its processes share a group and its stderr, which closes with the last of them: some write to the profile until then.
+    const gone = new Promise(resolve => child.once('close', resolve))
+    process.kill(-child.pid, 'SIGKILL')
     await gone
     rmSync(profile, { recursive: true, force: true, maxRetries: 5 })
   }

@@ -76,7 +76,7 @@ async function connected (url) {
 /** Runs `work` with a function that opens a URL in a tab of its own. */
 async function inBrowser (work) {
   const profile = mkdtempSync(join(tmpdir(), 'trunkline-browser-'))
-  const child = spawn(program, ['--headless', '--no-sandbox', '--disable-gpu', '--remote-debugging-port=0', `--user-data-dir=${profile}`, 'about:blank'], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(program, ['--headless', '--no-sandbox', '--disable-gpu', '--remote-debugging-port=0', `--user-data-dir=${profile}`, 'about:blank'], { stdio: ['ignore', 'ignore', 'pipe'], detached: true })
   const tabs = []
   try {
     let output = ''
@@ -101,8 +101,9 @@ async function inBrowser (work) {
     })
   } finally {
     for (const tab of tabs) tab.close()
-    const gone = new Promise(resolve => child.once('exit', resolve))
-    child.kill('SIGKILL')
+    // Its processes share a group and its stderr, which closes with the last of them: some write to the profile until then.
+    const gone = new Promise(resolve => child.once('close', resolve))
+    process.kill(-child.pid, 'SIGKILL')
     await gone
     rmSync(profile, { recursive: true, force: true, maxRetries: 5 })
   }
