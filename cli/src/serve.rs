@@ -29,6 +29,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use tower_http::compression::CompressionLayer;
 use tower_layer::Layer;
+use trunkline::server::Forwarding;
 use trunkline::{Running, Server, ServerConfig, TrustedPeers};
 
 /// Serves the site, under a layer that compresses if that is wanted.
@@ -82,6 +83,18 @@ pub(crate) struct ServeOptions {
     /// or 2, and its addresses count; no others do. With --unix any entry makes every connection begin so. Not for HTTP/3.
     #[arg(long, value_name = "ADDRESSES", value_delimiter = ',')]
     proxy_protocol: Vec<String>,
+    /// Requests from these addresses and networks, proxies, state their client in the field Forwarded (RFC 7239), whose address
+    /// the access log has; from others the field says nothing.
+    #[arg(
+        long,
+        value_name = "ADDRESSES",
+        value_delimiter = ',',
+        conflicts_with = "x_forwarded"
+    )]
+    forwarded: Vec<String>,
+    /// As --forwarded, in X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host.
+    #[arg(long, value_name = "ADDRESSES", value_delimiter = ',')]
+    x_forwarded: Vec<String>,
     /// Serve HTTP/3 too, over UDP on the same port: the default under TLS.
     #[arg(long)]
     http3: bool,
@@ -341,20 +354,26 @@ fn with_options<P>(
     if let Some(log) = log {
         server = server.access_log(move |access| log.report(access));
     }
-    if let Some(proxies) = trusted(options)? {
+    if let Some(proxies) = trusted("--proxy-protocol", &options.proxy_protocol)? {
         server = server.proxy_protocol(proxies);
+    }
+    if let Some(proxies) = trusted("--forwarded", &options.forwarded)? {
+        server = server.forwarding(Forwarding::standard(proxies));
+    }
+    if let Some(proxies) = trusted("--x-forwarded", &options.x_forwarded)? {
+        server = server.forwarding(Forwarding::x_forwarded(proxies));
     }
     Ok(server)
 }
 
-/// Where a header of the PROXY protocol comes from, if anywhere.
-fn trusted(options: &ServeOptions) -> Result<Option<TrustedPeers>, Failure> {
-    if options.proxy_protocol.is_empty() {
+/// The peers that a flag lists, if any.
+fn trusted(flag: &str, listed: &[String]) -> Result<Option<TrustedPeers>, Failure> {
+    if listed.is_empty() {
         return Ok(None);
     }
-    TrustedPeers::parse(&options.proxy_protocol)
+    TrustedPeers::parse(listed)
         .map(Some)
-        .map_err(|error| Failure::usage(format_args!("--proxy-protocol: {}", in_full(&error))))
+        .map_err(|error| Failure::usage(format_args!("{flag}: {}", in_full(&error))))
 }
 
 /// The options that only QUIC has.

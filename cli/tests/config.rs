@@ -275,3 +275,45 @@ fn a_listed_load_balancer_names_the_client_in_the_access_log_and_others_cannot()
         }
     }
 }
+
+#[test]
+fn a_listed_proxy_states_the_client_of_a_request_in_the_access_log_and_others_cannot() {
+    let folder = Folder::new("config-forwarded");
+    let spoofed = "forwarded: for=198.51.100.9, for=198.51.100.7\r\nx-forwarded-for: 198.51.100.9, 198.51.100.8\r\n";
+    for (key, listed, expected) in [
+        ("forwarded", "127.0.0.0/8", "198.51.100.7 "),
+        ("x_forwarded", "127.0.0.0/8", "198.51.100.8 "),
+        ("forwarded", "10.0.0.0/8", "127.0.0.1 "),
+        ("x_forwarded", "10.0.0.0/8", "127.0.0.1 "),
+    ] {
+        let log = format!("{}/log", folder.path());
+        let text = format!(
+            "listen = \"127.0.0.1:0\"\ntest_endpoints = true\n{key} = [\"{listed}\"]\n[log]\naccess = \"{log}\"\n"
+        );
+        let file = folder.file("serve.toml", text.as_bytes());
+        let (served, _stderr) = serve(&file);
+        let mut socket = TcpStream::connect(served.address()).expect("it listens");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        let answer = ask(&mut socket, spoofed);
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        drop(socket);
+        assert_eq!(served.terminate(), Some(0));
+        let logged = fs::read_to_string(&log).expect("it was written");
+        assert!(logged.starts_with(expected), "{key} {listed}: {logged}");
+        fs::remove_file(&log).expect("it is there");
+    }
+}
+
+#[test]
+fn both_kinds_of_forwarded_fields_together_are_refused_at_their_line() {
+    let folder = Folder::new("config-both-forwarded");
+    let written = "test_endpoints = true\nforwarded = [\"::1\"]\nx_forwarded = [\"::1\"]\n";
+    let file = folder.file("serve.toml", written.as_bytes());
+    let output = run(&["serve", "--check", "--config", &file]);
+    let printed = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    assert!(
+        printed.contains(":3:") && printed.contains("exclude each other"),
+        "{printed}"
+    );
+}

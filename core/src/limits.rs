@@ -33,6 +33,9 @@ pub const PROXY_HEADER_V1_BYTES_MAX: usize = 107;
 /// whole to 536 (section 2.2), which every path carries in one packet; a client certificate's names and the
 /// numbers that clouds add may need more.
 pub const PROXY_HEADER_TLV_BYTES_MAX: usize = 4096;
+/// Elements of `Forwarded` and addresses of `X-Forwarded-For` that are looked at, from the last one: a request passes few proxies, and
+/// the walk is a part of each request.
+pub const FORWARDED_ELEMENTS_MAX: usize = 32;
 /// Our decoder's HPACK table, and the cap of our encoder's whatever the peer offers
 /// (CVE-2016-6581).
 pub const HPACK_TABLE_BYTES_MAX: usize = 4096;

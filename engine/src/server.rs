@@ -32,6 +32,7 @@ pub use bind::target::{IntoListener, ListenTarget};
 pub use bind::unix::UnixSocket;
 pub use callbacks::{Answer, Callbacks, ConnectionHandle, Ended, ResponseBody, StreamHandle};
 pub use exchange::control::{ControlCommand, PeerEvent};
+pub use exchange::forwarding::Forwarding;
 pub use exchange::serve::Pause;
 pub use observe::access::Access;
 pub use observe::counters::MetricsReader;
@@ -45,6 +46,7 @@ pub use tower::on_runtime::{OnRuntime, RuntimeBody, RuntimeCall, on_runtime};
 pub use tower::per_connection::{Handlers, IntoHandlers, OfConnections, OfRequests, PerConnection};
 pub use tower::service::{HttpService, MakeTaskService, Peer, TaskService};
 pub use tower::service_fn::{ServiceFn, service_fn};
+pub use trunkline_core::http::forwarded::ForwardedClient;
 
 use crate::config::ServerConfig;
 use crate::error::Error;
@@ -85,6 +87,7 @@ pub struct Server<P = Port> {
     access_log: Option<AccessLog>,
     handshake_log: Option<HandshakeLog>,
     proxies: Option<TrustedPeers>,
+    forwarding: Option<Forwarding>,
     keeps_targets: bool,
     config: ServerConfig,
 }
@@ -100,6 +103,7 @@ impl<P> Server<P> {
             access_log: None,
             handshake_log: None,
             proxies: None,
+            forwarding: None,
             keeps_targets: false,
             config: ServerConfig::default(),
         }
@@ -159,6 +163,14 @@ impl<P> Server<P> {
         self.proxies = Some(from);
         self
     }
+    /// Requests on connections from these peers, proxies, state their client in fields: it is a [`ForwardedClient`] among their
+    /// extensions, and in [`Access::forwarded`](crate::server::Access::forwarded). From all others the fields say nothing. The bounds per address
+    /// count the connection's. Not with callbacks. Default: none.
+    #[must_use]
+    pub fn forwarding(mut self, forwarding: Forwarding) -> Self {
+        self.forwarding = Some(forwarding);
+        self
+    }
     /// Keeps the target of each request while its handler runs, so that [`Inspector::inspect`] lists it; an access log keeps
     /// it too. Not with callbacks. Default: false.
     #[must_use]
@@ -181,6 +193,7 @@ impl<P> Server<P> {
             access_log: self.access_log,
             handshake_log: self.handshake_log,
             proxies: self.proxies,
+            forwarding: self.forwarding,
             keeps_targets: self.keeps_targets,
             config: self.config,
         };
@@ -239,6 +252,7 @@ impl Server<()> {
                 log: self.access_log,
                 handshake_log: self.handshake_log,
                 proxies: self.proxies,
+                forwarding: self.forwarding,
                 keeps_targets: self.keeps_targets,
                 quic_addr,
                 tls_reports_addresses: self.tls.as_ref().is_some_and(Tls::reports_addresses),

@@ -37,6 +37,7 @@ mod dns;
 mod drain_queue;
 #[path = "ends/main.rs"]
 mod ends;
+mod forwarding;
 mod grpc_malformed;
 mod h1_over_tcp;
 mod h2_over_tcp;

@@ -34,6 +34,8 @@ pub(super) const SET_BY_FILES: [&str; 32] = [
     "quic_secret",
     "workers",
     "proxy_protocol",
+    "forwarded",
+    "x_forwarded",
     "test_endpoints",
     "no_listing",
     "dot_files",

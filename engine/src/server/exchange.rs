@@ -3,6 +3,7 @@
 
 pub(super) mod context;
 pub(super) mod control;
+pub(super) mod forwarding;
 pub(super) mod info_policy;
 pub(super) mod request;
 pub(super) mod scratch;

@@ -68,6 +68,7 @@ fn worker_config() -> WorkerConfig<CallbackServer<Idle>> {
                 log: None,
                 handshake_log: None,
                 proxies: None,
+                forwarding: None,
                 quic_addr: None,
                 tls_reports_addresses: false,
                 judge: None,

@@ -11,6 +11,7 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -142,10 +143,22 @@ fn open(path: Option<&Path>) -> io::Result<Box<dyn Write + Send>> {
     })
 }
 
+/// The client's address and port: as a proxy states them, or the peer's.
+fn client(access: &Access<'_>) -> (Option<IpAddr>, Option<u16>) {
+    match access.forwarded {
+        Some(client) => (client.address, client.port),
+        None => access
+            .connection
+            .peer_addr()
+            .map(|peer| (peer.ip(), peer.port()))
+            .unzip(),
+    }
+}
+
 fn common(access: &Access<'_>, now: SystemTime) -> String {
-    let peer = access.connection.peer_addr();
-    // A client of a Unix socket has no address.
-    let host = peer.map_or("-".to_owned(), |peer| peer.ip().to_string());
+    // A client of a Unix socket has no address, and a proxy may keep that of its client to itself.
+    let (address, _) = client(access);
+    let host = address.map_or("-".to_owned(), |address| address.to_string());
     let mut text = format!(
         "{host} - - [{}] \"{}\" ",
         date(now),
@@ -180,14 +193,14 @@ fn combined(access: &Access<'_>, now: SystemTime) -> String {
 /// beyond ASCII (C1, the line separators of Unicode) are escaped too.
 fn json(access: &Access<'_>, now: SystemTime, fields: &[LogField]) -> String {
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    let peer = access.connection.peer_addr();
+    let (address, port) = client(access);
     let authority = access.target.and_then(Uri::authority);
     let mut line = String::from("{");
     for field in fields {
         let (name, value) = match field {
             LogField::Time => ("time", json!(timestamp(now))),
-            LogField::Client => ("client", json!(peer.map(|peer| peer.ip().to_string()))),
-            LogField::ClientPort => ("client_port", json!(peer.map(|peer| peer.port()))),
+            LogField::Client => ("client", json!(address.map(|address| address.to_string()))),
+            LogField::ClientPort => ("client_port", json!(port)),
             LogField::Method => ("method", json!(access.method.map(Method::as_str))),
             LogField::Host => {
                 let authority = authority.map(|it| it.as_str().to_owned());

@@ -1,5 +1,6 @@
 //! The context of a connection for the handlers and logs of its exchanges.
 
+use super::forwarding::Forwarding;
 use super::info_policy::InfoPolicy;
 use super::request::{Requests, version_of};
 use crate::body::Body;
@@ -18,6 +19,8 @@ pub(in crate::server) struct ConnectionContext {
     attach: bool,
     log: Option<AccessLog>,
     keeps_targets: bool,
+    /// Where the peer is believed.
+    forwarding: Option<Forwarding>,
     version: Version,
     /// An exchange ended because the peer broke a rule, and has reported it.
     broken_reported: bool,
@@ -29,7 +32,10 @@ impl ConnectionContext {
         version: Version,
         info_policy: &InfoPolicy,
     ) -> Self {
+        let forwarding = info_policy.forwarding.as_ref();
+        let forwarding = forwarding.filter(|it| it.believes(info.peer_addr()));
         Self {
+            forwarding: forwarding.cloned(),
             info,
             attach: info_policy.info,
             log: info_policy.log.clone(),
@@ -47,8 +53,13 @@ impl ConnectionContext {
         if self.attach {
             request.extensions_mut().insert(self.info.clone());
         }
+        let forwarding = self.forwarding.as_ref();
+        let client = forwarding.and_then(|it| it.client(request.headers()));
+        if let Some(client) = &client {
+            request.extensions_mut().insert(client.clone());
+        }
         let keeps = self.log.is_some() || self.keeps_targets;
-        keeps.then(|| Record::of(request, now))
+        keeps.then(|| Record::of(request, client, now))
     }
     /// A request was answered with `status`, and no handler saw it.
     pub(super) fn report_turned_away(

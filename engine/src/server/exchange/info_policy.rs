@@ -1,5 +1,6 @@
 //! The facts of a connection that its readers need: handlers, logs and callbacks.
 
+use super::forwarding::Forwarding;
 use super::targets::Targets;
 use crate::net::address_list::TrustedPeers;
 use crate::server::observe::{AccessLog, HandshakeLog};
@@ -18,6 +19,8 @@ pub(in crate::server) struct InfoPolicy {
     pub(in crate::server) handshake_log: Option<HandshakeLog>,
     /// Peers that name their clients' addresses.
     pub(in crate::server) proxies: Option<TrustedPeers>,
+    /// Peers that state the clients of their requests.
+    pub(in crate::server) forwarding: Option<Forwarding>,
     /// Requests keep their target for lists of exchanges.
     pub(in crate::server) keeps_targets: bool,
     /// Where HTTP/3 is served.
@@ -32,7 +35,7 @@ impl InfoPolicy {
     /// No reader of connection info exists, so it is not collected.
     pub(in crate::server) fn is_nothing(&self) -> bool {
         let has_reader = self.info || self.targets.needs_sni() || self.log.is_some();
-        !has_reader && !self.keeps_targets
+        !has_reader && !self.keeps_targets && self.forwarding.is_none()
     }
     /// No reader of connection addresses exists.
     pub(in crate::server) fn is_placeless(&self) -> bool {

@@ -9,6 +9,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use trunkline_core::http::forwarded::ForwardedClient;
 use trunkline_core::http::{RequestHead, Token};
 
 /// One exchange, when it is over: what an access log says about it.
@@ -17,6 +18,8 @@ use trunkline_core::http::{RequestHead, Token};
 pub struct Access<'a> {
     /// The connection that it was on.
     pub connection: &'a ConnectionInfo,
+    /// The client as a proxy has stated it ([`Server::forwarding`](crate::Server::forwarding)); `None`: the connection's peer is the client.
+    pub forwarded: Option<&'a ForwardedClient>,
     /// The version of HTTP.
     pub version: Version,
     /// The method; `None`: what came is not a request.
@@ -85,6 +88,7 @@ impl LoggedFields {
 /// The part of an exchange that the access log reports.
 #[derive(Debug)]
 pub(in crate::server) struct Record {
+    forwarded: Option<ForwardedClient>,
     version: Version,
     method: Option<Method>,
     target: Option<Uri>,
@@ -96,8 +100,13 @@ pub(in crate::server) struct Record {
 }
 
 impl Record {
-    pub(in crate::server) fn of<B>(request: &http::Request<B>, began: Instant) -> Box<Self> {
+    pub(in crate::server) fn of<B>(
+        request: &http::Request<B>,
+        forwarded: Option<ForwardedClient>,
+        began: Instant,
+    ) -> Box<Self> {
         Box::new(Self {
+            forwarded,
             version: request.version(),
             method: Some(request.method().clone()),
             target: Some(request.uri().clone()),
@@ -122,6 +131,7 @@ impl Record {
     ) -> Self {
         let (method, target) = line;
         Self {
+            forwarded: None,
             version,
             method,
             target,
@@ -141,6 +151,7 @@ impl Record {
     ) {
         let access = Access {
             connection,
+            forwarded: self.forwarded.as_ref(),
             version: self.version,
             method: self.method.as_ref(),
             target: self.target.as_ref(),

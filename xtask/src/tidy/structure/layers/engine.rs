@@ -245,6 +245,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "control",
             "request",
             "targets",
+            "forwarding",
             "info_policy",
             "scratch",
             "turn",
