@@ -3,8 +3,7 @@
 pub(crate) mod explain;
 pub(crate) mod top;
 
-use crate::failure::Failure;
-use crate::serve::in_full;
+use crate::failure::{Failure, in_full};
 use crate::target::Target;
 use crate::token;
 use http::StatusCode;

@@ -7,8 +7,7 @@ mod page;
 mod report;
 mod tally;
 
-use crate::failure::Failure;
-use crate::serve::in_full;
+use crate::failure::{Failure, in_full};
 use crate::target::Target;
 use crate::tls_options::TlsOptions;
 use compare::Earlier;

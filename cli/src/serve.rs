@@ -12,8 +12,9 @@ mod operate;
 mod site;
 mod walk;
 
-use crate::failure::{Failure, report};
+use crate::failure::{Failure, in_full, report};
 use answer::policy::AnswerPolicy;
+use config::proxies::Proxies;
 use config::quic_lb::QuicLbOptions;
 use config::renewal::Renewal;
 use config::tls::ServedTls;
@@ -29,8 +30,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use tower_http::compression::CompressionLayer;
 use tower_layer::Layer;
-use trunkline::server::Forwarding;
-use trunkline::{Running, Server, ServerConfig, TrustedPeers};
+use trunkline::{Running, Server, ServerConfig};
 
 /// Serves the site, under a layer that compresses if that is wanted.
 macro_rules! served {
@@ -210,7 +210,7 @@ impl Prepared {
             .transpose()?;
         let tls = ServedTls::of(options)?;
         check_quic_options(options, tls.is_some())?;
-        trusted(options)?;
+        Proxies::of(options)?;
         let policy = AnswerPolicy::of(options)?;
         Ok(Self {
             walks: files.as_ref().is_some_and(Files::are_walked),
@@ -354,26 +354,14 @@ fn with_options<P>(
     if let Some(log) = log {
         server = server.access_log(move |access| log.report(access));
     }
-    if let Some(proxies) = trusted("--proxy-protocol", &options.proxy_protocol)? {
-        server = server.proxy_protocol(proxies);
+    let proxies = Proxies::of(options)?;
+    if let Some(from) = proxies.protocol {
+        server = server.proxy_protocol(from);
     }
-    if let Some(proxies) = trusted("--forwarded", &options.forwarded)? {
-        server = server.forwarding(Forwarding::standard(proxies));
-    }
-    if let Some(proxies) = trusted("--x-forwarded", &options.x_forwarded)? {
-        server = server.forwarding(Forwarding::x_forwarded(proxies));
+    if let Some(forwarding) = proxies.forwarding {
+        server = server.forwarding(forwarding);
     }
     Ok(server)
-}
-
-/// The peers that a flag lists, if any.
-fn trusted(flag: &str, listed: &[String]) -> Result<Option<TrustedPeers>, Failure> {
-    if listed.is_empty() {
-        return Ok(None);
-    }
-    TrustedPeers::parse(listed)
-        .map(Some)
-        .map_err(|error| Failure::usage(format_args!("{flag}: {}", in_full(&error))))
 }
 
 /// The options that only QUIC has.
@@ -490,20 +478,4 @@ pub(crate) fn key_log() -> Option<PathBuf> {
     std::env::var_os("SSLKEYLOGFILE")
         .filter(|path| !path.is_empty())
         .map(PathBuf::from)
-}
-
-/// An error and its causes in one line.
-pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        // Some libraries print their cause themselves.
-        if !text.contains(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        cause = error.source();
-    }
-    text
 }

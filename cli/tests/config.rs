@@ -313,7 +313,7 @@ fn both_kinds_of_forwarded_fields_together_are_refused_at_their_line() {
     let printed = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{printed}");
     assert!(
-        printed.contains(":3:") && printed.contains("exclude each other"),
+        printed.contains(":3:") && printed.contains("without forwarded beside it"),
         "{printed}"
     );
 }

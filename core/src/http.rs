@@ -5,7 +5,6 @@ pub mod body;
 pub mod capsule;
 pub mod event;
 pub mod field;
-pub mod forwarded;
 pub mod head;
 pub mod idempotence;
 pub mod priority;

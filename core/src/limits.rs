@@ -36,6 +36,8 @@ pub const PROXY_HEADER_TLV_BYTES_MAX: usize = 4096;
 /// Elements of `Forwarded` and addresses of `X-Forwarded-For` that are looked at, from the last one: a request passes few proxies, and
 /// the walk is a part of each request.
 pub const FORWARDED_ELEMENTS_MAX: usize = 32;
+/// Parameters of one element of `Forwarded`; one with more is malformed. RFC 7239 defines four, and each is compared with all before it.
+pub const FORWARDED_PARAMETERS_MAX: usize = 16;
 /// Our decoder's HPACK table, and the cap of our encoder's whatever the peer offers
 /// (CVE-2016-6581).
 pub const HPACK_TABLE_BYTES_MAX: usize = 4096;

@@ -46,7 +46,7 @@ pub use tower::on_runtime::{OnRuntime, RuntimeBody, RuntimeCall, on_runtime};
 pub use tower::per_connection::{Handlers, IntoHandlers, OfConnections, OfRequests, PerConnection};
 pub use tower::service::{HttpService, MakeTaskService, Peer, TaskService};
 pub use tower::service_fn::{ServiceFn, service_fn};
-pub use trunkline_core::http::forwarded::ForwardedClient;
+pub use trunkline_core::proxy::ForwardedClient;
 
 use crate::config::ServerConfig;
 use crate::error::Error;
@@ -60,6 +60,7 @@ use observe::access::AccessLog;
 use observe::handshake_log::HandshakeLog;
 use registry::Allowed;
 use response::AnswerOptions;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
 use tokio::sync::mpsc;
@@ -226,10 +227,7 @@ impl Server<()> {
                 ));
             }
         };
-        let alt_svc = quic_addr.map(|address| {
-            let port = address.port();
-            Arc::from(format!("h3=\":{port}\"; ma={ALT_SVC_SECONDS}"))
-        });
+        let alt_svc = quic_addr.map(alt_svc);
         let judge = self.tls.as_ref().and_then(Tls::judge).cloned();
         let counters = listeners.iter().map(|_| Arc::default()).collect();
         let commands = listeners.iter().map(|_| mpsc::unbounded_channel());
@@ -275,6 +273,11 @@ impl Server<()> {
             http1_config,
         })
     }
+}
+
+/// The value of the field `alt-svc`.
+fn alt_svc(quic: SocketAddr) -> Arc<str> {
+    Arc::from(format!("h3=\":{}\"; ma={ALT_SVC_SECONDS}", quic.port()))
 }
 
 /// As many as this process may use.

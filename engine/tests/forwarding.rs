@@ -20,8 +20,7 @@ async fn answer(request: Request<Body>) -> Response<Body> {
 
 fn shown(client: &ForwardedClient) -> String {
     let address = client.address.map(|address| address.to_string());
-    let host = client.host.as_ref().map(|host| host.as_str());
-    format!("{address:?} {:?} {host:?}", client.is_secure)
+    format!("{address:?} {:?} {:?}", client.is_secure, client.host)
 }
 
 /// The answer to a request with `fields` over each version, which are the same, and the client in the log.

@@ -4,8 +4,7 @@
 use super::report::{self, Outcome};
 use super::tally::Tally;
 use super::{Plan, Protocol};
-use crate::failure::Failure;
-use crate::serve::in_full;
+use crate::failure::{Failure, in_full};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

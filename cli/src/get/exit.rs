@@ -1,7 +1,6 @@
 //! Exit codes of `get`, which are curl's, for scripts that know them.
 
-use crate::failure::Failure;
-use crate::serve::in_full;
+use crate::failure::{Failure, in_full};
 use std::fmt::Display;
 use std::io;
 use trunkline::{Error, ErrorKind, Fault};

@@ -5,6 +5,7 @@ mod example;
 mod file;
 mod keys;
 mod nearest;
+pub(super) mod proxies;
 pub(super) mod quic_lb;
 #[cfg(test)]
 mod reference_test;
@@ -19,7 +20,7 @@ use file::ConfigFile;
 use std::path::PathBuf;
 
 /// The arguments whose options a configuration file has keys for: a setting is in one place.
-pub(super) const SET_BY_FILES: [&str; 32] = [
+pub(super) const SET_BY_FILES: [&str; 34] = [
     "directory",
     "listen",
     "unix",

@@ -3,7 +3,7 @@
 
 pub(super) mod spellings;
 pub(super) mod structured;
-pub(super) mod syntax;
+pub(crate) mod syntax;
 
 use spellings::Spellings;
 use std::fmt;

@@ -123,10 +123,10 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("proxy_protocol", ValueKind::Texts("addresses and networks, for example [\"10.0.0.0/8\", \"::1\"]", proxies), "[]",
         "Load balancers whose connections begin with a header of the PROXY protocol (version 1 or 2), and no others: its \
          addresses count. On a Unix socket any entry makes every connection begin so").flag("--proxy-protocol"),
-    Key::new("forwarded", ValueKind::Texts("addresses and networks, for example [\"10.0.0.0/8\", \"::1\"]", forwarded), "[]",
-        "Proxies that state the client of each request in the field Forwarded (RFC 7239): the access log has its address. Not beside x_forwarded")
+    Key::new("forwarded", ValueKind::Texts("addresses and networks, for example [\"10.0.0.0/8\", \"::1\"], without x_forwarded beside it", forwarded), "[]",
+        "Proxies that state the client of each request in the field Forwarded (RFC 7239): the access log has its address")
         .flag("--forwarded"),
-    Key::new("x_forwarded", ValueKind::Texts("addresses and networks, for example [\"10.0.0.0/8\", \"::1\"]", x_forwarded), "[]",
+    Key::new("x_forwarded", ValueKind::Texts("addresses and networks, for example [\"10.0.0.0/8\", \"::1\"], without forwarded beside it", x_forwarded), "[]",
         "As forwarded, in X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host").flag("--x-forwarded"),
     Key::new("scheme_from_gateway", ValueKind::Flag(|o, on| o.scheme_from_gateway = on), "false",
         "Every peer is a gateway that ends TLS: http and https are taken as requests say").flag("--scheme-from-gateway"),
@@ -319,7 +319,7 @@ fn x_forwarded(options: &mut ServeOptions, all: Vec<&str>) -> Result<(), String>
 fn one_kind(options: &ServeOptions) -> Result<(), String> {
     match options.forwarded.is_empty() || options.x_forwarded.is_empty() {
         true => Ok(()),
-        false => Err("forwarded and x_forwarded exclude each other: list the proxies by the fields that they set".to_owned()),
+        false => Err("forwarded and x_forwarded exclude each other".to_owned()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The certificates and session ticket keys of `serve`, as its options name them, read once and again.
 
 use super::NamedCertificate;
-use crate::failure::Failure;
-use crate::serve::{ServeOptions, in_full, key_log, refused};
+use crate::failure::{Failure, in_full};
+use crate::serve::{ServeOptions, key_log, refused};
 use std::path::{Path, PathBuf};
 use trunkline::{Error, TicketKeys, Tls};
 

@@ -3,8 +3,7 @@
 
 use super::admin::Admin;
 use super::report;
-use crate::failure::Failure;
-use crate::serve::in_full;
+use crate::failure::{Failure, in_full};
 use std::io;
 use std::path::Path;
 use trunkline::Running;

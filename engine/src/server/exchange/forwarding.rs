@@ -3,7 +3,7 @@
 use crate::net::address_list::TrustedPeers;
 use http::{HeaderMap, HeaderName};
 use std::net::SocketAddr;
-use trunkline_core::http::forwarded::{ForwardedClient, forwarded_client, x_forwarded_client};
+use trunkline_core::proxy::{ForwardedClient, forwarded_client, x_forwarded_client};
 
 const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");

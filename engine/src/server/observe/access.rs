@@ -9,8 +9,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use trunkline_core::http::forwarded::ForwardedClient;
 use trunkline_core::http::{RequestHead, Token};
+use trunkline_core::proxy::ForwardedClient;
 
 /// One exchange, when it is over: what an access log says about it.
 #[derive(Debug)]

@@ -19,7 +19,7 @@ use crate::server::observe::counters::add;
 use crate::server::observe::handshake_failure::HandshakeFailure;
 use crate::server::registry::OpenConnections;
 #[cfg(unix)]
-use forwarding::Forwarding;
+use forwarding::PacketForwarding;
 #[cfg(unix)]
 pub(super) use forwarding::QuicHandOver;
 use quinn_proto::{DatagramEvent, Endpoint, Incoming, Transmit};
@@ -49,7 +49,7 @@ pub(in crate::server) struct QuicListener<S: Serve> {
     workers: Arc<[mpsc::Sender<ReceivedDatagram>]>,
     passed: mpsc::Receiver<ReceivedDatagram>,
     #[cfg(unix)]
-    forwarding: Forwarding,
+    forwarding: PacketForwarding,
     /// By quinn-proto's handle.
     connections: Vec<Option<Box<QuicConnection<S>>>>,
     /// Connections whose handshake is not done.
@@ -97,7 +97,7 @@ impl<S: Serve> QuicListener<S> {
             workers: setup.workers,
             passed: setup.passed,
             #[cfg(unix)]
-            forwarding: Forwarding::new(setup.generations),
+            forwarding: PacketForwarding::new(setup.generations),
             connections: Vec::new(),
             half_open: 0,
             dirty: Vec::new(),

@@ -70,14 +70,14 @@ impl QuicHandOver {
 }
 
 /// An endpoint's exchange of packets with other processes.
-pub(super) struct Forwarding {
+pub(super) struct PacketForwarding {
     state: Rc<State>,
     generations: Arc<Generations>,
     /// Allocated with the first packet.
     buffer: Vec<u8>,
 }
 
-impl Forwarding {
+impl PacketForwarding {
     pub(super) fn new(generations: Arc<Generations>) -> Self {
         Self {
             state: Rc::default(),

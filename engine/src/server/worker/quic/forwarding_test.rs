@@ -27,9 +27,9 @@ fn same(left: &ReceivedDatagram, right: &ReceivedDatagram) -> bool {
 }
 
 /// Two processes: the endpoint of the earlier one's worker, and that of the later one.
-fn processes() -> (Forwarding, QuicHandOver, Forwarding) {
+fn processes() -> (PacketForwarding, QuicHandOver, PacketForwarding) {
     let generations = Arc::new(Generations::first([7; 32], 8));
-    let before = Forwarding::new(generations);
+    let before = PacketForwarding::new(generations);
     let udp = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     udp.set_nonblocking(true).expect("it is a socket");
     let udp = Arc::new(UdpSocket::from_std(udp).expect("a runtime"));
@@ -45,7 +45,7 @@ fn processes() -> (Forwarding, QuicHandOver, Forwarding) {
         id_bytes: 8,
         predecessors: vec![predecessor],
     };
-    let after = Forwarding::new(Arc::new(generations));
+    let after = PacketForwarding::new(Arc::new(generations));
     (before, hand_over, after)
 }
 

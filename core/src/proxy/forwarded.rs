@@ -1,8 +1,8 @@
 //! The client of a request that came through proxies, as they state it: `Forwarded` (RFC 7239), or `X-Forwarded-For`, `-Proto`
 //! and `-Host`, which most proxies send.
 
-use crate::limits::FORWARDED_ELEMENTS_MAX;
-use http::uri::Authority;
+use crate::http::field::syntax;
+use crate::limits::{FORWARDED_ELEMENTS_MAX, FORWARDED_PARAMETERS_MAX};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The client as a proxy has stated it. Each part is as the outermost listed proxy has it, and may be missing.
@@ -15,8 +15,8 @@ pub struct ForwardedClient {
     pub port: Option<u16>,
     /// Whether the client sent its request under TLS (`https`), or in cleartext (`http`).
     pub is_secure: Option<bool>,
-    /// The host, with its port, that the client's request was for.
-    pub host: Option<Authority>,
+    /// The host, with its port, that the client's request was for: `host [":" port]` (RFC 9110 section 7.2).
+    pub host: Option<String>,
 }
 
 /// The client by the values of `Forwarded`, in their order; `None`: there is none, or the last value is malformed. `is_listed`: a proxy
@@ -68,7 +68,7 @@ pub fn x_forwarded_client<'a>(
             address,
             port,
             is_secure: of(&protos).and_then(scheme_of),
-            host: of(&hosts).and_then(|host| Authority::try_from(host).ok()),
+            host: of(&hosts).and_then(host_of),
         };
         if walk.ends_at(client) {
             break;
@@ -137,14 +137,15 @@ fn element(mut rest: &[u8]) -> Option<(Option<ForwardedClient>, &[u8])> {
         let equals = rest.iter().position(|byte| *byte == b'=')?;
         let name = rest[..equals].to_ascii_lowercase();
         // No parameter may occur more than once in an element (RFC 7239 section 4).
-        if name.is_empty() || !name.iter().all(|byte| is_token(*byte)) || seen.contains(&name) {
+        let is_new = !seen.contains(&name) && seen.len() < FORWARDED_PARAMETERS_MAX;
+        if name.is_empty() || !name.iter().all(|byte| is_token(*byte)) || !is_new {
             return None;
         }
         let (value, behind) = value(&rest[equals + 1..])?;
         match name.as_slice() {
             b"for" => (client.address, client.port) = node_of(&value)?,
             b"proto" => client.is_secure = scheme_of(&value),
-            b"host" => client.host = Authority::try_from(value.as_slice()).ok(),
+            b"host" => client.host = host_of(&value),
             _ => {}
         }
         seen.push(name);
@@ -215,6 +216,11 @@ fn node_of(text: &[u8]) -> Option<(Option<IpAddr>, Option<u16>)> {
         return Some((None, port));
     }
     Some((Some(IpAddr::V4(name.parse::<Ipv4Addr>().ok()?)), port))
+}
+
+fn host_of(text: &[u8]) -> Option<String> {
+    syntax::authority(text).filter(|_| !text.is_empty())?;
+    String::from_utf8(text.to_vec()).ok()
 }
 
 fn scheme_of(text: &[u8]) -> Option<bool> {

@@ -13,8 +13,6 @@ fn standard(values: &[&str]) -> Option<ForwardedClient> {
 }
 
 fn by_x(addresses: &[&str], protos: &[&str], hosts: &[&str]) -> Option<ForwardedClient> {
-    let bytes = |list: &'static [u8]| list;
-    let _ = bytes;
     let of = |list: &[&str]| {
         list.iter()
             .map(|it| it.as_bytes().to_vec())
@@ -164,4 +162,14 @@ fn the_walk_is_bounded_and_nothing_is_stated_without_a_field() {
     let text = format!("for=192.0.2.7, {}", many.join(", "));
     let client = standard(&[&text]);
     assert_eq!(address(client.as_ref()).as_deref(), Some("10.0.0.1"));
+}
+
+#[test]
+fn an_element_of_more_parameters_than_the_bound_is_malformed() {
+    let element = |parameters: usize| {
+        let others = (1..parameters).map(|at| format!(";x{at}=y"));
+        format!("for=192.0.2.7{}", others.collect::<String>())
+    };
+    assert!(standard(&[&element(FORWARDED_PARAMETERS_MAX)]).is_some());
+    assert_eq!(standard(&[&element(FORWARDED_PARAMETERS_MAX + 1)]), None);
 }
