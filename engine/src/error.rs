@@ -216,7 +216,15 @@ impl Error {
         if reset.unprocessed {
             error.retry = Retry::Safe;
         }
-        error
+        match reset.by {
+            // By a GOAWAY that names an earlier exchange: nothing was reset (RFC 9113 section 6.8).
+            ResetBy::Peer(code) if reset.unprocessed && code != H2Code::REFUSED_STREAM => error
+                .with_text(format!(
+                    "the peer left the request unprocessed (GOAWAY with code {:#x})",
+                    code.0
+                )),
+            _ => error,
+        }
     }
     /// A connection that ended.
     pub(crate) fn closed(closed: Closed) -> Self {

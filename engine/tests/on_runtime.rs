@@ -122,6 +122,75 @@ fn a_handler_may_block_in_place_and_a_panic_is_answered_with_500() {
     });
 }
 
+/// A server on threads of its own whose handlers run on a runtime that ends.
+fn mortal_server(router: Router) -> (trunkline::server::Running, tokio::runtime::Runtime) {
+    let mortal = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    let service = on_runtime(mortal.handle().clone(), router);
+    let server = Server::bind("127.0.0.1:0").workers(1).serve(service).unwrap();
+    (server, mortal)
+}
+
+fn client_of(protocols: Protocols) -> Client {
+    Client::builder().protocols(protocols).build().unwrap()
+}
+
+#[test]
+fn a_call_whose_runtime_has_ended_is_answered_with_503() {
+    run(async {
+        for protocols in [Protocols::H1Only, Protocols::H2Only] {
+            let (begin, mut begun) = mpsc::unbounded_channel();
+            let router = Router::new().route(
+                "/",
+                get(async move || {
+                    begin.send(()).unwrap();
+                    pending::<()>().await;
+                }),
+            );
+            let (server, mortal) = mortal_server(router);
+            let client = client_of(protocols);
+            let url = format!("http://{}/", server.local_addr());
+            let call = tokio::spawn(client.get(&url).send());
+            begun.recv().await.unwrap();
+            mortal.shutdown_background();
+            let under_way = call.await.unwrap().unwrap();
+            let behind = client.get(&url).send().await.unwrap();
+            for response in [under_way, behind] {
+                assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+                assert_eq!(response.bytes().await.unwrap(), "");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_body_whose_runtime_has_ended_is_cut_and_does_not_look_whole() {
+    run(async {
+        for protocols in [Protocols::H1Only, Protocols::H2Only] {
+            let router = Router::new().route(
+                "/",
+                get(async || {
+                    let (sender, receiver) = mpsc::channel(1);
+                    tokio::spawn(async move {
+                        sender.send(Ok::<_, Infallible>("first")).await.unwrap();
+                        pending::<()>().await;
+                    });
+                    let parts = futures_util::stream::unfold(receiver, async |mut receiver| {
+                        Some((receiver.recv().await?, receiver))
+                    });
+                    AxumBody::from_stream(parts)
+                }),
+            );
+            let (server, mortal) = mortal_server(router);
+            let url = format!("http://{}/", server.local_addr());
+            let mut response = client_of(protocols).get(&url).send().await.unwrap();
+            assert_eq!(response.chunk().await.unwrap().unwrap(), "first");
+            mortal.shutdown_background();
+            let end = response.chunk().await;
+            assert!(end.is_err(), "{protocols:?}: {end:?}");
+        }
+    });
+}
+
 #[test]
 fn a_handler_whose_client_has_gone_is_dropped() {
     struct Reported(mpsc::Sender<()>);

@@ -78,6 +78,13 @@ pub enum Protocols {
     All,
 }
 
+impl Protocols {
+    /// Whether HTTP/1.1 is among them.
+    pub(super) fn include_h1(self) -> bool {
+        !matches!(self, Self::H2Only | Self::H3Only)
+    }
+}
+
 impl Origin {
     /// An origin without proxy, identity or address of its own.
     pub fn new(scheme: Scheme, host: &str, port: u16, protocols: Protocols) -> Self {

@@ -4,6 +4,7 @@ use super::super::{Error, ErrorKind, Fault, Retry};
 use http::StatusCode;
 use std::io;
 use trunkline_core::error::H2Code;
+use trunkline_core::http::{Reset, ResetBy};
 
 fn of(kind: ErrorKind) -> Error {
     Error::new(kind, Fault::Peer, Retry::Never)
@@ -40,6 +41,22 @@ fn each_kind_has_the_code_that_grpc_gives_it() {
         (ErrorKind::Redirect, 13),
     ] {
         assert_eq!(of(kind).grpc_code(), code, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_request_that_a_goaway_left_unprocessed_is_unavailable_whatever_the_code() {
+    for code in (0..=13).map(H2Code) {
+        let error = Error::reset(Reset {
+            by: ResetBy::Peer(code),
+            unprocessed: true,
+        });
+        assert_eq!(error.grpc_code(), 14, "{code:?}");
+        let words = match code {
+            H2Code::REFUSED_STREAM => "the peer reset the stream",
+            _ => "the peer left the request unprocessed (GOAWAY",
+        };
+        assert!(error.to_string().starts_with(words), "{error}");
     }
 }
 

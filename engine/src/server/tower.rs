@@ -32,6 +32,7 @@ use trunkline_core::error::Closed;
 use trunkline_core::http::{Fields, RequestHead, Reset, StreamId, Token, Version};
 
 pub(super) mod extensions;
+mod handler_runtime;
 pub(super) mod interim;
 pub(super) mod on_runtime;
 pub(super) mod per_connection;

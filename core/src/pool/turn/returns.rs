@@ -4,7 +4,7 @@
 use crate::pool::dispatch::queue::{Entrance, QueueEnd, Rank};
 use crate::pool::{Cause, Loss, NoRetry, Retry, RetryClass, WaitReason, classify};
 use crate::pool::{
-    ConnectionId, Due, Key, Multiplexing, Origin, OriginId, Pool, Protocols, Reverse, Ticket,
+    ConnectionId, Due, Key, Multiplexing, Origin, OriginId, Pool, Reverse, Ticket,
 };
 use std::time::Instant;
 
@@ -55,8 +55,8 @@ impl<R> Pool<R> {
         let Some(state) = self.origins.get_mut(key) else {
             return Err((request, NoRetry::Class));
         };
-        let is_h2_only = state.origin.protocols == Protocols::H2Only;
-        if matches!(back.loss.cause, Cause::Http1Required { .. }) && is_h2_only {
+        let may_speak_h1 = state.origin.protocols.include_h1();
+        if matches!(back.loss.cause, Cause::Http1Required { .. }) && !may_speak_h1 {
             return Err((request, NoRetry::Class));
         }
         let pause = match state.retries.decide(&back.loss, lost_too, back.random) {
@@ -167,10 +167,12 @@ impl<R> Pool<R> {
         }
     }
 
-    /// The origin wants HTTP/1.1: connections that multiplex finish what they have.
+    /// The origin wants HTTP/1.1: connections that multiplex finish what they have. One that may not speak it
+    /// goes on as it is, since the code is one of a request and not of its origin.
     fn pin_h1(&mut self, now: Instant, origin: Key) {
-        if let Some(state) = self.origins.get_mut(origin) {
-            state.pin_h1(now);
+        match self.origins.get_mut(origin) {
+            Some(state) if state.origin.protocols.include_h1() => state.pin_h1(now),
+            _ => return,
         }
         let others = self.connections.iter().filter(|(_, connection)| {
             connection.origin == origin && connection.multiplexing == Multiplexing::Yes

@@ -159,16 +159,25 @@ fn a_request_that_is_not_sent_again_teaches_the_pool_what_its_loss_says() {
 }
 
 #[test]
-fn an_origin_that_may_only_speak_h2_cannot_be_given_h1() {
-    let mut scene = Scene::bounded(4);
-    scene.origin.protocols = Protocols::H2Only;
-    scene.burst(1);
-    let id = scene.connect_h2();
-    let required = Loss {
-        cause: Cause::Http1Required { unprocessed: true },
-        ..refused(1)
-    };
-    assert_eq!(scene.give_back(0, id, required), Err(NoRetry::Class));
+fn an_origin_that_may_not_speak_h1_is_not_given_it_and_keeps_its_version() {
+    for protocols in [Protocols::H2Only, Protocols::H3Only] {
+        let mut scene = Scene::bounded(4);
+        scene.origin.protocols = protocols;
+        scene.burst(1);
+        let id = scene.connect_h2();
+        let required = Loss {
+            cause: Cause::Http1Required { unprocessed: true },
+            ..refused(1)
+        };
+        assert_eq!(scene.give_back(0, id, required), Err(NoRetry::Class));
+        let origin = scene.origin.clone();
+        scene.pool.handle_loss(scene.now, &origin, id, required.cause);
+        scene.carry_out();
+        assert!(scene.closed.is_empty(), "the code is one of the request");
+        let origin_id = scene.pool.origin_id(&origin);
+        let to_open = scene.pool.origin_to_open(scene.now, origin_id).unwrap();
+        assert_eq!(to_open.protocols, protocols);
+    }
 }
 
 #[test]

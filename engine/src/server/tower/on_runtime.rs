@@ -1,9 +1,10 @@
 //! A service whose handlers run on a tokio runtime of the caller's: what they spawn outlives the
 //! server, blocking calls stall no connection, and `block_in_place` works.
 
+use super::handler_runtime::HandlerRuntime;
 use super::service::TaskService;
 use crate::body::Body;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 use pin_project_lite::pin_project;
 use std::future::poll_fn;
@@ -19,16 +20,20 @@ use tower_service::Service;
 /// handlers that neither block nor spawn.
 ///
 /// The future of a call and the error are `Send`. A call whose exchange ends is aborted. A panic is answered
-/// with 500. The response's body is polled on the connection's thread, within the context of
+/// with 500, a call whose runtime has ended with 503; a body whose end comes behind that of the runtime is cut,
+/// since what fed it may have ended early. The response's body is polled on the connection's thread, within the context of
 /// `runtime`: what it spawns runs there too.
 pub fn on_runtime<S>(runtime: Handle, service: S) -> OnRuntime<S> {
-    OnRuntime { runtime, service }
+    OnRuntime {
+        runtime: HandlerRuntime::new(runtime),
+        service,
+    }
 }
 
 /// See [`on_runtime`].
 #[derive(Clone, Debug)]
 pub struct OnRuntime<S> {
-    runtime: Handle,
+    runtime: HandlerRuntime,
     service: S,
 }
 
@@ -58,17 +63,17 @@ where
 #[derive(Debug)]
 pub struct RuntimeCall<B, E> {
     task: JoinHandle<Result<Response<B>, E>>,
-    runtime: Handle,
+    runtime: HandlerRuntime,
 }
 
 impl<B: Send + 'static, E: Send + 'static> RuntimeCall<B, E> {
     /// Runs `call` as a task of `runtime`.
     pub(super) fn spawn(
-        runtime: &Handle,
+        runtime: &HandlerRuntime,
         call: impl Future<Output = Result<Response<B>, E>> + Send + 'static,
     ) -> Self {
         Self {
-            task: runtime.spawn(call),
+            task: runtime.handle().spawn(call),
             runtime: runtime.clone(),
         }
     }
@@ -83,11 +88,16 @@ impl<B, E> Future for RuntimeCall<B, E> {
         };
         let runtime = self.runtime.clone();
         Poll::Ready(match ended {
-            Ok(answer) => answer.map(|response| response.map(|body| RuntimeBody { body, runtime })),
+            Ok(answer) => answer.map(|response| response.map(|body| RuntimeBody::new(Some(body), runtime))),
             // The server answers a panic of a handler with 500, wherever it ran.
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => resume_unwind(panic),
-                Err(_) => resume_unwind(Box::new("the runtime of the handlers has ended")),
+                // Nothing but the end of its runtime cancels the task of a call that is still awaited.
+                Err(_) => {
+                    let mut response = Response::new(RuntimeBody::new(None, runtime));
+                    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+                    Ok(response)
+                }
             },
         })
     }
@@ -103,9 +113,21 @@ pin_project! {
     /// A response's body that is polled within the context of a runtime.
     #[derive(Debug)]
     pub struct RuntimeBody<B> {
+        // `None`: it is empty.
         #[pin]
-        body: B,
-        runtime: Handle,
+        body: Option<B>,
+        runtime: HandlerRuntime,
+        has_waited: bool,
+    }
+}
+
+impl<B> RuntimeBody<B> {
+    fn new(body: Option<B>, runtime: HandlerRuntime) -> Self {
+        Self {
+            body,
+            runtime,
+            has_waited: false,
+        }
     }
 }
 
@@ -113,18 +135,45 @@ impl<B: http_body::Body> http_body::Body for RuntimeBody<B> {
     type Data = B::Data;
     type Error = B::Error;
 
+    /// # Panics
+    /// The runtime has ended, and behind that the body: a task that fed it may have been dropped within its message.
+    /// The server takes a panic for a failure of the body.
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let this = self.project();
-        let _within = this.runtime.enter();
-        this.body.poll_frame(cx)
+        let Some(body) = this.body.as_pin_mut() else {
+            return Poll::Ready(None);
+        };
+        let polled = {
+            let _within = this.runtime.handle().enter();
+            body.poll_frame(cx)
+        };
+        let is_end = match &polled {
+            Poll::Pending => {
+                *this.has_waited = true;
+                false
+            }
+            Poll::Ready(None) => true,
+            Poll::Ready(Some(Ok(frame))) => frame.is_trailers(),
+            Poll::Ready(Some(Err(_))) => false,
+        };
+        // The body of a stream is worth a question. One that had everything ready is hardly fed by a task.
+        if is_end && this.runtime.has_ended(*this.has_waited) {
+            resume_unwind(Box::new("the runtime of the handlers has ended"));
+        }
+        polled
     }
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.body
+            .as_ref()
+            .is_none_or(http_body::Body::is_end_stream)
     }
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        match &self.body {
+            Some(body) => body.size_hint(),
+            None => SizeHint::with_exact(0),
+        }
     }
 }

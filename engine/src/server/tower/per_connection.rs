@@ -1,6 +1,7 @@
 //! Services that are made for each connection from its peer, as axum's
 //! `into_make_service_with_connect_info` does.
 
+use super::handler_runtime::HandlerRuntime;
 use super::on_runtime::{OnRuntime, RuntimeBody, RuntimeCall, on_runtime};
 use super::service::{HttpService, MakeTaskService, Peer, TaskService};
 use super::upgrading::{HAS_UPGRADES, Upgrading, upgrading};
@@ -92,7 +93,7 @@ impl<M: MakeTaskService<P>, P: Peer> Handlers for OfConnections<M, P> {
         PerConnection {
             make: self.0,
             made: Arc::default(),
-            runtime,
+            runtime: HandlerRuntime::new(runtime),
             peer: PhantomData,
         }
     }
@@ -103,7 +104,7 @@ impl<M: MakeTaskService<P>, P: Peer> Handlers for OfConnections<M, P> {
 pub struct PerConnection<M, S, P = SocketAddr> {
     make: M,
     made: Arc<Mutex<Option<S>>>,
-    runtime: Handle,
+    runtime: HandlerRuntime,
     peer: PhantomData<fn(P)>,
 }
 
