@@ -51,7 +51,7 @@ pub(crate) fn clients(url: &str) -> (Grpc<tonic::transport::Channel>, Grpc<GrpcC
     )
 }
 
-/// What a client made of a script: messages, code, the calls that the server got, and the code of the next call.
+/// The outcome of a script at a client: messages, code, the calls that the server got, and the code of the next call.
 #[derive(Debug, PartialEq, Eq)]
 struct Made {
     messages: usize,
@@ -97,7 +97,7 @@ fn code_of(end: Step, has_head: bool) -> Code {
 /// Whether tonic's own channel may say something else than our client: UNKNOWN of what it has no code for (an end of
 /// the transport, STREAM_CLOSED, HTTP_1_1_REQUIRED, unknown codes, a reset with NO_ERROR behind a head), and the code
 /// of a GOAWAY as that of the calls which it leaves unprocessed.
-fn tonic_may_say(code: Code, end: Step) -> bool {
+fn tonic_may_give(code: Code, end: Step) -> bool {
     match end {
         Step::GoAway(0, reason) => code == code_of(Step::Reset(reason), false) || code == Code::Unknown,
         _ => code == Code::Unknown,
@@ -150,7 +150,7 @@ fn a_call_whose_stream_or_connection_ends_has_the_status_that_grpc_gives_the_end
                 let (tonics, status) = made(clients(&server.url).0, &server).await;
                 let is_as_ours = tonics.code == ours.code;
                 assert!(
-                    is_as_ours || tonic_may_say(tonics.code, end[0]),
+                    is_as_ours || tonic_may_give(tonics.code, end[0]),
                     "{script:?}: {status:?}, ours {ours:?}"
                 );
                 assert_eq!(tonics.calls, 1, "{script:?}");

@@ -30,18 +30,18 @@ type Messages = BoxStream<'static, Result<Bytes, Status>>;
 
 /// A service whose calls go on when they are let.
 #[derive(Clone)]
-struct Held {
+struct WaitingService {
     /// A message for each call that has begun.
     begun: mpsc::UnboundedSender<()>,
     /// A permit for each call that may go on.
     permits: Arc<Semaphore>,
 }
 
-impl NamedService for Held {
+impl NamedService for WaitingService {
     const NAME: &'static str = "test.Held";
 }
 
-impl Service<Request<tonic::body::Body>> for Held {
+impl Service<Request<tonic::body::Body>> for WaitingService {
     type Response = Response<tonic::body::Body>;
     type Error = Infallible;
     type Future = BoxFuture<Result<Self::Response, Infallible>>;
@@ -58,7 +58,7 @@ impl Service<Request<tonic::body::Body>> for Held {
 }
 
 /// A call by the name of its method.
-struct Method(String, Held);
+struct Method(String, WaitingService);
 
 impl StreamingService<Bytes> for Method {
     type Response = Bytes;
@@ -134,7 +134,7 @@ impl Process {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (begin, begun) = mpsc::unbounded_channel();
         let permits = Arc::new(Semaphore::new(0));
-        let routes = Routes::new(Held {
+        let routes = Routes::new(WaitingService {
             begun: begin,
             permits: Arc::clone(&permits),
         });

@@ -129,7 +129,7 @@ async fn connection(
                             }
                             Step::Abort => {
                                 socket.write_all_buf(&mut out).await?;
-                                // What was written is read before the reset, as its loss is another case.
+                                // The linger of 0 makes the end a reset.
                                 return socket.set_zero_linger();
                             }
                             _ => {}

@@ -274,6 +274,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "interim",
             "service",
             "service_fn",
+            "handler_runtime",
             "on_runtime",
             "upgrading",
             "per_connection",
