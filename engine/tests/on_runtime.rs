@@ -124,9 +124,15 @@ fn a_handler_may_block_in_place_and_a_panic_is_answered_with_500() {
 
 /// A server on threads of its own whose handlers run on a runtime that ends.
 fn mortal_server(router: Router) -> (trunkline::server::Running, tokio::runtime::Runtime) {
-    let mortal = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    let mortal = Builder::new_multi_thread()
+        .worker_threads(1)
+        .build()
+        .unwrap();
     let service = on_runtime(mortal.handle().clone(), router);
-    let server = Server::bind("127.0.0.1:0").workers(1).serve(service).unwrap();
+    let server = Server::bind("127.0.0.1:0")
+        .workers(1)
+        .serve(service)
+        .unwrap();
     (server, mortal)
 }
 

@@ -15,7 +15,11 @@ use trunkline::client::Client;
 use trunkline::grpc::GrpcClient;
 
 /// The messages that came and the status at their end.
-pub(crate) async fn outcome<T>(mut client: Grpc<T>, name: &str, first: Bytes) -> (Vec<Bytes>, Status)
+pub(crate) async fn outcome<T>(
+    mut client: Grpc<T>,
+    name: &str,
+    first: Bytes,
+) -> (Vec<Bytes>, Status)
 where
     T: GrpcService<tonic::body::Body>,
     T::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -99,7 +103,9 @@ fn code_of(end: Step, has_head: bool) -> Code {
 /// of a GOAWAY as that of the calls which it leaves unprocessed.
 fn tonic_may_give(code: Code, end: Step) -> bool {
     match end {
-        Step::GoAway(0, reason) => code == code_of(Step::Reset(reason), false) || code == Code::Unknown,
+        Step::GoAway(0, reason) => {
+            code == code_of(Step::Reset(reason), false) || code == Code::Unknown
+        }
         _ => code == Code::Unknown,
     }
 }
@@ -123,14 +129,12 @@ fn a_call_whose_stream_or_connection_ends_has_the_status_that_grpc_gives_the_end
         // Processed, and the first of two in an orderly end.
         let named = [1, 0x7fff_ffff].map(|last| Step::GoAway(last, reason));
         let processed = named.map(|goaway| [Step::Fin, Step::Abort].map(|end| vec![goaway, end]));
-        unprocessed.into_iter().chain(processed.into_iter().flatten())
+        unprocessed
+            .into_iter()
+            .chain(processed.into_iter().flatten())
     });
     let bare = [vec![Step::Fin], vec![Step::Abort]];
-    let ends: Vec<_> = bare
-        .into_iter()
-        .chain(resets)
-        .chain(goaways)
-        .collect();
+    let ends: Vec<_> = bare.into_iter().chain(resets).chain(goaways).collect();
     run(async {
         for (stage, messages) in stages {
             for end in &ends {
@@ -140,7 +144,11 @@ fn a_call_whose_stream_or_connection_ends_has_the_status_that_grpc_gives_the_end
                 // A reset of TCP may overtake what was sent before it.
                 let is_reset = end.last() == Some(&Step::Abort);
                 let expected = Made {
-                    messages: if is_reset { ours.messages.min(messages) } else { messages },
+                    messages: if is_reset {
+                        ours.messages.min(messages)
+                    } else {
+                        messages
+                    },
                     code: code_of(end[0], !stage.is_empty()),
                     calls: 1,
                     next: Code::Ok,
@@ -181,7 +189,10 @@ fn a_call_behind_a_goaway_that_leaves_it_its_time_ends_well() {
                     let server = Scripted::start(script.clone()).await;
                     let (tonics, status) = made(clients(&server.url).0, &server).await;
                     // Its next call may be put on the connection that ends.
-                    let tonics = Made { next: Code::Ok, ..tonics };
+                    let tonics = Made {
+                        next: Code::Ok,
+                        ..tonics
+                    };
                     assert_eq!(tonics, expected, "{script:?}: {status:?}");
                 }
             }

@@ -331,7 +331,10 @@ fn no_call_of_ours_is_lost_or_doubled_where_one_server_takes_the_place_of_anothe
             while !calls.is_finished() {
                 // It serves something before its place is taken.
                 let served = serving.begun.recv();
-                if tokio::time::timeout(Duration::from_secs(1), served).await.is_ok() {
+                if tokio::time::timeout(Duration::from_secs(1), served)
+                    .await
+                    .is_ok()
+                {
                     begun.push(());
                 }
                 let listener = serving.listener.try_clone().unwrap();

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod axum_programs;
 mod client_hyper;
 mod clients_browser;
 mod clients_curl;

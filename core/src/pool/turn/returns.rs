@@ -3,9 +3,7 @@
 
 use crate::pool::dispatch::queue::{Entrance, QueueEnd, Rank};
 use crate::pool::{Cause, Loss, NoRetry, Retry, RetryClass, WaitReason, classify};
-use crate::pool::{
-    ConnectionId, Due, Key, Multiplexing, Origin, OriginId, Pool, Reverse, Ticket,
-};
+use crate::pool::{ConnectionId, Due, Key, Multiplexing, Origin, OriginId, Pool, Reverse, Ticket};
 use std::time::Instant;
 
 /// A request that comes back.

@@ -171,7 +171,9 @@ fn an_origin_that_may_not_speak_h1_is_not_given_it_and_keeps_its_version() {
         };
         assert_eq!(scene.give_back(0, id, required), Err(NoRetry::Class));
         let origin = scene.origin.clone();
-        scene.pool.handle_loss(scene.now, &origin, id, required.cause);
+        scene
+            .pool
+            .handle_loss(scene.now, &origin, id, required.cause);
         scene.carry_out();
         assert!(scene.closed.is_empty(), "the code is one of the request");
         let origin_id = scene.pool.origin_id(&origin);

@@ -88,7 +88,9 @@ impl<B, E> Future for RuntimeCall<B, E> {
         };
         let runtime = self.runtime.clone();
         Poll::Ready(match ended {
-            Ok(answer) => answer.map(|response| response.map(|body| RuntimeBody::new(Some(body), runtime))),
+            Ok(answer) => {
+                answer.map(|response| response.map(|body| RuntimeBody::new(Some(body), runtime)))
+            }
             // The server answers a panic of a handler with 500, wherever it ran.
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => resume_unwind(panic),
