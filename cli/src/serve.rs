@@ -14,7 +14,9 @@ mod walk;
 
 use crate::failure::{Failure, in_full, report};
 use answer::policy::AnswerPolicy;
+use answer::redirect;
 use config::proxies::Proxies;
+use config::quic::{check_quic_options, quic_secret, with_quic_options};
 use config::quic_lb::QuicLbOptions;
 use config::renewal::Renewal;
 use config::tls::ServedTls;
@@ -66,6 +68,9 @@ pub(crate) struct ServeOptions {
     /// Serve on a Unix socket at this path instead, which must not exist yet; without HTTP/3.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["listen", "http3"])]
     unix: Option<PathBuf>,
+    /// Redirect every request at this address and port to the same URL under https on the port of --listen, with 308.
+    #[arg(long, value_name = "ADDR", conflicts_with = "unix")]
+    redirect_from: Option<String>,
     /// Certificate chain, PEM. SIGHUP makes it and the key be read again, and so does a change of one of them.
     #[arg(long, requires = "tls_key")]
     tls_cert: Option<PathBuf>,
@@ -210,6 +215,7 @@ impl Prepared {
             .transpose()?;
         let tls = ServedTls::of(options)?;
         check_quic_options(options, tls.is_some())?;
+        redirect::check(options, tls.is_some())?;
         Proxies::of(options)?;
         let policy = AnswerPolicy::of(options)?;
         Ok(Self {
@@ -275,11 +281,14 @@ fn serve(settled: Settled, prepared: Prepared, log: Option<Arc<AccessLog>>) -> R
                     let renews = renewal.renews();
                     let renewal = renewal.run(operation.notify(), running.config_handle());
                     let renewal = (renewal, renews);
-                    operation.run(running, given, renewal, announce).await
+                    operation.run(running, given, None, renewal, announce).await
                 }
                 None => {
-                    let running = start(&options, renewal.tls(), log, site, &mut given);
+                    let running = start(&options, renewal.tls(), log.clone(), site, &mut given);
                     let running = running.map_err(located)?;
+                    let https_port = running.local_addr().port();
+                    let redirect = redirect(&options, log, https_port, &mut given);
+                    let redirect = redirect.map_err(located)?;
                     let url = format!("{scheme}://{}", running.local_addr());
                     let announce = || {
                         print_address(&url);
@@ -290,7 +299,9 @@ fn serve(settled: Settled, prepared: Prepared, log: Option<Arc<AccessLog>>) -> R
                     let renews = renewal.renews();
                     let renewal = renewal.run(operation.notify(), running.config_handle());
                     let renewal = (renewal, renews);
-                    operation.run(running, given, renewal, announce).await
+                    operation
+                        .run(running, given, redirect, renewal, announce)
+                        .await
                 }
             }
         })
@@ -302,22 +313,6 @@ fn serve(settled: Settled, prepared: Prepared, log: Option<Arc<AccessLog>>) -> R
 fn print_address(place: impl std::fmt::Display) {
     let mut out = std::io::stdout();
     let _ = writeln!(out, "listening on {place}").and_then(|()| out.flush());
-}
-
-/// The options of QUIC are for a server that speaks it.
-fn check_quic_options(options: &ServeOptions, has_tls: bool) -> Result<(), Failure> {
-    let flags = [
-        ("--http3", options.http3),
-        ("--early-data", options.early_data),
-        ("--qlog", options.qlog.is_some()),
-        ("--quic-secret", options.quic_secret.is_some()),
-    ];
-    match flags.into_iter().find(|(_, given)| *given) {
-        Some((flag, _)) if !has_tls => Err(Failure::usage(format_args!(
-            "{flag} needs TLS: add --tls-self-signed, or --tls-cert and --tls-key",
-        ))),
-        _ => Ok(()),
-    }
 }
 
 /// Gives the URL to the program of the system that opens URLs. The server serves without it.
@@ -364,40 +359,6 @@ fn with_options<P>(
     Ok(server)
 }
 
-/// The options that only QUIC has.
-fn with_quic_options(mut server: Server, options: &ServeOptions) -> Result<Server, Failure> {
-    server = server.early_data(options.early_data);
-    if let Some(path) = &options.qlog {
-        server = server.qlog(path).map_err(refused)?;
-    }
-    if let Some(secret) = quic_secret(options)? {
-        server = server.quic_secret(secret);
-    }
-    if let Some(quic_lb) = options.quic_lb.settings()? {
-        server = server.quic_lb(quic_lb);
-    }
-    Ok(server)
-}
-
-fn quic_secret(options: &ServeOptions) -> Result<Option<Vec<u8>>, Failure> {
-    let Some(path) = &options.quic_secret else {
-        return Ok(None);
-    };
-    let shown = path.display();
-    let secret = std::fs::read(path).map_err(|error| {
-        Failure::usage(format_args!(
-            "--quic-secret {shown} cannot be read: {error}"
-        ))
-    })?;
-    match secret.len() {
-        0..32 => Err(Failure::usage(format_args!(
-            "--quic-secret {shown} has {} bytes; it must have 32 or more",
-            secret.len()
-        ))),
-        _ => Ok(Some(secret)),
-    }
-}
-
 /// Starts the server. Where HTTP/3 is what cannot be had, the rest is served and a line says so:
 /// a UDP port that another program holds must not take the site away.
 fn start(
@@ -434,6 +395,24 @@ fn start(
         }
         started => started,
     }
+}
+
+/// Starts the server of redirects to https, if one is wanted.
+fn redirect(
+    options: &ServeOptions,
+    log: Option<Arc<AccessLog>>,
+    https_port: u16,
+    given: &mut GivenSockets,
+) -> Result<Option<Running>, Failure> {
+    let Some(address) = &options.redirect_from else {
+        return Ok(None);
+    };
+    let server = match given.take_redirect() {
+        Some(sockets) => Server::on_sockets(sockets),
+        None => Server::bind(address.as_str()),
+    };
+    let server = with_options(server, options, None, log)?.workers(1);
+    redirect::serve(server, https_port).map(Some)
 }
 
 /// One line for people; the server goes on.

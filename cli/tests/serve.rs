@@ -155,3 +155,43 @@ fn the_program_of_the_system_gets_the_url_to_open() {
     let url = std::fs::read_to_string(&opened).expect("the script writes");
     assert_eq!(url.trim_end(), served.url);
 }
+
+#[test]
+fn requests_at_the_port_of_redirects_are_sent_to_the_same_url_under_https() {
+    let listen = ["--redirect-from", "127.0.0.1:0", "--test-endpoints"];
+    let mut served = Served::start(&[&listen[..], &["--tls-self-signed"]].concat());
+    let redirects = served.redirects();
+    let (_, port) = served.address().rsplit_once(':').expect("a port");
+    let mut socket = TcpStream::connect(&redirects).expect("it listens");
+    let request = b"POST /a?b=c HTTP/1.1\r\nhost: a.test:80\r\ncontent-length: 1\r\nconnection: close\r\n\r\nx";
+    socket.write_all(request).expect("it reads");
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).expect("it answers");
+    assert!(answer.starts_with("HTTP/1.1 308 "), "{answer}");
+    let location = format!("location: https://a.test:{port}/a?b=c\r\n");
+    assert!(answer.contains(&location), "{answer}");
+    assert_eq!(served.terminate(), Some(0));
+}
+
+#[test]
+fn redirects_to_https_need_https_on_a_port() {
+    let folder = folder("redirects");
+    let unix = format!("unix:{}/s.sock", folder.path());
+    let file = format!(
+        "listen = {unix:?}\nroot = \".\"\nredirect_from = \"127.0.0.1:0\"\n[tls]\nself_signed = true\n"
+    );
+    let file = folder.file("serve.toml", file.as_bytes());
+    for (arguments, expected) in [
+        (
+            &["--redirect-from", "127.0.0.1:0"][..],
+            "--redirect-from needs TLS",
+        ),
+        (&["--config", &file], "the site is on a Unix socket"),
+    ] {
+        let output = Command::new(BINARY).arg("serve").args(arguments).output();
+        let output = output.expect("the binary starts");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert!(printed.contains(expected), "{printed}");
+        assert_eq!(output.status.code(), Some(2), "{printed}");
+    }
+}

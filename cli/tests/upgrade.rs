@@ -347,6 +347,33 @@ fn a_new_process_that_does_not_come_up_leaves_the_old_one_serving_and_says_why()
 }
 
 #[test]
+fn redirects_and_the_admin_page_go_on_in_the_next_process_each_at_its_address() {
+    let (folder, upgrade) = folder("upgrade-redirects");
+    let path = folder.path();
+    let start = |site: &str, redirects: &str, admin: &str| {
+        let rest = ["--tls-self-signed", "--upgrade", &upgrade, &path];
+        let others = ["--redirect-from", redirects, "--admin", admin];
+        let mut served = Served::at(&["--listen", site], &[&others[..], &rest].concat());
+        let (redirects, admin) = (served.redirects(), served.admin());
+        (served, redirects, admin)
+    };
+    let any = "127.0.0.1:0";
+    let (first, redirects, admin) = start(any, any, any);
+    let site = first.address().to_owned();
+    let (next, redirects_again, admin_again) = start(&site, &redirects, &admin);
+    assert_eq!((&redirects_again, &admin_again), (&redirects, &admin));
+    ends(first);
+    let answer = ask_once(&redirects).expect("it serves");
+    assert!(answer.starts_with("HTTP/1.1 308 "), "{answer}");
+    // Another address of either is bound anew, whatever the process before has passed.
+    let (last, redirects_elsewhere, admin_elsewhere) = start(&site, any, &redirects);
+    assert_ne!(redirects_elsewhere, redirects);
+    assert_eq!(admin_elsewhere, redirects);
+    ends(next);
+    assert_eq!(last.terminate(), Some(0));
+}
+
+#[test]
 fn a_unix_socket_keeps_its_file_from_one_process_to_the_next() {
     let (folder, upgrade) = folder("upgrade-unix");
     let (path, socket) = (folder.path(), folder.path() + ".sock");

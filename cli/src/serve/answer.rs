@@ -1,6 +1,7 @@
 //! Answers of `trunkline serve` and their bodies.
 
 pub(crate) mod policy;
+pub(super) mod redirect;
 
 use bytes::Bytes;
 use http::Response;

@@ -6,6 +6,7 @@ mod file;
 mod keys;
 mod nearest;
 pub(super) mod proxies;
+pub(super) mod quic;
 pub(super) mod quic_lb;
 #[cfg(test)]
 mod reference_test;
@@ -20,9 +21,10 @@ use file::ConfigFile;
 use std::path::PathBuf;
 
 /// The arguments whose options a configuration file has keys for: a setting is in one place.
-pub(super) const SET_BY_FILES: [&str; 34] = [
+pub(super) const SET_BY_FILES: [&str; 35] = [
     "directory",
     "listen",
+    "redirect_from",
     "unix",
     "tls_cert",
     "tls_key",

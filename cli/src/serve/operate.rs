@@ -7,6 +7,7 @@ pub(super) mod given;
 pub(super) mod listen_address;
 pub(super) mod notify;
 pub(super) mod signals;
+mod sockets;
 mod upgrade;
 
 use super::{ServeOptions, report};
@@ -118,6 +119,7 @@ impl Operation {
         mut self,
         running: Running<A>,
         mut given: GivenSockets,
+        redirect: Option<Running>,
         (renewal, renews): (impl Future<Output = ()>, bool),
         announce: impl FnOnce(),
     ) -> Result<(), Failure> {
@@ -135,15 +137,18 @@ impl Operation {
         let successors = self.upgrade.as_deref().map(upgrade::listen);
         let successors = successors.transpose()?;
         announce();
+        if let Some(redirect) = &redirect {
+            print_line(format_args!("redirecting http://{}", redirect.local_addr()));
+        }
         if let Some(address) = admin.as_ref().and_then(Admin::address) {
-            print_admin_address(address);
+            print_line(format_args!("admin on http://{address}"));
         }
         notify.started(given.report_serving());
         // Its duplicates of the listening sockets would outlive those of the workers.
         drop(given);
         let reopening = Reopening::run(self.reopening.take());
         tokio::select! {
-            served = self.serve(running, admin, successors, &readiness) => served,
+            served = self.serve((running, redirect), admin, successors, &readiness) => served,
             () = renewal => Ok(()),
             () = reopening => Ok(()),
             () = notify.watch() => Ok(()),
@@ -152,26 +157,33 @@ impl Operation {
 
     async fn serve<A>(
         &mut self,
-        running: Running<A>,
+        (running, redirect): (Running<A>, Option<Running>),
         admin: Option<Admin>,
         successors: Option<SuccessorListener>,
         readiness: &Readiness,
     ) -> Result<(), Failure> {
         let handed_over = tokio::select! {
             () = self.stop.wait() => None,
-            sockets = upgrade::successor(successors.as_ref(), &running, admin.as_ref()) => {
+            sockets = upgrade::successor(successors.as_ref(), &running, admin.as_ref(), redirect.as_ref()) => {
                 Some(sockets)
             }
         };
         readiness.withdraw();
-        if let Some((sockets, admin_sockets)) = handed_over {
+        let drain = self.drain;
+        if let Some(sockets) = handed_over {
             // The admin address is the next process's, which the service manager watches now.
-            if let Some((admin, sockets)) = admin.zip(admin_sockets) {
+            if let Some((admin, sockets)) = admin.zip(sockets.admin) {
                 admin.leave(sockets).await;
             }
-            return self
-                .drained(running.drain_handed_over(sockets, self.drain))
-                .await;
+            let redirect = redirect.zip(sockets.redirect);
+            let redirect = redirect.map(|(it, sockets)| it.drain_handed_over(sockets, drain));
+            let site = async {
+                match sockets.site {
+                    Some(sockets) => running.drain_handed_over(sockets, drain).await,
+                    None => running.drain(drain).await,
+                }
+            };
+            return self.drained(site, redirect).await;
         }
         if let Some(successors) = &successors {
             successors.withdraw();
@@ -181,13 +193,28 @@ impl Operation {
             () = tokio::time::sleep(self.drain_delay) => {}
             () = self.stop.wait() => return Err(cut_short()),
         }
-        self.drained(running.drain(self.drain)).await
+        let redirect = redirect.map(|redirect| redirect.drain(drain));
+        self.drained(running.drain(drain), redirect).await
     }
 
-    /// Waits for the end of a drain, or for a signal to cut it.
-    async fn drained(&mut self, drain: impl Future<Output = Drained>) -> Result<(), Failure> {
+    /// Waits for the end of the drains of the site and of redirects, or for a signal to cut them.
+    async fn drained(
+        &mut self,
+        site: impl Future<Output = Drained>,
+        redirect: Option<impl Future<Output = Drained>>,
+    ) -> Result<(), Failure> {
+        let redirect = async {
+            match redirect {
+                Some(redirect) => redirect.await.cut,
+                None => 0,
+            }
+        };
+        let both = async {
+            let (site, redirect) = tokio::join!(site, redirect);
+            site.cut + redirect
+        };
         tokio::select! {
-            drained = drain => match drained.cut {
+            cut = both => match cut {
                 0 => Ok(()),
                 cut => Err(Failure::remote(format_args!(
                     "{cut} requests had not finished after {} s and were cut",
@@ -204,9 +231,9 @@ fn cut_short() -> Failure {
     Failure::remote("a second signal came: open requests were cut")
 }
 
-/// Prints the admin address, behind that of the site.
-fn print_admin_address(address: std::net::SocketAddr) {
+/// Prints a line about another address, behind that of the site.
+fn print_line(line: std::fmt::Arguments<'_>) {
     use std::io::Write as _;
     let mut out = std::io::stdout();
-    let _ = writeln!(out, "admin on http://{address}").and_then(|()| out.flush());
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

@@ -55,6 +55,10 @@ impl Served {
     pub(crate) fn admin(&mut self) -> String {
         line_of(&mut self.lines, "admin on http://")
     }
+    /// `host:port` of redirects to https, which the line behind that of the site has.
+    pub(crate) fn redirects(&mut self) -> String {
+        line_of(&mut self.lines, "redirecting http://")
+    }
     /// `host:port` of the site.
     pub(crate) fn address(&self) -> &str {
         self.url.split("://").nth(1).expect("a URL")

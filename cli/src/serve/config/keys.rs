@@ -116,6 +116,8 @@ const ADDRESS: &str = "a text: host:port, for example \"127.0.0.1:8080\", or \"u
 pub(super) const KEYS: &[Key] = &[
     Key::new("listen", ValueKind::Text(ADDRESS, listen), "\"127.0.0.1:8080\"",
         "Address and port (port 0 takes a free one), or a Unix socket at a path that must not exist yet").flag("--listen"),
+    Key::new("redirect_from", ValueKind::Text("a text: host:port, for example \"0.0.0.0:80\"", redirect_from), "(none)",
+        "Redirect every request at this address and port to the same URL under https on the port of listen, with 308").flag("--redirect-from"),
     Key::new("root", ValueKind::File(|o, path| o.directory = Some(path)), "(none)",
         "The directory to serve; needed unless test_endpoints is true"),
     Key::new("workers", ValueKind::Count(0..=1024, "threads; 0: one per processor", |o, n| o.workers = n as u16), "1",
@@ -290,6 +292,14 @@ fn listen(options: &mut ServeOptions, text: &str) -> Result<(), String> {
     match text.parse()? {
         ListenAddress::Port(address) => options.listen = address,
         ListenAddress::Unix(path) => options.unix = Some(path),
+    }
+    Ok(())
+}
+
+fn redirect_from(options: &mut ServeOptions, text: &str) -> Result<(), String> {
+    match text.parse()? {
+        ListenAddress::Port(address) => options.redirect_from = Some(address),
+        ListenAddress::Unix(_) => return Err("a port redirects".to_owned()),
     }
     Ok(())
 }

@@ -1,6 +1,8 @@
 //! Sockets that a service manager has opened for this process (sd_listen_fds(3)): `LISTEN_FDS` descriptors from 3
-//! on, and their names in `LISTEN_FDNAMES`. Those named `admin` are of the admin address, all others of the site.
+//! on, and their names in `LISTEN_FDNAMES`. Those named `admin` are of the admin address, those named `redirect` of redirects to
+//! https, all others of the site.
 
+use super::sockets::SocketsByUse;
 use crate::failure::Failure;
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::net::sockopt::{socket_acceptconn, socket_type};
@@ -20,25 +22,31 @@ const FIRST: RawFd = 3;
 const DESCRIPTORS_MAX: RawFd = 4096;
 /// The name of the admin address's socket.
 const ADMIN: &str = "admin";
+/// The name of the sockets of redirects to https.
+const REDIRECT: &str = "redirect";
 
-/// The sockets of the site and of the admin address, where the manager has opened some for this process.
-pub(super) fn sockets() -> Result<(Option<Sockets>, Option<Sockets>), Failure> {
+/// The sockets that the manager has opened for this process.
+pub(super) fn sockets() -> Result<SocketsByUse, Failure> {
     let variable = |name: &str| env::var(name).ok();
     if variable("LISTEN_PID") != Some(std::process::id().to_string()) {
-        return Ok((None, None));
+        return Ok(SocketsByUse::default());
     }
     let count = variable("LISTEN_FDS").unwrap_or_default();
     let names = variable("LISTEN_FDNAMES");
-    let (mut site, mut admin) = (Activated::default(), Activated::default());
+    let (mut site, mut admin, mut redirect) = Default::default();
     for place in places(&count, names.as_deref())? {
-        let activated = if place.name == ADMIN {
-            &mut admin
-        } else {
-            &mut site
+        let activated: &mut Activated = match place.name.as_str() {
+            ADMIN => &mut admin,
+            REDIRECT => &mut redirect,
+            _ => &mut site,
         };
         activated.add(place)?;
     }
-    Ok((site.into_sockets(), admin.into_sockets()))
+    Ok(SocketsByUse {
+        site: site.into_sockets(),
+        admin: admin.into_sockets(),
+        redirect: redirect.into_sockets(),
+    })
 }
 
 /// A descriptor, as errors name it.

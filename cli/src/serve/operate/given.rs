@@ -2,18 +2,17 @@
 //! manager.
 
 use super::activation;
+use super::sockets::{SocketsByUse, first_address};
 use super::upgrade::previous_at;
 use crate::failure::Failure;
 use crate::serve::ServeOptions;
-use std::net::ToSocketAddrs as _;
 use std::path::{Path, PathBuf, absolute};
 use trunkline::server::{PreviousServer, Sockets};
 
 /// The sockets that a server was given, by which it need not open its own.
 #[derive(Debug, Default)]
 pub(crate) struct GivenSockets {
-    site: Option<Sockets>,
-    admin: Option<Sockets>,
+    sockets: SocketsByUse,
     previous: Option<PreviousServer>,
 }
 
@@ -35,35 +34,41 @@ impl GivenSockets {
     /// Those for a server with these options, if there are any.
     fn of(options: &ServeOptions) -> Result<Self, Failure> {
         let upgrade = options.operate.upgrade.as_deref();
-        let Some((previous, (site, admin))) = upgrade.map(previous_at).transpose()?.flatten()
-        else {
-            let (site, admin) = activation::sockets()?;
+        let Some((previous, all)) = upgrade.map(previous_at).transpose()?.flatten() else {
             return Ok(Self {
-                site,
-                admin,
+                sockets: activation::sockets()?,
                 previous: None,
             });
         };
         Ok(Self {
-            site: Some(site),
-            admin,
+            sockets: SocketsByUse::received(all, options),
             previous: Some(previous),
         })
     }
     /// Whether they are where this server is to listen: a service manager's are, whatever --listen says.
     fn check(&self, options: &ServeOptions) -> Result<(), Failure> {
-        if let Some(site) = &self.site
+        let SocketsByUse {
+            site,
+            admin,
+            redirect,
+        } = &self.sockets;
+        if let Some(site) = site
             && self.previous.is_some()
         {
             return fits(site, options);
         }
-        if self.admin.is_some() && options.operate.admin.is_none() {
+        if admin.is_some() && options.operate.admin.is_none() {
             return Err(Failure::usage(
                 "LISTEN_FDNAMES names a socket admin, and there is no admin address; add --admin, or name the socket otherwise",
             ));
         }
+        if redirect.is_some() && options.redirect_from.is_none() {
+            return Err(Failure::usage(
+                "LISTEN_FDNAMES names a socket redirect, and nothing is redirected; add --redirect-from, or name the socket otherwise",
+            ));
+        }
         let has_tls = options.tls_cert.is_some() || options.tls_self_signed;
-        match &self.site {
+        match site {
             Some(site) if site.have_udp() && (!has_tls || options.no_http3) => Err(Failure::usage(
                 "there is a UDP socket among LISTEN_FDS, which HTTP/3 alone reads; serve under TLS and without --no-http3, or take the \
                  socket out of the unit",
@@ -73,7 +78,8 @@ impl GivenSockets {
     }
     /// The path of the Unix socket to serve on; `None`: a port.
     pub(crate) fn unix(&self, options: &ServeOptions) -> Option<PathBuf> {
-        let given = self.site.as_ref().filter(|site| site.are_unix());
+        let site = self.sockets.site.as_ref();
+        let given = site.filter(|site| site.are_unix());
         let address = given.and_then(Sockets::unix_address);
         let path = address.as_ref().and_then(|address| address.as_pathname());
         let path = path.map(Path::to_owned).or_else(|| options.unix.clone());
@@ -81,20 +87,25 @@ impl GivenSockets {
     }
     /// The sockets of the site, for one start of several; `None`: it opens its own.
     pub(crate) fn site(&self) -> Result<Option<Sockets>, Failure> {
-        let site = self.site.as_ref().map(Sockets::try_clone);
+        let site = self.sockets.site.as_ref().map(Sockets::try_clone);
         site.transpose()
             .map_err(|error| Failure::usage(format_args!("a socket cannot be duplicated: {error}")))
     }
     pub(super) fn take_admin(&mut self) -> Option<Sockets> {
-        self.admin.take()
+        self.sockets.admin.take()
+    }
+    pub(crate) fn take_redirect(&mut self) -> Option<Sockets> {
+        self.sockets.redirect.take()
     }
     /// HTTP/3 is not served here.
     pub(crate) fn leave_udp(&mut self) {
-        self.site = self.site.take().map(Sockets::without_udp);
+        let site = &mut self.sockets.site;
+        *site = site.take().map(Sockets::without_udp);
     }
     /// Requests are answered here: the server before may drain. True: there is one.
     pub(super) fn report_serving(&self) -> bool {
-        let http3 = self.site.as_ref().is_none_or(Sockets::have_udp);
+        let site = self.sockets.site.as_ref();
+        let http3 = site.is_none_or(Sockets::have_udp);
         let previous = self.previous.as_ref();
         previous.is_some_and(|previous| {
             previous.report_serving(http3);
@@ -130,14 +141,11 @@ fn fits(site: &Sockets, options: &ServeOptions) -> Result<(), Failure> {
             });
             differs("--listen", options.listen.clone(), has)
         }
-        (None, Some(has)) => {
-            let found = options.listen.to_socket_addrs().ok();
-            match found.and_then(|mut found| found.next()) {
-                Some(wanted) if wanted.port() != 0 && wanted != has => {
-                    differs("--listen", wanted.to_string(), has.to_string())
-                }
-                _ => Ok(()),
+        (None, Some(has)) => match first_address(&options.listen) {
+            Some(wanted) if wanted.port() != 0 && wanted != has => {
+                differs("--listen", wanted.to_string(), has.to_string())
             }
-        }
+            _ => Ok(()),
+        },
     }
 }
