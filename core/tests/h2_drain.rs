@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use trunkline_core::error::{Closed, H2Code, Misuse, TransportEnd, Violation};
 use trunkline_core::h2::Conn;
-use trunkline_core::h2::frame::{Setting, kind};
+use trunkline_core::h2::frame::{Setting, flag, kind};
 use trunkline_core::http::event::ResetBy;
 use trunkline_core::http::{Event, Side, StreamId};
 use trunkline_core::limits::Config;
@@ -124,6 +124,37 @@ fn a_client_resets_what_the_server_will_not_process() {
             "{closed:?}"
         );
     });
+}
+
+#[test]
+fn a_goaway_with_the_code_of_an_error_ends_what_waits_for_a_response() {
+    for code in (1..15).map(H2Code) {
+        however_it_is_cut(|cut| {
+            let mut rig = Rig::client(cut);
+            let [answered, begun, above] = [rig.get(), rig.get(), rig.get()];
+            rig.sends(&headers(1, OK, true));
+            rig.response(u64::from(answered));
+            assert!(matches!(rig.event(), Some(Event::CapacityChanged)));
+            rig.sends(&headers(3, OK, false));
+            rig.response(u64::from(begun));
+            rig.sends(&goaway(3, code));
+            rig.sends(&frame(kind::DATA, flag::END_STREAM, 3, b"late"));
+            let ends: Vec<_> = std::iter::from_fn(|| rig.event())
+                .filter_map(|event| match event {
+                    Event::StreamReset { stream, reset } => Some((stream, reset)),
+                    _ => None,
+                })
+                .collect();
+            let [(first, unprocessed), (second, lost)] = ends[..] else {
+                panic!("{ends:?}");
+            };
+            let id = |number| StreamId(u64::from(number));
+            assert_eq!((first, unprocessed.unprocessed), (id(above), true));
+            assert_eq!((second, lost.unprocessed), (id(begun), false));
+            assert_eq!(lost.by, ResetBy::Connection(Closed::ByPeer(code)));
+            assert!(rig.conn.is_closed());
+        });
+    }
 }
 
 #[test]

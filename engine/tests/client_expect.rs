@@ -10,6 +10,7 @@ mod support;
 
 use frames::{Received, finished};
 use http::Response;
+use http_body_util::BodyExt;
 use origin::{Origin, Speaks, run};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -158,6 +159,26 @@ fn on_http_1_1_a_declined_body_costs_the_connection_because_its_head_announced_i
 }
 
 #[test]
+fn an_answer_that_ends_the_connection_is_the_users_without_the_body() {
+    run(async {
+        let (url, peer) = h1_peer(|mut socket| {
+            receives_until(&mut socket, "\r\n\r\n");
+            let answer = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 5\r\n\r\nearly";
+            socket.write_all(answer).unwrap();
+            let mut rest = Vec::new();
+            socket.read_to_end(&mut rest).unwrap();
+            assert_eq!(rest, b"", "nothing but the end");
+        });
+        let client = client(Protocols::H1Only, FOR_EVER);
+        let response = post(&client, &url).await.unwrap();
+        assert_eq!(response.status(), 200);
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(body, "early");
+        finished(peer).await;
+    });
+}
+
+#[test]
 fn what_a_417_answers_goes_out_once_more_and_expects_nothing() {
     run(async {
         let (url, listener) = frames::listen();
@@ -289,7 +310,7 @@ fn an_expectation_without_a_body_is_not_said() {
         let client = origin.client().build().unwrap();
         let request = client.get(origin.url("/")).header("expect", "100-continue");
         let body = request.send().await.unwrap().into_body();
-        let body = http_body_util::BodyExt::collect(body).await.unwrap();
+        let body = body.collect().await.unwrap();
         assert_eq!(body.to_bytes(), "unsaid");
     });
 }

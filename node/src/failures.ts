@@ -243,6 +243,7 @@ function ended (failure: Failure, text: string): Error {
     return Object.assign(system('ERR_HTTP2_STREAM_ERROR', words), { http2ErrorCode, cause })
   }
   if (kind === 'closed' && detail === '0') return new SocketError(OTHER_SIDE_CLOSED, { cause: new Error(text) })
+  if (kind === 'closed') return Object.assign(system('ERR_HTTP2_SESSION_ERROR', `Session closed with error code ${detail}`), { cause: new Error(text) })
   if (kind === 'transport' && code) return Object.assign(system(code, `read ${code}`), { errno: errnoOf(code), syscall: 'read', cause: new Error(text) })
   return new SocketError(text === 'the transport closed' ? OTHER_SIDE_CLOSED : text)
 }

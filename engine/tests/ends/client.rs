@@ -16,6 +16,9 @@ use std::time::Duration;
 use trunkline::Body;
 use trunkline::client::{Client, ClientTls, Protocols};
 
+/// The row of a connection that stays open behind its GOAWAY.
+const WITHOUT_END: &str = "GOAWAY of an error's code, last stream 1, and no end";
+
 /// A server's bytes before its end: the received part of the body, and whether the body is
 /// complete.
 pub(super) struct Script {
@@ -294,6 +297,11 @@ fn a_client_on_http_2_sees_what_the_table_says() {
                 CODES.collect(),
                 Some(0),
             ),
+            (
+                WITHOUT_END,
+                CODES.filter(|&code| code != 0).collect(),
+                Some(1),
+            ),
             ("a malformed frame", vec![0], None),
         ];
         for (name, codes, last) in rows {
@@ -304,7 +312,10 @@ fn a_client_on_http_2_sees_what_the_table_says() {
                 let (ending, end) = match last {
                     None if name == "a malformed frame" => (frame::malformed(), None),
                     None => (frame::rst_stream(1, code), None),
-                    Some(last) => (goaway(last, code), Some(End::Fin)),
+                    Some(last) => (
+                        goaway(last, code),
+                        (name != WITHOUT_END).then_some(End::Fin),
+                    ),
                 };
                 let sent = [script.sent.clone(), ending].concat();
                 let seen = h2_exchange(None, sent, end);

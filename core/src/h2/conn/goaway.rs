@@ -4,7 +4,7 @@
 
 use super::ping::DRAIN_PING;
 use super::{Conn, Life, Timer};
-use crate::error::{H2Code, Violation};
+use crate::error::{Closed, H2Code, Violation};
 use crate::exchange::{DrainStep, Framing};
 use crate::h2::frame::{FRAME_BYTES_DEFAULT, FrameHeader, Goaway, STREAM_ID_MAX};
 use crate::h2::stream_state::ClosedHow;
@@ -90,6 +90,11 @@ impl Conn {
             for id in above {
                 let by = ResetBy::Peer(code);
                 self.end_early(now, id, by, true, ClosedHow::ResetByPeer);
+            }
+            // RFC 9113 section 5.4.1: the connection ends behind a GOAWAY with an error's code, so that
+            // no response of the streams that are left comes.
+            if code != H2Code::NO_ERROR {
+                self.close(now, Closed::ByPeer(code));
             }
         }
         self.finish_drain(now);

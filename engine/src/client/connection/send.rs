@@ -102,9 +102,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     }
 
     /// A final answer came while the body was held back: a success wants it still, anything else
-    /// was decided without it (RFC 9110 section 10.1.1).
+    /// was decided without it (RFC 9110 section 10.1.1), as was one that ends the connection.
     pub(super) fn judge_deferred(&mut self, now: Instant, slot: u32, status: u16) {
-        if (200..300).contains(&status) {
+        if (200..300).contains(&status) && !self.io.machine.is_closed() {
             return self.send_deferred(now, slot);
         }
         if let Some(entry) = self.slots.get_mut(slot)

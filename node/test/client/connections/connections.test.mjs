@@ -88,8 +88,9 @@ test('a connection that close or destroy ends has the error of destroy, as with 
 test('a connection that an HTTP/2 server ends says its GOAWAY, as with undici', async () => {
   for (const [code, expected] of [[0, 'InformationalError'], [2, 'SocketError']]) {
     const server = await h2((request, response) => {
+      const { session } = response.stream
+      response.on('finish', () => { session.goaway(code) })
       response.end('answer')
-      response.stream.session.goaway(code)
     })
     const pool = new Pool(server.url, { connect: { ca: cert } })
     const ended = next(pool, 'disconnect')

@@ -84,6 +84,7 @@ for (const face of faces) {
       ['RST_STREAM REFUSED_STREAM', false, [frame(RST_STREAM, 0, 1, numbers(REFUSED_STREAM))]],
       ['RST_STREAM of any other code', false, codes.filter(code => code !== REFUSED_STREAM).map(code => frame(RST_STREAM, 0, 1, numbers(code)))],
       ['GOAWAY of any code, last stream 1', false, codes.map(code => frame(GOAWAY, 0, 0, numbers(1, code))), 'FIN'],
+      ['GOAWAY of an error\'s code, last stream 1, and no end', false, codes.filter(code => code !== 0).map(code => frame(GOAWAY, 0, 0, numbers(1, code)))],
       ['GOAWAY of any code, last stream 0', false, codes.map(code => frame(GOAWAY, 0, 0, numbers(0, code))), 'FIN'],
       ['a malformed frame', false, [frames.malformed]]
     )
