@@ -21,6 +21,8 @@ pub enum Action<R> {
         connection: ConnectionId,
         /// Why it waited, at first; `None`: it did not.
         waited_for: Option<WaitReason>,
+        /// The connection gets none behind it: [`Action::Close`] follows.
+        last: bool,
     },
     /// Fail the user's request.
     Fail {

@@ -64,6 +64,12 @@ impl Connection {
         }
     }
 
+    /// While it drains it counts against the bound on connections, because it carries as much as it could before. One
+    /// that multiplexes does not: a long response on it would hold back all that it carried beside.
+    pub(super) fn keeps_place(&self) -> bool {
+        self.multiplexing == Multiplexing::No
+    }
+
     /// Its own share of `time`.
     pub(super) fn shortened(&self, time: Duration) -> Duration {
         time / 1000 * (1000 - self.jitter_per_mille.min(1000))

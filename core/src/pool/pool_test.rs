@@ -7,6 +7,8 @@ pub(super) struct Scene {
     pub(super) origin: Origin,
     pub(super) attempts: Vec<AttemptId>,
     pub(super) dispatched: Vec<(u32, ConnectionId)>,
+    /// Those that are the last of their connections.
+    pub(super) last: Vec<u32>,
     pub(super) failed: Vec<(u32, Failure)>,
     pub(super) closed: Vec<ConnectionId>,
     /// Of those, the ones that were idle.
@@ -23,6 +25,7 @@ impl Scene {
             origin: Origin::new(Scheme::Https, "Example.ORG", 443, Protocols::H2AndH1),
             attempts: Vec::new(),
             dispatched: Vec::new(),
+            last: Vec::new(),
             failed: Vec::new(),
             closed: Vec::new(),
             idled: Vec::new(),
@@ -43,8 +46,12 @@ impl Scene {
                 Action::Dispatch {
                     request,
                     connection,
+                    last,
                     ..
-                } => self.dispatched.push((request, connection)),
+                } => {
+                    self.dispatched.push((request, connection));
+                    self.last.extend(last.then_some(request));
+                }
                 Action::Fail { request, why } => self.failed.push((request, why)),
                 Action::Close { connection, idle } => {
                     self.closed.push(connection);

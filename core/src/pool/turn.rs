@@ -122,6 +122,7 @@ impl<R> Pool<R> {
             request,
             connection: ConnectionId(key),
             waited_for,
+            last: is_worn,
         });
         if is_worn {
             self.retire(now, key);
@@ -181,6 +182,7 @@ impl<R> Pool<R> {
             connection.is_draining = true;
             state.connections -= 1;
             state.draining += 1;
+            state.leaving += u32::from(connection.keeps_place());
         }
         let suspect = capacity.standing == Standing::Suspect;
         let newly_suspect = suspect && !connection.is_suspect;
@@ -217,7 +219,7 @@ impl<R> Pool<R> {
         let bounds = self.bounds(None, 0);
         let is_one_too_many = self.origins.get(origin).is_some_and(|state| {
             let there = state.connections - state.suspect + state.attempts;
-            there > bounds.connections_max(state.multiplexing(now))
+            there + state.leaving > bounds.connections_max(state.multiplexing(now))
         });
         if is_one_too_many {
             self.retire(now, key);

@@ -259,8 +259,10 @@ impl Dispatch {
                     mut request,
                     connection,
                     waited_for,
+                    last,
                 } => {
                     request.waited_for = waited_for;
+                    request.is_last = last;
                     match state.handles.get(&connection) {
                         Some(handle) => effects.put(handle, request),
                         // The connection's task ended between two locks: `handle_closed` follows.

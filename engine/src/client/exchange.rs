@@ -56,6 +56,8 @@ pub(super) struct Outgoing {
     pub(super) leaves_http: bool,
     /// An HTTP/1.1 connection ends behind it.
     pub(super) ends_connection: bool,
+    /// The connection that it is on gets no other behind it.
+    pub(super) is_last: bool,
     /// The user's statement that repeating the request is safe; `None`: its method decides.
     pub(super) idempotent: Option<bool>,
     /// HTTP/1.1: nothing is pipelined behind it before it is answered.
@@ -109,6 +111,7 @@ impl Outgoing {
             },
             leaves_http: false,
             ends_connection: false,
+            is_last: false,
             idempotent: None,
             blocks: false,
             head_with_body: false,

@@ -20,14 +20,13 @@ pub struct OriginView {
     pub kept_free: bool,
     /// The attempt that asks for the version has taken too long.
     pub probe_is_late: bool,
-    /// Connections that count against the bound: draining ones do not, they are leaving, and
-    /// suspect ones may be dead.
+    /// Connections that may get requests: draining ones do not, they are leaving, and suspect ones may be dead.
     pub connections: u32,
     /// Connections whose peer answers nothing, which are not in `connections`.
     pub suspects: u32,
     /// Attempts under way.
     pub attempts: u32,
-    /// The bound on connections and attempts together.
+    /// The bound on connections and attempts together, less the draining connections that keep their place.
     pub connections_max: u32,
     /// Sockets that the client as a whole may still open.
     pub sockets_left: u32,

@@ -47,6 +47,8 @@ pub(in crate::pool) struct OriginState {
     pub(in crate::pool) silent: Vec<Key>,
     /// Connections that only finish what they have.
     pub(in crate::pool) draining: u32,
+    /// Those of `draining` that count against the bound on connections.
+    pub(in crate::pool) leaving: u32,
     pub(in crate::pool) attempts: u32,
     /// Sums over connections that are open: exchanges that may start, and those that did.
     pub(in crate::pool) room: u32,
@@ -79,6 +81,7 @@ impl OriginState {
             suspect: 0,
             silent: Vec::new(),
             draining: 0,
+            leaving: 0,
             attempts: 0,
             room: 0,
             active: 0,
@@ -117,7 +120,9 @@ impl OriginState {
         let per_connection = self.lifetime.bound(per_connection);
         // A suspect may be dead: it must not keep others from being opened.
         let open = self.connections - self.suspect;
-        let connections_max = bounds.connections_max(multiplexing);
+        let connections_max = bounds
+            .connections_max(multiplexing)
+            .saturating_sub(self.leaving);
         OriginView {
             waiting: self.origin_queue.len(),
             waiting_max: bounds.waiting_max,
@@ -250,6 +255,7 @@ impl OriginState {
         self.suspect -= u32::from(connection.is_suspect);
         if connection.is_draining {
             self.draining -= 1;
+            self.leaving -= u32::from(connection.keeps_place());
         } else {
             self.connections -= 1;
         }

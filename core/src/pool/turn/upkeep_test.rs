@@ -73,10 +73,36 @@ fn a_worn_connection_gets_its_last_request_and_no_more() {
     let id = scene.connect(Multiplexing::Yes, Capacity::fresh(100, true));
     scene.burst(2);
     assert_eq!(scene.on(id), 3);
+    assert_eq!(scene.last.len(), 1, "the third alone");
     assert_eq!(scene.closed, [id]);
     scene.burst(1);
     assert_eq!(scene.on(id), 3);
     assert_eq!(scene.attempts.len(), 1);
+}
+
+#[test]
+fn a_draining_connection_keeps_its_place_unless_it_multiplexes() {
+    for multiplexing in [Multiplexing::No, Multiplexing::Yes] {
+        let mut scene = Scene::new(PoolConfig {
+            connections_max: Some(1),
+            requests_max: Some(1),
+            ..PoolConfig::default()
+        });
+        let protocols = match multiplexing {
+            Multiplexing::No => Protocols::H1Only,
+            Multiplexing::Yes => Protocols::H2Only,
+        };
+        scene.origin = Origin::new(Scheme::Https, "localhost", 443, protocols);
+        scene.burst(2);
+        let id = scene.connect(multiplexing, Capacity::fresh(1, true));
+        assert_eq!(scene.closed, [id], "one request is its last");
+        let multiplexes = multiplexing == Multiplexing::Yes;
+        assert_eq!(scene.attempts.len(), usize::from(multiplexes));
+        scene.drain(id, 0, 1);
+        scene.pool.handle_closed(scene.now, id);
+        scene.carry_out();
+        assert_eq!(scene.attempts.len(), 1, "for the one in line");
+    }
 }
 
 #[test]

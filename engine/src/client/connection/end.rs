@@ -30,7 +30,7 @@ impl<S> ConnectionTask<S> {
             (Some(Closed::Drained), None) if self.gave_up => {
                 Error::cancelled("a request on the connection was given up")
             }
-            (Some(closed), None) => Error::closed(closed),
+            (Some(closed), None) => self.with_failure(Error::closed(closed)),
             (None, None) => Error::cancelled("the client or its runtime is gone"),
         }
     }

@@ -117,7 +117,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// Facts of an exchange that the machine needs before it is opened.
     fn ask_machine(&mut self, request: &Outgoing) {
         let has_body = !request.body.is_end_stream();
-        if request.ends_connection || request.body_ends_connection && has_body {
+        let is_last = request.ends_connection || request.is_last;
+        if is_last || request.body_ends_connection && has_body {
             self.io.machine.ask_close();
         }
         if request.absolute_form {

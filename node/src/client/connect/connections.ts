@@ -29,6 +29,7 @@ export interface Of {
   readonly reason: Error | null
   load: (url: URL) => Load
   settle: (load: Load) => void
+  drain: (load: Load) => void
 }
 
 /** Where an Agent keeps the connections of one origin: undici has a Pool there. */
@@ -193,7 +194,16 @@ export class Connections implements ConnectionListener {
     if (this.onLast !== null) this.farewells.push(emit)
     else if (isGraceful && events.error!.message !== HAS_LEFT) this.emitLater(emit)
     // In front of the callbacks of requests that fail with it, and at once where it has left HTTP.
-    else apart(emit)
+    else {
+      apart(emit)
+      this.of.drain(this.of.load(url))
+    }
+  }
+
+  /** Calls `check` behind the events of connections that have ended. */
+  behindEnds (check: () => void): void {
+    if (this.gracefulEnds.length > 0) this.gracefulEnds.push(check)
+    else check()
   }
 
   /** As with undici, whose socket is closed in a later turn than the one in which its last body ends: a reader of that body can still add

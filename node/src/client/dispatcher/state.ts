@@ -182,13 +182,20 @@ export class State {
     }
     load.isDue = true
     const check = (): void => {
-      load.isDue = false
-      if (load.isFull || this.destroyed) return
-      load.isBusy = false
-      this.connections.onDrain(load)
+      this.connections.behindEnds(() => {
+        load.isDue = false
+        this.drain(load)
+      })
     }
     if (load.waitsForTurn) setImmediate(check)
     else queueMicrotask(check)
+  }
+
+  /** Emits 'drain' if it is due. */
+  drain (load: Load): void {
+    if (!load.isBusy || load.isFull || this.destroyed) return
+    load.isBusy = false
+    this.connections.onDrain(load)
   }
 
   /**

@@ -102,6 +102,32 @@ test('a connection that an HTTP/2 server ends says its GOAWAY, as with undici', 
   }
 })
 
+test('the last request of a connection says so, and no other connection takes its place before its end', async () => {
+  const said = []
+  let [running, most] = [0, 0]
+  const server = await h1(async (request, response) => {
+    most = Math.max(most, ++running)
+    said.push(request.headers.connection)
+    await after(1)
+    running--
+    response.end('answer')
+  })
+  for (const { connections, options, last } of [
+    { connections: 1, options: { maxRequestsPerClient: 1 }, last: 6 },
+    { connections: 1, options: { maxRequestsPerClient: 2 }, last: 3 },
+    { connections: 2, options: { maxRequestsPerClient: 1 }, last: 6 },
+    { connections: 1, options: { clientTtl: 1 } }
+  ]) {
+    const pool = new Pool(server.url, { connections, ...options })
+    await Promise.all(Array.from({ length: 6 }, () => get(pool)))
+    assert.equal(most, connections, JSON.stringify(options))
+    if (last !== undefined) assert.equal(said.filter(value => value === 'close').length, last, JSON.stringify(options))
+    most = said.length = 0
+    await pool.close()
+  }
+  await server.close()
+})
+
 test('statistics count a request from the moment that it was made', async () => {
   const server = await h1(answer)
   const client = new Client(server.url)

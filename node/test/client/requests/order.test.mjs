@@ -45,6 +45,28 @@ test('destroy fails what waits first, then what is on a connection, and resolves
   assert.deepEqual(seen, [2, 3, 'disconnect', 1, 'destroyed'])
 })
 
+test('drain comes behind the end of a connection that carries no more requests, and in front of requests that fail with one', async t => {
+  const { url } = await serve(t, (request, response) => {
+    if (request.url === '/cut') request.socket.resetAndDestroy()
+    else response.end('hello')
+  })
+  for (const { path, options, expected } of [
+    { path: '/', options: { maxRequestsPerClient: 1 }, expected: ['hello', 'disconnect UND_ERR_INFO', 'drain'] },
+    { path: '/', options: { pipelining: 0 }, expected: ['hello', 'disconnect UND_ERR_INFO', 'drain'] },
+    { path: '/cut', options: {}, expected: ['disconnect ECONNRESET', 'drain', 'failed ECONNRESET'] }
+  ]) {
+    const client = new Client(url, options)
+    const seen = []
+    client.on('disconnect', (origin, targets, error) => { seen.push(`disconnect ${error.code}`) })
+    client.on('drain', () => { seen.push('drain') })
+    const drained = once(client, 'drain')
+    const told = client.request({ ...get, path }).then(({ body }) => body.text())
+    await Promise.all([drained, told.then(text => { seen.push(text) }, error => { seen.push(`failed ${error.code}`) })])
+    assert.deepEqual(seen, expected)
+    await client.close()
+  }
+})
+
 test('a request that is on a connection may be inspected when destroy has resolved', async t => {
   const { server, url } = await serve(t, () => {})
   const agent = new Agent()
