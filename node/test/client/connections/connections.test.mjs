@@ -103,11 +103,11 @@ test('a connection that an HTTP/2 server ends says its GOAWAY, as with undici', 
 })
 
 test('the last request of a connection says so, and no other connection takes its place before its end', async () => {
-  const said = []
+  const fields = []
   let [running, most] = [0, 0]
   const server = await h1(async (request, response) => {
     most = Math.max(most, ++running)
-    said.push(request.headers.connection)
+    fields.push(request.headers.connection)
     await after(1)
     running--
     response.end('answer')
@@ -121,8 +121,8 @@ test('the last request of a connection says so, and no other connection takes it
     const pool = new Pool(server.url, { connections, ...options })
     await Promise.all(Array.from({ length: 6 }, () => get(pool)))
     assert.equal(most, connections, JSON.stringify(options))
-    if (last !== undefined) assert.equal(said.filter(value => value === 'close').length, last, JSON.stringify(options))
-    most = said.length = 0
+    if (last !== undefined) assert.equal(fields.filter(value => value === 'close').length, last, JSON.stringify(options))
+    most = fields.length = 0
     await pool.close()
   }
   await server.close()

@@ -60,8 +60,8 @@ test('drain comes behind the end of a connection that carries no more requests, 
     client.on('disconnect', (origin, targets, error) => { seen.push(`disconnect ${error.code}`) })
     client.on('drain', () => { seen.push('drain') })
     const drained = once(client, 'drain')
-    const told = client.request({ ...get, path }).then(({ body }) => body.text())
-    await Promise.all([drained, told.then(text => { seen.push(text) }, error => { seen.push(`failed ${error.code}`) })])
+    const reading = client.request({ ...get, path }).then(({ body }) => body.text())
+    await Promise.all([drained, reading.then(text => { seen.push(text) }, error => { seen.push(`failed ${error.code}`) })])
     assert.deepEqual(seen, expected)
     await client.close()
   }
