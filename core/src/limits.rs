@@ -337,6 +337,10 @@ crate::options! {
         pub settings: Option<Duration> = Some(Duration::from_secs(10)), with_settings;
         /// A request head, or a whole HTTP/2 header block, from its first byte. Default 15 s.
         pub head: Option<Duration> = Some(Duration::from_secs(15)), with_head;
+        /// HTTP/1.1, server: how long a connection may take for the head of its first request, from its start. One that does
+        /// not have it by then is answered with 408. Default `None`: [`head`](Self::head) limits a head that has begun, and
+        /// [`idle`](Self::idle) ends, without an answer, a connection that says nothing.
+        pub first_request: Option<Duration> = None, with_first_request;
         /// A server: between two pieces of a request's body, while its handler reads and has not
         /// answered. A request that breaks it is ended with [`BodyTimeout`], over HTTP/1.1 with 408.
         /// Default 300 s, as Envoy's `stream_idle_timeout` and Node.js's `requestTimeout`. `None`:
@@ -386,6 +390,7 @@ impl Timeouts {
             handshake: None,
             settings: None,
             head: None,
+            first_request: None,
             body_idle: None,
             write_stall: None,
             stream_stall: None,

@@ -86,7 +86,7 @@ trunkline_core::options! {
         /// Whether an [`Callbacks`](crate::server::Callbacks) receives the settings, pings and GOAWAY
         /// of HTTP/2 peers. Default: false.
         pub frame_events: bool = false, with_frame_events;
-        /// An [`Callbacks`](crate::server::Callbacks) gets cleartext connections whose first bytes have not come for 200 ms
+        /// An [`Callbacks`](crate::server::Callbacks) gets cleartext connections whose first bytes have not come for 200 ms, or do not come
         /// ([`Callbacks::accepted`](crate::server::Callbacks::accepted)). Default: false.
         pub accept_events: bool = false, with_accept_events;
         /// The names of fields of HTTP/1.1 requests are kept as they are spelled too

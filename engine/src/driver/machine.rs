@@ -92,6 +92,13 @@ impl Machine {
             Self::H2(_) | Self::H3(_) => false,
         }
     }
+    /// The bytes so far behind a request of HTTP/1.1 that may leave HTTP.
+    pub(crate) fn upgrade_head(&self) -> &[u8] {
+        match self {
+            Self::H1(conn) => conn.upgrade_head(),
+            Self::H2(_) | Self::H3(_) => &[],
+        }
+    }
     /// Ends an exchange early, behind what was given of its body, where the version can say both: on HTTP/1.1 the end of
     /// the connection is the reset, and over QUIC a reset stream delivers nothing more (RFC 9000 section 3.3).
     pub(crate) fn reset_behind_body(&mut self, now: Instant, stream: StreamId, code: H2Code) {

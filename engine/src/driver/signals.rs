@@ -126,6 +126,14 @@ impl Signals {
         let stop = state.notes.as_ref().and_then(|notes| notes.stop);
         stop == Some(Stop::Abort)
     }
+    /// Before the owner's first turn: whether it is to stop then, in any way.
+    pub(crate) fn is_stopped(&self) -> bool {
+        let state = self.lock();
+        state
+            .notes
+            .as_ref()
+            .is_some_and(|notes| notes.stop.is_some())
+    }
     /// Gives memory back while there are no notes.
     pub(crate) fn release(&self) {
         let notes = &mut self.lock().notes;

@@ -57,7 +57,8 @@ pub trait Callbacks: Clone + 'static {
         version: Version,
         info: Option<&ConnectionInfo>,
     ) -> Self::Connection;
-    /// A cleartext connection was accepted 200 ms ago and its first bytes, which say its version, have not come. Only where
+    /// A cleartext connection was accepted 200 ms ago and its first bytes, which say its version, have not come, or it ended before
+    /// them. Only where
     /// [`ServerConfig::accept_events`](crate::ServerConfig::accept_events) is set. Who returns the connection gets
     /// [`identified`](Self::identified) in place of [`connected`](Self::connected), or
     /// [`disconnected`](Self::disconnected). Until then `commands` does nothing but end the connection.
@@ -72,6 +73,11 @@ pub trait Callbacks: Clone + 'static {
     /// The first bytes of a connection from [`accepted`](Self::accepted) said its version.
     fn identified(&self, connection: &Self::Connection, version: Version) {
         let _ = (connection, version);
+    }
+    /// The next request of this connection asks to leave HTTP/1.1 (an upgrade, or CONNECT), and these bytes came with it, behind
+    /// it. They come again: where the exchange leaves HTTP as the first of its bodies, otherwise as a request.
+    fn upgrade_head(&self, connection: &Self::Connection, bytes: &[u8]) {
+        let _ = (connection, bytes);
     }
     /// A request arrived. `end`: it has no body. Early data may be a replay ([`StreamHandle::is_early`]).
     fn requested(

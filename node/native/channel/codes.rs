@@ -479,6 +479,11 @@ pub(crate) mod completion {
     pub(crate) fn successor_failed(number: u32) -> Entry {
         [38, number, 0, 0, 0, 0, 0, 0]
     }
+    /// The text came behind the next request of this connection, which asks to leave HTTP/1.1; it
+    /// comes again as the first bytes of the connection that left.
+    pub(crate) fn upgrade_head(number: u32) -> Entry {
+        [39, number, 0, 0, 0, 0, 0, 0]
+    }
     /// Bytes for a stream of JavaScript's: the text, or outside of the arena.
     /// - `body`: Where they lie outside of the arena.
     pub(crate) fn stream_write(number: u32, body: u32) -> Entry {

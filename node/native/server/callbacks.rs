@@ -85,6 +85,10 @@ impl Callbacks for Server {
             .shared
             .complete(entry, text.as_bytes(), &[]);
     }
+    fn upgrade_head(&self, connection: &Connection, bytes: &[u8]) {
+        let entry = completion::upgrade_head(connection.number);
+        self.server_bridge.shared.complete(entry, bytes, &[]);
+    }
     fn requested(
         &self,
         connection: &Connection,

@@ -123,6 +123,7 @@ fn timeouts_have_the_names_and_defaults_that_their_documentation_states() {
             ("handshake", time(timeouts.handshake)),
             ("settings", time(timeouts.settings)),
             ("head", time(timeouts.head)),
+            ("firstRequest", time(timeouts.first_request)),
             ("bodyIdle", time(timeouts.body_idle)),
             ("writeStall", time(timeouts.write_stall)),
             ("streamStall", time(timeouts.stream_stall)),

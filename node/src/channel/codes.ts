@@ -259,6 +259,8 @@ export const enum Completion {
   HandedOver = 37,
   /** A process that was to take the place of the server with this number does not serve; the text is why. */
   SuccessorFailed = 38,
+  /** The text came behind the next request of this connection, which asks to leave HTTP/1.1; it comes again as the first bytes of the connection that left. */
+  UpgradeHead = 39,
   /** Bytes for a stream of JavaScript's: the text, or outside of the arena. */
   StreamWrite = 64,
   /** The engine has read bytes of a stream. */

@@ -14,7 +14,7 @@ import { metrics } from '../open_metrics'
 import { Listener, openTo, type FailedHandshake, type Hello, type Identity, type ListenOptions, type ListenTls, type ListenTarget } from '../server/listener'
 import type { QuicLb } from '../server/quic_lb'
 import type { Policy } from '../server/tls/policy'
-import { brokenSession, clientError, RefusedSocket, refusalOf, type Refused } from './connection/broken'
+import { brokenSession, clientError, RefusedBytes, refusalOf, type Refused } from './connection/broken'
 import { showStream } from './channels'
 import { Contexts } from './handshake/contexts'
 import { AdoptedStream } from './connection/adopted'
@@ -29,7 +29,7 @@ import { Http2ServerResponse } from './compat/response'
 import { ServerHttp2Session, type SessionOptions } from './connection/session'
 import { Socket, socketOf } from './connection/socket'
 import { ServerHttp2Stream } from './stream/stream'
-import { UpgradeSocket } from './compat/upgrade'
+import { upgradeSocket } from './compat/upgrade'
 
 /** A class of a user's in place of ours: it is made over the stream as node:http2 makes its own. */
 type RequestClass = new (stream: unknown, headers: unknown, options: undefined, raw: string[]) => { socket: unknown }
@@ -127,9 +127,6 @@ const UV_WRITABLE = 2
 const [SILENT, HTTP10, HTTP1] = [1, 10, 11]
 /** Age of a silent connection when `onConnection` gets it, in ms (`engine/src/server/connection/first_bytes.rs`). */
 const SILENT_MS = 200
-
-/** How long a connection in cleartext may be silent, in ms: the default of `timeouts.head`. */
-const FIRST_BYTES_MS = 15_000
 
 /** RFC 9113 section 6.9.2, as node:http2 has it. */
 const WINDOW_DEFAULT = 65_535
@@ -318,7 +315,7 @@ export class CompatServer {
       extendedConnect: settings.enableConnectProtocol === true,
       limits: this.limits(),
       windows: this.windows(),
-      timeouts: this.timeouts(),
+      timeouts: this.options.timeouts,
       http1Timeouts: this.http1Timeouts()
     }
   }
@@ -339,12 +336,6 @@ export class CompatServer {
     return limits.length === 0 ? undefined : finite.length === 0 ? 0 : Math.min(...finite)
   }
 
-  /** Those of every version. A connection in cleartext has said no version yet where a head would begin. */
-  private timeouts (): Timeouts {
-    const head = this.headTimeout() ?? 0
-    return { ...(this.wantsHttp1 && head > 0 && head < FIRST_BYTES_MS ? { head } : {}), ...this.options.timeouts }
-  }
-
   /** The timeouts that node:http has as members of a server; 0: never. */
   private http1Timeouts (): Timeouts {
     const { httpAllowHalfOpen, keepAliveTimeout, keepAliveTimeoutBuffer = 0 } = this.server
@@ -353,7 +344,7 @@ export class CompatServer {
     // Listeners of `timeout` are told of a connection without a request, and decide.
     const idle = this.server.listenerCount('timeout') > 0 && patience !== undefined ? head : patience
     return {
-      ...(head === undefined ? {} : { head }),
+      ...(head === undefined ? {} : { head, firstRequest: head }),
       ...(idle === undefined ? {} : { idle }),
       ...(httpAllowHalfOpen === true ? { halfClosed: 0 } : {}),
       ...this.options.timeouts
@@ -473,7 +464,7 @@ export class CompatServer {
   private onUnnegotiated (exchange: Exchange): void {
     const { server } = this
     if (this.dropped.has(exchange.connection)) return
-    const socket = this.keep(exchange.connection, socketOf(UpgradeSocket, exchange.connection.encrypted, exchange, true))
+    const socket = this.keep(exchange.connection, upgradeSocket(exchange, true))
     if (!this.isReported(exchange.connection)) this.announce('secureConnection', socket)
     // A listener of the event before may have ended it.
     if (socket.writableEnded || socket.destroyed || server.emit('unknownProtocol', socket)) return
@@ -484,9 +475,11 @@ export class CompatServer {
 
   /** A client broke HTTP/1.1: a listener of `clientError` answers, or the status that says what was wrong. */
   private onRefused (exchange: Exchange, refused: Refused): void {
-    const socket = socketOf(RefusedSocket, exchange.connection.encrypted, exchange)
+    const { connection } = exchange
+    const shared = this.sockets.get(connection)
+    const socket = shared !== undefined && Stage.is(shared) && !shared.destroyed ? shared.leaveServer() : socketOf(Socket, connection.encrypted, connection)
     socket.server = this.server
-    socket.on('error', () => {})
+    new RefusedBytes(exchange, socket, this.server.httpAllowHalfOpen === true)
     if (!this.server.emit('clientError', clientError(refused), socket)) socket.end(refusalOf(refused.status))
   }
 
@@ -514,6 +507,7 @@ export class CompatServer {
   private onHandshakeFailed (failure: FailedHandshake, connection: Connection): void {
     const { server } = this
     const [error, socket] = [handshakeError(failure), socketOf(Socket, true, connection)]
+    this.reportBare(connection, socket)
     server.emit('tlsClientError', error, socket)
     if (!server.emit('clientError', error, socket)) socket.destroy()
   }

@@ -35,8 +35,8 @@ export function wantsWebSocket (incoming: Incoming): boolean {
 /** Hands the exchange over, as listeners of `upgrade` of node:http get it. */
 export function upgradedTo (incoming: Incoming): [request: IncomingMessage, socket: Duplex, head: Buffer] {
   const early = incoming.leave()
-  const [request, socket, head] = upgradeOf(incoming.exchange, http)
-  for (const chunk of early) socket.onData(chunk)
+  const [request, socket, head, bytes] = upgradeOf(incoming.exchange, http)
+  for (const chunk of early) bytes.onData(chunk)
   return [request, socket, head]
 }
 

@@ -61,6 +61,9 @@ export interface Timeouts {
   settings?: number
   /** A request's head, or a whole header block, from its first byte. Default: 15000. */
   head?: number
+  /** HTTP/1.1: the head of a connection's first request, from the start of the connection; then 408. Without it `idle` ends a connection that says
+   * nothing, without an answer. Default: 0. */
+  firstRequest?: number
   /** Between two pieces of a request's body, while its handler reads and has not answered; HTTP/1.1 answers 408. Default: 300000. */
   bodyIdle?: number
   /** The peer takes nothing of what waits for it on a connection, or less than `rateMin`. Default: 30000. */
@@ -132,7 +135,7 @@ const LIMITS: Record<keyof Limits, Check> = {
   chunkExtensionBytesMax: whole, interimResponsesMax: unsigned
 }
 const TIMEOUTS: Record<keyof Timeouts, Check> = {
-  handshake: whole, settings: whole, head: whole, bodyIdle: whole, writeStall: whole, streamStall: whole, idle: whole, halfClosed: whole, ageMax: whole,
+  handshake: whole, settings: whole, head: whole, firstRequest: whole, bodyIdle: whole, writeStall: whole, streamStall: whole, idle: whole, halfClosed: whole, ageMax: whole,
   rateMin: unsigned, rateGrace: whole
 }
 const percent: Check = value => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 99 ? undefined : 'an integer from 0 to 99'

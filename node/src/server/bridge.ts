@@ -133,6 +133,11 @@ export class ServerBridge implements ServerHalf {
         connection.closed = true
         return listener.callbacks.onClientHello?.({ ticket: completions[at + ClientHelloWord.Ticket]!, servername: servername ?? undefined, protocols }, connection)
       }
+      case Completion.UpgradeHead: {
+        const connection = this.connections.get(number)
+        if (connection !== undefined) connection.upgradeHead = this.bytes(at)
+        return
+      }
       case Completion.HandedOver: return this.listeners.get(number)?.handedOver()
       case Completion.SuccessorFailed: {
         const why = this.utf8(at)
@@ -188,6 +193,10 @@ export class ServerBridge implements ServerHalf {
     const serial = completions[at + RequestWord.Serial]!
     const exchange = new Exchange(this, connection, number, serial, completions[at + RequestWord.Stream]!, hasBody, text, methodEnd, pathEnd, authorityEnd)
     exchange.isHttp10 = (completions[at]! & CompletionFlag.Http10) !== 0
+    if (connection.upgradeHead !== undefined) {
+      exchange.upgradeHead = connection.upgradeHead
+      connection.upgradeHead = undefined
+    }
     this.exchanges[number] = exchange
     connection.open++
     connection.listener.callbacks.onRequest(exchange)

@@ -66,6 +66,8 @@ export class Connection<L extends Taking = Taking> {
   open = 0
   closed = false
   callbacks: ConnectionCallbacks | null = null
+  /** Bytes that came behind its next request, which asks to leave HTTP/1.1. */
+  upgradeHead: Buffer | undefined
   private printed: string[] | undefined
   private last: readonly [number, number] | undefined
   private whose: TlsClient | undefined

@@ -82,6 +82,8 @@ export class Exchange {
   closeCode: number | null = null
   /** The request is one of HTTP/1.0. */
   isHttp10 = false
+  /** Bytes that came behind a request which asks to leave HTTP/1.1, and come again where it does. */
+  upgradeHead: Buffer | undefined
   private listening: ServerExchangeCallbacks | null = null
   /** Events before the callbacks were set. */
   private early: ((callbacks: ServerExchangeCallbacks) => void)[] | null = null

@@ -29,7 +29,6 @@ const STATUS = 'a refusal says by its status what was wrong'
 const STRICT = 'a request is refused before its head is given to the program where what came with the head is wrong'
 const REASONS = 'the reason beside a code of llhttp is that of the code'
 const PACKET = 'the packet of an error is all of a head that came, and not its last piece'
-const BEHIND = 'bytes behind a request that leaves HTTP come from the socket, and not as its head'
 const METHODS = 'methods are the program\'s affair'
 const LAST = 'behind an answer that ends its connection there is none (RFC 9112 section 9.6)'
 const ENDED = 'a client that asks for the end of its connection gets it (RFC 9112 section 9.6)'
@@ -287,7 +286,6 @@ export const differences = {
     'async_context: events of a body': CONTEXT,
     'async_context: events of HTTP/1.1': CONTEXT,
     'context: a protocol that is none after ALPNCallback': 'node speaks HTTP/2 whatever was chosen',
-    'connection: CONNECT with bytes behind it': BEHIND,
     'connection: a chunk whose size is none, with a listener of clientError': STRICT,
     'connection: a chunk whose size is none, without one': STRICT,
     'connection: a coding that is not known, with a listener of clientError': STRICT,
@@ -300,7 +298,6 @@ export const differences = {
     'connection: a value with a control character, with a listener of clientError': REASONS,
     'connection: a version that is none, without one': STATUS,
     'connection: an answer in pieces': ['pieces of one turn go as one', 20, 22, 24],
-    'connection: an upgrade with bytes behind it': BEHIND,
     'connection: another expectation': WHOLE,
     'connection: no host, with a listener of clientError': 'a request of HTTP/1.1 has a host (RFC 9112 section 3.2)',
     'connection: no host, without one': 'a request of HTTP/1.1 has a host (RFC 9112 section 3.2)',

@@ -47,6 +47,25 @@ test('the time of `server.setTimeout` ends a silent connection, unless a listene
   assert.equal(kept.socket.destroyed, false)
 })
 
+test('a connection that ends before its first byte is a `connection`', async t => {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.compatServer.destroy() })
+  const connected = once(server, 'connection')
+  net.connect(server.address().port, '127.0.0.1').resume().end()
+  const [socket] = await connected
+  await once(socket, 'close')
+})
+
+test('a server that closes waits for a silent connection no longer than for a first request', async t => {
+  const server = createServer()
+  const { client } = await silent(t, server)
+  client.resume()
+  server.close()
+  await Promise.all([once(server, 'close'), once(client, 'close')])
+})
+
 test('a listener that destroys a silent connection ends it', async t => {
   const { client, socket } = await silent(t, createServer())
   client.resume()

@@ -247,6 +247,8 @@ pub(super) const KEYS: &[Key] = &[
         "HTTP/2: preface and first SETTINGS, and the answer to ours").live(),
     Key::new("timeouts.head", ValueKind::TimeOrOff(TIMES, |o, time| o.server.timeouts.head = time), "15",
         "A request's head, from its first byte").live(),
+    Key::new("timeouts.first_request", ValueKind::TimeOrOff(TIMES, |o, time| o.server.timeouts.first_request = time), "\"off\"",
+        "HTTP/1.1: the head of a connection's first request, from the connection's start").live(),
     Key::new("timeouts.body_idle", ValueKind::TimeOrOff(TIMES, |o, time| o.server.timeouts.body_idle = time), "300",
         "Between two pieces of a request's body").live(),
     Key::new("timeouts.write_stall", ValueKind::TimeOrOff(TIMES, |o, time| o.server.timeouts.write_stall = time), "30",

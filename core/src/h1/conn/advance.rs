@@ -211,8 +211,11 @@ impl Conn {
         let rate = (timeouts.rate_min > 0).then_some(timeouts.rate_grace);
         let awaits_reader = self.side == Side::Server && !self.outbox.is_empty();
         let begun = !self.tail.is_empty();
-        let head_begun = in_head && begun && !self.is_paused;
-        let is_idle = self.exchanges.is_empty() && !begun;
+        let first_request = timeouts.first_request.filter(|_| self.awaits_first());
+        let awaits_first = first_request.is_some() && !self.draining;
+        let head_begun = in_head && (begun || awaits_first) && !self.is_paused;
+        let head = first_request.or(head);
+        let is_idle = self.exchanges.is_empty() && !begun && !awaits_first;
         // A client that is gone resets the connection when data is written to it.
         let half_closed = self.input != PeerInput::Open && self.outbox.is_empty();
         let half_closed_max = timeouts.half_closed;
@@ -241,6 +244,11 @@ impl Conn {
         let timeouts = &self.config.timeouts;
         let moved = self.outbox.written() + self.received;
         moved.saturating_sub(self.rate_from) >= timeouts.least_bytes(timeouts.rate_grace)
+    }
+
+    /// A server whose client has not sent its first request.
+    fn awaits_first(&self) -> bool {
+        self.side == Side::Server && self.next_id == 1
     }
 
     fn run(&mut self, now: &mut Now, timer: Timer, wanted: bool, after: Option<Duration>) {

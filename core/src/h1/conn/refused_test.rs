@@ -3,7 +3,7 @@
 use super::tests::script::*;
 use crate::error::Violation;
 use crate::http::{Event, Side, StreamId};
-use crate::limits::Config;
+use crate::limits::{Config, DRAIN_FIRST_REQUEST_WAIT, Timeouts};
 use std::time::Duration;
 
 const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
@@ -15,6 +15,19 @@ fn script() -> Script {
         ..Config::default()
     };
     Script::new(Side::Server, config).reacting(answer_when_complete)
+}
+
+/// Shorter than the default of `Timeouts::idle`.
+const FIRST_REQUEST: Duration = Duration::from_secs(20);
+
+fn waiting_for_a_first_request() -> Script {
+    let timeouts = Timeouts::default().with_first_request(Some(FIRST_REQUEST));
+    let config = Config::default()
+        .with_hands_over_refusals(true)
+        .with_timeouts(timeouts);
+    let mut script = Script::new(Side::Server, config).reacting(answer_when_complete);
+    script.connection_lists("");
+    script
 }
 
 fn plays(input: &str) -> (Vec<String>, String) {
@@ -102,4 +115,41 @@ fn the_packet_says_how_much_of_it_was_whole() {
         }
     }
     panic!("the request was not refused");
+}
+
+#[test]
+fn a_client_that_says_nothing_is_handed_over_when_its_first_request_is_late() {
+    let mut script = waiting_for_a_first_request();
+    script.waits(FIRST_REQUEST / 2);
+    assert!(script.received().is_empty());
+    script.waits(FIRST_REQUEST / 2);
+    assert_eq!(script.received(), ["1 refused HeadTimeout", "1 upgraded "]);
+    assert_eq!(script.wrote(), "");
+}
+
+#[test]
+fn the_time_of_a_first_request_counts_from_the_connection_and_not_from_its_first_byte() {
+    let mut script = waiting_for_a_first_request();
+    script.waits(FIRST_REQUEST / 2);
+    script.connection_lists("GET / HT");
+    script.waits(FIRST_REQUEST / 2);
+    assert_eq!(script.received(), ["1 refused HeadTimeout", "1 upgraded "]);
+}
+
+#[test]
+fn behind_the_first_request_a_silent_client_is_idle() {
+    let mut script = waiting_for_a_first_request();
+    script.connection_lists(GET);
+    script.waits(2 * FIRST_REQUEST);
+    assert_eq!(script.received(), ["1 GET / end"]);
+    script.waits(Duration::from_secs(600));
+    assert_eq!(script.received(), ["closed Idle"]);
+}
+
+#[test]
+fn a_server_that_drains_waits_for_a_first_request_for_its_own_time() {
+    let mut script = waiting_for_a_first_request();
+    script.conn.shut_down(script.now);
+    script.waits(DRAIN_FIRST_REQUEST_WAIT);
+    assert_eq!(script.received(), ["closed Drained"]);
 }

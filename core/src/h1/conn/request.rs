@@ -89,6 +89,15 @@ impl Conn {
         Some((head, version, len))
     }
 
+    /// Server: the bytes so far behind a request that may leave HTTP (an upgrade, or CONNECT) and is not
+    /// answered. Where it leaves, they are the first of what comes behind HTTP; otherwise they are another request.
+    pub fn upgrade_head(&self) -> &[u8] {
+        match self.receiving {
+            Receiving::AwaitSwitch => &self.tail,
+            _ => &[],
+        }
+    }
+
     /// Server: whether the request of this stream is one of HTTP/1.0; false: it is not, or the
     /// exchange is over.
     pub fn is_http10(&self, stream: StreamId) -> bool {

@@ -93,6 +93,10 @@ impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
             early: self.early,
             http10: turn.machine.is_http10(stream),
         };
+        let upgrade_head = turn.machine.upgrade_head();
+        if !upgrade_head.is_empty() {
+            self.callbacks.upgrade_head(connection, upgrade_head);
+        }
         let exchange = self.callbacks.requested(connection, handle, &head, end);
         turn.machine.recycle_head(head);
         self.put(CallbackExchange::new(handle, exchange, (end, turn.now)));

@@ -309,6 +309,7 @@ impl<S: Serve> Opener<S> {
         let shared = &self.shared;
         let mut exchanges = shared.exchanges(&self.signals, opened.secure);
         let mut first = Vec::new();
+        let mut now = Instant::now();
         match shared.cleartext {
             Cleartext {
                 http1: false,
@@ -319,20 +320,38 @@ impl<S: Serve> Opener<S> {
                 http2: true,
             } => {
                 let silent = || exchanges.meet(opened.info.as_ref(), &shared.info_policy);
-                let silent = shared.info_policy.accepts.then_some(silent);
-                let head = shared.config.timeouts.head;
-                first = within(head, first_bytes(&mut opened.transport, silent)).await?;
-                opened.http2 = first.starts_with(PREFACE);
+                let mut silent = shared.info_policy.accepts.then_some(silent);
+                let first_request = shared.http1_config.timeouts.first_request;
+                let limit = first_request.or(shared.config.timeouts.head);
+                let signals = &*self.signals;
+                let read = first_bytes(&mut opened.transport, &mut first, &mut silent, signals);
+                match within(limit, read).await {
+                    Ok(true) => {
+                        opened.http2 = first.starts_with(PREFACE);
+                        now = Instant::now();
+                    }
+                    Ok(false) => return Ok(Opening::Nothing),
+                    // Its time began with the connection, and the machine says that it is over.
+                    Err(error) if is_late(&error) && first_request.is_some() => {
+                        opened.http2 = false;
+                    }
+                    Err(error) => {
+                        if let Some(mut silent) = silent {
+                            silent();
+                        }
+                        return Err(error);
+                    }
+                }
             }
             _ => {}
         }
-        Ok(self.connection(opened, &first, exchanges))
+        Ok(self.connection(opened, (&first, now), exchanges))
     }
     /// A connection under TLS; `is_http`: its client has said so, or need not.
     fn secured<T: Io>(self, opened: Negotiated<T>, is_http: bool) -> Opening<S, T> {
         if is_http {
             let exchanges = self.shared.exchanges(&self.signals, true);
-            return self.connection(opened, &[], exchanges);
+            return self.connection(opened, (&[], Instant::now()), exchanges);
         }
         let bytes = Upgraded::new(opened.transport, &Bytes::new());
         Opening::Unnegotiated(Box::new(move |entry| {
@@ -346,15 +365,14 @@ impl<S: Serve> Opener<S> {
             service.take_upgraded(left, info, &self.signals);
         }))
     }
-    /// The connection; `first` came already.
+    /// The connection; `first` came already, at `now`.
     fn connection<T: Io>(
         &self,
         opened: Negotiated<T>,
-        first: &[u8],
+        (first, now): (&[u8], Instant),
         mut exchanges: S::Exchanges,
     ) -> Opening<S, T> {
         let shared = &self.shared;
-        let now = Instant::now();
         let mut machine = self.machine(opened.http2, now);
         self.activity.awaits_first.set(!opened.http2);
         machine.handle_bytes(now, first);
@@ -399,6 +417,11 @@ struct Negotiated<T> {
     /// TLS protects the connection, in this process or in front of it.
     secure: bool,
     info: Option<ConnectionInfo>,
+}
+
+/// Whether a time was over.
+fn is_late(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::TimedOut
 }
 
 #[cfg(test)]

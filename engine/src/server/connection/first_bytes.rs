@@ -1,12 +1,15 @@
 //! The first bytes of a cleartext connection, which say its version.
 
 use crate::driver::read_buffer::with_read_buffer;
+use crate::driver::signals::Signals;
 use crate::driver::timer;
 use crate::driver::transport::Transport;
 use std::future::poll_fn;
 use std::io;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
+use trunkline_core::limits::DRAIN_FIRST_REQUEST_WAIT;
 
 /// RFC 9113 section 3.4.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -15,15 +18,18 @@ pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// and cost one event.
 const SILENT_AFTER: Duration = Duration::from_millis(200);
 
-/// Reads until it is clear whether the bytes start with the HTTP/2 preface. `silent` is called once, if they
-/// have not come after [`SILENT_AFTER`].
+/// Reads into `first` until it is clear whether the bytes start with the HTTP/2 preface. `silent` is called once, if they
+/// have not come after [`SILENT_AFTER`]. False: they did not come in the time that a server which stops waits for a
+/// first request.
 pub(in crate::server) async fn first_bytes<T: AsyncRead + AsyncWrite + Unpin>(
     transport: &mut Transport<T>,
-    mut silent: Option<impl FnOnce()>,
-) -> io::Result<Vec<u8>> {
-    let mut first = Vec::new();
+    first: &mut Vec<u8>,
+    silent: &mut Option<impl FnOnce()>,
+    signals: &Signals,
+) -> io::Result<bool> {
     let mut silence = None;
-    while first.len() < PREFACE.len() && PREFACE.starts_with(&first) {
+    let mut last_wait = None;
+    while first.len() < PREFACE.len() && PREFACE.starts_with(first) {
         let end = poll_fn(|cx| {
             let read = with_read_buffer(|buffer| {
                 transport.poll_read(cx, buffer, &mut |bytes| first.extend_from_slice(bytes))
@@ -36,14 +42,24 @@ pub(in crate::server) async fn first_bytes<T: AsyncRead + AsyncWrite + Unpin>(
                     silent();
                 }
             }
-            read
+            if read.is_pending() && signals.is_stopped() {
+                let wait = || Box::pin(timer::sleep(DRAIN_FIRST_REQUEST_WAIT));
+                let last_wait = last_wait.get_or_insert_with(wait);
+                if last_wait.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(None);
+                }
+            }
+            read.map(Some)
         })
-        .await?;
-        if end.is_some() {
+        .await;
+        let Some(end) = end else {
+            return Ok(false);
+        };
+        if end?.is_some() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
     }
-    Ok(first)
+    Ok(true)
 }
 
 /// Runs `work` with a deadline after `limit`.

@@ -12,11 +12,11 @@ import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { asked } from '../asked'
 import { showRequest, showResponse } from '../channels'
 import { aborted } from '../codes'
-import { clientError, LateSocket, refusalOf, requestTimeout } from '../connection/broken'
+import { clientError, LateBytes, refusalOf, requestTimeout } from '../connection/broken'
 import { Intake } from '../stream/intake'
 import { later } from '../later'
 import { Socket, socketOf } from '../connection/socket'
-import { UpgradeSocket, wantedUpgrade } from './upgrade'
+import { UpgradeBytes, wantedUpgrade } from './upgrade'
 
 /** Private members of node:http, as far as they are needed here. */
 interface Request extends IncomingMessage {
@@ -54,6 +54,8 @@ export class Stage extends Socket {
   before: Stage | undefined
   /** Requests so far. */
   requestCount = 0
+  /** The server's listener of errors. */
+  errorListener: ((error: Error) => void) | undefined
   /** The server's timeout runs. */
   private isLimited = false
   /** Those under TLS have another class beside this one. */
@@ -65,6 +67,14 @@ export class Stage extends Socket {
   leaveHttp1 (): void {
     this.isStage = false
     this.setTimeout(0)
+  }
+
+  /** Its bytes are the program's from now on: the server listens to it no more. */
+  leaveServer (): this {
+    this.isStage = false
+    if (this.errorListener !== undefined) this.off('error', this.errorListener)
+    ;(this as { readableFlowing: boolean | null }).readableFlowing = null
+    return this
   }
 
   /** The timeout of the server runs during a request; between requests the engine's applies. One that a program has set
@@ -99,6 +109,7 @@ export class Stage extends Socket {
 
   /** As in node:http: without a listener for it, a timeout ends the connection. */
   protected override onTimeout (): void {
+    if (!this.isStage) return super.onTimeout()
     // A response that waits for its turn has no time of its own.
     if (this.before?.destroyed === true) return
     if (this.before?._httpMessage != null) return this.refresh()
@@ -239,9 +250,9 @@ class Carrier implements ServerExchangeCallbacks {
       if (exchange.received || exchange.closed) return
       // An answer that has begun can only be cut.
       this.isRefused = !exchange.headSent
-      const late = exchange.headSent ? socket : socketOf(LateSocket, exchange.connection.encrypted, exchange, this)
       if (exchange.headSent) exchange.reset(CANCEL)
-      if (!server.emit('clientError', requestTimeout(), late) && late !== socket) late.end(refusalOf(REQUEST_TIMEOUT))
+      else new LateBytes(exchange, socket, this)
+      if (!server.emit('clientError', requestTimeout(), socket) && this.isRefused) socket.end(refusalOf(REQUEST_TIMEOUT))
     }, server.requestTimeout).unref()
   }
 
@@ -392,7 +403,7 @@ class Carrier implements ServerExchangeCallbacks {
   }
 
   onClosed (code: number, byPeer = true): void {
-    const { exchange, request, response } = this
+    const { exchange, response } = this
     clearTimeout(this.deadline)
     if (!byPeer && !this.isRefused && exchange.version < 20 && !exchange.headSent && !exchange.connection.closed && !this.isDestroyed) {
       // A malformed body: as with node its refusal comes first, over the connection, which then ends.
@@ -414,15 +425,23 @@ class Carrier implements ServerExchangeCallbacks {
       if (this.ownsSocket) setImmediate(() => { this.socket.gone() })
       return
     }
+    // A refusal of the rest of its body may still be written: as with node the request ends with its connection.
+    const { socket } = this
+    if (this.isRefused && socket.isCarrying && !socket.destroyed) return void socket.once('close', () => { this.fail(error) })
     if (this.ownsSocket || exchange.connection.closed) this.socket.gone()
     if (exchange.version < 20) {
       // A malformed request may still be answered, and the engine ends its connection.
       if (!byPeer) this.socket.release()
       this.socket.gone()
     }
+    this.fail(error)
+  }
+
+  /** The request, or its response, is not whole. */
+  private fail (error: Error | undefined): void {
     this.intake.drop()
-    request.destroy(error)
-    reportClosed(response)
+    this.request.destroy(error)
+    reportClosed(this.response)
   }
 }
 
@@ -518,47 +537,60 @@ function requestOf (exchange: Exchange, socket: Socket, http1: Http1, fieldsMax?
 
 /**
  * The arguments of `upgrade` listeners for a request that leaves HTTP. An extended CONNECT is
- * presented as an HTTP/1.1 upgrade, which such programs expect.
+ * presented as an HTTP/1.1 upgrade, which such programs expect. `shared`: the socket of its connection.
  */
-export function upgradeOf (exchange: Exchange, http1: Http1): [request: IncomingMessage, socket: UpgradeSocket, head: Buffer] {
-  const socket = socketOf(UpgradeSocket, exchange.connection.encrypted, exchange)
+export function upgradeOf (exchange: Exchange, http1: Http1, shared?: Socket): [request: IncomingMessage, socket: Socket, head: Buffer, bytes: UpgradeBytes] {
+  const head = exchange.upgradeHead ?? Buffer.alloc(0)
+  const socket = isFree(shared) ? shared.leaveServer() : socketOf(Socket, exchange.connection.encrypted, exchange.connection)
+  const bytes = new UpgradeBytes(exchange, socket)
+  bytes.skips = head.length
   const request = requestOf(exchange, socket, http1)
   if (exchange.version >= 20) request.method = 'GET'
   ;(request as unknown as { upgrade: boolean }).upgrade = true
   request.complete = true
   request.push(null)
-  return [request, socket, Buffer.alloc(0)]
+  return [request, socket, head, bytes]
 }
 
 /**
  * Emits `upgrade` on `server` for an exchange that leaves HTTP; false: it does not, or there is no
  * listener.
  */
-export function reportUpgrade (server: EndNotifier, exchange: Exchange, http1: Http1): boolean {
+export function reportUpgrade (server: EndNotifier, exchange: Exchange, http1: Http1, shared?: Socket): boolean {
   const { shouldUpgradeCallback } = server
   if (shouldUpgradeCallback === undefined && server.listenerCount('upgrade') === 0 || wantedUpgrade(exchange) === null) return false
   if (shouldUpgradeCallback !== undefined && !shouldUpgradeCallback.call(server, askedOf(exchange, http1))) return false
   if (server.listenerCount('upgrade') === 0) exchange.connection.abort()
-  else server.emit('upgrade', ...upgradeOf(exchange, http1))
+  else emitUpgrade(server, 'upgrade', exchange, http1, shared)
   return true
+}
+
+function emitUpgrade (server: EndNotifier, event: string, exchange: Exchange, http1: Http1, shared?: Socket): void {
+  const [request, socket, head] = upgradeOf(exchange, http1, shared)
+  server.emit(event, request, socket, head)
 }
 
 /** A request of which it is asked whether it gets an upgrade: its head. */
 const askedOf = (exchange: Exchange, http1: Http1): IncomingMessage => requestOf(exchange, socketOf(Socket, exchange.connection.encrypted, exchange.connection), http1)
 
 /** CONNECT of HTTP/1.1: its listener gets the bytes of the connection, which ends without one. */
-function reportConnect (server: EndNotifier, exchange: Exchange, http1: Http1): void {
+function reportConnect (server: EndNotifier, exchange: Exchange, http1: Http1, shared: Socket): void {
   if (server.listenerCount('connect') === 0) exchange.connection.abort()
-  else server.emit('connect', ...upgradeOf(exchange, http1))
+  else emitUpgrade(server, 'connect', exchange, http1, shared)
 }
 
 /** A response that is destroyed with an error destroys its socket with it, as `pipeline` does: that is
  * the connection's affair, as on servers of node:http, and not uncaught. */
 export function receiveErrors (server: EndNotifier, socket: Socket): void {
-  socket.on('error', error => {
+  const listener = (error: Error): void => {
     if (!server.emit('clientError', error, socket)) socket.destroySoon()
-  })
+  }
+  ;(socket as Stage).errorListener = listener
+  socket.on('error', listener)
 }
+
+/** Whether the socket of a connection has no response in progress, and can go with the bytes behind it. */
+const isFree = (shared: Socket | undefined): shared is Stage => shared !== undefined && Stage.is(shared) && !shared._httpMessage && !shared.destroyed
 
 /** From this line on node refuses a request with more fields than `maxHeadersCount`; those before leave them out. */
 const REFUSES_FIELDS = Number.parseInt(process.versions.node, 10) >= 22
@@ -571,13 +603,14 @@ function hasTooManyFields (exchange: Exchange, most: number | null | undefined):
 /** Emits an exchange on `server`. `shared`: the socket of its connection. */
 export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: Socket, http1: Http1): void {
   if (REFUSES_FIELDS && exchange.version < 20 && hasTooManyFields(exchange, server.maxHeadersCount)) {
-    const socket = socketOf(LateSocket, exchange.connection.encrypted, exchange, { onData () {}, onEnd () {}, onRoom () {}, onClosed () {} })
+    const socket = isFree(shared) ? shared.leaveServer() : socketOf(Socket, exchange.connection.encrypted, exchange.connection)
+    new LateBytes(exchange, socket, { onData () {}, onEnd () {}, onRoom () {}, onClosed () {} })
     const error = clientError({ code: 'HPE_HEADER_OVERFLOW', status: FIELDS_TOO_LARGE, packet: Buffer.alloc(0), parsed: 0 })
     if (!server.emit('clientError', error, socket)) socket.end(refusalOf(FIELDS_TOO_LARGE))
     return
   }
-  if (reportUpgrade(server, exchange, http1)) return
-  if (exchange.version < 20 && exchange.method === 'CONNECT') return reportConnect(server, exchange, http1)
+  if (reportUpgrade(server, exchange, http1, shared)) return
+  if (exchange.version < 20 && exchange.method === 'CONNECT') return reportConnect(server, exchange, http1, shared)
   const ownsSocket = !Stage.is(shared) || Boolean(shared._httpMessage)
   const socket = ownsSocket ? socketOf(Stage, exchange.connection.encrypted, exchange.connection, () => { exchange.reset(CANCEL) }) : shared
   if (ownsSocket) {

@@ -9,7 +9,7 @@ import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { aborted } from '../codes'
 import { asked } from '../asked'
 import { Intake } from '../stream/intake'
-import { Socket } from '../connection/socket'
+import { Socket, socketOf, type SocketBytes } from '../connection/socket'
 
 /** Characters of a head that is written in pieces. */
 const HEAD_LENGTH_MAX = 64 * 1024
@@ -21,26 +21,21 @@ const OF_UPGRADES = new Set(['connection', 'upgrade', 'sec-websocket-accept'])
 const REASON_AT = 'HTTP/1.1 200 '.length
 const END_OF_HEAD = '\r\n\r\n'
 
-/** The socket of an exchange was destroyed: as on one of the system what was written leaves, and an end follows it. */
-function leave (exchange: Exchange): void {
-  if (exchange.version < 20 || !exchange.headSent || exchange.done || exchange.closed) return exchange.reset(CANCEL)
-  exchange.end()
-  exchange.decline()
-}
-
-export class UpgradeSocket extends Socket implements ServerExchangeCallbacks {
+/** The bytes of an exchange that leaves HTTP, which `socket` carries. */
+export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   private readonly intake: Intake
   /** The part of the head written so far; `null`: it was sent. */
   private head: string | null = ''
   private waiting: ((error?: Error) => void)[] = []
   /** The next end is that of the body of the request, which asks for an upgrade over HTTP/1.1: other bytes follow behind a 101. */
   private awaitsBodyEnd: boolean
+  /** Bytes that its listener has already, as `head`: the first that come. */
+  skips = 0
   /** The answer of a stream that goes on with HTTP: it is sent whole. */
   private refusal: { status: number; reason: string; fields: string; body: Buffer[] } | null = null
 
   /** `isBare`: no head stands before the bytes; `answers`: what is written is an answer, whatever its status. */
-  constructor (private readonly exchange: Exchange, isBare = false, private readonly answers = exchange.version >= 20) {
-    super(exchange.connection, () => { leave(exchange) })
+  constructor (private readonly exchange: Exchange, protected readonly socket: Socket, isBare = false, private readonly answers = exchange.version >= 20) {
     if (isBare) {
       this.head = null
       exchange.headSent = true
@@ -48,11 +43,12 @@ export class UpgradeSocket extends Socket implements ServerExchangeCallbacks {
     this.awaitsBodyEnd = !isBare && exchange.version < 20 && exchange.hasBody
     this.intake = new Intake(exchange, true)
     exchange.owner = exchange.callbacks = this
+    socket.carry(this)
   }
 
-  override _read (): void { this.intake.read(this) }
+  read (): void { this.intake.read(this.socket) }
 
-  override _write (chunk: Buffer, _encoding: unknown, done: (error?: Error) => void): void {
+  write (chunk: Buffer, done: (error?: Error) => void): void {
     const body = this.head === null ? chunk : this.writeHead(chunk)
     if (body === undefined) return done(new TypeError('a head of HTTP/1.1 must be written before anything else'))
     if (this.refusal !== null) this.refusal.body.push(Buffer.from(body))
@@ -91,7 +87,7 @@ export class UpgradeSocket extends Socket implements ServerExchangeCallbacks {
     else exchange.respond(isStream ? 200 : status, text, ResponseFlag.NoDate, isStream ? '' : reason)
   }
 
-  override _final (done: () => void): void {
+  finish (done: () => void): void {
     const { exchange, refusal } = this
     // A listener that refuses destroys the socket next, which must not reset bytes in flight.
     if (refusal === null) exchange.end()
@@ -99,31 +95,50 @@ export class UpgradeSocket extends Socket implements ServerExchangeCallbacks {
     done()
   }
 
+  /** As on one of the system what was written leaves, and an end follows it. */
+  leave (): void {
+    const { exchange } = this
+    if (exchange.version < 20 || !exchange.headSent || exchange.done || exchange.closed) return exchange.reset(CANCEL)
+    exchange.end()
+    exchange.decline()
+  }
+
   onData (chunk: Buffer): void {
-    this.refresh()
-    this.intake.onData(chunk)
+    this.socket.refresh()
+    const skipped = Math.min(this.skips, chunk.length)
+    if (skipped > 0) {
+      this.skips -= skipped
+      this.exchange.take(skipped)
+    }
+    if (skipped < chunk.length) this.intake.onData(skipped === 0 ? chunk : chunk.subarray(skipped))
   }
   onEnd (): void {
     if (this.awaitsBodyEnd) {
       this.awaitsBodyEnd = false
       return
     }
+    const { intake, socket } = this
     // As on a socket of node's, which emits the end without a reader where no bytes remain.
-    if (!this.intake.holds && this.readableFlowing === null) this.push(null)
-    this.intake.onEnd()
-    this.read(0)
+    if (!intake.holds && socket.readableFlowing === null) socket.push(null)
+    intake.onEnd()
+    socket.read(0)
   }
   onRoom (): void {
     if (this.exchange.hasRoom) for (const done of this.waiting.splice(0)) done()
   }
   onClosed (_code?: number): void {
-    this.gone()
+    this.socket.gone()
     // Destroyed before: only the writers get the error.
     for (const done of this.waiting.splice(0)) apart(() => { done(aborted()) })
   }
 }
 
-Object.defineProperty(UpgradeSocket.prototype, 'constructor', { value: Socket.prototype.constructor, writable: true, configurable: true })
+/** A socket of its own for the bytes of an exchange. */
+export function upgradeSocket (exchange: Exchange, isBare = false): Socket {
+  const socket = socketOf(Socket, exchange.connection.encrypted, exchange.connection)
+  new UpgradeBytes(exchange, socket, isBare)
+  return socket
+}
 
 /**
  * The protocol that the client asks for in place of HTTP: by the fields of HTTP/1.1 (RFC 9110

@@ -6,7 +6,6 @@ import type { Identity, Listener } from '../../server/listener'
 import { isDuplex, streamsOf, type Carried } from '../../channel/streams'
 import { invalidType, plain } from '../codes'
 import { Socket } from './socket'
-import { UpgradeSocket } from '../compat/upgrade'
 
 /** The protocol of a stream under TLS without ALPN, as with node:http2. */
 const UNNAMED = 'h2'
@@ -32,7 +31,7 @@ export class AdoptedStream {
     if (!isDuplex(given)) throw invalidType('socket', 'an instance of stream.Duplex', given)
     const stream: Carried = given
     // The bytes of a connection are the engine's, until it has left HTTP.
-    if (given instanceof Socket && !(given instanceof UpgradeSocket)) throw plain('ERR_HTTP2_NO_SOCKET_MANIPULATION')
+    if (given instanceof Socket && !given.isCarrying) throw plain('ERR_HTTP2_NO_SOCKET_MANIPULATION')
     const listener = (this.listener ??= this.make())
     const carrier = streamsOf(listener.channel).carry(stream)
     this.open++

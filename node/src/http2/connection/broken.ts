@@ -3,8 +3,9 @@
 
 import { STATUS_CODES } from 'node:http'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
-import { UpgradeSocket } from '../compat/upgrade'
+import { UpgradeBytes } from '../compat/upgrade'
 import { later } from '../later'
+import type { Socket } from './socket'
 
 /** The texts of llhttp's codes. */
 const REASONS: Record<string, string> = {
@@ -70,33 +71,35 @@ export function refusalOf (status: number): string {
   return `HTTP/1.1 ${known} ${STATUS_CODES[known]}\r\nConnection: close\r\n\r\n`
 }
 
-/** The socket of a client that broke HTTP/1.1: what is written goes as it is, what still comes is dropped. */
-export class RefusedSocket extends UpgradeSocket {
-  constructor (exchange: Exchange) {
-    super(exchange, true)
-    this.on('error', () => {}).resume()
+/** The bytes of a client that broke HTTP/1.1: what is written goes as it is, what still comes is dropped. */
+export class RefusedBytes extends UpgradeBytes {
+  /** `isHalfOpen`: a client that has ended its side is waited for. */
+  constructor (exchange: Exchange, socket: Socket, isHalfOpen: boolean) {
+    super(exchange, socket, true)
+    socket.on('error', () => {}).resume()
     // A listener that answers nothing leaves the connection to its client.
-    this.once('end', () => { if ((this.server as { httpAllowHalfOpen?: boolean } | undefined)?.httpAllowHalfOpen !== true) this.end() })
+    if (!isHalfOpen) socket.once('end', () => { socket.end() })
   }
 
-  override _final (done: () => void): void {
-    super._final(done)
-    const timer = setTimeout(() => { this.destroy() }, LINGER_MS).unref()
-    this.once('close', () => { clearTimeout(timer) })
+  override finish (done: () => void): void {
+    super.finish(done)
+    const { socket } = this
+    const timer = setTimeout(() => { socket.destroy() }, LINGER_MS).unref()
+    socket.once('close', () => { clearTimeout(timer) })
   }
 }
 
-/** The socket of a request that is not whole in its time: an answer of HTTP/1.1 may be written, which ends the
+/** The bytes of a request that is not whole in its time: an answer of HTTP/1.1 may be written, which ends the
  * connection. `next` gets the end of the exchange. */
-export class LateSocket extends UpgradeSocket {
-  constructor (exchange: Exchange, private readonly next: ServerExchangeCallbacks) {
-    super(exchange, false, true)
-    this.on('error', () => {})
+export class LateBytes extends UpgradeBytes {
+  constructor (exchange: Exchange, socket: Socket, private readonly next: ServerExchangeCallbacks) {
+    super(exchange, socket, false, true)
+    socket.on('error', () => {})
   }
 
-  override _final (done: () => void): void {
-    this.of.shutDown()
-    super._final(done)
+  override finish (done: () => void): void {
+    this.socket.of.shutDown()
+    super.finish(done)
     // The request is over, and its connection the answer's.
     later(() => { this.next.onClosed(CANCEL, false) })
   }

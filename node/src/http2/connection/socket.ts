@@ -10,6 +10,17 @@ import type { Connection } from '../../server/connection'
 import { plain } from '../codes'
 import { Timer } from '../timer'
 
+/** The bytes of a connection or a stream that has left HTTP, as those of a socket. */
+export interface SocketBytes {
+  /** The reader has room. */
+  read: () => void
+  write: (chunk: Buffer, done: (error?: Error) => void) => void
+  /** Nothing more is written. */
+  finish: (done: () => void) => void
+  /** The socket was destroyed. */
+  leave: () => void
+}
+
 export class Socket extends Duplex {
   /** Of sockets with TLS only. */
   readonly encrypted: true | undefined
@@ -22,6 +33,9 @@ export class Socket extends Duplex {
   declare timeout: number | undefined
   server: unknown
   private timer: Timer | undefined
+  private bytes: SocketBytes | undefined
+  /** A reader has room. */
+  private wantsBytes = false
 
   constructor (readonly of: Connection, private ends: () => void = () => { of.abort() }) {
     super({ allowHalfOpen: true, emitClose: false })
@@ -80,6 +94,16 @@ export class Socket extends Duplex {
     else this.once('finish', () => { this.destroy() })
   }
 
+  /** Replaces what is read and written: these bytes, from now on. */
+  carry (bytes: SocketBytes): void {
+    this.bytes = bytes
+    this.ends = () => { bytes.leave() }
+    if (this.wantsBytes) bytes.read()
+  }
+
+  /** Whether it has bytes: its connection, or its stream, has left HTTP. */
+  get isCarrying (): boolean { return this.bytes !== undefined }
+
   /** The connection goes on without it. */
   release (): void { this.ends = () => {} }
 
@@ -90,11 +114,16 @@ export class Socket extends Duplex {
     this.destroy()
   }
 
-  override _read (): void {}
-  override _write (_chunk: unknown, _encoding: unknown, done: (error?: Error) => void): void {
-    done(plain('ERR_HTTP2_NO_SOCKET_MANIPULATION'))
+  override _read (): void {
+    this.wantsBytes = true
+    this.bytes?.read()
+  }
+  override _write (chunk: Buffer, _encoding: unknown, done: (error?: Error) => void): void {
+    if (this.bytes === undefined) done(plain('ERR_HTTP2_NO_SOCKET_MANIPULATION'))
+    else this.bytes.write(chunk, done)
   }
   override _final (done: () => void): void {
+    if (this.bytes !== undefined) return this.bytes.finish(done)
     this.of.shutDown()
     done()
   }

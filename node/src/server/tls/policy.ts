@@ -52,7 +52,8 @@ const SECURITY_LEVEL_MAX = 2
 function suites12 (list: string[]): number[] {
   let off = [...SUITES12]
   let on: Suite[] = []
-  for (const item of list.flatMap(item => item.split(/[ ,;]/)).filter(item => item !== '')) {
+  // A command needs no separator in front of it.
+  for (const item of list.flatMap(item => item.split(/[ ,;]|(?=@)/)).filter(item => item !== '')) {
     if (item === '@STRENGTH') {
       on.sort((one, other) => other.bits - one.bits)
       continue

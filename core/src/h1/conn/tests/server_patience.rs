@@ -2,7 +2,7 @@
 
 use super::script::*;
 use crate::http::{Side, StreamId};
-use crate::limits::{Config, UNREAD_BODY_BYTES_MAX};
+use crate::limits::{Config, Timeouts, UNREAD_BODY_BYTES_MAX};
 use crate::min_rate::Scarcity;
 use bytes::Bytes;
 use std::time::Duration;
@@ -218,4 +218,16 @@ fn a_peer_that_reads_nothing_is_given_up() {
             "closed ByUs(WriteStalled)"
         ]
     );
+}
+
+#[test]
+fn a_connection_that_says_nothing_is_answered_with_408_where_a_first_request_has_its_time() {
+    let wait = Duration::from_secs(20);
+    let timeouts = Timeouts::default().with_first_request(Some(wait));
+    let config = Config::default().with_timeouts(timeouts);
+    let mut script = Script::new(Side::Server, config);
+    script.connection_lists("");
+    script.waits(wait);
+    assert!(script.wrote().starts_with("HTTP/1.1 408 "));
+    assert_eq!(script.received(), ["closed ByUs(HeadTimeout)"]);
 }

@@ -203,3 +203,28 @@ fn a_connection_that_left_http_stays_open_whatever_its_head_said() {
         }
     }
 }
+
+#[test]
+fn bytes_behind_a_request_that_may_leave_http_are_shown_before_its_answer() {
+    let input = "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: x\r\n\r\nfirst";
+    at_every_split(Script::server, input.len(), |script| {
+        script.connection_lists(input);
+        assert_eq!(script.conn.upgrade_head(), b"first");
+        let switch = response(101, &[("connection", "upgrade"), ("upgrade", "x")]);
+        script.respond(1, &switch, true);
+        assert_eq!(script.conn.upgrade_head(), b"");
+        let received = script.received();
+        assert_eq!(
+            received.last().map(String::as_str),
+            Some("1 upgraded first")
+        );
+    });
+}
+
+#[test]
+fn bytes_behind_a_request_that_stays_are_another_request() {
+    let mut script = Script::server();
+    script.connection_lists(GET);
+    script.connection_lists("GET /2 HT");
+    assert_eq!(script.conn.upgrade_head(), b"");
+}

@@ -11,6 +11,26 @@ const chosen = (choose, isHeard = true) => raw((server, { log }) => {
   if (isHeard) server.on('upgrade', (request, socket) => { log('upgrade', request.url); socket.end('HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: tea\r\n\r\nhello') })
 }, UPGRADE, { options: { shouldUpgradeCallback: choose } })
 
+/** Logs what a listener of `upgrade` or `connect` has at once, and what its socket gives. */
+const behind = (event, answer) => (server, { log }) => {
+  server.on(event, (request, socket, head) => {
+    log(event, head, socket.readableLength)
+    socket.on('data', piece => { log('data', piece) })
+    socket.on('end', () => { log('end'); socket.end('bye') })
+    socket.write(`${answer}\r\n\r\n`)
+  })
+}
+const ANSWERS = { upgrade: 'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: tea', connect: 'HTTP/1.1 200 Established' }
+/** Behind the answer the client says something more, and ends. */
+const goOn = { act: async (socket, { until }) => { await until('\r\n\r\n'); socket.write('more'); socket.end() } }
+/** Marks the socket of each connection, and logs by `event` whether its socket is marked. */
+const kept = (event, at, answer) => (server, { log }) => {
+  server.on('connection', socket => { socket.mark = 'kept'; socket.on('close', () => { log('close') }) })
+  server.on(event, (...given) => { log(event, given[at].mark); given[at].end(answer) })
+}
+const LATE = { headersTimeout: 50, requestTimeout: 100, connectionsCheckingInterval: 20 }
+const silent = prepare => raw(prepare, '', { options: LATE })
+
 export default {
   'a server is one of the class': async (http, t) => {
     const server = http.createServer()
@@ -59,6 +79,34 @@ export default {
   'an upgrade that is not, without a listener': chosen(() => false, false),
   'an upgrade that is chosen by path': chosen(request => request.url === '/b'),
   'an upgrade without a choice': chosen(undefined),
+  'an upgrade with bytes behind it': raw(behind('upgrade', ANSWERS.upgrade), `${UPGRADE}head`, goOn),
+  'an upgrade with bytes behind it that is refused': raw((server, { log }) => {
+    server.on('upgrade', (request, socket, head) => { log(head); socket.end('HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n') })
+  }, `${UPGRADE}head`),
+  'CONNECT with bytes behind it': raw(behind('connect', ANSWERS.connect), `CONNECT a:1 HTTP/1.1\r\n${HOST}\r\nhead`, goOn),
+  'one socket from its connection to its upgrade': raw(kept('upgrade', 1, `${ANSWERS.upgrade}\r\n\r\nhello`), UPGRADE),
+  'one socket from its connection to CONNECT': raw(kept('connect', 1, `${ANSWERS.connect}\r\n\r\nhello`), `CONNECT a:1 HTTP/1.1\r\n${HOST}\r\n`),
+  'one socket from its connection to clientError': raw(kept('clientError', 1, 'HTTP/1.1 400 Bad\r\n\r\n'), 'BAD\r\n\r\n'),
+  'one socket from its connection to clientError of a body': raw((server, context) => {
+    server.on('request', (request, response) => { context.log(request.socket.mark); request.resume(); request.on('error', () => {}); response.on('close', () => {}) })
+    kept('clientError', 1, 'HTTP/1.1 400 Bad\r\n\r\n')(server, context)
+  }, `POST / HTTP/1.1\r\n${HOST}transfer-encoding: chunked\r\n\r\nzz\r\n`),
+  'one socket from its connection to clientError of a late body': raw((server, context) => {
+    server.on('request', request => { request.resume(); request.on('error', () => {}) })
+    kept('clientError', 1, 'HTTP/1.1 408 Late\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')(server, context)
+  }, `POST / HTTP/1.1\r\n${HOST}content-length: 5\r\n\r\na`, { options: LATE }),
+  'an upgraded socket ends by the socket of its connection': raw((server, { log }) => {
+    let first
+    server.on('connection', socket => { first = socket })
+    server.on('upgrade', (request, socket) => { log(first === socket); socket.write(`${ANSWERS.upgrade}\r\n\r\n`); first.end('by the first') })
+  }, UPGRADE),
+  'a client that says nothing': silent(() => {}),
+  'a client that says nothing, with a listener of clientError': silent((server, { log }) => {
+    server.on('clientError', (error, socket) => { log(error, socket.writable); socket.end('HTTP/1.1 408 Late\r\n\r\n') })
+  }),
+  'a client that ends before it says anything': raw((server, { log }) => {
+    server.on('connection', socket => { socket.on('close', hadError => { log('close', hadError) }); log('connection', socket.bytesRead) })
+  }, '', { act: async socket => { socket.end() } }),
   'choices that are none': async (http, t) => {
     for (const value of [null, 5, 'x', true]) t.attempt(t.log('server'), String(value), () => { http.createServer({ shouldUpgradeCallback: value }) })
   }
