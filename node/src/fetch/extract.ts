@@ -30,8 +30,8 @@ export function extract (given: unknown, keepalive = false): Extracted {
   if (typeof given === 'string') return { body: new Body(given), type: TEXT }
   if (typeof given !== 'object' || given === null) return { body: new Body(scalarString(given)), type: TEXT }
   if (given instanceof URLSearchParams) return { body: new Body(given.toString()), type: SEARCH }
-  if (ArrayBuffer.isView(given)) return { body: new Body(given.byteLength === 0 ? new Uint8Array() : new Uint8Array(Buffer.from(given.buffer, given.byteOffset, given.byteLength))), type: null }
-  if (isAnyArrayBuffer(given)) return { body: new Body(new Uint8Array(Buffer.from(given))), type: null }
+  if (ArrayBuffer.isView(given)) return { body: new Body(copyOf(given)), type: null }
+  if (isAnyArrayBuffer(given)) return { body: new Body(copyOf(new Uint8Array(given))), type: null }
   if (given instanceof ReadableStream) {
     if (keepalive) throw new TypeError('keepalive: a stream cannot be the body of a request that is kept alive')
     if (isDisturbed(given) || given.locked) throw new TypeError('Response body object should not be disturbed or locked')
@@ -43,6 +43,14 @@ export function extract (given: unknown, keepalive = false): Extracted {
     return { body: new Body(form), type: form.type }
   }
   return extractForeign(given, keepalive)
+}
+
+/** A copy of bytes that their owner may change. Those of small ones share a slab (`Buffer.poolSize`): memory of its own for each costs
+ * more than the copy. */
+function copyOf (given: ArrayBufferView): Uint8Array {
+  const copy = Buffer.allocUnsafe(given.byteLength)
+  copy.set(given instanceof Uint8Array ? given : new Uint8Array(given.buffer, given.byteOffset, given.byteLength))
+  return copy
 }
 
 function extractForeign (given: object, keepalive: boolean): Extracted {
