@@ -163,7 +163,7 @@ violations! {
     TrailerForbidden => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 400, "a field in trailers that frames or routes the message";
     HeadersOnTunnel => Stream, PROTOCOL_ERROR, FRAME_UNEXPECTED, 400, "a header section on a tunnel, which carries bytes only";
     TrailersWithoutEnd => Stream, PROTOCOL_ERROR, FRAME_UNEXPECTED, 400, "a trailer section that does not end the stream";
-    SwitchUnexpected => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 0, "101 to a request that has not asked for another protocol, or is not complete (RFC 9110 section 15.2.2)";
+    SwitchUnexpected => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 0, "101 to a request that has not asked for another protocol, or is not complete, or without the fields of a switch (RFC 9110 sections 7.8 and 15.2.2)";
     InterimWithEnd => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 0, "a 1xx response that ends the stream";
     SwitchingProtocolsForbidden => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 0, "101 does not exist in HTTP/2 (RFC 9113 section 8.6)";
     InterimTooMany => Stream, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "more interim responses than interim_responses_max";

@@ -14,7 +14,7 @@ import type { MadeParts } from './request_parts'
 import { BODILESS, REDIRECTS, ResponseParts, responseOver, type Response } from './response'
 import { Timing } from './timing'
 import { baseUrl, hasBadPort, isHttp, partsOfUrl, urlOf, type ParsedUrl } from './url'
-import { bodyFor, headersFor, type FetchUpload } from './wire'
+import { bodyFor, headersFor, lengthOf, type FetchUpload } from './wire'
 
 /** https://fetch.spec.whatwg.org/#concept-http-redirect-fetch, step 8. */
 const REDIRECTS_MAX = 20
@@ -140,8 +140,9 @@ export class Fetching implements Receiver {
     const referrer = referrerFor(this.referrer, policy, url)
     this.referrer = referrer ?? 'no-referrer'
     const origin = originFor(method, settings.mode, policy, this.isCrossOrigin, url)
-    const headers = headersFor({ url, method, list, settings, referrer, origin }, length)
     const dispatcher = request.dispatcher ?? this.ways.dispatcher()
+    const isLengthDue = length === null && !this.ways.isOwn(dispatcher)
+    const headers = headersFor({ url, method, list, settings, referrer, origin }, isLengthDue ? lengthOf(body, method) : length)
     const options = { path: url.path, origin: url.origin, method, body, headers }
     this.timing.onSend()
     startHop(dispatcher, this.ways.isOwn, options as never, this, hop => { this.hop = hop })

@@ -140,4 +140,12 @@ export function bodyFor (body: Body | null): { body: DispatchOptions['body']; le
   return { body: upload, length: null, upload }
 }
 
+/** The length of a body that is whole, which dispatchers of this package say themselves; null: it is not known. A request without a body says
+ * so where its method expects one (https://fetch.spec.whatwg.org/#concept-http-network-or-cache-fetch, step 8). */
+export function lengthOf (body: DispatchOptions['body'], method: string): number | null {
+  if (typeof body === 'string') return Buffer.byteLength(body)
+  if (body instanceof Uint8Array) return body.length
+  return body == null && (method === 'POST' || method === 'PUT') ? 0 : null
+}
+
 const NOTHING = Object.freeze({ body: null, length: null, upload: null })

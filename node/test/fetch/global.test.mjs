@@ -135,6 +135,18 @@ for (const [line, undici] of Object.entries(packages)) {
     assert.deepEqual([response.status, await response.json()], [201, { a: 1 }])
   })
 
+  test(`a MockAgent of ${line} sees the length of a body that fetch knows`, async t => {
+    const mock = new undici.MockAgent()
+    mock.disableNetConnect()
+    t.after(() => mock.close())
+    mock.get('http://mocked.test').intercept({ path: '/a', method: 'POST' }).reply(200, ({ headers }) => String(headers['content-length'])).persist()
+    const stream = new ReadableStream({ start (controller) { controller.close() } })
+    for (const [body, length] of [['é', '2'], [Buffer.from('abc'), '3'], [new URLSearchParams('a=b'), '3'], [new Blob(['ab']), '2'], [undefined, '0'], [stream, 'undefined']]) {
+      const response = await ownFetch('http://mocked.test/a', { method: 'POST', body, duplex: 'half', dispatcher: mock })
+      assert.equal(await response.text(), length)
+    }
+  })
+
   test(`a MockAgent of ${line} answers fetch, by its option and as the dispatcher of the process`, async t => {
     const mock = new undici.MockAgent()
     mock.disableNetConnect()

@@ -1,5 +1,6 @@
 //! The reading half of [`Conn`]: parses bytes into heads, bodies and trailers.
 
+use super::send::connection_lists;
 use super::{Conn, Receiving, Timer};
 use crate::error::Violation;
 use crate::exchange::{MethodKind, count_interim};
@@ -8,7 +9,7 @@ use crate::h1::exchange::{Exchange, Sending};
 use crate::h1::parse::{self, HeadScan};
 use crate::h1::reuse::{CloseReason, persistence};
 use crate::http::body::length::BodyLength;
-use crate::http::{Event, ResponseHead, Side, StreamId, Version};
+use crate::http::{Event, ResponseHead, Side, StreamId, Token, Version};
 use crate::limits::UNREAD_BODY_BYTES_MAX;
 use bytes::{Bytes, BytesMut};
 use std::time::Instant;
@@ -218,9 +219,11 @@ impl Conn {
             return Err(Violation::ResponseUnexpected);
         };
         let length = BodyLength::of_response(open.method.as_bytes(), &head)?;
-        // RFC 9110 section 15.2.2: only a request for it can be answered with a switch, and only
-        // when it is complete (attacks.md row 18).
-        let asked = open.upgrade || head.status != 101;
+        // RFC 9110 sections 7.8 and 15.2.2: only a request for it can be answered with a switch, only
+        // when it is complete (attacks.md row 18), and by one that names the protocol.
+        let names_protocol =
+            head.get(Token::UPGRADE).is_some() && connection_lists(head.fields(), b"upgrade");
+        let asked = open.upgrade && names_protocol || head.status != 101;
         if length == BodyLength::Tunnel && !(asked && open.sending == Sending::Done) {
             return Err(Violation::SwitchUnexpected);
         }

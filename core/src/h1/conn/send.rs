@@ -349,6 +349,9 @@ impl Conn {
 }
 
 /// Whether a connection field has `option`.
-fn connection_lists<'a>(mut fields: impl Iterator<Item = Field<'a>>, option: &[u8]) -> bool {
+pub(super) fn connection_lists<'a>(
+    mut fields: impl Iterator<Item = Field<'a>>,
+    option: &[u8],
+) -> bool {
     fields.any(|field| field.token == Some(Token::CONNECTION) && has_option(field.value, option))
 }

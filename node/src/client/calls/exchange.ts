@@ -9,7 +9,7 @@ import type { Trace } from './channels'
 import { inspect } from 'node:util'
 import { UNKNOWN, type Connection } from '../connect/connection'
 import { markForUndici, RefusedTunnel, StreamTunnel, Tunnel } from './tunnel'
-import { InvalidArgumentError, RequestAbortedError, ResponseExceededMaxSizeError, SocketError } from '../../errors'
+import { InvalidArgumentError, RequestAbortedError, ResponseExceededMaxSizeError } from '../../errors'
 import { errorOf, PROXY_WANTS_CREDENTIALS } from '../../failures'
 import { fieldsObject, fieldsOf, rawFields, type Fields } from '../prepare/head'
 import type { Load } from '../dispatcher/load'
@@ -245,7 +245,6 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     if (this.isIgnored) return
     this.trace?.onHead(status, fields, reason)
     if (this.leavesHttp && this.opens(status)) {
-      if (status === 101 && !hasField(fields, 'upgrade')) return this.giveUp(new SocketError('bad upgrade'))
       const isStream = this.isOnStream
       // As with undici: closing or destroying the dispatcher does not touch a socket that was handed over.
       if (!isStream) this.owner.onLeft(this)
@@ -506,11 +505,6 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     this.scope = null
     scope?.emitDestroy()
   }
-}
-
-/** Whether a head as it comes over the channel has a field; `name` is in lower case. */
-function hasField (fields: string, name: string): boolean {
-  return rawFields(fields).some((text, at) => at % 2 === 0 && text.toLowerCase() === name)
 }
 
 /** undici's checks of a handler, with its words. */

@@ -536,7 +536,7 @@ fn a_switch_hands_the_rest_over() {
         "/",
         &[("upgrade", "echo"), ("connection", "upgrade")],
     );
-    let input = "HTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\n\r\n";
+    let input = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n";
     assert_eq!(
         receives_after(&asking, input, false),
         ["1 status 101", "1 upgraded "]
@@ -557,6 +557,23 @@ fn a_switch_hands_the_rest_over() {
 }
 
 #[test]
+fn a_switch_without_its_fields_is_none() {
+    let asking = request(
+        "GET",
+        "/",
+        &[("upgrade", "echo"), ("connection", "upgrade")],
+    );
+    for fields in ["", "upgrade: echo\r\n", "connection: upgrade\r\n"] {
+        let input = format!("HTTP/1.1 101 Switching Protocols\r\n{fields}\r\n");
+        assert_eq!(
+            receives_after(&asking, &input, false),
+            ["1 reset SwitchUnexpected", "closed ByUs(SwitchUnexpected)"],
+            "{fields:?}"
+        );
+    }
+}
+
+#[test]
 fn what_follows_a_switch_in_further_pieces_of_one_read_is_handed_over_too() {
     let asking = request(
         "GET",
@@ -568,7 +585,7 @@ fn what_follows_a_switch_in_further_pieces_of_one_read_is_handed_over_too() {
     let now = script.now;
     // As TLS records of one segment come: all of them before an event is polled.
     for piece in [
-        "HTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\n\r\nfirst ",
+        "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\nfirst ",
         "second ",
         "third",
     ] {
