@@ -12,25 +12,27 @@ mod route;
 pub(crate) use options::GetOptions;
 
 use crate::failure::{Failure, report};
-use crate::serve::key_log;
 use crate::target::{self, Target};
 use http::header::{CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LENGTH, LOCATION};
 use http::{HeaderValue, Response, StatusCode, Uri};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use output::heads::{HeadFile, Interims, head_text};
+use output::pace::Pace;
 use output::trace::Trace;
 use output::write_out::{self, Facts};
 use output::{Destination, Opening, Output, resume};
 use request::RequestTemplate;
+use request::glob::{self, Expanded};
+use route::netrc::Netrc;
+use std::cell::RefCell;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use trunkline::client::{
-    Client, ClientTimeouts, ConnectionUse, Jar, Protocols, RedirectPolicy, RequestBuilder,
-    RetryPolicy,
-};
+use std::time::Instant;
+use tokio::runtime::Runtime;
+use tokio::task::{JoinSet, LocalSet};
+use trunkline::client::{Client, ConnectionUse, Jar, RequestBuilder};
 use trunkline::{Body, ResponseExt as _};
 
 /// The codings that we ask for and decode.
@@ -39,7 +41,7 @@ const CODINGS: HeaderValue = HeaderValue::from_static("gzip, deflate, br, zstd")
 /// Fetches and writes.
 pub(crate) fn run(options: GetOptions) -> Result<(), Failure> {
     let hides_errors = options.output.hides_errors();
-    let outcome = Get::new(options).and_then(|mut get| get.all());
+    let outcome = Get::new(options).and_then(|get| Rc::new(get).all());
     match hides_errors {
         true => outcome.map_err(Failure::silenced),
         false => outcome,
@@ -54,7 +56,8 @@ struct Get {
     jar: Option<Arc<Jar>>,
     /// The format of -w.
     format: Option<String>,
-    heads: HeadFile,
+    heads: RefCell<HeadFile>,
+    netrc: Netrc,
 }
 
 /// One URL of the command line.
@@ -69,51 +72,115 @@ impl Get {
     fn new(options: GetOptions) -> Result<Self, Failure> {
         let jar = options.cookies.jar()?;
         Ok(Self {
-            client: client(&options, jar.clone())?,
+            client: request::client::client(&options, jar.clone())?,
             template: RequestTemplate::of(&options)?,
             jar,
             format: write_out::format_of(options.output.write_out.as_deref())?,
-            heads: HeadFile::open(options.output.dump_header.as_deref())?,
+            heads: RefCell::new(HeadFile::open(options.output.dump_header.as_deref())?),
+            netrc: options.netrc.read()?,
             options,
         })
     }
 
     /// Fetches each URL, also behind one that failed. The last failure is the command's.
-    fn all(&mut self) -> Result<(), Failure> {
-        let urls = self.options.urls.0.iter().enumerate();
-        let fetches = urls.map(|(number, url)| self.fetch_of(number, url));
-        let fetches = fetches.collect::<Result<Vec<_>, _>>()?;
+    fn all(self: Rc<Self>) -> Result<(), Failure> {
+        let mut fetches = Vec::new();
+        for (number, url) in self.options.urls.0.iter().enumerate() {
+            let urls = match self.options.globoff {
+                true => vec![Expanded::plain(url)],
+                false => glob::expand(url)?,
+            };
+            for url in urls {
+                fetches.push(self.fetch_of(number, &url)?);
+            }
+        }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|error| Failure::usage(format_args!("cannot start: {error}")))?;
-        let mut outcome = Ok(());
-        for mut fetch in fetches {
-            let fetched = runtime.block_on(self.fetch(&mut fetch));
-            if let Err(failure) = &fetched {
-                fetch.facts.exit_code = failure.code();
-                fetch.facts.error = failure.to_string();
-            }
-            self.write_out(&fetch.facts)?;
-            if let Err(failure) = fetched
-                && let Err(before) = std::mem::replace(&mut outcome, Err(failure))
-                && !self.options.output.hides_errors()
-            {
-                before.report();
-            }
-        }
+        let failed = match self.options.parallel {
+            true => self.at_once(&runtime, fetches)?,
+            false => self.one_by_one(&runtime, fetches)?,
+        };
         self.options.cookies.save(self.jar.as_deref())?;
-        outcome
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn one_by_one(
+        &self,
+        runtime: &Runtime,
+        fetches: Vec<Fetch>,
+    ) -> Result<Option<Failure>, Failure> {
+        let mut failed = None;
+        for fetch in fetches {
+            self.note(&mut failed, runtime.block_on(self.one(fetch))?);
+        }
+        Ok(failed)
+    }
+
+    /// -Z.
+    fn at_once(
+        self: &Rc<Self>,
+        runtime: &Runtime,
+        fetches: Vec<Fetch>,
+    ) -> Result<Option<Failure>, Failure> {
+        let (mut running, mut failed) = (JoinSet::new(), None);
+        let (mut waiting, max) = (fetches.into_iter(), self.options.parallel_max);
+        LocalSet::new().block_on(runtime, async {
+            loop {
+                let room = usize::from(max).saturating_sub(running.len());
+                for fetch in waiting.by_ref().take(room) {
+                    let get = Rc::clone(self);
+                    running.spawn_local(async move { get.one(fetch).await });
+                }
+                match running.join_next().await {
+                    Some(Ok(ended)) => self.note(&mut failed, ended?),
+                    Some(Err(error)) => return Err(Failure::remote(error)),
+                    None => return Ok(failed),
+                }
+            }
+        })
+    }
+
+    /// Keeps a failure as the command's, and reports the one before.
+    fn note(&self, failed: &mut Option<Failure>, failure: Option<Failure>) {
+        if let Some(failure) = failure
+            && let Some(before) = failed.replace(failure)
+            && !self.options.output.hides_errors()
+        {
+            before.report();
+        }
+    }
+
+    /// One URL with what -w has behind it, and its failure.
+    ///
+    /// # Errors
+    /// Standard output cannot be written: there is no use in another URL.
+    async fn one(&self, mut fetch: Fetch) -> Result<Option<Failure>, Failure> {
+        fetch.facts.began = Instant::now();
+        let failure = self.fetch(&mut fetch).await.err();
+        if let Some(failure) = &failure {
+            fetch.facts.exit_code = failure.code();
+            fetch.facts.error = failure.to_string();
+        }
+        self.write_out(&fetch.facts)?;
+        Ok(failure)
     }
 
     /// Checks all that can be checked before anything is sent.
-    fn fetch_of(&self, number: usize, url: &str) -> Result<Fetch, Failure> {
+    fn fetch_of(&self, number: usize, expanded: &Expanded) -> Result<Fetch, Failure> {
+        let url = expanded.url.as_str();
         let (target, credentials) = target_of(url)?;
         let mut template = self.template.clone();
+        let credentials = self.credentials(&target, credentials);
         template.authenticate(credentials.as_deref())?;
         let place = match self.options.output.place(number) {
             Destination::RemoteName if !self.options.output.remote_header_name => {
                 Destination::File(output::name_of(target.path())?)
+            }
+            Destination::File(path) => {
+                let named = path.to_str().map(|name| expanded.name(name).into());
+                Destination::File(named.unwrap_or(path))
             }
             place => place,
         };
@@ -126,7 +193,7 @@ impl Get {
             false => None,
         };
         let uri = match query {
-            Some(query) => with_query(uri, &query)?,
+            Some(query) => target::with_query(uri, &query)?,
             None => template.name_upload(uri)?,
         };
         let facts = Facts::new(uri.clone());
@@ -138,7 +205,13 @@ impl Get {
         })
     }
 
-    async fn fetch(&mut self, fetch: &mut Fetch) -> Result<(), Failure> {
+    /// The user and the password for a URL: its own, or those of the .netrc file.
+    fn credentials(&self, target: &Target, given: Option<String>) -> Option<String> {
+        self.netrc
+            .credentials(target.uri.host().unwrap_or_default(), given)
+    }
+
+    async fn fetch(&self, fetch: &mut Fetch) -> Result<(), Failure> {
         let trace = Trace::start(self.options.verbose);
         let file = match &fetch.place {
             Destination::File(path) => Some(path.as_path()),
@@ -172,6 +245,7 @@ impl Get {
             }
             fetch.facts.redirects += 1;
             let (target, credentials) = next;
+            let credentials = self.credentials(&target, credentials);
             fetch
                 .template
                 .redirect(response.status(), &fetch.uri, &target.uri);
@@ -184,11 +258,12 @@ impl Get {
 
     /// One request, and what -D, -i, -w and -v want of its response's head.
     async fn exchange(
-        &mut self,
+        &self,
         trace: &Trace,
         fetch: &mut Fetch,
         written_heads: &mut String,
     ) -> Result<Response<Body>, Failure> {
+        self.options.route.check(&fetch.uri)?;
         let mut request = fetch.template.request(&self.client, &fetch.uri).await?;
         cookies::merge(&mut request, self.jar.as_deref());
         trace.request(&request);
@@ -201,8 +276,8 @@ impl Get {
         trace.waits(&self.client);
         trace.response(&response);
         let (version, status) = (response.version(), response.status());
-        let text = interims.take() + &head_text(version, status, response.headers());
-        self.heads.write(&text)?;
+        let text = interims.take() + &head_text(&response);
+        self.heads.borrow_mut().write(&text)?;
         written_heads.push_str(&text);
         fetch.facts.first_byte = Some(Instant::now());
         fetch.facts.head_bytes += text.len() as u64;
@@ -254,12 +329,14 @@ impl Get {
             true => body,
             false => decoded(Response::from_parts(head, body))?,
         };
+        let mut pace = Pace::new(self.options.limit_rate);
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| exit::of(&trace.failed(error), true))?;
             trace.frame(&frame);
             if let Ok(data) = frame.into_data() {
                 output.write(&data)?;
                 fetch.facts.body_bytes += data.len() as u64;
+                pace.spend(data.len()).await;
             }
         }
         output.close()?;
@@ -320,16 +397,6 @@ fn target_of(url: &str) -> Result<(Target, Option<String>), Failure> {
     })
 }
 
-/// The URL with more in its query.
-fn with_query(uri: Uri, more: &[u8]) -> Result<Uri, Failure> {
-    let more = String::from_utf8_lossy(more);
-    let path = match uri.query() {
-        Some(query) => format!("{}?{query}&{more}", uri.path()),
-        None => format!("{}?{more}", uri.path()),
-    };
-    target::with_path(uri, &path)
-}
-
 /// Where the answer leads, if it leads anywhere.
 fn redirect(
     from: &Uri,
@@ -373,48 +440,4 @@ fn decoded(response: Response<Body>) -> Result<Body, Failure> {
         ));
     }
     Ok(response.into_body())
-}
-
-fn client(options: &GetOptions, jar: Option<Arc<Jar>>) -> Result<Client, Failure> {
-    let failure = |error| exit::of(&error, false);
-    let mut tls = options.tls.client_tls().map_err(failure)?;
-    if let Some(path) = key_log() {
-        tls = tls.key_log(path).map_err(failure)?;
-    }
-    let protocols = match (options.http1, options.http2, options.http3_only) {
-        (true, _, _) => Protocols::H1Only,
-        (_, true, _) => Protocols::H2Only,
-        (_, _, true) => Protocols::H3Only,
-        _ if options.http3 => Protocols::All,
-        _ => Protocols::H2AndH1,
-    };
-    // 0 is no bound.
-    let bound = |time: Option<Duration>| time.filter(|time| !time.is_zero());
-    let timeouts = ClientTimeouts::default().with_total(bound(options.timeout));
-    // The response of the server is shown as it is; -L and --compressed are carried out above the client.
-    let client = Client::builder()
-        .redirect(RedirectPolicy::none())
-        .decompression(false)
-        .protocols(protocols)
-        .assume_http3(options.http3)
-        .tls(tls)
-        .connection_info(options.verbose || options.output.write_out.is_some())
-        .timeouts(timeouts);
-    let client = match bound(options.connect_timeout) {
-        Some(time) => client.connect_timeout(time),
-        None => client,
-    };
-    let client = match jar {
-        Some(jar) => client.cookie_provider(jar),
-        None => client,
-    };
-    let client = match options.retry.filter(|times| *times > 0) {
-        Some(times) => client.retry(RetryPolicy::new(times).share(1.0)),
-        None => client,
-    };
-    let client = match &options.qlog {
-        Some(path) => client.qlog(path).map_err(failure)?,
-        None => client,
-    };
-    options.route.apply(client)?.build().map_err(failure)
 }

@@ -119,6 +119,16 @@ pub(crate) fn with_path(uri: Uri, path: &str) -> Result<Uri, Failure> {
     Uri::from_parts(parts).map_err(|error| refuse(&error))
 }
 
+/// The URL with more in its query.
+pub(crate) fn with_query(uri: Uri, more: &[u8]) -> Result<Uri, Failure> {
+    let more = String::from_utf8_lossy(more);
+    let path = match uri.query() {
+        Some(query) => format!("{}?{query}&{more}", uri.path()),
+        None => format!("{}?{more}", uri.path()),
+    };
+    with_path(uri, &path)
+}
+
 /// `name: value` as curl takes it, and `name;` for a field without a value.
 pub(crate) fn field(line: &str) -> Result<(HeaderName, HeaderValue), Failure> {
     let refuse = |why: &str| Failure::usage(format_args!("-H {line:?}: {why}"));

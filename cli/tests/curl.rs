@@ -19,6 +19,10 @@ const OWN_FIELDS: [&str; 5] = [
     "proxy-connection",
 ];
 
+const NETRC: &[u8] =
+    b"machine 127.0.0.1 login ann password one\nmachine 127.0.0.1 login bob password two\n\
+    machine localhost\n  login \"eve x\"\n  password \"a\\\"b\"\n";
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SeenRequest {
     line: String,
@@ -134,6 +138,7 @@ fn outcome(program: &[&str], arguments: &[&str], input: &str, answer: Answer) ->
     folder.file("page.html", b"<p>");
     folder.file("part", b"he");
     folder.file("lines", b"x-a: 1\nX-B: 2\n");
+    folder.file("netrc", NETRC);
     let filled = arguments.iter().map(|argument| {
         argument
             .replace("URL", &url)
@@ -282,6 +287,113 @@ fn a_request_is_made_as_curl_makes_it() {
 }
 
 #[test]
+fn patterns_credentials_and_ways_are_taken_as_curl_takes_them() {
+    compare_all(
+        hello,
+        &[
+            &["URL/{a,b}/[1-2]"],
+            &["-o", "out_#2_#1", "URL/{a,b}/[08-10:2]"],
+            &["-o", "out_#3#", "URL/[a-c]"],
+            &["-O", "URL/f[1-2].txt"],
+            &["URL/{x", "URL/y"],
+            &["URL/[1]"],
+            &["URL/[2-1]"],
+            &["URL/{}"],
+            &["URL/a[]"],
+            &["-s", "http://[::1]:1/"],
+            &["-n", "URL"],
+            &["--netrc-file", "netrc", "URL"],
+            &["--netrc-file", "netrc", "http://localhost:PORT/"],
+            &["--netrc-file", "netrc", "-u", "c:d", "URL"],
+            &["--netrc-file", "netrc", "http://bob@127.0.0.1:PORT/"],
+            &["--netrc-file", "netrc", "http://bob:x@127.0.0.1:PORT/"],
+            &["--netrc-file", "netrc", "http://joe@127.0.0.1:PORT/"],
+            &["--netrc-file", "netrc", "http://joe:x@127.0.0.1:PORT/"],
+            &[
+                "--netrc-optional",
+                "--netrc-file",
+                "netrc",
+                "http://u:x@127.0.0.1:PORT/",
+            ],
+            &[
+                "--netrc-optional",
+                "--netrc-file",
+                "netrc",
+                "http://bob@127.0.0.1:PORT/",
+            ],
+            &["-4", "http://localhost:PORT/"],
+            &["-4", "URL"],
+            &["-6", "-4", "URL"],
+            &["-6", "URL"],
+            &["-4", "http://[::1]:PORT/"],
+            &[
+                "--connect-to",
+                "a.example:80:127.0.0.1:PORT",
+                "http://a.example/x",
+            ],
+            &[
+                "--connect-to",
+                "a.example:81:127.0.0.1:PORT",
+                "--connect-to",
+                "::localhost:PORT",
+                "http://a.example/x",
+            ],
+            &["--connect-to", ":1:127.0.0.1:PORT", "http://b.example:1/x"],
+            &[
+                "--connect-to",
+                "b.example::localhost:",
+                "http://b.example:PORT/x",
+            ],
+            &["--connect-to", "127.0.0.1:PORT:127.0.0.1:1", "URL"],
+            &["--limit-rate", "1M", "URL"],
+            &["--limit-rate", "x", "URL"],
+            &["--limit-rate", "100K", "-o", "out", "URL"],
+            &["-Z", "URL/a"],
+            &["-Z", "-o", "a", "URL/a", "-o", "b", "http://127.0.0.1:1/"],
+        ],
+    );
+    for location in ["http://localhost:PORT/y", "http://127.0.0.1:PORT/y"] {
+        let answer: Answer = match location.contains("localhost") {
+            true => |asked, _| moved("302 Found", "http://localhost:PORT/y", asked),
+            false => |asked, _| moved("302 Found", "/y", asked),
+        };
+        compare_all(answer, &[&["-L", "--netrc-file", "netrc", "URL/x"]]);
+    }
+}
+
+#[test]
+fn urls_that_are_fetched_at_once_are_all_fetched() {
+    let urls = [
+        "-Z",
+        "--parallel-max",
+        "3",
+        "-w",
+        "%{http_code}\\n",
+        "-o",
+        "out_#1",
+        "URL/[1-20]",
+    ];
+    let fetched = outcome(&[BINARY, "get", "-sS"], &urls, "", hello);
+    let mut lines: Vec<_> = fetched
+        .asked
+        .iter()
+        .map(|asked| asked.line.clone())
+        .collect();
+    lines.sort();
+    let mut expected: Vec<_> = (1..=20).map(|at| format!("GET /{at} HTTP/1.1")).collect();
+    expected.sort();
+    assert_eq!(
+        (lines, fetched.stdout, fetched.code),
+        (expected, "200\n".repeat(20), Some(0))
+    );
+    let written = fetched
+        .files
+        .iter()
+        .filter(|(name, text)| name.starts_with("out_") && *text == "hello\n");
+    assert_eq!(written.count(), 20);
+}
+
+#[test]
 fn a_body_is_made_as_curl_makes_it() {
     compare_all(
         hello,
@@ -376,6 +488,13 @@ fn an_answer_is_written_as_curl_writes_it() {
     compare(&[
         (&["-i", "URL"], "", |asked, number| {
             "HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n".to_owned() + &hello(asked, number)
+        }),
+        (&["-i", "URL"], "", |_, _| {
+            "HTTP/1.1 200 All is well\r\ncontent-length: 2\r\nconnection: close\r\n\r\nhi"
+                .to_owned()
+        }),
+        (&["-i", "URL"], "", |_, _| {
+            "HTTP/1.1 299 \r\ncontent-length: 2\r\nconnection: close\r\n\r\nhi".to_owned()
         }),
         (&["-OJ", "URL/x"], "", |_, _| {
             "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\ncontent-disposition: attachment; filename=\"name\"\r\n\r\nhi".to_owned()

@@ -32,7 +32,7 @@ fn got(arguments: &[&str]) -> String {
     text(&output.stdout)
 }
 
-/// Exit code of a connection that failed (7), a certificate that was refused (60, over QUIC 35) or a time that ran out (28), and one
+/// Exit code of a connection that failed (7), a certificate that was refused (60) or a time that ran out (28), and one
 /// line with all of `expected`.
 #[track_caller]
 fn fails(arguments: &[&str], expected: &[&str]) {
@@ -40,7 +40,7 @@ fn fails(arguments: &[&str], expected: &[&str]) {
     let printed = text(&output.stderr);
     let code = output.status.code();
     assert!(
-        matches!(code, Some(7 | 28 | 35 | 60)),
+        matches!(code, Some(7 | 28 | 60)),
         "{code:?}: {arguments:?}: {printed}"
     );
     assert_eq!(printed.lines().count(), 1, "{arguments:?}: {printed}");

@@ -32,6 +32,7 @@ pub struct Error {
     story_id: Option<NonZeroU64>,
     was_sent: bool,
     timed_out: bool,
+    refuses_certificate: bool,
     wait_reason: Option<WaitReason>,
     proxy: Option<ProxyRefusal>,
     address: Option<Box<SocketAddr>>,
@@ -173,6 +174,7 @@ impl Error {
             story_id: None,
             was_sent: false,
             timed_out: false,
+            refuses_certificate: false,
             wait_reason: None,
             proxy: None,
             address: None,
@@ -284,6 +286,7 @@ impl Error {
     pub(crate) fn again(&self) -> Self {
         Self {
             timed_out: self.timed_out,
+            refuses_certificate: self.refuses_certificate,
             text: self.text.clone(),
             proxy: self.proxy,
             address: self.address.clone(),
@@ -360,6 +363,12 @@ impl Error {
     #[must_use]
     pub(crate) fn with_timed_out(mut self) -> Self {
         self.timed_out = true;
+        self
+    }
+    /// The cause is that we refused the peer's certificate.
+    #[must_use]
+    pub(crate) fn with_refused_certificate(mut self, is_refused: bool) -> Self {
+        self.refuses_certificate = is_refused;
         self
     }
     /// Adds why the request waited when it failed.

@@ -8,8 +8,8 @@ mod server;
 pub use client::ClientTls;
 pub(crate) use client::early_data;
 #[cfg(feature = "http3")]
-pub(crate) use client::failure::quic::{alert_of, retry_after_quic};
-pub(crate) use client::failure::{refusal_in, retry_after};
+pub(crate) use client::failure::quic::{alert_of, refuses_certificate_over_quic, retry_after_quic};
+pub(crate) use client::failure::{refusal_in, refuses_certificate, retry_after};
 pub(crate) use client::hello::{HelloRefusal, hello_refusal};
 #[cfg(feature = "openssl-rules")]
 pub use client::openssl::CertificateRefusal;

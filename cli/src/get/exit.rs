@@ -2,7 +2,6 @@
 
 use crate::failure::{Failure, in_full};
 use std::fmt::Display;
-use std::io;
 use trunkline::{Error, ErrorKind, Fault};
 
 /// The scheme is none of ours.
@@ -12,7 +11,7 @@ pub(super) const URL: u8 = 3;
 /// The name of the host has no address.
 const RESOLVE: u8 = 6;
 /// No connection.
-const CONNECT: u8 = 7;
+pub(super) const CONNECT: u8 = 7;
 /// The server broke a rule of HTTP before its response began.
 const RULE: u8 = 8;
 /// HTTP/2 or HTTP/3: the server closed the connection.
@@ -58,7 +57,7 @@ pub(super) fn of(error: &Error, has_head: bool) -> Failure {
         ErrorKind::Proxy => PROXY,
         ErrorKind::Timeout => TIME,
         _ if error.is_connect() && error.is_timeout() => TIME,
-        ErrorKind::Tls if is_certificate(error) => CERTIFICATE,
+        ErrorKind::Tls if error.is_certificate() => CERTIFICATE,
         ErrorKind::Tls => TLS,
         ErrorKind::Connect => CONNECT,
         ErrorKind::Violation(_) | ErrorKind::TransportClosed if has_head => CUT,
@@ -69,23 +68,4 @@ pub(super) fn of(error: &Error, has_head: bool) -> Failure {
         _ => RECEIVING,
     };
     Failure::new(code, in_full(error))
-}
-
-/// Whether the server's certificate was refused.
-fn is_certificate(error: &Error) -> bool {
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        let inner = match error
-            .downcast_ref::<io::Error>()
-            .and_then(io::Error::get_ref)
-        {
-            Some(inner) => inner.downcast_ref(),
-            None => error.downcast_ref(),
-        };
-        if let Some(rustls::Error::InvalidCertificate(_)) = inner {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
 }

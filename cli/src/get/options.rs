@@ -3,8 +3,9 @@
 use super::body::BodyOptions;
 use super::cookies::CookieOptions;
 use super::given;
-use super::output::{OutputOptions, resume};
+use super::output::{OutputOptions, pace, resume};
 use super::route::RouteOptions;
+use super::route::netrc::NetrcOptions;
 use crate::tls_options::TlsOptions;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use std::path::PathBuf;
@@ -12,6 +13,8 @@ use std::time::Duration;
 
 /// Redirects followed with `-L` where `--max-redirs` sets no other number (curl's).
 const REDIRECTS_MAX: u32 = 50;
+/// URLs at once with `-Z` where `--parallel-max` sets no other number (curl's).
+const PARALLEL_MAX: u16 = 50;
 /// A day: a longer wait is a slip of the keyboard.
 const SECONDS_MAX: f64 = 86_400.0;
 
@@ -38,6 +41,8 @@ pub(crate) struct GetOptions {
     /// Basic authentication, `user:password`; also as `http://user:password@host/`.
     #[arg(short, long)]
     pub(super) user: Option<String>,
+    #[command(flatten)]
+    pub(super) netrc: NetrcOptions,
     /// Authentication by a bearer token.
     #[arg(long, value_name = "TOKEN", conflicts_with = "user")]
     pub(super) oauth2_bearer: Option<String>,
@@ -105,9 +110,9 @@ pub(crate) struct GetOptions {
     /// Send the path as it is written, `..` too.
     #[arg(long)]
     pub(super) path_as_is: bool,
-    /// Take { } and [ ] in URLs as they are: done in any case.
+    /// Take { } and [ ] in URLs as they are, and not as patterns.
     #[arg(short, long)]
-    globoff: bool,
+    pub(super) globoff: bool,
     #[command(flatten)]
     pub(super) tls: TlsOptions,
     /// Seconds for all of a URL, as 2.5.
@@ -116,6 +121,15 @@ pub(crate) struct GetOptions {
     /// Seconds for a connection to open, of the 10 that it may take.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(super) connect_timeout: Option<Duration>,
+    /// Bytes per second at which a body is read, as 1000, 100K or 2M.
+    #[arg(long, value_name = "RATE", value_parser = pace::rate)]
+    pub(super) limit_rate: Option<u64>,
+    /// Fetch all URLs at once and not one after the other.
+    #[arg(short = 'Z', long)]
+    pub(super) parallel: bool,
+    /// With -Z: URLs at once at most.
+    #[arg(long, value_name = "NUMBER", default_value_t = PARALLEL_MAX, value_parser = clap::value_parser!(u16).range(1..=300))]
+    pub(super) parallel_max: u16,
     #[command(flatten)]
     pub(super) route: RouteOptions,
 }
@@ -131,7 +145,7 @@ impl Args for Urls {
             .action(ArgAction::Append)
             .num_args(1..)
             .required_unless_present("url")
-            .help("The URLs to fetch, one after the other; one without a scheme is http://");
+            .help("The URLs to fetch, one after the other; one without a scheme is http://. {a,b} and [1-9] in it make several");
         let url = Arg::new("url").long("url").value_name("URL");
         command.args([urls, url.action(ArgAction::Append).help("A further URL")])
     }

@@ -1,6 +1,7 @@
 //! Where an answer goes: standard output, or a file with a progress bar on a terminal.
 
 pub(super) mod heads;
+pub(super) mod pace;
 pub(super) mod resume;
 pub(super) mod trace;
 pub(super) mod write_out;

@@ -1,6 +1,8 @@
 //! The request that the flags make: its method, fields and body.
 
+pub(super) mod client;
 mod credentials;
+pub(super) mod glob;
 
 use super::body::form::{self, FormPart};
 use super::options::GetOptions;

@@ -1,7 +1,12 @@
 //! The options of the route to the server: proxies, addresses, sockets.
 
+mod connect_to;
+pub(super) mod netrc;
+
+use super::exit;
 use crate::failure::Failure;
-use std::net::{IpAddr, SocketAddr};
+use http::Uri;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use trunkline::client::{ClientBuilder, ClientTls};
 
@@ -21,6 +26,16 @@ pub(super) struct RouteOptions {
     /// Connect to ADDRESS for this host and port, an IPv6 address in brackets; may be repeated.
     #[arg(long, value_name = "HOST:PORT:ADDRESS")]
     resolve: Vec<String>,
+    /// Connect to HOST2 and PORT2 in place of HOST1 and PORT1, which the URL names; empty parts stand for any or
+    /// for those of the URL; may be repeated.
+    #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2")]
+    connect_to: Vec<String>,
+    /// Only addresses of IPv4.
+    #[arg(short = '4', long, overrides_with = "ipv6")]
+    ipv4: bool,
+    /// Only addresses of IPv6.
+    #[arg(short = '6', long, overrides_with = "ipv4")]
+    ipv6: bool,
     /// Connect through this Unix socket.
     #[arg(long, value_name = "PATH")]
     unix_socket: Option<PathBuf>,
@@ -45,14 +60,41 @@ impl RouteOptions {
         if let Some(path) = &self.unix_socket {
             client = client.unix_socket(path);
         }
-        if let Some(address) = self.interface {
+        if let Some(address) = self.interface.or(self.family()) {
             client = client.local_address(address);
         }
+        client = connect_to::apply(client, &self.connect_to)?;
         for line in &self.resolve {
             let (host, address) = resolve(line)?;
             client = client.resolve(host, [address]);
         }
         Ok(client)
+    }
+}
+
+impl RouteOptions {
+    /// The family of -4 or -6, as an address that is none.
+    fn family(&self) -> Option<IpAddr> {
+        match (self.ipv4, self.ipv6) {
+            (true, _) => Some(Ipv4Addr::UNSPECIFIED.into()),
+            (_, true) => Some(Ipv6Addr::UNSPECIFIED.into()),
+            _ => None,
+        }
+    }
+    /// Checks that a URL with an address in it has one of that family.
+    ///
+    /// # Errors
+    /// It has one of the other.
+    pub(super) fn check(&self, uri: &Uri) -> Result<(), Failure> {
+        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+        match (self.family(), host.parse::<IpAddr>()) {
+            (Some(family), Ok(address)) if family.is_ipv4() != address.is_ipv4() => {
+                let flag = if family.is_ipv4() { "-4" } else { "-6" };
+                let text = format!("{address} is no address of the family of {flag}");
+                Err(Failure::new(exit::CONNECT, text))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -84,5 +126,5 @@ fn resolve(line: &str) -> Result<(&str, SocketAddr), Failure> {
 }
 
 #[cfg(test)]
-#[path = "route_test.rs"]
+#[path = "route/route_test.rs"]
 mod route_test;

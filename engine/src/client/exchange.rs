@@ -2,6 +2,7 @@
 //! outcome, the user's future takes it; either may come first, and either may be dropped.
 
 pub(super) mod compose;
+pub(super) mod reason_phrase;
 
 use super::connect::route::displayed;
 use super::listener::ExchangeListener;

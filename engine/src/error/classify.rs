@@ -38,6 +38,11 @@ impl Error {
         );
         failed && !self.was_sent
     }
+    /// Whether this side refused the server's certificate, over TCP or QUIC: it is of no trusted root, of another name, out of
+    /// date or revoked.
+    pub fn is_certificate(&self) -> bool {
+        self.refuses_certificate
+    }
     /// Whether a deadline passed: one of the request or of a connection that was being opened, ours or the system's
     /// (`ETIMEDOUT`). [`is_connect`](Self::is_connect) tells them apart.
     pub fn is_timeout(&self) -> bool {

@@ -1,13 +1,13 @@
 //! The heads of answers as -i and -D write them.
 
 use crate::failure::Failure;
-use http::{HeaderMap, StatusCode, Version};
+use http::{Response, Version};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use trunkline::client::RequestBuilder;
+use trunkline::client::{ReasonPhrase, RequestBuilder};
 
 /// The file of -D, for all URLs.
 pub(in crate::get) struct HeadFile(Option<Box<dyn io::Write>>);
@@ -43,7 +43,7 @@ impl Interims {
     pub(in crate::get) fn of(&self, request: RequestBuilder) -> RequestBuilder {
         let collected = Arc::clone(&self.0);
         request.on_interim(move |head| {
-            let text = head_text(head.version(), head.status(), head.headers());
+            let text = head_text(&head);
             let mut collected = collected.lock().unwrap_or_else(PoisonError::into_inner);
             collected.push_str(&text);
         })
@@ -54,20 +54,19 @@ impl Interims {
 }
 
 /// A head as -i writes it: HTTP/2 and HTTP/3 have no reason phrase, and curl no minor version for them.
-pub(in crate::get) fn head_text(
-    version: Version,
-    status: StatusCode,
-    fields: &HeaderMap,
-) -> String {
+pub(in crate::get) fn head_text<B>(response: &Response<B>) -> String {
+    let (version, status) = (response.version(), response.status());
     let mut text = match version {
         Version::HTTP_2 => format!("HTTP/2 {} \r\n", status.as_u16()),
         Version::HTTP_3 => format!("HTTP/3 {} \r\n", status.as_u16()),
         _ => {
-            let reason = status.canonical_reason().unwrap_or_default();
+            let usual = status.canonical_reason().unwrap_or_default().as_bytes();
+            let reason = response.extensions().get::<ReasonPhrase>();
+            let reason = String::from_utf8_lossy(reason.map_or(usual, ReasonPhrase::as_bytes));
             format!("{version:?} {} {reason}\r\n", status.as_u16())
         }
     };
-    for (name, value) in fields {
+    for (name, value) in response.headers() {
         // Writing to a String cannot fail.
         let _ = write!(
             text,

@@ -7,7 +7,7 @@ use crate::client::connect::socket::Socket;
 use crate::client::settings::Settings;
 use crate::driver::transport::Transport;
 use crate::error::{Error, ErrorKind, Fault, Retry};
-use crate::tls::{HelloRefusal, hello_refusal, retry_after};
+use crate::tls::{HelloRefusal, hello_refusal, refuses_certificate, retry_after};
 use rustls::pki_types::ServerName;
 use rustls::{CertificateError, ClientConfig, ClientConnection, InvalidMessage};
 use std::future::poll_fn;
@@ -136,6 +136,7 @@ fn handshake_error(origin: &Origin, error: io::Error) -> Error {
         _ => format!("the TLS handshake with {origin} failed{}", advice(&error)),
     };
     Error::new(ErrorKind::Tls, Fault::Peer, retry_after(&error))
+        .with_refused_certificate(refuses_certificate(&error))
         .with_text(text)
         .with_source(error)
 }

@@ -8,7 +8,7 @@ use crate::client::settings::Settings;
 use crate::driver::quic::config;
 use crate::driver::quic::transport::{HandshakeError, QuicTransport};
 use crate::error::{Error, ErrorKind, Fault, Retry};
-use crate::tls::retry_after_quic;
+use crate::tls::{refuses_certificate_over_quic, retry_after_quic};
 use std::io;
 use std::time::{Duration, Instant};
 use trunkline_core::limits::Config;
@@ -155,15 +155,20 @@ fn handshake_error(displayed: &str, source: HandshakeError) -> Error {
         HandshakeError::Quic(error) => retry_after_quic(error),
         HandshakeError::NobodyListens => Retry::Safe,
     };
+    let refuses_certificate = match &source {
+        HandshakeError::Quic(error) => refuses_certificate_over_quic(error),
+        HandshakeError::NobodyListens => false,
+    };
     #[cfg(feature = "openssl-rules")]
     if let HandshakeError::Quic(quinn_proto::ConnectionError::TransportError(error)) = &source
         && let Some(refusal) = crate::tls::CertificateRefusal::in_text(&error.reason)
     {
         return Error::new(kind, fault, retry)
+            .with_refused_certificate(true)
             .with_source(refusal)
             .with_text(text);
     }
-    let error = Error::new(kind, fault, retry);
+    let error = Error::new(kind, fault, retry).with_refused_certificate(refuses_certificate);
     let error = match source {
         // As a TCP port without a listener: programs look for the kind, Node.js's for ECONNREFUSED.
         HandshakeError::NobodyListens => {

@@ -1,10 +1,12 @@
 //! Converts between the `http` crate's types and the core's heads. A request is composed before its
 //! connection's version is known, so it must meet the strictest rules, those of HTTP/2.
 
+use super::reason_phrase::ReasonPhrase;
 use crate::body::Body;
 use crate::body::header_map::append_all;
 use crate::error::Error;
 use crate::tunnel::upgrade::Protocol;
+use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{Method, Response, StatusCode, Version as HttpVersion};
@@ -131,6 +133,10 @@ pub(in crate::client) fn response<B>(
         Version::Http3 => HttpVersion::HTTP_3,
     };
     append_all(response.headers_mut(), head.fields());
+    if let Some(reason) = head.reason() {
+        let reason = ReasonPhrase(Bytes::copy_from_slice(reason));
+        response.extensions_mut().insert(reason);
+    }
     (response, head.into_fields())
 }
 

@@ -21,6 +21,14 @@ pub(crate) fn retry_after(error: &io::Error) -> Retry {
     tls.map_or(Retry::Safe, retry_after_tls)
 }
 
+/// Whether a handshake over TCP failed because we refused the peer's certificate.
+pub(crate) fn refuses_certificate(error: &io::Error) -> bool {
+    let tls = error
+        .get_ref()
+        .and_then(|error| error.downcast_ref::<Error>());
+    matches!(tls, Some(Error::InvalidCertificate(_)))
+}
+
 fn retry_after_tls(error: &Error) -> Retry {
     match error {
         // The settings offered before are those that will be offered.

@@ -1,4 +1,4 @@
-use super::quic::{alert_of, retry_after_quic};
+use super::quic::{alert_of, refuses_certificate_over_quic, retry_after_quic};
 use super::*;
 use quinn_proto::{ConnectionClose, ConnectionError, TransportErrorCode};
 use rustls::{AlertDescription, CertificateError};
@@ -57,4 +57,36 @@ fn the_same_holds_for_alerts_over_quic() {
     assert_eq!(alert_of(&refused), None);
     assert_eq!(retry_after_quic(&refused), Retry::Safe);
     assert_eq!(retry_after_quic(&ConnectionError::TimedOut), Retry::Safe);
+}
+
+#[test]
+fn an_alert_of_ours_about_a_certificate_is_its_refusal_and_one_of_the_peers_is_not() {
+    let code = |alert: AlertDescription| TransportErrorCode::crypto(alert.into());
+    let ours = |alert| {
+        ConnectionError::TransportError(quinn_proto::TransportError {
+            code: code(alert),
+            frame: None,
+            reason: String::new(),
+        })
+    };
+    for (alert, is_refusal) in [
+        (AlertDescription::UnknownCA, true),
+        (AlertDescription::BadCertificate, true),
+        (AlertDescription::CertificateExpired, true),
+        (AlertDescription::CertificateUnknown, true),
+        (AlertDescription::HandshakeFailure, false),
+        (AlertDescription::NoApplicationProtocol, false),
+    ] {
+        assert_eq!(
+            refuses_certificate_over_quic(&ours(alert)),
+            is_refusal,
+            "{alert:?}"
+        );
+    }
+    let theirs = ConnectionError::ConnectionClosed(ConnectionClose {
+        error_code: code(AlertDescription::UnknownCA),
+        frame_type: None,
+        reason: Vec::new().into(),
+    });
+    assert!(!refuses_certificate_over_quic(&theirs));
 }

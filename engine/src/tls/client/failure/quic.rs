@@ -13,6 +13,13 @@ pub(crate) fn retry_after_quic(error: &ConnectionError) -> Retry {
     }
 }
 
+/// Whether a handshake over QUIC failed because we refused the peer's certificate: the alert by which we said so.
+pub(crate) fn refuses_certificate_over_quic(error: &ConnectionError) -> bool {
+    // bad_certificate to certificate_unknown, and unknown_ca (RFC 8446 section 6.2).
+    let is_ours = matches!(error, ConnectionError::TransportError(_));
+    is_ours && matches!(alert_of(error), Some(42..=46 | 48))
+}
+
 /// The alert that a QUIC connection ended with, on either side.
 pub(crate) fn alert_of(error: &ConnectionError) -> Option<u8> {
     const CRYPTO_FIRST: u64 = 0x100;

@@ -201,6 +201,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "bind",
         ],
     ),
+    ("engine/src/client/exchange", &["reason_phrase", "compose"]),
     (
         "engine/src/server/bind",
         &[
