@@ -480,7 +480,7 @@ export class CompatServer {
     const socket = shared !== undefined && Stage.is(shared) && !shared.destroyed ? shared.leaveServer() : socketOf(Socket, connection.encrypted, connection)
     socket.server = this.server
     new RefusedBytes(exchange, socket, this.server.httpAllowHalfOpen === true)
-    if (!this.server.emit('clientError', clientError(refused), socket)) socket.end(refusalOf(refused.status))
+    if (!this.server.emit('clientError', clientError(refused), socket)) socket.end(refusalOf(refused.status, refused.code))
   }
 
   private onBroken (connection: Connection, error: number, code: string): void {

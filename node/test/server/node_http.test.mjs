@@ -39,7 +39,9 @@ async function answerTo (port, text, { ends = false } = {}) {
 for (const [fault, chunk] of Object.entries({ 'a size that is none': 'zz\r\n', 'data without their end': '1\r\nab\r\n0\r\n\r\n', 'extensions without an end': `1;${'x'.repeat(20_000)}\r\na\r\n0\r\n\r\n` })) {
   test(`a request whose body is malformed gets its refusal although its listener has answered: ${fault}`, async t => {
     const server = createServer({ requests: 'http' }, (request, response) => { response.end('ok') })
-    assert.match(await answerTo(await listening(t, server), CHUNKS + chunk), /^HTTP\/1\.1 400 |ok(0\r\n\r\n)?HTTP\/1\.1 400 /)
+    // Node.js answers extensions beyond its bound with a status of their own.
+    const status = fault.startsWith('extensions') ? 413 : 400
+    assert.match(await answerTo(await listening(t, server), CHUNKS + chunk), new RegExp(`^HTTP/1\\.1 ${status} |ok(0\r\n\r\n)?HTTP/1\\.1 ${status} `))
   })
 }
 

@@ -52,6 +52,10 @@ export class Stage extends Socket {
   declare _hadError?: boolean
   /** That of the connection of HTTP/1.1, where an answer of another request goes first. */
   before: Stage | undefined
+  /** That of the request in front of this one, which is answered first. */
+  ahead: Stage | undefined
+  /** Of a connection: that of its newest request. */
+  newest: Stage | undefined
   /** Requests so far. */
   requestCount = 0
   /** The server's listener of errors. */
@@ -112,7 +116,7 @@ export class Stage extends Socket {
     if (!this.isStage) return super.onTimeout()
     // A response that waits for its turn has no time of its own.
     if (this.before?.destroyed === true) return
-    if (this.before?._httpMessage != null) return this.refresh()
+    if (this.before?._httpMessage != null || this.ahead?._httpMessage != null) return this.refresh()
     super.onTimeout()
     const { _httpMessage: response } = this
     const request = response?.req
@@ -369,6 +373,7 @@ class Carrier implements ServerExchangeCallbacks {
     showResponse(request, response, socket, server)
     if (!request._consuming && !request._readableState.resumeScheduled) request._dump()
     if (socket._httpMessage === response) response.detachSocket(socket as never)
+    socket.ahead = undefined
     socket.answered()
     process.nextTick(reportClosed, response)
     if (response._last && this.exchange.version < 20) socket.end()
@@ -377,6 +382,8 @@ class Carrier implements ServerExchangeCallbacks {
   // The events of the exchange.
 
   onData (chunk: Buffer): void {
+    // A socket that was destroyed gives nothing more.
+    if (this.socket.destroyed) return this.exchange.take(chunk.length)
     this.socket.refresh()
     this.intake.onData(chunk)
   }
@@ -617,7 +624,11 @@ export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: 
     socket.server = server
     receiveErrors(server, socket)
   }
-  if (ownsSocket && exchange.version < 20) socket.before = shared as Stage
+  if (ownsSocket && exchange.version < 20) {
+    const { newest } = shared as Stage
+    Object.assign(socket, { before: shared, ahead: newest })
+    ;(shared as Stage).newest = socket
+  }
   socket.limit(server.timeout)
   const request = requestOf(exchange, socket, http1, server.maxHeadersCount)
   const { rejectNonStandardBodyWrites } = http1

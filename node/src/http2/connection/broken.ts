@@ -32,6 +32,8 @@ const SESSION_ERRORS: Record<number, string> = {
   904: 'Flooding was detected in this HTTP/2 session, and it must be closed'
 }
 const BAD_REQUEST = 400
+/** Answers of node:http by llhttp's code, where the rule has another one. */
+const STATUSES: Record<string, number> = { HPE_CHUNK_EXTENSIONS_OVERFLOW: 413 }
 const CANCEL = 8
 /** How long a client that was refused may take to leave, in ms. */
 const LINGER_MS = 2000
@@ -65,8 +67,9 @@ export function brokenSession (number: number): Error {
   return Object.assign(new Error(SESSION_ERRORS[number] ?? SESSION_ERRORS[505]), { code: 'ERR_HTTP2_ERROR', errno: -number })
 }
 
-/** The whole response to a request that is not passed on. */
-export function refusalOf (status: number): string {
+/** The whole response to a request that is not passed on; `code`: llhttp's. */
+export function refusalOf (status: number, code = ''): string {
+  status = STATUSES[code] ?? status
   const known = STATUS_CODES[status] === undefined ? BAD_REQUEST : status
   return `HTTP/1.1 ${known} ${STATUS_CODES[known]}\r\nConnection: close\r\n\r\n`
 }

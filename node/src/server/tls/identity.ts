@@ -82,14 +82,15 @@ function contentOfPfx ({ pfx, passphrase }: SecureContextOptions): PfxContent {
 /** The identity that a context shows; undefined: the options name none. */
 export function identityOf (options: SecureContextOptions): Identity | undefined {
   checkKnown(options)
-  const chain = (cert: string): string => options.ca == null ? cert : completed(cert, options.ca as string)
+  // As with node:tls, false gives none.
+  const chain = (cert: string): string => options.ca ? completed(cert, options.ca as string) : cert
   if (options.pfx != null) {
     const { cert, key } = contentOfPfx(options)
     return { cert: chain(String(cert)), key }
   }
   const cert = first(options.cert)
   const key = first(options.key)
-  if (cert == null || key == null) return undefined
+  if (!cert || !key) return undefined
   const passphrase = passphraseOf(key) ?? options.passphrase
   return { cert: chain(pem(cert)), key: passphrase === undefined ? pem(key) : opened(pem(key), passphrase) }
 }
