@@ -13,6 +13,9 @@ import type { Bridge, StreamHalf } from './ring'
 /** How long a stream that the engine has dropped may refuse its remaining bytes, ms. */
 const LINGER_MS = 10_000
 
+/** How long a stream waits for the first write of a client before it is read, ms. */
+const FIRST_WRITE_MS = 50
+
 /** A `Duplex`, perhaps with what sockets of node:net and node:tls have beside it. */
 export interface Carried extends Duplex {
   remoteAddress?: string | undefined
@@ -53,6 +56,8 @@ export class Carrier {
   private isOver = false
   private isDropped = false
   private linger: NodeJS.Timeout | undefined
+  /** Runs while it is not read yet. */
+  private unstarted: NodeJS.Timeout | undefined
   /** Called when the engine has dropped it. */
   onReleased: (() => void) | null = null
   /** Nothing below the stream holds the process: what the engine does for it must. */
@@ -81,9 +86,19 @@ export class Carrier {
     }
   }
 
+  /** As `begin`, behind the first write: a client speaks first, and packages that stand in the place of net's sockets (nock) take one
+   * that reads before it writes for a client of another protocol than HTTP. */
+  beginBehindWrite (): void {
+    const { stream } = this
+    if (stream.destroyed || stream.readableEnded) return this.begin()
+    this.unstarted = setTimeout(() => { this.begin() }, FIRST_WRITE_MS).unref()
+  }
+
   /** Its bytes go to the engine from here on. */
   begin (): void {
     const { stream } = this
+    clearTimeout(this.unstarted)
+    this.unstarted = undefined
     // The engine ends its side itself, after what it still has to say.
     stream.allowHalfOpen = true
     if (stream.destroyed) return this.fail(stream.errored ?? null)
@@ -153,6 +168,7 @@ export class Carrier {
       this.linger?.refresh()
       this.streams.take(this.number, bytes.length)
     })
+    if (this.unstarted !== undefined) this.begin()
   }
 
   /** The engine writes nothing more. */
@@ -166,6 +182,7 @@ export class Carrier {
     const { stream } = this
     this.isOver = true
     this.isDropped = true
+    clearTimeout(this.unstarted)
     this.streams.forget(this)
     this.onReleased?.()
     stream.off('data', this.onData)

@@ -91,7 +91,7 @@ export class Dialer {
     try {
       // Requests hold the process, and a connection that idles does not.
       stream.unref?.()
-      if (this.bridge.ask('dialed', { ticket, stream: described })) return carrier.begin()
+      if (this.bridge.ask('dialed', { ticket, stream: described })) return carrier.beginBehindWrite()
       carrier.refuse()
     } catch (failure) {
       carrier.refuse()

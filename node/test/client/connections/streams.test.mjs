@@ -395,6 +395,51 @@ test('buildConnector connects as undici does, in cleartext and under TLS, on bot
   await agent.close()
 })
 
+test('a stream is read behind the first write on it, as interceptors of sockets expect it of HTTP, and without one too', async t => {
+  const server = await listening(http.createServer(answer))
+  t.after(() => { server.close() })
+  const url = `http://127.0.0.1:${server.address().port}`
+  const connect = buildConnector()
+  const order = []
+  const client = new Client(url, {
+    connect (options, callback) {
+      connect(options, (error, socket) => {
+        const { write } = socket
+        socket.write = (...pieces) => {
+          order.push('write')
+          return write.apply(socket, pieces)
+        }
+        socket.on('newListener', event => { if (event === 'data') order.push('read') })
+        callback(error, socket)
+      })
+    }
+  })
+  const { body } = await client.request({ path: '/', method: 'GET' })
+  await body.dump()
+  assert.deepEqual(order.slice(0, 2), ['write', 'read'])
+  await client.close()
+
+  // Its request was given up before there was a connection, which the peer ends.
+  const peer = once(server, 'connection')
+  const abort = new AbortController()
+  const unused = new Client(url, {
+    connect (options, callback) {
+      connect(options, (error, socket) => {
+        abort.abort()
+        setImmediate(() => { callback(error, socket) })
+      })
+    }
+  })
+  const opened = once(unused, 'connect')
+  const ended = once(unused, 'disconnect')
+  await assert.rejects(unused.request({ path: '/', method: 'GET', signal: abort.signal }), { name: 'AbortError' })
+  await opened
+  const [socket] = await peer
+  socket.end()
+  await ended
+  await unused.close()
+})
+
 test('channels get the stream itself, and the connector', async t => {
   const { port } = await served(t)
   const seen = []
