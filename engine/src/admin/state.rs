@@ -37,6 +37,8 @@ impl PageSubject {
     }
     /// The story with a number; `None`: it is not kept, or the page is of a server.
     pub(super) fn story(&self, id: u64) -> Option<String> {
+        #[cfg(not(feature = "client"))]
+        let _ = id;
         match self {
             Self::Server(_) => None,
             #[cfg(feature = "client")]
