@@ -80,15 +80,20 @@ impl ResponseExt for Response<Body> {
         self.into_body().bytes()
     }
     fn text(self) -> impl Future<Output = Result<String, Error>> + Send {
+        #[cfg(not(feature = "charset"))]
+        {
+            self.into_body().text()
+        }
         #[cfg(feature = "charset")]
-        let charset = charset_of(self.headers());
-        async move {
-            #[cfg(feature = "charset")]
-            if let Some(charset) = charset {
+        {
+            let charset = charset_of(self.headers());
+            async move {
+                let Some(charset) = charset else {
+                    return self.into_body().text().await;
+                };
                 let bytes = self.into_body().bytes().await?;
-                return Ok(charset.decode(&bytes).0.into_owned());
+                Ok(charset.decode(&bytes).0.into_owned())
             }
-            self.into_body().text().await
         }
     }
     #[cfg(feature = "json")]
