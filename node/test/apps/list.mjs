@@ -63,6 +63,8 @@ export const hosts = [
   { name: 'pm2', packages: { pm2: '7.0.4' }, sides: ['ours', 'serve'] },
   { name: 'ssh2', packages: { ssh2: '1.17.0' }, sides: ['ours'] },
   { name: 'dockerode', packages: { dockerode: '5.0.1' }, sides: ['ours'] },
+  { name: 'ws', packages: { ws: '8.21.3', 'http-proxy': '1.18.1' }, sides: ['ours'] },
+  { name: 'http-terminator', packages: { 'http-terminator': '3.2.0', stoppable: '1.1.0', supertest: '7.3.2' }, sides: ['ours'] },
   { name: 'jsdom', packages: { jsdom: '29.1.1' }, sides: ['ours'] },
   { name: 'dd-trace', packages: { 'dd-trace': '6.21.0', undici: '7.30.2' }, sides: ['ours'] }
 ]
