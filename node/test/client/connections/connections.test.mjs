@@ -104,10 +104,16 @@ test('a connection that an HTTP/2 server ends says its GOAWAY, as with undici', 
 
 test('the last request of a connection says so, and no other connection takes its place before its end', async () => {
   const fields = []
-  let [running, most] = [0, 0]
+  let [running, most, wanted, release] = [0, 0, 1, null]
+  let together = new Promise(resolve => { release = resolve })
   const server = await h1(async (request, response) => {
     most = Math.max(most, ++running)
     fields.push(request.headers.connection)
+    // As many as may run at once do, on a busy machine too; the last one need not find another.
+    if (running >= wanted || fields.length === 6) {
+      release()
+      together = new Promise(resolve => { release = resolve })
+    } else await together
     await after(1)
     running--
     response.end('answer')
@@ -118,6 +124,7 @@ test('the last request of a connection says so, and no other connection takes it
     { connections: 2, options: { maxRequestsPerClient: 1 }, last: 6 },
     { connections: 1, options: { clientTtl: 1 } }
   ]) {
+    wanted = connections
     const pool = new Pool(server.url, { connections, ...options })
     await Promise.all(Array.from({ length: 6 }, () => get(pool)))
     assert.equal(most, connections, JSON.stringify(options))
