@@ -23,7 +23,7 @@ pub struct ForwardedClient {
 /// with this address is trusted to tell the truth.
 ///
 /// Each proxy appends what connected to it (RFC 7239 section 4), so that the last element is of the peer, and one before it is
-/// believed if the element behind it names a listed proxy. What a client has put in front of them is never reached.
+/// trusted if the element behind it names a listed proxy. What a client has put in front of them is never reached.
 pub fn forwarded_client<'a>(
     values: impl DoubleEndedIterator<Item = &'a [u8]>,
     is_listed: impl Fn(IpAddr) -> bool,
@@ -31,7 +31,7 @@ pub fn forwarded_client<'a>(
     let mut walk = Walk::new(is_listed);
     for value in values.rev() {
         // A quoted text does not go on in the next value: a malformed one is the fault of what was sent to the last proxy that
-        // is believed.
+        // is trusted.
         let Some(elements) = elements(value) else {
             break;
         };
@@ -92,7 +92,7 @@ impl<L: Fn(IpAddr) -> bool> Walk<L> {
             elements: 0,
         }
     }
-    /// Takes the next element; whether those before it are not to be believed.
+    /// Takes the next element; whether those before it are not to be trusted.
     fn ends_at(&mut self, element: ForwardedClient) -> bool {
         let is_proxy = element.address.is_some_and(&self.is_listed);
         self.found = Some(element);

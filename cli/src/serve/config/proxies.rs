@@ -1,11 +1,11 @@
-//! The proxies in front of the server that are believed about their clients.
+//! The proxies in front of the server that are trusted about their clients.
 
 use crate::failure::{Failure, in_full};
 use crate::serve::ServeOptions;
 use trunkline::TrustedPeers;
 use trunkline::server::Forwarding;
 
-/// The peers that are believed about their clients' addresses.
+/// The peers that are trusted about their clients' addresses.
 pub(in crate::serve) struct Proxies {
     pub(in crate::serve) protocol: Option<TrustedPeers>,
     pub(in crate::serve) forwarding: Option<Forwarding>,

@@ -19,7 +19,7 @@ pub(in crate::server) struct ConnectionContext {
     attach: bool,
     log: Option<AccessLog>,
     keeps_targets: bool,
-    /// Where the peer is believed.
+    /// `None`: the peer is no trusted proxy.
     forwarding: Option<Forwarding>,
     version: Version,
     /// An exchange ended because the peer broke a rule, and has reported it.
@@ -33,7 +33,7 @@ impl ConnectionContext {
         info_policy: &InfoPolicy,
     ) -> Self {
         let forwarding = info_policy.forwarding.as_ref();
-        let forwarding = forwarding.filter(|it| it.believes(info.peer_addr()));
+        let forwarding = forwarding.filter(|it| it.trusts(info.peer_addr()));
         Self {
             forwarding: forwarding.cloned(),
             info,

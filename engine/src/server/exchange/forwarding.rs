@@ -10,7 +10,7 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
-/// The proxies that are believed about the clients of their requests, and the fields by which they state them. One kind of field
+/// The proxies that are trusted about the clients of their requests, and the fields by which they state them. One kind of field
 /// alone: proxies pass on what they do not know, so that the other kind may be the client's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forwarding {
@@ -31,7 +31,7 @@ impl Forwarding {
         Self { from, is_standard }
     }
     /// Whether the peer of a connection is listed; on a Unix socket, whose peers have no address, each is.
-    pub(in crate::server) fn believes(&self, peer: Option<SocketAddr>) -> bool {
+    pub(in crate::server) fn trusts(&self, peer: Option<SocketAddr>) -> bool {
         peer.is_none_or(|peer| self.from.contains(peer.ip()))
     }
     /// The client of a request with these fields, which a listed peer has sent.
