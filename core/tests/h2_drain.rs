@@ -127,32 +127,67 @@ fn a_client_resets_what_the_server_will_not_process() {
 }
 
 #[test]
-fn a_goaway_with_the_code_of_an_error_ends_what_waits_for_a_response() {
+fn behind_a_goaway_with_the_code_of_an_error_what_still_comes_is_read_and_one_second_of_silence_ends_the_rest()
+ {
     for code in (1..15).map(H2Code) {
         however_it_is_cut(|cut| {
             let mut rig = Rig::client(cut);
-            let [answered, begun, above] = [rig.get(), rig.get(), rig.get()];
-            rig.sends(&headers(1, OK, true));
-            rig.response(u64::from(answered));
-            assert!(matches!(rig.event(), Some(Event::CapacityChanged)));
-            rig.sends(&headers(3, OK, false));
+            let [begun, waiting, above] = [rig.get(), rig.get(), rig.get()];
+            rig.sends(&headers(1, OK, false));
             rig.response(u64::from(begun));
             rig.sends(&goaway(3, code));
-            rig.sends(&frame(kind::DATA, flag::END_STREAM, 3, b"late"));
-            let ends: Vec<_> = std::iter::from_fn(|| rig.event())
-                .filter_map(|event| match event {
-                    Event::StreamReset { stream, reset } => Some((stream, reset)),
-                    _ => None,
-                })
-                .collect();
-            let [(first, unprocessed), (second, lost)] = ends[..] else {
-                panic!("{ends:?}");
-            };
             let id = |number| StreamId(u64::from(number));
+            let ends = |rig: &mut Rig| -> Vec<_> {
+                std::iter::from_fn(|| rig.event())
+                    .filter_map(|event| match event {
+                        Event::StreamReset { stream, reset } => Some((stream, reset)),
+                        _ => None,
+                    })
+                    .collect()
+            };
+            let [(first, unprocessed)] = ends(&mut rig)[..] else {
+                panic!("the streams above the last one end at once");
+            };
             assert_eq!((first, unprocessed.unprocessed), (id(above), true));
-            assert_eq!((second, lost.unprocessed), (id(begun), false));
+            rig.waits(Duration::from_millis(900));
+            rig.sends(&frame(kind::DATA, 0, 1, b"slow"));
+            assert_eq!(ends(&mut rig), [], "the body goes on");
+            rig.waits(Duration::from_millis(900));
+            rig.sends(&frame(kind::DATA, flag::END_STREAM, 1, b"ly"));
+            assert_eq!(ends(&mut rig), [], "the body goes on");
+            rig.waits(Duration::from_millis(1000));
+            assert!(!rig.conn.is_closed(), "a body came within the second");
+            rig.waits(Duration::from_millis(1000));
+            let [(second, lost)] = ends(&mut rig)[..] else {
+                panic!("the stream without a response ends");
+            };
+            assert_eq!((second, lost.unprocessed), (id(waiting), false));
             assert_eq!(lost.by, ResetBy::Connection(Closed::ByPeer(code)));
             assert!(rig.conn.is_closed());
+        });
+    }
+}
+
+#[test]
+fn a_response_behind_a_goaway_with_the_code_of_an_error_is_whole_and_the_connection_ends_with_the_last()
+ {
+    for code in (1..15).map(H2Code) {
+        however_it_is_cut(|cut| {
+            let mut rig = Rig::client(cut);
+            rig.get();
+            rig.sends(&goaway(1, code));
+            rig.sends(&headers(1, OK, true));
+            let events: Vec<_> = std::iter::from_fn(|| rig.event()).collect();
+            let [
+                Event::GoingAway { .. },
+                Event::CapacityChanged,
+                Event::ResponseReceived { .. },
+                Event::Closed(closed),
+            ] = &events[..]
+            else {
+                panic!("{events:?}");
+            };
+            assert_eq!(*closed, Closed::ByPeer(code));
         });
     }
 }

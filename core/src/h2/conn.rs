@@ -70,7 +70,7 @@ timer_kinds! {
         Idle,
         /// The connection gets old.
         Age,
-        /// The second GOAWAY of a drain.
+        /// Server: the second GOAWAY of a drain. Client: the end behind the peer's GOAWAY with an error's code.
         Drain,
         /// The transport takes nothing.
         Write,
@@ -124,6 +124,8 @@ pub struct Conn {
     pub(super) timers: TimerTable<Timer>,
     /// [`Outbox::written`] when the write deadline was set.
     pub(super) written_seen: u64,
+    /// Body bytes that had come when a client set [`Timer::Drain`], modulo 2^32.
+    pub(super) received_seen: u32,
     pub(super) unacknowledged: Unacknowledged,
 }
 
@@ -147,6 +149,7 @@ impl Conn {
             reset_slots: ResetSlots::default(),
             timers: TimerTable::new(now),
             written_seen: 0,
+            received_seen: 0,
             unacknowledged: Unacknowledged::new(now),
             session: Session::new(side, config, 1, now),
         };

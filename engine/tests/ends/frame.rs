@@ -15,6 +15,7 @@ pub(crate) const END_HEADERS: u8 = 0x4;
 /// Every code of RFC 9113 section 7, and one that it does not know.
 pub(crate) const CODES: std::ops::RangeInclusive<u32> = 0..=14;
 pub(crate) const REFUSED_STREAM: u32 = 7;
+pub(crate) const ENHANCE_YOUR_CALM: u32 = 11;
 pub(crate) const HTTP_1_1_REQUIRED: u32 = 13;
 
 /// One frame.

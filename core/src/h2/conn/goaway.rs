@@ -15,6 +15,10 @@ use std::time::{Duration, Instant};
 
 /// How long the second GOAWAY waits for the answer to the PING.
 const DRAIN_WAIT: Duration = Duration::from_secs(1);
+/// How long a client waits for the bytes or the end of a connection whose server has sent GOAWAY with an
+/// error's code. Go's `net/http` closes as long after such a GOAWAY; nothing else would end a request there
+/// before its own deadlines.
+const PEER_ERROR_WAIT: Duration = Duration::from_secs(1);
 /// Debug data of a GOAWAY: what a frame that every peer takes has room for.
 const DEBUG_BYTES_MAX: usize = FRAME_BYTES_DEFAULT as usize - 8;
 
@@ -91,14 +95,28 @@ impl Conn {
                 let by = ResetBy::Peer(code);
                 self.end_early(now, id, by, true, ClosedHow::ResetByPeer);
             }
-            // RFC 9113 section 5.4.1: the connection ends behind a GOAWAY with an error's code, so that
-            // no response of the streams that are left comes.
-            if code != H2Code::NO_ERROR {
-                self.close(now, Closed::ByPeer(code));
+            if code != H2Code::NO_ERROR && !self.timers.is_set(Timer::Drain) {
+                self.await_peer_error(now);
             }
         }
         self.finish_drain(now);
         Ok(())
+    }
+
+    /// RFC 9113 section 5.4.1 has the peer close the connection behind a GOAWAY with an error's code. The
+    /// streams that it may have processed keep what it still sends, and end when it neither sends a body nor
+    /// closes for [`PEER_ERROR_WAIT`].
+    fn await_peer_error(&mut self, now: Instant) {
+        self.received_seen = self.session.totals().body_bytes_received as u32;
+        self.timers.set(Timer::Drain, now + PEER_ERROR_WAIT);
+    }
+
+    pub(super) fn expire_peer_error(&mut self, now: Instant) {
+        if self.session.totals().body_bytes_received as u32 != self.received_seen {
+            return self.await_peer_error(now);
+        }
+        let code = self.session.drain().peer_code();
+        self.close(now, Closed::ByPeer(code.unwrap_or(H2Code::NO_ERROR)));
     }
 
     /// Whether the peer has said that it will never process a request of ours

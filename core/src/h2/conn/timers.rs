@@ -39,6 +39,7 @@ impl Conn {
                 self.close(now, Closed::Idle);
             }
             Timer::Age => self.shut_down(now),
+            Timer::Drain if self.session.side() == Side::Client => self.expire_peer_error(now),
             Timer::Drain if self.session.drain().is_announced() => self.finish_goaway(now),
             Timer::Drain => {}
             Timer::Write => self.expire_write(now),
