@@ -102,6 +102,15 @@ pub struct H2Counts {
     pub window_updates_sent: u64,
 }
 
+/// Counts at the time when a deadline was set that asks for progress, modulo 2^32: less moves between two looks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    /// [`Outbox::written`], for [`Timer::Write`].
+    pub(super) written: u32,
+    /// Body bytes that came, for [`Timer::Drain`] of a client.
+    pub(super) received: u32,
+}
+
 /// One HTTP/2 connection.
 #[derive(Debug)]
 pub struct Conn {
@@ -122,10 +131,7 @@ pub struct Conn {
     /// Client: streams that we reset and that the peer may still count.
     pub(super) reset_slots: ResetSlots,
     pub(super) timers: TimerTable<Timer>,
-    /// [`Outbox::written`] when the write deadline was set.
-    pub(super) written_seen: u64,
-    /// Body bytes that had come when a client set [`Timer::Drain`], modulo 2^32.
-    pub(super) received_seen: u32,
+    pub(super) seen: Seen,
     pub(super) unacknowledged: Unacknowledged,
 }
 
@@ -148,8 +154,7 @@ impl Conn {
             ids: StreamIds::new(),
             reset_slots: ResetSlots::default(),
             timers: TimerTable::new(now),
-            written_seen: 0,
-            received_seen: 0,
+            seen: Seen::default(),
             unacknowledged: Unacknowledged::new(now),
             session: Session::new(side, config, 1, now),
         };

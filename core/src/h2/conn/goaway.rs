@@ -107,12 +107,12 @@ impl Conn {
     /// streams that it may have processed keep what it still sends, and end when it neither sends a body nor
     /// closes for [`PEER_ERROR_WAIT`].
     fn await_peer_error(&mut self, now: Instant) {
-        self.received_seen = self.session.totals().body_bytes_received as u32;
+        self.seen.received = self.session.totals().body_bytes_received as u32;
         self.timers.set(Timer::Drain, now + PEER_ERROR_WAIT);
     }
 
     pub(super) fn expire_peer_error(&mut self, now: Instant) {
-        if self.session.totals().body_bytes_received as u32 != self.received_seen {
+        if self.session.totals().body_bytes_received as u32 != self.seen.received {
             return self.await_peer_error(now);
         }
         let code = self.session.drain().peer_code();

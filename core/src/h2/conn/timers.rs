@@ -63,12 +63,15 @@ impl Conn {
             self.timers.stop(Timer::Write);
             return;
         }
-        let written = self.outbox.written();
-        let enough = self.written_seen + self.least_written();
-        if written >= enough || !self.timers.is_set(Timer::Write) {
-            self.written_seen = written;
+        if self.written_since() >= self.least_written() || !self.timers.is_set(Timer::Write) {
+            self.seen.written = self.outbox.written() as u32;
             self.timers.set(Timer::Write, now + stall);
         }
+    }
+
+    /// Bytes that the transport took since [`Timer::Write`] was set.
+    fn written_since(&self) -> u64 {
+        u64::from((self.outbox.written() as u32).wrapping_sub(self.seen.written))
     }
 
     /// The fewest bytes that the transport must take in the stall time.
@@ -82,8 +85,7 @@ impl Conn {
     }
 
     fn expire_write(&mut self, now: Instant) {
-        let written = self.outbox.written() - self.written_seen;
-        match written {
+        match self.written_since() {
             _ if self.outbox.is_empty() => {}
             0 => self.fail(now, Violation::WriteStalled),
             some if some < self.least_written() => self.fail(now, Violation::RateTooLow),
