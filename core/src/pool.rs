@@ -252,6 +252,9 @@ impl<R> Pool<R> {
         state.learn(now, multiplexing);
         let mut gate = Gate::new(capacity, state.limit_hint(now));
         gate.set_lifetime(state.lifetime.believed());
+        if self.config.requests_max.is_some() && multiplexing == Multiplexing::No {
+            gate.pass_one_by_one();
+        }
         let is_unwanted = state.is_pinned_h1(now) && multiplexing == Multiplexing::Yes;
         self.totals.connections += 1;
         let mut connection = Connection::new(origin, gate, multiplexing, now);

@@ -44,7 +44,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   flake N FILE   the tests of one file, N times
   fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
   sanitize [PART..]   Miri, loom, AddressSanitizer (miri-core, miri, loom, address)
-  generate       files that are rendered from a table (node/channel.toml, docs/promises.toml)
+  generate       files that are rendered from a table (node/channel.toml, docs/promises.toml, the differences of the comparisons)
   mutants [WORD..]   break the code under each property of the simulator; a test must notice
   docs           the guide, the rustdoc and the types of the npm package as one site, target/site
   newcomer       every program of the README and the guide in an empty folder with the packages alone, and typical mistakes

@@ -1,6 +1,7 @@
 //! Renders the committed files that come from a table.
 
 mod channel;
+mod differences;
 pub(crate) mod generated;
 pub(crate) mod options;
 pub(crate) mod promises;

@@ -342,7 +342,7 @@ export class CompatServer {
     const head = this.headTimeout()
     const patience = keepAliveTimeout === undefined || keepAliveTimeout === 0 ? keepAliveTimeout : keepAliveTimeout + keepAliveTimeoutBuffer
     // Listeners of `timeout` are told of a connection without a request, and decide.
-    const idle = this.server.listenerCount('timeout') > 0 && patience !== undefined ? head : patience
+    const idle = this.server.listenerCount('timeout') > 0 && patience !== undefined && patience > 0 ? head : patience
     return {
       ...(head === undefined ? {} : { head, firstRequest: head }),
       ...(idle === undefined ? {} : { idle }),

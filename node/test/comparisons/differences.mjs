@@ -375,6 +375,7 @@ export const differences = {
     'response: *: a keep-alive of our own, *': { reason: ENDED, of: ['client: '], programs: 12 },
     'response: *: an upgrade, *': { reason: ENDED, of: ['client: '], programs: 12 },
     'response: HTTP/1.0: *': { reason: HTTP_1_0_LENGTH, of: ['client: '], programs: 146 },
+    'raw: *': { reason: 'an answer that is written by hand to a socket is framed by the server', of: ['client: '], programs: 12 },
     'sockets: bytesWritten behind a write': ['bytes that a response has written count at once', 26],
     'server: clientError is answered': 'bytesParsed counts whole messages',
     'server: requestTimeout without a listener': BODILESS,

@@ -1,5 +1,6 @@
 // The tables of docs/guide/node-differences.md, made of the accepted differences.
-//   node tables.mjs    writes them
+//   node tables.mjs            writes them
+//   node tables.mjs --print    prints the page with them
 import { readFileSync, writeFileSync } from 'node:fs'
 import { differences } from './differences.mjs'
 import { entryOf } from './reasons.mjs'
@@ -38,4 +39,8 @@ export function fresh (text) {
   return text
 }
 
-if (process.argv[1] === new URL(import.meta.url).pathname) writeFileSync(page, fresh(readFileSync(page, 'utf8')))
+if (process.argv[1] === new URL(import.meta.url).pathname) {
+  const text = fresh(readFileSync(page, 'utf8'))
+  if (process.argv.includes('--print')) process.stdout.write(text)
+  else writeFileSync(page, text)
+}

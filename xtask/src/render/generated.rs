@@ -1,7 +1,7 @@
 //! Files that are rendered from a table and committed: `generate` writes them, `tidy` renders them
 //! again and compares.
 
-use super::{File, channel, promises};
+use super::{File, channel, differences, promises};
 use crate::{Outcome, root};
 
 type Render = fn(&str) -> Result<Vec<File>, String>;
@@ -10,6 +10,7 @@ type Render = fn(&str) -> Result<Vec<File>, String>;
 pub(crate) const TABLES: &[(&str, Render)] = &[
     (channel::TABLE, channel::render),
     (promises::TABLE, promises::render),
+    (differences::TABLE, differences::render),
 ];
 
 /// Writes every file.

@@ -21,6 +21,8 @@ pub struct Gate {
     lifetime: Option<u64>,
     /// It gave a request back as it goes away; its next report says so.
     is_shut: bool,
+    /// One request at a time is on its way to it.
+    is_one_by_one: bool,
 }
 
 impl Gate {
@@ -32,7 +34,14 @@ impl Gate {
             hint,
             lifetime: None,
             is_shut: false,
+            is_one_by_one: false,
         }
+    }
+
+    /// Lets a request through when the one before has started: none comes back because the one in front of it
+    /// takes the connection for itself, where its requests are counted.
+    pub(in crate::pool) fn pass_one_by_one(&mut self) {
+        self.is_one_by_one = true;
     }
 
     /// Takes a newer report.
@@ -52,6 +61,11 @@ impl Gate {
         if self.report.standing != Standing::Open || self.is_shut {
             return 0;
         }
+        let most = match (self.is_one_by_one, self.underway()) {
+            (true, 0) => 1,
+            (true, _) => return 0,
+            (false, _) => u32::MAX,
+        };
         let free = if self.report.limit_known {
             self.report.free
         } else {
@@ -66,6 +80,7 @@ impl Gate {
         };
         free.saturating_sub(self.underway())
             .min(left.try_into().unwrap_or(u32::MAX))
+            .min(most)
     }
 
     /// One request goes through. Only when there is [`room`](Self::room).

@@ -80,6 +80,29 @@ fn a_worn_connection_gets_its_last_request_and_no_more() {
     assert_eq!(scene.attempts.len(), 1);
 }
 
+/// The first may take the connection for itself until it is answered: those behind it would come back, counted.
+#[test]
+fn requests_that_are_counted_go_to_a_connection_of_http_1_one_by_one() {
+    let mut scene = Scene::new(PoolConfig {
+        connections_max: Some(1),
+        requests_max: Some(3),
+        pipelining: 4,
+        ..PoolConfig::default()
+    });
+    scene.origin = Origin::new(Scheme::Https, "localhost", 443, Protocols::H1Only);
+    scene.burst(4);
+    let id = scene.connect(Multiplexing::No, Capacity::fresh(4, true));
+    assert_eq!(scene.on(id), 1);
+    assert!(scene.closed.is_empty());
+    scene.report(id, 0, 1, 1);
+    assert_eq!(scene.on(id), 1, "it takes no other");
+    scene.report(id, 4, 0, 1);
+    scene.report(id, 3, 1, 2);
+    assert_eq!(scene.on(id), 3);
+    assert_eq!(scene.last.len(), 1, "the third alone");
+    assert_eq!(scene.closed, [id]);
+}
+
 #[test]
 fn a_draining_connection_keeps_its_place_unless_it_multiplexes() {
     for multiplexing in [Multiplexing::No, Multiplexing::Yes] {

@@ -157,8 +157,9 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   onRoom (bytes: number): void { this.upload?.onRoom(bytes) }
   onStarted (connection: number): void {
     if (this.isOver) return
-    this.trace?.onStarted(this.owner.connection(connection))
-    void this.upload?.run()
+    const made = this.owner.connection(connection)
+    this.trace?.onStarted(made)
+    this.upload?.startOn(made.alpnProtocol)
   }
   onSent (chunk: unknown): void { this.trace?.onSent(chunk) }
   onAllSent (): void { this.trace?.onAllSent() }

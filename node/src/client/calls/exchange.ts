@@ -217,7 +217,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     this.connection = this.owner.connection(connection)
     if (this.isOver) return
     this.trace?.onStarted(this.connection)
-    void this.upload?.run()
+    this.upload?.startOn(this.connection.alpnProtocol)
   }
 
   /** Whether events are dropped: it is over, or will be when this turn is. A socket that was handed over goes on. */

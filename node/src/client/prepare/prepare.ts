@@ -122,7 +122,7 @@ export function prepare (state: Targets, origin: string, options: DispatchOption
   if (checked.isProxied && head.hasProxyAuthorization) {
     throw new InvalidArgumentError('Proxy-Authorization should be sent in ProxyAgent constructor')
   }
-  const servername = askedName(options, origin) ?? checked.servername ?? nameOf(head.host, origin)
+  const servername = askedName(options, origin) ?? nameOf(head.host, origin) ?? checked.servername
   const leavesHttp = Boolean(options.upgrade) || method === 'CONNECT'
   const { target, onStream, overStreams } = wayOut(state, origin, servername, options, head, handler)
   const length = lengthOf(head, given, method, checked.strictContentLength)
@@ -277,7 +277,8 @@ function askedName ({ servername }: DispatchOptions, origin: string): string | n
   return servername
 }
 
-/** The name in a host field that is not the origin's: certificates are checked against it. */
+/** The name in a host field that is not the origin's: certificates are checked against it, as with undici also where
+ * the dispatcher has a name for all its connections. */
 function nameOf (host: string | null, origin: string): string | null {
   if (host === null || !origin.startsWith('https:')) return null
   const name = host.startsWith('[') ? host.slice(1, host.indexOf(']')) : host.split(':', 1)[0]!

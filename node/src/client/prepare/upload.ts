@@ -10,6 +10,8 @@ import type { Bridge } from '../../channel/ring'
 const AHEAD_BYTES_MAX = 256 * 1024
 /** Bytes that are copied at a time. */
 const PIECE_BYTES_MAX = 64 * 1024
+/** Protocols on whose streams the clock of a head runs while the source of a body pauses. */
+const MULTIPLEXED = new Set<string | false>(['h2', 'h3'])
 /** The exchange that sends a body. */
 interface Sender {
   number: number
@@ -31,6 +33,9 @@ export class Upload {
   private isWhole = false
   private iterator: AsyncIterator<unknown> | Iterator<unknown> | null = null
   private timer: NodeJS.Timeout | null = null
+  /** The source is asked for its next piece. */
+  private isPaused = false
+  private hasHead = false
 
   /** `isStrict`: another number of bytes than `length` is an error, else a warning: bytes beyond it are left out. An answer
    * to fewer has `headersTimeout` ms, 0: any time. */
@@ -43,6 +48,22 @@ export class Upload {
     private readonly headersTimeout: number
   ) {}
 
+  /** The request starts on a connection of `protocol`. On a stream a source may take `headersTimeout` for each of its pieces
+   * until the head of the answer comes, as with undici. The engine's clock stands still meanwhile: the peer owes nothing. */
+  startOn (protocol: string | false): void {
+    if (MULTIPLEXED.has(protocol)) this.limitPauses()
+    void this.run()
+  }
+
+  private limitPauses (): void {
+    if (!(this.headersTimeout > 0) || this.hasHead || this.timer !== null) return
+    const timer = setTimeout(() => {
+      if (this.isPaused) this.sender.onSourceFailed(new HeadersTimeoutError())
+      else timer.refresh()
+    }, this.headersTimeout).unref()
+    this.timer = timer
+  }
+
   /** Sends all of it, when its request starts on a connection: before, nothing of the source is read. Never
    * rejects; counts once. */
   async run (): Promise<void> {
@@ -54,7 +75,10 @@ export class Upload {
       let sent = 0
       if (this.length === 0) this.end()
       for (;;) {
+        this.isPaused = true
         const next = await made.next()
+        this.isPaused = false
+        this.timer?.refresh()
         if (next.done === true) break
         if (this.stopped) return this.endSource()
         const chunk = chunkOf(next.value)
@@ -67,7 +91,7 @@ export class Upload {
         if (sent === this.length && taken.length > 0) this.end()
         if (taken !== chunk) return this.endSource()
       }
-      if (this.timer !== null) clearTimeout(this.timer)
+      this.stopTimer()
       if (this.stopped) return
       if (this.length !== null && sent < this.length) return this.endShort()
       this.end()
@@ -95,7 +119,15 @@ export class Upload {
   }
 
   /** The head of the answer has come. */
-  onHead (): void { if (this.timer !== null) clearTimeout(this.timer) }
+  onHead (): void {
+    this.hasHead = true
+    this.stopTimer()
+  }
+
+  private stopTimer (): void {
+    if (this.timer !== null) clearTimeout(this.timer)
+    this.timer = null
+  }
 
   /** All of it is sent, which is known before the source says its end where content-length says how much there is: the
    * answer may be whole before that end, and the connection would be lost. */

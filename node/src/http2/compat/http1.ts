@@ -16,6 +16,7 @@ import { clientError, LateBytes, refusalOf, requestTimeout } from '../connection
 import { Intake } from '../stream/intake'
 import { later } from '../later'
 import { Socket, socketOf } from '../connection/socket'
+import { RawAnswer } from './raw_answer'
 import { UpgradeBytes, wantedUpgrade } from './upgrade'
 
 /** Private members of node:http, as far as they are needed here. */
@@ -56,6 +57,8 @@ export class Stage extends Socket {
   ahead: Stage | undefined
   /** Of a connection: that of its newest request. */
   newest: Stage | undefined
+  /** The exchange of the request that came last, whose answer may be written here by hand. */
+  answering: Carrier | undefined
   /** Requests so far. */
   requestCount = 0
   /** The server's listener of errors. */
@@ -108,6 +111,11 @@ export class Stage extends Socket {
 
   /** Those of the response in progress count that the connection has not written yet. */
   override get bytesWritten (): number { return super.bytesWritten + (this._httpMessage?.[carried].unsent ?? 0) }
+
+  override _write (chunk: Buffer, encoding: unknown, done: (error?: Error) => void): void {
+    if (!this.isCarrying) this.answering?.answerByHand()
+    super._write(chunk, encoding, done)
+  }
 
   override setEncoding (): never { throw Object.assign(new Error('Changing the socket encoding is not allowed per RFC7230 Section 3.'), { code: 'ERR_HTTP_SOCKET_ENCODING' }) }
 
@@ -224,6 +232,10 @@ class Carrier implements ServerExchangeCallbacks {
   /** The body broke a rule: the connection is that of the refusal. */
   private isRefused = false
   private deadline: NodeJS.Timeout | undefined
+  /** The answer that the program writes to the socket itself. */
+  private raw: RawAnswer | undefined
+  /** Of an informational head, what was written so far. */
+  private informational = ''
   /** Reports room to a waiting writer, in its own context. */
   private drains: (() => void) | undefined
 
@@ -363,9 +375,20 @@ class Carrier implements ServerExchangeCallbacks {
     this.isFinished = true
   }
 
-  sendInformational (head: string): void {
-    const status = Number(head.slice(9, 12))
-    this.exchange.sendInformational(status, fieldsOf(head, this.exchange.version < 20))
+  /** Sends a head once it is whole: programs write it in pieces, too. */
+  sendInformational (piece: string): void {
+    this.informational += piece
+    if (!this.informational.endsWith('\r\n\r\n')) return
+    const head = this.informational
+    this.informational = ''
+    this.exchange.sendInformational(Number(head.slice(9, 12)), fieldsOf(head, this.exchange.version < 20))
+  }
+
+  /** The bytes written to the socket are the answer, unless there is one. */
+  answerByHand (): void {
+    const { exchange, socket } = this
+    if (exchange.headSent || exchange.closed || this.head !== null) return
+    this.raw = new RawAnswer(exchange, socket, () => { socket.letGo() })
   }
 
   onFinish (): void {
@@ -399,6 +422,7 @@ class Carrier implements ServerExchangeCallbacks {
 
   onRoom (): void {
     this.socket.refresh()
+    this.raw?.onRoom()
     this.reportRoom()
   }
 
@@ -416,6 +440,12 @@ class Carrier implements ServerExchangeCallbacks {
       // A malformed body: as with node its refusal comes first, over the connection, which then ends.
       this.isRefused = true
       return later(() => { this.onClosed(code, byPeer) })
+    }
+    if (this.raw !== undefined && code === 0) {
+      // As with node, which does not know that this is an answer, the request ends with its connection.
+      if (exchange.version < 20 && !this.socket.destroyed) return void this.socket.once('close', () => { this.fail(undefined) })
+      this.socket.gone()
+      return this.fail(undefined)
     }
     // An answer without a body is whole with its head, though its handler may say its end later.
     const isWhole = code === 0 && (response.writableEnded || !response._hasBody)
@@ -448,7 +478,8 @@ class Carrier implements ServerExchangeCallbacks {
   private fail (error: Error | undefined): void {
     this.intake.drop()
     this.request.destroy(error)
-    reportClosed(this.response)
+    // One that was detached has no connection to end with.
+    if (this.raw === undefined || this.response.socket !== null) reportClosed(this.response)
   }
 }
 
@@ -643,6 +674,7 @@ export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: 
   const carrier = new Carrier(exchange, request, response, socket, ownsSocket, server)
   exchange.owner = carrier
   exchange.callbacks = carrier
+  socket.answering = carrier
   if (exchange.hasBody && exchange.version < 20) carrier.limit()
   showRequest(request, response, socket, server)
   if (!isDropped(server, shared, request, response)) report(server, exchange, request, response)

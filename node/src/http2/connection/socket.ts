@@ -36,6 +36,8 @@ export class Socket extends Duplex {
   private bytes: SocketBytes | undefined
   /** A reader has room. */
   private wantsBytes = false
+  /** The action of its end before `carry`. */
+  private endsBefore = (): void => {}
 
   constructor (readonly of: Connection, private ends: () => void = () => { of.abort() }) {
     super({ allowHalfOpen: true, emitClose: false })
@@ -97,8 +99,15 @@ export class Socket extends Duplex {
   /** Replaces what is read and written: these bytes, from now on. */
   carry (bytes: SocketBytes): void {
     this.bytes = bytes
+    this.endsBefore = this.ends
     this.ends = () => { bytes.leave() }
     if (this.wantsBytes) bytes.read()
+  }
+
+  /** Ends what `carry` began: its bytes belong to the engine again. */
+  letGo (): void {
+    this.bytes = undefined
+    this.ends = this.endsBefore
   }
 
   /** Whether it has bytes: its connection, or its stream, has left HTTP. */
@@ -119,8 +128,9 @@ export class Socket extends Duplex {
     this.bytes?.read()
   }
   override _write (chunk: Buffer, _encoding: unknown, done: (error?: Error) => void): void {
-    if (this.bytes === undefined) done(plain('ERR_HTTP2_NO_SOCKET_MANIPULATION'))
-    else this.bytes.write(chunk, done)
+    if (this.bytes !== undefined) return this.bytes.write(chunk, done)
+    // Node's responses write nothing behind what they wrote, to be told of its end.
+    done(chunk.length === 0 ? undefined : plain('ERR_HTTP2_NO_SOCKET_MANIPULATION'))
   }
   override _final (done: () => void): void {
     if (this.bytes !== undefined) return this.bytes.finish(done)
