@@ -97,6 +97,9 @@ pub const WINDOW_UPDATES_PER_STREAM_MAX: u32 = 2;
 pub const DATA_OVERHEAD_BYTES: u32 = 256;
 /// Unread overhead per connection above which every further short DATA frame is a glitch.
 pub const DATA_OVERHEAD_BYTES_MAX: u64 = 1024 * 1024;
+/// Settings of extensions (RFC 9113 section 5.5) in one SETTINGS frame that are reported to the owner, or sent: as many settings as
+/// nghttp2 takes in a frame by default. Further ones are ignored.
+pub const EXTENSION_SETTINGS_MAX: usize = 32;
 /// PRIORITY_UPDATE frames kept for streams not yet open (RFC 9218 section 7.1).
 pub const PRIORITY_UPDATES_PENDING_MAX: usize = 100;
 /// Refused requests whose reasons are kept between two looks of a server's metrics.
@@ -536,6 +539,9 @@ crate::options! {
         pub datagrams: bool = false, with_datagrams;
         /// HTTP/2: SETTINGS, PING and GOAWAY frames of the peer are events. Default: false.
         pub frame_events: bool = false, with_frame_events;
+        /// HTTP/2: identifier and value of settings that the first SETTINGS has beside ours, for extensions of the owner's (RFC 9113
+        /// section 5.5), at most [`EXTENSION_SETTINGS_MAX`]. Default: none.
+        pub extension_settings: Vec<(u16, u32)> = Vec::new(), with_extension_settings;
         /// HTTP/1.1: the names of the fields of what comes are kept as they are spelled too
         /// ([`Fields::spellings`](crate::http::Fields::spellings)). Default: false.
         pub spelled_names: bool = false, with_spelled_names;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use trunkline_core::error::{Closed, H2Code, Misuse, Violation};
 use trunkline_core::h2::frame::{AltSvcFrame, Setting, kind};
 use trunkline_core::http::{Event, Side, StreamId};
-use trunkline_core::limits::Config;
+use trunkline_core::limits::{Config, EXTENSION_SETTINGS_MAX};
 
 /// A server that tells of frames, and whose preface is over.
 fn telling(cut: Cut) -> Rig {
@@ -33,7 +33,7 @@ fn settled(cut: Cut) -> Rig {
 fn settings_of_the_peer_and_acknowledgements_are_reported() {
     however_it_is_cut(|cut| {
         let mut rig = telling(cut);
-        assert!(matches!(rig.event(), Some(Event::SettingsReceived)));
+        assert!(matches!(rig.event(), Some(Event::SettingsReceived { .. })));
         let peer = rig.conn.peer_settings();
         assert_eq!((peer.initial_window_size, peer.enable_push), (80_000, true));
         assert!(matches!(
@@ -41,7 +41,7 @@ fn settings_of_the_peer_and_acknowledgements_are_reported() {
             Some(Event::SettingsAcknowledged { round_trip }) if round_trip == Duration::ZERO
         ));
         rig.sends(&settings_frame(&[Setting::EnablePush(false)]));
-        assert!(matches!(rig.event(), Some(Event::SettingsReceived)));
+        assert!(matches!(rig.event(), Some(Event::SettingsReceived { .. })));
         let peer = rig.conn.peer_settings();
         assert_eq!(
             (peer.initial_window_size, peer.enable_push),
@@ -49,6 +49,42 @@ fn settings_of_the_peer_and_acknowledgements_are_reported() {
         );
         rig.no_event("each frame is told once");
     });
+}
+
+#[test]
+fn settings_of_extensions_are_reported_up_to_a_bound_and_change_nothing() {
+    however_it_is_cut(|cut| {
+        let mut rig = settled(cut);
+        let before = rig.conn.peer_settings();
+        let many = (0..40).map(|at| Setting::Extension(0xf000 + at, u32::from(at)));
+        rig.sends(&settings_frame(&many.collect::<Vec<_>>()));
+        let Some(Event::SettingsReceived { extensions }) = rig.event() else {
+            panic!("it is told");
+        };
+        assert_eq!(extensions.len(), EXTENSION_SETTINGS_MAX);
+        assert_eq!(extensions[3], (0xf003, 3));
+        assert_eq!(rig.conn.peer_settings(), before);
+    });
+}
+
+#[test]
+fn settings_of_extensions_go_with_the_first_settings_and_with_changes() {
+    let config = Config::default()
+        .with_frame_events(true)
+        .with_extension_settings(vec![(0xf00d, 7)]);
+    let mut rig = Rig::fresh(Side::Server, config, Cut::Whole);
+    rig.sends(PREFACE);
+    let ours = [0xf0, 0x0d, 0, 0, 0, 7];
+    let preface = rig.frames();
+    assert_eq!(preface[0].kind, kind::SETTINGS);
+    assert!(preface[0].payload.ends_with(&ours), "{preface:?}");
+    rig.sends(&settings_frame(&[]));
+    rig.sends(&settings_ack());
+    rig.frames();
+    rig.conn
+        .change_settings(rig.now, &[Setting::Extension(0xf00d, 7)]);
+    let sent = rig.expects(kind::SETTINGS, 0, "a change");
+    assert_eq!(sent.payload, ours);
 }
 
 #[test]

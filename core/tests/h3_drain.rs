@@ -223,7 +223,11 @@ fn a_server_that_is_asked_to_reports_the_settings_and_the_going_away_of_its_clie
             assert!(reported.is_empty(), "{reported:?}");
             continue;
         }
-        let [Event::SettingsReceived, Event::GoingAway { code, last, .. }] = &reported[..] else {
+        let [
+            Event::SettingsReceived { .. },
+            Event::GoingAway { code, last, .. },
+        ] = &reported[..]
+        else {
             panic!("{reported:?}");
         };
         assert_eq!((code.0, last.0), (0, 9), "once");

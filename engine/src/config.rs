@@ -86,6 +86,9 @@ trunkline_core::options! {
         /// Whether an [`Callbacks`](crate::server::Callbacks) receives the settings, pings and GOAWAY
         /// of HTTP/2 peers. Default: false.
         pub frame_events: bool = false, with_frame_events;
+        /// HTTP/2: identifier and value of settings that the first SETTINGS has beside those of the server, for extensions of the
+        /// owner's (RFC 9113 section 5.5), at most [`EXTENSION_SETTINGS_MAX`](crate::core::limits::EXTENSION_SETTINGS_MAX). Default: none.
+        pub extension_settings: Vec<(u16, u32)> = Vec::new(), with_extension_settings;
         /// An [`Callbacks`](crate::server::Callbacks) gets cleartext connections whose first bytes have not come for 200 ms, or do not come
         /// ([`Callbacks::accepted`](crate::server::Callbacks::accepted)). Default: false.
         pub accept_events: bool = false, with_accept_events;
@@ -196,6 +199,7 @@ impl ServerConfig {
             .with_extended_connect(self.extended_connect)
             .with_datagrams(self.datagrams)
             .with_frame_events(self.frame_events)
+            .with_extension_settings(self.extension_settings.clone())
             .with_spelled_names(self.spelled_names)
             .with_expectations(self.expectations)
             .with_hands_over_refusals(self.hands_over_refusals);

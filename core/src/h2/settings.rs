@@ -4,7 +4,7 @@ use super::frame::FRAME_BYTES_DEFAULT;
 use super::frame::settings::{self as settings_frame, Setting, SettingsFrame};
 use crate::error::Violation;
 use crate::http::Side;
-use crate::limits::Config;
+use crate::limits::{Config, EXTENSION_SETTINGS_MAX};
 
 #[cfg(test)]
 #[path = "settings_test.rs"]
@@ -15,7 +15,7 @@ pub const INITIAL_WINDOW_DEFAULT: u32 = 65_535;
 /// RFC 9113 section 6.5.2, bytes.
 pub const HEADER_TABLE_DEFAULT: u32 = 4_096;
 /// Most settings that we send in one frame.
-const OURS_MAX: usize = 8;
+const OURS_MAX: usize = 8 + EXTENSION_SETTINGS_MAX;
 
 /// The peer's values; before its first SETTINGS the defaults of RFC 9113 section 6.5.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +127,7 @@ impl Settings {
             // RFC 9218 section 2.1: it must not change after the first frame, and an endpoint may
             // treat that as an error. We ignore RFC 7540 priorities either way: tolerated.
             Setting::NoRfc7540Priorities(on) => self.no_rfc7540_priorities = on,
+            Setting::Extension(..) => {}
         }
         Ok(())
     }
@@ -162,6 +163,10 @@ pub fn write_ours(side: Side, config: &Config, out: &mut Vec<u8>) {
         put(Setting::EnableConnectProtocol(true));
     }
     put(Setting::NoRfc7540Priorities(true));
+    let extensions = config.extension_settings.iter();
+    for &(id, value) in extensions.take(EXTENSION_SETTINGS_MAX) {
+        put(Setting::Extension(id, value));
+    }
     settings_frame::write(&ours[..count], out);
 }
 

@@ -123,7 +123,11 @@ pub enum Event {
     PingReceived { opaque: [u8; 8] },
     /// HTTP/2 and HTTP/3, with [`Config::frame_events`](crate::limits::Config): the peer's settings
     /// are those of [`peer_settings`](crate::h2::Conn::peer_settings) now.
-    SettingsReceived,
+    SettingsReceived {
+        /// HTTP/2: identifier and value of the settings of this frame that no other part knows, in their order, at most
+        /// [`EXTENSION_SETTINGS_MAX`](crate::limits::EXTENSION_SETTINGS_MAX).
+        extensions: Vec<(u16, u32)>,
+    },
     /// Client of HTTP/2, with [`Config::frame_events`](crate::limits::Config): the server serves
     /// these origins too (RFC 8336). Bytes as they came.
     OriginsReceived { origins: Vec<Bytes> },

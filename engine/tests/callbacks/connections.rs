@@ -200,7 +200,7 @@ fn both_ends_say_what_they_have_to_say_of_the_connection() {
     peer.sends(&Frame::new(kind::HEADERS, 0x5, 1, GET));
     assert!(matches!(
         control_event(&server),
-        server::PeerEvent::Settings(_)
+        server::PeerEvent::Settings { .. }
     ));
     assert_eq!(
         control_event(&server),

@@ -42,21 +42,22 @@ pub(crate) fn read(entry: &Entry, bytes: &[u8]) -> Option<ControlCommand> {
     })
 }
 
-/// The settings of a packed list that are known and in their range; JavaScript has looked at them.
+/// The settings of a packed list that are in their range; JavaScript has looked at them.
 pub(crate) fn packed_settings(bytes: &[u8]) -> Vec<Setting> {
     let (settings, _) = bytes.as_chunks::<SETTING_BYTES>();
-    let known = settings.iter().filter_map(|&[i0, i1, v0, v1, v2, v3]| {
+    let valid = settings.iter().filter_map(|&[i0, i1, v0, v1, v2, v3]| {
         let id = u16::from_be_bytes([i0, i1]);
         let value = u32::from_be_bytes([v0, v1, v2, v3]);
-        Setting::parse(id, value).ok().flatten()
+        let setting = Setting::parse(id, value).ok()?;
+        Some(setting.unwrap_or(Setting::Extension(id, value)))
     });
-    known.collect()
+    valid.collect()
 }
 
 /// Reports a control message of a connection's peer to JavaScript.
 pub(crate) fn report(shared: &Shared, connection: u32, received: &PeerEvent) {
     let entry = match received {
-        PeerEvent::Settings(_) | PeerEvent::Http3Settings(_) => {
+        PeerEvent::Settings { .. } | PeerEvent::Http3Settings(_) => {
             completion::settings_received(connection)
         }
         PeerEvent::SettingsAcknowledged(time) => {
@@ -71,8 +72,11 @@ pub(crate) fn report(shared: &Shared, connection: u32, received: &PeerEvent) {
     };
     let described;
     let text: &[u8] = match received {
-        PeerEvent::Settings(settings) => {
-            described = describe(settings);
+        PeerEvent::Settings {
+            settings,
+            extensions,
+        } => {
+            described = describe(settings, extensions);
             described.as_bytes()
         }
         PeerEvent::Http3Settings(settings) => {
@@ -86,10 +90,10 @@ pub(crate) fn report(shared: &Shared, connection: u32, received: &PeerEvent) {
     shared.complete(entry, text, &[]);
 }
 
-/// In the order of their identifiers.
-pub(crate) fn describe(settings: &Settings) -> String {
+/// In the order of their identifiers; behind them identifier and value of each extension's, by turns.
+pub(crate) fn describe(settings: &Settings, extensions: &[(u16, u32)]) -> String {
     let [push, connect] = [settings.enable_push, settings.enable_connect_protocol].map(u32::from);
-    [
+    let known = [
         settings.header_table_size,
         push,
         settings.max_concurrent_streams,
@@ -97,9 +101,14 @@ pub(crate) fn describe(settings: &Settings) -> String {
         settings.max_frame_size,
         settings.max_header_list_size,
         connect,
-    ]
-    .map(|value| value.to_string())
-    .join(" ")
+    ];
+    let extensions = extensions
+        .iter()
+        .flat_map(|&(id, value)| [u32::from(id), value]);
+    let all = known.into_iter().chain(extensions);
+    all.map(|value| value.to_string())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// As `describe`, for HTTP/3, which leaves streams and windows to QUIC and has no push from

@@ -53,6 +53,8 @@ pub(crate) struct ListenAsk {
     pub(crate) http3: bool,
     extended_connect: bool,
     frame_events: bool,
+    /// Identifier and value of settings of extensions.
+    extension_settings: Vec<(u16, u32)>,
     accept_events: bool,
     spelled_names: bool,
     scheme_from_gateway: bool,
@@ -214,6 +216,7 @@ impl ListenAsk {
             .with_http2(self.http2.unwrap_or(true))
             .with_extended_connect(self.extended_connect)
             .with_frame_events(self.frame_events)
+            .with_extension_settings(self.extension_settings.clone())
             .with_accept_events(self.accept_events)
             .with_spelled_names(self.spelled_names)
             .with_sni_is_binding(self.tls.as_ref().map(TlsAsk::sni_is_binding))

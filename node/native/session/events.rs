@@ -9,6 +9,7 @@ use bytes::{Buf, Bytes};
 use trunkline::core::error::{Closed, H2Code};
 use trunkline::core::h2::Conn;
 use trunkline::core::http::{Event, Fields, Reset, ResetBy, StreamId};
+use trunkline::core::limits::EXTENSION_SETTINGS_MAX;
 
 /// Words of a record: its kind, its stream, two numbers, and where its bytes lie and how many.
 const RECORD_WORDS: usize = 8;
@@ -287,8 +288,8 @@ impl<'a> Batch<'a> {
                 self.record([kind::PONG, 0, micros(round_trip), 0], &opaque);
             }
             Event::PingReceived { opaque } => self.record([kind::PING, 0, 0, 0], &opaque),
-            Event::SettingsReceived => {
-                let text = describe(&conn.peer_settings());
+            Event::SettingsReceived { extensions } => {
+                let text = describe(&conn.peer_settings(), &extensions);
                 self.record([kind::SETTINGS, 0, 0, 0], text.as_bytes());
             }
             Event::SettingsAcknowledged { round_trip } => {
@@ -325,8 +326,9 @@ fn cuts_bodies(event: &Event) -> bool {
     }
 }
 
-/// Bytes that every short event has room in: seven numbers of settings.
-const SHORT_BYTES_MAX: usize = 128;
+/// Bytes that every short event has room in: seven numbers of settings, and identifier and value of each extension's, at most ten digits
+/// and a space each.
+const SHORT_BYTES_MAX: usize = 11 * (7 + 2 * EXTENSION_SETTINGS_MAX);
 
 /// Streams of HTTP/2 are below 2^31.
 fn id(stream: StreamId) -> u32 {

@@ -18,6 +18,8 @@ pub(super) struct Settings {
     max_header_list_size: Option<usize>,
     max_header_list_pairs: Option<usize>,
     peer_max_concurrent_streams: Option<u32>,
+    /// Identifier and value of settings of extensions.
+    extension_settings: Vec<(u16, u32)>,
 }
 
 impl Settings {
@@ -55,6 +57,7 @@ impl Settings {
                 .with_limits(limits)
                 .with_timeouts(Timeouts::none())
                 .with_windows(windows)
+                .with_extension_settings(self.extension_settings)
                 .with_frame_events(true),
         )
     }

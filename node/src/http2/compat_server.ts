@@ -16,6 +16,7 @@ import type { QuicLb } from '../server/quic_lb'
 import type { Policy } from '../server/tls/policy'
 import { brokenSession, clientError, RefusedBytes, refusalOf, type Refused } from './connection/broken'
 import { showStream } from './channels'
+import { extensionsOf } from './custom_settings'
 import { Contexts } from './handshake/contexts'
 import { AdoptedStream } from './connection/adopted'
 import { handshakeError } from './handshake/handshake'
@@ -313,6 +314,7 @@ export class CompatServer {
       expectations: true,
       handsOverRefusals: true,
       extendedConnect: settings.enableConnectProtocol === true,
+      extensionSettings: extensionsOf(settings.customSettings),
       limits: this.limits(),
       windows: this.windows(),
       timeouts: this.options.timeouts,

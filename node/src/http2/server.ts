@@ -9,6 +9,7 @@ import nodeHttp2, { type SecureServerOptions, type ServerOptions, type Settings 
 import net from 'node:net'
 import tls from 'node:tls'
 import { checkCall, checkObject, invalidType, invalidValue } from './codes'
+import { checkListed } from './custom_settings'
 import type { ClientOptions } from '../server/tls/clients'
 import { admissionOf, checkContext, identityIn, identityOf, type ClientAuthOptions } from '../server/tls/identity'
 import { optionsIn } from '../server/tls/context'
@@ -130,9 +131,9 @@ function checked<T extends object> (options: T | undefined): T {
 /** Throws where options ask for other words on the wire, or other requests, than there are. Bounds that
  * the engine has by other names are taken in silence. */
 function checkApplied (options: Http2ServerOptions & { strictFieldWhitespaceValidation?: boolean }): void {
-  const { paddingStrategy = 0, remoteCustomSettings = [], settings } = options
+  const { paddingStrategy = 0, remoteCustomSettings, settings } = options
   if (paddingStrategy !== nodeHttp2.constants.PADDING_STRATEGY_NONE) throw notProvided(`paddingStrategy is ${paddingStrategy}; it must be PADDING_STRATEGY_NONE: nothing is padded`)
-  if (remoteCustomSettings.length > 0) throw notProvided('the option remoteCustomSettings is not taken: unknown settings are ignored')
+  checkListed(remoteCustomSettings)
   checkSettings(settings)
   if (options.strictFieldWhitespaceValidation === false) throw notProvided('strictFieldWhitespaceValidation is false; it must be true: requests are read strictly')
 }
@@ -151,8 +152,6 @@ function checkRequests ({ requests }: Http2ServerOptions): void {
 function checkSettings (settings: Settings | undefined): void {
   // Node checks them when the first session begins, which then fails.
   if (typeof settings === 'object') nodeHttp2.getPackedSettings(settings)
-  const custom = Object.keys(settings?.customSettings ?? {})
-  if (custom.length > 0) throw notProvided(`customSettings has ${custom.join(', ')}; it must be empty: settings that HTTP/2 has no name for are not sent`)
 }
 
 /** Options of node:http2 that are limits of the engine's. */
@@ -212,7 +211,8 @@ function compatServerOptions (options: Http2ServerOptions & Untyped & Http1Optio
       settingsMax: typeof options.maxOutstandingSettings === 'number' ? Math.max(options.maxOutstandingSettings, 1) : OUTSTANDING_MAX,
       isStrict: !(takesLooseFields && options.strictSingleValueFields === false),
       headBlockBytesMax: typeof options.maxSendHeaderBlockLength === 'number' ? options.maxSendHeaderBlockLength : undefined,
-      origins: options.origins ?? []
+      origins: options.origins ?? [],
+      listedSettings: options.remoteCustomSettings ?? []
     },
     Http2ServerRequest: options.Http2ServerRequest,
     Http2ServerResponse: options.Http2ServerResponse,

@@ -97,6 +97,8 @@ export interface ListenOptions extends ListenTarget {
   extendedConnect?: boolean
   /** Passes settings, pings and GOAWAY of HTTP/2 peers to the callbacks of their connection. Default: false. */
   frameEvents?: boolean
+  /** Settings of extensions, identifier and value, that the first SETTINGS of HTTP/2 has beside others. Default: none. */
+  extensionSettings?: [number, number][]
   /** `onConnection` gets cleartext connections whose first bytes have not come for 200 ms, with the version 1. Default: false. */
   acceptEvents?: boolean
   /** Keeps the original case of field names of HTTP/1.1 requests. Default: false. */

@@ -64,7 +64,6 @@ const UNANSWERED = 'the end of a stream without a head is an answer: with node i
 const TRAILERS = 'trailers of a response are sent also where its stream gave the head'
 const UNSENT = 'a request without a body that is reset before there is a connection is not sent'
 const FRAMES = 'frames have at most 16 KiB'
-const CUSTOM = 'settings that HTTP/2 has no name for are neither sent nor read: the option is refused by its name'
 const TABLE = 'the table of the compressor is the engine\'s: 4 KiB at most, as the peer allows'
 const UNCONNECTED = 'before there is a connection the call does nothing: node fails by an error of its own'
 const BEGUN = 'a request that was made before its session closed is sent'
@@ -94,7 +93,6 @@ export const differences = {
     'effects: request, a content-length of 10, bytes: more, *': { reason: STREAM, of: ['session: ', 'stream: ', 'the next'], programs: 2 },
     'effects: request, one that waits for capacity when GOAWAY comes': 'a request for which there was no room has no stream to finish',
     'effects: maxOutstandingSettings 1': 'a callback of settings is called where its session ends before they are acknowledged',
-    'effects: settings, customSettings': CUSTOM,
     'effects: settings, enableConnectProtocol': 'a setting that means nothing of a client is not sent',
     'effects: settings, maxConcurrentStreams': 'a setting that means nothing of a client is not sent',
     'effects: settings, maxFrameSize': FRAMES,
@@ -389,7 +387,6 @@ export const differences = {
     'effects: maxDeflateDynamicTableSize 0': TABLE,
     'effects: maxHeaderListPairs 10, more': STATUS,
     'effects: maxSettings 2, more': 'the settings of a frame are bounded by the size of frames',
-    'effects: settings, customSettings': CUSTOM,
     'effects: settings, maxFrameSize': FRAMES,
     'effects: streamResetBurst 1': 'the code for a client that resets too many streams is ENHANCE_YOUR_CALM (RFC 9113 section 7)',
     'writes: *, close 8 and destroy': { reason: WRITTEN, of: ['client: bytes'], programs: 70, lines: [20] },

@@ -161,6 +161,43 @@ function pair () {
   return ends
 }
 
+for (const [name, module] of Object.entries(SERVERS)) {
+  test(`an answer of a server of ${name} that is whole stays readable when its connection has ended`, async t => {
+    const { url } = await serve(t, module, { stream: stream => {
+      stream.respond()
+      stream.end(Buffer.alloc(50_000))
+      stream.session.close()
+    } })
+    const socket = net.connect(new URL(url).port, '127.0.0.1')
+    const session = open(t, url, { createConnection: () => socket })
+    const ended = once(session, 'close')
+    const stream = session.request()
+    stream.pause()
+    if (!socket.closed) await once(socket, 'close')
+    let bytes = 0
+    stream.on('data', piece => { bytes += piece.length }).resume()
+    await once(stream, 'end')
+    assert.equal(bytes, 50_000)
+    await ended
+    assert.equal(stream.rstCode, 0)
+  })
+}
+
+test('a reader that is slower than its connection gives back what it has read, before all that waits is read', async t => {
+  const WINDOW = 1024 * 1024
+  const { url } = await serve(t, nodeHttp2, { stream: stream => { stream.respond(); stream.end(Buffer.alloc(2 * WINDOW)) } })
+  const session = open(t, url, { settings: { initialWindowSize: WINDOW } })
+  const stream = session.request()
+  stream.pause()
+  const waits = async () => { await new Promise(resolve => { setImmediate(resolve) }) }
+  while (stream.readableLength < WINDOW) await waits()
+  assert.equal(stream.read(WINDOW / 2).length, WINDOW / 2)
+  // The server goes on while half of the window is unread.
+  while (stream.readableLength === WINDOW / 2) await waits()
+  stream.resume()
+  await once(stream, 'close')
+})
+
 test('a reader that begins some ticks after the response has the content before trailers that came in the same read', async t => {
   const section = (name, value) => Buffer.concat([Buffer.from([0, name.length]), Buffer.from(name), Buffer.from([value.length]), Buffer.from(value)])
   const server = net.createServer(socket => {
@@ -203,6 +240,15 @@ test('a stream made in JavaScript carries a session', async t => {
   assert.equal(got.body.toString(), 'hello')
   session.close()
   await once(session, 'close')
+})
+
+test('performServerHandshake serves a session of ours on a stream made in JavaScript', async t => {
+  const [near, far] = pair()
+  const served = ours.performServerHandshake(far)
+  served.on('stream', (stream, headers) => { stream.respond(); stream.end(headers[':path']) })
+  const session = open(t, 'http://localhost', { createConnection: () => near })
+  const { status, body } = await answer(session.request({ ':path': '/shaken' }))
+  assert.equal(`${status} ${body}`, '200 /shaken')
 })
 
 test('ORIGIN and ALTSVC of a server are events, and originSet has the origins', async t => {
@@ -261,6 +307,32 @@ test('settings, pings and a goaway reach the server and come back', async t => {
   assert.equal(Buffer.from(data).toString(), 'bye')
 })
 
+for (const [name, module] of Object.entries(SERVERS)) {
+  test(`settings of extensions are sent, and those that are listed are shown, with a server of ${name}`, async t => {
+    const { server, url } = await serve(t, module, { options: { remoteCustomSettings: [55, 56], settings: { customSettings: { 1244: 456 } } } })
+    const session = open(t, url, { remoteCustomSettings: [1244, 77], settings: { customSettings: { 55: 12, 155: 144 } } })
+    const [[theirs], [shown], [local]] = await Promise.all([once(server, 'session'), once(session, 'remoteSettings'), once(session, 'localSettings')])
+    assert.deepEqual(shown.customSettings, { 1244: 456 })
+    assert.deepEqual(local.customSettings, { 55: 12, 155: 144 })
+    while (theirs.remoteSettings.customSettings === undefined) await new Promise(resolve => { setImmediate(resolve) })
+    assert.deepEqual(theirs.remoteSettings.customSettings, { 55: 12 })
+    const changed = once(theirs, 'remoteSettings')
+    session.settings({ customSettings: { 56: 9 } })
+    assert.deepEqual((await changed)[0].customSettings, { 55: 12, 56: 9 })
+    server.updateSettings({ customSettings: { 77: 3 } })
+    const next = open(t, url, { remoteCustomSettings: [1244, 77] })
+    assert.deepEqual((await once(next, 'remoteSettings'))[0].customSettings, { 77: 3 })
+  })
+}
+
+test('a list of settings of extensions that cannot be used is refused as by node', () => {
+  for (const make of [remoteCustomSettings => ours.createServer({ remoteCustomSettings }), remoteCustomSettings => ours.connect('http://localhost:1', { remoteCustomSettings })]) {
+    assert.throws(() => make(Array(11).fill(20)), { code: 'ERR_HTTP2_TOO_MANY_CUSTOM_SETTINGS' })
+    assert.throws(() => make([0x10000]), { code: 'ERR_HTTP2_INVALID_SETTING_VALUE', name: 'RangeError' })
+    assert.throws(() => make(20), { code: 'ERR_INVALID_ARG_TYPE' })
+  }
+})
+
 test('a connection that is refused fails the session by the error of its socket, and its requests', async t => {
   const closed = net.createServer().listen(0, '127.0.0.1')
   await once(closed, 'listening')
@@ -313,6 +385,22 @@ test('listeners of a request run in its async context', async t => {
     await once(stream, 'close')
   })))
   assert.deepEqual(seen.sort(), ['a', 'b'].flatMap(name => ['close', 'data', 'end', 'response', 'trailers'].map(event => `${name} ${event} ${name}`)))
+})
+
+test('a request that was closed and written to in the same turn fails and closes', async t => {
+  const { url } = await serve(t, nodeHttp2, { stream: echo })
+  const session = open(t, url)
+  await once(session, 'connect')
+  for (const method of ['write', 'end']) {
+    const stream = session.request({ ':method': 'POST' })
+    const failed = once(stream, 'error')
+    stream.close()
+    stream[method]('late')
+    assert.equal((await failed)[0].code, 'ERR_STREAM_WRITE_AFTER_END')
+    if (!stream.destroyed) await once(stream, 'close')
+    assert.ok(stream.destroyed)
+  }
+  assert.equal((await answer(session.request())).status, 200)
 })
 
 test('a signal ends a request, and its session goes on', async t => {

@@ -9,7 +9,7 @@ use crate::h2::connection_window::WINDOW_INITIAL;
 use crate::h2::frame::{FrameHeader, Setting, SettingsFrame, WindowUpdate, settings};
 use crate::h2::settings::{Settings, initial_window, write_ours};
 use crate::http::{Event, Side};
-use crate::limits::HPACK_TABLE_BYTES_MAX;
+use crate::limits::{EXTENSION_SETTINGS_MAX, HPACK_TABLE_BYTES_MAX};
 use std::collections::VecDeque;
 use std::time::Instant;
 
@@ -144,7 +144,9 @@ impl Conn {
             self.timers.stop(Timer::Preface);
         }
         if self.session.config().frame_events {
-            self.session.push_event(Event::SettingsReceived);
+            let extensions = frame.extensions().take(EXTENSION_SETTINGS_MAX).collect();
+            self.session
+                .push_event(Event::SettingsReceived { extensions });
         }
         Ok(())
     }
@@ -166,7 +168,8 @@ impl Conn {
         let may_change = |change: &Setting| match change {
             Setting::HeaderTableSize(_)
             | Setting::InitialWindowSize(_)
-            | Setting::MaxHeaderListSize(_) => true,
+            | Setting::MaxHeaderListSize(_)
+            | Setting::Extension(..) => true,
             Setting::MaxConcurrentStreams(_) => side == Side::Server,
             Setting::EnableConnectProtocol(on) => side == Side::Server && *on,
             Setting::EnablePush(_) | Setting::MaxFrameSize(_) | Setting::NoRfc7540Priorities(_) => {
@@ -234,7 +237,8 @@ impl Conn {
                 Setting::EnableConnectProtocol(on) => config.extended_connect = on,
                 Setting::EnablePush(_)
                 | Setting::MaxFrameSize(_)
-                | Setting::NoRfc7540Priorities(_) => {}
+                | Setting::NoRfc7540Priorities(_)
+                | Setting::Extension(..) => {}
             }
         }
         let moved = i64::from(initial_window(self.session.config())) - i64::from(before);

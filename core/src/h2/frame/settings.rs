@@ -31,6 +31,8 @@ pub enum Setting {
     EnableConnectProtocol(bool),
     /// 0x9: whether RFC 7540 priorities are not used (RFC 9218 section 2.1); default false.
     NoRfc7540Priorities(bool),
+    /// Any other identifier: a setting of an extension (RFC 9113 section 5.5), which has no effect here.
+    Extension(u16, u32),
 }
 
 impl Setting {
@@ -70,6 +72,7 @@ impl Setting {
             Self::MaxHeaderListSize(bytes) => (0x6, bytes),
             Self::EnableConnectProtocol(on) => (0x8, u32::from(on)),
             Self::NoRfc7540Priorities(on) => (0x9, u32::from(on)),
+            Self::Extension(id, value) => (id, value),
         }
     }
 }
@@ -114,6 +117,11 @@ impl<'a> SettingsFrame<'a> {
     /// one may come twice.
     pub fn iter(self) -> impl Iterator<Item = Setting> + use<'a> {
         pairs(self.payload).filter_map(|(id, value)| Setting::parse(id, value).ok().flatten())
+    }
+
+    /// Identifier and value of the settings we do not know.
+    pub fn extensions(self) -> impl Iterator<Item = (u16, u32)> + use<'a> {
+        pairs(self.payload).filter(|&(id, value)| matches!(Setting::parse(id, value), Ok(None)))
     }
 }
 

@@ -371,7 +371,9 @@ impl Conn {
                     settings.qpack_blocked_streams_max,
                 );
                 if self.session.config().frame_events {
-                    self.session.push_event(Event::SettingsReceived);
+                    self.session.push_event(Event::SettingsReceived {
+                        extensions: Vec::new(),
+                    });
                 }
                 Ok(())
             }

@@ -59,7 +59,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
                 | Event::InputEnded
                 | Event::RequestRefused { .. }
                 | Event::PingReceived { .. }
-                | Event::SettingsReceived
+                | Event::SettingsReceived { .. }
                 | Event::OriginsReceived { .. }
                 | Event::AltSvcReceived { .. }
                 | Event::SettingsAcknowledged { .. } => {}

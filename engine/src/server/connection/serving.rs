@@ -250,7 +250,7 @@ impl<S: Serve> Serving<S> {
                     | Event::CapacityChanged => {}
                     of_connection @ (Event::PongReceived { .. }
                     | Event::PingReceived { .. }
-                    | Event::SettingsReceived
+                    | Event::SettingsReceived { .. }
                     | Event::SettingsAcknowledged { .. }
                     | Event::GoingAway { .. }) => {
                         if let Some(received) = PeerEvent::of(of_connection, turn.machine) {

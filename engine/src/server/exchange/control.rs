@@ -15,7 +15,13 @@ use trunkline_core::http::Event;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeerEvent {
     /// Its settings are these now.
-    Settings(Settings),
+    Settings {
+        /// Those that have a meaning here.
+        settings: Settings,
+        /// Identifier and value of the settings of this frame that no other part knows, in their order, at most
+        /// [`EXTENSION_SETTINGS_MAX`](trunkline_core::limits::EXTENSION_SETTINGS_MAX).
+        extensions: Vec<(u16, u32)>,
+    },
     /// HTTP/3: its settings, which never change.
     Http3Settings(h3::settings::Settings),
     /// It has applied the oldest of our settings that it had not, so long after they were sent.
@@ -40,9 +46,12 @@ impl PeerEvent {
     /// Converts an event of the machine, if it is of this kind.
     pub(in crate::server) fn of(event: Event, machine: &mut Machine) -> Option<Self> {
         Some(match event {
-            Event::SettingsReceived => match machine.h3() {
+            Event::SettingsReceived { extensions } => match machine.h3() {
                 Some(conn) => Self::Http3Settings(conn.peer_settings()?),
-                None => Self::Settings(machine.h2()?.peer_settings()),
+                None => Self::Settings {
+                    settings: machine.h2()?.peer_settings(),
+                    extensions,
+                },
             },
             Event::SettingsAcknowledged { round_trip } => Self::SettingsAcknowledged(round_trip),
             Event::PingReceived { opaque } => Self::Ping(opaque),

@@ -7,6 +7,7 @@ import tls from 'node:tls'
 import { promisify } from 'node:util'
 import { checkNumber, checkObject, invalidType } from '../codes'
 import { notProvided } from '../../server/refused'
+import { checkListed } from '../custom_settings'
 import { unsupportedProtocol } from './errors'
 import type { ClientSessionBounds } from './control'
 import { ClientHttp2Session, isAddress } from './session'
@@ -21,7 +22,6 @@ interface Given extends ClientSessionBounds {
   allowHTTP1?: boolean
   ALPNCallback?: unknown
   createConnection?: (authority: Authority, options: object) => Duplex
-  remoteCustomSettings?: unknown[]
   paddingStrategy?: number
 }
 
@@ -39,14 +39,11 @@ function socketTo (protocol: string, host: string, port: string, options: Given)
   throw unsupportedProtocol(protocol)
 }
 
-function checkOptions ({ maxOriginSetSize, strictSingleValueFields, remoteCustomSettings = [], paddingStrategy = 0, settings }: Given): void {
+function checkOptions ({ maxOriginSetSize, strictSingleValueFields, remoteCustomSettings, paddingStrategy = 0 }: Given): void {
   if (maxOriginSetSize != null) checkNumber(maxOriginSetSize, 'options.maxOriginSetSize')
-  if (!Array.isArray(remoteCustomSettings)) throw invalidType('options.remoteCustomSettings', 'an instance of Array', remoteCustomSettings)
+  checkListed(remoteCustomSettings)
   if (strictSingleValueFields !== undefined && typeof strictSingleValueFields !== 'boolean') throw invalidType('options.strictSingleValueFields', 'of type boolean', strictSingleValueFields)
-  if (remoteCustomSettings.length > 0) throw notProvided('the option remoteCustomSettings is not taken: unknown settings are ignored')
   if (paddingStrategy !== 0) throw notProvided(`paddingStrategy is ${paddingStrategy}; it must be PADDING_STRATEGY_NONE: nothing is padded`)
-  const custom = Object.keys(settings?.customSettings ?? {})
-  if (custom.length > 0) throw notProvided(`customSettings has ${custom.join(', ')}; it must be empty: settings that HTTP/2 has no name for are not sent`)
 }
 
 /** As `connect` of node:http2: one session is one connection. */

@@ -30,6 +30,8 @@ export interface ClientSessionBounds {
   maxSendHeaderBlockLength?: number
   maxOriginSetSize?: number | null
   strictSingleValueFields?: boolean
+  /** Identifiers of the peer's settings of extensions that are shown. */
+  remoteCustomSettings?: number[]
   servername?: string
 }
 
@@ -162,7 +164,7 @@ export abstract class SessionControl extends EventEmitter {
   onSettings (values: number[]): void {
     if (this.destroyed) return
     this.refresh()
-    this.remote = remoteOf(values)
+    this.remote = remoteOf(values, this.remote, this.options.remoteCustomSettings ?? [])
     this.emit('remoteSettings', this.remote)
     this.onCapacity()
   }

@@ -441,9 +441,14 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     this.machine?.release()
     if (this.carrying === undefined) return
     const error = this.connecting ? ofClient('ERR_SOCKET_CLOSED') : undefined
-    for (const stream of [...this.streams.values(), ...this.pendingStreams]) stream.inContext(() => { stream.close(CANCEL) })
+    const open = [...this.streams.values(), ...this.pendingStreams]
+    const cut = open.filter(stream => !stream.isWhole)
+    for (const stream of cut) stream.inContext(() => { stream.close(CANCEL) })
     this.close()
-    this.finish(NO_ERROR, error)
+    if (cut.length === open.length) return this.finish(NO_ERROR, error)
+    // An exchange that is whole stays readable when its connection is over, and the session ends with the last.
+    for (const stream of cut) stream.inContext(() => { stream.destroy() })
+    for (const stream of open) if (stream.isWhole) stream.onStreamClosed(NO_ERROR, false)
   }
 
   override [captureRejectionSymbol] (error: Error): void { this.destroy(error) }

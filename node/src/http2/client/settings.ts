@@ -1,9 +1,10 @@
 // The settings of a client's session, as node:http2 has them.
 
 import type { Settings as NodeSettings } from 'node:http2'
+import { extensionsOf, withCustom, withListed, type CustomSettings } from '../custom_settings'
 
 /** With the older name of one of them, which node's types lack. */
-export type Http2Settings = NodeSettings & { maxHeaderSize?: number | undefined }
+export type Http2Settings = NodeSettings & { maxHeaderSize?: number | undefined; customSettings?: CustomSettings | undefined }
 
 const UNLIMITED = 2 ** 32 - 1
 /** The largest section that is announced, bytes: as in `node/native/session/settings.rs`. */
@@ -29,19 +30,21 @@ export function changed (settings: Http2Settings, changes: Http2Settings): Http2
   const stated = Object.entries(changes).filter(([name, value]) => name in INITIAL && name !== 'maxFrameSize' && name !== 'enablePush' && value !== undefined)
   const next = { ...settings, ...Object.fromEntries(stated) as Http2Settings }
   if (maxHeaderSize !== undefined) next.maxHeaderListSize = next.maxHeaderSize = maxHeaderSize
-  return next
+  return withCustom(next, settings, changes)
 }
 
 /** Those of the first SETTINGS. */
 export const first = (given: Http2Settings): Http2Settings => changed(OURS, given)
 
-/** The peer's, by the values of the machine. */
-export function remoteOf (values: readonly number[]): Http2Settings {
+/** The peer's, by the values of the machine; `listed`: the extensions that its user asks for, of which `before` has those of earlier
+ * frames. */
+export function remoteOf (values: readonly number[], before: Http2Settings, listed: readonly number[]): Http2Settings {
   const [headerTableSize, push, maxConcurrentStreams, initialWindowSize, maxFrameSize, maxHeaderListSize, connect] = values as [number, number, number, number, number, number, number]
-  return {
+  const next: Http2Settings = {
     headerTableSize, enablePush: push === 1, initialWindowSize, maxFrameSize, maxConcurrentStreams,
     maxHeaderListSize, maxHeaderSize: maxHeaderListSize, enableConnectProtocol: connect === 1
   }
+  return withListed(next, before, values, listed)
 }
 
 /** Options of a session that are the machine's. */
@@ -56,6 +59,7 @@ export function machineSettings (settings: Http2Settings, { maxHeaderListPairs, 
     initialWindowSize: whole(settings.initialWindowSize),
     maxHeaderListSize: list === undefined ? undefined : Math.min(whole(list)!, SECTION_BYTES_MAX),
     maxHeaderListPairs: whole(maxHeaderListPairs),
-    peerMaxConcurrentStreams: whole(peerMaxConcurrentStreams)
+    peerMaxConcurrentStreams: whole(peerMaxConcurrentStreams),
+    extensionSettings: extensionsOf(settings.customSettings)
   }
 }

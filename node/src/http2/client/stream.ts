@@ -129,6 +129,9 @@ export class ClientHttp2Stream extends Duplex {
     }
   }
 
+  /** Both sides have ended in order. */
+  get isWhole (): boolean { return this.isReceived && this.isFinished && !this.isReset && this.code === NO_ERROR }
+
   /** Runs as a part of its request's async context. */
   inContext<T> (call: () => T): T { return this.context.runInAsyncScope(call) }
 
@@ -299,12 +302,19 @@ export class ClientHttp2Stream extends Duplex {
     this.giveBack()
   }
 
-  /** Gives the bytes that have a reader back to the peer. */
-  private giveBack (): void {
-    if (this.untaken === 0 || this.streamId === undefined) return
-    const { owner, untaken } = this
-    this.untaken = 0
-    owner?.machine?.take(this.streamId, untaken)
+  /** A reader that is slower than the connection: what it has read is given back while more than it asks for ahead still waits. */
+  override read (size?: number): any {
+    const chunk: unknown = super.read(size)
+    if (chunk !== null) this.giveBack(this.untaken - this.readableLength)
+    return chunk
+  }
+
+  /** Gives bytes that have a reader back to the peer. */
+  private giveBack (count = this.untaken): void {
+    if (count <= 0 || this.streamId === undefined) return
+    const { owner } = this
+    this.untaken -= count
+    owner?.machine?.take(this.streamId, count)
     owner?.plan()
   }
 
@@ -368,7 +378,8 @@ export class ClientHttp2Stream extends Duplex {
     this.report?.()
     this.inContext(() => {
       if (!this.isClosed) this.markClosed(code, false, false)
-      if (!this.readable || code !== NO_ERROR) {
+      // One that failed, as by a write after its end, does not end any more.
+      if (!this.readable || code !== NO_ERROR || this.errored != null) {
         this.destroy()
         return
       }

@@ -10,6 +10,7 @@ import { asked } from '../asked'
 import {
   checkBytes, checkCall, checkInteger, checkNumber, checkObject, checkText, invalidCharacter, invalidType, outOfRange, plain, sessionError
 } from '../codes'
+import { withCustom, withListed, type CustomSettings } from '../custom_settings'
 import { later } from '../later'
 import { sessionSocket, type Socket } from './socket'
 import { Timer } from '../timer'
@@ -39,13 +40,15 @@ export interface SessionOptions {
   headBlockBytesMax: number | undefined
   /** Origins that the server answers for beside that of the connection. */
   origins: unknown[]
+  /** Identifiers of the peer's settings of extensions that are shown. */
+  listedSettings: readonly number[]
 }
 
 type SettingsCallback = (error: Error | null, settings?: Settings, duration?: number) => void
 type PingCallback = (error: Error | null, duration?: number, payload?: Buffer) => void
 
 /** With the older name of one of them, which node's types lack. */
-type Settings = NodeSettings & { maxHeaderSize?: number | undefined }
+type Settings = NodeSettings & { maxHeaderSize?: number | undefined; customSettings?: CustomSettings | undefined }
 
 /** Both sides' settings before anything is said of them. */
 const UNSAID: Settings = {
@@ -68,7 +71,7 @@ function changed (settings: Settings, changes: Settings): Settings {
   const printed = Object.entries(changes).filter(([name, value]) => name in UNSAID && name !== 'maxFrameSize' && value !== undefined)
   const next = { ...settings, ...Object.fromEntries(printed) as Settings }
   if (maxHeaderSize !== undefined) next.maxHeaderListSize = next.maxHeaderSize = maxHeaderSize
-  return next
+  return withCustom(next, settings, changes)
 }
 
 /** A stream, as far as its session needs it. */
@@ -385,7 +388,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
       headerTableSize, enablePush: push === 1, initialWindowSize, maxFrameSize, maxConcurrentStreams,
       maxHeaderListSize: maxHeaderSize, maxHeaderSize, enableConnectProtocol: connect === 1
     }
-    this.remote = Object.fromEntries(Object.entries(remote).filter(([, value]) => value !== undefined)) as Settings
+    const known = Object.fromEntries(Object.entries(remote).filter(([, value]) => value !== undefined)) as Settings
+    this.remote = withListed(known, this.remote, values, this.options.listedSettings)
     this.emit('remoteSettings', this.remote)
   }
 

@@ -19,13 +19,21 @@ const isSecure = module === 'https' || module === 'ours-secure' || module === 'o
 /** HTTP/3 has a port. */
 const hasPort = module === 'ours-http3'
 
+/** Linux gives sockets of one port connections by turns, and these lines of Node.js ask for it. */
+const takesReusePort = process.platform === 'linux' && Number.parseInt(process.versions.node, 10) >= 24
+
 /** The places, by name; `port` is a free one, `path` a name that does not exist. */
 const PLACES = {
   'port 0': () => [0],
   'a port': ({ port }) => [port, '127.0.0.1'],
   'a port, exclusive': ({ port }) => [{ port, host: '127.0.0.1', exclusive: true }],
+  'port 0, exclusive': () => [{ port: 0, exclusive: true }],
+  'a port that another has, exclusive': ({ taken }) => [{ port: taken, host: '127.0.0.1', exclusive: true }],
+  ...(takesReusePort ? {
+    'a port, reusePort, exclusive': ({ port }) => [{ port, host: '127.0.0.1', reusePort: true, exclusive: true }]
+  } : {}),
   'a port that another has': ({ taken }) => [taken, '127.0.0.1'],
-  ...(hasPort ? {} : { 'a path': ({ path }) => [path] })
+  ...(hasPort ? {} : { 'a path': ({ path }) => [path], 'a path, exclusive': ({ path }) => [{ path, exclusive: true }] })
 }
 
 /** Places that workers have in common, at a port that was asked for. */
@@ -100,7 +108,7 @@ async function tried (place, has) {
   }
   const exits = workers.map(worker => once(worker, 'exit'))
   // A worker of Node.js that is disconnected does not close a server that it has for itself.
-  const isEnding = !place.endsWith(', exclusive')
+  const isEnding = !/, exclusive$|reusePort/.test(place)
   for (const worker of workers) isEnding ? worker.disconnect() : worker.process.kill('SIGKILL')
   const codes = (await Promise.all(exits)).map(([code]) => code)
   if (isEnding) outcome.exits = codes

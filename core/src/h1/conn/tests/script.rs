@@ -327,7 +327,7 @@ fn describe(event: Event) -> String {
         Event::Upgraded { stream, rest } => format!("{} upgraded {}", stream.0, text(&rest)),
         Event::PongReceived { .. }
         | Event::PingReceived { .. }
-        | Event::SettingsReceived
+        | Event::SettingsReceived { .. }
         | Event::OriginsReceived { .. }
         | Event::AltSvcReceived { .. }
         | Event::SettingsAcknowledged { .. } => "a frame of HTTP/2".to_owned(),
