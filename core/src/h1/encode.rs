@@ -100,7 +100,12 @@ pub(super) fn request_head(
         proxy_lines(out, head, proxy);
     }
     // In front of the fields of the head, where undici has it.
-    persist_line(out, persist, head.get(Token::CONNECTION).is_some());
+    persist_line(
+        out,
+        persist,
+        head.get(Token::CONNECTION).is_some(),
+        &LOWER_CASE,
+    );
     let is_cookie = |field: &Field<'_>| field.token == Some(Token::COOKIE);
     let joins = head.fields().filter(is_cookie).count() > 1;
     let mut has_te = false;
@@ -112,7 +117,7 @@ pub(super) fn request_head(
         has_te |= field.token == Some(Token::TE);
         field.token != Some(Token::HOST) && !(joins && is_cookie(field))
     });
-    field_lines(out, rest, announce, persist);
+    field_lines(out, rest, announce, persist, &LOWER_CASE);
     if has_te {
         // RFC 9110 section 10.1.4: it is for this hop. Said twice it means the same.
         out.extend_from_slice(b"connection: te\r\n");
@@ -137,6 +142,38 @@ fn proxy_lines(out: &mut Vec<u8>, head: &RequestHead, proxy: &Proxy) {
     }
 }
 
+/// The lines about framing and the connection that we add to a head.
+struct OwnLines {
+    empty: &'static [u8],
+    chunked: &'static [u8],
+    close: &'static [u8],
+    keep_alive: &'static [u8],
+}
+
+const LOWER_CASE: OwnLines = OwnLines {
+    empty: b"content-length: 0\r\n",
+    chunked: b"transfer-encoding: chunked\r\n",
+    close: b"connection: close\r\n",
+    keep_alive: b"connection: keep-alive\r\n",
+};
+/// Of a head whose owner spells names with capitals.
+const CAPITALS: OwnLines = OwnLines {
+    empty: b"Content-Length: 0\r\n",
+    chunked: b"Transfer-Encoding: chunked\r\n",
+    close: b"Connection: close\r\n",
+    keep_alive: b"Connection: keep-alive\r\n",
+};
+
+impl OwnLines {
+    fn of(head: &ResponseHead) -> &'static Self {
+        let has_capital = |name: &[u8]| name.iter().any(u8::is_ascii_uppercase);
+        match head.section().spellings().any(has_capital) {
+            true => &CAPITALS,
+            false => &LOWER_CASE,
+        }
+    }
+}
+
 /// Appends a response head.
 pub(super) fn response_head(
     out: &mut Vec<u8>,
@@ -149,9 +186,10 @@ pub(super) fn response_head(
     let lines = head
         .fields()
         .map(|field| (spellings.next().unwrap_or(field.name), field));
-    field_lines(out, lines, announce, persist);
+    let own = OwnLines::of(head);
+    field_lines(out, lines, announce, persist, own);
     let sends_connection = persist == Persist::KeepAlive && head.get(Token::CONNECTION).is_some();
-    persist_line(out, persist, sends_connection);
+    persist_line(out, persist, sends_connection, own);
     out.extend_from_slice(b"\r\n");
 }
 
@@ -186,6 +224,7 @@ fn field_lines<'a>(
     fields: impl Iterator<Item = (&'a [u8], Field<'a>)>,
     announce: Announce,
     persist: Persist,
+    own: &OwnLines,
 ) {
     for (name, field) in fields {
         match field.token {
@@ -198,19 +237,17 @@ fn field_lines<'a>(
     }
     match announce {
         Announce::AsGiven | Announce::Nothing => {}
-        Announce::Empty => out.extend_from_slice(b"content-length: 0\r\n"),
-        Announce::Chunked => out.extend_from_slice(b"transfer-encoding: chunked\r\n"),
+        Announce::Empty => out.extend_from_slice(own.empty),
+        Announce::Chunked => out.extend_from_slice(own.chunked),
     }
 }
 
 /// The line of a head about its connection; `sends_connection`: it has such a field of its own, which counts unless the
 /// connection closes.
-fn persist_line(out: &mut Vec<u8>, persist: Persist, sends_connection: bool) {
+fn persist_line(out: &mut Vec<u8>, persist: Persist, sends_connection: bool, own: &OwnLines) {
     match persist {
-        Persist::Close => out.extend_from_slice(b"connection: close\r\n"),
-        Persist::KeepAlive if !sends_connection => {
-            out.extend_from_slice(b"connection: keep-alive\r\n");
-        }
+        Persist::Close => out.extend_from_slice(own.close),
+        Persist::KeepAlive if !sends_connection => out.extend_from_slice(own.keep_alive),
         Persist::AsGiven | Persist::KeepAlive => {}
     }
 }

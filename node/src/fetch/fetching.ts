@@ -27,6 +27,9 @@ const OF_ORIGIN = ['authorization', 'proxy-authorization', 'cookie', 'host']
 /** The standard's network error. */
 function networkError (cause: unknown): TypeError { return new TypeError('fetch failed', { cause }) }
 
+/** The error of a body whose signal aborted: a reason that says nothing is an AbortError there, as with undici. */
+const endOf = (reason: unknown): unknown => reason || new DOMException('The operation was aborted.', 'AbortError')
+
 /** Bodies on their way that are not watched for being dropped yet: a finalizer costs more than most bodies, whose reader takes all of them
  * from the turn on in which their head came. */
 let fresh: { body: Body; queue: ByteQueue }[] = []
@@ -107,7 +110,7 @@ export class Fetching implements Receiver {
     if (this.upload !== null) this.upload.cancel(reason)
     else if (promise !== null) this.body?.cancel(reason)
     promise?.reject(reason)
-    hop?.abort(reason)
+    hop?.abort(promise === null ? endOf(reason) : reason)
   }
 
   private fail (cause: unknown): void {
@@ -192,7 +195,7 @@ export class Fetching implements Receiver {
     const { queue } = this
     if (followed === null || queue === null || queue.isDone) return
     const unread = new WeakRef(queue)
-    const listener = (): void => { unread.deref()?.abort(followed.reason) }
+    const listener = (): void => { unread.deref()?.abort(endOf(followed.reason)) }
     const unfollow = (): void => { followed.removeEventListener('abort', listener) }
     followed.addEventListener('abort', listener, { once: true })
     queue.onDone = unfollow

@@ -195,6 +195,28 @@ fn an_answer_is_spelled_and_reasoned_as_its_owner_says() {
 }
 
 #[test]
+fn lines_that_are_added_to_an_answer_have_capitals_where_its_owner_spells_names_so() {
+    for (name, added) in [
+        ("X-One", "Transfer-Encoding: chunked"),
+        ("x-one", "transfer-encoding: chunked"),
+    ] {
+        let mut fields = Fields::new();
+        fields.spell(name.as_bytes());
+        fields.push_named(b"x-one", b"1");
+        let head = ResponseHead::new(200, fields, Version::Http11).expect("it is valid");
+        let mut script = Script::server();
+        script.connection_lists(GET);
+        script.respond(1, &head, false);
+        script.send(1, "hi", true);
+        let body = "2\r\nhi\r\n0\r\n\r\n";
+        assert_eq!(
+            script.wrote(),
+            format!("HTTP/1.1 200 OK\r\n{name}: 1\r\n{added}\r\n\r\n{body}")
+        );
+    }
+}
+
+#[test]
 fn a_close_of_the_owner_stays_in_its_place_as_it_is_spelled() {
     let mut script = Script::server();
     script.connection_lists(GET);
