@@ -125,7 +125,7 @@ test('h1: a response that is destroyed has no last chunk, and its connection end
     const socket = connect(server.address().port, '127.0.0.1')
     socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
     const text = String(await all(socket))
-    assert.match(text, /transfer-encoding: chunked\r\n[^]*5\r\nbegun\r\n$/)
+    assert.match(text, /Transfer-Encoding: chunked\r\n[^]*5\r\nbegun\r\n$/)
   } finally {
     server.compatServer.destroy()
   }

@@ -1,4 +1,4 @@
-// Connections: numbers of requests, names of servers, sources that pause.
+// Connections: numbers of requests, names of servers, sources that pause; signals that abort bodies.
 import { Readable } from 'node:stream'
 import { cert } from '../stage.mjs'
 import { get, programs, textOf } from '../page.mjs'
@@ -38,6 +38,16 @@ export default programs({
         const client = p.own(new p.module.Client(server.url, { allowH2: false, connect: { rejectUnauthorized: false, ...(servername === undefined ? {} : { servername }) } }))
         await p.settle(`${servername} ${JSON.stringify(request)}`, client.request({ ...get, ...request }).then(textOf))
       }
+    }
+  },
+  'reasons: of a signal that aborts a body of fetch': async p => {
+    const server = await p.serve((request, response) => { response.write('part') })
+    for (const reason of [undefined, null, 0, '', false, 'text', new Error('mine')]) {
+      const controller = new AbortController()
+      const answer = await p.module.fetch(server.url, { dispatcher: p.agent(), signal: controller.signal })
+      const text = answer.text()
+      controller.abort(reason)
+      await p.settle(String(reason), text)
     }
   },
   'pauses: sources over HTTP/2': async p => {
