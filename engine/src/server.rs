@@ -26,6 +26,7 @@ pub use bind::inspector::Inspector;
 pub use bind::listening::{BoundServer, ServerHandle};
 pub use bind::port::Port;
 pub use bind::running::{Drained, Running};
+pub use bind::second::SecondWorker;
 pub use bind::start::{ServeBuilder, serve};
 pub use bind::target::{IntoListener, ListenTarget};
 #[cfg(unix)]
@@ -271,6 +272,7 @@ impl Server<()> {
             send_budget_share: Arc::new(BudgetShare::new(config.windows.send_budget)),
             config,
             http1_config,
+            second: None,
         })
     }
 }

@@ -125,6 +125,13 @@ impl Engine {
             Self::Inline(here) => here.run_for_script(),
         }
     }
+    /// JavaScript waits for the engine within a turn of its own.
+    pub(crate) fn turn(&self) {
+        #[cfg(target_os = "linux")]
+        if let Self::Inline(here) = self {
+            here.turn_for_script();
+        }
+    }
     /// The bell was rung: the engine's part of what there is to do before completions are drained.
     pub(crate) fn rung(&self) {
         #[cfg(target_os = "linux")]

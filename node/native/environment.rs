@@ -206,9 +206,17 @@ unsafe extern "C" fn ask(
             let kick = || environment.kick();
             let answer = match verb.as_str() {
                 "warmUp" => environment.warm_up(&text),
-                "listen" | "identity" | "context" | "forget" | "chosen" | "configure" | "drain"
-                | "serve" | "take" | "stop" | "serverMetrics" | "handOver" | "inspectServer"
-                | "closeServerPage" => registry.ask_server(shared, &verb, &text),
+                "turn" => {
+                    if let Some(engine) = engine {
+                        engine.turn();
+                    }
+                    Ok(serde_json::Value::Null)
+                }
+                "listen" | "second" | "alone" | "join" | "identity" | "context" | "forget"
+                | "chosen" | "configure" | "drain" | "serve" | "take" | "stop"
+                | "serverMetrics" | "handOver" | "inspectServer" | "closeServerPage" => {
+                    registry.ask_server(shared, &verb, &text)
+                }
                 "snapshot" => snapshot::ask(&registry.snapshot_requests, &text, kick),
                 "traffic" => traffic::ask(&registry.traffics, &text, kick),
                 "dialed" => dial::answer(shared, &registry.questions.dials, &text),

@@ -83,6 +83,15 @@ impl Listener {
 }
 
 impl Accepted {
+    /// Takes it out of the runtime, for another. `None`: it is no socket, or the runtime does not give it up; it is closed.
+    pub(crate) fn unregistered(self) -> Option<AcceptedSocket> {
+        match self {
+            Self::Tcp(socket, _) => socket.into_std().ok().map(AcceptedSocket::Tcp),
+            #[cfg(unix)]
+            Self::Unix(socket) => socket.into_std().ok().map(AcceptedSocket::Unix),
+            Self::Given(_) => None,
+        }
+    }
     /// The peer's address; `None` on a Unix socket, and of a stream without.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
         match self {

@@ -8,6 +8,7 @@ pub(super) mod inspector;
 pub(super) mod listening;
 pub(super) mod port;
 pub(super) mod running;
+pub(super) mod second;
 pub(super) mod start;
 pub(super) mod target;
 #[cfg(unix)]

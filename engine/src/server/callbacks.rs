@@ -47,6 +47,11 @@ pub trait Callbacks: Clone + 'static {
     fn pause(&self) -> Option<Pause> {
         None
     }
+    /// Asked for each connection that a server with a [second worker](crate::server::BoundServer::second_worker) accepts, on the thread of the first:
+    /// whether the second is to serve it, once it has started. Default: no.
+    fn leaves_connection(&self) -> bool {
+        false
+    }
     /// A connection's handshake is done, or, without TLS, its first bytes gave its version. A
     /// connection with early data ([`Server::early_data`](crate::Server::early_data)) is reported
     /// before that. `commands` takes commands for it. `info` is present if

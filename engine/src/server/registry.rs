@@ -1,6 +1,6 @@
-//! The open connections of a worker: counts them in total and per client address, and chooses which
-//! to close when the bound is reached.
+//! The open connections of a worker: chooses which to close when all places are taken.
 
+pub(in crate::server) mod places;
 pub(in crate::server) mod shedding;
 
 use super::observe::counters::{Counters, add};
@@ -8,6 +8,7 @@ use super::observe::inspect::{ConnectionStage, Listed};
 use crate::driver::machine::inspection::{InspectLimits, Inspection, Numbered};
 use crate::driver::signals::{Signals, Stop};
 use crate::driver::timer;
+use places::{ConnectionPlace, ConnectionPlaces};
 use shedding::{Shed, Shedder};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -17,9 +18,8 @@ use std::sync::Arc;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 use trunkline_core::limits::NEW_CONNECTION_GRACE;
-use trunkline_core::min_rate::Scarcity;
 
-/// How many connections a worker may hold.
+/// How many connections there may be.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::server) struct Allowed {
     /// Of all peers.
@@ -43,10 +43,8 @@ impl Allowed {
 /// The connections of a worker.
 pub(in crate::server) struct OpenConnections {
     by_number: RefCell<HashMap<u64, OpenConnection>>,
-    by_address: RefCell<HashMap<Address, usize>>,
     next: Cell<u64>,
-    allowed: Allowed,
-    scarcity: Scarcity,
+    pub(in crate::server) places: Arc<ConnectionPlaces>,
     pub(in crate::server) closed: Notify,
     /// A task makes room later.
     is_retrying: Cell<bool>,
@@ -60,8 +58,7 @@ struct OpenConnection {
     /// The client; `None`: of a Unix socket.
     peer: Option<IpAddr>,
     port: u16,
-    /// The key by which it is counted; `None`: of a Unix socket.
-    address: Option<Address>,
+    place: ConnectionPlace,
     /// It was asked to close for a new connection.
     leaves: Cell<bool>,
 }
@@ -129,17 +126,14 @@ impl Address {
 
 impl OpenConnections {
     pub(in crate::server) fn new(
-        allowed: Allowed,
-        scarcity: &Scarcity,
+        places: &Arc<ConnectionPlaces>,
         counters: &Arc<Counters>,
         shedder: Option<Rc<Shedder>>,
     ) -> Rc<Self> {
         Rc::new(Self {
             by_number: RefCell::default(),
-            by_address: RefCell::default(),
             next: Cell::new(0),
-            allowed,
-            scarcity: scarcity.clone(),
+            places: Arc::clone(places),
             closed: Notify::new(),
             is_retrying: Cell::new(false),
             counters: Arc::clone(counters),
@@ -151,7 +145,7 @@ impl OpenConnections {
     }
     /// Whether no further connection is taken before one has ended.
     pub(super) fn is_full(&self) -> bool {
-        self.len() >= self.allowed.connections
+        self.places.are_taken()
     }
     /// Whether `peer` is taken now. Where it is not because all places are taken, others give way:
     /// over QUIC a client that is refused tries again.
@@ -162,23 +156,17 @@ impl OpenConnections {
         }
         self.admits(peer)
     }
-    /// Whether `peer` may have one more; counts it if not. A quarter of all is more than a gateway
-    /// in front leaves the others only where connections are scarce; and what comes over loopback
-    /// is a gateway's, unless the limit was asked for.
+    /// Whether `peer` may have one more; counts it if not.
     pub(in crate::server) fn admits(&self, peer: IpAddr) -> bool {
-        let most = match self.allowed.per_address {
-            Some(most) => most,
-            None if self.scarcity.is_set() && !peer.to_canonical().is_loopback() => {
-                (self.allowed.connections / 4).max(1)
-            }
-            None => return true,
-        };
-        let counts = self.by_address.borrow();
-        let admits = counts.get(&Address::of(peer)).is_none_or(|&has| has < most);
+        let admits = self.places.admit(peer);
         if !admits {
             add(&self.counters.connections_refused, 1);
         }
         admits
+    }
+    /// A place for a connection that was accepted; `None`: of a Unix socket.
+    pub(super) fn take_place(&self, peer: Option<IpAddr>) -> ConnectionPlace {
+        ConnectionPlaces::take(&self.places, peer)
     }
     /// A connection of `peer` was accepted; `None`: of a Unix socket.
     pub(in crate::server) fn enter(
@@ -187,40 +175,53 @@ impl OpenConnections {
         activity: &Rc<Activity>,
         peer: Option<SocketAddr>,
     ) -> OpenEntry {
+        let place = this.take_place(peer.map(|peer| peer.ip()));
+        Self::enter_at(this, place, (signals, activity), peer)
+    }
+    /// As [`enter`](Self::enter), at a place that it has.
+    pub(super) fn enter_at(
+        this: &Rc<Self>,
+        place: ConnectionPlace,
+        (signals, activity): (&Arc<Signals>, &Rc<Activity>),
+        peer: Option<SocketAddr>,
+    ) -> OpenEntry {
         let number = this.next.get();
         this.next.set(number + 1);
+        activity.address.set(place.address());
         let connection = OpenConnection {
             signals: Arc::clone(signals),
             activity: Rc::clone(activity),
             peer: peer.map(|peer| peer.ip()),
             port: peer.map_or(0, |peer| peer.port()),
-            address: peer.map(|peer| Address::of(peer.ip())),
+            place,
             leaves: Cell::new(false),
         };
-        activity.address.set(connection.address);
         if let Some(shedder) = &this.shedder {
             // It has one place.
             let _ = activity.shedder.set(Rc::clone(shedder));
         }
-        if let Some(address) = connection.address {
-            *this.by_address.borrow_mut().entry(address).or_default() += 1;
-        }
         this.by_number.borrow_mut().insert(number, connection);
-        this.note_len();
         OpenEntry {
             open: Rc::clone(this),
             number,
         }
     }
-    fn note_len(&self) {
-        self.scarcity.set(self.len() >= self.allowed.scarce_from());
+    /// Whether one of them gives its place up, or could: those that have no exchange.
+    pub(super) fn can_make_room(&self) -> bool {
+        let open = self.by_number.borrow();
+        let mut all = open.values();
+        all.any(|open| open.leaves.get() || open.activity.exchanges.get() == 0)
     }
     /// A peer waits for a place, and none is free: the connections that have been without an
     /// exchange for longest give theirs up, each as its version lets it. False: all that could are new.
     pub(super) fn make_room(&self) -> bool {
         let open = self.by_number.borrow();
         let leaving = open.values().filter(|open| open.leaves.get()).count();
-        let wanted = self.allowed.displaced_at_once().saturating_sub(leaving);
+        let wanted = self
+            .places
+            .allowed()
+            .displaced_at_once()
+            .saturating_sub(leaving);
         let is_idle =
             |open: &&OpenConnection| !open.leaves.get() && open.activity.exchanges.get() == 0;
         let mut idle: Vec<_> = open.values().filter(is_idle).collect();
@@ -343,18 +344,12 @@ impl EntryName {
         }
         let mut open = self.open.by_number.borrow_mut();
         if let Some(connection) = open.get_mut(&self.number)
-            && connection.address.is_none()
+            && connection.place.address().is_none()
         {
-            let address = Address::of(peer);
             connection.peer = Some(peer);
-            connection.address = Some(address);
-            connection.activity.address.set(Some(address));
-            *self
-                .open
-                .by_address
-                .borrow_mut()
-                .entry(address)
-                .or_default() += 1;
+            connection.place.set_address(peer);
+            let address = connection.place.address();
+            connection.activity.address.set(address);
         }
         true
     }
@@ -363,16 +358,7 @@ impl EntryName {
 impl Drop for OpenEntry {
     fn drop(&mut self) {
         let left = self.open.by_number.borrow_mut().remove(&self.number);
-        if let Some(address) = left.and_then(|left| left.address) {
-            let mut counts = self.open.by_address.borrow_mut();
-            if let Some(count) = counts.get_mut(&address) {
-                *count -= 1;
-                if *count == 0 {
-                    counts.remove(&address);
-                }
-            }
-        }
-        self.open.note_len();
+        drop(left);
         add(&self.open.counters.connections_closed, 1);
         self.open.closed.notify_one();
     }

@@ -1,15 +1,16 @@
 use super::*;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
+use trunkline_core::min_rate::Scarcity;
 
 fn open(connections: usize, per_address: Option<usize>) -> (Rc<OpenConnections>, Scarcity) {
     let allowed = Allowed {
         connections,
         per_address,
     };
-    let scarcity = Scarcity::shared();
-    let open = OpenConnections::new(allowed, &scarcity, &Arc::default(), None);
-    (open, scarcity)
+    let places = ConnectionPlaces::new(allowed);
+    let open = OpenConnections::new(&places, &Arc::default(), None);
+    (open, places.scarcity.clone())
 }
 
 fn v4(last: u8) -> SocketAddr {

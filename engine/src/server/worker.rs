@@ -5,6 +5,7 @@ mod admission;
 pub(super) mod generations;
 #[cfg(feature = "http3")]
 pub(super) mod quic;
+pub(super) mod second;
 #[cfg(not(feature = "http3"))]
 pub(super) mod without_quic;
 
@@ -14,8 +15,9 @@ pub(super) use without_quic as quic;
 use super::connection::accept::WorkerContext;
 use super::exchange::serve::{Pause, Serve};
 use super::observe::inspect::WorkerList;
-use super::registry::shedding::Shedder;
-use super::registry::{Allowed, OpenConnections};
+use super::registry::OpenConnections;
+use super::registry::places::ConnectionPlaces;
+use super::registry::shedding::{AddressRates, Shedder};
 use crate::config::Shedding;
 use crate::driver::machine::inspection::{InspectLimits, Numbered};
 use crate::driver::signals::{Signals, Stop};
@@ -27,6 +29,7 @@ use generations::WorkerSockets;
 #[cfg(unix)]
 use quic::QuicHandOver;
 use quic::{QuicListener, QuicSetup};
+use second::{LeftConnection, SecondLink};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
@@ -48,6 +51,10 @@ pub(super) enum WorkerCommand {
     Serve(Box<ByteStream>),
     /// A connection that was accepted elsewhere.
     Take(AcceptedSocket),
+    /// A connection of the server's other worker.
+    Leave(LeftConnection),
+    /// The other worker waits for a place.
+    MakeRoom,
     /// Connections that are accepted from now on have this.
     Configure {
         http1: Arc<Config>,
@@ -82,8 +89,10 @@ pub(super) struct WorkerConfig<S> {
     /// HTTP/3's.
     pub(super) setup: Option<QuicSetup>,
     pub(super) shared: WorkerContext<S>,
-    pub(super) allowed: Allowed,
+    pub(super) places: Arc<ConnectionPlaces>,
     pub(super) shedding: Shedding,
+    pub(super) address_rates: Arc<AddressRates>,
+    pub(super) second: Option<SecondLink>,
 }
 
 /// Runs a worker until it is drained or `commands` is closed. `begun` gets the result of the start.
@@ -192,6 +201,7 @@ struct Worker<S> {
     waiting: VecDeque<Accepted>,
     /// Connections that begin are the last.
     is_draining: bool,
+    second: Option<SecondLink>,
     _measuring: Option<Measuring>,
 }
 
@@ -216,10 +226,9 @@ impl<S: Serve> Worker<S> {
         let shared = worker_config.shared;
         let acceptor = Acceptor::new(worker_config.listener)?;
         let (shedding, budget) = (&worker_config.shedding, &shared.send_budget_share);
-        let shedder = Shedder::new(shedding, budget, std::time::Instant::now());
+        let shedder = Shedder::new(shedding, budget, &worker_config.address_rates);
         let measuring = shedder.clone().map(Measuring::new);
-        let (allowed, scarcity) = (worker_config.allowed, &shared.scarcity);
-        let open = OpenConnections::new(allowed, scarcity, &shared.counters, shedder);
+        let open = OpenConnections::new(&worker_config.places, &shared.counters, shedder);
         let quic = match worker_config.setup {
             Some(setup) => Some(QuicTask::new(setup, &shared, &open)?),
             None => None,
@@ -231,6 +240,7 @@ impl<S: Serve> Worker<S> {
             open,
             waiting: VecDeque::new(),
             is_draining: false,
+            second: worker_config.second,
             _measuring: measuring,
         })
     }
@@ -244,10 +254,7 @@ impl<S: Serve> Worker<S> {
                 // A client that connects after a command finds it carried out.
                 biased;
                 command = commands.recv() => match command {
-                    Some(WorkerCommand::Configure { http1, others }) => {
-                        self.shared.http1_config = http1;
-                        self.shared.config = others;
-                    }
+                    Some(WorkerCommand::Configure { http1, others }) => self.configure(http1, others),
                     Some(WorkerCommand::Inspect { limits, reply, list }) => {
                         self.inspect(limits, &reply, list);
                     }
@@ -267,6 +274,8 @@ impl<S: Serve> Worker<S> {
                     Some(WorkerCommand::Take(socket)) => if let Ok(accepted) = socket.registered() {
                         self.take(accepted);
                     },
+                    Some(WorkerCommand::Leave(left)) => self.serve_left(left),
+                    Some(WorkerCommand::MakeRoom) => OpenConnections::make_room_soon(&self.open),
                     last => break last,
                 },
                 () = until_over(pause), if paused => {}
@@ -275,7 +284,7 @@ impl<S: Serve> Worker<S> {
                     Some(Err(error)) => pause_after(&error).await,
                     None => {}
                 },
-                () = self.open.closed.notified(), if full => {}
+                () = self.open.places.freed.notified(), if full => {}
             }
         };
         let acceptor = mem::replace(&mut self.acceptor, Acceptor::None);
@@ -286,9 +295,13 @@ impl<S: Serve> Worker<S> {
             Some(WorkerCommand::Drain { deadline, cut }) => {
                 let (until, mut reported) = (after(deadline), vec![cut]);
                 self.is_draining = true;
+                if let Some(second) = &self.second {
+                    second.drain(deadline);
+                }
                 self.open.stop(Stop::Drain);
                 self.take_queued(acceptor).await;
                 let count = self.drain(until, &mut reported, &mut commands).await;
+                self.await_second(&mut commands).await;
                 for cut in reported {
                     // The receiver may be gone.
                     let _ = cut.send(count);
@@ -380,24 +393,31 @@ impl<S: Serve> Worker<S> {
     ) -> u64 {
         loop {
             self.serve_waiting();
-            if self.open.len() == 0 {
+            if self.open.len() == 0 && self.waiting.is_empty() {
                 return 0;
             }
             tokio::select! {
+                () = self.open.places.freed.notified(), if !self.waiting.is_empty() => {}
                 closed = timer::timeout_at(until, self.open.closed.notified()) => if closed.is_err() {
                     break;
                 },
                 command = commands.recv() => match command {
                     Some(WorkerCommand::Drain { deadline, cut }) => {
+                        if let Some(second) = &self.second {
+                            second.drain(deadline);
+                        }
                         until = after(deadline).min(until);
                         reported.push(cut);
                     }
                     Some(WorkerCommand::Inspect { limits, reply, list }) => {
                         self.inspect(limits, &reply, list);
                     }
+                    // The other worker had accepted it before it drained.
+                    Some(WorkerCommand::Leave(left)) => self.serve_left(left),
                     // No connection begins any more; one that is given is closed.
                     Some(
                         WorkerCommand::Configure { .. }
+                        | WorkerCommand::MakeRoom
                         | WorkerCommand::Serve(_)
                         | WorkerCommand::Take(_),
                     ) => {}

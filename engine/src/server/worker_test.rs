@@ -7,6 +7,7 @@ use crate::server::callbacks::serve::CallbackServer;
 use crate::server::connection::accept::Cleartext;
 use crate::server::exchange::info_policy::InfoPolicy;
 use crate::server::exchange::targets::Targets;
+use crate::server::registry::Allowed;
 use crate::server::response::AnswerOptions;
 use bytes::Bytes;
 use std::fs::File;
@@ -75,10 +76,12 @@ fn worker_config() -> WorkerConfig<CallbackServer<Idle>> {
             },
         },
         shedding: Shedding::default(),
-        allowed: Allowed {
+        places: ConnectionPlaces::new(Allowed {
             connections: 1,
             per_address: None,
-        },
+        }),
+        address_rates: AddressRates::new(std::time::Instant::now()),
+        second: None,
     }
 }
 

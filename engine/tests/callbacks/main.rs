@@ -6,6 +6,7 @@ mod connections;
 #[path = "../support/frame_client.rs"]
 mod frames;
 mod http3;
+mod second;
 mod stage;
 #[path = "../support/peer.rs"]
 mod support;

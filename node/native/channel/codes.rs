@@ -484,6 +484,11 @@ pub(crate) mod completion {
     pub(crate) fn upgrade_head(number: u32) -> Entry {
         [39, number, 0, 0, 0, 0, 0, 0]
     }
+    /// Connections that begin are to be served by a second worker of the server with this number,
+    /// on the thread of an engine.
+    pub(crate) fn overloaded(number: u32) -> Entry {
+        [40, number, 0, 0, 0, 0, 0, 0]
+    }
     /// Bytes for a stream of JavaScript's: the text, or outside of the arena.
     /// - `body`: Where they lie outside of the arena.
     pub(crate) fn stream_write(number: u32, body: u32) -> Entry {

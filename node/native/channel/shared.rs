@@ -115,8 +115,14 @@ impl Shared {
             self.intake.notify_one();
         }
     }
+    /// Sends a completion that may come from a thread which does not rest for this channel, such as that of a server's second worker.
+    pub(crate) fn complete_from_anywhere(&self, entry: Entry, text: &[u8]) {
+        self.complete(entry, text, &[]);
+        if self.runs.are_elsewhere() {
+            self.rest_beside();
+        }
+    }
     /// A thread beside the engine's is idle: wakes JavaScript for new completions.
-    #[cfg(target_os = "linux")]
     pub(crate) fn rest_beside(&self) {
         self.spill();
         if lock(&self.outbound).announce() {
@@ -154,6 +160,11 @@ impl Runs {
     /// Runs the tasks of clients; `None`: the engine's thread does.
     pub(crate) fn spawner(&self) -> Option<Arc<dyn Spawner>> {
         self.here.get().map(|(_, spawner)| Arc::clone(spawner))
+    }
+    /// Whether this is another thread than the one that they are on.
+    fn are_elsewhere(&self) -> bool {
+        let owner = self.here.get().map(|(owner, _)| *owner);
+        owner.is_some_and(|owner| owner != thread::current().id())
     }
     /// JavaScript is to drain completions. False: no run is under way on this thread behind which it
     /// is called.

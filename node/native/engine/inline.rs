@@ -10,11 +10,15 @@ use super::wakes::Wakes;
 use super::{EnvironmentLoop, Registry};
 use crate::channel::shared::Shared;
 use crate::platform::uv::{self, Poll, Timer};
+use crate::server::bridge::load::Load;
+
+use rustix::time::{ClockId, clock_gettime};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{self, Context, Waker};
@@ -47,6 +51,7 @@ pub(crate) struct Inline {
     armed: Cell<Option<Instant>>,
     deadlines: TimerDeadlines,
     overload: Overload,
+    load: Rc<Load>,
     /// Watched by `poll`.
     _descriptor: OwnedFd,
 }
@@ -111,7 +116,13 @@ impl Inline {
             .runs
             .set_spawner(Arc::clone(&wakes) as Arc<dyn Spawner>);
         let local = LocalSet::new();
-        let reading = local.spawn_local(Intake::read(Arc::clone(shared), Arc::clone(registry)));
+        let load = Rc::new(Load::new(Instant::now(), used()));
+        let reading = Intake::read(
+            Arc::clone(shared),
+            Arc::clone(registry),
+            Some(Rc::clone(&load)),
+        );
+        let reading = local.spawn_local(reading);
         shared.memory.set_engine_sleeps(true);
         Ok(Some(Self {
             shared: Arc::clone(shared),
@@ -133,6 +144,7 @@ impl Inline {
                 true => Overload::Thread(RefCell::default()),
                 false => Overload::Here,
             },
+            load,
             _descriptor: descriptor,
         }))
     }
@@ -177,6 +189,13 @@ impl Inline {
         }
     }
 
+    /// As [`run_for_script`](Self::run_for_script), for JavaScript that waits for the engine: looks at the sockets and the timers.
+    pub(crate) fn turn_for_script(&self) {
+        if self.run(true) {
+            self.shared.ring();
+        }
+    }
+
     pub(super) fn spawn(&self, task: Task) {
         self.wakes.spawn(task);
     }
@@ -188,6 +207,7 @@ impl Inline {
             return false;
         };
         let _within = tasks.runtime.enter();
+        self.load.look(Instant::now(), used);
         if turns {
             // A future that is pending once: between its two polls the runtime looks at the sockets
             // and the timers, without waiting.
@@ -290,6 +310,12 @@ impl Inline {
         self.poll.close();
         self.timer.close();
     }
+}
+
+/// Processor time of this thread.
+fn used() -> Duration {
+    // The clock of a thread does not go below zero.
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
 /// Is pending once.

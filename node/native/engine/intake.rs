@@ -11,7 +11,9 @@ use crate::client::Clients;
 use crate::client::exchange::{ExchangeCallbacks, Upload, UploadBody};
 use crate::failure;
 use crate::server::bridge::ServerBridge;
+use crate::server::bridge::load::Load;
 use crate::server::calls::Serving;
+
 use crate::server::traffic;
 use bytes::Bytes;
 use std::rc::Rc;
@@ -39,9 +41,13 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
-    pub(crate) fn new(shared: Arc<Shared>, registry: Arc<Registry>) -> Self {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        registry: Arc<Registry>,
+        load: Option<Rc<Load>>,
+    ) -> Self {
         let submissions = Submissions::new(Arc::clone(&shared.memory));
-        let server_bridge = ServerBridge::new(&shared, &registry.traffics);
+        let server_bridge = ServerBridge::new(&shared, &registry.traffics, load);
         let serving = Serving::new(&shared, &server_bridge);
         Self {
             shared,
@@ -54,9 +60,9 @@ impl Intake {
         }
     }
 
-    /// Reads submissions until the environment closes.
-    pub(crate) async fn read(shared: Arc<Shared>, registry: Arc<Registry>) {
-        let mut intake = Self::new(Arc::clone(&shared), registry);
+    /// Reads submissions until the environment closes. `load`: of the thread of an engine on JavaScript's.
+    pub(crate) async fn read(shared: Arc<Shared>, registry: Arc<Registry>, load: Option<Rc<Load>>) {
+        let mut intake = Self::new(Arc::clone(&shared), registry, load);
         while !shared.closing.load(Ordering::Acquire) {
             intake.run();
             shared.intake.notified().await;

@@ -31,7 +31,7 @@ impl Thread {
             .spawn(move || {
                 // The state of servers stays on this thread.
                 let local = LocalSet::new();
-                let reading = Intake::read(Arc::clone(&shared), registry);
+                let reading = Intake::read(Arc::clone(&shared), registry, None);
                 // It ends when the environment closes. A panic in it, or of the runtime, ends the
                 // engine and not the process: open exchanges are dropped with the runtime, then
                 // JavaScript is notified.

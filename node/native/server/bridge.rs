@@ -4,6 +4,9 @@
 //! An exchange has a reused number, and a serial that distinguishes the exchanges of one number: a
 //! submission for a finished exchange has another serial and is dropped.
 
+pub(crate) mod load;
+
+use self::load::Load;
 use super::control;
 use super::files::{self, FileAnswer, SendRoom};
 use super::traffic::Traffics;
@@ -32,6 +35,8 @@ pub(crate) struct ServerBridge {
     pub(crate) exchanges: RefCell<Exchanges>,
     pub(crate) connections_open: RefCell<HashMap<u32, ConnectionHandle>>,
     pub(crate) connections: Cell<u32>,
+    /// Of JavaScript's thread, where the engine is there.
+    pub(crate) load: Option<Rc<Load>>,
 }
 
 #[derive(Default)]
@@ -72,13 +77,18 @@ pub(crate) struct Slot {
 }
 
 impl ServerBridge {
-    pub(crate) fn new(shared: &Arc<Shared>, traffics: &Arc<Traffics>) -> Rc<Self> {
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        traffics: &Arc<Traffics>,
+        load: Option<Rc<Load>>,
+    ) -> Rc<Self> {
         Rc::new(Self {
             shared: Arc::clone(shared),
             traffics: Arc::clone(traffics),
             exchanges: RefCell::default(),
             connections_open: RefCell::default(),
             connections: Cell::new(0),
+            load,
         })
     }
     /// The number and the serial of a new exchange.

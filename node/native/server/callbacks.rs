@@ -10,6 +10,7 @@ use crate::channel::codes::{completion, completion_flag};
 use crate::channel::heads::fields::{spelled, with_text};
 use crate::channel::shared::Shared;
 use bytes::Bytes;
+use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use trunkline::ConnectionInfo;
@@ -24,6 +25,8 @@ use trunkline::server::{
 pub(crate) struct Server {
     pub(crate) server_bridge: Rc<ServerBridge>,
     pub(crate) number: u32,
+    /// It has not asked for its second worker yet.
+    pub(crate) is_alone: Rc<Cell<bool>>,
 }
 
 /// The version of a connection whose first bytes have not come; `connected` follows with the one that they say.
@@ -41,6 +44,15 @@ impl Callbacks for Server {
 
     fn pause(&self) -> Option<Pause> {
         Shared::pause(&self.server_bridge.shared)
+    }
+    fn leaves_connection(&self) -> bool {
+        let load = self.server_bridge.load.as_ref();
+        let leaves = load.is_some_and(|load| load.leaves());
+        if leaves && self.is_alone.replace(false) {
+            let entry = completion::overloaded(self.number);
+            self.server_bridge.shared.complete(entry, &[], &[]);
+        }
+        leaves
     }
     fn connected(
         &self,

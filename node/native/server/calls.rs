@@ -19,6 +19,7 @@ use crate::pages::{PageAsk, Pages};
 use crate::streams::StreamAsk;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -26,8 +27,14 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 use trunkline::admin::Admin;
-use trunkline::server::{Inspector, ServerHandle};
+use trunkline::server::{Inspector, SecondWorker, ServerHandle};
 use trunkline::{ByteStream, ServerConfig};
+
+thread_local! {
+    /// A second worker between two calls of JavaScript's: one takes it from the engine on this thread, the next gives it to
+    /// the one beside it.
+    static ON_ITS_WAY: Cell<Option<SecondWorker>> = const { Cell::new(None) };
+}
 
 /// The servers of one environment, as JavaScript's thread knows them.
 #[derive(Default)]
@@ -37,12 +44,15 @@ pub(crate) struct Servers {
     /// Of those that have not been stopped.
     inspectors: HashMap<u32, Inspector>,
     pages: Pages,
+    /// Of those that have not asked for them yet.
+    seconds: HashMap<u32, SecondWorker>,
     choices: Arc<Questions<Choice>>,
 }
 
 /// A task of a server for the engine's thread.
 pub(crate) enum Task {
     Serve(u32, BoundSockets, OnServing),
+    Join(u32, Box<SecondWorker>),
     HandOver(u32, Successors),
     Stream(u32, ByteStream),
     #[cfg(unix)]
@@ -116,6 +126,7 @@ impl Servers {
     ) -> Result<Value, Value> {
         match verb {
             "listen" => self.listen(&read(text)?, shared, leave),
+            "second" | "alone" | "join" => self.ask_second(verb, text, leave),
             "identity" | "context" | "forget" | "chosen" => {
                 let ServerAsk { server } = read(text)?;
                 let gone = || failure::refusal("config", "the server has no certificates");
@@ -166,9 +177,40 @@ impl Servers {
                 let ask: ServerAsk = read(text)?;
                 self.secured.remove(&ask.server);
                 self.inspectors.remove(&ask.server);
+                self.seconds.remove(&ask.server);
                 self.pages.close_of(ask.server);
                 leave(Task::Stop(ask.server));
                 Ok(Value::Null)
+            }
+        }
+    }
+
+    /// Of a server's second worker: JavaScript takes it, or says that there will be none; another engine takes it in.
+    fn ask_second(
+        &mut self,
+        verb: &str,
+        text: &str,
+        leave: impl FnOnce(Task),
+    ) -> Result<Value, Value> {
+        match verb {
+            "second" => {
+                let ServerAsk { server } = read(text)?;
+                let second = self.seconds.remove(&server);
+                let is_there = second.is_some();
+                ON_ITS_WAY.set(second);
+                Ok(json!(is_there))
+            }
+            "alone" => {
+                let ServerAsk { server } = read(text)?;
+                self.seconds.remove(&server);
+                Ok(Value::Null)
+            }
+            _ => {
+                let gone = || failure::refusal("config", "there is no second worker to join");
+                let second = ON_ITS_WAY.take().ok_or_else(gone)?;
+                self.next += 1;
+                leave(Task::Join(self.next, Box::new(second)));
+                Ok(json!(self.next))
             }
         }
     }
@@ -198,10 +240,13 @@ impl Servers {
             succession.successors = ask.successors()?;
             Ok(opened)
         });
-        let opened = opened.inspect_err(|refusal| succession.report_refused(refusal))?;
+        let mut opened = opened.inspect_err(|refusal| succession.report_refused(refusal))?;
         self.next = server;
         if let Some(secured) = secured {
             self.secured.insert(server, secured);
+        }
+        if ask.leaves {
+            self.seconds.insert(server, opened.second_worker());
         }
         self.inspectors.insert(server, opened.inspector());
         let mut reported = opened.address();
@@ -238,6 +283,7 @@ impl Serving {
     pub(crate) fn carry_out(&mut self, task: Task) {
         match task {
             Task::Serve(number, opened, on_serving) => self.serve(number, opened, on_serving),
+            Task::Join(number, second) => self.join(number, *second),
             Task::HandOver(number, successors) => self.hand_over(number, successors),
             Task::Stream(number, stream) => {
                 // One that is given to a server that has ended is dropped, which closes it.
@@ -282,6 +328,7 @@ impl Serving {
         let Ok((server_handles, mut serving)) = opened.serve_callbacks(callbacks::Server {
             server_bridge,
             number,
+            is_alone: Rc::new(Cell::new(true)),
         }) else {
             // It refuses an access log alone, and there is none.
             return shared.complete(completion::server_ended(number), &[], &[]);
@@ -298,6 +345,20 @@ impl Serving {
                 // A server whose sockets cannot be used has ended.
                 let _ = serving.await;
             }
+            shared.complete(completion::server_ended(number), &[], &[]);
+        });
+    }
+    /// Serves as the second worker of a server of another engine, which commands it.
+    fn join(&mut self, number: u32, second: SecondWorker) {
+        let serving = second.serve_callbacks(callbacks::Server {
+            server_bridge: Rc::clone(&self.server_bridge),
+            number,
+            is_alone: Rc::default(),
+        });
+        let shared = Arc::clone(&self.shared);
+        tokio::task::spawn_local(async move {
+            // It has no sockets that could be unusable.
+            let _ = serving.await;
             shared.complete(completion::server_ended(number), &[], &[]);
         });
     }

@@ -51,6 +51,8 @@ pub(crate) struct ListenAsk {
     http1: Option<bool>,
     http2: Option<bool>,
     pub(crate) http3: bool,
+    /// Connections that begin under load are left to a second worker, on an engine's thread.
+    pub(crate) leaves: bool,
     extended_connect: bool,
     frame_events: bool,
     /// Identifier and value of settings of extensions.

@@ -190,7 +190,7 @@ fn telling(tls: Tls, server: u32, shared: &Arc<Shared>) -> Tls {
     tls.key_listener(move |addresses, line| {
         let text = format!("{}\0{line}", places(addresses));
         let entry = completion::secret(server);
-        shared.complete(entry, text.as_bytes(), &[]);
+        shared.complete_from_anywhere(entry, text.as_bytes());
     })
 }
 

@@ -261,6 +261,8 @@ export const enum Completion {
   SuccessorFailed = 38,
   /** The text came behind the next request of this connection, which asks to leave HTTP/1.1; it comes again as the first bytes of the connection that left. */
   UpgradeHead = 39,
+  /** Connections that begin are to be served by a second worker of the server with this number, on the thread of an engine. */
+  Overloaded = 40,
   /** Bytes for a stream of JavaScript's: the text, or outside of the arena. */
   StreamWrite = 64,
   /** The engine has read bytes of a stream. */

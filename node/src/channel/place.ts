@@ -4,14 +4,14 @@ import * as os from 'node:os'
 
 /**
  * Where the engine runs: `'threads'`, on a thread of its own beside JavaScript's; `'inline'`, on
- * JavaScript's thread, driven by its event loop; `'auto'`, each connection of a dispatcher on JavaScript's thread unless many
- * requests are under way when it begins, and a server inline if the process has one core, else on a thread.
+ * JavaScript's thread, driven by its event loop; `'auto'`, each connection on JavaScript's thread, unless that has much to do when it
+ * begins: for a dispatcher many requests under way, for a server most of a processor's time, or many connections at once.
  */
 export type Engine = 'auto' | 'inline' | 'threads'
 
 /** Where it runs, decided; `'auto'`: by connection. */
 export type EnginePlace = 'auto' | 'inline' | 'threads'
-/** Where the engine of a server runs, decided. */
+/** Where an engine of a server runs: one that decides by connection has both. */
 export type ServerPlace = Exclude<EnginePlace, 'auto'>
 
 const ENGINES: readonly unknown[] = ['auto', 'inline', 'threads'] satisfies Engine[]
@@ -38,14 +38,7 @@ function decided (asked: Engine): EnginePlace {
   return asked === 'auto' && hasOneCore() ? 'inline' : asked
 }
 
-/** Where the engine of a dispatcher with this option runs; undefined: as the environment says, or `'auto'`. */
+/** Where the engine of a dispatcher or a server with this option runs; undefined: as the environment says, or `'auto'`. */
 export function placeOf (engine: Engine | undefined): EnginePlace {
   return decided(engine ?? preferred() ?? 'auto')
-}
-
-/** Where the engine of a server with this option runs; undefined: as the environment says, or `'threads'`: a server has the
- * requests of many clients at once. A connection of a server stays on the thread that accepts it. */
-export function serverPlaceOf (engine: Engine | undefined): ServerPlace {
-  const place = decided(engine ?? preferred() ?? 'threads')
-  return place === 'auto' ? 'threads' : place
 }

@@ -55,7 +55,7 @@ type Listener = (...args: any[]) => void
 
 /** Options of our servers beside those of node:http2. */
 export interface Http2ServerOptions extends ServerOptions, HttpOptions {
-  /** Where connections are served. Default: as the environment variable TRUNKLINE_ENGINE says, or 'threads'. */
+  /** Where connections are served. Default: as the environment variable TRUNKLINE_ENGINE says, or 'auto'. */
   engine?: Engine
   /** How long open exchanges may take after `close`, in ms. Default: as long as they need. */
   drainTimeout?: number

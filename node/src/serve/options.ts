@@ -72,7 +72,7 @@ export interface ServeOptions<Data = undefined, Paths extends string = string> e
   unix?: string
   /** As `sharesPort`; Bun's name. */
   reusePort?: boolean
-  /** Where connections are served. Default: as the environment variable TRUNKLINE_ENGINE says, or 'threads'. */
+  /** Where connections are served. Default: as the environment variable TRUNKLINE_ENGINE says, or 'auto'. */
   engine?: Engine
   /** `self-signed`: a certificate for `localhost`, the loopback addresses and `hostname` that is made at the start, for development; clients must be made to take it. */
   tls?: ServeTls | 'self-signed'

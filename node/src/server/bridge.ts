@@ -31,7 +31,8 @@ interface Listener {
   readonly ahead: Ahead
   opened: (connection: Connection) => void
   closed: (connection: Connection) => void
-  ended: () => void
+  ended: (half: ServerBridge) => void
+  overloaded: () => void
   handedOver: () => void
   successorFailed: (why: string) => void
   refusalOf: (ticket: number) => Error | undefined
@@ -138,6 +139,7 @@ export class ServerBridge implements ServerHalf {
         if (connection !== undefined) connection.upgradeHead = this.bytes(at)
         return
       }
+      case Completion.Overloaded: return this.listeners.get(number)?.overloaded()
       case Completion.HandedOver: return this.listeners.get(number)?.handedOver()
       case Completion.SuccessorFailed: {
         const why = this.utf8(at)
@@ -146,7 +148,7 @@ export class ServerBridge implements ServerHalf {
       case Completion.ServerEnded: {
         const listener = this.listeners.get(number)
         this.listeners.delete(number)
-        return listener?.ended()
+        return listener?.ended(this)
       }
     }
     const exchange = this.exchanges[number]
@@ -208,7 +210,7 @@ export class ServerBridge implements ServerHalf {
     for (const exchange of exchanges) apart(() => { exchange?.ended(INTERNAL_ERROR, false) })
     for (const connection of connections.values()) apart(() => { connection.listener.closed(connection) })
     connections.clear()
-    for (const listener of listeners.values()) apart(() => { listener.ended() })
+    for (const listener of listeners.values()) apart(() => { listener.ended(this) })
     listeners.clear()
   }
 
@@ -388,3 +390,9 @@ export class ServerBridge implements ServerHalf {
 const halves: { [P in ServerPlace]?: ServerBridge } = {}
 /** This environment's, over the channel to the engine at `place`; made by the first listener there. */
 export function theServerBridge (place: ServerPlace): ServerBridge { return (halves[place] ??= new ServerBridge(theBridge(place))) }
+
+/** Lets servers on this thread do what is due, while JavaScript waits for it. */
+export function turnInline (): void {
+  const bridge = halves.inline?.bridge
+  if (bridge?.native.inline === 1 && !bridge.hasEnded) bridge.ask('turn', {})
+}

@@ -8,10 +8,10 @@ import { resolve } from 'node:path'
 import { errorOf } from '../failures'
 import { NO_METRICS } from '../open_metrics'
 import { openPage, type InspectPage, type InspectPageOptions } from '../inspect_page'
-import { serverPlaceOf, type Engine } from '../channel/place'
+import { placeOf, type Engine, type EnginePlace } from '../channel/place'
 import { ENDED_FAILURE, type Bridge, type Failure } from '../channel/ring'
 import type { StreamAsk } from '../channel/streams'
-import { theServerBridge, type ServerBridge } from './bridge'
+import { theServerBridge, turnInline, type ServerBridge } from './bridge'
 import { Admission, clientsOf, completed, type ClientOptions, type ClientsAsk } from './tls/clients'
 import type { FailedHandshake, Hello, ListenerCallbacks } from './callbacks'
 import type { Connection } from './connection'
@@ -192,8 +192,9 @@ function noteLeft (port: number): void {
   leftPorts.set(port, now + LEFT_PORT_MAX_MS)
 }
 
-/** Calls `listen`, again where the port is taken by a server of this environment that has left it. */
-function whenFree<T> (port: number | undefined, listen: () => T): T {
+/** Calls `listen`, again where the port is taken by a server of this environment that has left it. Between two calls `wait` lets the
+ * engines of this thread close it. */
+function whenFree<T> (port: number | undefined, wait: () => void, listen: () => T): T {
   for (;;) {
     try {
       return listen()
@@ -201,6 +202,7 @@ function whenFree<T> (port: number | undefined, listen: () => T): T {
       const isTaken = (failure as Failure).system === 'EADDRINUSE'
       if (!isTaken || port === undefined || !((leftPorts.get(port) ?? 0) > performance.now())) throw failure
       Atomics.wait(sleeper, 0, 0, 1)
+      wait()
     }
   }
 }
@@ -215,14 +217,31 @@ function fileAt (path: string): File | undefined {
   return found === undefined ? undefined : { path, inode: found.ino }
 }
 
+/** Undefined: the system gives no thread, or the engine there has ended. */
+function threadsIfThere (): ServerBridge | undefined {
+  try {
+    const found = theServerBridge('threads')
+    return found.bridge.hasEnded ? undefined : found
+  } catch {
+    return undefined
+  }
+}
+
 export class Listener {
   /** Those that are open. */
   readonly connections = new Set<Connection>()
-  private readonly bridge: ServerBridge
+  /** Where the engine runs. */
+  private readonly place: EnginePlace
+  /** To the engine that has the sockets. */
+  private bridge: ServerBridge
+  /** To the engine of the second worker, while it serves. */
+  private second: ServerBridge | undefined
   private number = 0
   private where: Address | null = null
   private isOpen = false
   private isStopped = false
+  /** The worker that has the sockets. */
+  private hasEnded = false
   /** Of a Unix socket that was bound here. */
   private file: File | undefined
   private isHolding = false
@@ -240,7 +259,8 @@ export class Listener {
 
   /** `engine`: where its engine runs; undefined: as the environment says. */
   constructor (readonly callbacks: ListenerCallbacks, engine?: Engine) {
-    this.bridge = theServerBridge(serverPlaceOf(engine))
+    this.place = placeOf(engine)
+    this.bridge = theServerBridge(this.place === 'threads' ? 'threads' : 'inline')
     this.replaced = new Promise(resolve => { this.reportReplaced = resolve })
   }
 
@@ -249,16 +269,19 @@ export class Listener {
 
   /** Listens; what is wrong is thrown as the engine says it ([`Failure`]). */
   listen (options: ListenOptions): void {
+    const isAuto = this.place === 'auto'
+    // HTTP/3 has one socket for all of its connections, which are not left to others.
+    if (isAuto && options.http3 === true) this.bridge = theServerBridge('threads')
     if (this.bridge.bridge.hasEnded) throw ENDED_FAILURE
     const { tls, readableAll = false, writableAll = false, quicLb, ...given } = options
-    const rest = quicLb === undefined ? given : { ...given, quicLb: quicLbOf(quicLb) }
+    const leaves = isAuto && this.bridge.bridge.native.inline === 1
+    const rest = quicLb === undefined ? { ...given, leaves } : { ...given, leaves, quicLb: quicLbOf(quicLb) }
     this.admission = new Admission(clientsOf(tls ?? {}))
     this.ahead = new Ahead(options.windows?.sendBudget)
     const question = tls === undefined ? rest : { ...rest, tls: tlsOf(tls) }
     const { bridge } = this.bridge
     const listen = (): unknown => bridge.ask('listen', question)
-    // On JavaScript's thread nothing would close the socket meanwhile.
-    const { server, ...where } = (bridge.native.inline === 1 ? listen() : whenFree(options.port, listen)) as Address & { server: number }
+    const { server, ...where } = whenFree(options.port, turnInline, listen) as Address & { server: number }
     this.number = server
     this.isOpen = true
     this.meeting = options.handOver
@@ -460,7 +483,21 @@ export class Listener {
     process.emitWarning(`the new process does not serve, this one goes on: ${why}`, { code: 'TRUNKLINE_HAND_OVER' })
   }
 
-  ended (): void {
+  /** Connections that begin are left to a second worker from here on, which starts on an engine's thread; where that cannot run they come back. */
+  overloaded (): void {
+    if (!this.isKnown) return
+    const { server, second } = { server: this.number, second: threadsIfThere() }
+    if (second === undefined) return void this.bridge.bridge.ask('alone', { server })
+    if (this.bridge.bridge.ask('second', { server }) !== true) return
+    this.second = second
+    second.enlist(second.bridge.ask('join', {}) as number, this)
+  }
+
+  /** `half`: to the engine that has ended its worker. */
+  ended (half: ServerBridge): void {
+    if (half === this.second) this.second = undefined
+    else this.hasEnded = true
+    if (!this.hasEnded || this.second !== undefined) return
     const { number } = this
     this.number = 0
     // The engine has removed it; another file may have its inode by now.

@@ -613,6 +613,7 @@ test('a connection of HTTP/1.1 that rests is not ended by the timeout of the ser
   const sockets = new Set()
   for (let asked = 0; asked < 3; asked++) {
     const get = http.get({ port: server.address().port, agent })
+    const answered = once(get, 'response')
     const [{ socket }, response] = await once(server, 'request')
     sockets.add(socket)
     assert.equal(socket.timeout, 30_000)
@@ -620,7 +621,7 @@ test('a connection of HTTP/1.1 that rests is not ended by the timeout of the ser
     response.end('answer')
     await closed
     assert.equal(socket.timeout, 0)
-    const [answer] = await once(get, 'response')
+    const [answer] = await answered
     await once(answer.resume(), 'end')
   }
   assert.equal(sockets.size, 1)

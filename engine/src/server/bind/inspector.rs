@@ -5,6 +5,9 @@ use crate::server::observe::counters::MetricsReader;
 use crate::server::observe::inspect::{ServerConnection, ServerSnapshot, WorkerList};
 use crate::server::observe::metrics::Metrics;
 use crate::server::worker::WorkerCommand;
+use crate::server::worker::second::SecondLink;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 
@@ -14,6 +17,8 @@ pub struct Inspector {
     /// They must not keep a worker from its end; `None`: it has ended.
     workers: Vec<Option<mpsc::WeakUnboundedSender<WorkerCommand>>>,
     metrics: MetricsReader,
+    /// One that may start later, and whether it has.
+    second: Option<(mpsc::WeakUnboundedSender<WorkerCommand>, Arc<AtomicBool>)>,
 }
 
 impl Inspector {
@@ -25,7 +30,12 @@ impl Inspector {
         Self {
             workers: workers.collect(),
             metrics,
+            second: None,
         }
+    }
+    pub(super) fn with_second(mut self, second: Option<&SecondLink>) -> Self {
+        self.second = second.map(|it| (it.commands.downgrade(), Arc::clone(&it.serves)));
+        self
     }
     /// The counts so far, as [`Running::metrics`](crate::Running::metrics).
     pub fn metrics(&self) -> Metrics {
@@ -36,10 +46,15 @@ impl Inspector {
     /// with timers.
     pub async fn inspect(&self, limits: InspectLimits) -> ServerSnapshot {
         let end = inspection_end();
-        let share = limits.connections_max.div_ceil(self.workers.len().max(1));
+        let second = self.second.as_ref();
+        let second = second.filter(|(_, serves)| serves.load(Ordering::Acquire));
+        let workers = self.workers.iter().map(Option::as_ref);
+        let workers = workers.chain(second.map(|(commands, _)| Some(commands)));
+        let workers: Vec<_> = workers.collect();
+        let share = limits.connections_max.div_ceil(workers.len().max(1));
         let limits = limits.with_connections_max(share);
-        let asked: Vec<_> = (self.workers.iter())
-            .map(|worker| ask(worker.as_ref()?.upgrade()?, limits))
+        let asked: Vec<_> = (workers.into_iter())
+            .map(|worker| ask(worker?.upgrade()?, limits))
             .collect();
         let mut server = ServerSnapshot {
             workers: asked.len(),

@@ -18,8 +18,11 @@ use crate::server::no_worker;
 use crate::server::observe::counters::{Counters, MetricsReader};
 use crate::server::observe::metrics::Metrics;
 use crate::server::registry::Allowed;
+use crate::server::registry::places::ConnectionPlaces;
+use crate::server::registry::shedding::AddressRates;
 use crate::server::response::AnswerOptions;
 use crate::server::worker::quic::QuicSetup;
+use crate::server::worker::second::{Second, SecondLink};
 use crate::server::worker::{self, WorkerCommand, WorkerConfig};
 use crate::tls::Tls;
 use std::fmt;
@@ -29,11 +32,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc as std_mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use trunkline_core::credit::BudgetShare;
 use trunkline_core::limits::Config;
-use trunkline_core::min_rate::Scarcity;
 
 /// The way to a worker, and the worker's end of it.
 pub(in crate::server) type WorkerQueue = (
@@ -60,6 +62,7 @@ pub struct BoundServer<A = SocketAddr> {
     pub(in crate::server) extra: Arc<AnswerOptions>,
     pub(in crate::server) budget_share: Arc<BudgetShare>,
     pub(in crate::server) send_budget_share: Arc<BudgetShare>,
+    pub(in crate::server) second: Option<Second>,
 }
 
 impl<A> BoundServer<A> {
@@ -72,8 +75,10 @@ impl<A> BoundServer<A> {
     }
     /// A reader of the counts, which are all zero before the server serves.
     pub fn metrics_reader(&self) -> MetricsReader {
+        let second = self.second.as_ref();
+        let second = second.map(|second| Arc::clone(&second.counters));
         MetricsReader {
-            workers: self.counters.clone(),
+            workers: self.counters.iter().cloned().chain(second).collect(),
             windows: Arc::clone(&self.budget_share),
             sending: Arc::clone(&self.send_budget_share),
         }
@@ -81,7 +86,8 @@ impl<A> BoundServer<A> {
     /// A reader of the connections, of which there are none before the server serves.
     pub fn inspector(&self) -> Inspector {
         let workers = self.commands.iter().map(|(commands, _)| Some(commands));
-        Inspector::new(workers, self.metrics_reader())
+        let second = self.second.as_ref().map(|second| &second.link);
+        Inspector::new(workers, self.metrics_reader()).with_second(second)
     }
     /// Serves on the calling thread: the future is to be run in a [`tokio::task::LocalSet`], whose
     /// thread `callbacks` is called on. It ends when [`ServerHandle`] is dropped or has drained, and
@@ -115,6 +121,7 @@ impl<A> BoundServer<A> {
         let server_handle = ServerHandle {
             commands,
             sources: self.metrics_reader(),
+            second: self.second.as_ref().map(|second| second.link.clone()),
         };
         let counters = self.counters.pop().ok_or_else(no_worker)?;
         let worker_config = self.worker_config(listener, setup, counters, service);
@@ -176,15 +183,26 @@ impl<A> BoundServer<A> {
         counters: Arc<Counters>,
         service: S,
     ) -> WorkerConfig<S> {
+        let second = self.second.as_ref();
+        let places = second.map(|second| Arc::clone(&second.places));
+        let places = places.unwrap_or_else(|| ConnectionPlaces::new(self.allowed));
+        let rates = second.map(|second| Arc::clone(&second.address_rates));
         WorkerConfig {
             listener,
             setup,
-            shared: self.shared(counters, service),
-            allowed: self.allowed,
+            shared: self.shared(counters, &places, service),
+            places,
             shedding: self.shedding.clone(),
+            address_rates: rates.unwrap_or_else(|| AddressRates::new(Instant::now())),
+            second: second.map(|second| second.link.clone()),
         }
     }
-    fn shared<S>(&self, counters: Arc<Counters>, service: S) -> WorkerContext<S> {
+    pub(super) fn shared<S>(
+        &self,
+        counters: Arc<Counters>,
+        places: &ConnectionPlaces,
+        service: S,
+    ) -> WorkerContext<S> {
         WorkerContext {
             service,
             tls: self.tls.clone(),
@@ -193,7 +211,7 @@ impl<A> BoundServer<A> {
             counters,
             budget_share: Arc::clone(&self.budget_share),
             send_budget_share: Arc::clone(&self.send_budget_share),
-            scarcity: Scarcity::shared(),
+            scarcity: places.scarcity.clone(),
             info_policy: self.info_policy.clone(),
             cleartext: self.cleartext,
             extra: Arc::clone(&self.extra),
@@ -201,7 +219,7 @@ impl<A> BoundServer<A> {
     }
 }
 
-fn unusable(error: io::Error) -> Error {
+pub(super) fn unusable(error: io::Error) -> Error {
     Error::config("the runtime of a worker cannot use its sockets").with_source(error)
 }
 
@@ -218,6 +236,7 @@ impl<A: fmt::Debug> fmt::Debug for BoundServer<A> {
 pub struct ServerHandle {
     commands: mpsc::UnboundedSender<WorkerCommand>,
     sources: MetricsReader,
+    second: Option<SecondLink>,
 }
 
 impl ServerHandle {
@@ -279,7 +298,8 @@ impl ServerHandle {
     }
     /// A reader of the open connections and their exchanges, for a page or a service that shows them.
     pub fn inspector(&self) -> Inspector {
-        Inspector::new(iter::once(Some(&self.commands)), self.metrics_reader())
+        let inspector = Inspector::new(iter::once(Some(&self.commands)), self.metrics_reader());
+        inspector.with_second(self.second.as_ref())
     }
     /// The counts so far.
     pub fn metrics(&self) -> Metrics {

@@ -37,6 +37,9 @@ impl<A: Callbacks> Serve for CallbackServer<A> {
     fn pause(&self) -> Option<Pause> {
         self.callbacks.pause()
     }
+    fn leaves_connection(&self) -> bool {
+        self.callbacks.leaves_connection()
+    }
     fn handshake_failed(&self, addresses: Option<Addresses>, failure: &HandshakeFailure) {
         self.callbacks.handshake_failed(addresses, failure);
     }

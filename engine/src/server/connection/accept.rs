@@ -64,6 +64,25 @@ pub(in crate::server) struct Cleartext {
     pub(in crate::server) http2: bool,
 }
 
+impl WorkerContext<()> {
+    /// This state for a worker whose exchanges `service` answers.
+    pub(in crate::server) fn serving<S>(self, service: S) -> WorkerContext<S> {
+        WorkerContext {
+            service,
+            tls: self.tls,
+            config: self.config,
+            http1_config: self.http1_config,
+            counters: self.counters,
+            budget_share: self.budget_share,
+            send_budget_share: self.send_budget_share,
+            scarcity: self.scarcity,
+            extra: self.extra,
+            info_policy: self.info_policy,
+            cleartext: self.cleartext,
+        }
+    }
+}
+
 impl<S: Serve> WorkerContext<S> {
     /// Counts a handshake that failed, and calls the log.
     pub(in crate::server) fn handshake_failed(

@@ -32,6 +32,10 @@ pub(in crate::server) trait Serve: Clone + 'static {
     fn pause(&self) -> Option<Pause> {
         None
     }
+    /// Whether another worker of the server is to serve the connection that was accepted now.
+    fn leaves_connection(&self) -> bool {
+        false
+    }
     /// A TLS handshake failed. Only the callback API uses it.
     fn handshake_failed(&self, addresses: Option<Addresses>, failure: &HandshakeFailure) {
         let _ = (addresses, failure);

@@ -5,10 +5,10 @@ use super::Address;
 use crate::config::Shedding;
 use crate::driver::timer;
 use http::StatusCode;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trunkline_core::budget::{Budget, Rate};
 use trunkline_core::credit::BudgetShare;
@@ -50,7 +50,7 @@ impl Shed {
 pub(in crate::server) struct Shedder {
     settings: Shedding,
     send_budget: Arc<BudgetShare>,
-    addresses: RefCell<AddressRates>,
+    addresses: Arc<AddressRates>,
     /// As last measured.
     lag: Cell<Duration>,
 }
@@ -60,7 +60,7 @@ impl Shedder {
     pub(in crate::server) fn new(
         settings: &Shedding,
         send_budget: &Arc<BudgetShare>,
-        now: Instant,
+        addresses: &Arc<AddressRates>,
     ) -> Option<Rc<Self>> {
         let Shedding {
             requests_per_address,
@@ -74,7 +74,7 @@ impl Shedder {
             Rc::new(Self {
                 settings: settings.clone(),
                 send_budget: Arc::clone(send_budget),
-                addresses: RefCell::new(AddressRates::new(now)),
+                addresses: Arc::clone(addresses),
                 lag: Cell::new(Duration::ZERO),
             })
         })
@@ -94,7 +94,7 @@ impl Shedder {
             return Some(Shed::Memory);
         }
         let (rate, address) = self.settings.requests_per_address.zip(address)?;
-        let admits = self.addresses.borrow_mut().charge(address, rate, now);
+        let admits = self.addresses.charge(address, rate, now);
         (!admits).then_some(Shed::Address)
     }
     /// Measures how far the worker is behind, for as long as it is polled; ends at once without a bound on it.
@@ -107,19 +107,28 @@ impl Shedder {
     }
 }
 
-/// The rest of each address's burst.
-struct AddressRates {
+/// The rest of each address's burst, which the workers of one server may share.
+pub(in crate::server) struct AddressRates(Mutex<RatesByAddress>);
+
+struct RatesByAddress {
     budgets: HashMap<Address, Budget>,
     forgot_at: Instant,
 }
 
 impl AddressRates {
-    fn new(now: Instant) -> Self {
-        Self {
+    pub(in crate::server) fn new(now: Instant) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(RatesByAddress {
             budgets: HashMap::new(),
             forgot_at: now,
-        }
+        })))
     }
+    fn charge(&self, address: Address, rate: Rate, now: Instant) -> bool {
+        let mut rates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        rates.charge(address, rate, now)
+    }
+}
+
+impl RatesByAddress {
     fn charge(&mut self, address: Address, rate: Rate, now: Instant) -> bool {
         if let Some(budget) = self.budgets.get_mut(&address) {
             return budget.charge(1, now);

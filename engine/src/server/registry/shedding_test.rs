@@ -12,13 +12,20 @@ fn address(number: u32) -> Address {
 
 fn shedder(settings: Shedding) -> Rc<Shedder> {
     let budget = Arc::new(BudgetShare::new(1000));
-    Shedder::new(&settings, &budget, Instant::now()).expect("something is on")
+    Shedder::new(&settings, &budget, &AddressRates::new(Instant::now())).expect("something is on")
 }
 
 #[test]
 fn by_default_no_request_is_refused() {
     let budget = Arc::new(BudgetShare::new(0));
-    assert!(Shedder::new(&Shedding::default(), &budget, Instant::now()).is_none());
+    assert!(
+        Shedder::new(
+            &Shedding::default(),
+            &budget,
+            &AddressRates::new(Instant::now())
+        )
+        .is_none()
+    );
 }
 
 #[test]
@@ -89,7 +96,7 @@ fn a_server_that_holds_more_than_its_share_for_clients_that_do_not_read_refuses(
     let shared = Arc::new(budget.share());
     let settings = Shedding::default().with_send_budget_percent_max(Some(80));
     let now = Instant::now();
-    let shedder = Shedder::new(&settings, &shared, now).expect("it is on");
+    let shedder = Shedder::new(&settings, &shared, &AddressRates::new(now)).expect("it is on");
     assert_eq!(budget.reserve(800), 800);
     assert_eq!(shedder.sheds(None, now), None);
     assert_eq!(budget.reserve(1), 1);
@@ -102,7 +109,7 @@ fn a_server_that_holds_more_than_its_share_for_clients_that_do_not_read_refuses(
 #[test]
 fn the_addresses_that_are_counted_are_bounded_and_quiet_ones_give_way() {
     let now = Instant::now();
-    let mut rates = AddressRates::new(now);
+    let rates = AddressRates::new(now);
     for number in 0..ADDRESSES_MAX as u32 {
         assert!(rates.charge(address(number), RATE, now));
     }
@@ -111,7 +118,8 @@ fn the_addresses_that_are_counted_are_bounded_and_quiet_ones_give_way() {
     for _ in 0..10 {
         assert!(rates.charge(new, RATE, now));
     }
-    assert_eq!(rates.budgets.len(), ADDRESSES_MAX);
+    let counted = || rates.0.lock().unwrap().budgets.len();
+    assert_eq!(counted(), ADDRESSES_MAX);
     assert!(rates.charge(new, RATE, burst_later));
-    assert_eq!(rates.budgets.len(), 1);
+    assert_eq!(counted(), 1);
 }

@@ -1,6 +1,7 @@
 //! The way of an accepted connection into a worker: bounds per address and of the whole, the header of a
 //! proxy, and the task that serves it.
 
+use super::second::LeftConnection;
 use super::{Accepted, Worker};
 use crate::connection_info::Addresses;
 #[cfg(unix)]
@@ -11,6 +12,7 @@ use crate::server::connection::accept::{Opener, Served, TransportFacts};
 use crate::server::connection::proxied::start_proxied;
 use crate::server::exchange::serve::Serve;
 use crate::server::observe::counters::add;
+use crate::server::registry::places::ConnectionPlace;
 use crate::server::registry::{Activity, OpenConnections, OpenEntry};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,10 +27,41 @@ impl<S: Serve> Worker<S> {
             return;
         }
         if self.open.is_full() {
-            OpenConnections::make_room_soon(&self.open);
+            match &self.second {
+                Some(second) if !self.open.can_make_room() => second.make_room(),
+                _ => OpenConnections::make_room_soon(&self.open),
+            }
             self.waiting.push_back(accepted);
-        } else {
+        } else if let Some(accepted) = self.leave(accepted) {
             self.serve(accepted);
+        }
+    }
+    /// Leaves it to the second worker; back comes one that is to be served here.
+    fn leave(&self, accepted: Accepted) -> Option<Accepted> {
+        let (false, Some(second)) = (self.is_draining, &self.second) else {
+            return Some(accepted);
+        };
+        if matches!(accepted, Accepted::Given(_)) {
+            return Some(accepted);
+        }
+        if !self.shared.service.leaves_connection() {
+            return Some(accepted);
+        }
+        let peer = match self.begins_with_header(&accepted) {
+            true => None,
+            false => accepted.peer().map(|peer| peer.ip()),
+        };
+        let socket = accepted.unregistered()?;
+        let place = self.open.take_place(peer);
+        let back = second.leave(LeftConnection { socket, place })?;
+        // One that cannot be used is closed already.
+        back.socket.registered().ok()
+    }
+    /// Serves one that the other worker of the server has accepted.
+    pub(super) fn serve_left(&self, LeftConnection { socket, place }: LeftConnection) {
+        // As above.
+        if let Ok(accepted) = socket.registered() {
+            self.serve_at(accepted, Some(place));
         }
     }
     /// Whether it is of a proxy, whose header names the client.
@@ -45,6 +78,10 @@ impl<S: Serve> Worker<S> {
         }
     }
     pub(super) fn serve(&self, accepted: Accepted) {
+        self.serve_at(accepted, None);
+    }
+    /// `place`: it has one already.
+    fn serve_at(&self, accepted: Accepted, place: Option<ConnectionPlace>) {
         let is_proxied = self.begins_with_header(&accepted);
         match accepted {
             Accepted::Tcp(socket, peer) => {
@@ -57,13 +94,14 @@ impl<S: Serve> Worker<S> {
                     false => socket.local_addr().ok().map(|local| (peer, local)),
                 };
                 if is_proxied {
-                    self.serve_proxied(socket, addresses);
+                    self.serve_proxied(socket, addresses, place);
                 } else {
-                    self.serve_known(socket, Some(peer), TransportFacts::between(addresses));
+                    let known = TransportFacts::between(addresses);
+                    self.serve_known(socket, (Some(peer), place), known);
                 }
             }
             #[cfg(unix)]
-            Accepted::Unix(socket) if is_proxied => self.serve_proxied(socket, None),
+            Accepted::Unix(socket) if is_proxied => self.serve_proxied(socket, None, place),
             #[cfg(unix)]
             Accepted::Unix(socket) => {
                 // A socket without credentials is closed already.
@@ -73,33 +111,48 @@ impl<S: Serve> Worker<S> {
                     .info
                     .then(|| socket.peer_cred().ok());
                 let known = TransportFacts::of_unix(peer.flatten().map(UnixPeer::new));
-                self.serve_known(socket, None, known);
+                self.serve_known(socket, (None, place), known);
             }
             Accepted::Given(stream) => {
                 let peer = stream.addresses().map(|(peer, _)| peer);
                 let known = TransportFacts::of(&stream);
-                self.serve_known(stream.into_io(), peer, known);
+                self.serve_known(stream.into_io(), (peer, place), known);
             }
         }
     }
-    fn serve_known(&self, socket: impl Io, peer: Option<SocketAddr>, known: TransportFacts) {
-        let (opener, entry) = self.enter(peer);
+    fn serve_known(
+        &self,
+        socket: impl Io,
+        (peer, place): (Option<SocketAddr>, Option<ConnectionPlace>),
+        known: TransportFacts,
+    ) {
+        let (opener, entry) = self.enter(peer, place);
         let signals = Arc::clone(&opener.signals);
         let start = opener.start(socket, known);
         tokio::task::spawn_local(Served::new(start, signals, &self.shared.counters, entry));
     }
     /// `own`: the addresses of the proxy and of this server.
-    fn serve_proxied(&self, socket: impl Io, own: Option<Addresses>) {
-        let (opener, entry) = self.enter(None);
+    fn serve_proxied(
+        &self,
+        socket: impl Io,
+        own: Option<Addresses>,
+        place: Option<ConnectionPlace>,
+    ) {
+        let (opener, entry) = self.enter(None, place);
         let signals = Arc::clone(&opener.signals);
         let start = start_proxied(socket, own, opener, entry.name());
         tokio::task::spawn_local(Served::new(start, signals, &self.shared.counters, entry));
     }
-    fn enter(&self, peer: Option<SocketAddr>) -> (Opener<S>, OpenEntry) {
+    fn enter(
+        &self,
+        peer: Option<SocketAddr>,
+        place: Option<ConnectionPlace>,
+    ) -> (Opener<S>, OpenEntry) {
         add(&self.shared.counters.connections_accepted, 1);
         let signals = Arc::new(Signals::default());
         let activity = Activity::new();
-        let entry = OpenConnections::enter(&self.open, &signals, &activity, peer);
+        let place = place.unwrap_or_else(|| self.open.take_place(peer.map(|peer| peer.ip())));
+        let entry = OpenConnections::enter_at(&self.open, place, (&signals, &activity), peer);
         if self.is_draining {
             signals.stop(Stop::Drain);
         }

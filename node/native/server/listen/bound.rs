@@ -5,7 +5,7 @@ use crate::server::callbacks::Server as Callbacks;
 use serde_json::{Value, json};
 use std::pin::Pin;
 use trunkline::Error;
-use trunkline::server::{BoundServer, Detached, Inspector, ServerHandle};
+use trunkline::server::{BoundServer, Detached, Inspector, SecondWorker, ServerHandle};
 
 /// The future of a server, until its end.
 pub(crate) type ServeFuture = Pin<Box<dyn Future<Output = Result<(), Error>>>>;
@@ -26,6 +26,15 @@ impl BoundSockets {
             Self::Detached(_) => json!({}),
             #[cfg(unix)]
             Self::Unix(_) => json!({}),
+        }
+    }
+    /// A second worker of the server.
+    pub(crate) fn second_worker(&mut self) -> SecondWorker {
+        match self {
+            Self::Port(listening) => listening.second_worker(),
+            Self::Detached(listening) => listening.second_worker(),
+            #[cfg(unix)]
+            Self::Unix(listening) => listening.second_worker(),
         }
     }
     pub(crate) fn inspector(&self) -> Inspector {

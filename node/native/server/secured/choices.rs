@@ -146,6 +146,6 @@ fn ask(
         "protocols": hello.protocols().map(latin1).collect::<Vec<_>>(),
     });
     let entry = completion::client_hello(server, question.ticket);
-    shared.complete(entry, text.to_string().as_bytes(), &[]);
+    shared.complete_from_anywhere(entry, text.to_string().as_bytes());
     Some(question)
 }

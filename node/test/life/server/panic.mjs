@@ -1,7 +1,7 @@
 // An engine that ends under its servers.
 import http2 from 'node:http2'
 import { Response, serve } from 'trunkline'
-import { serverPlaceOf } from '../../../dist/channel/place.js'
+import { placeOf } from '../../../dist/channel/place.js'
 import { theBridge } from '../../../dist/channel/ring.js'
 import { Listener } from '../../../dist/server/listener.js'
 
@@ -26,7 +26,7 @@ stream.on('error', ({ message }) => { console.error('stream:', message) })
 await asked
 console.error('asked')
 // A debug build of the addon panics over a code that the channel does not have.
-const bridge = theBridge(serverPlaceOf(undefined))
+const bridge = theBridge(placeOf(undefined) === 'threads' ? 'threads' : 'inline')
 bridge.submitEntry(() => { bridge.entry(200, 0, 0, 0, 0, 0, 0, 0) })
 await server.closed
 console.log('closed')

@@ -210,6 +210,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "running",
             "config_handle",
             "listening",
+            "second",
             "target",
             "port",
             "unix",
@@ -285,7 +286,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/server/worker",
-        &["generations", "without_quic", "quic", "admission"],
+        &["generations", "second", "without_quic", "quic", "admission"],
     ),
     (
         "engine/src/tls",
