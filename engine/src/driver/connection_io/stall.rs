@@ -11,6 +11,10 @@ use trunkline_core::error::TransportEnd;
 use trunkline_core::http::Side;
 use trunkline_core::limits::Config;
 
+/// Reads in one turn behind a write that failed: more than a socket's receive buffer has by default (6 MiB in Linux,
+/// in reads of 64 KiB), and an end for a peer that closed only the half it reads from.
+const LAST_READS_MAX: usize = 128;
+
 impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
     /// Gives up a peer that reads nothing for `Timeouts::write_stall`, and takes what leaves the socket
     /// as progress. The machine sees only the bytes that the transport has not taken; sealed records
@@ -27,8 +31,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             (self.call_socket)(transport.socket(), SocketCall::GiveUp);
         }
     }
-    /// Ends the connection of a server whose transport takes nothing more. A client first reads the
-    /// bytes that its peer sent before: answers, and which requests it left unprocessed.
+    /// Reads the bytes that the peer sent before its transport took no more: requests and the ends of their
+    /// bodies, answers, and which requests a server left unprocessed. A server's connection ends behind them.
     pub(super) fn handle_write_failure(
         &mut self,
         cx: &mut Context<'_>,
@@ -37,12 +41,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
     ) {
         self.broken = true;
         self.failure.get_or_insert_with(|| Arc::new(error));
-        if self.machine.side() == Side::Server {
-            return self.end_reading(now, TransportEnd::Failed);
+        let is_server = self.machine.side() == Side::Server;
+        if !is_server {
+            self.machine.shut_down(now);
+            self.blocked_since = Some(now);
         }
-        self.machine.shut_down(now);
-        self.blocked_since = Some(now);
-        while matches!(self.poll_read(cx, now), Poll::Ready(true)) {}
+        let mut reads = 0;
+        while reads < LAST_READS_MAX && matches!(self.poll_read(cx, now), Poll::Ready(true)) {
+            reads += 1;
+        }
+        if is_server && !self.read_closed {
+            self.end_reading(now, TransportEnd::Failed);
+        } else if reads == LAST_READS_MAX {
+            cx.waker().wake_by_ref();
+        }
     }
     /// How long the transport may take nothing, or bring nothing once it takes no more.
     pub(super) fn stall_max(&self) -> Option<Duration> {
