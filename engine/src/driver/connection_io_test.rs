@@ -1,9 +1,10 @@
-//! When an idle connection gives its buffers back. Time is an argument: nothing waits.
+//! When an idle connection gives its buffers back, and what is read behind a write that failed. Time is an argument: nothing waits.
 
 use super::*;
 use std::sync::Arc;
 use std::task::Waker;
 use tokio::io::{AsyncWriteExt, DuplexStream};
+use trunkline_core::error::{Closed, TransportEnd};
 use trunkline_core::h1;
 use trunkline_core::http::{Event, Fields, ResponseHead, Side, StreamId, Token, Version};
 use trunkline_core::limits::Config;
@@ -136,4 +137,24 @@ async fn a_new_connection_gives_its_first_buffers_back_at_once_and_later_ones_in
     assert!(!io.rest(later));
     assert!(!released_by(&mut io, later + MOMENT));
     assert!(released_by(&mut io, later + RELEASE_AFTER));
+}
+
+#[tokio::test]
+async fn what_came_before_a_write_failed_is_read_and_the_connection_ends_behind_it() {
+    let (mut io, mut far, now) = served();
+    far.write_all(GET).await.unwrap();
+    read(&mut io, now);
+    let stream = requests(&mut io)[0];
+    far.write_all(GET).await.unwrap();
+    drop(far);
+    answer(&mut io, stream, now);
+    let events: Vec<_> = std::iter::from_fn(|| io.machine.poll_event()).collect();
+    let [Event::RequestReceived { .. }, .., Event::Closed(closed)] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(
+        *closed,
+        Closed::Transport(TransportEnd::Failed),
+        "not an end in order"
+    );
 }
