@@ -62,7 +62,6 @@ pub(crate) fn describe(error: &Error) -> Value {
         "proxy": error.proxy_refusal().and_then(proxy_code),
         "attempts": ended,
         "wasSent": error.was_sent(),
-        "story": error.story(),
         "storyId": error.story_id(),
         "waitReason": error.wait_reason().map(|reason| reason.text()),
     })

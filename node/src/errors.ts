@@ -31,7 +31,7 @@ export interface FailureFacts {
   /**
    * The story of the request, as lines for people: its method and origin, every wait with its reason, every connection
    * that it was on with its version and times, and how it ended there. Not enumerable. Undefined where the engine did not
-   * carry the request. Its form may change: programs read `attempts`.
+   * carry the request, and where 1,024 later requests had failed before it was read: the text is made then. Its form may change: programs read `attempts`.
    */
   readonly story?: string | undefined
   /**
@@ -54,13 +54,20 @@ export interface SocketInfo {
   bytesRead?: number | undefined
 }
 
+/** A story whose text is not made yet. */
+interface UnmadeStory {
+  number: number
+  bridge: { ask: (verb: string, question: object) => unknown }
+}
+
 export class TrunklineError extends Error implements FailureFacts {
   code: string
   // Declared alone, because console.log prints properties that are undefined.
   declare attempts?: FailureFacts['attempts'] | undefined
   declare wasSent?: boolean | undefined
   declare waitReason?: string | null | undefined
-  declare readonly story?: string | undefined
+  // Private, because console.log prints what is not.
+  #story: string | UnmadeStory | undefined
   declare storyId?: number | undefined
   /** Of a SocketError: the connection's addresses, where they are known. */
   declare socket?: SocketInfo | null | undefined
@@ -71,7 +78,25 @@ export class TrunklineError extends Error implements FailureFacts {
     this.code = code
   }
 
+  get story (): string | undefined {
+    // An object of another class with undici's mark, or made from this prototype, has none.
+    if (!(#story in this)) return undefined
+    const story = this.#story
+    if (typeof story === 'object') this.#story = story.bridge.ask('story', { number: story.number }) as string | null ?? undefined
+    return this.#story as string | undefined
+  }
+
+  /** The text of the story is asked for when it is read. */
+  static keepStory (error: TrunklineError, unmade: UnmadeStory): void {
+    if (#story in error) error.#story = unmade
+  }
+
   static override [Symbol.hasInstance] (value: unknown): boolean { return isMarked(value, Symbol.for('undici.error.UND_ERR')) }
+}
+
+/** The story of `error` is that of the number at `bridge`, and is asked for when it is read. */
+export function keepStory (error: TrunklineError, bridge: UnmadeStory['bridge'], number: number): void {
+  TrunklineError.keepStory(error, { bridge, number })
 }
 
 type Mark = Record<symbol, boolean>

@@ -2,7 +2,7 @@
 
 import { constants as http2 } from 'node:http2'
 import { constants } from 'node:os'
-import { BodyTimeoutError, ConnectTimeoutError, EngineEndedError, HTTPParserError, HeadersOverflowError, HeadersTimeoutError, InformationalError, InvalidArgumentError, ProxyConnectionError, QueueTimeoutError, RefusedError, RequestAbortedError, ResponseContentLengthMismatchError, SecureProxyConnectionError, Socks5ProxyError, SocketError, TrunklineError, type Attempt, type FailureFacts, type SocketInfo } from './errors'
+import { BodyTimeoutError, ConnectTimeoutError, EngineEndedError, HTTPParserError, HeadersOverflowError, HeadersTimeoutError, InformationalError, InvalidArgumentError, ProxyConnectionError, QueueTimeoutError, RefusedError, RequestAbortedError, ResponseContentLengthMismatchError, SecureProxyConnectionError, Socks5ProxyError, SocketError, TrunklineError, keepStory, type Attempt, type FailureFacts, type SocketInfo } from './errors'
 
 /** Why an exchange failed, as the engine says it (failure.rs). */
 export interface Failure {
@@ -18,8 +18,8 @@ export interface Failure {
   attempts?: Attempt[]
   wasSent?: boolean
   waitReason?: string | null
-  /** The story of the request, for people. */
-  story?: string
+  /** The number by which the bridge gives its story. */
+  story?: number | null
   /** Its number, where a page keeps it. */
   storyId?: number | null
   /** Why a proxy gave no connection. */
@@ -45,9 +45,15 @@ export function keepOwnError (of: string, error: Error): void {
 /** The requests that it was for have failed. */
 export function forgetOwnError (of: string): void { ownErrors.delete(of) }
 
-/** The error that a failure of the engine is; `answered`: the response's head had come. `connection` gives the
- * connection of a number. */
-export function errorOf (failure: Failure, answered: boolean, connection?: (number: number) => SocketInfo): Error {
+/** Whose requests fail. */
+export interface FailureOwner {
+  /** The connection of a number. */
+  connection: (number: number) => SocketInfo
+  readonly bridge: { ask: (verb: string, question: object) => unknown }
+}
+
+/** The error that a failure of the engine is; `answered`: the response's head had come. */
+export function errorOf (failure: Failure, answered: boolean, owner?: FailureOwner): Error {
   // The engine names the last cause of a failed connection beside its address already.
   const causes = (failure.causes ?? []).filter(cause => !failure.message.includes(cause))
   const text = [failure.message, ...causes].join(': ')
@@ -56,9 +62,9 @@ export function errorOf (failure: Failure, answered: boolean, connection?: (numb
     error.attempts = failure.attempts
     error.wasSent = failure.wasSent
     error.waitReason = failure.waitReason
-    // Not enumerable: console.log of an error shows its fields.
-    Object.defineProperty(error, 'story', { value: failure.story, writable: true, configurable: true, enumerable: false })
-    if (error instanceof SocketError) error.socket = socketOf(failure, connection)
+    const { story } = failure
+    if (story != null && owner !== undefined) keepStory(error, owner.bridge, story)
+    if (error instanceof SocketError) error.socket = socketOf(failure, owner)
   }
   // An error of the program's own functions stays as it is.
   if (failure.storyId != null && failure.own == null) (error as FailureFacts).storyId = failure.storyId
@@ -66,10 +72,10 @@ export function errorOf (failure: Failure, answered: boolean, connection?: (numb
 }
 
 /** The addresses of the last connection that the request was on. */
-function socketOf ({ attempts }: Failure, connection: ((number: number) => SocketInfo) | undefined): SocketInfo | null {
+function socketOf ({ attempts }: Failure, owner: FailureOwner | undefined): SocketInfo | null {
   const last = attempts?.at(-1)
-  if (last === undefined || connection === undefined) return null
-  const { localAddress, localPort, remoteAddress, remotePort, remoteFamily } = connection(last.connection)
+  if (last === undefined || owner === undefined) return null
+  const { localAddress, localPort, remoteAddress, remotePort, remoteFamily } = owner.connection(last.connection)
   const { bytesWritten, bytesRead } = last
   // No timeout of Node.js is set on it.
   return { localAddress, localPort, remoteAddress, remotePort, remoteFamily, timeout: undefined, bytesWritten, bytesRead }

@@ -1,8 +1,10 @@
 //! The state of the channel on Rust's side: its rings, its overflow, the bodies that cross by reference, and the
 //! wake-ups of both sides.
 
+pub(crate) mod failed;
 pub(crate) mod stream_table;
 
+use self::failed::FailedRequests;
 use self::stream_table::Streams;
 use super::bodies::Bodies;
 use super::codes::{BY_REFERENCE_BYTES_MIN, completion_flag};
@@ -12,8 +14,9 @@ use super::ring::{Entry, LENGTH, Memory, POSITION, TEXT_BYTES_MAX};
 use crate::platform::uv::Bell;
 use bytes::Bytes;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use trunkline::event_loop::Spawner;
 use trunkline::server::Pause;
@@ -33,6 +36,8 @@ pub(crate) struct Shared {
     pub(crate) runs: Runs,
     /// Exchanges of clients that are under way.
     pub(crate) exchanges: AtomicU32,
+    /// Those of clients that failed.
+    failed: Mutex<FailedRequests>,
 }
 
 impl Shared {
@@ -49,7 +54,12 @@ impl Shared {
             closing: AtomicBool::new(false),
             runs: Runs::default(),
             exchanges: AtomicU32::new(0),
+            failed: Mutex::default(),
         }
+    }
+    /// The errors of the last failed requests.
+    pub(crate) fn failed(&self) -> MutexGuard<'_, FailedRequests> {
+        lock(&self.failed)
     }
     /// Sends a completion to JavaScript. A text too long for the arena crosses by reference: it
     /// would never find room there, nor would any completion behind it.
@@ -88,6 +98,10 @@ impl Shared {
             // On this thread no spill happens between the question and the first poll.
             Box::pin(async move { shared.caught_up.notified().await })
         })
+    }
+    /// How long the oldest completion has waited for JavaScript, as of now.
+    pub(crate) fn lag(&self, now: Instant) -> Duration {
+        lock(&self.outbound).lag(now)
     }
     /// Keeps bytes for the other side; the number is where.
     pub(crate) fn put(&self, bytes: Bytes) -> u32 {

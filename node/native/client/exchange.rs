@@ -127,7 +127,9 @@ impl ExchangeListener for ExchangeCallbacks {
         if self.shared.memory.has_ended() {
             return self.finish(completion::cancelled, &[]);
         }
-        let text = failure::describe(&error).to_string();
+        let mut description = failure::describe(&error);
+        description["story"] = self.shared.failed().keep(error).into();
+        let text = description.to_string();
         self.finish(completion::failed, text.as_bytes());
     }
 }

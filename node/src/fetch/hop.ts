@@ -6,7 +6,7 @@ import type { Upload } from '../client/prepare/upload'
 import type { Trace } from '../client/calls/channels'
 import type { Connection } from '../client/connect/connection'
 import { InvalidArgumentError, ResponseExceededMaxSizeError } from '../errors'
-import { errorOf, PROXY_WANTS_CREDENTIALS } from '../failures'
+import { errorOf, PROXY_WANTS_CREDENTIALS, type FailureOwner } from '../failures'
 import type { NewHandler } from '../client/calls/exchange'
 import { both } from '../client/calls/handler'
 import type { Load } from '../client/dispatcher/load'
@@ -34,6 +34,8 @@ interface Owner {
   emitFailures: () => void
   onOver: (exchange: DirectHop) => void
   connection: (number: number) => Connection
+  /** Where the story of a failure is asked for. */
+  readonly bridge: FailureOwner['bridge']
 }
 
 /** The direct path of this package's dispatchers; a symbol, so that a Proxy of `compose` has it too. */
@@ -173,7 +175,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   onFailed (failure: Failure): void {
     if (this.isIgnored) return
     this.owner!.emitFailures()
-    this.fail(errorOf(failure, this.hasHead, number => this.owner!.connection(number)))
+    this.fail(errorOf(failure, this.hasHead, this.owner!))
   }
 
   onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }

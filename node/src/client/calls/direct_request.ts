@@ -8,7 +8,7 @@ import type { Upload } from '../prepare/upload'
 import type { Trace } from './channels'
 import type { Connection } from '../connect/connection'
 import { InvalidArgumentError, ResponseExceededMaxSizeError } from '../../errors'
-import { errorOf, PROXY_WANTS_CREDENTIALS } from '../../failures'
+import { errorOf, PROXY_WANTS_CREDENTIALS, type FailureOwner } from '../../failures'
 import { fieldsObject, rawFields, type Fields } from '../prepare/head'
 import type { Load } from '../dispatcher/load'
 import type { Tracked } from '../../open'
@@ -44,6 +44,8 @@ interface Owner {
   emitFailures: () => void
   /** A connection as channels show it. */
   connection: (number: number) => Connection
+  /** Where the story of a failure is asked for. */
+  readonly bridge: FailureOwner['bridge']
 }
 
 /** One request of the direct path. */
@@ -150,7 +152,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   onFailed (failure: Failure): void {
     if (this.isIgnored) return
     this.owner.emitFailures()
-    this.fail(errorOf(failure, this.answer !== null, number => this.owner.connection(number)))
+    this.fail(errorOf(failure, this.answer !== null, this.owner))
   }
 
   onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }

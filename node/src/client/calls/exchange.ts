@@ -10,7 +10,7 @@ import { inspect } from 'node:util'
 import { UNKNOWN, type Connection } from '../connect/connection'
 import { markForUndici, RefusedTunnel, StreamTunnel, Tunnel } from './tunnel'
 import { InvalidArgumentError, RequestAbortedError, ResponseExceededMaxSizeError } from '../../errors'
-import { errorOf, PROXY_WANTS_CREDENTIALS } from '../../failures'
+import { errorOf, PROXY_WANTS_CREDENTIALS, type FailureOwner } from '../../failures'
 import { fieldsObject, fieldsOf, rawFields, type Fields } from '../prepare/head'
 import type { Load } from '../dispatcher/load'
 import type { Tracked } from '../../open'
@@ -103,6 +103,8 @@ export interface Owner {
   onFault: (error: unknown) => void
   /** A connection as channels show it. */
   connection: (number: number) => Connection
+  /** Where the story of a failure is asked for. */
+  readonly bridge: FailureOwner['bridge']
 }
 
 /** Stands for an exchange where console.log prints one, by the name of undici's. */
@@ -406,7 +408,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     if (this.isIgnored) return
     const other = this.otherWay(failure)
     if (other !== null) return other()
-    const error = errorOf(failure, this.hasResponse, number => this.owner.connection(number))
+    const error = errorOf(failure, this.hasResponse, this.owner)
     // In a later turn than the head: a fetch that receives both in one turn misses the end of its
     // body.
     if (this.hasResponse) setImmediate(() => { this.fail(error) })
