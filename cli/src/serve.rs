@@ -3,47 +3,37 @@
 mod answer;
 mod config;
 mod disk;
-mod endpoints;
 mod files;
 #[cfg(test)]
 mod folder;
+mod listeners;
 mod listing;
 mod operate;
 mod site;
-mod walk;
+mod start;
 
 use crate::failure::{Failure, in_full, report};
 use answer::policy::AnswerPolicy;
-use answer::redirect;
 use config::proxies::Proxies;
-use config::quic::{check_quic_options, quic_secret, with_quic_options};
+use config::quic::{check_quic_options, quic_secret};
 use config::quic_lb::QuicLbOptions;
 use config::renewal::Renewal;
 use config::tls::ServedTls;
 use config::{NamedCertificate, Settled};
 use files::{FilePolicy, Files};
+use listeners::ListenTable;
 use operate::access_log::AccessLog;
-use operate::given::{GivenSockets, with_given};
+use operate::given::with_given;
+use operate::listening::Others;
 use operate::{OperateOptions, Operation};
 use site::Site;
+use start::{first, open_other};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use tower_http::compression::CompressionLayer;
-use tower_layer::Layer;
-use trunkline::{Running, Server, ServerConfig};
-
-/// Serves the site, under a layer that compresses if that is wanted.
-macro_rules! served {
-    ($server:expr, $options:expr, $site:expr) => {
-        match $options.compress {
-            true => $server.serve(CompressionLayer::new().layer($site)),
-            false => $server.serve($site),
-        }
-        .map_err(refused)
-    };
-}
+use trunkline::server::Sockets;
+use trunkline::{Server, ServerConfig};
 
 /// Options of `serve`, by flags or by a configuration file.
 #[derive(Clone, clap::Args)]
@@ -168,6 +158,12 @@ pub(crate) struct ServeOptions {
     /// Certificates of names, which a file alone has.
     #[arg(skip)]
     certificates: Vec<NamedCertificate>,
+    /// The addresses beside the first, which a file alone has.
+    #[arg(skip)]
+    listeners: Vec<ListenTable>,
+    /// The first address is not under TLS.
+    #[arg(skip)]
+    in_clear: bool,
     /// Settings of the library, which a file alone has.
     #[arg(skip)]
     server: ServerConfig,
@@ -215,7 +211,7 @@ impl Prepared {
             .transpose()?;
         let tls = ServedTls::of(options)?;
         check_quic_options(options, tls.is_some())?;
-        redirect::check(options, tls.is_some())?;
+        listeners::check(options, tls.is_some())?;
         Proxies::of(options)?;
         let policy = AnswerPolicy::of(options)?;
         Ok(Self {
@@ -256,7 +252,8 @@ fn check(settled: &Settled) -> Result<(), Failure> {
 /// Opens the sockets, and serves to the end.
 fn serve(settled: Settled, prepared: Prepared, log: Option<Arc<AccessLog>>) -> Result<(), Failure> {
     let Prepared { site, tls, .. } = prepared;
-    let scheme = if tls.is_some() { "https" } else { "http" };
+    let is_secured = tls.is_some() && !settled.options.in_clear;
+    let scheme = if is_secured { "https" } else { "http" };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -266,44 +263,59 @@ fn serve(settled: Settled, prepared: Prepared, log: Option<Arc<AccessLog>>) -> R
         runtime.block_on(async {
             let operation = Operation::new(&options, log.clone());
             let operation = operation.map_err(|why| settled.located(why))?;
-            let renewal = Renewal::new(settled, tls, log.clone())?;
+            let (renewed, renewals) = tokio::sync::mpsc::unbounded_channel();
+            let renewal = Renewal::new(settled, tls, log.clone(), renewed)?;
             let located = |why| renewal.started().located(why);
-            match given.unix(&options) {
-                Some(path) => {
-                    let server = match given.site()? {
-                        Some(sockets) => Server::on_unix_sockets(sockets),
-                        None => Server::bind_unix(&path),
-                    };
-                    let server = with_options(server, &options, renewal.tls(), log);
-                    let server = server.map_err(located)?;
-                    let running = served!(server, options, site).map_err(located)?;
-                    let announce = || print_address(format_args!("{scheme} at {}", path.display()));
-                    let renews = renewal.renews();
-                    let renewal = renewal.run(operation.notify(), running.config_handle());
-                    let renewal = (renewal, renews);
-                    operation.run(running, given, None, renewal, announce).await
-                }
+            let tls = renewal.tls().cloned();
+            let first = first(
+                &options,
+                tls.as_ref().filter(|_| !options.in_clear),
+                &log,
+                &site,
+                &mut given,
+            );
+            let first = first.map_err(located)?;
+            let https_port = first.address().map_or(0, |address| address.port());
+            let inspector = first.inspector();
+            let (shared, log_of_others) = (options.clone(), log.clone());
+            let opener = move |table: &ListenTable, sockets: Option<Sockets>| {
+                let secured = tls.as_ref().filter(|_| table.is_secured(true));
+                open_other(
+                    &shared,
+                    table,
+                    sockets,
+                    (secured, https_port),
+                    &log_of_others,
+                    &site,
+                )
+            };
+            let others = Others::start(
+                &options,
+                inspector,
+                |table| given.take_other(table),
+                Box::new(opener),
+            );
+            let others = others.map_err(located)?;
+            let place = match first.address() {
+                Some(address) => format!("{scheme}://{address}"),
                 None => {
-                    let running = start(&options, renewal.tls(), log.clone(), site, &mut given);
-                    let running = running.map_err(located)?;
-                    let https_port = running.local_addr().port();
-                    let redirect = redirect(&options, log, https_port, &mut given);
-                    let redirect = redirect.map_err(located)?;
-                    let url = format!("{scheme}://{}", running.local_addr());
-                    let announce = || {
-                        print_address(&url);
-                        if options.open {
-                            open(&url);
-                        }
-                    };
-                    let renews = renewal.renews();
-                    let renewal = renewal.run(operation.notify(), running.config_handle());
-                    let renewal = (renewal, renews);
-                    operation
-                        .run(running, given, redirect, renewal, announce)
-                        .await
+                    let path = given.unix(&options).unwrap_or_default();
+                    format!("{scheme} at {}", path.display())
                 }
-            }
+            };
+            let opens = options.open && first.address().is_some();
+            let announce = || {
+                print_address(&place);
+                if opens {
+                    open(&place);
+                }
+            };
+            let renews = renewal.renews();
+            let renewal = renewal.run(operation.notify(), first.config_handle());
+            let renewal = (renewal, renews, renewals);
+            operation
+                .run((first, others), given, renewal, announce)
+                .await
         })
     })
 }
@@ -330,89 +342,6 @@ fn open(url: &str) {
 
 fn refused(error: trunkline::Error) -> Failure {
     Failure::usage(in_full(&error))
-}
-
-/// The options that every server has.
-fn with_options<P>(
-    server: Server<P>,
-    options: &ServeOptions,
-    tls: Option<&ServedTls>,
-    log: Option<Arc<AccessLog>>,
-) -> Result<Server<P>, Failure> {
-    let mut server = server
-        .workers(usize::from(options.workers))
-        .keep_targets(options.operate.admin.is_some())
-        .config(config(options));
-    if let Some(tls) = tls {
-        server = server.tls(tls.shared());
-    }
-    if let Some(log) = log {
-        server = server.access_log(move |access| log.report(access));
-    }
-    let proxies = Proxies::of(options)?;
-    if let Some(from) = proxies.protocol {
-        server = server.proxy_protocol(from);
-    }
-    if let Some(forwarding) = proxies.forwarding {
-        server = server.forwarding(forwarding);
-    }
-    Ok(server)
-}
-
-/// Starts the server. Where HTTP/3 is what cannot be had, the rest is served and a line says so:
-/// a UDP port that another program holds must not take the site away.
-fn start(
-    options: &ServeOptions,
-    tls: Option<&ServedTls>,
-    log: Option<Arc<AccessLog>>,
-    site: Site,
-    given: &mut GivenSockets,
-) -> Result<Running, Failure> {
-    let serve = |given: &GivenSockets, http3: bool| {
-        let server = match given.site()? {
-            Some(sockets) => Server::on_sockets(sockets),
-            None => Server::bind(options.listen.as_str()),
-        };
-        let server = server.http3(http3);
-        let mut server = with_options(server, options, tls, log.clone())?;
-        if http3 {
-            server = with_quic_options(server, options)?;
-        }
-        served!(server, options, site.clone())
-    };
-    let http3 = tls.is_some() && !options.no_http3;
-    if !http3 {
-        given.leave_udp();
-    }
-    match serve(given, http3) {
-        Err(why) if http3 => {
-            given.leave_udp();
-            let Ok(running) = serve(given, false) else {
-                return Err(why);
-            };
-            warn(format_args!("serving without HTTP/3: {why}"));
-            Ok(running)
-        }
-        started => started,
-    }
-}
-
-/// Starts the server of redirects to https, if one is wanted.
-fn redirect(
-    options: &ServeOptions,
-    log: Option<Arc<AccessLog>>,
-    https_port: u16,
-    given: &mut GivenSockets,
-) -> Result<Option<Running>, Failure> {
-    let Some(address) = &options.redirect_from else {
-        return Ok(None);
-    };
-    let server = match given.take_redirect() {
-        Some(sockets) => Server::on_sockets(sockets),
-        None => Server::bind(address.as_str()),
-    };
-    let server = with_options(server, options, None, log)?.workers(1);
-    redirect::serve(server, https_port).map(Some)
 }
 
 /// One line for people; the server goes on.

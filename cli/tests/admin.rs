@@ -167,8 +167,14 @@ fn explain_prints_the_story_of_a_failed_request_by_its_number() {
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("has no story 18446744073709551615"), "{text}");
 
-    let mut served = Served::start(&["--test-endpoints", "--admin", "127.0.0.1:0"]);
-    let server = format!("http://{}", served.admin());
+    let handler = trunkline::service_fn(|_: http::Request<trunkline::Body>| async {
+        Ok::<_, std::convert::Infallible>(http::Response::new(trunkline::Body::empty()))
+    });
+    let running = trunkline::Server::bind("127.0.0.1:0").serve(handler);
+    let running = running.expect("it listens");
+    let page = trunkline::admin::Admin::of_server(running.inspector());
+    let page = page.listen("127.0.0.1:0").expect("it listens");
+    let server = format!("http://{}", page.local_addr());
     let output = Command::new(BINARY).args(["explain", &server]).output();
     let output = output.expect("the binary starts");
     let text = String::from_utf8_lossy(&output.stderr);
@@ -307,4 +313,113 @@ fn a_token_guards_the_state_and_not_the_empty_page() {
     assert!(text.contains("--token-file"), "{text}");
     let output = top(&["--once", "--token-file", &token, &url]);
     assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn the_level_of_the_log_is_a_choice_of_the_page_and_of_its_addresses() {
+    let folder = Folder::new("admin-log-level");
+    let log = format!("{}/access.log", folder.path());
+    let rest = ["--access-log", &log, "--admin", "127.0.0.1:0"];
+    let mut served = Served::start(&[&["--test-endpoints"], &rest[..]].concat());
+    let admin = served.admin();
+    let chosen = || {
+        let state = state(&admin);
+        let actions = state["actions"].as_array().expect("a list");
+        let chosen = actions.iter().filter(|it| it["chosen"] == true);
+        let chosen: Vec<_> = chosen.map(|it| it["name"].to_string()).collect();
+        chosen.join(" ")
+    };
+    let secret = state(&admin)["page_secret"]
+        .as_str()
+        .expect("a text")
+        .to_owned();
+    let secret = format!("trunkline-page: {secret}");
+    let press = |name: &str, fields: &[&str]| {
+        status(&asked(&admin, "POST", &format!("/actions/{name}"), fields)).to_owned()
+    };
+    assert_eq!(chosen(), "\"log-all\"");
+    assert_eq!(press("log-off", &[]), "403");
+    assert_eq!(
+        press("log-off", &[&secret, "origin: http://evil.example"]),
+        "403"
+    );
+    assert_eq!(chosen(), "\"log-all\"");
+    let site = served.address().to_owned();
+    for (level, path) in [
+        ("log-all", "/status/200"),
+        ("log-errors", "/status/404"),
+        ("log-errors", "/status/503"),
+        ("log-off", "/status/500"),
+        ("log-all", "/status/201"),
+    ] {
+        assert_eq!(press(level, &[&secret]), "200");
+        assert_eq!(chosen(), format!("\"{level}\""));
+        asked(&site, "GET", path, &[]);
+    }
+    assert_eq!(served.terminate(), Some(0));
+    let lines = std::fs::read_to_string(&log).expect("it was written");
+    let statuses: Vec<_> = lines
+        .lines()
+        .filter_map(|line| line.split("/status/").nth(1)?.get(..3))
+        .collect();
+    assert_eq!(statuses, ["200", "503", "201"], "{lines}");
+}
+
+#[test]
+fn explain_prints_the_story_of_a_request_as_the_server_saw_it() {
+    let folder = Folder::new("admin-server-stories");
+    let text = "test_endpoints = true\nlisten = \"127.0.0.1:0\"\n[admin]\naddress = \"127.0.0.1:0\"\nslow = \"1ms\"\n";
+    let file = folder.file("serve.toml", text.as_bytes());
+    let mut command = Command::new(BINARY);
+    command.args(["serve", "--config", &file]);
+    let mut served = Served::run(command);
+    let url = format!("http://{}", served.admin());
+    let explain = |rest: &[&str]| {
+        let mut command = Command::new(BINARY);
+        let output = command
+            .args(["explain", &url])
+            .args(rest)
+            .output()
+            .expect("the binary starts");
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+        )
+    };
+    let none = "no request has failed or was slow since the page is there\n";
+    assert_eq!(explain(&[]), (Some(0), none.to_owned()));
+    asked(served.address(), "GET", "/status/200", &[]);
+    asked(served.address(), "GET", "/delay/30", &[]);
+    asked(served.address(), "GET", "/status/503", &[]);
+    let (code, lines) = explain(&[]);
+    let lines: Vec<_> = lines
+        .lines()
+        .filter(|line| !line.contains("/status/200"))
+        .collect();
+    assert_eq!((code, lines.len()), (Some(0), 2), "{lines:?}");
+    // The latest first.
+    assert!(
+        lines[0].contains("GET /status/503 over HTTP/1.1 from 127.0.0.1:"),
+        "{lines:?}"
+    );
+    assert!(
+        lines[0].contains(": it was answered with 503 (story "),
+        "{lines:?}"
+    );
+    assert!(
+        lines[1].contains("GET /delay/30 over HTTP/1.1 from 127.0.0.1:"),
+        "{lines:?}"
+    );
+    let id = lines[1].split_whitespace().next().expect("a number");
+    let (code, story) = explain(&[id]);
+    assert_eq!(code, Some(0), "{story}");
+    for part in [
+        "waits: the handler has not answered\n",
+        "answered with 200\n",
+        "ends: ",
+    ] {
+        assert!(story.contains(part), "{part}: {story}");
+    }
+    assert_eq!(explain(&["999999"]).0, Some(1));
+    assert_eq!(served.terminate(), Some(0));
 }

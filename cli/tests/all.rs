@@ -3,6 +3,7 @@
 
 mod activation;
 mod admin;
+mod balancer;
 mod bench;
 mod command;
 mod config;

@@ -6,6 +6,7 @@ use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
 use std::process::{ChildStderr, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -316,4 +317,143 @@ fn both_kinds_of_forwarded_fields_together_are_refused_at_their_line() {
         printed.contains(":3:") && printed.contains("without forwarded beside it"),
         "{printed}"
     );
+}
+
+/// The answer to a request in the clear.
+fn answered(socket: impl Read + Write, path: &str) -> String {
+    answered_as(socket, "a.test", path)
+}
+
+fn answered_as(mut socket: impl Read + Write, host: &str, path: &str) -> String {
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    socket.write_all(request.as_bytes()).expect("it reads");
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).expect("it answers");
+    answer
+}
+
+fn connect(address: &str) -> TcpStream {
+    let socket = TcpStream::connect(address).expect("it listens");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    socket
+}
+
+#[test]
+fn several_addresses_serve_one_site_under_tls_in_the_clear_and_on_a_unix_socket_and_redirect() {
+    let folder = Folder::new("config-listeners");
+    let unix = format!("{}/site", folder.path());
+    let text = format!(
+        "test_endpoints = true\n[tls]\nself_signed = true\n[[listen]]\naddress = \"127.0.0.1:0\"\n\
+         [[listen]]\naddress = \"127.0.0.2:0\"\ntls = false\n[[listen]]\naddress = \"unix:{unix}\"\ntls = false\n\
+         [[listen]]\naddress = \"127.0.0.3:0\"\nredirect = true\n[admin]\naddress = \"127.0.0.1:0\"\n"
+    );
+    let file = folder.file("serve.toml", text.as_bytes());
+    let (mut served, _stderr) = serve(&file);
+    let (clear, shown, redirects) = (served.also(), served.also(), served.redirects());
+    assert_eq!(shown, format!("unix:{unix}"));
+    let admin = served.admin();
+    let url = served.url("/bytes/5");
+    assert!(url.starts_with("https://127.0.0.1:"), "{url}");
+    for version in ["--http1.1", "--http2", "--http3-only"] {
+        let got = run(&["get", "--insecure", version, &url]);
+        assert!(got.status.success(), "{version}: {}", text_of(&got));
+    }
+    let answer = answered(connect(clear.trim_start_matches("http://")), "/bytes/5");
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    let answer = answered(UnixStream::connect(&unix).expect("it is there"), "/bytes/5");
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    let port = served
+        .address()
+        .rsplit(':')
+        .next()
+        .expect("a port")
+        .to_owned();
+    let answer = answered(connect(&redirects), "/x");
+    assert!(answer.starts_with("HTTP/1.1 308 "), "{answer}");
+    assert!(
+        answer.contains(&format!("location: https://a.test:{port}/x\r\n")),
+        "{answer}"
+    );
+    // The page counts all but redirects.
+    let metrics = answered_as(connect(&admin), "localhost", "/metrics");
+    for (version, requests) in [("1.1", 3), ("2", 1), ("3", 1)] {
+        let line = format!(
+            "trunkline_server_requests_total{{network_protocol_version=\"{version}\"}} {requests}\n"
+        );
+        assert!(metrics.contains(&line), "{metrics}");
+    }
+    assert_eq!(served.terminate(), Some(0));
+    assert!(!fs::exists(&unix).expect("a folder"));
+}
+
+fn text_of(output: &Output) -> String {
+    text(&output.stderr)
+}
+
+#[test]
+fn addresses_come_and_go_with_their_tables_and_open_connections_stay() {
+    let folder = Folder::new("config-listeners-change");
+    let unix = format!("{}/site", folder.path());
+    let first = "[[listen]]\naddress = \"127.0.0.1:0\"\n";
+    let write = |rest: &str| {
+        folder.file(
+            "serve.toml",
+            format!("test_endpoints = true\n{rest}").as_bytes(),
+        )
+    };
+    let (served, mut stderr) = serve(&write(first));
+    let mut open = connect(served.address());
+    assert!(ask(&mut open, "").starts_with("HTTP/1.1 200 "));
+
+    let second = format!("[[listen]]\naddress = \"unix:{unix}\"\n");
+    write(&format!("{first}{second}"));
+    served.signal(Signal::SIGHUP);
+    line_with(&mut stderr, "site is listened on");
+    let answer = answered(UnixStream::connect(&unix).expect("it is there"), "/bytes/5");
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert!(ask(&mut open, "").starts_with("HTTP/1.1 200 "));
+
+    // One that cannot be listened on changes nothing else.
+    let taken = format!("[[listen]]\naddress = \"{}\"\n", served.address());
+    write(&format!("{first}{second}{taken}"));
+    served.signal(Signal::SIGHUP);
+    line_with(&mut stderr, "is not listened on: ");
+    assert!(ask(&mut open, "").starts_with("HTTP/1.1 200 "));
+
+    write("[[listen]]\naddress = \"127.0.0.2:0\"\n");
+    served.signal(Signal::SIGHUP);
+    let line = line_with(&mut stderr, "count after a restart");
+    assert!(line.ends_with(": listen.0.address\n"), "{line}");
+    line_with(&mut stderr, "site is listened on no more");
+    let until = Instant::now() + PATIENCE;
+    while fs::exists(&unix).expect("a folder") {
+        assert!(Instant::now() < until, "the socket stays");
+    }
+    assert!(ask(&mut open, "").starts_with("HTTP/1.1 200 "));
+    drop(open);
+    assert_eq!(served.terminate(), Some(0));
+}
+
+#[test]
+fn an_address_that_needs_a_certificate_is_refused_without_one() {
+    let folder = Folder::new("config-listeners-tls");
+    for (rest, expected) in [
+        (
+            "tls = true\n",
+            "127.0.0.1:8 is to be under TLS, and there is no [[certificate]]",
+        ),
+        (
+            "redirect = true\n",
+            "127.0.0.1:8 redirects to https, and the first [[listen]] is no port under TLS",
+        ),
+    ] {
+        let written = format!(
+            "test_endpoints = true\n[[listen]]\naddress = \"127.0.0.1:0\"\n[[listen]]\naddress = \"127.0.0.1:8\"\n{rest}"
+        );
+        let file = folder.file("serve.toml", written.as_bytes());
+        let output = run(&["serve", "--check", "--config", &file]);
+        let printed = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{printed}");
+        assert!(printed.contains(expected), "{printed}");
+    }
 }

@@ -8,8 +8,8 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
@@ -28,12 +28,20 @@ struct Load {
     stop: Arc<AtomicBool>,
     /// Ends with the failures.
     thread: JoinHandle<Vec<String>>,
+    /// When each request was sent, and how long it took.
+    times: Arc<Mutex<Vec<(Instant, Duration)>>>,
 }
 
 impl Load {
     /// With one client, whose connections stay open, or with a client and a connection for each request.
     fn new(version: Protocols, url: String, keeps: bool) -> Self {
+        Self::paced(version, url, keeps, Duration::ZERO)
+    }
+    /// As [`new`](Self::new), with a pause behind each request.
+    fn paced(version: Protocols, url: String, keeps: bool, pause: Duration) -> Self {
         let (answered, stop) = (Arc::<AtomicU64>::default(), Arc::<AtomicBool>::default());
+        let times = Arc::<Mutex<Vec<_>>>::default();
+        let noted = Arc::clone(&times);
         let (count, is_over) = (Arc::clone(&answered), Arc::clone(&stop));
         let thread = thread::spawn(move || {
             let runtime = runtime();
@@ -43,9 +51,15 @@ impl Load {
                 if !keeps {
                     kept = client(version);
                 }
+                let began = Instant::now();
                 if let Err(why) = runtime.block_on(asked(&kept, &url)) {
                     failed.push(format!("{version:?} {keeps}: {why}"));
                 }
+                noted
+                    .lock()
+                    .expect("no panic")
+                    .push((began, began.elapsed()));
+                thread::sleep(pause);
                 count.fetch_add(1, Ordering::Relaxed);
             }
             failed
@@ -54,6 +68,7 @@ impl Load {
             answered,
             stop,
             thread,
+            times,
         }
     }
     /// Waits until as many more were answered.
@@ -399,4 +414,131 @@ fn a_unix_socket_keeps_its_file_from_one_process_to_the_next() {
     ends(next);
     assert!(!fs::exists(&socket).expect("a folder"));
     assert!(!fs::exists(&upgrade).expect("a folder"));
+}
+
+#[test]
+fn every_address_of_a_file_goes_to_the_next_process() {
+    let (folder, upgrade) = folder("upgrade-listeners");
+    let unix = folder.path() + "/site";
+    let start = |site: &str, clear: &str| {
+        let text = format!(
+            "root = \".\"\n[tls]\nself_signed = true\n[[listen]]\naddress = \"{site}\"\n\
+             [[listen]]\naddress = \"{clear}\"\ntls = false\n[[listen]]\naddress = \"unix:{unix}\"\ntls = false\n"
+        );
+        let file = folder.file("serve.toml", text.as_bytes());
+        let mut command = Command::new(BINARY);
+        command.args(["serve", "--config", &file, "--upgrade", &upgrade]);
+        let mut served = Served::run(command);
+        let clear = served.also();
+        served.also();
+        (served, clear.trim_start_matches("http://").to_owned())
+    };
+    let (first, clear) = start("127.0.0.1:0", "127.0.0.2:0");
+    let (next, clear_again) = start(first.address(), &clear);
+    assert_eq!(clear_again, clear);
+    ends(first);
+    assert!(ask_once(&clear).expect("it serves").ends_with("hello"));
+    let mut stream = UnixStream::connect(&unix).expect("the file is there");
+    let request = b"GET /a.txt HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+    stream.write_all(request).expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    assert!(answer.ends_with("hello"), "{answer}");
+    assert_eq!(next.terminate(), Some(0));
+    assert!(!fs::exists(&unix).expect("a folder"));
+}
+
+/// Of the requests within these spans of time: their number, and the median and the 99th percentile of their times.
+fn percentiles(
+    times: &[(Instant, Duration)],
+    spans: &[(Instant, Instant)],
+) -> (usize, Duration, Duration) {
+    let is_in = |at: &Instant| spans.iter().any(|(from, to)| from <= at && at < to);
+    let within = times.iter().filter(|(at, _)| is_in(at));
+    let mut sorted: Vec<_> = within.map(|(_, took)| *took).collect();
+    sorted.sort_unstable();
+    let at = |percent: usize| {
+        sorted
+            .get(sorted.len() * percent / 100)
+            .copied()
+            .unwrap_or_default()
+    };
+    (sorted.len(), at(50), at(99))
+}
+
+/// Prints the latencies of steady loads before and during ten restarts; `MEASURED` names another build of the command.
+#[test]
+#[ignore = "it measures, for two minutes: cargo test -p trunkline-cli --test all -- --ignored --nocapture latencies"]
+fn latencies_before_and_during_restarts() {
+    const PAUSE: Duration = Duration::from_millis(10);
+    const SPAN: Duration = Duration::from_secs(5);
+    let (folder, upgrade) = folder("upgrade-latencies");
+    let path = folder.path();
+    let (chain, key) = (folder.path() + "/c.pem", folder.path() + "/k.pem");
+    let signed = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a name");
+    fs::write(&chain, signed.cert.pem()).expect("ours");
+    fs::write(&key, signed.signing_key.serialize_pem()).expect("ours");
+    let program = std::env::var("MEASURED").unwrap_or_else(|_| BINARY.to_owned());
+    let start = |place: &str| {
+        let mut command = Command::new(&program);
+        command.args([
+            "serve",
+            &path,
+            "--test-endpoints",
+            "--listen",
+            place,
+            "--upgrade",
+            &upgrade,
+        ]);
+        command.args(["--tls-cert", &chain, "--tls-key", &key]);
+        Served::run(command)
+    };
+    let mut served = start("127.0.0.1:0");
+    let (place, url) = (served.address().to_owned(), served.url.clone());
+    let loads = VERSIONS.map(|version| {
+        [true, false].map(|keeps| Load::paced(version, format!("{url}/a.txt"), keeps, PAUSE))
+    });
+    let (mut quiet, mut restarts) = (Vec::new(), Vec::new());
+    for _ in 0..RESTARTS {
+        let long = VERSIONS.map(|version| LongExchange::begin(version, &url));
+        let began = Instant::now();
+        thread::sleep(SPAN);
+        quiet.push((began, Instant::now()));
+        let began = Instant::now();
+        let next = start(&place);
+        let ended = std::mem::replace(&mut served, next);
+        for exchange in long {
+            exchange.end(&url);
+        }
+        ends(ended);
+        restarts.push((began, Instant::now()));
+    }
+    println!(
+        "| load | requests | median ms | 99th of 100 ms | during restarts: requests | median ms | 99th of 100 ms | ratio | failed |"
+    );
+    for (version, loads) in VERSIONS.into_iter().zip(loads) {
+        for (load, name) in loads
+            .into_iter()
+            .zip(["connections kept", "a connection each"])
+        {
+            let times = Arc::clone(&load.times);
+            let (_, failed) = load.end();
+            let times = times.lock().expect("no panic");
+            let (calm, hit) = (percentiles(&times, &quiet), percentiles(&times, &restarts));
+            let ms = |time: Duration| time.as_secs_f64() * 1e3;
+            println!(
+                "| {version:?}, {name} | {} | {:.2} | {:.2} | {} | {:.2} | {:.2} | {:.2} | {} |",
+                calm.0,
+                ms(calm.1),
+                ms(calm.2),
+                hit.0,
+                ms(hit.1),
+                ms(hit.2),
+                ms(hit.2) / ms(calm.2),
+                failed.len()
+            );
+            assert_eq!(failed, [""; 0]);
+        }
+    }
+    assert_eq!(served.terminate(), Some(0));
 }

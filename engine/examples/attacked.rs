@@ -2,8 +2,8 @@
 //! out; anything else reads the request to its end and answers with a kilobyte. It refuses CONNECT.
 //! It ends with its standard input.
 //!
-//! `cargo run -p trunkline --example attacked [tls]` prints its address. `tls`: over TLS and QUIC,
-//! with a certificate of its own making.
+//! `cargo run -p trunkline --example attacked [tls | limited]` prints its address. `tls`: over TLS and QUIC,
+//! with a certificate of its own making; `limited`: with limits for each address.
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
@@ -14,7 +14,8 @@ use std::io::Read;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tower_service::Service;
-use trunkline::{Body, Server, Tls};
+use trunkline::core::budget::Rate;
+use trunkline::{Body, Server, ServerConfig, Shedding, Tls};
 
 const PIECE: usize = 16 * 1024;
 
@@ -76,6 +77,13 @@ fn main() -> Result<(), trunkline::Error> {
     let mut server = Server::bind("127.0.0.1:0").workers(1);
     if std::env::args().nth(1).as_deref() == Some("tls") {
         server = server.tls(Tls::self_signed(["localhost"])?).http3(true);
+    }
+    if std::env::args().nth(1).as_deref() == Some("limited") {
+        let rate = |per_second, burst| Some(Rate { burst, per_second });
+        let shedding = Shedding::default()
+            .with_requests_per_address(rate(500, 1000))
+            .with_bytes_per_address(rate(1 << 20, 8 << 20));
+        server = server.config(ServerConfig::default().with_shedding(shedding));
     }
     let running = server.serve(Attacked)?;
     println!("{}", running.local_addr());

@@ -46,6 +46,8 @@ pub(crate) struct Action {
     /// The text of its button.
     label: &'static str,
     run: Box<dyn Fn() + Send + Sync>,
+    /// Whether it is one of several choices, and the one in force.
+    is_chosen: Option<Box<dyn Fn() -> bool + Send + Sync>>,
 }
 
 /// The page of one server or client, and its settings. It is read at `/`, as JSON at `/state.json`, as server-sent events
@@ -103,7 +105,30 @@ impl Admin {
         run: impl Fn() + Send + Sync + 'static,
     ) -> Self {
         let run = Box::new(run);
-        self.actions.push(Action { name, label, run });
+        self.actions.push(Action {
+            name,
+            label,
+            run,
+            is_chosen: None,
+        });
+        self
+    }
+    /// Adds a button as [`action`](Self::action) does, for one value of a setting: the page shows whether it is the one in force, which
+    /// `is_chosen` says. The level of a log is such a setting.
+    #[must_use]
+    pub fn choice(
+        mut self,
+        name: &'static str,
+        label: &'static str,
+        is_chosen: impl Fn() -> bool + Send + Sync + 'static,
+        run: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
+        self.actions.push(Action {
+            name,
+            label,
+            run: Box::new(run),
+            is_chosen: Some(Box::new(is_chosen)),
+        });
         self
     }
     /// Whether new requests are welcome, which `/readyz` says. Default: until a drain begins.

@@ -31,24 +31,51 @@ trunkline_core::options! {
         /// answered with 429 (RFC 6585 section 4). Unix sockets have no address; behind [`Server::proxy_protocol`](crate::Server::proxy_protocol) the
         /// client's counts. At most 16,384 addresses are counted at once. Range: from 1 at once and 1 a second. Default: `None`, no limit.
         pub requests_per_address: Option<Rate> = None, with_requests_per_address;
+        /// Bytes that all connections of one address, as above, may move by each worker in both directions: of HTTP over TCP, of packets over QUIC.
+        /// While it has moved more, its requests are answered with 429, for at most a minute after its last byte. A response that has begun is sent
+        /// to its end, and bytes behind an upgrade count when their connection ends. Range: from 1 at once and 1 a second. Default: `None`, no limit.
+        pub bytes_per_address: Option<Rate> = None, with_bytes_per_address;
         /// How late a worker's timers may come, measured every 50 ms: a worker that is further behind answers new requests with 503 until it is not.
-        /// Handlers that block the worker's thread make it late, too. Default: `None`, no limit.
+        /// Handlers that block the worker's thread make it late, too; callbacks may have a lag of their own
+        /// ([`Callbacks::lag`](crate::server::Callbacks::lag)). Default: `None`, no limit.
         pub lag_max: Option<Duration> = None, with_lag_max;
         /// The share of [`Windows::send_budget`] in per cent that may wait for clients which do not read: while more does, new
         /// requests are answered with 503, and what waits can go. Range: 1 to 99. Default: `None`, no limit.
         pub send_budget_percent_max: Option<u8> = None, with_send_budget_percent_max;
+        /// Bytes of RAM that the process may have (its resident set, measured every 50 ms): while it has more, new requests are answered with 503,
+        /// and what runs can end. Linux alone tells it; elsewhere it is an error of `serve`. Range: from 1 MiB. Default: `None`, no limit.
+        pub process_memory_max: Option<u64> = None, with_process_memory_max;
     }
 }
 
 impl Shedding {
     fn check(&self) -> Result<(), Error> {
-        if let Some(rate) = self.requests_per_address
-            && (rate.burst == 0 || rate.per_second == 0)
-        {
-            return Err(Error::config(format!(
-                "requests_per_address is {} at once and {} per second; both must be at least 1",
-                rate.burst, rate.per_second
-            )));
+        /// Less than any process has.
+        const PROCESS_MEMORY_MIN: u64 = 1 << 20;
+        for (name, rate) in [
+            ("requests_per_address", self.requests_per_address),
+            ("bytes_per_address", self.bytes_per_address),
+        ] {
+            if let Some(rate) = rate
+                && (rate.burst == 0 || rate.per_second == 0)
+            {
+                return Err(Error::config(format!(
+                    "{name} is {} at once and {} per second; both must be at least 1",
+                    rate.burst, rate.per_second
+                )));
+            }
+        }
+        if let Some(most) = self.process_memory_max {
+            if !cfg!(target_os = "linux") {
+                return Err(Error::config(
+                    "process_memory_max is set; this system does not tell a process its memory, Linux alone does",
+                ));
+            }
+            if most < PROCESS_MEMORY_MIN {
+                return Err(Error::config(format!(
+                    "process_memory_max is {most} bytes; it must be at least {PROCESS_MEMORY_MIN}, or None"
+                )));
+            }
         }
         match self.send_budget_percent_max {
             Some(percent) if !(1..=99).contains(&percent) => Err(Error::config(format!(

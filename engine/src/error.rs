@@ -3,7 +3,7 @@
 
 pub(crate) mod classify;
 mod convert;
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "server"))]
 pub(crate) mod stories;
 pub(crate) mod story;
 

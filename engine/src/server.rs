@@ -14,6 +14,7 @@ mod worker;
 #[cfg(unix)]
 pub use crate::connection_info::unix::UnixPeer;
 pub use crate::driver::machine::inspection::InspectLimits;
+pub use crate::error::stories::{KeptStory, STORIES_MAX, STORY_BYTES_MAX};
 pub use crate::metrics::exposition::OPENMETRICS_TYPE;
 pub use crate::metrics::histogram::Histogram;
 pub use bind::config_handle::ConfigHandle;
@@ -59,11 +60,13 @@ use exchange::info_policy::InfoPolicy;
 use exchange::targets::Targets;
 use observe::access::AccessLog;
 use observe::handshake_log::HandshakeLog;
+use observe::story::StoryKeeper;
 use registry::Allowed;
 use response::AnswerOptions;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 use tokio::sync::mpsc;
 use trunkline_core::credit::BudgetShare;
 use worker::quic::Quic;
@@ -91,6 +94,7 @@ pub struct Server<P = Port> {
     proxies: Option<TrustedPeers>,
     forwarding: Option<Forwarding>,
     keeps_targets: bool,
+    stories: Option<StoryKeeper>,
     config: ServerConfig,
 }
 
@@ -107,6 +111,7 @@ impl<P> Server<P> {
             proxies: None,
             forwarding: None,
             keeps_targets: false,
+            stories: None,
             config: ServerConfig::default(),
         }
     }
@@ -180,6 +185,14 @@ impl<P> Server<P> {
         self.keeps_targets = keep;
         self
     }
+    /// Keeps the stories of requests that fail, or take `slow` or longer, the last [`STORIES_MAX`]: their target, when they
+    /// were answered, every wait with its reason, and how they ended. [`Inspector::stories`] lists them, and so does the admin page. It
+    /// costs an allocation or two for each request. Not with callbacks. Default: none is kept.
+    #[must_use]
+    pub fn keep_stories(mut self, slow: Duration) -> Self {
+        self.stories = Some(StoryKeeper::new(slow));
+        self
+    }
     /// Takes other settings than the default.
     #[must_use]
     pub fn config(mut self, config: ServerConfig) -> Self {
@@ -197,6 +210,7 @@ impl<P> Server<P> {
             proxies: self.proxies,
             forwarding: self.forwarding,
             keeps_targets: self.keeps_targets,
+            stories: self.stories,
             config: self.config,
         };
         (self.target, rest)
@@ -253,6 +267,7 @@ impl Server<()> {
                 proxies: self.proxies,
                 forwarding: self.forwarding,
                 keeps_targets: self.keeps_targets,
+                stories: self.stories,
                 quic_addr,
                 tls_reports_addresses: self.tls.as_ref().is_some_and(Tls::reports_addresses),
                 judge,

@@ -64,6 +64,7 @@ mod server_info;
 mod server_interim;
 mod server_metrics;
 mod server_shedding;
+mod server_stories;
 mod server_targets;
 mod tls_choose;
 mod tls_groups;

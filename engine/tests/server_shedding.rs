@@ -23,6 +23,8 @@ const VERSIONS: [Protocols; 3] = [Protocols::H1Only, Protocols::H2Only, Protocol
 /// More requests than any test needs.
 const TRIES_MAX: usize = 10_000;
 const LARGE: usize = 64 << 20;
+/// Five seconds' worth of bytes of the test that limits them.
+const LARGE_ANSWER: usize = 5 * (256 << 10);
 
 struct Origin {
     running: Running,
@@ -46,7 +48,10 @@ impl Origin {
                         std::hint::spin_loop();
                     }
                 }
-                Response::new(Body::full("ok"))
+                match request.uri().path() {
+                    "/large" => Response::new(Body::full(vec![7; LARGE_ANSWER])),
+                    _ => Response::new(Body::full("ok")),
+                }
             }
         };
         let running = Server::bind("127.0.0.1:0")
@@ -118,6 +123,47 @@ fn an_address_that_sends_more_than_its_rate_gets_429_with_retry_after_on_every_v
         let text = origin.running.metrics().to_openmetrics();
         let line = "trunkline_server_requests_shed_total{reason=\"address\"} 1\n";
         assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
+fn an_address_that_moves_more_bytes_than_its_rate_gets_429_and_learns_when_it_may_come_again() {
+    for version in VERSIONS {
+        // The first large answer is within the burst, and what it leaves takes five seconds.
+        let rate = Rate {
+            burst: 64 << 10,
+            per_second: 256 << 10,
+        };
+        let shedding = Shedding::default().with_bytes_per_address(Some(rate));
+        let origin = Origin::start(ServerConfig::default().with_shedding(shedding));
+        let client = origin.client(version);
+        let refused = origin.until_refused(&client, "/large", StatusCode::TOO_MANY_REQUESTS);
+        let (answered, headers) = Runtime::new().unwrap().block_on(refused);
+        assert_eq!(answered, 1, "{version:?}");
+        let seconds: u32 = headers["retry-after"].to_str().unwrap().parse().unwrap();
+        assert!((2..=5).contains(&seconds), "{version:?}: {seconds}");
+        assert_eq!(origin.handled.load(Ordering::Relaxed), 1);
+        assert_eq!(origin.shed("bytes"), 1);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_is_larger_than_it_may_be_answers_with_503_on_every_version() {
+    for version in VERSIONS {
+        let shedding = Shedding::default().with_process_memory_max(Some(1 << 20));
+        let origin = Origin::start(ServerConfig::default().with_shedding(shedding));
+        let client = origin.client(version);
+        let refused = origin.until_refused(&client, "/", StatusCode::SERVICE_UNAVAILABLE);
+        let (_, headers) = Runtime::new().unwrap().block_on(refused);
+        assert_eq!(headers["retry-after"], "1", "{version:?}");
+        assert_eq!(origin.shed("process"), 1);
+        let metrics = origin.running.metrics();
+        assert!(metrics.process_memory.bytes > metrics.process_memory.total);
+        let text = metrics.to_openmetrics();
+        assert!(text.contains("\nprocess_resident_memory_bytes "), "{text}");
+        let bound = "\ntrunkline_server_process_memory_max_bytes 1048576\n";
+        assert!(text.contains(bound), "{text}");
     }
 }
 
@@ -212,6 +258,13 @@ fn rates_and_shares_that_refuse_everything_are_errors_of_serve() {
         text.contains("1 at once and 0 per second; both must be at least 1"),
         "{text}"
     );
+    let text = refused(Shedding::default().with_bytes_per_address(Some(rate)));
+    assert!(
+        text.contains("bytes_per_address is 1 at once and 0 per second"),
+        "{text}"
+    );
+    let text = refused(Shedding::default().with_process_memory_max(Some(1000)));
+    assert!(text.contains("process_memory_max is 1000 bytes"), "{text}");
     for percent in [0, 100] {
         let text = refused(Shedding::default().with_send_budget_percent_max(Some(percent)));
         assert!(

@@ -13,6 +13,7 @@ use crate::failure;
 use crate::platform::callback::Callback;
 use crate::platform::napi::{Env, Outcome, Refused, Value, call};
 use crate::platform::uv::{self, Bell};
+use crate::server::listen::forwarded;
 use crate::server::{snapshot, traffic};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -217,8 +218,10 @@ unsafe extern "C" fn ask(
                 | "serverMetrics" | "handOver" | "inspectServer" | "closeServerPage" => {
                     registry.ask_server(shared, &verb, &text)
                 }
+                "story" => environment.story(&text),
                 "snapshot" => snapshot::ask(&registry.snapshot_requests, &text, kick),
                 "traffic" => traffic::ask(&registry.traffics, &text, kick),
+                "forwarded" => forwarded::answer(&text),
                 "dialed" => dial::answer(shared, &registry.questions.dials, &text),
                 "lookedUp" => lookup::answer(&registry.questions.lookups, &text),
                 _ => registry
@@ -233,6 +236,11 @@ unsafe extern "C" fn ask(
             env.text(&answer.to_string())
         })
     }
+}
+
+#[derive(Deserialize)]
+struct StoryAsk {
+    number: u64,
 }
 
 #[derive(Deserialize)]
@@ -307,6 +315,11 @@ impl Environment {
             engine.end();
         }
         self.shared.bell.close(closed);
+    }
+    /// The story of a failed request; null: it is not kept any more.
+    fn story(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {
+        let ask: StoryAsk = read(text)?;
+        Ok(serde_json::json!(self.shared.failed().story(ask.number)))
     }
     /// Answers later, with a completion.
     fn warm_up(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {

@@ -76,6 +76,7 @@ pub(crate) const PEERS: &[Tool] = &[
     debian("h2load", "nghttp2-client"),
     debian("nghttpd", "nghttp2-server"),
     debian("nginx", "nginx-light"),
+    debian("haproxy", "haproxy"),
     debian("tinyproxy", "tinyproxy"),
     debian("microsocks", "microsocks"),
     debian("danted", "dante-server"),

@@ -1,4 +1,5 @@
-//! `trunkline explain URL ID`: the story of a failed request, by the number in its error, from the page of its client.
+//! `trunkline explain URL ID`: the story of a failed request, by the number in its error, from the page of its client; of a failed or
+//! slow one, from that of its server.
 
 use super::{AdminPage, PageOptions, number, plain, printable, run};
 use crate::failure::Failure;
@@ -37,7 +38,7 @@ async fn story(page: &AdminPage, id: u64) -> Result<String, Failure> {
     match status {
         StatusCode::OK => Ok(text.lines().map(|line| printable(line) + "\n").collect()),
         StatusCode::NOT_FOUND => Err(Failure::remote(format_args!(
-            "{} has no story {id}: it keeps those of the last failed requests; `trunkline explain URL` lists them",
+            "{} has no story {id}: it keeps those of the last failed requests, and of slow ones at a server; `trunkline explain URL` lists them",
             page.origin
         ))),
         _ => Err(Failure::remote(format_args!("{}: {status}", page.origin))),
@@ -48,7 +49,7 @@ async fn headlines(page: &AdminPage) -> Result<String, Failure> {
     let state = page.state().await?;
     let Some(stories) = state["stories"].as_array() else {
         return Err(Failure::remote(format_args!(
-            "{} is the page of a server, which keeps no stories: name that of a client",
+            "{} is the page of a server that keeps no stories (Server::keep_stories)",
             page.origin
         )));
     };
@@ -60,7 +61,7 @@ async fn headlines(page: &AdminPage) -> Result<String, Failure> {
         let _ = writeln!(text, "{id:>6}  {age:>9} ms ago  {headline}");
     }
     if stories.is_empty() {
-        text.push_str("no request has failed since the client has a page\n");
+        text.push_str("no request has failed or was slow since the page is there\n");
     }
     Ok(text)
 }

@@ -21,7 +21,7 @@ use file::ConfigFile;
 use std::path::PathBuf;
 
 /// The arguments whose options a configuration file has keys for: a setting is in one place.
-pub(super) const SET_BY_FILES: [&str; 35] = [
+pub(super) const SET_BY_FILES: [&str; 36] = [
     "directory",
     "listen",
     "redirect_from",
@@ -55,6 +55,7 @@ pub(super) const SET_BY_FILES: [&str; 35] = [
     "access_log",
     "access_log_format",
     "access_log_fields",
+    "access_log_level",
     "drain_delay",
     "drain",
 ];

@@ -5,7 +5,8 @@
 //! The kernel keeps a path below the directory (`RESOLVE_BENEATH`): no `..`, no link that leads out,
 //! whatever is renamed meanwhile. Where it has no openat2, [`walk`] does.
 
-use super::walk;
+mod walk;
+
 use std::fs::{File, Metadata};
 use std::future::{Ready, ready};
 use std::io::{self, Read, Seek, SeekFrom};

@@ -4,7 +4,7 @@ pub(super) mod access_log;
 mod activation;
 pub(super) mod admin;
 pub(super) mod given;
-pub(super) mod listen_address;
+pub(super) mod listening;
 pub(super) mod notify;
 pub(super) mod signals;
 mod sockets;
@@ -12,17 +12,22 @@ mod upgrade;
 
 use super::{ServeOptions, report};
 use crate::failure::Failure;
-use access_log::{AccessLog, LogField, LogFormat};
-use admin::{Admin, AdminOptions, Readiness};
+use crate::serve::listeners::ListenAddress;
+use access_log::{AccessLog, LogField, LogFormat, LogLevel};
+use admin::{AdminOptions, Readiness};
 use given::GivenSockets;
-use listen_address::ListenAddress;
+use listening::{Listening, Others};
 use notify::Notify;
 use signals::{Raised, Reopening, Stop};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use trunkline::Running;
-use trunkline::server::{Drained, SuccessorListener};
+use tokio::sync::mpsc::UnboundedReceiver;
+use trunkline::ServerConfig;
+use trunkline::server::SuccessorListener;
+
+/// Requests that take longer have stories on the admin page, as those that fail have.
+const SLOW: Duration = Duration::from_secs(1);
 
 /// Flags of `serve` about its operation.
 #[derive(Clone, clap::Args)]
@@ -37,6 +42,9 @@ pub(crate) struct OperateOptions {
     /// or more, which other users may not read. /healthz and /readyz need none.
     #[arg(long, value_name = "FILE", requires = "admin")]
     pub(super) admin_token_file: Option<PathBuf>,
+    /// Requests that take longer have stories on the admin page, which a file alone sets.
+    #[arg(skip = SLOW)]
+    pub(super) slow: Duration,
     /// Take the place of the server that was started with the same path: this one receives its listening sockets over
     /// a Unix socket there, and the other drains once this one serves; no client is refused, and no connection lost. Then,
     /// and where none runs, wait there for the next one.
@@ -58,6 +66,10 @@ pub(crate) struct OperateOptions {
         requires = "access_log"
     )]
     pub(super) access_log_fields: Vec<LogField>,
+    /// The requests that have a line: all, those that failed or have a status of 500 or more, or none. The admin page and SIGHUP
+    /// change it.
+    #[arg(long, value_enum, default_value_t = LogLevel::All, requires = "access_log")]
+    pub(super) access_log_level: LogLevel,
     /// Seconds between SIGINT or SIGTERM, upon which /readyz says 503, and the drain: the time in which a load
     /// balancer notices. Requests are answered meanwhile.
     #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=3600))]
@@ -78,11 +90,15 @@ impl OperateOptions {
     }
 }
 
+/// Options that were read again, and the settings of a server by them.
+pub(super) type NewSettings = (ServeOptions, ServerConfig);
+
 /// A server's operation, from before its first request to its end. Signals are registered when it is made, before
 /// the port is open, so that none is missed.
 pub(super) struct Operation {
     stop: Stop,
     reopening: Option<Reopening>,
+    log: Option<Arc<AccessLog>>,
     admin: Option<AdminOptions>,
     upgrade: Option<PathBuf>,
     notify: Notify,
@@ -98,7 +114,8 @@ impl Operation {
         let operate = &options.operate;
         Ok(Self {
             stop: Stop::new()?,
-            reopening: Reopening::of(log)?,
+            reopening: Reopening::of(log.clone())?,
+            log,
             admin: operate.admin_options()?,
             upgrade: operate.upgrade.clone(),
             notify: Notify::of_environment(),
@@ -113,14 +130,17 @@ impl Operation {
     }
 
     /// Serves until a signal or another process comes, then drains. `renewal` runs beside it, and never ends; `renews`:
-    /// upon SIGHUP.
-    /// `announce` prints the address, once nothing can fail any more and the next process can connect.
-    pub(super) async fn run<A>(
+    /// upon SIGHUP, and gives the new options. `announce` prints the address, once nothing can fail any more and the next process can
+    /// connect.
+    pub(super) async fn run(
         mut self,
-        running: Running<A>,
+        (site, others): (Listening, Others<'_>),
         mut given: GivenSockets,
-        redirect: Option<Running>,
-        (renewal, renews): (impl Future<Output = ()>, bool),
+        (renewal, renews, renewed): (
+            impl Future<Output = ()>,
+            bool,
+            UnboundedReceiver<NewSettings>,
+        ),
         announce: impl FnOnce(),
     ) -> Result<(), Failure> {
         let readiness = Readiness::new();
@@ -129,61 +149,58 @@ impl Operation {
         catches.extend(renews.then_some(Raised::Reload));
         catches.extend(self.reopening.is_some().then_some(Raised::ReopenLog));
         let admin = admin.map(|options| {
-            let site = (running.inspector(), readiness.clone());
-            options.serve(site, &catches, given.take_admin())
+            let site = (others.inspector(), readiness.clone());
+            options.serve(site, (&catches, self.log.as_ref()), given.take_admin())
         });
         let admin = admin.transpose()?;
         let notify = self.notify.clone();
         let successors = self.upgrade.as_deref().map(upgrade::listen);
         let successors = successors.transpose()?;
         announce();
-        if let Some(redirect) = &redirect {
-            print_line(format_args!("redirecting http://{}", redirect.local_addr()));
-        }
-        if let Some(address) = admin.as_ref().and_then(Admin::address) {
-            print_line(format_args!("admin on http://{address}"));
+        others.lines().iter().for_each(|line| print_line(line));
+        if let Some(address) = admin.as_ref().and_then(Listening::address) {
+            print_line(&format!("admin on http://{address}"));
         }
         notify.started(given.report_serving());
         // Its duplicates of the listening sockets would outlive those of the workers.
         drop(given);
         let reopening = Reopening::run(self.reopening.take());
         tokio::select! {
-            served = self.serve((running, redirect), admin, successors, &readiness) => served,
+            served = self.serve((site, others, renewed), admin, successors, &readiness) => served,
             () = renewal => Ok(()),
             () = reopening => Ok(()),
             () = notify.watch() => Ok(()),
         }
     }
 
-    async fn serve<A>(
+    async fn serve(
         &mut self,
-        (running, redirect): (Running<A>, Option<Running>),
-        admin: Option<Admin>,
+        (site, others, mut renewed): (Listening, Others<'_>, UnboundedReceiver<NewSettings>),
+        admin: Option<Listening>,
         successors: Option<SuccessorListener>,
         readiness: &Readiness,
     ) -> Result<(), Failure> {
-        let handed_over = tokio::select! {
-            () = self.stop.wait() => None,
-            sockets = upgrade::successor(successors.as_ref(), &running, admin.as_ref(), redirect.as_ref()) => {
-                Some(sockets)
+        let drain = self.drain;
+        let handed_over = {
+            let successor = upgrade::successor(successors.as_ref(), &site, admin.as_ref(), &others);
+            let mut successor = std::pin::pin!(successor);
+            loop {
+                tokio::select! {
+                    () = self.stop.wait() => break None,
+                    sockets = &mut successor => break Some(sockets),
+                    Some((options, config)) = renewed.recv() => others.renew(&options, &config, drain),
+                }
             }
         };
         readiness.withdraw();
-        let drain = self.drain;
         if let Some(sockets) = handed_over {
             // The admin address is the next process's, which the service manager watches now.
             if let Some((admin, sockets)) = admin.zip(sockets.admin) {
-                admin.leave(sockets).await;
+                admin.drain(Some(sockets), Duration::ZERO).await;
             }
-            let redirect = redirect.zip(sockets.redirect);
-            let redirect = redirect.map(|(it, sockets)| it.drain_handed_over(sockets, drain));
-            let site = async {
-                match sockets.site {
-                    Some(sockets) => running.drain_handed_over(sockets, drain).await,
-                    None => running.drain(drain).await,
-                }
-            };
-            return self.drained(site, redirect).await;
+            let site = site.drain(sockets.site, drain);
+            let others = others.drain(sockets.others, drain);
+            return self.drained(site, others).await;
         }
         if let Some(successors) = &successors {
             successors.withdraw();
@@ -193,25 +210,19 @@ impl Operation {
             () = tokio::time::sleep(self.drain_delay) => {}
             () = self.stop.wait() => return Err(cut_short()),
         }
-        let redirect = redirect.map(|redirect| redirect.drain(drain));
-        self.drained(running.drain(drain), redirect).await
+        let others = others.drain(Vec::new(), drain);
+        self.drained(site.drain(None, drain), others).await
     }
 
-    /// Waits for the end of the drains of the site and of redirects, or for a signal to cut them.
+    /// Waits for the end of the drains of the site and of other addresses, or for a signal to cut them.
     async fn drained(
         &mut self,
-        site: impl Future<Output = Drained>,
-        redirect: Option<impl Future<Output = Drained>>,
+        site: impl Future<Output = u64>,
+        others: impl Future<Output = u64>,
     ) -> Result<(), Failure> {
-        let redirect = async {
-            match redirect {
-                Some(redirect) => redirect.await.cut,
-                None => 0,
-            }
-        };
         let both = async {
-            let (site, redirect) = tokio::join!(site, redirect);
-            site.cut + redirect
+            let (site, others) = tokio::join!(site, others);
+            site + others
         };
         tokio::select! {
             cut = both => match cut {
@@ -232,7 +243,7 @@ fn cut_short() -> Failure {
 }
 
 /// Prints a line about another address, behind that of the site.
-fn print_line(line: std::fmt::Arguments<'_>) {
+fn print_line(line: &str) {
     use std::io::Write as _;
     let mut out = std::io::stdout();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());

@@ -1,8 +1,10 @@
 //! The service of `trunkline serve`: test endpoints first, if they are on, then files.
 
+mod endpoints;
+
+use self::endpoints::Endpoint;
 use super::answer::policy::AnswerPolicy;
 use super::answer::{Answer, SiteBody, plain};
-use super::endpoints::Endpoint;
 use super::files::Files;
 use bytes::Bytes;
 use http::{Request, Response};

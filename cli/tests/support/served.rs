@@ -59,6 +59,10 @@ impl Served {
     pub(crate) fn redirects(&mut self) -> String {
         line_of(&mut self.lines, "redirecting http://")
     }
+    /// `host:port` of a further address of the site, or its Unix socket; a line for each.
+    pub(crate) fn also(&mut self) -> String {
+        line_of(&mut self.lines, "also on ")
+    }
     /// `host:port` of the site.
     pub(crate) fn address(&self) -> &str {
         self.url.split("://").nth(1).expect("a URL")

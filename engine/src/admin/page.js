@@ -199,7 +199,9 @@ function showTiles(state) {
       optimum: 0,
       value: budget.used,
     });
-    tile.append(element('b', bytes(budget.used)), used, element('span', ` ${name} budget, of ${bytes(budget.total)}`));
+    const label = name === 'process' ? 'memory of the process' : `${name} budget`;
+    const bound = budget.total > 0 ? `, of ${bytes(budget.total)}` : '';
+    tile.append(element('b', bytes(budget.used)), ...(bound ? [used] : []), element('span', ` ${label}${bound}`));
     tiles.push(tile);
   }
   replace(byId('tiles'), tiles);
@@ -364,7 +366,7 @@ function showTables(state) {
 
 function showActions(state) {
   const box = byId('actions');
-  const names = state.actions.map((action) => action.name).join(' ');
+  const names = state.actions.map((action) => `${action.name} ${action.chosen}`).join(' ');
   if (box.dataset.names === names) return;
   box.dataset.names = names;
   replace(box, state.actions.map((action) => button(action)));
@@ -373,6 +375,8 @@ function showActions(state) {
 /** The first press asks, the second acts. */
 function button(action) {
   const made = element('button', action.label, { type: 'button', 'data-action': action.name });
+  // One of several values of a setting.
+  if (typeof action.chosen === 'boolean') made.setAttribute('aria-pressed', String(action.chosen));
   const calm = () => {
     delete made.dataset.sure;
     made.textContent = action.label;

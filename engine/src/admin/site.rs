@@ -52,7 +52,10 @@ impl Site {
     pub(super) async fn state(&self) -> Bytes {
         let mut state = self.source.state().await;
         let actions = self.actions.iter();
-        let actions = actions.map(|action| json!({ "name": action.name, "label": action.label }));
+        let actions = actions.map(|action| {
+            let is_chosen = action.is_chosen.as_ref().map(|is_chosen| is_chosen());
+            json!({ "name": action.name, "label": action.label, "chosen": is_chosen })
+        });
         state["actions"] = actions.collect();
         state["page_secret"] = json!(self.guard.page_secret());
         // A value with keys that are texts is always JSON.
@@ -173,7 +176,7 @@ impl Site {
             None => plain(
                 StatusCode::NOT_FOUND,
                 "no story has this number here: a client keeps those of its last failed requests, from the moment that it has a \
-                 page; a server keeps none\n",
+                 page; a server with `keep_stories` those of failed and slow ones\n",
             ),
         }
     }

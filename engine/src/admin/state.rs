@@ -2,12 +2,16 @@
 
 use super::{LISTED_CONNECTIONS_MAX, LISTED_STREAMS_MAX};
 use crate::driver::machine::inspection::InspectLimits;
+use crate::error::stories::KeptStory;
 use crate::metrics::histogram::Histogram;
 use crate::server::{Inspector, Metrics};
 use serde_json::{Map, Value, json};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use trunkline_core::http::Version;
 use trunkline_core::inspect::{ConnectionSnapshot, StreamSnapshot, StreamWait};
+
+/// Characters of a story's first line in the state, which is made once a second.
+const HEADLINE_CHARACTERS_MAX: usize = 200;
 
 /// The server or the client that the page shows.
 pub(super) enum PageSubject {
@@ -35,18 +39,15 @@ impl PageSubject {
             Self::Client(_) => true,
         }
     }
-    /// The story with a number; `None`: it is not kept, or the page is of a server.
+    /// The story with a number; `None`: it is not kept.
     pub(super) fn story(&self, id: u64) -> Option<String> {
-        #[cfg(not(feature = "client"))]
-        let _ = id;
-        match self {
-            Self::Server(_) => None,
+        let stories = match self {
+            Self::Server(inspector) => inspector.stories().unwrap_or_default(),
             #[cfg(feature = "client")]
-            Self::Client(client) => {
-                let kept = client.stories().into_iter().find(|story| story.id == id);
-                kept.map(|story| story.text)
-            }
-        }
+            Self::Client(client) => client.stories(),
+        };
+        let kept = stories.into_iter().find(|story| story.id == id);
+        kept.map(|story| story.text)
     }
     pub(super) async fn state(&self) -> Value {
         let limits = InspectLimits::default()
@@ -82,6 +83,9 @@ async fn server(inspector: &Inspector, limits: InspectLimits) -> Value {
         })
         .collect();
     let mut state = counts_of_server(&metrics);
+    if let Some(kept) = inspector.stories() {
+        state["stories"] = json!(stories(kept));
+    }
     state["kind"] = json!("server");
     state["connections"] = json!(connections);
     state["unlisted_connections"] = json!(seen.unlisted);
@@ -123,20 +127,18 @@ fn counts_of_server(metrics: &Metrics) -> Value {
         "budgets": {
             "receive": { "used": metrics.window_budget.bytes, "total": metrics.window_budget.total },
             "send": { "used": metrics.send_budget.bytes, "total": metrics.send_budget.total },
+            "process": { "used": metrics.process_memory.bytes, "total": metrics.process_memory.total },
         },
     })
 }
 
 #[cfg(feature = "client")]
 mod client {
-    use super::{add, durations_of, json, millis, named, snapshot};
+    use super::{add, durations_of, json, millis, named, snapshot, stories};
     use crate::Client;
     use crate::client::InspectLimits;
     use serde_json::{Map, Value};
     use trunkline_core::pool::Origin;
-
-    /// Characters of a story's first line in the state, which is made once a second.
-    const HEADLINE_CHARACTERS_MAX: usize = 200;
 
     pub(super) async fn client(client: &Client, limits: InspectLimits) -> Value {
         let seen = client.inspect(limits).await;
@@ -181,7 +183,7 @@ mod client {
         let answered = responses.values().filter_map(Value::as_u64).sum::<u64>();
         json!({
             "kind": "client",
-            "stories": stories(client),
+            "stories": stories(client.stories()),
             "counts": {
                 "requests": metrics.totals.submitted,
                 "open": metrics.pool.active,
@@ -209,20 +211,6 @@ mod client {
         })
     }
 
-    /// The latest first.
-    fn stories(client: &Client) -> Vec<Value> {
-        let stories = client.stories().into_iter().rev().map(|story| {
-            let first = story.text.lines().next().unwrap_or_default();
-            let headline: String = first.chars().take(HEADLINE_CHARACTERS_MAX).collect();
-            json!({
-                "id": story.id,
-                "age_ms": millis(story.failed_at.elapsed().unwrap_or_default()),
-                "headline": headline,
-            })
-        });
-        stories.collect()
-    }
-
     fn name(origin: &Origin) -> String {
         let host = match origin.host.contains(':') {
             true => format!("[{}]", origin.host),
@@ -230,6 +218,20 @@ mod client {
         };
         format!("{}://{host}:{}", origin.scheme.as_str(), origin.port)
     }
+}
+
+/// The latest first.
+fn stories(kept: Vec<KeptStory>) -> Vec<Value> {
+    let stories = kept.into_iter().rev().map(|story| {
+        let first = story.text.lines().next().unwrap_or_default();
+        let headline: String = first.chars().take(HEADLINE_CHARACTERS_MAX).collect();
+        json!({
+            "id": story.id,
+            "age_ms": millis(story.failed_at.elapsed().unwrap_or_default()),
+            "headline": headline,
+        })
+    });
+    stories.collect()
 }
 
 /// A connection; one that did not answer has no version.

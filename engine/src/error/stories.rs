@@ -1,61 +1,80 @@
-//! The stories of a client's last failed requests, kept from the moment that a page shows the client.
+//! The stories of the last failed requests of a client or a server, kept from the moment that a page shows it.
 
+#[cfg(feature = "client")]
 use super::Error;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+#[cfg(feature = "client")]
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// Stories that a client keeps, the latest ones: with [`STORY_BYTES_MAX`] at most 256 KiB.
+/// Stories that a client or a server keeps, the latest ones: with [`STORY_BYTES_MAX`] at most 256 KiB.
 pub const STORIES_MAX: usize = 64;
 /// Bytes of a story that is kept; the rest is cut off. Ten attempts with their waits have 3 KiB.
 pub const STORY_BYTES_MAX: usize = 4096;
 
-/// The last number given: one row for all clients of the process, so that a number in a log says which request it was.
+/// The last number given: one row for all clients and servers of the process, so that a number in a log says which request it was.
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
 
-/// The story of a request that failed.
+/// The story of a request that failed, or that was slow at a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeptStory {
     /// The number of [`Error::story_id`]; no other request of the process has it.
     pub id: u64,
-    /// When the request failed.
+    /// When the request failed, or was over.
     pub failed_at: SystemTime,
-    /// The text of [`Error::story`], at most [`STORY_BYTES_MAX`] of it.
+    /// The text of [`Error::story`](crate::Error::story), or of a server, at most [`STORY_BYTES_MAX`] of it.
     pub text: String,
 }
 
-/// The stories of one client.
+/// The stories of one client or server.
 #[derive(Debug, Default)]
 pub(crate) struct Stories {
+    /// A client's are kept.
+    #[cfg(feature = "client")]
     keeps: AtomicBool,
     kept: Mutex<VecDeque<KeptStory>>,
 }
 
 impl Stories {
     /// Keeps those of requests that fail from now on.
+    #[cfg(feature = "client")]
     pub(crate) fn keep(&self) {
         self.keeps.store(true, Ordering::Relaxed);
     }
     /// Numbers the error and keeps its story, where they are kept.
+    #[cfg(feature = "client")]
     pub(crate) fn note(&self, error: Error) -> Error {
         if !self.keeps.load(Ordering::Relaxed) {
             return error;
         }
-        let id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
+        let id = Self::number();
         let error = error.with_story_id(id);
+        self.add(id, error.story());
+        error
+    }
+    /// Keeps a story that `text` makes with its number.
+    #[cfg(feature = "server")]
+    pub(crate) fn push(&self, text: impl FnOnce(u64) -> String) {
+        let id = Self::number();
+        self.add(id, text(id));
+    }
+    fn number() -> u64 {
+        LAST_ID.fetch_add(1, Ordering::Relaxed) + 1
+    }
+    fn add(&self, id: u64, text: String) {
         let story = KeptStory {
             id,
             failed_at: SystemTime::now(),
-            text: cut(error.story(), STORY_BYTES_MAX),
+            text: cut(text, STORY_BYTES_MAX),
         };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() == STORIES_MAX {
             kept.pop_front();
         }
         kept.push_back(story);
-        error
     }
     /// Those that are kept, the latest last.
     pub(crate) fn list(&self) -> Vec<KeptStory> {

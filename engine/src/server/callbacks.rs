@@ -23,7 +23,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use trunkline_core::error::{H2Code, Violation};
 use trunkline_core::h2::Accounts;
 use trunkline_core::http::{Fields, Refused, RequestHead, ResponseHead, StreamId, Version};
@@ -51,6 +51,12 @@ pub trait Callbacks: Clone + 'static {
     /// whether the second is to serve it, once it has started. Default: no.
     fn leaves_connection(&self) -> bool {
         false
+    }
+    /// How far the embedder is behind as of `now`: how long its oldest event has waited for it. Asked every 50 ms where
+    /// [`Shedding::lag_max`](crate::Shedding::lag_max) is set, which bounds it too. Default: not at all.
+    fn lag(&self, now: Instant) -> Duration {
+        let _ = now;
+        Duration::ZERO
     }
     /// A connection's handshake is done, or, without TLS, its first bytes gave its version. A
     /// connection with early data ([`Server::early_data`](crate::Server::early_data)) is reported

@@ -108,7 +108,8 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> ServedConnection<S, T> {
             if matches!(read, Poll::Ready(true)) || (answered && written.is_ready()) {
                 continue;
             }
-            self.serving.rest(self.io.rest(now));
+            let release = self.io.rest(now);
+            self.serving.rest(&self.io.machine, now, release);
             let armed = self.io.poll_timer(cx, now).is_pending();
             if armed && self.serving.end_turn(cx.waker()) {
                 return Poll::Pending;
@@ -147,7 +148,7 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> ServedConnection<S, T> {
             if answered && written.is_ready() {
                 continue;
             }
-            self.serving.rest(false);
+            self.serving.rest(&self.io.machine, now, false);
             if self.serving.end_turn(cx.waker()) {
                 return Poll::Pending;
             }

@@ -7,6 +7,8 @@ pub(super) mod handshake_log;
 pub(super) mod inspect;
 pub(super) mod metrics;
 pub(super) mod openmetrics;
+pub(super) mod resident;
+pub(super) mod story;
 
 pub(super) use access::AccessLog;
 pub(super) use counters::Counters;

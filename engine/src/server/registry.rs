@@ -5,6 +5,7 @@ pub(in crate::server) mod shedding;
 
 use super::observe::counters::{Counters, add};
 use super::observe::inspect::{ConnectionStage, Listed};
+use crate::connection_info::traffic::Traffic;
 use crate::driver::machine::inspection::{InspectLimits, Inspection, Numbered};
 use crate::driver::signals::{Signals, Stop};
 use crate::driver::timer;
@@ -78,6 +79,9 @@ pub(in crate::server) struct Activity {
     address: Cell<Option<Address>>,
     /// Set with its place among the open connections, where requests may be refused.
     shedder: OnceCell<Rc<Shedder>>,
+    /// Where bytes count against addresses: those of this connection, and how many of them have been charged.
+    traffic: OnceCell<Traffic>,
+    charged_bytes: Cell<u64>,
 }
 
 impl Activity {
@@ -92,11 +96,38 @@ impl Activity {
             awaits_first: Cell::new(false),
             address: Cell::new(None),
             shedder: OnceCell::new(),
+            traffic: OnceCell::new(),
+            charged_bytes: Cell::new(0),
         })
     }
     /// Whether a request that has come is to be answered without a handler.
     pub(in crate::server) fn sheds(&self, now: std::time::Instant) -> Option<Shed> {
+        self.charge_bytes(now);
         self.shedder.get()?.sheds(self.address.get(), now)
+    }
+    /// Whether this connection needs counts of its own ([`count_by`](Self::count_by)).
+    pub(in crate::server) fn counts_bytes(&self) -> bool {
+        (self.shedder.get()).is_some_and(|shedder| shedder.counts_bytes())
+    }
+    /// Its bytes are counted there from now on.
+    pub(in crate::server) fn count_by(&self, traffic: &Traffic) {
+        if self.counts_bytes() {
+            // It has one transport.
+            let _ = self.traffic.set(traffic.clone());
+        }
+    }
+    /// Charges its address with what the connection has moved since the last time.
+    pub(in crate::server) fn charge_bytes(&self, now: std::time::Instant) {
+        if let Some(traffic) = self.traffic.get()
+            && let Some(address) = self.address.get()
+            && let Some(shedder) = self.shedder.get()
+        {
+            let moved = traffic.bytes_read() + traffic.bytes_written();
+            let new = moved.saturating_sub(self.charged_bytes.replace(moved));
+            if new > 0 {
+                shedder.moved(address, new, now);
+            }
+        }
     }
     /// Whether its first request may lie unread in its socket.
     fn is_new(&self, now: std::time::Instant) -> bool {
@@ -358,6 +389,9 @@ impl EntryName {
 impl Drop for OpenEntry {
     fn drop(&mut self) {
         let left = self.open.by_number.borrow_mut().remove(&self.number);
+        if let Some(left) = &left {
+            left.activity.charge_bytes(std::time::Instant::now());
+        }
         drop(left);
         add(&self.open.counters.connections_closed, 1);
         self.open.closed.notify_one();

@@ -41,6 +41,9 @@ pub(super) mod service_fn;
 mod slot;
 mod upgrading;
 
+/// Streams of a connection that are looked at for the reasons of their waits: stories of those behind them have none.
+const STORY_STREAMS_MAX: usize = 256;
+
 /// The exchanges of one connection.
 pub(super) struct TowerExchanges<S: HttpService> {
     service: S,
@@ -73,6 +76,8 @@ struct Slots<S: HttpService> {
     free: Vec<u32>,
     /// The slots in use, by stream. Handlers that are ready at once never enter it.
     waiting: Vec<(StreamId, u32)>,
+    /// An exchange with a story waits since the last look at the reasons.
+    waits_unnoted: bool,
     /// The last request that came again.
     prepared: Option<Prepared>,
 }
@@ -227,6 +232,15 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
             slots.forget(stream);
         }
     }
+    fn note_waits(&mut self, machine: &Machine, now: Instant) {
+        if let Some(slots) = &mut self.slots
+            && std::mem::take(&mut slots.waits_unnoted)
+        {
+            let snapshot = machine.inspect(now, STORY_STREAMS_MAX);
+            let noted = slots.all.iter_mut().filter(|slot| slot.has_story());
+            noted.for_each(|slot| slot.note_wait(now, &snapshot));
+        }
+    }
     fn leave(&mut self, left: RawConnection) {
         let leave = self.upgrade.take_if(|leave| leave.stream == left.stream);
         if let Some(leave) = leave {
@@ -261,7 +275,10 @@ impl<S: HttpService> TowerExchanges<S> {
             };
             match step {
                 Step::Again => {}
-                Step::Wait => return,
+                Step::Wait => {
+                    slots.waits_unnoted |= slot.has_story();
+                    return;
+                }
                 Step::Over => {
                     break slots.give_back(turn, index, self.connection_context.as_deref());
                 }
@@ -278,7 +295,7 @@ impl<S: HttpService> TowerExchanges<S> {
         let status = StatusCode::INTERNAL_SERVER_ERROR;
         turn.answer_status(failed.facts.stream, status, failed.began);
         if let Some(record) = &mut slots.all[slot as usize].record {
-            record.status = Some(status);
+            record.answered(status);
         }
         slots.give_back(turn, slot, self.connection_context.as_deref());
     }
@@ -291,6 +308,7 @@ impl<S: HttpService> Default for Slots<S> {
             wakers: Vec::new(),
             free: Vec::new(),
             waiting: Vec::new(),
+            waits_unnoted: false,
             prepared: None,
         }
     }

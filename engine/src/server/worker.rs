@@ -209,8 +209,9 @@ struct Worker<S> {
 struct Measuring(JoinHandle<()>);
 
 impl Measuring {
-    fn new(shedder: Rc<Shedder>) -> Self {
-        Self(tokio::task::spawn_local(shedder.measure()))
+    fn new<S: Serve>(shedder: Rc<Shedder>, service: S) -> Self {
+        let measure = shedder.measure(move |now| service.lag(now));
+        Self(tokio::task::spawn_local(measure))
     }
 }
 
@@ -227,7 +228,9 @@ impl<S: Serve> Worker<S> {
         let acceptor = Acceptor::new(worker_config.listener)?;
         let (shedding, budget) = (&worker_config.shedding, &shared.send_budget_share);
         let shedder = Shedder::new(shedding, budget, &worker_config.address_rates);
-        let measuring = shedder.clone().map(Measuring::new);
+        let measuring = shedder
+            .clone()
+            .map(|shedder| Measuring::new(shedder, shared.service.clone()));
         let open = OpenConnections::new(&worker_config.places, &shared.counters, shedder);
         let quic = match worker_config.setup {
             Some(setup) => Some(QuicTask::new(setup, &shared, &open)?),

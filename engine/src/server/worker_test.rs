@@ -63,6 +63,7 @@ fn worker_config() -> WorkerConfig<CallbackServer<Idle>> {
             extra,
             info_policy: InfoPolicy {
                 keeps_targets: false,
+                stories: None,
                 info: false,
                 accepts: false,
                 targets: Targets::new(&ServerConfig::default(), None),

@@ -6,10 +6,18 @@
 use super::ring::{Completions, Entry, Memory};
 use super::sync::Arc;
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Looks at what waits for JavaScript that are remembered: with one every 50 ms, a lag of 12 s is exact, and a longer one is
+/// that of the completions which waited then.
+const LOOKS_MAX: usize = 256;
 
 pub(crate) struct Outbound {
     completions: Completions,
     overflow: VecDeque<(Entry, Vec<u8>, Vec<u8>)>,
+    /// When completions were found waiting, and the number of the last of them; the oldest look of which one still waits is the
+    /// first.
+    looks: VecDeque<(Instant, u32)>,
 }
 
 impl Outbound {
@@ -17,7 +25,24 @@ impl Outbound {
         Self {
             completions: Completions::new(memory),
             overflow: VecDeque::new(),
+            looks: VecDeque::new(),
         }
+    }
+    /// How long the oldest completion has waited for JavaScript, since a look at it first found it.
+    pub(crate) fn lag(&mut self, now: Instant) -> Duration {
+        let (written, drained) = self.completions.progress();
+        while let Some(&(_, last)) = self.looks.front()
+            // They wrap around.
+            && drained.wrapping_sub(last) as i32 >= 0
+        {
+            self.looks.pop_front();
+        }
+        let is_new = self.looks.back().is_none_or(|&(_, last)| last != written);
+        if written != drained && is_new && self.looks.len() < LOOKS_MAX {
+            self.looks.push_back((now, written));
+        }
+        let oldest = self.looks.front();
+        oldest.map_or(Duration::ZERO, |&(at, _)| now.saturating_duration_since(at))
     }
     /// Sends a completion to JavaScript. True: it sleeps and must be woken now, by the caller.
     #[must_use]

@@ -78,3 +78,25 @@ fn the_ring_says_that_something_waits_until_all_of_it_has_found_room() {
     assert!(outbound.spill());
     assert!(!memory.overflows());
 }
+
+#[test]
+fn javascript_is_behind_by_as_long_as_the_oldest_completion_waits() {
+    let (mut outbound, mut reader) = pair();
+    let start = Instant::now();
+    let at = |ms| start + Duration::from_millis(ms);
+    assert_eq!(outbound.lag(at(0)), Duration::ZERO);
+    let _ = outbound.complete(entry(0), b"", b"");
+    assert_eq!(outbound.lag(at(50)), Duration::ZERO, "since this look");
+    let _ = outbound.complete(entry(1), b"", b"");
+    assert_eq!(outbound.lag(at(100)), Duration::from_millis(50));
+    assert!(reader.next().is_some());
+    // The second one was found at 100.
+    assert_eq!(outbound.lag(at(150)), Duration::from_millis(50));
+    assert!(reader.next().is_some());
+    assert_eq!(outbound.lag(at(200)), Duration::ZERO);
+    for look in 0..2 * LOOKS_MAX as u64 {
+        let _ = outbound.complete(entry(2), b"", b"");
+        assert_eq!(outbound.lag(at(200 + look)), Duration::from_millis(look));
+    }
+    assert_eq!(outbound.looks.len(), LOOKS_MAX);
+}

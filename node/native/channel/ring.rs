@@ -221,6 +221,11 @@ impl Completions {
     pub(crate) fn is_pressing(&self) -> bool {
         self.written.wrapping_sub(self.announced) >= UNANNOUNCED_MAX
     }
+    /// How many completions were written, and how many JavaScript has read; both wrap around.
+    pub(crate) fn progress(&self) -> (u32, u32) {
+        let drained = self.memory.control[DRAINED].load(Ordering::SeqCst);
+        (self.written, drained)
+    }
     /// True: there are new completions and JavaScript sleeps; the caller wakes it.
     pub(crate) fn announce(&mut self) -> bool {
         if self.announced == self.written {

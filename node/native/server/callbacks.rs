@@ -13,6 +13,7 @@ use bytes::Bytes;
 use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 use trunkline::ConnectionInfo;
 use trunkline::core::error::{H2Code, Violation};
 use trunkline::core::http::{Fields, Refused, RequestHead, Version};
@@ -53,6 +54,9 @@ impl Callbacks for Server {
             self.server_bridge.shared.complete(entry, &[], &[]);
         }
         leaves
+    }
+    fn lag(&self, now: Instant) -> Duration {
+        self.server_bridge.shared.lag(now)
     }
     fn connected(
         &self,

@@ -1,6 +1,7 @@
 //! The listen options of a server as JavaScript sends them.
 
 pub(crate) mod bound;
+pub(crate) mod forwarded;
 #[cfg(unix)]
 pub(crate) mod hand_over;
 #[cfg(not(unix))]
@@ -114,8 +115,10 @@ impl From<RateAsk> for Rate {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 struct SheddingAsk {
     requests_per_address: Option<RateAsk>,
+    bytes_per_address: Option<RateAsk>,
     lag_max: Option<u64>,
     send_budget_percent_max: Option<u8>,
+    process_memory_max: Option<u64>,
 }
 
 impl SheddingAsk {
@@ -124,6 +127,8 @@ impl SheddingAsk {
         let percent = self.send_budget_percent_max;
         Shedding::default()
             .with_requests_per_address(self.requests_per_address.map(Rate::from))
+            .with_bytes_per_address(self.bytes_per_address.map(Rate::from))
+            .with_process_memory_max(self.process_memory_max.filter(|&bytes| bytes > 0))
             .with_lag_max(lag.map(Duration::from_millis))
             .with_send_budget_percent_max(percent.filter(|&percent| percent > 0))
     }

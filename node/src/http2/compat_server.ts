@@ -11,6 +11,7 @@ import type { Limits, Shedding, Timeouts, Windows } from '../server/bounds'
 import { InvalidArgumentError } from '../errors'
 import type { InspectPage, InspectPageOptions } from '../inspect_page'
 import { metrics } from '../open_metrics'
+import { Forwarding, type Forwardable, type ForwardedClient, type ForwardingOptions } from '../server/forwarded'
 import { Listener, openTo, type FailedHandshake, type Hello, type Identity, type ListenOptions, type ListenTls, type ListenTarget } from '../server/listener'
 import type { QuicLb } from '../server/quic_lb'
 import type { Policy } from '../server/tls/policy'
@@ -54,6 +55,8 @@ export interface CompatServerOptions {
   schemeFromGateway: boolean | undefined
   /** Load balancers whose connections begin with a header of the PROXY protocol; undefined: none. */
   proxyProtocol: string[] | undefined
+  /** Proxies that state the client of each request; undefined: none. */
+  forwarding: ForwardingOptions | undefined
   /** The form of `request` events on HTTP/2 and HTTP/3; undefined: by the listener. */
   requests: 'http' | 'http2' | undefined
   /** The limits of one peer. */
@@ -142,6 +145,7 @@ export class CompatServer {
   private readonly identities: Record<string, Identity> = {}
   private identity: Identity | undefined
   private wantsHttp1 = false
+  private readonly forwarding: Forwarding | undefined
   private readonly contexts = new WeakMap<Listener, Contexts>()
   /** Streams of JavaScript's. */
   private readonly given = new AdoptedStream(() => this.detached())
@@ -154,6 +158,7 @@ export class CompatServer {
     this.settings = options.settings
     this.identity = offer.tls
     this.wantsHttp1 = options.requests === 'http'
+    if (options.forwarding !== undefined) this.forwarding = new Forwarding(options.forwarding, question => this.askForwarded(question))
     server.on('newListener', (event: string, listener: object) => {
       if (event === 'request' && options.requests === undefined && isOfHttp1(listener)) this.wantsHttp1 = true
       // Behind this event the listener is counted.
@@ -224,6 +229,15 @@ export class CompatServer {
   metrics (): string {
     const listeners = [this.listener, this.given.listener]
     return metrics(...listeners.filter(listener => listener !== undefined))
+  }
+
+  /** The client of a request as listed proxies state it. */
+  forwarded ({ socket, rawHeaders }: Forwardable): ForwardedClient | null { return this.forwarding?.clientOf(socket.remoteAddress, rawHeaders) ?? null }
+
+  private askForwarded (question: object): unknown {
+    const listener = this.listener ?? this.given.listener
+    if (listener === undefined) throw new InvalidArgumentError('forwarded() of a server that does not listen')
+    return listener.forwarded(question)
   }
 
   /** Of the listener, or of the streams that were given where there is none. */

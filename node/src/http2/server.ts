@@ -15,6 +15,7 @@ import { admissionOf, checkContext, identityIn, identityOf, type ClientAuthOptio
 import { optionsIn } from '../server/tls/context'
 import type { InspectPage, InspectPageOptions } from '../inspect_page'
 import { listenError, NO_PORT } from '../server/listen_error'
+import type { Forwardable, ForwardedClient, ForwardingOptions } from '../server/forwarded'
 import { checkBounds, type Limits, type Shedding, type Timeouts, type Windows } from '../server/bounds'
 import { deadlineOf, type ListenTarget } from '../server/listener'
 import type { QuicLb } from '../server/quic_lb'
@@ -77,6 +78,9 @@ export interface Http2ServerOptions extends ServerOptions, HttpOptions {
   /** Addresses and networks (`10.0.0.0/8`) of load balancers whose connections begin with a header of the PROXY protocol, version 1 or 2: its addresses
    * are those of the socket. No others do. On a Unix socket any entry makes every connection begin so. Not for HTTP/3. Default: none. */
   proxyProtocol?: string[]
+  /** Proxies that state the client of each request in its fields: `server.forwarded(request)`. Requests and sockets are as without it: what a framework makes of these fields
+   * (`trust proxy` of Express) is its own. Default: none. */
+  forwarding?: ForwardingOptions
   /** Other processes may listen on the same port, each with a share of the connections that the kernel gives it.
    * Default: what `listen` says with `reusePort`. In a worker of a cluster that says neither, and no `exclusive`,
    * the primary listens. */
@@ -200,6 +204,7 @@ function compatServerOptions (options: Http2ServerOptions & Untyped & Http1Optio
     handOver: pathOf(options.handOver),
     schemeFromGateway: options.schemeFromGateway,
     proxyProtocol: options.proxyProtocol,
+    forwarding: options.forwarding,
     requests: options.requests,
     limits: { ...limitsOf(options), ...headLimits(own.maxHeaderSize || http.maxHeaderSize), ...options.limits },
     windows: options.windows,
@@ -408,6 +413,9 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
      * A process that does not come up is a warning, and this one serves on. False: this server has ended before.
      */
     async handOver (path?: string): Promise<boolean> { return await this.compatServer.handOver(path) }
+
+    /** The client of a request as a listed proxy states it (option `forwarding`); null: none does. */
+    forwarded (request: Forwardable): ForwardedClient | null { return this.compatServer.forwarded(request) }
 
     closeIdleConnections (): void { this.compatServer.closeIdle() }
 

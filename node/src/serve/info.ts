@@ -8,6 +8,7 @@ import { upgradeOf } from '../http2/compat/http1'
 import { wantedUpgrade } from '../http2/compat/upgrade'
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
+import type { ForwardedClient } from '../server/forwarded'
 import { textOf, type FieldsInit, type TrailersInit } from '../fetch/fields'
 import type { Incoming } from './incoming'
 import type { ReloadOptions } from './options'
@@ -56,6 +57,8 @@ export class RequestInfo<Data = undefined> {
   /** Addresses and ports are undefined on a Unix socket, whose ends have none. */
   get remoteAddress (): string | undefined { return this.#connection.remoteAddress }
   get remotePort (): number | undefined { return this.#connection.remotePort }
+  /** The client as a listed proxy states it (option `forwarding`); null: none does. */
+  get forwarded (): ForwardedClient | null { return this.server.forwardedOf(this.#exchange) }
   get localAddress (): string | undefined { return this.#connection.localAddress }
   get localPort (): number | undefined { return this.#connection.localPort }
   /** `http/1.1`, `h2` or `h3`. */

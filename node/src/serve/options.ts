@@ -12,6 +12,7 @@ import { Folders, type StaticOptions } from './files/folders'
 import { listenTlsOf, type ServeTls } from '../server/tls/identity'
 import { secondsOf } from './idle'
 import type { RequestInfo } from './info'
+import type { ForwardingOptions } from '../server/forwarded'
 import type { ListenOptions, ListenTls } from '../server/listener'
 import { Router, type ParamsOf, type Route } from './routes'
 import type { Server } from './serve'
@@ -76,6 +77,9 @@ export interface ServeOptions<Data = undefined, Paths extends string = string> e
   engine?: Engine
   /** `self-signed`: a certificate for `localhost`, the loopback addresses and `hostname` that is made at the start, for development; clients must be made to take it. */
   tls?: ServeTls | 'self-signed'
+  /** Proxies that state the client of each request in its fields: `info.forwarded` of a handler. `requestIP` and the limits per address are of the connection.
+   * Default: none, and the fields say nothing. */
+  forwarding?: ForwardingOptions
   /** Closes the server when it aborts; open requests finish. */
   signal?: AbortSignal
   /** Whether the global `Request` and `fetch` are wrapped, once, so that they take requests of servers: `new Request(request)`, `fetch(request)`. Default: true. */
@@ -86,7 +90,7 @@ export interface ServeOptions<Data = undefined, Paths extends string = string> e
 const RELOADED = ['fetch', 'routes', 'static', 'error', 'websocket', 'development', 'maxRequestBodySize', 'idleTimeout']
 const ADVERTISED = [
   ...RELOADED, 'signal', 'hostname', 'host', 'port', 'path', 'unix', 'readableAll', 'writableAll', 'fd', 'sharesPort', 'reusePort', 'handOver', 'backlog', 'tls', 'http1', 'http2', 'http3',
-  'extendedConnect', 'schemeFromGateway', 'proxyProtocol', 'quicLb', 'expectations', 'connectionsMax', 'shedding', 'limits', 'timeouts', 'windows', 'overrideGlobalObjects', 'engine'
+  'extendedConnect', 'schemeFromGateway', 'proxyProtocol', 'forwarding', 'quicLb', 'expectations', 'connectionsMax', 'shedding', 'limits', 'timeouts', 'windows', 'overrideGlobalObjects', 'engine'
 ]
 const NAMES = new Set([...ADVERTISED, 'fdIsBorrowed', 'frameEvents', 'spelledNames', 'http1Timeouts'])
 
@@ -169,7 +173,7 @@ function tlsOf (tls: ServeTls | 'self-signed', host: string | undefined): Listen
 /** The listen options of a server with these options. */
 export function listenOptionsOf<Data> (options: ServeOptions<Data>): ListenOptions {
   const { fetch: _f, error: _e, routes: _r, static: _s, development: _d, maxRequestBodySize: _m, websocket, idleTimeout, signal: _a, hostname: _h, host: _o, port, path: _p, unix: _u,
-    sharesPort: _w, reusePort: _v, tls, overrideGlobalObjects: _g, engine: _n, timeouts, ...rest } = options
+    sharesPort: _w, reusePort: _v, tls, overrideGlobalObjects: _g, engine: _n, timeouts, forwarding: _k, ...rest } = options
   const host = one<string>(options, 'hostname', 'host')
   const path = one<string>(options, 'path', 'unix')
   // Workers of a cluster share their ports.

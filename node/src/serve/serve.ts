@@ -12,6 +12,7 @@ import { IdleRequests, secondsOf } from './idle'
 import { Incoming } from './incoming'
 import { RequestInfo, upgradedTo, wantsWebSocket } from './info'
 import { listenError, NO_PORT } from '../server/listen_error'
+import { Forwarding, type ForwardedClient } from '../server/forwarded'
 import { Listener, type Address, type Failure, type ListenOptions } from '../server/listener'
 import { checkNames, engineOf, listenOptionsOf, settingsOf, type ReloadOptions, type ServeOptions, type Settings } from './options'
 import { requestOver, type Request } from '../fetch/request'
@@ -51,6 +52,7 @@ export class Server<Data = undefined> {
   private readonly answering: Answering
   private readonly idle = new IdleRequests()
   private webSockets: WebSockets<Data> | null = null
+  private readonly forwarding: Forwarding | undefined
 
   constructor (options: ServeOptions<Data>) {
     checkNames(options)
@@ -66,6 +68,12 @@ export class Server<Data = undefined> {
       onHandedOver: () => { this.listener.close() },
       onClosed: () => { reported() }
     }, engineOf(options.engine))
+    const { forwarding } = options
+    if (forwarding !== undefined) {
+      this.forwarding = new Forwarding(forwarding, question => this.listener.forwarded(question))
+      // An entry that is no address is refused before anything listens.
+      this.forwarding.clientOf(undefined, [])
+    }
     try {
       this.listener.listen(this.listening)
     } catch (failure) {
@@ -171,6 +179,15 @@ export class Server<Data = undefined> {
     if (address === undefined || port === undefined) return null
     return { address, port, family: family === 'IPv6' ? 'IPv6' : 'IPv4' }
   }
+
+  /** The client of a request as a listed proxy states it (option `forwarding`); null: none does, or `request` is none of this server's. */
+  forwarded (request: globalThis.Request): ForwardedClient | null {
+    const incoming = incomingOf(request)
+    return incoming === undefined ? null : this.forwardedOf(incoming.exchange)
+  }
+
+  /** @internal */
+  forwardedOf (exchange: Exchange): ForwardedClient | null { return this.forwarding?.clientOf(exchange.connection.remoteAddress, exchange.rawFields()) ?? null }
 
   /**
    * Ends the request after `seconds` in which no byte of it was sent or received, up to one second

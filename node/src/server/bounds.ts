@@ -109,12 +109,17 @@ export interface Windows {
 export interface Shedding {
   /** Requests of one IPv4 address or IPv6 network of 64 bits; further ones are answered with 429. Default: no limit. */
   requestsPerAddress?: Rate
-  /** Milliseconds by which the engine's thread may be behind; while it is further, new requests are answered with 503. JavaScript's own delays are not
-   * among them, unless the engine runs on its thread. 0: no limit. Default: 0. */
+  /** Bytes that the connections of one such address may move in both directions; while it has moved more, its requests are answered with 429, for at most
+   * a minute after its last byte. A response that has begun is sent to its end. Default: no limit. */
+  bytesPerAddress?: Rate
+  /** Milliseconds by which the engine's thread or JavaScript's event loop may be behind; while one of them is further, new requests are answered with 503.
+   * JavaScript is behind by as long as the oldest event of the engine has waited for it. 0: no limit. Default: 0. */
   lagMax?: number
   /** The share of `windows.sendBudget`, in per cent, that may wait for clients which do not read; while more does, new requests are answered with 503. 0: no
    * limit. Default: 0. */
   sendBudgetPercentMax?: number
+  /** Bytes of RAM that the process may have, of at least 1 MiB; while it has more, new requests are answered with 503. Linux only. 0: no limit. Default: 0. */
+  processMemoryMax?: number
 }
 
 type Check = (value: unknown) => string | undefined
@@ -143,7 +148,9 @@ const someRate: Check = value => {
   const { burst = 0, perSecond = 0 } = (value ?? {}) as Partial<Rate>
   return rate(value) ?? (burst > 0 && perSecond > 0 ? undefined : '{ burst, perSecond }, both integers of at least 1')
 }
-const SHEDDING: Record<keyof Shedding, Check> = { requestsPerAddress: someRate, lagMax: whole, sendBudgetPercentMax: percent }
+const SHEDDING: Record<keyof Shedding, Check> = {
+  requestsPerAddress: someRate, bytesPerAddress: someRate, lagMax: whole, sendBudgetPercentMax: percent, processMemoryMax: whole
+}
 const WINDOWS: Record<keyof Windows, Check> = {
   streamInitial: unsigned, streamMax: unsigned, connection: unsigned, memoryBudget: whole, sendBudget: whole, auto: flag
 }

@@ -304,6 +304,15 @@ export class Listener {
   /** Serves a stream that was made in JavaScript. */
   serve (stream: StreamAsk): void { this.bridge.bridge.ask('serve', { server: this.number, stream }) }
 
+  /** The client that listed proxies state (native/server/forwarded.rs). */
+  forwarded (question: object): unknown {
+    try {
+      return this.bridge.bridge.ask('forwarded', question)
+    } catch (failure) {
+      throw errorOf(failure as Failure, false)
+    }
+  }
+
   /**
    * Serves an accepted socket by its descriptor, of which the engine has a copy from here on; the owner
    * closes the original. What is wrong with it is thrown as the engine says it ([`Failure`]).

@@ -1,7 +1,7 @@
 //! Redirects from http to https: the port of `--redirect-from`.
 
 use crate::failure::Failure;
-use crate::serve::{ServeOptions, refused};
+use crate::serve::refused;
 use http::header::{HOST, LOCATION};
 use http::uri::Authority;
 use http::{HeaderValue, Request, Response, StatusCode};
@@ -10,19 +10,6 @@ use trunkline::{Body, Running, Server, service_fn};
 
 /// The port of https URLs that need not name it.
 const HTTPS_PORT: u16 = 443;
-
-/// Where there is no https, a redirect to it would lead nowhere.
-pub(in crate::serve) fn check(options: &ServeOptions, has_tls: bool) -> Result<(), Failure> {
-    match &options.redirect_from {
-        Some(_) if !has_tls => Err(Failure::usage(
-            "--redirect-from needs TLS: add --tls-self-signed, or --tls-cert and --tls-key",
-        )),
-        Some(_) if options.unix.is_some() => Err(Failure::usage(
-            "--redirect-from needs a port to redirect to, and the site is on a Unix socket",
-        )),
-        _ => Ok(()),
-    }
-}
 
 /// Serves redirects to the same URLs under https on `https_port`.
 pub(in crate::serve) fn serve(server: Server, https_port: u16) -> Result<Running, Failure> {

@@ -1,6 +1,6 @@
 //! A file that has every key, as comments: for `serve --example-config`.
 
-use super::keys::{CERTIFICATE, KEYS};
+use super::keys::{CERTIFICATE, KEYS, LISTEN};
 use std::fmt::Write as _;
 
 /// The text of the file.
@@ -12,7 +12,7 @@ pub(in crate::serve) fn example() -> String {
         if key.table() != table {
             table = key.table();
             let header = match table {
-                CERTIFICATE => format!("[[{table}]]"),
+                CERTIFICATE | LISTEN => format!("[[{table}]]"),
                 table => format!("[{table}]"),
             };
             // Writing to a String cannot fail.

@@ -1,11 +1,12 @@
 //! A configuration file on its way into options, and the places of its values.
 
 use super::NamedCertificate;
-use super::keys::{self, CERTIFICATE, KEYS, Key};
+use super::keys::{self, CERTIFICATE, KEYS, Key, LISTEN};
 use super::nearest;
 use super::value::{Found, Refused};
 use crate::failure::Failure;
 use crate::serve::ServeOptions;
+use crate::serve::listeners::{self, ListenTable};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs;
@@ -17,6 +18,9 @@ use toml::de::{DeTable, DeValue};
 const LINES_MAX: usize = 20;
 /// Bytes of a file: more is another file by mistake.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Keys of the first address, which stays as it is until a restart.
+const FIRST_LISTENER: &str = "listen.0.";
 
 /// A file that was read.
 pub(super) struct ConfigFile {
@@ -130,7 +134,8 @@ impl ConfigFile {
             .filter(|name| {
                 let (old, new) = (self.values.get(*name), new.values.get(*name));
                 let key = old.or(new).map(|value| value.key);
-                let is_live = key.is_some_and(|key| key.is_live);
+                let is_live =
+                    key.is_some_and(|key| key.is_live) && !name.starts_with(FIRST_LISTENER);
                 !is_live && old.map(|it| &it.written) != new.map(|it| &it.written)
             })
             .cloned()
@@ -212,6 +217,11 @@ impl Reading<'_> {
                         self.certificate(number, certificate);
                     }
                 }
+                (DeValue::Array(all), LISTEN)
+                    if !all.is_empty() && all.iter().all(|it| it.get_ref().is_table()) =>
+                {
+                    self.listeners(all);
+                }
                 (_, CERTIFICATE) => self.refuse(name, "write [[certificate]], once for each"),
                 (_, table) if is_table => {
                     self.refuse(name, &format!("{table} is a table: write [{table}]"));
@@ -223,6 +233,18 @@ impl Reading<'_> {
     fn table(&mut self, table: &str, values: &DeTable<'_>) {
         for (name, value) in values {
             self.value(table, name, value, "");
+        }
+    }
+    fn listeners(&mut self, all: &[Spanned<DeValue<'_>>]) {
+        for (number, table) in all.iter().enumerate() {
+            self.options.listeners.push(ListenTable::default());
+            for (name, value) in table.get_ref().as_table().into_iter().flatten() {
+                self.value(LISTEN, name, value, &format!(".{number}"));
+            }
+        }
+        let places: Vec<usize> = all.iter().map(|table| table.span().start).collect();
+        if let Err((at, why)) = listeners::settle(self.options, &places) {
+            self.refused.push(Refused { at, why });
         }
     }
     fn certificate(&mut self, number: usize, certificate: &Spanned<DeValue<'_>>) {

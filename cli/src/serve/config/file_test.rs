@@ -41,6 +41,11 @@ fn file_with(path: &str, value: &str) -> String {
             let others: String = others.map(|other| format!("{other} = \"x\"\n")).collect();
             format!("{LEAST}[[certificate]]\n{others}{name} = {value}\n")
         }
+        Some((LISTEN, "address")) => format!("{LEAST}[[listen]]\naddress = {value}\n"),
+        Some((LISTEN, name)) => {
+            let first = "[[listen]]\naddress = \"[::]:1\"\n[[listen]]\naddress = \"[::]:2\"\n";
+            format!("{LEAST}{first}{name} = {value}\n")
+        }
         Some((table, name)) => format!("{LEAST}[{table}]\n{name} = {value}\n"),
     }
 }
@@ -99,6 +104,14 @@ fn the_default_that_the_table_says_is_the_default_of_the_options() {
         if key.default.starts_with('(') || key.table() == CERTIFICATE {
             continue;
         }
+        let least = match key.table() {
+            // The table changes options by being there.
+            LISTEN => format!(
+                "{:?}",
+                read(&file_with("listen.redirect", "false")).expect("it can be used")
+            ),
+            _ => least.clone(),
+        };
         let options = read(&file_with(key.path, key.default));
         let options = options.unwrap_or_else(|why| panic!("{}: {why}", key.path));
         assert_eq!(
@@ -343,5 +356,80 @@ fn a_changed_key_is_named_if_only_a_restart_makes_it_count() {
             "root = \"/srv\"\nworkers = 1\n[admin]\naddress = \"[::1]:1\"\n"
         ))
         .is_empty()
+    );
+}
+
+#[test]
+fn several_addresses_are_tables_of_which_the_first_is_the_sites_own() {
+    let options = read(
+        "root = \"/srv\"\n[[listen]]\naddress = \"[::]:443\"\n[[listen]]\naddress = \"[::1]:8080\"\ntls = false\n\
+         [[listen]]\naddress = \"unix:/run/site\"\n[[listen]]\naddress = \"[::]:80\"\nredirect = true\n",
+    )
+    .expect("it can be used");
+    assert_eq!(options.listen, "[::]:443");
+    let shown: Vec<_> = (options.listeners.iter())
+        .map(|it| {
+            (
+                it.address.as_ref().map(ToString::to_string),
+                it.tls,
+                it.redirect,
+            )
+        })
+        .collect();
+    let address = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        shown,
+        [
+            (address("[::1]:8080"), Some(false), false),
+            (address("unix:/run/site"), None, false),
+            (address("[::]:80"), None, true),
+        ]
+    );
+    let in_clear = read("root = \"/srv\"\n[[listen]]\naddress = \"unix:/run/a\"\ntls = false\n");
+    let in_clear = in_clear.expect("it can be used");
+    assert_eq!(
+        (in_clear.unix, in_clear.in_clear),
+        (Some("/run/a".into()), true)
+    );
+}
+
+#[test]
+fn tables_of_addresses_that_cannot_be_used_are_named_with_their_line() {
+    let first = "root = \"/srv\"\n[[listen]]\naddress = \"[::]:443\"\n";
+    for (rest, expected) in [
+        (
+            "[[listen]]\ntls = true\n",
+            "serve.toml:4:1: [[listen]] has no address",
+        ),
+        (
+            "[[listen]]\nadress = \"[::]:1\"\n",
+            "serve.toml:5:1: unknown key listen.adress; the nearest known one is listen.address",
+        ),
+        (
+            "[[listen]]\naddress = 80\n",
+            "serve.toml:5:11: listen.address is 80; it must be a text: host:port",
+        ),
+        (
+            "[[listen]]\naddress = \"[::]:443\"\n",
+            "serve.toml:4:1: two [[listen]] have this address",
+        ),
+        (
+            "[[listen]]\naddress = \"unix:/a\"\nredirect = true\n",
+            "serve.toml:4:1: a Unix socket redirects nobody",
+        ),
+        (
+            "[[listen]]\naddress = \"[::]:80\"\nredirect = true\ntls = false\n",
+            "serve.toml:4:1: redirect is true, and redirects are in cleartext",
+        ),
+    ] {
+        refused(&format!("{first}{rest}"), &[expected]);
+    }
+    refused(
+        "root = \"/srv\"\n[[listen]]\naddress = \"[::]:80\"\nredirect = true\n",
+        &["serve.toml:2:1: the first [[listen]] is that of the site"],
+    );
+    refused(
+        "listen = 3\nroot = \"/srv\"\n",
+        &["serve.toml:1:10: listen is 3; it must be a text"],
     );
 }

@@ -4,8 +4,9 @@
 use super::NamedCertificate;
 use super::quic_lb::bytes_of;
 use crate::serve::ServeOptions;
-use crate::serve::operate::access_log::{LogField, LogFormat};
-use crate::serve::operate::listen_address::ListenAddress;
+use crate::serve::listeners::ListenAddress;
+use crate::serve::listeners::ListenTable;
+use crate::serve::operate::access_log::{LogField, LogFormat, LogLevel};
 use clap::ValueEnum;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -18,6 +19,8 @@ pub(super) const TABLES: &[&str] = &[
 ];
 /// The table that a file has once for each certificate.
 pub(super) const CERTIFICATE: &str = "certificate";
+/// The table that a file has once for each address, where there are several.
+pub(super) const LISTEN: &str = "listen";
 
 /// A key.
 pub(super) struct Key {
@@ -118,6 +121,15 @@ pub(super) const KEYS: &[Key] = &[
         "Address and port (port 0 takes a free one), or a Unix socket at a path that must not exist yet").flag("--listen"),
     Key::new("redirect_from", ValueKind::Text("a text: host:port, for example \"0.0.0.0:80\"", redirect_from), "(none)",
         "Redirect every request at this address and port to the same URL under https on the port of listen, with 308").flag("--redirect-from"),
+    Key::new("listen.address", ValueKind::Text(ADDRESS, |o, text| {
+        let address = text.parse()?;
+        listener(o, |it| it.address = Some(address));
+        Ok(())
+    }), "(needed)", "One of several addresses, each a table [[listen]] in place of the key listen. The first stays until a restart").live(),
+    Key::new("listen.tls", ValueKind::Flag(|o, on| listener(o, |it| it.tls = Some(on))), "(true where there is a certificate)",
+        "Whether it is under TLS, with HTTP/3").live(),
+    Key::new("listen.redirect", ValueKind::Flag(|o, on| listener(o, |it| it.redirect = on)), "false",
+        "As redirect_from, to the port of the first address").live(),
     Key::new("root", ValueKind::File(|o, path| o.directory = Some(path)), "(none)",
         "The directory to serve; needed unless test_endpoints is true"),
     Key::new("workers", ValueKind::Count(0..=1024, "threads; 0: one per processor", |o, n| o.workers = n as u16), "1",
@@ -203,11 +215,17 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("limits.requests_per_address", ValueKind::Count(0..=1_000_000, "requests per second to each worker, and ten times as many at once; 0: no limit", |o, n| {
         o.server.shedding.requests_per_address = address_rate(n as u32);
     }), "0", "Of one IPv4 address or IPv6 network of 64 bits; further ones get 429"),
+    Key::new("limits.bytes_per_address", ValueKind::Count(0..=400_000_000, "bytes per second from and to each worker, and ten times as many at once; 0: no limit", |o, n| {
+        o.server.shedding.bytes_per_address = address_rate(n as u32);
+    }), "0", "Of one IPv4 address or IPv6 network of 64 bits; while it has moved more, its requests get 429"),
     Key::new("limits.lag_max", ValueKind::TimeOrOff(TIMES, |o, time| o.server.shedding.lag_max = time), "\"off\"",
         "How far a worker may be behind before new requests get 503"),
     Key::new("limits.send_budget_percent_max", ValueKind::Count(0..=99, "per cent; 0: no limit", |o, n| {
         o.server.shedding.send_budget_percent_max = (n > 0).then_some(n as u8);
     }), "0", "How much of send_budget may wait before new requests get 503"),
+    Key::new("limits.process_memory_max", ValueKind::Bytes(0..=MANY * MIB, |o, n| {
+        o.server.shedding.process_memory_max = (n > 0).then_some(n);
+    }), "0", "RAM that the process may have before new requests get 503; 0: no limit"),
     Key::new("limits.backlog", ValueKind::Count(1..=65_535, "connections", |o, n| o.server.backlog = n as u32), "1024",
         "Length of the kernel's queue of connections not yet accepted"),
     Key::new("limits.memory_budget", ValueKind::Bytes(MIB..=MANY * MIB, |o, n| o.server.windows.memory_budget = n), "67108864",
@@ -274,6 +292,11 @@ pub(super) const KEYS: &[Key] = &[
         o.operate.access_log_format = LogFormat::from_str(text, false)?;
         Ok(())
     }), "\"common\"", "The form of its lines").flag("--access-log-format"),
+    Key::new("log.level", ValueKind::Text("\"all\", \"errors\" or \"off\"", |o, text| {
+        o.operate.access_log_level = LogLevel::from_str(text, false)?;
+        Ok(())
+    }), "\"all\"", "The requests that have a line: all, those that failed or have a status of 500 or more, or none. The admin page changes it too")
+        .flag("--access-log-level").live(),
     Key::new("log.fields", ValueKind::Texts("time, client, client_port, method, host, target, version, status, bytes, duration, referer, user_agent, \
              tls and error, as texts", fields), "[]",
         "The members of a JSON line in their order; none named: all").flag("--access-log-fields"),
@@ -284,6 +307,8 @@ pub(super) const KEYS: &[Key] = &[
         .flag("--admin"),
     Key::new("admin.token_file", ValueKind::File(|o, path| o.operate.admin_token_file = Some(path)), "(none)",
         "A file with the token of readers, which other users may not read").flag("--admin-token-file"),
+    Key::new("admin.slow", ValueKind::Time(TIMES, |o, time| o.operate.slow = time), "1",
+        "Requests that take longer have stories on the page, as those that fail have"),
     Key::new("drain.delay", ValueKind::Count(0..=3600, "seconds", |o, n| o.operate.drain_delay = n), "0",
         "Between the signal and the drain: the time in which a load balancer notices").flag("--drain-delay"),
     Key::new("drain.time", ValueKind::Count(0..=3600, "seconds", |o, n| o.operate.drain = n), "30",
@@ -339,6 +364,13 @@ fn fields(options: &mut ServeOptions, all: Vec<&str>) -> Result<(), String> {
     let all = all.into_iter().map(|name| LogField::from_str(name, false));
     options.operate.access_log_fields = all.collect::<Result<_, _>>()?;
     Ok(())
+}
+
+/// Changes the address whose table is being read.
+fn listener(options: &mut ServeOptions, change: impl FnOnce(&mut ListenTable)) {
+    if let Some(last) = options.listeners.last_mut() {
+        change(last);
+    }
 }
 
 /// Changes the certificate whose table is being read.

@@ -4,6 +4,7 @@
 use super::Settled;
 use super::tls::{self, ServedTls};
 use crate::failure::Failure;
+use crate::serve::operate::NewSettings;
 use crate::serve::operate::access_log::AccessLog;
 use crate::serve::operate::notify::Notify;
 use crate::serve::operate::signals::register;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::signal::unix::{Signal, SignalKind};
+use tokio::sync::mpsc::UnboundedSender;
 use trunkline::server::ConfigHandle;
 
 /// The time between two looks at the files of certificates and tickets: a metadata call for each.
@@ -28,6 +30,8 @@ pub(in crate::serve) struct Renewal {
     log: Option<Arc<AccessLog>>,
     /// Those that are looked at, and how they were.
     files: Vec<(PathBuf, State)>,
+    /// The options are told there when they have changed.
+    renewed: UnboundedSender<NewSettings>,
 }
 
 /// A file's length and the time of its last change; `None`: it is not there.
@@ -39,6 +43,7 @@ impl Renewal {
         started: Settled,
         tls: Option<ServedTls>,
         log: Option<Arc<AccessLog>>,
+        renewed: UnboundedSender<NewSettings>,
     ) -> Result<Self, Failure> {
         let files = look(&started);
         let is_needed = !files.is_empty() || started.file.is_some();
@@ -52,6 +57,7 @@ impl Renewal {
             tls,
             log,
             files,
+            renewed,
         })
     }
     /// The settings at the start.
@@ -112,7 +118,12 @@ impl Renewal {
         if let Some(file) = &new.file {
             let shown = file.path().display();
             match running.configure(&config(&new.options)) {
-                Ok(()) => report!("trunkline: {shown} was read again"),
+                Ok(()) => {
+                    report!("trunkline: {shown} was read again");
+                    // Without a receiver the server ends.
+                    let renewed = (new.options.clone(), config(&new.options));
+                    let _ = self.renewed.send(renewed);
+                }
                 Err(error) => {
                     let why = new.located(refused(error));
                     report!("trunkline: the limits and timeouts stay as they were: {why}");
@@ -122,6 +133,13 @@ impl Renewal {
             if !restarts.is_empty() {
                 let restarts = restarts.join(", ");
                 report!("trunkline: these have changed and count after a restart: {restarts}");
+            }
+            // The level that the admin page has chosen since stays, where the file says what it said.
+            let level = new.options.operate.access_log_level;
+            if let Some(log) = &self.log
+                && level != self.latest().options.operate.access_log_level
+            {
+                log.set_level(level);
             }
             if let Some(Err(error)) = self.log.as_deref().map(AccessLog::reopen) {
                 report!("trunkline: the access log stays in the file it had: {error}");

@@ -9,7 +9,8 @@ use trunkline::{Error, TicketKeys, Tls};
 /// Names in a certificate made by `--tls-self-signed`.
 const SELF_SIGNED_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// The certificates of a server, and the keys that seal its sessions.
+/// The certificates of a server, and the keys that seal its sessions. Clones share them.
+#[derive(Clone)]
 pub(in crate::serve) struct ServedTls {
     tls: Tls,
     tickets: Option<TicketKeys>,

@@ -13,6 +13,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 use trunkline::Access;
@@ -26,6 +27,17 @@ pub(crate) enum LogFormat {
     Combined,
     /// An object per line.
     Json,
+}
+
+/// The requests that have a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogLevel {
+    /// None.
+    Off,
+    /// Those without an answer, with one that was not sent to its end, or with a status of 500 or more.
+    Errors,
+    /// All.
+    All,
 }
 
 /// A member of a JSON line.
@@ -70,6 +82,8 @@ pub(crate) struct AccessLog {
     fields: Vec<LogField>,
     /// `None`: a line could not be written, and a warning was.
     out: Mutex<Option<Box<dyn Write + Send>>>,
+    /// A [`LogLevel`].
+    level: AtomicU8,
 }
 
 impl AccessLog {
@@ -105,7 +119,23 @@ impl AccessLog {
             format,
             fields,
             out: Mutex::new(Some(out)),
+            level: AtomicU8::new(options.access_log_level as u8),
         }))
+    }
+    /// From now on these requests have a line.
+    pub(in crate::serve) fn set_level(&self, level: LogLevel) {
+        self.level.store(level as u8, Ordering::Relaxed);
+    }
+    /// Whether these are the requests that have a line.
+    pub(super) fn has_level(&self, level: LogLevel) -> bool {
+        self.level.load(Ordering::Relaxed) == level as u8
+    }
+    fn logs(&self, access: &Access<'_>) -> bool {
+        let is_error = || {
+            let failed = access.status.is_none_or(|status| status.is_server_error());
+            failed || access.error.is_some()
+        };
+        self.has_level(LogLevel::All) || self.has_level(LogLevel::Errors) && is_error()
     }
     /// Goes on in a file that is opened now: what had the path before was renamed. On an error the lines go on
     /// where they went.
@@ -116,6 +146,9 @@ impl AccessLog {
     }
     /// An exchange is over.
     pub(crate) fn report(&self, access: &Access<'_>) {
+        if !self.logs(access) {
+            return;
+        }
         let now = SystemTime::now();
         let mut line = match self.format {
             LogFormat::Common => common(access, now),

@@ -46,6 +46,7 @@ pub(super) fn sockets() -> Result<SocketsByUse, Failure> {
         site: site.into_sockets(),
         admin: admin.into_sockets(),
         redirect: redirect.into_sockets(),
+        others: Vec::new(),
     })
 }
 

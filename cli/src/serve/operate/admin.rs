@@ -1,18 +1,18 @@
 //! The admin address of `serve`: the library's page with buttons for what signals do, for people and load balancers.
 
-use super::listen_address::ListenAddress;
+use super::access_log::{AccessLog, LogLevel};
+use super::listening::Listening;
 use super::signals::{Raised, raise};
 use crate::failure::Failure;
+use crate::serve::listeners::ListenAddress;
 use crate::serve::refused;
 use crate::token;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use trunkline::Server;
 use trunkline::admin;
 use trunkline::server::{Inspector, Sockets};
-use trunkline::{Running, Server};
 
 /// Whether new requests are welcome: `/readyz` says it.
 #[derive(Clone, Debug)]
@@ -61,13 +61,13 @@ impl AdminOptions {
         Ok(Some(Self { place, token }))
     }
     /// Starts the server of the admin address; `given`: on sockets of the process before. `catches`: signals that the
-    /// process does not end with, which have buttons.
+    /// process does not end with, which have buttons, as the levels of its access log do.
     pub(super) fn serve(
         &self,
         (inspector, readiness): (Inspector, Readiness),
-        catches: &[Raised],
+        (catches, log): (&[Raised], Option<&Arc<AccessLog>>),
         given: Option<Sockets>,
-    ) -> Result<Admin, Failure> {
+    ) -> Result<Listening, Failure> {
         let mut admin = admin::Admin::of_server(inspector);
         admin = admin.ready_while(move || readiness.is_ready());
         if let Some(token) = &self.token {
@@ -77,6 +77,17 @@ impl AdminOptions {
             let signal = *signal;
             admin = admin.action(signal.name(), signal.label(), move || raise(signal));
         }
+        if let Some(log) = log {
+            for (level, name, label) in [
+                (LogLevel::All, "log-all", "Log all requests"),
+                (LogLevel::Errors, "log-errors", "Log failed requests alone"),
+                (LogLevel::Off, "log-off", "Log no requests"),
+            ] {
+                let (asked, set) = (Arc::clone(log), Arc::clone(log));
+                let is_chosen = move || asked.has_level(level);
+                admin = admin.choice(name, label, is_chosen, move || set.set_level(level));
+            }
+        }
         let given =
             given.filter(|given| given.are_unix() == matches!(self.place, ListenAddress::Unix(_)));
         match &self.place {
@@ -85,7 +96,7 @@ impl AdminOptions {
                     Some(given) => Server::on_sockets(given),
                     None => Server::bind(address.as_str()),
                 };
-                admin.serve_on(server).map(Admin::Port).map_err(refused)
+                admin.serve_on(server).map(Listening::Port).map_err(refused)
             }
             ListenAddress::Unix(path) => {
                 // Its owner alone may connect.
@@ -95,40 +106,10 @@ impl AdminOptions {
                 };
                 admin
                     .serve_on_unix(server)
-                    .map(Admin::Unix)
+                    .map(Listening::Unix)
                     .map_err(refused)
             }
         }
-    }
-}
-
-/// The running server of the admin address. Dropping it closes it.
-pub(super) enum Admin {
-    Port(Running),
-    Unix(Running<std::os::unix::net::SocketAddr>),
-}
-
-impl Admin {
-    /// The TCP address; `None`: a Unix socket.
-    pub(super) fn address(&self) -> Option<SocketAddr> {
-        match self {
-            Self::Port(running) => Some(running.local_addr()),
-            Self::Unix(_) => None,
-        }
-    }
-    /// Its sockets, for the next process.
-    pub(super) async fn hand_over(&self) -> Result<Sockets, trunkline::Error> {
-        match self {
-            Self::Port(running) => running.hand_over().await,
-            Self::Unix(running) => running.hand_over().await,
-        }
-    }
-    /// Ends: the next process serves on these sockets, and has the file of a Unix socket.
-    pub(super) async fn leave(self, sockets: Sockets) {
-        match self {
-            Self::Port(running) => running.drain_handed_over(sockets, Duration::ZERO).await,
-            Self::Unix(running) => running.drain_handed_over(sockets, Duration::ZERO).await,
-        };
     }
 }
 

@@ -2,10 +2,11 @@
 //! manager.
 
 use super::activation;
-use super::sockets::{SocketsByUse, first_address};
+use super::sockets::{SocketsByUse, first_address, is_at};
 use super::upgrade::previous_at;
 use crate::failure::Failure;
 use crate::serve::ServeOptions;
+use crate::serve::listeners::{ListenTable, others};
 use std::path::{Path, PathBuf, absolute};
 use trunkline::server::{PreviousServer, Sockets};
 
@@ -51,6 +52,7 @@ impl GivenSockets {
             site,
             admin,
             redirect,
+            ..
         } = &self.sockets;
         if let Some(site) = site
             && self.previous.is_some()
@@ -62,7 +64,7 @@ impl GivenSockets {
                 "LISTEN_FDNAMES names a socket admin, and there is no admin address; add --admin, or name the socket otherwise",
             ));
         }
-        if redirect.is_some() && options.redirect_from.is_none() {
+        if redirect.is_some() && !others(options).iter().any(|table| table.redirect) {
             return Err(Failure::usage(
                 "LISTEN_FDNAMES names a socket redirect, and nothing is redirected; add --redirect-from, or name the socket otherwise",
             ));
@@ -94,8 +96,15 @@ impl GivenSockets {
     pub(super) fn take_admin(&mut self) -> Option<Sockets> {
         self.sockets.admin.take()
     }
-    pub(crate) fn take_redirect(&mut self) -> Option<Sockets> {
-        self.sockets.redirect.take()
+    /// Those of a table.
+    pub(crate) fn take_other(&mut self, table: &ListenTable) -> Option<Sockets> {
+        if table.redirect && self.sockets.redirect.is_some() {
+            return self.sockets.redirect.take();
+        }
+        let others = &mut self.sockets.others;
+        let wanted = table.address.as_ref()?;
+        let at = others.iter().position(|other| is_at(other, wanted))?;
+        Some(others.swap_remove(at))
     }
     /// HTTP/3 is not served here.
     pub(crate) fn leave_udp(&mut self) {

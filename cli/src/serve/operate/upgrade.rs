@@ -1,12 +1,11 @@
 //! The change from one server process to the next with `--upgrade PATH`: which sockets are passed, and what becomes of a
 //! process that does not come up.
 
-use super::admin::Admin;
+use super::listening::{Listening, Others};
 use super::report;
 use super::sockets::SocketsByUse;
 use crate::failure::{Failure, in_full};
 use std::path::Path;
-use trunkline::Running;
 use trunkline::server::{PreviousServer, Sockets, SuccessorListener};
 
 /// Receives the sockets of the process at `path`; `None`: none runs.
@@ -31,25 +30,25 @@ pub(super) fn listen(path: &Path) -> Result<SuccessorListener, Failure> {
 
 /// Waits for a process that takes the place of this one, and gives it the sockets; those on which it serves are
 /// returned. Never ends without such a process.
-pub(super) async fn successor<A>(
+pub(super) async fn successor(
     listener: Option<&SuccessorListener>,
-    running: &Running<A>,
-    admin: Option<&Admin>,
-    redirect: Option<&Running>,
+    site: &Listening,
+    admin: Option<&Listening>,
+    others: &Others<'_>,
 ) -> SocketsByUse {
     let Some(listener) = listener else {
         return std::future::pending().await;
     };
     let sockets = async || {
         let mut sockets = SocketsByUse {
-            site: Some(running.hand_over().await?),
+            site: Some(site.hand_over().await?),
             ..SocketsByUse::default()
         };
         if let Some(admin) = admin {
             sockets.admin = Some(admin.hand_over().await?);
         }
-        if let Some(redirect) = redirect {
-            sockets.redirect = Some(redirect.hand_over().await?);
+        for other in others.servers() {
+            sockets.others.push(other.hand_over().await?);
         }
         Ok(sockets.into_vec())
     };
@@ -61,6 +60,7 @@ pub(super) async fn successor<A>(
     SocketsByUse {
         site: all.next(),
         admin: admin.and_then(|_| all.next()),
-        redirect: redirect.and_then(|_| all.next()),
+        redirect: None,
+        others: all.collect(),
     }
 }

@@ -1,13 +1,14 @@
 //! Asks the workers of a server for their connections, and those for snapshots.
 
 use crate::driver::machine::inspection::{InspectLimits, Numbered, collect, inspection_end, until};
+use crate::error::stories::KeptStory;
 use crate::server::observe::counters::MetricsReader;
 use crate::server::observe::inspect::{ServerConnection, ServerSnapshot, WorkerList};
 use crate::server::observe::metrics::Metrics;
 use crate::server::worker::WorkerCommand;
 use crate::server::worker::second::SecondLink;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 
@@ -19,6 +20,8 @@ pub struct Inspector {
     metrics: MetricsReader,
     /// One that may start later, and whether it has.
     second: Option<(mpsc::WeakUnboundedSender<WorkerCommand>, Arc<AtomicBool>)>,
+    /// Servers that are shown with it.
+    included: Arc<RwLock<Vec<Inspector>>>,
 }
 
 impl Inspector {
@@ -31,15 +34,45 @@ impl Inspector {
             workers: workers.collect(),
             metrics,
             second: None,
+            included: Arc::default(),
         }
     }
     pub(super) fn with_second(mut self, second: Option<&SecondLink>) -> Self {
         self.second = second.map(|it| (it.commands.downgrade(), Arc::clone(&it.serves)));
         self
     }
+    /// Shows another server with this one, from now on and in every clone: its connections, and its counts as a part of the sums. They are
+    /// two listeners of one program, for example. Its counts stay when it has ended, and whether it drains is not told. What it includes
+    /// itself is left out.
+    pub fn include(&self, other: &Self) {
+        let mut included = self
+            .included
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        included.push(other.clone());
+    }
+    fn others(&self) -> Vec<Self> {
+        let included = self.included.read().unwrap_or_else(PoisonError::into_inner);
+        included.clone()
+    }
     /// The counts so far, as [`Running::metrics`](crate::Running::metrics).
     pub fn metrics(&self) -> Metrics {
-        self.metrics.read()
+        self.sources().read()
+    }
+    /// The stories that are kept ([`Server::keep_stories`](crate::Server::keep_stories)), the latest last; `None`: none are.
+    pub fn stories(&self) -> Option<Vec<KeptStory>> {
+        let sources = self.sources();
+        let stories = sources.stories.iter().flat_map(|stories| stories.list());
+        let mut stories: Vec<_> = stories.collect();
+        stories.sort_unstable_by_key(|story| story.id);
+        (!sources.stories.is_empty()).then_some(stories)
+    }
+    fn sources(&self) -> MetricsReader {
+        let mut all = self.metrics.clone();
+        for other in self.others() {
+            all.add(&other.metrics);
+        }
+        all
     }
     /// The server's connections now, and their exchanges. Each connection that is listed answers in a turn of its own, and
     /// what has not answered within 250 ms is left out; nothing is kept for that between two calls. Needs a tokio runtime
@@ -51,22 +84,34 @@ impl Inspector {
         let workers = self.workers.iter().map(Option::as_ref);
         let workers = workers.chain(second.map(|(commands, _)| Some(commands)));
         let workers: Vec<_> = workers.collect();
-        let share = limits.connections_max.div_ceil(workers.len().max(1));
-        let limits = limits.with_connections_max(share);
-        let asked: Vec<_> = (workers.into_iter())
-            .map(|worker| ask(worker?.upgrade()?, limits))
+        let own_workers = workers.len();
+        let others = self.others();
+        // Those that have ended are not missed.
+        let beside: Vec<_> = (others.iter())
+            .flat_map(|other| &other.workers)
+            .filter_map(|worker| worker.as_ref()?.upgrade())
             .collect();
+        let all = own_workers + beside.len();
+        let share = limits.connections_max.div_ceil(all.max(1));
+        let limits = limits.with_connections_max(share);
+        let own = workers.into_iter();
+        let own = own.map(|worker| ask(worker?.upgrade()?, limits));
+        let mut asked: Vec<_> = own.collect();
+        asked.extend(beside.into_iter().map(|worker| ask(worker, limits)));
         let mut server = ServerSnapshot {
             workers: asked.len(),
             ..ServerSnapshot::default()
         };
-        for answer in asked {
+        for (at, answer) in asked.into_iter().enumerate() {
             let Some((listed, snapshots)) = answer else {
                 server.silent_workers += 1;
                 continue;
             };
             match until(end, listed).await {
-                Some(Ok(list)) => add(&mut server, list, collect(end, snapshots).await),
+                Some(Ok(mut list)) => {
+                    list.is_draining &= at < own_workers;
+                    add(&mut server, list, collect(end, snapshots).await);
+                }
                 _ => server.silent_workers += 1,
             }
         }

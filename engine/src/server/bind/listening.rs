@@ -79,8 +79,12 @@ impl<A> BoundServer<A> {
         let second = second.map(|second| Arc::clone(&second.counters));
         MetricsReader {
             workers: self.counters.iter().cloned().chain(second).collect(),
-            windows: Arc::clone(&self.budget_share),
-            sending: Arc::clone(&self.send_budget_share),
+            windows: vec![Arc::clone(&self.budget_share)],
+            stories: (self.info_policy.stories.iter())
+                .map(|stories| Arc::clone(&stories.kept))
+                .collect(),
+            process_memory_max: self.shedding.process_memory_max,
+            sending: vec![Arc::clone(&self.send_budget_share)],
         }
     }
     /// A reader of the connections, of which there are none before the server serves.

@@ -11,7 +11,7 @@ use crate::server::exchange::serve::{RawConnection, Serve};
 use crate::server::observe::handshake_failure::HandshakeFailure;
 use crate::server::response::{AnswerOptions, RequestFacts};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The source of the exchanges of a server with callbacks.
 #[derive(Clone)]
@@ -39,6 +39,9 @@ impl<A: Callbacks> Serve for CallbackServer<A> {
     }
     fn leaves_connection(&self) -> bool {
         self.callbacks.leaves_connection()
+    }
+    fn lag(&self, now: Instant) -> Duration {
+        self.callbacks.lag(now)
     }
     fn handshake_failed(&self, addresses: Option<Addresses>, failure: &HandshakeFailure) {
         self.callbacks.handshake_failed(addresses, failure);

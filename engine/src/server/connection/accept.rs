@@ -261,7 +261,9 @@ impl<S: Serve> Opener<S> {
         known: TransportFacts,
     ) -> Started<S, T> {
         let shared = &self.shared;
-        let traffic = shared.counters.stream_traffic(shared.info_policy.info);
+        let own = shared.info_policy.info || self.activity.counts_bytes();
+        let traffic = shared.counters.stream_traffic(own);
+        self.activity.count_by(&traffic);
         if known.secured && (known.alpn().is_some() || shared.tls.is_some()) {
             // The embedder's TLS: it speaks what ALPN has chosen.
             let http2 = known.alpn() == Some(b"h2");

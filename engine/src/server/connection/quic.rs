@@ -79,6 +79,11 @@ impl<S: Serve> QuicConnection<S> {
         let peer = Some(quic.remote_address());
         let entry = OpenConnections::enter(open, &signals, &activity, peer);
         let counters = Arc::clone(&shared.counters);
+        let counts = shared.info_policy.info || activity.counts_bytes();
+        let traffic = counts.then(Traffic::default);
+        if let Some(traffic) = &traffic {
+            activity.count_by(traffic);
+        }
         let serving = Serving::new(
             shared.exchanges(&signals, true),
             signals,
@@ -109,7 +114,7 @@ impl<S: Serve> QuicConnection<S> {
             bound: shared.info_policy.quic_addr,
             takes_datagrams: shared.config.datagrams,
             info_policy: Some(shared.info_policy.clone()),
-            traffic: shared.info_policy.info.then(Traffic::default),
+            traffic,
             stirred_at: None,
             release_at: None,
         }
@@ -172,7 +177,7 @@ impl<S: Serve> QuicConnection<S> {
                 self.stirred_at = Some(now);
                 continue;
             }
-            self.serving.rest(false);
+            self.serving.rest(&self.machine, now, false);
             if let Some(at) = self.stirred_at
                 && self.release_at.is_none()
                 && self.machine.active() == 0
@@ -242,7 +247,7 @@ impl<S: Serve> QuicConnection<S> {
         if rested && self.machine.active() == 0 {
             self.stirred_at = None;
             self.machine.release();
-            self.serving.rest(true);
+            self.serving.rest(&self.machine, now, true);
         }
     }
     /// When [`expire`](Self::expire) is due.

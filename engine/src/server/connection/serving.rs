@@ -193,6 +193,7 @@ impl<S: Serve> Serving<S> {
         let enough = machine.written().len().saturating_add(bytes);
         let requests = self.answer(machine, now, first, enough);
         self.activity.moved_at.set(now);
+        self.activity.charge_bytes(now);
         self.count(machine, requests);
         true
     }
@@ -211,6 +212,7 @@ impl<S: Serve> Serving<S> {
                         let refusal = match self.activity.sheds(turn.now) {
                             Some(shed) => {
                                 self.counters.shed(shed.index());
+                                turn.retry_after = shed.retry_after();
                                 Some(shed.status())
                             }
                             None => refusal(&head, self.early, &self.targets, &self.counters),
@@ -294,8 +296,9 @@ impl<S: Serve> Serving<S> {
         }
     }
     /// Before the owner sleeps. `release`: give memory back too.
-    pub(in crate::server) fn rest(&mut self, release: bool) {
+    pub(in crate::server) fn rest(&mut self, machine: &Machine, now: Instant, release: bool) {
         self.count_open();
+        self.exchanges.note_waits(machine, now);
         if release {
             self.exchanges.release();
             self.signals.release();

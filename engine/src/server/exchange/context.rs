@@ -7,6 +7,7 @@ use crate::body::Body;
 use crate::connection_info::ConnectionInfo;
 use crate::error::Error;
 use crate::server::observe::access::{AccessLog, LoggedFields, Record};
+use crate::server::observe::story::StoryKeeper;
 use http::{Request, StatusCode};
 use std::time::Instant;
 use trunkline_core::error::{Closed, Violation};
@@ -19,6 +20,7 @@ pub(in crate::server) struct ConnectionContext {
     attach: bool,
     log: Option<AccessLog>,
     keeps_targets: bool,
+    stories: Option<StoryKeeper>,
     /// `None`: the peer is no trusted proxy.
     forwarding: Option<Forwarding>,
     version: Version,
@@ -40,6 +42,7 @@ impl ConnectionContext {
             attach: info_policy.info,
             log: info_policy.log.clone(),
             keeps_targets: info_policy.keeps_targets,
+            stories: info_policy.stories.clone(),
             version,
             broken_reported: false,
         }
@@ -58,8 +61,8 @@ impl ConnectionContext {
         if let Some(client) = &client {
             request.extensions_mut().insert(client.clone());
         }
-        let keeps = self.log.is_some() || self.keeps_targets;
-        keeps.then(|| Record::of(request, client, now))
+        let keeps = self.log.is_some() || self.keeps_targets || self.stories.is_some();
+        keeps.then(|| Record::of(request, client, now, self.stories.is_some()))
     }
     /// A request was answered with `status`, and no handler saw it.
     pub(super) fn report_turned_away(
@@ -116,6 +119,9 @@ impl ConnectionContext {
     pub(in crate::server) fn report(&self, record: &Record, now: Instant) {
         if let Some(log) = &self.log {
             record.report(log, &self.info, now);
+        }
+        if let Some(stories) = &self.stories {
+            record.report_story(stories, &self.info, now);
         }
     }
 }

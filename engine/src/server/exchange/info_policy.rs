@@ -3,6 +3,7 @@
 use super::forwarding::Forwarding;
 use super::targets::Targets;
 use crate::net::address_list::TrustedPeers;
+use crate::server::observe::story::StoryKeeper;
 use crate::server::observe::{AccessLog, HandshakeLog};
 use crate::tls::Judge;
 use std::net::SocketAddr;
@@ -23,6 +24,8 @@ pub(in crate::server) struct InfoPolicy {
     pub(in crate::server) forwarding: Option<Forwarding>,
     /// Requests keep their target for lists of exchanges.
     pub(in crate::server) keeps_targets: bool,
+    /// Requests that fail or are slow have stories.
+    pub(in crate::server) stories: Option<StoryKeeper>,
     /// Where HTTP/3 is served.
     pub(in crate::server) quic_addr: Option<SocketAddr>,
     /// TLS callbacks need the addresses of their handshakes.
@@ -35,7 +38,7 @@ impl InfoPolicy {
     /// No reader of connection info exists, so it is not collected.
     pub(in crate::server) fn is_nothing(&self) -> bool {
         let has_reader = self.info || self.targets.needs_sni() || self.log.is_some();
-        !has_reader && !self.keeps_targets && self.forwarding.is_none()
+        !has_reader && !self.keeps_targets && self.stories.is_none() && self.forwarding.is_none()
     }
     /// No reader of connection addresses exists.
     pub(in crate::server) fn is_placeless(&self) -> bool {

@@ -10,9 +10,6 @@ use std::time::Instant;
 use trunkline_core::error::{H2Code, Misuse};
 use trunkline_core::http::{Fields, ResponseHead, StreamId, Token, Version};
 
-/// Seconds after which a request that was turned away for a while may come again (RFC 9110 section 10.2.3).
-const RETRY_AFTER: &[u8] = b"1";
-
 /// The part of a response that the machine takes next. Only a part that it took moves it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::server) enum SendSide {
@@ -196,7 +193,8 @@ impl Turn<'_> {
         ]
         .contains(&status)
         {
-            fields.push(Token::RETRY_AFTER, RETRY_AFTER);
+            let seconds = self.retry_after.to_string();
+            fields.push(Token::RETRY_AFTER, seconds.as_bytes());
         }
         let sent = self.with_head(status, self.machine.version(), |turn, head| {
             turn.machine.respond(turn.now, stream, head, true)

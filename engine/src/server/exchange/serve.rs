@@ -16,7 +16,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use trunkline_core::error::Closed;
 use trunkline_core::http::{Fields, Refused, RequestHead, Reset, StreamId, Version};
 
@@ -35,6 +35,11 @@ pub(in crate::server) trait Serve: Clone + 'static {
     /// Whether another worker of the server is to serve the connection that was accepted now.
     fn leaves_connection(&self) -> bool {
         false
+    }
+    /// How far what answers is behind, as of `now`.
+    fn lag(&self, now: Instant) -> Duration {
+        let _ = now;
+        Duration::ZERO
     }
     /// A TLS handshake failed. Only the callback API uses it.
     fn handshake_failed(&self, addresses: Option<Addresses>, failure: &HandshakeFailure) {
@@ -112,6 +117,10 @@ pub(in crate::server) trait Exchanging: 'static {
         turn.answer_status(stream, status, turn.now);
         turn.count_end(turn.now);
         turn.machine.handler_done(turn.now, stream);
+    }
+    /// The connection sleeps: stories of its exchanges have the reasons why they wait. Callbacks have none.
+    fn note_waits(&mut self, machine: &Machine, now: Instant) {
+        let _ = (machine, now);
     }
     /// A note to `slot`: something can go on.
     fn resume(&mut self, turn: &mut Turn<'_>, slot: u32);

@@ -15,6 +15,8 @@ pub(in crate::server) struct Turn<'a> {
     pub(in crate::server) scratch: &'a mut Scratch,
     /// Fields that every response of this server carries.
     pub(in crate::server) extra: &'a AnswerOptions,
+    /// Seconds after which a request that is refused with 429 or 503 may come again (RFC 9110 section 10.2.3).
+    pub(in crate::server) retry_after: u8,
     counters: &'a Counters,
     /// Exchanges that began in this turn: how many had their final head sent in it, and how many ended. Their
     /// time is read from the clock once, at the end of the turn.
@@ -65,6 +67,7 @@ pub(in crate::server) fn with_turn<R>(
             now,
             scratch,
             extra,
+            retry_after: 1,
             counters,
             inline: (0, 0),
         };

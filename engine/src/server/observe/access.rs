@@ -1,5 +1,6 @@
 //! The access log: one record per finished exchange, passed to the user's function.
 
+use super::story::{Changes, StoryEnd, StoryKeeper, since};
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::inspection::listed_target;
 use crate::error::Error;
@@ -10,6 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline_core::http::{RequestHead, Token};
+use trunkline_core::inspect::StreamWait;
 use trunkline_core::proxy::ForwardedClient;
 
 /// One exchange, when it is over: what an access log says about it.
@@ -94,6 +96,8 @@ pub(in crate::server) struct Record {
     target: Option<Uri>,
     fields: LoggedFields,
     began: Instant,
+    /// For its story, where stories are kept.
+    changes: Option<Changes>,
     pub(in crate::server) status: Option<StatusCode>,
     pub(in crate::server) body_bytes: u64,
     pub(in crate::server) error: Option<Error>,
@@ -104,6 +108,7 @@ impl Record {
         request: &http::Request<B>,
         forwarded: Option<ForwardedClient>,
         began: Instant,
+        has_story: bool,
     ) -> Box<Self> {
         Box::new(Self {
             forwarded,
@@ -112,6 +117,7 @@ impl Record {
             target: Some(request.uri().clone()),
             fields: LoggedFields::of(|name, _| request.headers().get(name).cloned()),
             began,
+            changes: has_story.then(Changes::default),
             status: None,
             body_bytes: 0,
             error: None,
@@ -121,6 +127,44 @@ impl Record {
     pub(in crate::server) fn target(&self) -> Option<Box<str>> {
         let target = self.target.as_ref()?.path_and_query()?;
         Some(listed_target(target.as_str().as_bytes()))
+    }
+    /// The head of its response was given.
+    pub(in crate::server) fn answered(&mut self, status: StatusCode) {
+        self.status = Some(status);
+        if let Some(changes) = &mut self.changes {
+            changes.answered(self.began.elapsed(), status);
+        }
+    }
+    /// Whether its story has the reasons of its waits.
+    pub(in crate::server) fn has_story(&self) -> bool {
+        self.changes.is_some()
+    }
+    /// It does not go on now.
+    pub(in crate::server) fn waits(&mut self, now: Instant, wait: StreamWait) {
+        if let Some(changes) = &mut self.changes {
+            changes.waits(since(self.began, now), wait);
+        }
+    }
+    /// The exchange is over, and has a story if that is worth telling.
+    pub(in crate::server) fn report_story(
+        &self,
+        stories: &StoryKeeper,
+        connection: &ConnectionInfo,
+        now: Instant,
+    ) {
+        if let Some(changes) = &self.changes {
+            let target = self.target();
+            let end = StoryEnd {
+                method: self.method.as_ref().map_or("-", Method::as_str),
+                target: target.as_deref().unwrap_or("-"),
+                version: self.version,
+                status: self.status,
+                body_bytes: self.body_bytes,
+                took: since(self.began, now),
+                error: self.error.as_ref(),
+            };
+            stories.note(changes, connection, &end);
+        }
     }
     /// A request that no handler saw, answered at once.
     pub(in crate::server) fn turned_away(
@@ -137,6 +181,7 @@ impl Record {
             target,
             fields,
             began,
+            changes: None,
             status,
             body_bytes: 0,
             error: None,

@@ -3,8 +3,10 @@
 
 use super::handshake_failure;
 use super::metrics::{InUse, Metrics, VersionMetrics};
+use super::resident;
 use crate::connection_info::traffic::Traffic;
 use crate::driver::quic::rules;
+use crate::error::stories::Stories;
 use crate::metrics::histogram::{Bucket, Counting, Histogram, bump};
 use crate::metrics::{CLASSES, VERSIONS, class_of, place_of};
 use std::sync::Arc;
@@ -73,7 +75,7 @@ struct VersionCounters {
 }
 
 /// Why a request was refused for the sake of others.
-pub(in crate::server) const SHED_BY: [&str; 3] = ["address", "lag", "memory"];
+pub(in crate::server) const SHED_BY: [&str; 5] = ["address", "lag", "memory", "bytes", "process"];
 /// Indexed as [`Violation::ALL`].
 #[derive(Debug)]
 struct Violations([AtomicU64; Violation::ALL.len()]);
@@ -238,11 +240,22 @@ pub(in crate::server) fn add(counter: &AtomicU64, count: u64) {
 #[derive(Clone, Debug)]
 pub struct MetricsReader {
     pub(in crate::server) workers: Vec<Arc<Counters>>,
-    pub(in crate::server) windows: Arc<BudgetShare>,
-    pub(in crate::server) sending: Arc<BudgetShare>,
+    /// Of each server.
+    pub(in crate::server) windows: Vec<Arc<BudgetShare>>,
+    pub(in crate::server) sending: Vec<Arc<BudgetShare>>,
+    pub(in crate::server) stories: Vec<Arc<Stories>>,
+    /// The bound on the process's memory.
+    pub(in crate::server) process_memory_max: Option<u64>,
 }
 
 impl MetricsReader {
+    /// Reads those of another server too, as one sum.
+    pub(in crate::server) fn add(&mut self, other: &Self) {
+        self.workers.extend_from_slice(&other.workers);
+        self.windows.extend_from_slice(&other.windows);
+        self.sending.extend_from_slice(&other.sending);
+        self.stories.extend_from_slice(&other.stories);
+    }
     /// The counts so far, of all workers.
     pub fn read(&self) -> Metrics {
         let workers = &self.workers;
@@ -306,6 +319,10 @@ impl MetricsReader {
             quic_bytes_written: total(|worker| &worker.quic_bytes_written),
             window_budget: in_use(&self.windows),
             send_budget: in_use(&self.sending),
+            process_memory: InUse {
+                bytes: resident::bytes().unwrap_or(0),
+                total: self.process_memory_max.unwrap_or(0),
+            },
         }
     }
     /// The counts of the version at this place of [`VERSIONS`].
@@ -338,9 +355,9 @@ fn read(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
-fn in_use(budget: &BudgetShare) -> InUse {
+fn in_use(budgets: &[Arc<BudgetShare>]) -> InUse {
     InUse {
-        bytes: budget.reserved(),
-        total: budget.total(),
+        bytes: budgets.iter().map(|budget| budget.reserved()).sum(),
+        total: budgets.iter().map(|budget| budget.total()).sum(),
     }
 }

@@ -24,8 +24,8 @@ pub struct Metrics {
     /// Requests answered with 421, because the connection was opened for another host or is not of
     /// their scheme.
     pub misdirected: u64,
-    /// Requests that were answered without a handler for the sake of others, by the reason: `address` (429), `lag` and `memory`
-    /// (503), as [`Shedding`](crate::Shedding) has them.
+    /// Requests that were answered without a handler for the sake of others, by the reason: `address` and `bytes` (429), `lag`, `memory` and
+    /// `process` (503), as [`Shedding`](crate::Shedding) has them.
     pub requests_shed: Vec<(&'static str, u64)>,
     /// Requests on HTTP/1.1.
     pub requests_h1: u64,
@@ -92,6 +92,9 @@ pub struct Metrics {
     /// Bytes that wait now for clients which do not read, of
     /// [`Windows::send_budget`](crate::core::limits::Windows::send_budget).
     pub send_budget: InUse,
+    /// Bytes of RAM that the process has, of [`Shedding::process_memory_max`](crate::Shedding::process_memory_max), which is 0
+    /// where it has no bound; both are 0 where the system does not tell.
+    pub process_memory: InUse,
     /// Connections that we closed, exchanges that we reset and requests that we refused for a
     /// broken rule, by the rule's name ([`Violation::name`](crate::core::error::Violation::name)):
     /// limits and timeouts too, such as `BodyTooSlow` and `StreamStalled`. Rules without a

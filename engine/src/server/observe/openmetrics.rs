@@ -179,6 +179,18 @@ impl Metrics {
             ];
             text.line(&format!("{name}_total"), &labels, bytes);
         }
+        if self.process_memory.bytes > 0 {
+            let name = "process_resident_memory_bytes";
+            text.family(name, "gauge", "Bytes of RAM that the process has.");
+            text.line(name, &[], self.process_memory.bytes);
+        }
+        if self.process_memory.total > 0 {
+            text.gauge(
+                "process_memory_max_bytes",
+                "Bytes of RAM from which on requests are answered with 503.",
+                self.process_memory.total,
+            );
+        }
         let budgets = [("receive", self.window_budget), ("send", self.send_budget)];
         type Part = fn(InUse) -> u64;
         let parts: [(&str, &str, Part); 2] = [

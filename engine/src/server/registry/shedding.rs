@@ -1,47 +1,66 @@
-//! Requests that a worker answers itself, so that it stays able to serve others: those of an address that sends too many, and all
-//! while the worker is behind or the server holds too much for clients that do not read.
+//! Requests that a worker answers itself, so that it stays able to serve others: those of an address that sends too many or moves
+//! too many bytes, and all while the worker is behind, the process is too large or the server holds too much for clients that do
+//! not read.
 
+mod address_use;
+
+pub(in crate::server) use self::address_use::AddressRates;
 use super::Address;
 use crate::config::Shedding;
 use crate::driver::timer;
+use crate::server::observe::resident;
 use http::StatusCode;
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use trunkline_core::budget::{Budget, Rate};
 use trunkline_core::credit::BudgetShare;
 
-/// Addresses whose requests each worker counts at once: 1 MiB or so. An address that has sent nothing for as long as its burst takes to
-/// come back is forgotten where there are more; while all are busy, further ones are not limited.
-const ADDRESSES_MAX: usize = 16 * 1024;
-/// The least time between two looks for addresses to forget: each looks at all of them.
-const FORGET_INTERVAL_MIN: Duration = Duration::from_secs(1);
-/// Between two measurements of how far a worker is behind. A timer that comes late is late by what ran before it.
-const LAG_INTERVAL: Duration = Duration::from_millis(50);
+/// Between two measurements of how far a worker is behind, and of the process's memory. A timer that comes late is late by what ran
+/// before it.
+const MEASURE_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Why a request was answered without a handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::server) enum Shed {
     /// Its address has sent as many as it may.
     Address,
-    /// The worker is behind.
+    /// The worker is behind, or what answers for it.
     Lag,
     /// Too much waits for clients that do not read.
     Memory,
+    /// Its address has moved as many bytes as it may.
+    Bytes {
+        /// When it may come again.
+        seconds: u8,
+    },
+    /// The process has as much memory as it may.
+    Process,
 }
 
 impl Shed {
     /// Its index in [`SHED_BY`](crate::server::observe::counters::SHED_BY).
     pub(in crate::server) fn index(self) -> usize {
-        self as usize
+        match self {
+            Self::Address => 0,
+            Self::Lag => 1,
+            Self::Memory => 2,
+            Self::Bytes { .. } => 3,
+            Self::Process => 4,
+        }
+    }
+    /// Seconds after which the request may come again (RFC 9110 section 10.2.3).
+    pub(in crate::server) fn retry_after(self) -> u8 {
+        match self {
+            Self::Bytes { seconds } => seconds,
+            _ => 1,
+        }
     }
     pub(in crate::server) fn status(self) -> StatusCode {
         match self {
             // RFC 6585 section 4.
-            Self::Address => StatusCode::TOO_MANY_REQUESTS,
-            Self::Lag | Self::Memory => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Address | Self::Bytes { .. } => StatusCode::TOO_MANY_REQUESTS,
+            Self::Lag | Self::Memory | Self::Process => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 }
@@ -53,6 +72,8 @@ pub(in crate::server) struct Shedder {
     addresses: Arc<AddressRates>,
     /// As last measured.
     lag: Cell<Duration>,
+    /// The memory of the process as last measured, bytes.
+    resident: Cell<u64>,
 }
 
 impl Shedder {
@@ -64,18 +85,23 @@ impl Shedder {
     ) -> Option<Rc<Self>> {
         let Shedding {
             requests_per_address,
+            bytes_per_address,
             lag_max,
             send_budget_percent_max,
+            process_memory_max,
         } = settings;
         let is_on = requests_per_address.is_some()
+            || bytes_per_address.is_some()
             || lag_max.is_some()
-            || send_budget_percent_max.is_some();
+            || send_budget_percent_max.is_some()
+            || process_memory_max.is_some();
         is_on.then(|| {
             Rc::new(Self {
                 settings: settings.clone(),
                 send_budget: Arc::clone(send_budget),
                 addresses: Arc::clone(addresses),
                 lag: Cell::new(Duration::ZERO),
+                resident: Cell::new(0),
             })
         })
     }
@@ -93,63 +119,37 @@ impl Shedder {
         if percent < 100 && held.saturating_mul(100) > total.saturating_mul(percent) {
             return Some(Shed::Memory);
         }
-        let (rate, address) = self.settings.requests_per_address.zip(address)?;
-        let admits = self.addresses.charge(address, rate, now);
-        (!admits).then_some(Shed::Address)
-    }
-    /// Measures how far the worker is behind, for as long as it is polled; ends at once without a bound on it.
-    pub(in crate::server) async fn measure(self: Rc<Self>) {
-        while self.settings.lag_max.is_some() {
-            let due = Instant::now() + LAG_INTERVAL;
-            timer::sleep(LAG_INTERVAL).await;
-            self.lag.set(Instant::now().saturating_duration_since(due));
+        let most = self.settings.process_memory_max;
+        if most.is_some_and(|most| self.resident.get() > most) {
+            return Some(Shed::Process);
         }
+        self.addresses.request(&self.settings, address?, now)
     }
-}
-
-/// The rest of each address's burst, which the workers of one server may share.
-pub(in crate::server) struct AddressRates(Mutex<RatesByAddress>);
-
-struct RatesByAddress {
-    budgets: HashMap<Address, Budget>,
-    forgot_at: Instant,
-}
-
-impl AddressRates {
-    pub(in crate::server) fn new(now: Instant) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(RatesByAddress {
-            budgets: HashMap::new(),
-            forgot_at: now,
-        })))
+    /// Whether the bytes of connections are to be passed on ([`moved`](Self::moved)).
+    pub(super) fn counts_bytes(&self) -> bool {
+        self.settings.bytes_per_address.is_some()
     }
-    fn charge(&self, address: Address, rate: Rate, now: Instant) -> bool {
-        let mut rates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        rates.charge(address, rate, now)
+    /// Connections of `address` have moved `bytes` more.
+    pub(super) fn moved(&self, address: Address, bytes: u64, now: Instant) {
+        self.addresses.moved(&self.settings, address, bytes, now);
     }
-}
-
-impl RatesByAddress {
-    fn charge(&mut self, address: Address, rate: Rate, now: Instant) -> bool {
-        if let Some(budget) = self.budgets.get_mut(&address) {
-            return budget.charge(1, now);
-        }
-        if self.budgets.len() >= ADDRESSES_MAX {
-            self.forget(now);
-        }
-        if self.budgets.len() < ADDRESSES_MAX {
-            let mut budget = Budget::new(rate, now);
-            let admits = budget.charge(1, now);
-            self.budgets.insert(address, budget);
-            return admits;
-        }
-        true
-    }
-    /// Forgets the addresses whose whole burst has come back.
-    fn forget(&mut self, now: Instant) {
-        if now.saturating_duration_since(self.forgot_at) >= FORGET_INTERVAL_MIN {
-            self.forgot_at = now;
-            self.budgets
-                .retain(|_, budget| budget.used_percent(now) > 0);
+    /// Measures how far the worker is behind and how large the process is, for as long as it is polled; ends at once without a bound
+    /// on either. `behind`: how far what answers for the worker is, as of now.
+    pub(in crate::server) async fn measure(self: Rc<Self>, behind: impl Fn(Instant) -> Duration) {
+        let Shedding {
+            lag_max,
+            process_memory_max,
+            ..
+        } = self.settings;
+        while lag_max.is_some() || process_memory_max.is_some() {
+            let due = Instant::now() + MEASURE_INTERVAL;
+            timer::sleep(MEASURE_INTERVAL).await;
+            let now = Instant::now();
+            let late = now.saturating_duration_since(due);
+            self.lag.set(late.max(behind(now)));
+            if process_memory_max.is_some() {
+                self.resident.set(resident::bytes().unwrap_or(0));
+            }
         }
     }
 }

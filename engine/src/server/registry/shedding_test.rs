@@ -1,5 +1,6 @@
 use super::*;
 use std::net::{IpAddr, Ipv4Addr};
+use trunkline_core::budget::Rate;
 
 const RATE: Rate = Rate {
     burst: 3,
@@ -71,11 +72,11 @@ fn the_lag_is_what_keeps_the_thread_from_its_timers() {
         .build()
         .expect("a runtime");
     let behind = runtime.block_on(async {
-        let mut measures = std::pin::pin!(Rc::clone(&shedder).measure());
+        let mut measures = std::pin::pin!(Rc::clone(&shedder).measure(|_| Duration::ZERO));
         let begins = std::future::ready(());
         tokio::select! { biased; () = &mut measures => {}, () = begins => {} }
         // The thread is busy for twice the interval.
-        let until = Instant::now() + 2 * LAG_INTERVAL;
+        let until = Instant::now() + 2 * MEASURE_INTERVAL;
         while Instant::now() < until {
             std::hint::spin_loop();
         }
@@ -87,7 +88,7 @@ fn the_lag_is_what_keeps_the_thread_from_its_timers() {
         tokio::select! { biased; () = &mut measures => {}, () = measured => {} }
         shedder.lag.get()
     });
-    assert!(behind >= LAG_INTERVAL / 2, "{behind:?}");
+    assert!(behind >= MEASURE_INTERVAL / 2, "{behind:?}");
 }
 
 #[test]
@@ -106,20 +107,64 @@ fn a_server_that_holds_more_than_its_share_for_clients_that_do_not_read_refuses(
     assert_eq!(Shed::Memory.status(), 503);
 }
 
+/// The answer of a shedder once it has measured something.
+fn measured(shedder: &Rc<Shedder>, behind: Duration) -> Option<Shed> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        let measures = Rc::clone(shedder).measure(move |_| behind);
+        let _ = tokio::time::timeout(3 * MEASURE_INTERVAL, measures).await;
+        shedder.sheds(None, Instant::now())
+    })
+}
+
 #[test]
-fn the_addresses_that_are_counted_are_bounded_and_quiet_ones_give_way() {
+fn what_answers_for_a_worker_may_be_behind_in_its_place() {
+    let most = Duration::from_secs(60 * 60);
+    let shedder = shedder(Shedding::default().with_lag_max(Some(most)));
+    assert_eq!(measured(&shedder, most), None);
+    let more = most + Duration::from_millis(1);
+    assert_eq!(measured(&shedder, more), Some(Shed::Lag));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_is_larger_than_it_may_be_refuses() {
+    let small = Shedding::default().with_process_memory_max(Some(1 << 20));
+    let shed = measured(&shedder(small), Duration::ZERO);
+    assert_eq!(shed, Some(Shed::Process));
+    assert_eq!(Shed::Process.status(), 503);
+    let large = Shedding::default().with_process_memory_max(Some(1 << 40));
+    assert_eq!(measured(&shedder(large), Duration::ZERO), None);
+}
+
+#[test]
+fn an_address_that_has_moved_more_than_its_burst_waits_until_it_has_drained() {
+    let shedder = shedder(Shedding::default().with_bytes_per_address(Some(RATE)));
     let now = Instant::now();
-    let rates = AddressRates::new(now);
-    for number in 0..ADDRESSES_MAX as u32 {
-        assert!(rates.charge(address(number), RATE, now));
-    }
-    let (new, burst_later) = (address(u32::MAX), now + Duration::from_secs(2));
-    // All of them are busy: the new one is not limited.
-    for _ in 0..10 {
-        assert!(rates.charge(new, RATE, now));
-    }
-    let counted = || rates.0.lock().unwrap().budgets.len();
-    assert_eq!(counted(), ADDRESSES_MAX);
-    assert!(rates.charge(new, RATE, burst_later));
-    assert_eq!(counted(), 1);
+    shedder.moved(address(1), 3, now);
+    assert_eq!(shedder.sheds(Some(address(1)), now), None);
+    shedder.moved(address(1), 5, now);
+    let shed = Some(Shed::Bytes { seconds: 3 });
+    assert_eq!(shedder.sheds(Some(address(1)), now), shed);
+    assert_eq!(shedder.sheds(Some(address(2)), now), None);
+    let later = now + Duration::from_secs(2);
+    let shed = Some(Shed::Bytes { seconds: 1 });
+    assert_eq!(shedder.sheds(Some(address(1)), later), shed);
+    let drained = now + Duration::from_millis(2500);
+    assert_eq!(shedder.sheds(Some(address(1)), drained), None);
+    assert_eq!(Shed::Bytes { seconds: 1 }.status(), 429);
+}
+
+#[test]
+fn an_address_waits_for_a_minute_at_most_however_much_it_has_moved() {
+    let shedder = shedder(Shedding::default().with_bytes_per_address(Some(RATE)));
+    let now = Instant::now();
+    shedder.moved(address(1), u64::MAX, now);
+    let shed = Some(Shed::Bytes { seconds: 60 });
+    assert_eq!(shedder.sheds(Some(address(1)), now), shed);
+    let later = now + Duration::from_secs(60);
+    assert_eq!(shedder.sheds(Some(address(1)), later), None);
 }

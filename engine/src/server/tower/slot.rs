@@ -19,6 +19,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use trunkline_core::error::Misuse;
 use trunkline_core::http::{Reset, StreamId};
+use trunkline_core::inspect::{ConnectionSnapshot, StreamWait};
 
 /// A place for one exchange.
 pub(super) struct Slot<S: HttpService> {
@@ -114,6 +115,30 @@ impl<S: HttpService> Slot<S> {
             }
         }
     }
+    /// Whether its story has the reasons of its waits.
+    pub(super) fn has_story(&self) -> bool {
+        self.record
+            .as_ref()
+            .is_some_and(|record| record.has_story())
+    }
+    /// It waits: its story has the reason, where there is one; `snapshot`: of its connection.
+    pub(super) fn note_wait(&mut self, now: Instant, snapshot: &ConnectionSnapshot) {
+        let Some(record) = &mut self.record else {
+            return;
+        };
+        let reads = self.inlet.as_ref().is_some_and(Inlet::is_awaited);
+        let wait = match self.stage {
+            SlotStage::Free => return,
+            SlotStage::Sending => {
+                let stream = self.facts.stream;
+                let found = snapshot.streams.iter().find(|it| it.id == stream);
+                found.and_then(|it| it.sends).unwrap_or(StreamWait::Source)
+            }
+            _ if reads => StreamWait::RequestRest,
+            _ => StreamWait::Handler,
+        };
+        record.waits(now, wait);
+    }
     /// The exchange is over. A handler that waits for its request's body is run once more, to learn
     /// why; what it answers goes nowhere.
     pub(super) fn fail_request(&mut self, reset: Reset, waker: &Waker) {
@@ -151,7 +176,7 @@ impl<S: HttpService> Slot<S> {
     ) -> Step {
         self.handler.set(None);
         if let Some(record) = &mut self.record {
-            record.status = Some(response.status());
+            record.answered(response.status());
         }
         let plan = BodyPlan::of(&response, self.facts);
         let (head, body) = response.into_parts();

@@ -42,9 +42,51 @@ test('createServer: as serve', async t => {
   assert.deepEqual([statusCode, handled], [429, answered])
 })
 
+/** Keeps JavaScript from everything else. */
+function block (ms) {
+  const until = performance.now() + ms
+  while (performance.now() < until) { /* busy */ }
+}
+
+for (const engine of ['threads', 'inline']) {
+  test(`a server whose JavaScript is behind answers with 503 until it is not, engine '${engine}'`, async t => {
+    const server = serve({
+      hostname: '127.0.0.1', engine, shedding: { lagMax: 40 }, fetch: request => { if (request.url.endsWith('/block')) block(200); return new Response('ok') }
+    })
+    t.after(() => server.destroy())
+    const dispatcher = new Agent({ engine: 'threads' })
+    t.after(() => dispatcher.close())
+    const ask = async path => {
+      const { statusCode, headers, body } = await request(server.url.origin + path, { dispatcher })
+      await body.dump()
+      return { statusCode, headers }
+    }
+    let refused
+    for (let round = 0; refused === undefined; round++) {
+      assert.ok(round < 100, 'no round had a refusal')
+      const answers = await Promise.all(['/block', '/block', '/block', '/'].map(ask))
+      refused = answers.find(({ statusCode }) => statusCode !== 200)
+    }
+    assert.deepEqual([refused.statusCode, refused.headers['retry-after']], [503, '1'])
+    assert.match(server.metrics(), /trunkline_server_requests_shed_total\{reason="lag"\} [1-9]/)
+    for (let tries = 0; (await ask('/')).statusCode !== 200; tries++) assert.ok(tries < TRIES_MAX, 'it refuses on')
+  })
+}
+
+test('serve: an address that moves more bytes than its rate gets 429 and is told when to come again', async t => {
+  const large = Buffer.alloc(5 * 262_144)
+  const bytesPerAddress = { burst: 65_536, perSecond: 262_144 }
+  const server = serve({ hostname: '127.0.0.1', shedding: { bytesPerAddress }, fetch: () => new Response(large) })
+  t.after(() => server.destroy())
+  const { answered, statusCode, headers } = await untilRefused(server.url.origin)
+  assert.deepEqual([statusCode, answered], [429, 1])
+  assert.ok(headers['retry-after'] >= 2 && headers['retry-after'] <= 5, headers['retry-after'])
+})
+
 test('values that refuse everything, and names that are not known, are refused with what is allowed', () => {
   const fetch = () => new Response('ok')
   assert.throws(() => serve({ fetch, shedding: { requestsPerAddress: { burst: 1, perSecond: 0 } } }), /shedding.requestsPerAddress is \{ burst: 1, perSecond: 0 \}; it must be \{ burst, perSecond \}, both integers of at least 1/)
   assert.throws(() => serve({ fetch, shedding: { sendBudgetPercentMax: 100 } }), /shedding.sendBudgetPercentMax is 100; it must be an integer from 0 to 99/)
+  assert.throws(() => serve({ fetch, shedding: { bytesPerAddress: { burst: 0, perSecond: 1 } } }), /shedding.bytesPerAddress is \{ burst: 0, perSecond: 1 \}/)
   assert.throws(() => createServer({ shedding: { lag: 1 } }), /shedding has no lag/)
 })

@@ -1,8 +1,9 @@
 //! Attacks over HTTP/1.1, and over TLS before any HTTP.
 
-use super::wire::{Fate, connect, fate_of, read_to_end, send};
+use super::wire::{Fate, connect, connect_from_elsewhere, fate_of, read_to_end, send};
+use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const GET_LARGE: &[u8] = b"GET /bytes/1000000000 HTTP/1.1\r\nhost: a\r\n\r\n";
 const SECOND: Duration = Duration::from_secs(1);
@@ -161,4 +162,54 @@ fn answers_in(socket: &mut TcpStream, time: Duration, mut bytes: Vec<u8>) -> Fat
     words.dedup();
     words.push(if ended { "closed" } else { "open" });
     Fate::Text(words.join(" "))
+}
+
+/// 20,000 requests of one address, 100 at a time: what became of the last one.
+pub(crate) fn too_many_requests(address: SocketAddr) -> Vec<Fate> {
+    const BATCH: usize = 100;
+    let mut socket = connect_from_elsewhere(address);
+    let requests = b"HEAD / HTTP/1.1\r\nhost: a\r\n\r\n".repeat(BATCH);
+    let mut fate = Fate::Closed;
+    for _ in 0..200 {
+        if !send(&mut socket, &requests) {
+            break;
+        }
+        match heads(&mut socket, BATCH) {
+            Some(status) => fate = Fate::Text(status),
+            None => return vec![Fate::Closed],
+        }
+    }
+    vec![fate]
+}
+
+/// An answer of 64 MiB, and a request behind it.
+pub(crate) fn too_many_bytes(address: SocketAddr) -> Vec<Fate> {
+    let mut socket = connect_from_elsewhere(address);
+    let large = b"GET /bytes/67108864 HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+    send(&mut socket, large);
+    let mut answer = Vec::new();
+    if !read_to_end(&mut socket, 30 * SECOND, &mut answer) {
+        return vec![Fate::Open];
+    }
+    let mut socket = connect_from_elsewhere(address);
+    send(&mut socket, b"HEAD / HTTP/1.1\r\nhost: a\r\n\r\n");
+    vec![heads(&mut socket, 1).map_or(Fate::Closed, Fate::Text)]
+}
+
+/// Reads the heads of `count` answers without content: the status of the last.
+fn heads(socket: &mut TcpStream, count: usize) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut piece = [0; 16 * 1024];
+    let until = Instant::now() + 10 * SECOND;
+    while bytes.windows(4).filter(|it| it == b"\r\n\r\n").count() < count {
+        match socket.read(&mut piece) {
+            Ok(0) => return None,
+            Ok(read) => bytes.extend_from_slice(&piece[..read]),
+            Err(_) if Instant::now() < until => {}
+            Err(_) => return None,
+        }
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let last = text.rsplit("HTTP/1.1 ").next()?;
+    last.get(..3).map(str::to_owned)
 }

@@ -93,6 +93,9 @@ impl Programs {
             if matches!(attack.run, Run::Tls(_) | Run::Quic(_)) {
                 command.arg("tls");
             }
+            if matches!(attack.run, Run::Limited(_)) {
+                command.arg("limited");
+            }
             return Some(command);
         }
         let mut command = Command::new("node");
@@ -214,13 +217,15 @@ fn on_server(programs: &Programs, host: Host, attack: &Attack) -> std::io::Resul
     let server = Program::start(&mut command)?;
     let address = server.address()?;
     let neighbour = match attack.run {
-        Run::Clear(_) | Run::Slow(..) => Neighbour::clear(address),
+        Run::Clear(_) | Run::Limited(_) | Run::Slow(..) => Neighbour::clear(address),
         Run::Tls(_) => Neighbour::program(&programs.client, "h2", address)?,
         Run::Quic(_) => Neighbour::program(&programs.client, "h3", address)?,
     };
     let began = Instant::now();
     let mut fates: Vec<String> = match attack.run {
-        Run::Clear(run) | Run::Tls(run) => run(address).iter().map(ToString::to_string).collect(),
+        Run::Clear(run) | Run::Tls(run) | Run::Limited(run) => {
+            run(address).iter().map(ToString::to_string).collect()
+        }
         Run::Quic(function) => {
             let Some(mut command) = programs.case("attack.py") else {
                 return Ok(true);

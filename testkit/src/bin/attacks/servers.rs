@@ -18,6 +18,8 @@ pub(crate) enum Run {
     Clear(fn(SocketAddr) -> Vec<Fate>),
     /// To a port of TLS.
     Tls(fn(SocketAddr) -> Vec<Fate>),
+    /// As `Clear`, at a server that limits each address.
+    Limited(fn(SocketAddr) -> Vec<Fate>),
     /// Over QUIC: a function of `conformance/h3/attack.py`, or of the file before the dot.
     Quic(&'static str),
     /// By slowhttptest, with these arguments and the server's URL with this path.
@@ -209,6 +211,8 @@ pub(crate) const ATTACKS: &[Attack] = &[
     quic(29, "quic path challenges", "rfc9000.challenges_without_end_are_a_budget", LOAD),
     quic(30, "quic tickets for early data", "rfc9000.tickets_allow_no_early_data", "open"),
     clear(31, "h1 upgrade to h2c", http1::h2c_upgrade, "200 505 closed"),
+    of(37, "h1 requests of one address beyond its rate", Run::Limited(http1::too_many_requests), "429"),
+    of(37, "h1 bytes of one address beyond its rate", Run::Limited(http1::too_many_bytes), "429"),
     clear(33, "h1 foreign scheme", http1::foreign_scheme, "421 open"),
     clear(33, "h2 foreign scheme", http2::foreign_scheme, "open"),
 ];

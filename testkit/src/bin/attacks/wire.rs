@@ -1,5 +1,6 @@
 //! Sends and receives bytes, and reports the fate of a connection.
 
+use socket2::{Domain, Socket, Type};
 use std::fmt;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -34,6 +35,17 @@ const PATIENCE: Duration = Duration::from_secs(45);
 
 pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     let socket = TcpStream::connect(address).expect("the server listens");
+    set_times(&socket);
+    socket
+}
+
+/// As [`connect`], from an address that is not the neighbour's: all of 127.0.0.0/8 is this machine's.
+pub(crate) fn connect_from_elsewhere(address: SocketAddr) -> TcpStream {
+    let own = SocketAddr::from(([127, 0, 0, 2], 0));
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    socket.bind(&own.into()).expect("an address of loopback");
+    socket.connect(&address.into()).expect("the server listens");
+    let socket = TcpStream::from(socket);
     set_times(&socket);
     socket
 }

@@ -263,6 +263,8 @@ const ENGINE: &[(&str, &[&str])] = &[
             "inspect",
             "metrics",
             "openmetrics",
+            "resident",
+            "story",
             "counters",
             "handshake_log",
             "access",

@@ -8,7 +8,7 @@
 //! | `/echo` | the request's body, with its content type |
 //! | `/status/N` | an empty answer with status N, 200 to 599 |
 
-use super::answer::{Answer, SiteBody, plain};
+use crate::serve::answer::{Answer, SiteBody, plain};
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::Full;

@@ -1,5 +1,5 @@
-use super::super::folder::Folder;
 use super::*;
+use crate::serve::folder::Folder;
 use std::io::Read;
 use std::os::unix::fs::symlink;
 

@@ -18,7 +18,7 @@ const FLAGS: OFlags = OFlags::RDONLY
 ///
 /// # Errors
 /// `NotFound` also where a component is a link now, or the path is not one of names.
-pub(super) fn open(directory: &File, path: &Path) -> io::Result<File> {
+pub(in crate::serve) fn open(directory: &File, path: &Path) -> io::Result<File> {
     let mut place = None;
     let mut components = path.components().peekable();
     if components.peek().is_none() {

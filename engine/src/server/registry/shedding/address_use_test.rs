@@ -1,0 +1,48 @@
+use super::*;
+use std::net::{IpAddr, Ipv4Addr};
+
+const RATE: Rate = Rate {
+    burst: 3,
+    per_second: 2,
+};
+
+fn address(number: u32) -> Address {
+    Address::of(IpAddr::V4(Ipv4Addr::from(number)))
+}
+
+#[test]
+fn the_addresses_that_are_counted_are_bounded_and_quiet_ones_give_way() {
+    for bounds in [(Some(RATE), None), (None, Some(RATE))] {
+        let now = Instant::now();
+        let mut uses = AddressUses::new(now);
+        for number in 0..ADDRESSES_MAX as u32 {
+            assert_eq!(uses.request(bounds, address(number), now), None);
+            uses.moved(bounds, (address(number), 3), now);
+        }
+        let (new, burst_later) = (address(u32::MAX), now + Duration::from_secs(2));
+        // All of them are busy: the new one is not limited.
+        for _ in 0..10 {
+            assert_eq!(uses.request(bounds, new, now), None);
+            uses.moved(bounds, (new, 10), now);
+        }
+        assert_eq!(uses.by_address.len(), ADDRESSES_MAX);
+        assert_eq!(uses.request(bounds, new, burst_later), None);
+        assert_eq!(uses.by_address.len(), 1);
+    }
+}
+
+#[test]
+fn bytes_drain_at_their_rate_however_often_they_are_looked_at() {
+    let start = Instant::now();
+    let mut moved = BytesMoved {
+        level: 0,
+        drained_at: start,
+    };
+    moved.add(1000, RATE, start);
+    for ms in 0..10_000 {
+        let level = moved.drain(RATE, start + Duration::from_millis(ms));
+        assert!(level <= 123, "the burst and a minute are the most: {level}");
+    }
+    let level = moved.drain(RATE, start + Duration::from_secs(10));
+    assert_eq!(level, 123 - 20);
+}
