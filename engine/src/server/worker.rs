@@ -228,9 +228,8 @@ impl<S: Serve> Worker<S> {
         let acceptor = Acceptor::new(worker_config.listener)?;
         let (shedding, budget) = (&worker_config.shedding, &shared.send_budget_share);
         let shedder = Shedder::new(shedding, budget, &worker_config.address_rates);
-        let measuring = shedder
-            .clone()
-            .map(|shedder| Measuring::new(shedder, shared.service.clone()));
+        let measures = |it| Measuring::new(it, shared.service.clone());
+        let measuring = shedder.clone().map(measures);
         let open = OpenConnections::new(&worker_config.places, &shared.counters, shedder);
         let quic = match worker_config.setup {
             Some(setup) => Some(QuicTask::new(setup, &shared, &open)?),
