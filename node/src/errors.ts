@@ -1,6 +1,8 @@
 // undici's error classes: `instanceof undici.errors.X` tests a symbol, which ours carry, so that
 // neither package needs the other.
 
+import { storyOf } from './stories'
+
 /** One time that a request was on a connection. Times are in milliseconds from its submission on. */
 export interface Attempt {
   /** The connection's number; no other connection of the dispatcher ever has it. */
@@ -54,20 +56,12 @@ export interface SocketInfo {
   bytesRead?: number | undefined
 }
 
-/** A story whose text is not made yet. */
-interface UnmadeStory {
-  number: number
-  bridge: { ask: (verb: string, question: object) => unknown }
-}
-
 export class TrunklineError extends Error implements FailureFacts {
   code: string
   // Declared alone, because console.log prints properties that are undefined.
   declare attempts?: FailureFacts['attempts'] | undefined
   declare wasSent?: boolean | undefined
   declare waitReason?: string | null | undefined
-  // Private, because console.log prints what is not.
-  #story: string | UnmadeStory | undefined
   declare storyId?: number | undefined
   /** Of a SocketError: the connection's addresses, where they are known. */
   declare socket?: SocketInfo | null | undefined
@@ -78,25 +72,9 @@ export class TrunklineError extends Error implements FailureFacts {
     this.code = code
   }
 
-  get story (): string | undefined {
-    // An object of another class with undici's mark, or made from this prototype, has none.
-    if (!(#story in this)) return undefined
-    const story = this.#story
-    if (typeof story === 'object') this.#story = story.bridge.ask('story', { number: story.number }) as string | null ?? undefined
-    return this.#story as string | undefined
-  }
-
-  /** The text of the story is asked for when it is read. */
-  static keepStory (error: TrunklineError, unmade: UnmadeStory): void {
-    if (#story in error) error.#story = unmade
-  }
+  get story (): string | undefined { return storyOf(this) }
 
   static override [Symbol.hasInstance] (value: unknown): boolean { return isMarked(value, Symbol.for('undici.error.UND_ERR')) }
-}
-
-/** The story of `error` is that of the number at `bridge`, and is asked for when it is read. */
-export function keepStory (error: TrunklineError, bridge: UnmadeStory['bridge'], number: number): void {
-  TrunklineError.keepStory(error, { bridge, number })
 }
 
 type Mark = Record<symbol, boolean>

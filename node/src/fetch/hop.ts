@@ -154,6 +154,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
     if (this.isIgnored) return
     if (status === 407 && this.isForwarded) return this.abortWith(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
     this.hasHead = true
+    this.upload?.onHead()
     this.trace?.onHead(status, fields, reason)
     this.receiver.onHead(this, status, reason, new TextList(fields, false), whole)
   }

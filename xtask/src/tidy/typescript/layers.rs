@@ -13,6 +13,7 @@ pub(super) const ROWS: &[&str] = &[
     "url_path",
     "near",
     "open",
+    "stories",
     "errors",
     "failures",
     "open_metrics",
