@@ -278,6 +278,10 @@ impl World {
 
     /// Answers with a body that `end` delimits, by hand: our machine sends chunks.
     fn answer_to_the_end(&mut self, own: &mut Link, stream: u64, end: TransportEnd) {
+        // Answers leave in the order of their requests, and nothing follows one that the end delimits.
+        if own.handlers.keys().any(|&other| other < stream) {
+            return;
+        }
         let Some(handler) = own.handlers.get_mut(&stream) else {
             return;
         };
