@@ -11,8 +11,8 @@ use trunkline_core::error::TransportEnd;
 use trunkline_core::http::Side;
 use trunkline_core::limits::Config;
 
-/// Reads in one turn behind a write that failed: more than a socket's receive buffer has by default (6 MiB in Linux,
-/// in reads of 64 KiB), and an end for a peer that closed only the half it reads from.
+/// Reads in one turn behind a write that failed. 128 of up to 80 KiB are 10 MiB, more than a socket's receive buffer
+/// has by default (6 MiB in Linux); a peer that closed only the half it reads from may go on sending for ever.
 const LAST_READS_MAX: usize = 128;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
