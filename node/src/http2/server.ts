@@ -431,8 +431,10 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
 
 const prototypes = new Map<Function, object>()
 
-/** Makes a server with requests of node:http one of node's class for them too, by which programs know it. */
+/** Makes a server with requests of node:http one of node's class for them too, by which programs know it. Bun's class is no
+ * server of node:net, whose members it would hide: there the server keeps its own. */
 function beAlso (server: net.Server, Class: Function): void {
+  if (!(Class.prototype instanceof net.Server)) return
   const known = prototypes.get(Class)
   const prototype = known ?? Object.create(Class.prototype as object) as object
   if (known === undefined) {
