@@ -4,24 +4,21 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import test from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import tls from 'node:tls'
 import { createSecureContext, createSecureServer, Response, serve } from 'trunkline'
 import { theBridge } from '../../dist/channel/ring.js'
 import { cert, key } from '../support/certificates/certificate.mjs'
 
-/** 64 of a burst begin on JavaScript's thread, and a slow machine may take them for two bursts. */
-const CLIENTS = 192
+/** One more than begin on JavaScript's thread within one window of its load. */
+const BURST = 65
+/** So many bursts are enough for either worker. */
+const BURSTS_MAX = 30
+/** The load of JavaScript's thread is measured for as long. */
+const WINDOW_MS = 100
 const GET = 'GET / HTTP/1.1\r\nhost: localhost\r\n\r\n'
 /** As in `engine: 'auto'` of a process with a second core, and with a loop that can drive the engine. */
 const canDivide = theBridge('inline').native.inline === 1
-
-/** Sockets that have all connected before the server accepts one. */
-async function burst (t, connect) {
-  const sockets = Array.from({ length: CLIENTS }, connect)
-  t.after(() => { for (const socket of sockets) socket.destroy() })
-  for (const socket of sockets) socket.on('error', () => {})
-  return sockets
-}
 
 /** Sends a request, and reads to `end`. */
 async function asks (socket, end) {
@@ -42,6 +39,30 @@ function divided (listener) {
   return counts
 }
 
+/**
+ * Sockets that have asked what `ask` asks of them, at least one of them with either worker: one by one until one is served on
+ * JavaScript's thread (a busy one gives them all away), and in bursts, which connect before the server accepts one, until one is beside
+ * it (a slow machine may take a burst for two).
+ */
+async function clients (t, listener, connect, ask) {
+  const sockets = []
+  t.after(() => { for (const socket of sockets) socket.destroy() })
+  const begin = async count => {
+    const begun = Array.from({ length: count }, connect)
+    for (const socket of begun) socket.on('error', () => {})
+    sockets.push(...begun)
+    await ask(begun)
+  }
+  for (const [worker, count] of [[0, 1], [1, BURST]]) {
+    for (let tries = 0; divided(listener())[worker] === 0; tries++) {
+      assert.ok(tries < BURSTS_MAX, `${sockets.length} connections, divided into ${divided(listener()).join(' and ')}`)
+      await begin(count)
+      if (worker === 0) await setTimeout(WINDOW_MS)
+    }
+  }
+  return sockets
+}
+
 const skip = canDivide ? false : 'the engine cannot run on this thread'
 
 test('connections of a burst are divided, count together, and are all closed with their server', { skip }, async t => {
@@ -50,19 +71,20 @@ test('connections of a burst are divided, count together, and are all closed wit
   const answered = new Promise(resolve => { answer = resolve })
   const server = serve({ engine: 'auto', port: 0, hostname: '127.0.0.1', fetch: async () => { waiting++; await answered; return new Response('whole') } })
   t.after(() => server.stop(true))
-  const sockets = await burst(t, () => net.connect(server.port, '127.0.0.1'))
-  const all = Promise.all(sockets.map(socket => asks(socket, 'whole')))
-  while (waiting < CLIENTS) await new Promise(resolve => { setImmediate(resolve) })
+  const asked = []
+  const sockets = await clients(t, () => server.listener, () => net.connect(server.port, '127.0.0.1'), async begun => {
+    asked.push(...begun.map(socket => asks(socket, 'whole')))
+    while (waiting < asked.length) await new Promise(resolve => { setImmediate(resolve) })
+  })
   const [here, beside] = divided(server.listener)
-  assert.ok(here > 0 && beside > 0, `${here} and ${beside}`)
-  assert.equal(here + beside, CLIENTS)
-  assert.equal(server.pendingRequests, CLIENTS)
+  assert.equal(here + beside, sockets.length)
+  assert.equal(server.pendingRequests, sockets.length)
   const metrics = server.metrics()
-  assert.match(metrics, new RegExp(`connections_accepted_total ${CLIENTS}\n`))
-  assert.match(metrics, new RegExp(`connections_open ${CLIENTS}\n`))
+  assert.match(metrics, new RegExp(`connections_accepted_total ${sockets.length}\n`))
+  assert.match(metrics, new RegExp(`connections_open ${sockets.length}\n`))
   const closed = server.close()
   answer()
-  for (const text of await all) assert.match(text, /connection: close/)
+  for (const text of await Promise.all(asked)) assert.match(text, /connection: close/)
   await closed
   assert.deepEqual(divided(server.listener), [0, 0])
 })
@@ -70,11 +92,13 @@ test('connections of a burst are divided, count together, and are all closed wit
 test('a server that is stopped cuts what is open with both workers', { skip }, async t => {
   let waiting = 0
   const server = serve({ engine: 'auto', port: 0, hostname: '127.0.0.1', fetch: () => { waiting++; return new Promise(() => {}) } })
-  const sockets = await burst(t, () => net.connect(server.port, '127.0.0.1'))
-  const gone = Promise.all(sockets.map(socket => assert.rejects(asks(socket, 'whole'))))
-  while (waiting < CLIENTS) await new Promise(resolve => { setImmediate(resolve) })
+  const gone = []
+  await clients(t, () => server.listener, () => net.connect(server.port, '127.0.0.1'), async begun => {
+    gone.push(...begun.map(socket => assert.rejects(asks(socket, 'whole'))))
+    while (waiting < gone.length) await new Promise(resolve => { setImmediate(resolve) })
+  })
   await server.stop(true)
-  await gone
+  await Promise.all(gone)
 })
 
 test('servers of node:http2 choose contexts and report secrets for handshakes of both workers', { skip }, async t => {
@@ -84,12 +108,12 @@ test('servers of node:http2 choose contexts and report secrets for handshakes of
   server.on('keylog', line => { secrets.add(String(line).split(' ')[1]) })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const sockets = await burst(t, () => tls.connect({ port: server.address().port, host: '127.0.0.1', servername: 'other.test', rejectUnauthorized: false }))
-  await Promise.all(sockets.map(socket => asks(socket, 'other.test')))
-  const [here, beside] = divided(server.compatServer.listener)
-  assert.ok(here > 0 && beside > 0, `${here} and ${beside}`)
-  assert.equal(secrets.size, CLIENTS)
-  assert.equal(await new Promise(resolve => { server.getConnections((_, count) => { resolve(count) }) }), CLIENTS)
+  const options = { port: server.address().port, host: '127.0.0.1', servername: 'other.test', rejectUnauthorized: false }
+  const sockets = await clients(t, () => server.compatServer.listener, () => tls.connect(options), async begun => {
+    await Promise.all(begun.map(socket => asks(socket, 'other.test')))
+  })
+  assert.equal(secrets.size, sockets.length)
+  assert.equal(await new Promise(resolve => { server.getConnections((_, count) => { resolve(count) }) }), sockets.length)
   const closed = once(server, 'close')
   server.close()
   await closed
@@ -107,10 +131,10 @@ test('with HTTP/3 all connections are beside JavaScript\'s thread', { skip }, as
 test('where the engine beside JavaScript\'s thread has ended, its connections are closed and all others are served here', { skip }, async t => {
   const server = serve({ engine: 'auto', port: 0, hostname: '127.0.0.1', fetch: () => new Response('whole') })
   t.after(() => server.stop(true))
-  const sockets = await burst(t, () => net.connect(server.port, '127.0.0.1'))
-  await Promise.all(sockets.map(socket => asks(socket, 'whole')))
+  const connect = () => net.connect(server.port, '127.0.0.1')
+  const askAll = async begun => { await Promise.all(begun.map(socket => asks(socket, 'whole'))) }
+  const sockets = await clients(t, () => server.listener, connect, askAll)
   const [here, beside] = divided(server.listener)
-  assert.ok(beside > 0)
   const closed = sockets.map(socket => once(socket, 'close'))
   // A debug build of the addon panics over a code that the channel does not have.
   const bridge = theBridge('threads')
@@ -118,13 +142,16 @@ test('where the engine beside JavaScript\'s thread has ended, its connections ar
   while (!bridge.hasEnded) await new Promise(resolve => { setImmediate(resolve) })
   for (let at = 0; at < beside; at++) await Promise.any(closed)
   assert.equal(divided(server.listener)[0], here)
-  const again = await burst(t, () => net.connect(server.port, '127.0.0.1'))
-  await Promise.all(again.map(socket => asks(socket, 'whole')))
-  assert.deepEqual(divided(server.listener), [here + CLIENTS, 0])
+  const burst = (count, connect) => {
+    const begun = Array.from({ length: count }, connect)
+    t.after(() => { for (const socket of begun) socket.destroy() })
+    return begun
+  }
+  await askAll(burst(3 * BURST, connect))
+  assert.deepEqual(divided(server.listener), [here + 3 * BURST, 0])
   // A server that begins now has one worker.
   const other = serve({ engine: 'auto', port: 0, hostname: '127.0.0.1', fetch: () => new Response('whole') })
   t.after(() => other.stop(true))
-  const more = await burst(t, () => net.connect(other.port, '127.0.0.1'))
-  await Promise.all(more.map(socket => asks(socket, 'whole')))
-  assert.deepEqual(divided(other.listener), [CLIENTS, 0])
+  await askAll(burst(3 * BURST, () => net.connect(other.port, '127.0.0.1')))
+  assert.deepEqual(divided(other.listener), [3 * BURST, 0])
 })

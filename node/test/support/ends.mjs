@@ -10,9 +10,16 @@ const ENDING_MS_MAX = 20_000
 
 const timers = new Map()
 
+/** What keeps the process, by kind. */
+function holders () {
+  const counts = new Map()
+  for (const kind of process.getActiveResourcesInfo()) counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  return Array.from(counts, ([kind, count]) => `${count} ${kind}`).join(', ')
+}
+
 function expect (name, ms, what) {
   const late = () => {
-    console.error(`${process.argv[1]}: ${what} behind ${ms / 1000} s, held by: ${process.getActiveResourcesInfo().join(', ')}`)
+    console.error(`${process.argv[1]}: ${what} behind ${ms / 1000} s, held by: ${holders()}`)
     process.exit(1)
   }
   timers.set(name, setTimeout(late, ms).unref())
