@@ -16,6 +16,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::error::{H2Code, TransportEnd};
+use trunkline_core::http::Side;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::Unanswered;
 
@@ -242,7 +243,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
         if let (Some(since), Some(limit)) = (self.blocked_since, self.stall_max())
             && since + limit <= now
         {
-            if self.broken && !self.read_closed && !self.machine.wants_read() {
+            let is_client = self.machine.side() == Side::Client;
+            if self.broken && is_client && !self.read_closed && !self.machine.wants_read() {
                 // The reader's delay is not the transport's.
                 self.blocked_since = Some(now);
             } else {

@@ -32,7 +32,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
         }
     }
     /// Reads the bytes that the peer sent before its transport took no more: requests and the ends of their
-    /// bodies, answers, and which requests a server left unprocessed. A server's connection ends behind them.
+    /// bodies, answers, and which requests a server left unprocessed. The end of the transport, or
+    /// [`LAST_READ_MAX`] later, ends the connection: behind a reset there is an end to read, but where the last
+    /// read found nothing the runtime reads again only when the system has reported it.
     pub(super) fn handle_write_failure(
         &mut self,
         cx: &mut Context<'_>,
@@ -41,18 +43,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
     ) {
         self.broken = true;
         self.failure.get_or_insert_with(|| Arc::new(error));
-        let is_server = self.machine.side() == Side::Server;
-        if !is_server {
+        if self.machine.side() == Side::Client {
             self.machine.shut_down(now);
-            self.blocked_since = Some(now);
         }
+        self.blocked_since = Some(now);
+        let mut read = Poll::Ready(true);
         let mut reads = 0;
-        while reads < LAST_READS_MAX && matches!(self.poll_read(cx, now), Poll::Ready(true)) {
+        while reads < LAST_READS_MAX && matches!(read, Poll::Ready(true)) {
+            read = self.poll_read(cx, now);
             reads += 1;
         }
-        if is_server && !self.read_closed {
+        // What a server's machine does not want now would be answered to nobody.
+        let is_server = self.machine.side() == Side::Server;
+        if is_server && matches!(read, Poll::Ready(false)) && !self.read_closed {
             self.end_reading(now, TransportEnd::Failed);
-        } else if reads == LAST_READS_MAX {
+        } else if read.is_ready() {
             cx.waker().wake_by_ref();
         }
     }
