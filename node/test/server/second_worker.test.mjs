@@ -12,7 +12,7 @@ import { cert, key } from '../support/certificates/certificate.mjs'
 
 /** One more than begin on JavaScript's thread within one window of its load. */
 const BURST = 65
-/** So many bursts are enough for either worker. */
+/** Bursts of which one at least gives either worker a connection. */
 const BURSTS_MAX = 30
 /** The load of JavaScript's thread is measured for as long. */
 const WINDOW_MS = 100

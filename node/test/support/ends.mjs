@@ -10,7 +10,7 @@ const ENDING_MS_MAX = 20_000
 
 const timers = new Map()
 
-/** What keeps the process, by kind. */
+/** Handles that keep the process, counted by kind. */
 function holders () {
   const counts = new Map()
   for (const kind of process.getActiveResourcesInfo()) counts.set(kind, (counts.get(kind) ?? 0) + 1)

@@ -53,7 +53,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             read = self.poll_read(cx, now);
             reads += 1;
         }
-        // What a server's machine does not want now would be answered to nobody.
+        // A server's machine that reads nothing now has an answer to end first, which nothing would take.
         let is_server = self.machine.side() == Side::Server;
         if is_server && matches!(read, Poll::Ready(false)) && !self.read_closed {
             self.end_reading(now, TransportEnd::Failed);
