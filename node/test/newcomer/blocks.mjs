@@ -4,14 +4,14 @@
 //   client    a program that runs beside the last `server` of its page
 //   fragment  a part of a program: not tried
 //   untyped   JavaScript that TypeScript would want words for: not compiled
-// `diff js` and `diff rust` hold two programs; the new one is tried. A block `sh` is tried where a word says so.
+// `diff js`, `diff rust` and `diff sh` hold two programs; the new one is tried. A block `sh` is tried where a word says so.
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 const LANGUAGES = ['js', 'ts', 'rust', 'sh', 'diff', 'text', 'json', 'toml', 'ini', 'dockerfile']
-const WORDS = ['server', 'client', 'fragment', 'run', 'js', 'rust', 'output', 'untyped']
+const WORDS = ['server', 'client', 'fragment', 'run', 'js', 'rust', 'sh', 'output', 'untyped']
 
 /** The documents that strangers read first, by their path in the project. */
 export function pages () {

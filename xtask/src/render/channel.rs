@@ -71,8 +71,8 @@ pub(crate) fn render(table: &str) -> Result<Vec<File>, String> {
         .parse()
         .map_err(|why| format!("{TABLE} does not parse: {why}"))?;
     Ok(vec![
-        (RUST, rust::render(&table)?),
-        (SCRIPT, script::render(&table)?),
+        (RUST.to_owned(), rust::render(&table)?),
+        (SCRIPT.to_owned(), script::render(&table)?),
     ])
 }
 

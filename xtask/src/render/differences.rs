@@ -27,5 +27,5 @@ pub(crate) fn render(_list: &str) -> Result<Vec<File>, String> {
     }
     let text = String::from_utf8(made.stdout);
     let text = text.map_err(|why| format!("{SCRIPT}: {why}"))?;
-    Ok(vec![(PAGE, text)])
+    Ok(vec![(PAGE.to_owned(), text)])
 }

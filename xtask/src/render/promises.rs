@@ -44,7 +44,7 @@ pub(crate) fn render(text: &str) -> Result<Vec<File>, String> {
             write_promise(&mut page, promise);
         }
     }
-    Ok(vec![(PAGE, page)])
+    Ok(vec![(PAGE.to_owned(), page)])
 }
 
 fn write_promise(page: &mut String, promise: &Promise) {

@@ -8,7 +8,7 @@ pub(super) mod mutants;
 pub(super) mod paths;
 pub(super) mod requirements;
 
-use crate::render::promises;
+use crate::render::{coming_from, promises};
 use crate::tidy::Finding;
 use crate::tidy::tree::Tree;
 
@@ -49,6 +49,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     found.extend(check_promises(tree, &promises));
     found.extend(check_tests(tree, ATTACKS_FILE, &attacks));
     found.extend(check_limits(tree));
+    found.extend(check_rows(tree));
     found
 }
 
@@ -114,6 +115,31 @@ fn check_promises(tree: &Tree, ids: &[String]) -> Vec<Finding> {
     found
 }
 
+/// Each row of the tables for those who come from elsewhere names tests that exist, unless there is no counterpart.
+fn check_rows(tree: &Tree) -> Vec<Finding> {
+    let pages = match tree.text(coming_from::TABLE).map(coming_from::read) {
+        None => return vec![Finding::new(coming_from::TABLE, 0, "is missing")],
+        Some(Err(why)) => return vec![Finding::new(coming_from::TABLE, 0, why)],
+        Some(Ok(pages)) => pages,
+    };
+    let mut found = Vec::new();
+    for (page, row) in pages
+        .iter()
+        .flat_map(|page| page.rows.iter().map(move |row| (page, row)))
+    {
+        let name = format!("{}, {} {}", page.path, row.theirs, row.ours);
+        if row.tests.is_empty() && row.ours != coming_from::NOTHING {
+            let text = format!("{name}: names no test");
+            found.push(Finding::new(coming_from::TABLE, 0, text));
+        }
+        let missing = row.tests.iter().filter_map(|test| missing_test(tree, test));
+        found.extend(
+            missing.map(|why| Finding::new(coming_from::TABLE, 0, format!("{name}: {why}"))),
+        );
+    }
+    found
+}
+
 /// A finding, unless `path` exists.
 fn missing_path(tree: &Tree, path: &str, line: usize) -> Option<Finding> {
     (!tree.has_any(path))
@@ -149,13 +175,18 @@ fn check_tests(tree: &Tree, file: &str, ids: &[String]) -> Vec<Finding> {
     found
 }
 
-/// Why `path::name` is not a test, if so. A path without a name (a runner's list) is a file.
+/// Why `path::name` is not a test, if so: a function, or in JavaScript words of a title. A path without a name (a runner's
+/// list) is a file.
 fn missing_test(tree: &Tree, test: &str) -> Option<String> {
     let Some((path, name)) = test.rsplit_once("::") else {
         return (!tree.has(test)).then(|| format!("`{test}` does not exist"));
     };
     if !tree.has(path) {
         return Some(format!("`{path}` does not exist"));
+    }
+    if path.ends_with(".mjs") {
+        let has_title = tree.text(path).is_some_and(|text| text.contains(name));
+        return (!has_title).then(|| format!("`{path}` has no test `{name}`"));
     }
     (!tree.has_function(path, name)).then(|| format!("`{path}` has no function `{name}`"))
 }

@@ -1,4 +1,4 @@
-use super::{check_limits, check_paths, check_promises, check_tests};
+use super::{check_limits, check_paths, check_promises, check_rows, check_tests};
 use crate::tidy::tree::Tree;
 
 const HEAD: &str = "| id | promise | test |\n|---|---|---|\n";
@@ -105,5 +105,42 @@ fn every_path_in_the_prose_of_the_architecture_exists() {
     assert_eq!(
         found,
         ["ARCHITECTURE.md:2: `core/src/gone.rs` does not exist"]
+    );
+}
+
+#[test]
+fn a_row_for_those_who_come_from_elsewhere_needs_tests_that_exist_or_no_counterpart() {
+    let text = r#"
+[[page]]
+path = "p.md"
+theirs = "a"
+ours = "b"
+[[page.row]]
+theirs = "held"
+ours = "x"
+tests = ["a.rs::in_flight", "b.test.mjs::one answer"]
+[[page.row]]
+theirs = "absent"
+ours = "none"
+[[page.row]]
+theirs = "bare"
+ours = "y"
+[[page.row]]
+theirs = "gone"
+ours = "z"
+tests = ["b.test.mjs::two answers"]
+"#;
+    let tree = Tree::of(&[
+        ("docs/guide/from/tables.toml", text),
+        ("a.rs", "#[test]\nfn in_flight() {}\n"),
+        ("b.test.mjs", "test('one answer for all', () => {})\n"),
+    ]);
+    let texts: Vec<String> = check_rows(&tree).into_iter().map(|it| it.text).collect();
+    assert_eq!(
+        texts,
+        [
+            "p.md, bare y: names no test",
+            "p.md, gone z: `b.test.mjs` has no test `two answers`",
+        ]
     );
 }

@@ -13,7 +13,7 @@ pub(in crate::tidy) fn check(tree: &Tree) -> Vec<Finding> {
             Ok(files) => found.extend(files.into_iter().filter_map(|(path, text)| {
                 let why =
                     format!("is not what {table} renders to; run `cargo run -p xtask -- generate`");
-                (tree.text(path) != Some(&text)).then(|| Finding::new(path, 0, why))
+                (tree.text(&path) != Some(&text)).then(|| Finding::new(&path, 0, why))
             })),
             Err(why) => found.push(Finding::new(table, 0, why)),
         }
