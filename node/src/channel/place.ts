@@ -21,8 +21,9 @@ export const ENGINES_TEXT = "'auto', 'inline' or 'threads'"
 /** Whether it is the value of an option `engine`. */
 export function isEngine (value: unknown): value is Engine { return ENGINES.includes(value) }
 
-/** Whether the event loop can drive the engine: on Linux by epoll. Bun has another loop than Node.js. */
-const canRunInline = process.platform === 'linux' && process.versions['bun'] === undefined
+/** Whether the event loop can drive the engine: on Linux by epoll. Bun has another loop than Node.js, and Deno loses wakes of
+ * its imitation where a thread of the engine wakes JavaScript too. */
+const canRunInline = process.platform === 'linux' && process.versions['bun'] === undefined && process.versions['deno'] === undefined
 
 /** The place that the environment variable TRUNKLINE_ENGINE asks for; other values of it are no choice. */
 function preferred (): Engine | undefined {
