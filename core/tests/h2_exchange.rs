@@ -7,7 +7,7 @@ use rig::*;
 use trunkline_core::error::{H2Code, Misuse, Violation};
 use trunkline_core::h2::frame::{Setting, flag, kind};
 use trunkline_core::http::event::ResetBy;
-use trunkline_core::http::{Event, Side, StreamId};
+use trunkline_core::http::{Event, Fields, Side, StreamId};
 use trunkline_core::limits::Config;
 
 #[test]
@@ -111,6 +111,39 @@ fn trailers_end_the_exchange_on_both_sides() {
             ]
         );
         assert_eq!(rig.conn.active(), 0);
+    });
+}
+
+#[test]
+fn a_value_with_a_blank_at_an_end_costs_its_field_and_not_its_message() {
+    let odd = [("x-odd", "v "), ("x-good", "1")];
+    let good = |fields: &Fields| {
+        assert_eq!(fields.get_named(b"x-odd"), None);
+        assert_eq!(fields.get_named(b"x-good"), Some(&b"1"[..]));
+    };
+    however_it_is_cut(|cut| {
+        let mut rig = Rig::client(cut);
+        rig.get();
+        rig.frames();
+        rig.sends(&headers(1, &with(&[(":status", "103")], &odd), false));
+        match rig.event() {
+            Some(Event::InterimReceived { head, .. }) => good(head.section()),
+            other => panic!("{other:?}"),
+        }
+        rig.sends(&headers(1, &with(OK, &odd), false));
+        good(rig.response(1).0.section());
+        rig.sends(&headers(1, &odd, true));
+        match rig.event() {
+            Some(Event::TrailersReceived { trailers, .. }) => good(&trailers),
+            other => panic!("{other:?}"),
+        }
+        let mut rig = Rig::server(cut);
+        // A head that comes again is known by its bytes.
+        for stream in [1, 3, 5] {
+            rig.sends(&headers(stream, &with(GET, &odd), true));
+            good(rig.request(stream).0.section());
+        }
+        rig.is_quiet("nothing was wrong");
     });
 }
 

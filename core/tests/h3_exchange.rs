@@ -9,7 +9,7 @@ use trunkline_core::h3::UniKind;
 use trunkline_core::h3::frame::kind;
 use trunkline_core::h3::settings::{Settings, id};
 use trunkline_core::http::event::ResetBy;
-use trunkline_core::http::{Event, Side, StreamId};
+use trunkline_core::http::{Event, Fields, Side, StreamId};
 use trunkline_core::limits::Config;
 
 #[test]
@@ -87,6 +87,27 @@ fn answers_of_one_batch_are_one_write_each() {
             "{stream}: {wire_stream:?}"
         );
     }
+}
+
+#[test]
+fn a_value_with_a_blank_at_an_end_costs_its_field_and_not_its_message() {
+    let odd = [("x-odd", "v "), ("x-good", "1")];
+    let good = |fields: &Fields| {
+        assert_eq!(fields.get_named(b"x-odd"), None);
+        assert_eq!(fields.get_named(b"x-good"), Some(&b"1"[..]));
+    };
+    however_it_is_cut(|cut| {
+        let mut rig = Rig::client(cut);
+        rig.get();
+        rig.sends_all(0, &headers(&with(OK, &odd)));
+        good(rig.response(0).0.section());
+        let mut rig = Rig::server(cut);
+        for stream in [0, 4, 8] {
+            rig.sends_all(stream, &headers(&with(GET, &odd)));
+            good(rig.request(stream).0.section());
+            rig.events();
+        }
+    });
 }
 
 #[test]

@@ -14,7 +14,7 @@
 use super::MethodKind;
 use crate::error::Violation;
 use crate::http::body::length::{Expected, ResponseContent};
-use crate::http::head::validate_trailers;
+use crate::http::head::receive_trailers;
 use crate::http::{Fields, RequestHead, ResponseHead, Side, Version};
 
 #[cfg(test)]
@@ -190,10 +190,10 @@ impl Received {
     /// [`Violation::ContentLengthMismatch`] when less content came than was announced.
     pub(crate) fn take_trailers(
         &mut self,
-        trailers: &Fields,
+        trailers: &mut Fields,
         version: Version,
     ) -> Result<(), Violation> {
-        validate_trailers(trailers, version)?;
+        receive_trailers(trailers, version)?;
         self.length.end()?;
         self.part = MessagePart::Trailers;
         Ok(())

@@ -110,7 +110,7 @@ pub(super) fn request(
             fields.spell(header.name.as_bytes());
         }
     }
-    let head = RequestHead::from_fields_in(spare, fields, version)?;
+    let head = RequestHead::received_in(spare, fields, version)?;
     Ok((head, version))
 }
 

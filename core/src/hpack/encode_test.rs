@@ -336,7 +336,7 @@ fn what_stands_in_the_buffer_stays_and_is_not_remembered() {
 #[test]
 fn a_response_that_came_with_its_status_is_passed_on_with_one() {
     let fields = section(&[(":status", "404"), ("server", "t")]);
-    let received = ResponseHead::from_fields(fields, Version::Http2).unwrap();
+    let received = ResponseHead::received(fields, Version::Http2).unwrap();
     let composed = ResponseHead::new(404, section(&[("server", "t")]), Version::Http2).unwrap();
     for head in [received, composed] {
         let mut block = Vec::new();

@@ -1,5 +1,6 @@
 //! Validated heads: a [`RequestHead`] or [`ResponseHead`] that exists is valid. One validator for
-//! all versions; it rejects and never repairs. A valid head can be written in any other version
+//! all versions; it rejects and never repairs, but for fields that it leaves out of a received
+//! section. A valid head can be written in any other version
 //! without moving the bounds of its message.
 //!
 //! It is on the hot path: one pass over the fields, no allocation.
@@ -22,6 +23,7 @@ mod admission;
 mod authority;
 pub(crate) mod free_list;
 pub(crate) mod last_head;
+mod left_out;
 mod marks;
 pub(crate) mod reason;
 mod rules;
@@ -100,19 +102,32 @@ impl RequestHead {
     /// # Errors
     /// The [`Violation`] of the first rule that the section breaks.
     pub fn from_fields(fields: Fields, version: Version) -> Result<Self, Violation> {
-        Self::from_fields_in(None, fields, version)
+        let marks = Marks::of(&fields, version, pseudo_of_request(version))?;
+        Self::of_marked(None, fields, marks, version)
     }
-    /// As [`from_fields`](Self::from_fields), in the memory of a finished head.
-    pub(crate) fn from_fields_in(
+    /// As [`from_fields`](Self::from_fields) for a section that a peer sent: over HTTP/2 and HTTP/3
+    /// a field whose value has blanks at an end, or a harmless control character, is left out.
+    ///
+    /// # Errors
+    /// As [`from_fields`](Self::from_fields).
+    pub fn received(fields: Fields, version: Version) -> Result<Self, Violation> {
+        Self::received_in(None, fields, version)
+    }
+    /// As [`received`](Self::received), in the memory of a finished head.
+    pub(crate) fn received_in(
         spare: Option<Self>,
-        fields: Fields,
+        mut fields: Fields,
         version: Version,
     ) -> Result<Self, Violation> {
-        let allowed = match version {
-            Version::Http10 | Version::Http11 => PSEUDO_HTTP1,
-            Version::Http2 | Version::Http3 => PSEUDO_REQUEST,
-        };
-        let marks = Marks::of(&fields, version, allowed)?;
+        let marks = Marks::of_received(&mut fields, version, pseudo_of_request(version))?;
+        Self::of_marked(spare, fields, marks, version)
+    }
+    fn of_marked(
+        spare: Option<Self>,
+        fields: Fields,
+        marks: Marks,
+        version: Version,
+    ) -> Result<Self, Violation> {
         let head = Self::of(
             spare,
             Whole {
@@ -213,7 +228,7 @@ impl RequestHead {
     pub fn into_fields(self) -> Fields {
         self.0.fields
     }
-    /// Takes the memory of its fields; what is left serves [`from_fields_in`](Self::from_fields_in)
+    /// Takes the memory of its fields; what is left serves [`received_in`](Self::received_in)
     /// and nothing else.
     pub(crate) fn take_fields(&mut self) -> Fields {
         self.0.number = None;
@@ -368,13 +383,14 @@ impl ResponseHead {
     pub fn take_fields(&mut self) -> Fields {
         std::mem::take(&mut self.checked.fields)
     }
-    /// Validates a decoded HTTP/2 or HTTP/3 section: `:status` in front.
+    /// Validates an HTTP/2 or HTTP/3 section that a peer sent: `:status` in front. A field whose
+    /// value has blanks at an end, or a harmless control character, is left out.
     ///
     /// # Errors
     /// [`Violation::PseudoFieldMissing`] without `:status`; [`Violation::StatusInvalid`]; the
     /// [`Violation`] of the first rule that a field breaks.
-    pub fn from_fields(fields: Fields, version: Version) -> Result<Self, Violation> {
-        let marks = Marks::of(&fields, version, PSEUDO_RESPONSE)?;
+    pub fn received(mut fields: Fields, version: Version) -> Result<Self, Violation> {
+        let marks = Marks::of_received(&mut fields, version, PSEUDO_RESPONSE)?;
         let digits = match fields.at(0) {
             Some(field) if field.token == Some(Token::STATUS) => field.value,
             _ => return Err(Violation::PseudoFieldMissing),
@@ -453,6 +469,14 @@ impl ResponseHead {
     }
 }
 
+/// The pseudo-fields that a request may have.
+fn pseudo_of_request(version: Version) -> u8 {
+    match version {
+        Version::Http10 | Version::Http11 => PSEUDO_HTTP1,
+        Version::Http2 | Version::Http3 => PSEUDO_REQUEST,
+    }
+}
+
 fn check_status(status: u16, version: Version) -> Result<(), Violation> {
     // RFC 9110 section 15: a client treats 600 to 999 as a server's error, so they are passed
     // on; they are in use.
@@ -486,6 +510,15 @@ pub fn validate_trailers(fields: &Fields, version: Version) -> Result<(), Violat
         }
     }
     Ok(())
+}
+
+/// As [`validate_trailers`] for a section that a peer sent: over HTTP/2 and HTTP/3 a field whose
+/// value has blanks at an end, or a harmless control character, is left out.
+///
+/// # Errors
+/// As [`validate_trailers`].
+pub(crate) fn receive_trailers(fields: &mut Fields, version: Version) -> Result<(), Violation> {
+    left_out::check(fields, version, |fields| validate_trailers(fields, version))
 }
 
 #[cfg(test)]

@@ -183,7 +183,7 @@ fn connection_specific_fields_do_not_exist_in_http_2() {
             refused(h2_get(&[(name, value)]), ConnectionFieldForbidden);
             let fields = section(&[(":status", "200"), (name, value)]);
             refused(
-                ResponseHead::from_fields(fields, Version::Http2),
+                ResponseHead::received(fields, Version::Http2),
                 ConnectionFieldForbidden,
             );
             refused(
@@ -544,7 +544,7 @@ fn cookie_crumbs_are_joined() {
 
 #[test]
 fn a_status_is_three_digits_from_100_to_999() {
-    let status = |value| ResponseHead::from_fields(section(&[(":status", value)]), Version::Http2);
+    let status = |value| ResponseHead::received(section(&[(":status", value)]), Version::Http2);
     for value in ["", "20", "2000", "099", "abc", "2 0", "+20", "-20", "000"] {
         refused(status(value), StatusInvalid);
     }
@@ -576,14 +576,14 @@ fn switching_protocols_is_for_http_1_1() {
     );
     let fields = section(&[(":status", "101")]);
     refused(
-        ResponseHead::from_fields(fields, Version::Http2),
+        ResponseHead::received(fields, Version::Http2),
         SwitchingProtocolsForbidden,
     );
 }
 
 #[test]
 fn a_response_has_status_and_no_other_pseudo_field() {
-    let response = |lines: Lines<'_>| ResponseHead::from_fields(section(lines), Version::Http2);
+    let response = |lines: Lines<'_>| ResponseHead::received(section(lines), Version::Http2);
     let head = response(&[(":status", "200"), ("server", "x"), ("content-length", "3")]).unwrap();
     assert_eq!(head.fields().len(), 2);
     assert_eq!(head.content_length(), Some(3));

@@ -41,7 +41,7 @@ fn requests(io: &mut ConnectionIo<DuplexStream>) -> Vec<StreamId> {
 fn answer(io: &mut ConnectionIo<DuplexStream>, stream: StreamId, now: Instant) {
     let mut fields = Fields::new();
     fields.push(Token::STATUS, b"204");
-    let head = ResponseHead::from_fields(fields, Version::Http11).unwrap();
+    let head = ResponseHead::received(fields, Version::Http11).unwrap();
     io.machine.respond(now, stream, &head, true).unwrap();
     io.machine.handler_done(now, stream);
     let mut cx = Context::from_waker(Waker::noop());

@@ -15,6 +15,7 @@ const HTTP_1_0 = 'a transfer-encoding in a message of HTTP/1.0 is a faulty frami
 const FRAGMENT = 'a fragment is not sent (RFC 9110 section 7.1)'
 const ABSOLUTE = 'the path of a URL without one is a slash (RFC 9110 section 4.2.3)'
 const PUSH = 'there is no server push: browsers have given it up'
+const DANGEROUS = 'a value with CR, LF or NUL refuses its message (RFC 9113 section 8.2.1, RFC 9110 section 5.5); node leaves the field out'
 const SPLITS = 'what could split a response is refused before anything is sent'
 const RESET = 'a reset is a reset: node ends the response as if it were whole'
 const LENGTH = 'a body that is not as long as its head says is reset by the server, not by the client'
@@ -88,6 +89,7 @@ export const differences = {
     'calls: session, *, request, signal, *': { reason: 'a request with a signal that is none begins no stream', of: ['process: uncaughtException'], programs: 60 },
     'calls: session, connecting, setNextStreamID, *': { reason: UNCONNECTED, of: ['call: setNextStreamID'], programs: 8 },
     'calls: session, connecting, setLocalWindowSize, *': { reason: UNCONNECTED, of: ['call: setLocalWindowSize'], programs: 8 },
+    'values: *with a line break': { reason: DANGEROUS, of: ['stream: '], programs: 9 },
     'ends: ours, an open body, behind the answer, the client: session goaway 2': 'a session closes once',
     'effects: maxDeflateDynamicTableSize 0': TABLE,
     'effects: request, a content-length of 10, bytes: more, *': { reason: STREAM, of: ['session: ', 'stream: ', 'the next'], programs: 2 },
@@ -312,6 +314,8 @@ export const differences = {
     'http1: an expectation that is unknown is refused': WHOLE,
     'request: the authority may come as host': 'a host stands for the authority everywhere (RFC 9113 section 8.3.1)',
     'respond: fields of several values': SENSITIVE,
+    'wire: a request whose value has a line break': [DANGEROUS, 22, 24, 26],
+    'wire: trailers whose value has a line break': [DANGEROUS, 22, 24, 26],
     'respond: values with line breaks never reach the client': SPLITS,
     'respond: push to a client that takes it': PUSH,
     'response: a write after the end is an error': ONE,

@@ -226,7 +226,7 @@ impl Conn {
         now: Instant,
         id: u32,
         end: bool,
-        trailers: Fields,
+        mut trailers: Fields,
     ) -> Result<(), Violation> {
         if !end {
             return Err(Violation::TrailersWithoutEnd);
@@ -234,7 +234,9 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
-        stream.received.take_trailers(&trailers, Version::Http2)?;
+        stream
+            .received
+            .take_trailers(&mut trailers, Version::Http2)?;
         self.session.push_event(Event::TrailersReceived {
             stream: StreamId(u64::from(id)),
             trailers,
@@ -251,7 +253,7 @@ impl Conn {
         end: bool,
         fields: Fields,
     ) -> Result<(), Violation> {
-        let head = ResponseHead::from_fields(fields, Version::Http2)?;
+        let head = ResponseHead::received(fields, Version::Http2)?;
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };

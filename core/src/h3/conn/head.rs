@@ -110,7 +110,7 @@ impl Conn {
                     (true, Side::Server) => self
                         .read_head(fields, section)
                         .and_then(|head| self.take_request(now, id, ends, head)),
-                    (true, Side::Client) => ResponseHead::from_fields(fields, Version::Http3)
+                    (true, Side::Client) => ResponseHead::received(fields, Version::Http3)
                         .and_then(|head| self.take_response(now, id, ends, head)),
                     _ => self.take_trailers(now, id, ends, fields),
                 }
@@ -210,12 +210,14 @@ impl Conn {
         now: Instant,
         id: StreamId,
         end: bool,
-        trailers: Fields,
+        mut trailers: Fields,
     ) -> Result<(), Violation> {
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
-        stream.received.take_trailers(&trailers, Version::Http3)?;
+        stream
+            .received
+            .take_trailers(&mut trailers, Version::Http3)?;
         if stream.discarding.is_some() {
             self.recycle(trailers);
         } else {

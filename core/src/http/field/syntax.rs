@@ -89,6 +89,13 @@ pub(crate) fn is_field_value(bytes: &[u8]) -> bool {
             .all(|&byte| (byte >= b' ' && byte != 0x7f) || byte == b'\t')
 }
 
+/// CR, LF or NUL: what RFC 9110 section 5.5 calls dangerous, because a hop may read an end into it.
+pub(crate) fn has_dangerous_byte(value: &[u8]) -> bool {
+    value
+        .iter()
+        .any(|byte| matches!(byte, b'\r' | b'\n' | b'\0'))
+}
+
 /// RFC 3986 section 3.1.
 pub(crate) fn is_scheme(bytes: &[u8]) -> bool {
     matches!(bytes, b"https" | b"http")

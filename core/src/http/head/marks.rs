@@ -2,6 +2,7 @@
 //! later code reads.
 
 use super::Version;
+use super::left_out;
 use super::rules::{Rule, rule_of};
 use crate::error::Violation;
 use crate::http::field::syntax;
@@ -75,6 +76,15 @@ impl Marks {
             return Err(Violation::ContentLengthConflict);
         }
         Ok(marks)
+    }
+
+    /// As [`of`](Self::of) for a section that a peer sent.
+    pub(super) fn of_received(
+        fields: &mut Fields,
+        version: Version,
+        allowed: u8,
+    ) -> Result<Self, Violation> {
+        left_out::check(fields, version, |fields| Self::of(fields, version, allowed))
     }
 
     /// RFC 9113 section 8.3.

@@ -87,7 +87,7 @@ fn answering(
     let stream: StreamId = stream.unwrap();
     let mut fields = Fields::new();
     fields.push(Token::STATUS, b"200");
-    let head = ResponseHead::from_fields(fields, version).unwrap();
+    let head = ResponseHead::received(fields, version).unwrap();
     io.machine.respond(now, stream, &head, false).unwrap();
     let body = Bytes::from_static(&[0; 32 * 1024]);
     io.machine.send_body(now, stream, body, false).unwrap();

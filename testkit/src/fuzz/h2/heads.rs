@@ -169,7 +169,7 @@ impl HeadPair {
                 true
             }
             Ok(DecodedBlock::Complete) => {
-                let head = RequestHead::from_fields(expected, Version::Http2);
+                let head = RequestHead::received(expected, Version::Http2);
                 let expected = match head {
                     Ok(head) => Came::Request(pairs(&head)),
                     Err(_) => Came::Nothing,

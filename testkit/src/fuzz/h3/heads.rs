@@ -253,9 +253,9 @@ impl MemoPair {
             }
             Ok(DecodedSection::Complete) => {
                 let expected = match self.side {
-                    Side::Server => RequestHead::from_fields(fields, Version::Http3)
+                    Side::Server => RequestHead::received(fields, Version::Http3)
                         .map(|head| pairs(head.section())),
-                    Side::Client => ResponseHead::from_fields(fields, Version::Http3)
+                    Side::Client => ResponseHead::received(fields, Version::Http3)
                         .map(|head| pairs(head.section())),
                 };
                 let expected = expected.map_or(Came::Nothing, Came::Head);

@@ -231,7 +231,7 @@ fn a_close_of_the_owner_stays_in_its_place_as_it_is_spelled() {
     for name in ["Connection", "X-One", "Content-Length"] {
         fields.spell(name.as_bytes());
     }
-    let head = ResponseHead::from_fields(fields, Version::Http11).unwrap();
+    let head = ResponseHead::received(fields, Version::Http11).unwrap();
     script.respond(1, &head, true);
     assert_eq!(
         script.wrote(),

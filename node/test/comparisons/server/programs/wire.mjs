@@ -36,7 +36,7 @@ const sent = (frames, { isLast = () => false, serve = stream => { stream.respond
     stream.on('error', error => { log('stream error', error, error.message) })
     stream.on('aborted', () => { log('aborted') })
     stream.on('close', () => { log('stream close', stream.rstCode) })
-    serve(stream, { log, t })
+    serve(stream, { log, t, headers })
   })
   server.on('session', session => {
     session.on('error', error => { log('session error', error, error.message) })
@@ -69,9 +69,26 @@ const sent = (frames, { isLast = () => false, serve = stream => { stream.respond
   }
 }
 
+/** Values that no field may have (RFC 9113 section 8.2.1, RFC 9110 section 5.5). */
+const ODD_VALUES = { 'a blank in front': ' v', 'a blank behind': 'v ', 'a tab behind': 'v\t', 'blanks alone': ' \t', 'a control character': 'a\x01b', 'a deletion': 'a\x7f', 'a line break': 'a\nb' }
+const literal = (name, value) => Buffer.concat([Buffer.from([0, name.length]), Buffer.from(name), Buffer.from([value.length]), Buffer.from(value, 'latin1')])
+const oddPrograms = {}
+for (const [label, value] of Object.entries(ODD_VALUES)) {
+  const fields = Buffer.concat([literal('x-before', '1'), literal('x-odd', value), literal('x-behind', '2')])
+  const serve = (stream, { log, headers }) => {
+    log('fields', Object.entries(headers).filter(([name]) => name[0] !== ':'))
+    stream.on('trailers', trailers => { log('trailers', Object.entries(trailers)) })
+    stream.on('end', () => { stream.respond({}, { endStream: true }) }).resume()
+  }
+  const isLast = one => one.type === HEADERS
+  oddPrograms[`a request whose value has ${label}`] = sent([frame(HEADERS, END_HEADERS | END_STREAM, 1, Buffer.concat([GET, fields]))], { serve, isLast })
+  oddPrograms[`trailers whose value has ${label}`] = sent([frame(HEADERS, END_HEADERS, 1, POST), frame(HEADERS, END_HEADERS | END_STREAM, 1, fields)], { serve, isLast })
+}
+
 // Node 20 leaves connections open that break HTTP/2 in some of these ways.
 const LINE = Number.parseInt(process.versions.node, 10)
 export default LINE < 22 ? {} : {
+  ...oddPrograms,
   'an acknowledgement of a ping that was not sent': sent([frame(PING, ACK, 0, Buffer.alloc(8))]),
   'an acknowledgement of settings that were not sent': sent([frame(SETTINGS, ACK, 0), frame(SETTINGS, ACK, 0), frame(SETTINGS, ACK, 0), frame(PING, 0, 0, Buffer.alloc(8))], { isLast: one => one.type === PING }),
   'a reset of a stream that is idle': sent([frame(RST_STREAM, 0, 1, number(8))]),
