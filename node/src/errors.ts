@@ -1,6 +1,7 @@
 // undici's error classes: `instanceof undici.errors.X` tests a symbol, which ours carry, so that
 // neither package needs the other.
 
+import { helpOf } from './help'
 import { storyOf } from './stories'
 
 /** One time that a request was on a connection. Times are in milliseconds from its submission on. */
@@ -36,6 +37,11 @@ export interface FailureFacts {
    * carry the request, and where 1,024 later requests had failed before it was read: the text is made then. Its form may change: programs read `attempts`.
    */
   readonly story?: string | undefined
+  /**
+   * The section of the package's page of errors for this code, as `docs/node-errors.md#und_err_socket`. Not in the message, which is undici's or that of
+   * Node.js, and not enumerable.
+   */
+  readonly help?: string
   /**
    * The number by which `trunkline explain URL NUMBER` and the page of the dispatcher (`inspect()`) find the story. Undefined where there was no
    * such page when the request failed.
@@ -73,6 +79,8 @@ export class TrunklineError extends Error implements FailureFacts {
   }
 
   get story (): string | undefined { return storyOf(this) }
+
+  get help (): string { return helpOf(this.code) }
 
   static override [Symbol.hasInstance] (value: unknown): boolean { return isMarked(value, Symbol.for('undici.error.UND_ERR')) }
 }

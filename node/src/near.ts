@@ -1,6 +1,8 @@
 // Detects misspelled option names. Unknown names that resemble no option may belong to another
 // version of undici and are ignored, as there.
 
+import { seeHelp } from './help'
+
 /** Options of undici's and node:tls's that are near a name above and mean something else. */
 const OTHERS = new Set(['crl', 'pfx', 'host', 'port', 'path', 'keepAliveMsecs', 'autoSelectFamily', 'preferH2', 'maxRedirections'])
 /** Letters that may differ in a slip. */
@@ -33,7 +35,7 @@ function warn (prefix: string, given: object, known: Record<string, true>): void
     const near = Object.keys(known).find(one => distance(one, name) <= SLIPS_MAX)
     if (near === undefined) continue
     warned.add(prefix + name)
-    process.emitWarning(`no option of a dispatcher is called ${prefix}${name}, and it changes nothing: is ${prefix}${near} meant?`, { code: 'TRUNKLINE_UNKNOWN_OPTION' })
+    process.emitWarning(`no option of a dispatcher is called ${prefix}${name}, and it changes nothing: is ${prefix}${near} meant?${seeHelp('TRUNKLINE_UNKNOWN_OPTION')}`, { code: 'TRUNKLINE_UNKNOWN_OPTION' })
   }
 }
 

@@ -1,9 +1,11 @@
 // Refuses lines of Node.js that are too old, before anything else of the package is loaded.
 
+import { seeHelp } from './help'
+
 const OLDEST = 20
 
 const [major = 0] = process.versions.node.split('.').map(Number)
 if (major < OLDEST) {
-  const message = `trunkline needs Node.js ${OLDEST} or newer, and this is ${process.version}: install a newer line from nodejs.org, or by nvm or fnm`
+  const message = `trunkline needs Node.js ${OLDEST} or newer, and this is ${process.version}: install a newer line from nodejs.org, or by nvm or fnm${seeHelp('TRUNKLINE_NODE')}`
   throw Object.assign(new Error(message), { code: 'TRUNKLINE_NODE' })
 }

@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { seeHelp } from '../help'
 import { host, packageOf, PLATFORMS } from './platforms'
 
 /** The return value of the addon's `open`, which `node/native/environment.rs` builds. */
@@ -33,7 +34,7 @@ interface Addon { open: (drain: () => void, place: 0 | 1 | 2) => Native }
 export class AddonError extends Error {
   readonly code = 'TRUNKLINE_ADDON'
   constructor (message: string, options?: ErrorOptions) {
-    super(`trunkline: ${message}`, options)
+    super(`trunkline: ${message}${seeHelp('TRUNKLINE_ADDON')}`, options)
     this.name = 'AddonError'
   }
 }

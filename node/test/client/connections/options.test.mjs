@@ -42,8 +42,8 @@ test('a name that is nearly an option\'s is warned of once, and others are passe
   await new Promise(setImmediate)
   process.off('warning', receive)
   assert.deepEqual(printed.map(([code]) => code), Array(2).fill('TRUNKLINE_UNKNOWN_OPTION'))
-  assert.match(printed[0][1], /called conections.* is connections meant\?$/)
-  assert.match(printed[1][1], /called connect\.rejectUnauthorised.* is connect\.rejectUnauthorized meant\?$/)
+  assert.match(printed[0][1], /called conections.* is connections meant\? \(see docs\/node-errors\.md#trunkline_unknown_option of the package trunkline\)$/)
+  assert.match(printed[1][1], /called connect\.rejectUnauthorised.* is connect\.rejectUnauthorized meant\? \(see docs\/node-errors\.md#trunkline_unknown_option of the package trunkline\)$/)
 })
 
 test('console.log of a dispatcher shows no insides, and so no keys', async () => {

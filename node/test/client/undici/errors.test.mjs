@@ -1,6 +1,6 @@
 // docs/guide/node-errors.md beside the classes that it documents.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import test from 'node:test'
 import { errors } from 'trunkline'
 
@@ -21,9 +21,28 @@ test('the page of errors has a section for the code of each class', () => {
 
 test('links of the page of errors lead to its sections', () => {
   const anchors = new Set([...page.matchAll(/^#{2,3} (.+)$/gm)].map(([, title]) => title.toLowerCase()))
+  for (const [, id] of page.matchAll(/<a id="([^"]+)">/g)) anchors.add(id)
   const links = [...page.matchAll(/\]\(#([^)]+)\)/g)].map(([, anchor]) => anchor)
   assert.ok(links.length > 0)
   for (const link of links) assert.ok(anchors.has(link), `#${link}`)
+})
+
+/** Names of the same form that are no codes of errors that a program gets. */
+const NO_CODES = new Set(['ECDSA', 'ECDHE', 'EECDH', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EPERM', 'TRUNKLINE_ENGINE', 'TRUNKLINE_EXCHANGE', 'TRUNKLINE_POOL_WAITING', 'UND_ERR_HTTP_PARSER'])
+
+test('every code of an error that the sources name has a place on the page, at the anchor that help leads to', () => {
+  const folder = new URL('../../../src/', import.meta.url)
+  const sources = readdirSync(folder, { recursive: true }).filter(file => file.endsWith('.ts')).map(file => readFileSync(new URL(file, folder), 'utf8'))
+  const form = /'((?:UND_ERR_|ERR_|TRUNKLINE_|HPE_)[A-Z0-9_]+|E[A-Z]{4,}|UNABLE_TO_[A-Z_]+|CERT_[A-Z_]+)'/g
+  const codes = new Set(sources.flatMap(text => [...text.matchAll(form)].map(([, code]) => code)).filter(code => !NO_CODES.has(code)))
+  assert.ok(codes.size > 100, `${codes.size} codes`)
+  const without = [...codes].filter(code => !page.includes(`\n### ${code}\n`) && !page.includes(`<a id="${code.toLowerCase()}"></a>\`${code}\``))
+  assert.deepEqual(without, [])
+  const error = new errors.SocketError('of a socket')
+  const alert = new errors.UndiciError('of an alert', 'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE')
+  assert.equal(alert.help, 'docs/node-errors.md#err_ssl_protocol_error')
+  assert.equal(error.help, 'docs/node-errors.md#und_err_socket')
+  assert.deepEqual(Object.keys(error).filter(name => name === 'help'), [])
 })
 
 /** undici 8 needs Node.js 22. */

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Files and folders, the lowest layer first. The longest row that a path begins with is its own, so that a file
 /// on which a whole folder stands has a row below the folder's.
 pub(super) const ROWS: &[&str] = &[
+    "help",
     "node_version",
     "names",
     "url_path",
