@@ -67,6 +67,7 @@ const UNSENT = 'a request without a body that is reset before there is a connect
 const FRAMES = 'frames have at most 16 KiB'
 const TABLE = 'the table of the compressor is the engine\'s: 4 KiB at most, as the peer allows'
 const UNCONNECTED = 'before there is a connection the call does nothing: node fails by an error of its own'
+const SETTINGS = 'a callback of settings is called where its session ends before they are acknowledged'
 const BEGUN = 'a request that was made before its session closed is sent'
 
 /** Differences from undici 6, 7 and 8 alike. */
@@ -94,7 +95,7 @@ export const differences = {
     'effects: maxDeflateDynamicTableSize 0': TABLE,
     'effects: request, a content-length of 10, bytes: more, *': { reason: STREAM, of: ['session: ', 'stream: ', 'the next'], programs: 2 },
     'effects: request, one that waits for capacity when GOAWAY comes': 'a request for which there was no room has no stream to finish',
-    'effects: maxOutstandingSettings 1': 'a callback of settings is called where its session ends before they are acknowledged',
+    'effects: maxOutstandingSettings 1': SETTINGS,
     'effects: settings, enableConnectProtocol': 'a setting that means nothing of a client is not sent',
     'effects: settings, maxConcurrentStreams': 'a setting that means nothing of a client is not sent',
     'effects: settings, maxFrameSize': FRAMES,
@@ -104,6 +105,11 @@ export const differences = {
     'writes: *, session *': { reason: WRITTEN, of: ['server: bytes'], programs: 210 },
     'ends: *, before the head, the client: session close': BEGUN,
     'ends: *, before the head, the client: session goaway': BEGUN
+  },
+  'connect by sequence': {
+    'requests: *: session.settings, then session.destroy*': { reason: SETTINGS, of: ['callbacks: settings'], programs: 6 },
+    'requests: *: session.request, then session.close': { reason: BEGUN, of: ['server, /another', 'another 0'], programs: 2 },
+    'requests: POST: write 100 kB, then close*': { reason: WRITTEN, of: ['client: ', 'stage: ', 'stream, sending', 'server, '], programs: 4 }
   },
   client: {
     'body: arrayBuffer a second time': TWICE,

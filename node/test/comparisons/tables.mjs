@@ -10,7 +10,7 @@ const OF = {
   client: ['client', 'client documented', 'client by page', 'client cases', 'client throws', 'client generated', 'client of each line, undici 8', 'client stacked', 'fetch generated'],
   server: ['server', 'server generated', 'server by sequence'],
   http: ['server of node:http'],
-  connect: ['connect generated']
+  connect: ['connect generated', 'connect by sequence']
 }
 
 /** One row for a reason, with the programs that it is of. */
