@@ -1,5 +1,6 @@
 // The errors of client sessions that servers have not, by node:http2's codes and texts.
 
+import { constants } from 'node:os'
 import type { CodedError } from '../codes'
 
 type Base = ErrorConstructor | TypeErrorConstructor | RangeErrorConstructor
@@ -29,6 +30,11 @@ export function cancelled (cause: Error | undefined): CodedError {
   const error = coded(Error, 'ERR_HTTP2_STREAM_CANCEL', `The pending stream has been canceled${why}`)
   if (cause) Object.defineProperty(error, 'cause', { value: cause, enumerable: true, configurable: true, writable: true })
   return error
+}
+
+/** The error of a write whose bytes were not all sent when its stream was destroyed, as a socket's of node:net. */
+export function canceledWrite (): CodedError {
+  return Object.assign(coded(Error, 'ECANCELED', 'write ECANCELED'), { errno: -constants.errno.ECANCELED, syscall: 'write' })
 }
 
 /** The error of an aborted signal. */

@@ -7,7 +7,7 @@ import { inspect, type InspectOptions } from 'node:util'
 import { checkCall, checkInteger, checkObject, isAbort, plain, streamError } from '../codes'
 import { objectOf, type Headers } from '../fields'
 import { Timer } from '../timer'
-import { AbortError } from './errors'
+import { AbortError, canceledWrite } from './errors'
 import { showAnswered, showClosed, showFailed, showPart, showWhole } from './channels'
 import { trailersOf, type OutgoingHead } from './head'
 import { Refusal, type Machine } from './machines'
@@ -29,6 +29,10 @@ const HALF_CLOSED_REMOTE = 6
 const CLOSED = 7
 const WINDOW_DEFAULT = 65_535
 const WEIGHT_DEFAULT = 16
+/** The line of Node.js from which a write fails by the error that destroys its stream meanwhile; before it, one whose bytes
+ * were not all sent fails as canceled, and another has succeeded. */
+const FAILS_WRITES_FROM = 26
+const failsWrites = Number.parseInt(process.versions.node, 10) >= FAILS_WRITES_FROM
 
 /** A session, as far as its streams need it. */
 export interface StreamOwner {
@@ -213,11 +217,23 @@ export class ClientHttp2Stream extends Duplex {
     this.isReset = true
     // A stream writes a piece at a time: those behind it follow when it is taken.
     do {
-      this.sendPieces(false)
-      this.settleWrite()
+      const waits = this.pieces.length === 0
+      const hasRoom = this.sendPieces(false) === true && !waits
+      if (this.destroyed) this.settleOvertaken(hasRoom)
+      else this.settleWrite()
     } while (this.pieces.length > 0)
     machine.reset(streamId, code)
     owner!.plan()
+  }
+
+  /** The stream is destroyed while a write is under way; `isTaken`: all of it goes in front of the reset. Called when node:http2 does it. */
+  private settleOvertaken (isTaken: boolean): void {
+    const { wrote } = this
+    this.wrote = undefined
+    if (wrote === undefined) return
+    if (failsWrites) wrote(this.errored)
+    else if (isTaken) process.nextTick(wrote)
+    else setImmediate(wrote, canceledWrite())
   }
 
   private settleWrite (error?: Error | null): void {
