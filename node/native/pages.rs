@@ -51,8 +51,7 @@ impl Pages {
     /// Opens a page; its address and its number.
     pub(crate) fn open(&mut self, admin: Admin, ask: PageAsk) -> Result<Value, Value> {
         let of = ask.of;
-        let opened = serve(admin, ask).map_err(|error| failure::describe(&error));
-        let (running, mut reported) = opened?;
+        let (running, mut reported) = serve(admin, ask)?;
         self.next += 1;
         reported["page"] = json!(self.next);
         let page = Page {
@@ -74,31 +73,35 @@ impl Pages {
     }
 }
 
-fn serve(admin: Admin, ask: PageAsk) -> Result<(PageServer, Value), Error> {
+fn serve(admin: Admin, ask: PageAsk) -> Result<(PageServer, Value), Value> {
+    let failed = |error: Error| failure::describe(&error);
     let admin = match ask.token {
-        Some(token) => admin.token(token)?,
+        Some(token) => admin.token(token).map_err(failed)?,
         None => admin,
     };
     if let Some(path) = ask.path {
-        return serve_at_path(admin, path);
+        return serve_at_path(admin, &path);
     }
     let host = match ask.host.contains(':') {
         true => format!("[{}]", ask.host),
         false => ask.host,
     };
-    let running = admin.listen(&format!("{host}:{}", ask.port))?;
+    let running = admin
+        .listen(&format!("{host}:{}", ask.port))
+        .map_err(failed)?;
     let reported = address(running.local_addr());
     Ok((PageServer::Port(running), reported))
 }
 
 #[cfg(unix)]
-fn serve_at_path(admin: Admin, path: String) -> Result<(PageServer, Value), Error> {
-    let running = admin.listen_unix(&path)?;
+fn serve_at_path(admin: Admin, path: &str) -> Result<(PageServer, Value), Value> {
+    let running = admin.listen_unix(path);
+    let running = running.map_err(|error| failure::describe(&error))?;
     Ok((PageServer::Unix(running), json!({ "path": path })))
 }
 
 #[cfg(not(unix))]
-fn serve_at_path(_: Admin, path: String) -> Result<(PageServer, Value), Error> {
+fn serve_at_path(_: Admin, path: &str) -> Result<(PageServer, Value), Value> {
     let why = format!("path is {path}, and this system has no Unix sockets: leave it out");
-    Err(Error::config(why))
+    Err(failure::refusal("config", &why))
 }

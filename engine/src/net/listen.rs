@@ -56,8 +56,7 @@ pub(crate) fn udp_sockets(
     let bind = |share_port| -> io::Result<UdpSocket> {
         let domain = Domain::for_address(address);
         let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
-        #[cfg(unix)]
-        socket.set_reuse_port(share_port)?;
+        share(&socket, share_port)?;
         socket.bind(&address.into())?;
         Ok(socket.into())
     };
@@ -86,10 +85,25 @@ fn bind(address: SocketAddr, share_port: bool) -> io::Result<Socket> {
         // option means something else.
         socket.set_reuse_address(true)?;
     }
-    #[cfg(unix)]
-    socket.set_reuse_port(share_port)?;
+    share(&socket, share_port)?;
     socket.bind(&address.into())?;
     Ok(socket)
+}
+
+/// Lets several sockets have the port, where `shares` says so.
+#[cfg(unix)]
+fn share(socket: &Socket, shares: bool) -> io::Result<()> {
+    socket.set_reuse_port(shares)
+}
+
+/// Windows has no such sharing: the second socket at a port is an error of its `bind`.
+#[cfg(not(unix))]
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "the form of the function for Unix"
+)]
+fn share(_: &Socket, _: bool) -> io::Result<()> {
+    Ok(())
 }
 
 fn explain(address: SocketAddr, error: io::Error) -> Error {

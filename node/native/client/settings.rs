@@ -128,8 +128,15 @@ impl Settings {
         }
         send!(connections => connections, sockets => sockets, pipelining => pipelining,
              max_concurrent_streams => max_concurrent_streams, retry_lost => retry_lost,
-             warm_connections => warm_connections, socket_path => unix_socket,
-             local_address => local_address);
+             warm_connections => warm_connections, local_address => local_address);
+        #[cfg(unix)]
+        send!(socket_path => unix_socket);
+        #[cfg(not(unix))]
+        if let Some(path) = &self.socket_path {
+            return Err(format!(
+                "socketPath is {path}, and this system has no Unix sockets: leave it out"
+            ));
+        }
         if let Some(name) = &self.protocols {
             builder = builder.protocols(protocols(name)?);
         }

@@ -257,6 +257,10 @@ impl ListenAsk {
     pub(crate) fn open(
         &self,
         tls: Option<&Tls>,
+        #[cfg_attr(
+            not(unix),
+            allow(unused_variables, reason = "no process hands sockets over there")
+        )]
         succession: &mut Succession,
     ) -> Result<BoundSockets, Value> {
         if self.detached {

@@ -32,6 +32,8 @@ const CLIENT_ATTACKS: usize = 14;
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 const ATTACKS_FILE: &str = "docs/attacks.md";
+const ERRORS: &str = "engine/src/error.rs";
+const TROUBLESHOOTING: &str = "docs/guide/how-to/troubleshooting.md";
 const LIMITS: &str = "core/src/limits.rs";
 
 /// Every rule about documents.
@@ -50,6 +52,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     found.extend(check_tests(tree, ATTACKS_FILE, &attacks));
     found.extend(check_limits(tree));
     found.extend(check_rows(tree));
+    found.extend(check_kinds(tree));
     found
 }
 
@@ -138,6 +141,26 @@ fn check_rows(tree: &Tree) -> Vec<Finding> {
         );
     }
     found
+}
+
+/// Each name of a kind of errors of the crate has an anchor on the page of troubleshooting.
+fn check_kinds(tree: &Tree) -> Vec<Finding> {
+    let (Some(errors), Some(page)) = (tree.text(ERRORS), tree.text(TROUBLESHOOTING)) else {
+        return Vec::new();
+    };
+    let names = errors.split_once("const NAMES: ");
+    let names = names.and_then(|(_, rest)| rest.split_once("];"));
+    let Some((names, _)) = names else {
+        return vec![Finding::new(ERRORS, 0, "has no list NAMES of its kinds")];
+    };
+    let words = names.split('"').skip(1).step_by(2);
+    words
+        .filter(|word| !page.contains(&format!("<a id=\"rust-{word}\"></a>`{word}`")))
+        .map(|word| {
+            let text = format!("has no row with the anchor `rust-{word}` for that kind of errors");
+            Finding::new(TROUBLESHOOTING, 0, text)
+        })
+        .collect()
 }
 
 /// A finding, unless `path` exists.

@@ -1,4 +1,4 @@
-use super::{check_limits, check_paths, check_promises, check_rows, check_tests};
+use super::{check_kinds, check_limits, check_paths, check_promises, check_rows, check_tests};
 use crate::tidy::tree::Tree;
 
 const HEAD: &str = "| id | promise | test |\n|---|---|---|\n";
@@ -143,4 +143,19 @@ tests = ["b.test.mjs::two answers"]
             "p.md, gone z: `b.test.mjs` has no test `two answers`",
         ]
     );
+}
+
+#[test]
+fn a_kind_of_errors_needs_an_anchor_on_the_page_of_troubleshooting() {
+    let errors = "const NAMES: [&'static str; 2] = [\n    \"tls\",\n    \"timeout\",\n];\n";
+    let tree = Tree::of(&[
+        ("engine/src/error.rs", errors),
+        (
+            "docs/guide/how-to/troubleshooting.md",
+            "| <a id=\"rust-tls\"></a>`tls` | a |\n",
+        ),
+    ]);
+    let found = check_kinds(&tree);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].text.contains("rust-timeout"), "{found:?}");
 }

@@ -11,6 +11,7 @@ use crate::tls::ClientTls;
 use http::{HeaderName, HeaderValue};
 use std::mem;
 use std::net::IpAddr;
+#[cfg(unix)]
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;

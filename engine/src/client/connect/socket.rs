@@ -8,7 +8,7 @@ use crate::net::byte_stream::ByteStream;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 #[cfg(unix)]
@@ -124,8 +124,8 @@ fn retransmissions(socket: &TcpStream, now: Instant) -> Option<Unanswered> {
     }
     // Before the first repetition the timer says nothing: time counts from now.
     let silence = match info.tcpi_retransmits {
-        0 => Duration::ZERO,
-        _ => Duration::from_millis(info.tcpi_last_ack_recv.into()),
+        0 => std::time::Duration::ZERO,
+        _ => std::time::Duration::from_millis(info.tcpi_last_ack_recv.into()),
     };
     Some(Unanswered {
         since: now.checked_sub(silence).unwrap_or(now),

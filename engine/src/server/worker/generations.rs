@@ -19,6 +19,13 @@ use tokio::sync::watch;
 pub(in crate::server) const KEY_BYTES: usize = 32;
 /// Generations of ids that can be told apart: four bits of an id. Fifteen processes may drain at the
 /// same time.
+#[cfg_attr(
+    not(unix),
+    allow(
+        dead_code,
+        reason = "for processes that take over sockets, on Unix alone"
+    )
+)]
 pub(in crate::server) const GENERATIONS: u8 = 16;
 /// Workers that an id can name: twelve bits of it.
 pub(in crate::server) const QUIC_WORKERS_MAX: usize = 4096;
@@ -48,6 +55,13 @@ pub(in crate::server) struct QuicInheritance {
     /// The key of the connection ids.
     pub(in crate::server) key: [u8; KEY_BYTES],
     /// The bytes of the connection ids of every process on the sockets.
+    #[cfg_attr(
+        not(unix),
+        allow(
+            dead_code,
+            reason = "for processes that take over sockets, on Unix alone"
+        )
+    )]
     pub(in crate::server) id_bytes: usize,
     /// The process before and those before it.
     #[cfg(unix)]
@@ -62,6 +76,13 @@ pub(in crate::server) struct Generations {
     pub(in crate::server) key: [u8; KEY_BYTES],
     pub(in crate::server) generation: u8,
     /// The bytes of its connection ids.
+    #[cfg_attr(
+        not(unix),
+        allow(
+            dead_code,
+            reason = "for processes that take over sockets, on Unix alone"
+        )
+    )]
     pub(in crate::server) id_bytes: usize,
     #[cfg(unix)]
     pub(in crate::server) predecessors: Vec<Predecessor>,

@@ -35,6 +35,13 @@ impl Default for Http3Settings {
 }
 
 impl Http3Settings {
+    #[cfg_attr(
+        not(unix),
+        allow(
+            dead_code,
+            reason = "for processes that take over sockets, on Unix alone"
+        )
+    )]
     pub(super) fn is_on(&self) -> bool {
         self.on
     }

@@ -28,6 +28,13 @@ pub(in crate::server) struct QuicSetup {
     pub(super) workers: Arc<[mpsc::Sender<ReceivedDatagram>]>,
     /// Packets passed on by other workers.
     pub(super) passed: mpsc::Receiver<ReceivedDatagram>,
+    #[cfg_attr(
+        not(unix),
+        allow(
+            dead_code,
+            reason = "for processes that take over sockets, on Unix alone"
+        )
+    )]
     pub(super) generations: Arc<Generations>,
     /// See [`QuicInheritance`]; `None`: there is no process before.
     released: Option<watch::Receiver<bool>>,
