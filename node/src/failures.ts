@@ -217,6 +217,8 @@ const ALTNAME_INVALID = 'ERR_TLS_CERT_ALTNAME_INVALID'
 const ENOTFOUND_ERRNO = -3008
 const EAI_AGAIN_ERRNO = -3001
 /** undici's words for a peer that is gone, which programs look for. */
+/** The code with which a stream is reset whose content is not as long as its head says (RFC 9113 section 8.1.1). */
+const PROTOCOL_ERROR = 1
 const OTHER_SIDE_CLOSED = 'other side closed'
 /** undici's words for NO_ERROR and CANCEL: a stream that was ended and did not fail. */
 const GRACEFUL_WORDS: Record<number, string> = {
@@ -281,6 +283,11 @@ function proxyError (why: string, text: string): Error {
 function violation (failure: Failure, text: string): Error {
   const rule = failure.detail ?? ''
   if (/^FieldSectionTooLarge|^HeadTooLarge/.test(rule)) return new HeadersOverflowError(undefined, { cause: new Error(text) })
+  if (rule === 'ContentLengthMismatch') {
+    // The stream's error by node:http2 behind that of undici, and our own words behind both.
+    const cause = Object.assign(system('ERR_HTTP2_STREAM_ERROR', `Stream closed with error code ${nameOfCode(PROTOCOL_ERROR)}`), { cause: new Error(text) })
+    return Object.assign(new ResponseContentLengthMismatchError(undefined, { cause }), { http2ErrorCode: PROTOCOL_ERROR })
+  }
   if (/^BodyLength|^ContentLength(?!Invalid)/.test(rule)) return new ResponseContentLengthMismatchError(undefined, { cause: new Error(text) })
   if (rule === 'ResponseUnexpected') return new SocketError('bad response', { cause: new Error(text) })
   if (rule === 'SwitchUnexpected') return new SocketError('bad upgrade', { cause: new Error(text) })

@@ -180,6 +180,7 @@ export const differences = {
     'ways: best practices: fetch of Node.js with a dispatcher': ['a dispatcher takes handlers of every line of undici', 22, 24]
   },
   'client cases': {
+    'http2: a response that is longer than its content-length': STREAM,
     'http2: * of a Blob': { reason: 'the type of a Blob is that of the body, as over HTTP/1.1', of: ['server: '], programs: 7 },
     'http2: a length that is too *': { reason: FRAMING, of: ['client: object'], programs: 2 },
     'http2: set-cookie, a list, and a date in the answer': JOINED,

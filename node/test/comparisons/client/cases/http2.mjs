@@ -39,6 +39,13 @@ const BODIES = {
   'a ReadableStream': () => new ReadableStream({ start (c) { c.enqueue(Buffer.from('web')); c.close() } })
 }
 const programs = {}
+for (const [label, text] of Object.entries({ shorter: 'abc', longer: 'abcdefghijklm' })) {
+  programs[`a response that is ${label} than its content-length`] = async (module, stage) => {
+    const server = await streams(stage, one => { one.respond({ 'content-length': 10 }); one.end(text) })
+    const error = await open(module, stage, server).request({ method: 'GET', path: '/' }).then(response => response.body.text()).catch(failure => failure)
+    stage.log('client')(error.name, error.code, error.message, error.http2ErrorCode, error.cause?.code, error.cause?.message)
+  }
+}
 for (const [kind, body] of Object.entries(BODIES)) {
   for (const method of ['POST', 'PUT', 'GET', 'HEAD', 'QUERY', 'PROPFIND', 'DELETE']) {
     programs[`${method} of ${kind}`] = async (module, stage) => {
