@@ -73,6 +73,10 @@ impl<S> ConnectionIo<S> {
             IoKind::Quic(quic) => quic.lost().map(|error| Arc::new(error.clone()) as _),
         }
     }
+    /// The error of the byte stream, if it had one.
+    pub(crate) fn stream_failure(&self) -> Option<&io::Error> {
+        self.failure.as_deref()
+    }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {

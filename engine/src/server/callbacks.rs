@@ -20,6 +20,7 @@ use bytes::Bytes;
 use heads::{HeadSpec, trailers};
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -133,6 +134,11 @@ pub trait Callbacks: Clone + 'static {
     /// The connection ends because the peer broke this rule: before its exchanges end.
     fn broken(&self, connection: &Self::Connection, violation: Violation) {
         let _ = (connection, violation);
+    }
+    /// The connection's transport failed with this error of the system, mostly because the peer reset it: before its
+    /// exchanges end, and once. Not over QUIC, whose peers close with a code.
+    fn failed(&self, connection: &Self::Connection, error: &io::Error) {
+        let _ = (connection, error);
     }
     /// A TLS handshake failed; nothing of HTTP was said. The addresses are the peer's and ours,
     /// which a Unix socket does not have.

@@ -124,6 +124,9 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> ServedConnection<S, T> {
     /// Answers the machine's events; true when there were any. Records are sealed as they fill.
     fn handle_events(&mut self, now: Instant) -> bool {
         let (io, serving) = (&mut self.io, &mut self.serving);
+        if let Some(error) = io.stream_failure() {
+            serving.exchanges.fail(error);
+        }
         let mut any = false;
         while serving.handle_events(&mut io.machine, now, RECORD_BYTES) {
             any = true;

@@ -489,6 +489,10 @@ pub(crate) mod completion {
     pub(crate) fn overloaded(number: u32) -> Entry {
         [40, number, 0, 0, 0, 0, 0, 0]
     }
+    /// The transport of a server's connection failed; the text is the code of node:net.
+    pub(crate) fn transport_failed(number: u32) -> Entry {
+        [41, number, 0, 0, 0, 0, 0, 0]
+    }
     /// Bytes for a stream of JavaScript's: the text, or outside of the arena.
     /// - `body`: Where they lie outside of the arena.
     pub(crate) fn stream_write(number: u32, body: u32) -> Entry {

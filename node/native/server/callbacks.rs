@@ -9,8 +9,10 @@ use super::secured::choices::kind_of;
 use crate::channel::codes::{completion, completion_flag};
 use crate::channel::heads::fields::{spelled, with_text};
 use crate::channel::shared::Shared;
+use crate::failure::code_of;
 use bytes::Bytes;
 use std::cell::Cell;
+use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -195,6 +197,14 @@ impl Callbacks for Server {
         let entry = completion::violation(connection.number, error);
         let code = broken::llhttp_code_of(violation).as_bytes();
         self.server_bridge.shared.complete(entry, code, &[]);
+    }
+    fn failed(&self, connection: &Connection, error: &io::Error) {
+        if let Some(code) = code_of(error.kind()) {
+            let entry = completion::transport_failed(connection.number);
+            self.server_bridge
+                .shared
+                .complete(entry, code.as_bytes(), &[]);
+        }
     }
     fn received(&self, connection: &Connection, received: PeerEvent) {
         control::report(&self.server_bridge.shared, connection.number, &received);

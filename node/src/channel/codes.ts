@@ -263,6 +263,8 @@ export const enum Completion {
   UpgradeHead = 39,
   /** Connections that begin are to be served by a second worker of the server with this number, on the thread of an engine. */
   Overloaded = 40,
+  /** The transport of a server's connection failed; the text is the code of node:net. */
+  TransportFailed = 41,
   /** Bytes for a stream of JavaScript's: the text, or outside of the arena. */
   StreamWrite = 64,
   /** The engine has read bytes of a stream. */

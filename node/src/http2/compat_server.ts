@@ -15,7 +15,7 @@ import { Forwarding, type Forwardable, type ForwardedClient, type ForwardingOpti
 import { Listener, openTo, type FailedHandshake, type Hello, type Identity, type ListenOptions, type ListenTls, type ListenTarget } from '../server/listener'
 import type { QuicLb } from '../server/quic_lb'
 import type { Policy } from '../server/tls/policy'
-import { brokenSession, clientError, RefusedBytes, refusalOf, type Refused } from './connection/broken'
+import { brokenSession, clientError, RefusedBytes, refusalOf, transportError, type Refused } from './connection/broken'
 import { showStream } from './channels'
 import { extensionsOf } from './custom_settings'
 import { Contexts } from './handshake/contexts'
@@ -271,6 +271,7 @@ export class CompatServer {
       onConnectionClosed: connection => { this.onConnectionClosed(connection) },
       onRefused: (exchange, refused) => { this.onRefused(exchange, refused) },
       onBroken: (connection, error, code) => { this.onBroken(connection, error, code) },
+      onFailed: (connection, code) => { this.onFailed(connection, code) },
       onUnnegotiated: exchange => { this.onUnnegotiated(exchange) },
       onClientHello: (hello, connection) => { this.onClientHello(hello, connection) },
       onHandshakeFailed: (failure, connection) => { this.onHandshakeFailed(failure, connection) },
@@ -506,6 +507,19 @@ export class CompatServer {
     const socket = this.sockets.get(connection)
     socket?.gone()
     this.server.emit('clientError', clientError({ code, status: 0, packet: Buffer.alloc(0), parsed: 0 }), socket)
+  }
+
+  private onFailed (connection: Connection, code: string): void {
+    const socket = this.sockets.get(connection)
+    // A stream that was given has its own error.
+    if (this.dropped.has(connection) || connection.stream !== undefined || socket === undefined) return
+    const error = transportError(code)
+    if (connection.version >= 20) {
+      (connection.owner as ServerHttp2Session | null)?.onFailed(error)
+      return
+    }
+    // Its requests first get what came for them. Sockets of HTTP/1.1 have a listener, which emits `clientError`.
+    socket.failure = error
   }
 
   private onClientHello (hello: Hello, connection: Connection): void {

@@ -113,6 +113,10 @@ export class ServerBridge implements ServerHalf {
         const connection = this.connections.get(number)
         return connection?.listener.callbacks.onBroken?.(connection, completions[at + ViolationWord.Error]!, this.text(at))
       }
+      case Completion.TransportFailed: {
+        const connection = this.connections.get(number)
+        return connection?.listener.callbacks.onFailed?.(connection, this.text(at))
+      }
       case Completion.HandshakeFailed:
       case Completion.Secret: {
         const listener = this.listeners.get(number)

@@ -28,6 +28,8 @@ export interface ListenerCallbacks {
   onRefused?: (exchange: Exchange, refused: { code: string; status: number; packet: Buffer; parsed: number }) => void
   /** A connection ends because its peer broke a rule: a number of nghttp2's errors, a code of llhttp. */
   onBroken?: (connection: Connection, error: number, code: string) => void
+  /** The transport of a connection failed, with a code of node:net: before its exchanges end. */
+  onFailed?: (connection: Connection, code: string) => void
   /** A TLS handshake failed; the connection says where from, and is closed. */
   onHandshakeFailed?: (failure: FailedHandshake, connection: Connection) => void
   /** With `asks`: a handshake waits for `choose` or `refuse`. */

@@ -16,6 +16,7 @@ use crate::server::exchange::turn::Turn;
 use crate::server::response::RequestFacts;
 use bytes::Bytes;
 use http::StatusCode;
+use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,7 +31,7 @@ pub(in crate::server) struct CallbackExchanges<A: Callbacks> {
     pub(in crate::server) connection: Option<A::Connection>,
     pub(in crate::server) commands: ConnectionHandle,
     signals: Arc<Signals>,
-    /// The peer's broken rule was reported.
+    /// The peer's broken rule, or the failure of the transport, was reported.
     pub(super) is_broken: bool,
     /// The handshake is not done: requests that come now are early data.
     early: bool,
@@ -162,6 +163,9 @@ impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
         if let Some(connection) = &self.connection {
             self.callbacks.received(connection, received);
         }
+    }
+    fn fail(&mut self, error: &io::Error) {
+        self.report_failed(error);
     }
     fn close(&mut self, closed: Closed, _: Instant) {
         if let Closed::ByUs(violation) = closed {

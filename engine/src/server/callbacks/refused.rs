@@ -1,10 +1,11 @@
 //! Passes the raw bytes of a client that breaks its connection's rules to the callback API, which
-//! may answer them.
+//! may answer them, and reports why a connection ends early.
 
 use super::exchange::CallbackExchange;
 use super::exchanges::CallbackExchanges;
 use super::{Callbacks, StreamHandle};
 use crate::server::response::RequestFacts;
+use std::io;
 use trunkline_core::error::Violation;
 use trunkline_core::http::{Refused, StreamId};
 
@@ -35,6 +36,15 @@ impl<A: Callbacks> CallbackExchanges<A> {
             && !std::mem::replace(&mut self.is_broken, true)
         {
             self.callbacks.broken(connection, violation);
+        }
+    }
+    /// Reports a failed transport once, before the connection's exchanges end; not behind a broken rule, after
+    /// which a client may leave as it likes.
+    pub(super) fn report_failed(&mut self, error: &io::Error) {
+        if let Some(connection) = &self.connection
+            && !std::mem::replace(&mut self.is_broken, true)
+        {
+            self.callbacks.failed(connection, error);
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::server::registry::OpenEntry;
 use crate::tunnel::upgrade::Upgraded;
 use bytes::Bytes;
 use http::StatusCode;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -150,6 +151,10 @@ pub(in crate::server) trait Exchanging: 'static {
     /// A control message of the peer. Only the callback API uses it.
     fn take_control(&mut self, received: PeerEvent) {
         let _ = received;
+    }
+    /// The transport has failed. Only the callback API reports it apart: a handler is cancelled.
+    fn fail(&mut self, error: &io::Error) {
+        let _ = error;
     }
     /// The machine is done; every exchange has ended before.
     fn close(&mut self, closed: Closed, now: Instant);

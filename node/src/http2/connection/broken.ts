@@ -2,6 +2,7 @@
 // that may be answered on HTTP/1.1, an error of the session on HTTP/2.
 
 import { STATUS_CODES } from 'node:http'
+import { constants } from 'node:os'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { UpgradeBytes } from '../compat/upgrade'
 import { later } from '../later'
@@ -60,6 +61,13 @@ export function clientError ({ code, packet, parsed }: Refused): ClientError {
   const reason = REASONS[code]
   if (reason === undefined) return Object.assign(new Error('Parse Error'), { code, bytesParsed: 0 })
   return Object.assign(new Error(`Parse Error: ${reason}`), { bytesParsed: parsed, code, reason, rawPacket: packet })
+}
+
+/** The error of a socket whose transport failed: its peer reset it, or takes nothing more. */
+export function transportError (code: string): ClientError {
+  const syscall = code === 'EPIPE' ? 'write' : 'read'
+  const errno = -(constants.errno as Record<string, number>)[code]!
+  return Object.assign(new Error(`${syscall} ${code}`), { errno, code, syscall })
 }
 
 /** The error of a session whose peer broke HTTP/2. */

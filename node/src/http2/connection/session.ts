@@ -93,6 +93,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   private proxy: Socket | undefined
   private isClosed = false
   private isDestroyed = false
+  /** The peer has sent GOAWAY. */
+  private isLeft = false
   private isOver = false
   private isReported = false
   private isConnectReported = false
@@ -416,6 +418,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
 
   onGoaway (code: number, lastStream: number, data: Buffer): void {
     if (this.isDestroyed) return
+    this.isLeft = true
     this.goawayCode = code
     this.goawayLastStreamID = lastStream
     this.emit('goaway', code, lastStream, data.length === 0 ? undefined : data)
@@ -425,6 +428,16 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
 
   /** The peer broke a rule of its connection, which ends it. */
   onBroken (error: Error): void { this.end(error, INTERNAL_ERROR, true) }
+
+  /** The transport failed. A reset behind the peer's GOAWAY, or a peer that takes nothing more, is the end of the connection
+   * alone, as with node. */
+  onFailed (error: NodeJS.ErrnoException): void {
+    if (this.isDestroyed) return
+    if (error.code === 'EPIPE') return
+    this.rawSocket?.on('error', () => {}).destroy(error)
+    if (this.isLeft) this.end(NO_ERROR, undefined, true)
+    else this.end(error, INTERNAL_ERROR, true)
+  }
 
   // The end of the connection.
 

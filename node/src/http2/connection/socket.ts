@@ -32,6 +32,8 @@ export class Socket extends Duplex {
   readonly connecting = false
   declare timeout: number | undefined
   server: unknown
+  /** The error of its transport, with which it is destroyed. */
+  failure: Error | null = null
   private timer: Timer | undefined
   private bytes: SocketBytes | undefined
   /** A reader has room. */
@@ -140,9 +142,10 @@ export class Socket extends Duplex {
   override _destroy (error: Error | null, done: (error: Error | null) => void): void {
     this.timer?.stop()
     this.ends()
-    done(error)
+    const reason = error ?? this.failure
+    done(reason)
     // As node:net has it, which says whether there was an error, when the loop has come round.
-    setImmediate(() => { this.emit('close', error !== null) })
+    setImmediate(() => { this.emit('close', reason !== null) })
   }
 }
 
