@@ -86,7 +86,10 @@ impl Accepted {
     /// Takes it out of the runtime, for another. `None`: it is no socket, or the runtime does not give it up; it is closed.
     pub(crate) fn unregistered(self) -> Option<AcceptedSocket> {
         match self {
-            Self::Tcp(socket, _) => socket.into_std().ok().map(AcceptedSocket::Tcp),
+            Self::Tcp(socket, peer) => {
+                let socket = socket.into_std().ok()?;
+                Some(AcceptedSocket::Tcp(socket, peer))
+            }
             #[cfg(unix)]
             Self::Unix(socket) => socket.into_std().ok().map(AcceptedSocket::Unix),
             Self::Given(_) => None,
@@ -214,7 +217,7 @@ impl AcceptQueue {
         let accepted = match self {
             Self::Tcp(listener, _) => listener
                 .accept()
-                .map(|(socket, _)| AcceptedSocket::Tcp(socket)),
+                .map(|(socket, peer)| AcceptedSocket::Tcp(socket, peer)),
             #[cfg(unix)]
             Self::Unix(listener) => listener
                 .accept()
@@ -232,7 +235,8 @@ impl AcceptQueue {
 /// A socket that was accepted outside of a worker's runtime.
 #[derive(Debug)]
 pub(crate) enum AcceptedSocket {
-    Tcp(std::net::TcpStream),
+    /// With the peer's address: the system forgets it when the peer resets the connection, whose bytes are still to be read.
+    Tcp(std::net::TcpStream, SocketAddr),
     #[cfg(unix)]
     Unix(std::os::unix::net::UnixStream),
 }
@@ -241,12 +245,11 @@ impl AcceptedSocket {
     /// Within the runtime that is to serve it.
     ///
     /// # Errors
-    /// When the socket is closed already, or the runtime cannot use it.
+    /// When the runtime cannot use the socket.
     pub(crate) fn registered(self) -> io::Result<Accepted> {
         Ok(match self {
-            Self::Tcp(socket) => {
+            Self::Tcp(socket, peer) => {
                 socket.set_nonblocking(true)?;
-                let peer = socket.peer_addr()?;
                 Accepted::Tcp(TcpStream::from_std(socket)?, peer)
             }
             #[cfg(unix)]
@@ -284,3 +287,7 @@ fn refuse_handshakes(listener: &StdTcpListener) -> bool {
 fn refuse_handshakes(_: &StdTcpListener) -> bool {
     false
 }
+
+#[cfg(test)]
+#[path = "listener_test.rs"]
+mod listener_test;

@@ -288,9 +288,11 @@ impl ServerHandle {
         let _ = self.commands.send(WorkerCommand::Serve(Box::new(stream)));
     }
     /// Serves a TCP socket that was accepted elsewhere, as one that the server has accepted itself. A server
-    /// that drains or has ended closes it.
+    /// that drains or has ended closes it, and so does one whose peer has reset it before.
     pub fn serve_tcp(&self, socket: TcpStream) {
-        self.take(AcceptedSocket::Tcp(socket));
+        if let Ok(peer) = socket.peer_addr() {
+            self.take(AcceptedSocket::Tcp(socket, peer));
+        }
     }
     /// As [`serve_tcp`](Self::serve_tcp), a Unix socket.
     #[cfg(unix)]
