@@ -518,8 +518,9 @@ export class CompatServer {
       (connection.owner as ServerHttp2Session | null)?.onFailed(error)
       return
     }
-    // Its requests first get what came for them. Sockets of HTTP/1.1 have a listener, which emits `clientError`.
-    socket.failure = error
+    // Its requests first get what came for them. Sockets of HTTP/1.1 have a listener, which emits `clientError`; one that a
+    // listener of `upgrade` got may have none, and an error would end the process.
+    if (socket.listenerCount('error') > 0) socket.failure = error
   }
 
   private onClientHello (hello: Hello, connection: Connection): void {
