@@ -545,6 +545,8 @@ crate::options! {
         /// HTTP/1.1: the names of the fields of what comes are kept as they are spelled too
         /// ([`Fields::spellings`](crate::http::Fields::spellings)). Default: false.
         pub spelled_names: bool = false, with_spelled_names;
+        /// HTTP/1.1 server: a request without a host field is refused with 400 (RFC 9112 section 3.2). Default: true.
+        pub needs_host: bool = true, with_needs_host;
         /// HTTP/1.1 server: a request with another expectation than `100-continue` is the owner's to
         /// answer, and not refused with 417. Default: false.
         pub expectations: bool = false, with_expectations;

@@ -122,6 +122,9 @@ trunkline_core::options! {
         /// The names of fields of HTTP/1.1 requests are kept as they are spelled too
         /// ([`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
         pub spelled_names: bool = false, with_spelled_names;
+        /// A request of HTTP/1.1 without a host field is refused with 400 (RFC 9112 section 3.2). Where it is not, its
+        /// authority is unknown, as that of a request of HTTP/1.0. Default: true.
+        pub needs_host: bool = true, with_needs_host;
         /// Handlers answer requests of HTTP/1.1 with another expectation than `100-continue`, which are
         /// refused with 417 otherwise (RFC 9110 section 10.1.1). Default: false.
         pub expectations: bool = false, with_expectations;
@@ -228,6 +231,7 @@ impl ServerConfig {
             .with_frame_events(self.frame_events)
             .with_extension_settings(self.extension_settings.clone())
             .with_spelled_names(self.spelled_names)
+            .with_needs_host(self.needs_host)
             .with_expectations(self.expectations)
             .with_hands_over_refusals(self.hands_over_refusals);
         Ok(Arc::new(config))

@@ -79,13 +79,14 @@ impl HeadScan {
 }
 
 /// Parses a complete request head. `spare` and `fields`, which is empty, lend their memory. `spells`:
-/// names are kept as they are spelled too.
+/// names are kept as they are spelled too; `needs_host`: a request of HTTP/1.1 without a host field is refused.
 pub(super) fn request(
     head: &[u8],
     spare: Option<RequestHead>,
     mut fields: Fields,
     limits: &Limits,
     spells: bool,
+    needs_host: bool,
 ) -> Result<(RequestHead, Version), Violation> {
     let mut table = [const { MaybeUninit::uninit() }; HEAD_FIELDS_MAX];
     let table = &mut table[..limits.field_count_max.min(HEAD_FIELDS_MAX)];
@@ -110,7 +111,10 @@ pub(super) fn request(
             fields.spell(header.name.as_bytes());
         }
     }
-    let head = RequestHead::received_in(spare, fields, version)?;
+    let head = match needs_host {
+        true => RequestHead::received_in(spare, fields, version)?,
+        false => RequestHead::received_without_host(spare, fields, version)?,
+    };
     Ok((head, version))
 }
 

@@ -103,7 +103,7 @@ impl RequestHead {
     /// The [`Violation`] of the first rule that the section breaks.
     pub fn from_fields(fields: Fields, version: Version) -> Result<Self, Violation> {
         let marks = Marks::of(&fields, version, pseudo_of_request(version))?;
-        Self::of_marked(None, fields, marks, version)
+        Self::of_marked(None, fields, marks, version, version == Version::Http11)
     }
     /// As [`from_fields`](Self::from_fields) for a section that a peer sent: over HTTP/2 and HTTP/3
     /// a field whose value has blanks at an end, or a harmless control character, is left out.
@@ -120,13 +120,24 @@ impl RequestHead {
         version: Version,
     ) -> Result<Self, Violation> {
         let marks = Marks::of_received(&mut fields, version, pseudo_of_request(version))?;
-        Self::of_marked(spare, fields, marks, version)
+        Self::of_marked(spare, fields, marks, version, version == Version::Http11)
+    }
+    /// As [`received_in`](Self::received_in) for an HTTP/1.1 server that also takes requests without a
+    /// host field (RFC 9112 section 3.2 asks for 400).
+    pub(crate) fn received_without_host(
+        spare: Option<Self>,
+        mut fields: Fields,
+        version: Version,
+    ) -> Result<Self, Violation> {
+        let marks = Marks::of_received(&mut fields, version, pseudo_of_request(version))?;
+        Self::of_marked(spare, fields, marks, version, false)
     }
     fn of_marked(
         spare: Option<Self>,
         fields: Fields,
         marks: Marks,
         version: Version,
+        needs_host: bool,
     ) -> Result<Self, Violation> {
         let head = Self::of(
             spare,
@@ -138,7 +149,7 @@ impl RequestHead {
             },
         );
         head.check_request_line(version)?;
-        head.check_authority(version)?;
+        head.check_authority(version, needs_host)?;
         Ok(head)
     }
     fn of(spare: Option<Self>, whole: Whole) -> Self {
@@ -302,9 +313,9 @@ impl RequestHead {
 
     /// `:authority` and host (RFC 9110 sections 4.2 and 7.2, RFC 9112 section 3.2, RFC 9113
     /// section 8.3.1).
-    fn check_authority(&self, version: Version) -> Result<(), Violation> {
+    fn check_authority(&self, version: Version, needs_host: bool) -> Result<(), Violation> {
         let (authority, host) = (self.pseudo(Token::AUTHORITY), self.host());
-        if version == Version::Http11 && host.is_none() {
+        if needs_host && host.is_none() {
             return Err(Violation::HostMissing);
         }
         if let Some(host) = host {

@@ -32,12 +32,13 @@ pub(crate) fn nghttp2_error(violation: Violation) -> i32 {
 }
 
 /// The code of llhttp for a request that was refused: where a head as a whole cannot be read, its first
-/// line says whether that is the culprit.
+/// line says whether that is the culprit. Empty: llhttp takes it, and node:http refuses it without an error.
 pub(crate) fn llhttp_code(refused: &Refused) -> &'static str {
     let head = refused.packet.get(refused.parsed..).unwrap_or_default();
     match refused.violation {
         Violation::HeadInvalid => of_line_end(head).unwrap_or_else(|| of_line(head)),
         Violation::FieldValueInvalid => of_line_end(head).unwrap_or("HPE_INVALID_HEADER_TOKEN"),
+        Violation::HostMissing => "",
         Violation::ContentLengthConflict if names_coding(head) => "HPE_INVALID_TRANSFER_ENCODING",
         violation => llhttp_code_of(violation),
     }

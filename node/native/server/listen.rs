@@ -63,6 +63,8 @@ pub(crate) struct ListenAsk {
     scheme_from_gateway: bool,
     proxy_protocol: Vec<String>,
     quic_lb: Option<QuicLbAsk>,
+    /// Requests of HTTP/1.1 without a host field are served.
+    takes_hostless: bool,
     expectations: bool,
     hands_over_refusals: bool,
     connections_max: Option<usize>,
@@ -228,6 +230,7 @@ impl ListenAsk {
             .with_spelled_names(self.spelled_names)
             .with_sni_is_binding(self.tls.as_ref().map(TlsAsk::sni_is_binding))
             .with_scheme_from_gateway(self.scheme_from_gateway)
+            .with_needs_host(!self.takes_hostless)
             .with_expectations(self.expectations)
             .with_hands_over_refusals(self.hands_over_refusals);
         self.limits.apply(&mut config.limits);

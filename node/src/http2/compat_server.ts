@@ -15,7 +15,7 @@ import { Forwarding, type Forwardable, type ForwardedClient, type ForwardingOpti
 import { Listener, openTo, type FailedHandshake, type Hello, type Identity, type ListenOptions, type ListenTls, type ListenTarget } from '../server/listener'
 import type { QuicLb } from '../server/quic_lb'
 import type { Policy } from '../server/tls/policy'
-import { brokenSession, clientError, RefusedBytes, refusalOf, transportError, type Refused } from './connection/broken'
+import { brokenSession, clientError, hostMissing, RefusedBytes, refusalOf, transportError, type Refused } from './connection/broken'
 import { showStream } from './channels'
 import { extensionsOf } from './custom_settings'
 import { Contexts } from './handshake/contexts'
@@ -73,6 +73,8 @@ export interface CompatServerOptions {
   Http2ServerRequest: unknown
   /** The class of responses on HTTP/2. */
   Http2ServerResponse: unknown
+  /** Whether requests of HTTP/1.1 without a host field are served. */
+  takesHostless: boolean
   /** The classes and options of HTTP/1.1. */
   http1: Http1
 }
@@ -326,6 +328,7 @@ export class CompatServer {
       spelledNames: true,
       schemeFromGateway: options.schemeFromGateway === true,
       proxyProtocol: options.proxyProtocol ?? [],
+      takesHostless: options.takesHostless,
       expectations: true,
       handsOverRefusals: true,
       extendedConnect: settings.enableConnectProtocol === true,
@@ -497,7 +500,8 @@ export class CompatServer {
     const socket = shared !== undefined && Stage.is(shared) && !shared.destroyed ? shared.leaveServer() : socketOf(Socket, connection.encrypted, connection)
     socket.server = this.server
     new RefusedBytes(exchange, socket, this.server.httpAllowHalfOpen === true)
-    if (!this.server.emit('clientError', clientError(refused), socket)) socket.end(refusalOf(refused.status, refused.code))
+    if (refused.code === '') socket.end(hostMissing())
+    else if (!this.server.emit('clientError', clientError(refused), socket)) socket.end(refusalOf(refused.status, refused.code))
   }
 
   private onBroken (connection: Connection, error: number, code: string): void {

@@ -2,7 +2,6 @@
 
 import http from 'node:http'
 import nodeHttp2, { type SecureServerOptions } from 'node:http2'
-import { notProvided } from '../server/refused'
 import { symbolOf } from './compat/http1'
 
 /** As they were when this was loaded: programs may put ours in their place. */
@@ -47,19 +46,32 @@ export interface OwnHttp1 {
   rejectNonStandardBodyWrites?: boolean
 }
 
-/** Options that would have requests read less strictly. */
-interface Unheeded { insecureHTTPParser?: boolean; httpValidation?: string; requireHostHeader?: boolean; shouldUpgradeCallback?: unknown }
+/** Options of node:http that its servers keep to themselves, and those that would have requests read less strictly. */
+interface Given { insecureHTTPParser?: boolean; httpValidation?: string; requireHostHeader?: boolean; shouldUpgradeCallback?: unknown }
 
-/** Checks them as node does, and throws where they would have requests read less strictly. */
+/** Names of options for which it was said that they do not apply. */
+const warned = new Set<string>()
+
+/** Says once for each option that requests are read strictly all the same: bytes that one of two readers takes for another request are how
+ * requests are smuggled (RFC 9112 section 11.2). */
+export function warnStrict (name: string, value: unknown): void {
+  if (warned.has(name)) return
+  warned.add(name)
+  process.emitWarning(`${name} is ${String(value)} and has no effect: requests are read strictly`, { code: 'TRUNKLINE_READS_STRICTLY' })
+}
+
+/** Whether requests of HTTP/1.1 without a host field are served. */
+export const takesHostless = (options: Http1Options): boolean => ({ ...options, ...options.http1Options } as Given).requireHostHeader === false
+
+/** Checks them as node does, and warns of those that would have requests read less strictly. */
 export function ownHttp1 (options: Http1Options): OwnHttp1 {
-  const given = { ...options, ...options.http1Options } as Unheeded
-  const { insecureHTTPParser = false, httpValidation = 'strict', requireHostHeader = true } = given
+  const given = { ...options, ...options.http1Options } as Given
+  const { insecureHTTPParser = false, httpValidation = 'strict' } = given
   const own = (options.requests === 'http' ? nodeServer(given as http.ServerOptions) : nodeSecureServer({ ...options, allowHTTP1: true } as SecureServerOptions)) as OwnHttp1
   // Node has one of its own where none is given.
   if (given.shouldUpgradeCallback === undefined) delete own.shouldUpgradeCallback
-  if (insecureHTTPParser) throw notProvided('insecureHTTPParser is true; it must be false: requests are read strictly')
-  if (httpValidation !== 'strict') throw notProvided(`httpValidation is ${httpValidation}; it must be strict: requests are read strictly`)
-  if (!requireHostHeader) throw notProvided('requireHostHeader is false; it must be true: a request of HTTP/1.1 has a host (RFC 9112 section 3.2)')
+  if (insecureHTTPParser) warnStrict('insecureHTTPParser', insecureHTTPParser)
+  if (httpValidation !== 'strict') warnStrict('httpValidation', httpValidation)
   return own
 }
 

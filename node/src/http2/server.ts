@@ -23,7 +23,7 @@ import { policyOf, type Policy } from '../server/tls/policy'
 import { notProvided } from '../server/refused'
 import { CompatServer, type AcceptedHandle, type CompatServerOptions } from './compat_server'
 import { ENGINES_TEXT, isEngine, type Engine } from '../channel/place'
-import { ownHttp1, setMembers, uniqueOf, type HttpOptions, type Http1Options, type OwnHttp1 } from './http1_options'
+import { ownHttp1, setMembers, takesHostless, uniqueOf, warnStrict, type HttpOptions, type Http1Options, type OwnHttp1 } from './http1_options'
 import type { Chooser } from './handshake/client_hello'
 import type { ServerHttp2Stream } from './stream/stream'
 
@@ -139,7 +139,7 @@ function checkApplied (options: Http2ServerOptions & { strictFieldWhitespaceVali
   if (paddingStrategy !== nodeHttp2.constants.PADDING_STRATEGY_NONE) throw notProvided(`paddingStrategy is ${paddingStrategy}; it must be PADDING_STRATEGY_NONE: nothing is padded`)
   checkListed(remoteCustomSettings)
   checkSettings(settings)
-  if (options.strictFieldWhitespaceValidation === false) throw notProvided('strictFieldWhitespaceValidation is false; it must be true: requests are read strictly')
+  if (options.strictFieldWhitespaceValidation === false) warnStrict('strictFieldWhitespaceValidation', false)
 }
 
 /** A copy with whole numbers: what is behind the point is cut off, as where node packs settings. */
@@ -221,6 +221,7 @@ function compatServerOptions (options: Http2ServerOptions & Untyped & Http1Optio
     },
     Http2ServerRequest: options.Http2ServerRequest,
     Http2ServerResponse: options.Http2ServerResponse,
+    takesHostless: takesHostless(options),
     http1: {
       IncomingMessage: (http1Options.IncomingMessage ?? options.Http1IncomingMessage ?? ofHttp.IncomingMessage ?? http.IncomingMessage) as typeof http.IncomingMessage,
       ServerResponse: (http1Options.ServerResponse ?? options.Http1ServerResponse ?? ofHttp.ServerResponse ?? http.ServerResponse) as typeof http.ServerResponse,

@@ -116,6 +116,8 @@ export interface ListenOptions extends ListenTarget {
   proxyProtocol?: string[]
   /** Connection ids of HTTP/3 by which load balancers find this server (QUIC-LB). Default: ids that say nothing to others. */
   quicLb?: QuicLb
+  /** Serves requests of HTTP/1.1 without a host field, which are answered with 400 otherwise (RFC 9112 section 3.2). Default: false. */
+  takesHostless?: boolean
   /**
    * Passes requests of HTTP/1.1 with another expectation than `100-continue` to `onRequest`, which
    * are answered with 417 otherwise. Default: false.

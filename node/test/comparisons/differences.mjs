@@ -422,7 +422,6 @@ export const differences = {
     'options: createSecureServer, handshakeTimeout: *': 'a time limit is a whole number of milliseconds',
     'options: createSecureServer, maxVersion: *': 'a version that is none leaves none',
     'options: *, paddingStrategy: *': 'nothing is padded',
-    'options: *, strictFieldWhitespaceValidation: false': 'requests are read strictly',
     'options: settings, *': 'settings are checked when a server is made: node throws at its first session'
   },
   'server by sequence': {

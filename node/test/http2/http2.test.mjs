@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { createHash } from 'node:crypto'
+import { execFile } from 'node:child_process'
 import { createReadStream, mkdtempSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import http2 from 'node:http2'
@@ -12,6 +13,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import tls from 'node:tls'
+import { promisify } from 'node:util'
 import test from 'node:test'
 import { createSecureServer, createServer, Agent } from 'trunkline'
 import { cert, key } from '../support/certificates/certificate.mjs'
@@ -410,7 +412,7 @@ for (const version of versions.filter(({ protocol }) => protocol !== 'http/1.1')
 }
 
 test('options that ask for what is not done are refused by their names, and what is the default is taken', () => {
-  const refused = { paddingStrategy: 1, strictFieldWhitespaceValidation: false }
+  const refused = { paddingStrategy: 1 }
   for (const [name, value] of Object.entries(refused)) {
     const options = { [name]: value }
     for (const create of [createServer, createSecureServer]) {
@@ -420,16 +422,34 @@ test('options that ask for what is not done are refused by their names, and what
   createServer({ paddingStrategy: 0, remoteCustomSettings: [], strictSingleValueFields: true, settings: { customSettings: {} } })
 })
 
-test('options that would have HTTP/1.1 read less strictly are refused, wherever they stand', () => {
-  for (const [name, value] of Object.entries({ insecureHTTPParser: true, httpValidation: 'relaxed', requireHostHeader: false })) {
-    for (const options of [{ [name]: value }, { http1Options: { [name]: value } }]) {
-      const refused = error => error.code === REFUSED.code && error.message.includes(name)
-      assert.throws(() => createSecureServer({ cert, key, allowHTTP1: true, ...options }), refused, name)
-      assert.throws(() => createServer(options), refused, name)
+test('options that would have requests read less strictly are taken with one warning each, and change nothing', async () => {
+  const program = `
+    const net = require('node:net')
+    const { createServer, createSecureServer } = require('trunkline')
+    const warnings = []
+    process.on('warning', ({ code, message }) => { warnings.push(code + ': ' + message) })
+    const tls = ${JSON.stringify({ cert, key })}
+    const loose = [{ insecureHTTPParser: true }, { httpValidation: 'relaxed' }, { strictFieldWhitespaceValidation: false }]
+    for (const options of loose) {
+      createSecureServer({ ...tls, allowHTTP1: true, ...options })
+      createSecureServer({ ...tls, allowHTTP1: true, http1Options: options })
     }
-  }
-  // Each by itself: from Node 26 on, two of them cannot be used together.
-  for (const options of [{ insecureHTTPParser: false }, { httpValidation: 'strict' }, { requireHostHeader: true }]) createServer(options)
+    for (const options of [{ insecureHTTPParser: false }, { requireHostHeader: true }, { httpValidation: 'strict' }]) createServer(options)
+    const server = createServer({ insecureHTTPParser: true }, (request, response) => { response.end('served') })
+    server.listen(0, '127.0.0.1', () => {
+      const client = net.connect(server.address().port, '127.0.0.1')
+      client.end('GET / HTTP/1.1\\r\\nhost : a\\r\\nContent-Length: 1\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n')
+      let text = ''
+      client.on('data', piece => { text += piece }).on('close', () => {
+        server.close()
+        console.log(JSON.stringify({ warnings, status: text.slice(9, 12) }))
+      })
+    })`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--no-warnings', '-e', program], { cwd: new URL('.', import.meta.url) })
+  const { warnings, status } = JSON.parse(stdout)
+  const strictly = 'and has no effect: requests are read strictly'
+  assert.deepEqual(warnings, ['insecureHTTPParser is true', 'httpValidation is relaxed', 'strictFieldWhitespaceValidation is false'].map(what => `TRUNKLINE_READS_STRICTLY: ${what} ${strictly}`))
+  assert.equal(status, '400')
 })
 
 test('with minVersion TLSv1.3 a server speaks nothing older', async () => {

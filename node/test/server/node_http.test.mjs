@@ -45,6 +45,29 @@ for (const [fault, chunk] of Object.entries({ 'a size that is none': 'zz\r\n', '
   })
 }
 
+const LINES = { origin: 'GET / HTTP/1.1\r\n', absolute: 'GET http://b/ HTTP/1.1\r\n', upgrade: 'GET / HTTP/1.1\r\nconnection: upgrade\r\nupgrade: x\r\n' }
+for (const [form, lines] of Object.entries(LINES)) {
+  test(`a request without a host gets the answer of node:http, and listeners of clientError do not hear of it: ${form}`, async t => {
+    const answers = []
+    for (const options of [null, { engine: 'inline' }, { engine: 'threads' }, { engine: 'inline', requests: 'http' }, { engine: 'threads', requests: 'http' }]) {
+      const server = options === null ? http.createServer() : createServer(options)
+      server.on('clientError', error => { answers.push(error.code) }).on('request', () => { answers.push('request') })
+      answers.push((await answerTo(await listening(t, server), `${lines}\r\n`)).replace(/^date: .*$/im, 'Date: now'))
+    }
+    assert.match(answers[0], /^HTTP\/1\.1 400 /)
+    for (const answer of answers) assert.equal(answer, answers[0])
+  })
+}
+
+test('with requireHostHeader: false a request without a host is served', async t => {
+  for (const options of [{ requireHostHeader: false }, { requests: 'http', requireHostHeader: false }, { http1Options: { requireHostHeader: false } }]) {
+    const server = createServer(options, (request, response) => { response.end(`host ${request.headers.host}`) })
+    assert.match(await answerTo(await listening(t, server), `${LINES.origin}connection: close\r\n\r\n`), /^HTTP\/1\.1 200 [^]*host undefined$/)
+    // Two of them are still refused.
+    assert.match(await answerTo(server.address().port, `${LINES.origin}${HOST}${HOST}\r\n`), /^HTTP\/1\.1 400 /)
+  }
+})
+
 for (const [line, code] of [['Oopsie-doopsie\r\n', 'HPE_INVALID_METHOD'], ['EHLO a.test\r\n', 'HPE_INVALID_CONSTANT'], ['GET / HTTP/9.9\r\n', 'HPE_INVALID_VERSION']]) {
   test(`a first line that is none is refused before its head ends: ${line.trim()}`, async t => {
     const server = createServer({ requests: 'http' }, () => {})

@@ -49,11 +49,14 @@ impl Conn {
         let Config {
             limits,
             spelled_names,
+            needs_host,
             ..
         } = &*self.config;
+        let (spells, needs_host) = (*spelled_names, *needs_host);
         let fields = self.free_list.section();
         let spare = self.free_list.head();
-        let (head, version) = parse::request(&bytes[..len], spare, fields, limits, *spelled_names)?;
+        let (head, version) =
+            parse::request(&bytes[..len], spare, fields, limits, spells, needs_host)?;
         // A connection with one exchange pays nothing for a second.
         if self.next_id > 1 && self.last_head.is_due() {
             self.last_head.keep(&bytes[..len], 0, &head, version);

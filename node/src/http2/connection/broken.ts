@@ -41,7 +41,7 @@ const LINGER_MS = 2000
 
 /** A request that broke a rule of HTTP/1.1. */
 export interface Refused {
-  /** llhttp's, or node's for one that came too late. */
+  /** llhttp's, or node's for one that came too late; empty: it lacks a host, which llhttp takes. */
   code: string
   /** Says what was wrong; 0: none does. */
   status: number
@@ -81,6 +81,10 @@ export function refusalOf (status: number, code = ''): string {
   const known = STATUS_CODES[status] === undefined ? BAD_REQUEST : status
   return `HTTP/1.1 ${known} ${STATUS_CODES[known]}\r\nConnection: close\r\n\r\n`
 }
+
+/** The answer of node:http to a request of HTTP/1.1 without exactly one host field (RFC 9112 section 3.2): one of its own, of which
+ * listeners of `clientError` know nothing. */
+export const hostMissing = (): string => `HTTP/1.1 400 Bad Request\r\nConnection: close\r\nDate: ${new Date().toUTCString()}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`
 
 /** The bytes of a client that broke HTTP/1.1: what is written goes as it is, what still comes is dropped. */
 export class RefusedBytes extends UpgradeBytes {

@@ -132,3 +132,34 @@ test('a reset without a listener of its errors ends no process', async t => {
     }
   }
 })
+
+/** Requests whose connection goes to a listener as a socket. */
+const leaving = {
+  upgrade: 'GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
+  connect: 'CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n'
+}
+for (const [event, text] of Object.entries(leaving)) {
+  test(`a reset beside an ${event} whose listener adds no listener of errors to the socket ends no process`, async t => {
+    for (const made of [{ engine: 'inline' }, { engine: 'threads' }, { engine: 'inline', requests: 'http' }, { engine: 'threads', requests: 'http' }]) {
+      const server = createServer(made)
+      t.after(() => { server.close() })
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      for (const answer of ['', 'HTTP/1.1 101 Switching Protocols\r\n\r\n', 'HTTP/1.1 200 OK\r\n\r\n']) {
+        const left = once(server, event)
+        const client = net.connect(server.address().port, '127.0.0.1')
+        client.on('error', () => {})
+        client.write(text)
+        const [, socket] = await left
+        const closed = new Promise(resolve => { socket.on('close', resolve) })
+        if (answer !== '') socket.write(answer)
+        // Without a reader nothing would be read of it.
+        socket.resume()
+        await turns()
+        client.resetAndDestroy()
+        await closed
+        assert.equal(socket.listenerCount('error'), 0)
+      }
+    }
+  })
+}

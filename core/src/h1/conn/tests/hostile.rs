@@ -477,8 +477,8 @@ fn what_is_just_enough_is_taken() {
 fn a_value_keeps_its_bytes_and_loses_the_space_around_it() {
     let head = b"GET / HTTP/1.1\r\nHoST: a\r\nX-Y: \t a\tb \xff \t\r\nempty:\r\n\r\n";
     let limits = crate::limits::Limits::default();
-    let (head, _) =
-        crate::h1::parse::request(head, None, Default::default(), &limits, false).expect("valid");
+    let (head, _) = crate::h1::parse::request(head, None, Default::default(), &limits, false, true)
+        .expect("valid");
     let fields: Vec<_> = head
         .fields()
         .map(|field| (field.name, field.value))

@@ -61,9 +61,15 @@ fn the_four_forms_of_a_target_become_pseudo_fields() {
     ] {
         let head = format!("{method} {target} HTTP/1.1\r\nhost: h\r\n\r\n");
         let limits = crate::limits::Limits::default();
-        let (head, _) =
-            crate::h1::parse::request(head.as_bytes(), None, Default::default(), &limits, false)
-                .unwrap_or_else(|violation| panic!("{target}: {violation}"));
+        let (head, _) = crate::h1::parse::request(
+            head.as_bytes(),
+            None,
+            Default::default(),
+            &limits,
+            false,
+            true,
+        )
+        .unwrap_or_else(|violation| panic!("{target}: {violation}"));
         assert_eq!(head.path(), path.map(str::as_bytes), "{target}");
         assert_eq!(head.authority(), Some(authority.as_bytes()), "{target}");
     }
@@ -186,6 +192,35 @@ fn recycled_memory_serves_the_next_head() {
     };
     assert_eq!(head.fields().len(), 1, "nothing of the old head is left");
     assert_eq!(head.get(Token::HOST), Some(&b"b"[..]));
+}
+
+#[test]
+fn a_request_without_a_host_is_served_by_those_who_need_none() {
+    let missing = |text: &str, needs_host: bool| {
+        let mut script = Script::new(Side::Server, Config::default().with_needs_host(needs_host));
+        script.conn.handle_bytes(script.now, text.as_bytes());
+        match script.conn.poll_event() {
+            Some(Event::RequestReceived { head, .. }) => {
+                head.authority().map(|authority| authority.to_vec())
+            }
+            _ => Some(b"refused".to_vec()),
+        }
+    };
+    let bare = "GET / HTTP/1.1\r\n\r\n";
+    assert_eq!(missing(bare, true), Some(b"refused".to_vec()));
+    assert_eq!(missing(bare, false), None);
+    let absolute = "GET http://b/ HTTP/1.1\r\n\r\n";
+    assert_eq!(missing(absolute, true), Some(b"refused".to_vec()));
+    assert_eq!(missing(absolute, false), Some(b"b".to_vec()));
+    // The rest stays as strict.
+    for text in [
+        "GET / HTTP/1.1\r\nhost: a\r\nhost: a\r\n\r\n",
+        "GET / HTTP/1.1\r\nhost: a/b\r\n\r\n",
+        "CONNECT / HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nx : y\r\n\r\n",
+    ] {
+        assert_eq!(missing(text, false), Some(b"refused".to_vec()), "{text}");
+    }
 }
 
 #[test]
