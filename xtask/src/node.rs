@@ -202,6 +202,17 @@ pub(crate) fn origin(profile: &str) -> Result<PathBuf, String> {
     Ok(built_in(profile).join("examples").join("origin"))
 }
 
+/// The newest line of Node.js that the tests have; the system's where they have none for this platform.
+pub(crate) fn newest_line() -> PathBuf {
+    let modules = root().join("node/test/node_modules");
+    let lines = std::fs::read_dir(modules).into_iter().flatten().flatten();
+    let programs = lines
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("node2"))
+        .map(|entry| entry.path().join("bin").join("node"))
+        .filter(|program| program.exists());
+    programs.max().unwrap_or_else(|| PathBuf::from("node"))
+}
+
 pub(crate) fn is_there_or_report() -> Outcome {
     match is_there() {
         true => Ok(()),

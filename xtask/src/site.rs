@@ -15,12 +15,14 @@ pub(crate) fn docs() -> Outcome {
     let mdbook = tools::MDBOOK.ensure()?;
     run(&mut cargo(&["build", "--quiet", "-p", "trunkline-cli"]))?;
     node::install("docs/site")?;
+    node::install("node/test")?;
     let built = node::built_in("dev");
     let documented = built.parent().unwrap_or(&built).join("doc");
     let options = root().join("target").join("options-of-rust.md");
     std::fs::write(&options, render::options::page()?)
         .map_err(|why| format!("cannot write {}: {why}", options.display()))?;
-    let mut command = Command::new("node");
+    // The look in a browser needs the WebSocket of Node.js 22 or later, which the system's may not have.
+    let mut command = Command::new(node::newest_line());
     command.arg(root().join("docs/site/build.mjs"));
     run(command
         .arg(mdbook)

@@ -24,8 +24,6 @@ const { positionals, values } = parseArgs({
   allowPositionals: true, options: { cli: { type: 'string' }, only: { type: 'string' }, part: { type: 'string' }, accept: { type: 'boolean' }, inside: { type: 'boolean' } }
 })
 const [addon] = positionals
-/** Lines whose programs are run: the oldest, and the newest two. */
-const RUN_ON = (process.env.TRUNKLINE_LINES ?? 'node24 node26').split(' ')
 /** Packages that the documents tell to install beside ours. */
 const BESIDE = ['express', 'fastify', 'hono', 'koa', 'openai', 'undici', 'ws']
 
@@ -110,7 +108,8 @@ async function inside (place, isOwnNetwork) {
     if (wrong !== undefined) made.push(`${block.where}: ${wrong}`)
   }
   if (made.length > 0) note(made, 'blocks of the shell that make files')
-  const on = [[process.version, process.execPath], ...RUN_ON.filter(line => lines[line] !== undefined).map(line => [line, lines[line]])]
+  // Promised lines of Node.js, the one that runs this file first.
+  const on = [[process.version, process.execPath], ...Object.entries(lines)]
   for (const [line, node] of wanted('programs') ? on : []) {
     const failed = []
     const tried = programs.filter(block => !away(block))
