@@ -4,12 +4,13 @@ pub(crate) mod explain;
 pub(crate) mod top;
 
 use crate::failure::{Failure, in_full};
+use crate::system::through_unix_socket;
 use crate::target::Target;
 use crate::token;
 use http::StatusCode;
 use http_body_util::{BodyExt as _, Limited};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use trunkline::client::Client;
 
 /// Bytes of an answer: beyond the state of a server with all of its lists full.
@@ -45,7 +46,7 @@ impl AdminPage {
         let socket = options.url.strip_prefix("unix:");
         let target = Target::parse(socket.map_or(options.url.as_str(), |_| UNIX_URL))?;
         let client = match socket {
-            Some(path) => Client::builder().unix_socket(path),
+            Some(path) => through_unix_socket(Client::builder(), Path::new(path))?,
             None => Client::builder(),
         };
         let scheme = if target.tls { "https" } else { "http" };

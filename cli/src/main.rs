@@ -10,6 +10,7 @@ mod failure;
 mod get;
 mod packaging;
 mod serve;
+mod system;
 mod target;
 mod tls_options;
 mod token;

@@ -13,6 +13,7 @@ mod site;
 mod start;
 
 use crate::failure::{Failure, in_full, report};
+use crate::system::Sockets;
 use answer::policy::AnswerPolicy;
 use config::proxies::Proxies;
 use config::quic::{check_quic_options, quic_secret};
@@ -32,7 +33,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use trunkline::server::Sockets;
 use trunkline::{Server, ServerConfig};
 
 /// Options of `serve`, by flags or by a configuration file.
@@ -221,7 +221,8 @@ impl Prepared {
         })
     }
     fn warn(&self) {
-        if self.walks {
+        // Other systems never have it.
+        if self.walks && cfg!(target_os = "linux") {
             warn(
                 "openat2 is not there (Linux 5.6 and newer have it, some container profiles forbid it): \
                  paths are opened component by component, which is as safe and slower",
@@ -329,9 +330,10 @@ fn print_address(place: impl std::fmt::Display) {
 
 /// Gives the URL to the program of the system that opens URLs. The server serves without it.
 fn open(url: &str) {
-    let program = match cfg!(target_os = "macos") {
-        true => "open",
-        false => "xdg-open",
+    let program = match std::env::consts::OS {
+        "macos" => "open",
+        "windows" => "explorer",
+        _ => "xdg-open",
     };
     let mut command = Command::new(program);
     command.arg(url).stdin(Stdio::null());

@@ -1,22 +1,18 @@
 //! Files with the token of an admin address.
 
 use crate::failure::Failure;
+use crate::system::mode_for_all;
 use std::path::Path;
 use trunkline::admin::TOKEN_CHARACTERS_MIN;
 
 /// The token in a file, which `flag` names. A file that others may read holds no secret.
 pub(crate) fn read(flag: &str, path: &Path) -> Result<String, Failure> {
-    use std::os::unix::fs::PermissionsExt as _;
     let shown = path.display();
     let cannot = |error| Failure::usage(format_args!("{flag} {shown} cannot be read: {error}"));
-    let mode = std::fs::metadata(path)
-        .map_err(cannot)?
-        .permissions()
-        .mode();
-    if mode & 0o007 != 0 {
+    let file = std::fs::metadata(path).map_err(cannot)?;
+    if let Some(mode) = mode_for_all(&file) {
         return Err(Failure::usage(format_args!(
-            "{flag} {shown} may be read by every user (mode {:o}): chmod 600 {shown}",
-            mode & 0o777
+            "{flag} {shown} may be read by every user (mode {mode:o}): chmod 600 {shown}"
         )));
     }
     let text = std::fs::read_to_string(path).map_err(cannot)?;

@@ -1,10 +1,11 @@
 //! Generates the load: connections that each keep `streams` requests in flight, or send when one is
 //! due.
 
-use super::report::{self, Outcome};
+use super::report::Outcome;
 use super::tally::Tally;
 use super::{Plan, Protocol};
 use crate::failure::{Failure, in_full};
+use crate::system::cpu_time;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -59,7 +60,7 @@ pub(super) async fn run(plan: &Plan, tls: ClientTls) -> Result<Outcome, Failure>
         counted_from: Cell::new(plan.warm_up.is_none().then(Instant::now)),
         streams: plan.streams,
     });
-    let cpu_from = Rc::new(Cell::new(report::cpu_time()));
+    let cpu_from = Rc::new(Cell::new(cpu_time()));
     let local = tokio::task::LocalSet::new();
     let tasks: Vec<_> = connections
         .into_iter()
@@ -92,7 +93,7 @@ pub(super) async fn run(plan: &Plan, tls: ClientTls) -> Result<Outcome, Failure>
         .is_ok();
     let wall = shared.counted_from.get();
     let wall = wall.map_or(Duration::ZERO, |from| from.elapsed());
-    let cpu = report::cpu_time().saturating_sub(cpu_from.get());
+    let cpu = cpu_time().saturating_sub(cpu_from.get());
     bar.finish_and_clear();
     drop(local);
     let mut tally = shared.tally.replace(Tally::new());
@@ -149,7 +150,7 @@ async fn phases(
         shared.tally.borrow_mut().restart(shared.started.get());
         shared.left.set(requests);
         shared.counted_from.set(Some(Instant::now()));
-        cpu_from.set(report::cpu_time());
+        cpu_from.set(cpu_time());
     }
     if let Some(time) = duration {
         tokio::time::sleep(time).await;

@@ -209,15 +209,3 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     written.map_err(|error| Failure::output("standard output", &error))
 }
-
-/// User and system time of this process so far. Zero where the system has no `getrusage`.
-pub(crate) fn cpu_time() -> Duration {
-    let Ok(usage) = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_SELF) else {
-        return Duration::ZERO;
-    };
-    let part = |time: nix::sys::time::TimeVal| {
-        Duration::from_secs(time.tv_sec().max(0) as u64)
-            + Duration::from_micros(time.tv_usec().max(0) as u64)
-    };
-    part(usage.user_time()) + part(usage.system_time())
-}

@@ -5,6 +5,7 @@ pub(super) mod netrc;
 
 use super::exit;
 use crate::failure::Failure;
+use crate::system::through_unix_socket;
 use http::Uri;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -58,7 +59,7 @@ impl RouteOptions {
             client = client.proxy_tls(ClientTls::new().insecure());
         }
         if let Some(path) = &self.unix_socket {
-            client = client.unix_socket(path);
+            client = through_unix_socket(client, path)?;
         }
         if let Some(address) = self.interface.or(self.family()) {
             client = client.local_address(address);

@@ -5,7 +5,13 @@
 //! The kernel keeps a path below the directory (`RESOLVE_BENEATH`): no `..`, no link that leads out,
 //! whatever is renamed meanwhile. Where it has no openat2, [`walk`] does.
 
+#[cfg(not(unix))]
+mod plain_open;
+#[cfg(unix)]
 mod walk;
+
+#[cfg(not(unix))]
+use plain_open as walk;
 
 use std::fs::{File, Metadata};
 use std::future::{Ready, ready};
@@ -38,7 +44,7 @@ impl Disk {
     /// When `root` is not a directory that can be opened.
     pub(crate) fn new(root: &Path) -> io::Result<Self> {
         let path = root.canonicalize()?;
-        let directory = File::open(&path)?;
+        let directory = walk::directory(&path)?;
         if !directory.metadata()?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
@@ -103,7 +109,7 @@ impl Root {
         let inside = inside.map_err(|_| io::Error::from(io::ErrorKind::NotFound))?;
         match kernel::open(&self.directory, inside) {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
-                walk::open(&self.directory, inside)
+                walk::open(&self.path, &self.directory, inside)
             }
             opened => opened,
         }

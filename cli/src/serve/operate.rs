@@ -1,22 +1,29 @@
 //! The operation of a server: signals, the drain, the admin address, logs, and the service manager.
 
 pub(super) mod access_log;
+#[cfg(unix)]
 mod activation;
 pub(super) mod admin;
 pub(super) mod given;
 pub(super) mod listening;
+#[cfg(not(unix))]
+mod no_upgrade;
 pub(super) mod notify;
 pub(super) mod signals;
 mod sockets;
+#[cfg(unix)]
 mod upgrade;
 
 use super::{ServeOptions, report};
 use crate::failure::Failure;
 use crate::serve::listeners::ListenAddress;
+use crate::system::SuccessorListener;
 use access_log::{AccessLog, LogField, LogFormat, LogLevel};
 use admin::{AdminOptions, Readiness};
 use given::GivenSockets;
 use listening::{Listening, Others};
+#[cfg(not(unix))]
+use no_upgrade as upgrade;
 use notify::Notify;
 use signals::{Raised, Reopening, Stop};
 use std::path::PathBuf;
@@ -24,7 +31,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use trunkline::ServerConfig;
-use trunkline::server::SuccessorListener;
 
 /// Requests that take longer have stories on the admin page, as those that fail have.
 const SLOW: Duration = Duration::from_secs(1);

@@ -11,12 +11,12 @@ use super::operate::listening::Listening;
 use super::site::Site;
 use super::{ServeOptions, config, refused, warn};
 use crate::failure::Failure;
+use crate::system::{Sockets, on_sockets, on_unix_socket};
 use std::path::Path;
 use std::sync::Arc;
 use tower_http::compression::CompressionLayer;
 use tower_layer::Layer;
 use trunkline::Server;
-use trunkline::server::Sockets;
 
 /// Serves the site, under a layer that compresses if that is wanted.
 macro_rules! served {
@@ -104,7 +104,7 @@ pub(super) fn open_other(
         Some(ListenAddress::Unix(path)) => start_unix(path, sockets, (options, tls, log), site),
         Some(ListenAddress::Port(address)) if table.redirect => {
             let server = match sockets {
-                Some(sockets) => Server::on_sockets(sockets),
+                Some(sockets) => on_sockets(sockets),
                 None => Server::bind(address.as_str()),
             };
             let server = with_options(server, options, None, log.clone())?.workers(1);
@@ -159,7 +159,7 @@ fn start(
     http3: bool,
 ) -> Result<Listening, Failure> {
     let server = match sockets {
-        Some(sockets) => Server::on_sockets(sockets),
+        Some(sockets) => on_sockets(sockets),
         None => Server::bind(address),
     };
     let mut server = with_options(server.http3(http3), options, tls, log.clone())?;
@@ -176,10 +176,7 @@ fn start_unix(
     (options, tls, log): Parts<'_>,
     site: &Site,
 ) -> Result<Listening, Failure> {
-    let server = match sockets {
-        Some(sockets) => Server::on_unix_sockets(sockets),
-        None => Server::bind_unix(path),
-    };
+    let server = on_unix_socket(path, sockets, false)?;
     let server = with_options(server, options, tls, log.clone())?;
     served!(server, options, site.clone()).map(Listening::Unix)
 }

@@ -1,6 +1,7 @@
 //! The keys of QUIC-LB: connection ids by which load balancers find this server.
 
 use crate::failure::Failure;
+use crate::system::mode_for_all;
 use std::path::PathBuf;
 use trunkline::QuicLb;
 
@@ -72,16 +73,11 @@ fn read_key(path: &PathBuf) -> Result<[u8; KEY_BYTES], Failure> {
     let unreadable = |error: std::io::Error| {
         Failure::usage(format_args!("http3.lb_key {shown} cannot be read: {error}"))
     };
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let mode = std::fs::metadata(path).map_err(unreadable)?.permissions();
-        let mode = mode.mode() & 0o777;
-        if mode & 0o007 != 0 {
-            return Err(Failure::usage(format_args!(
-                "http3.lb_key {shown} is open to every user (mode {mode:o}); chmod 600 {shown}"
-            )));
-        }
+    let file = std::fs::metadata(path).map_err(unreadable)?;
+    if let Some(mode) = mode_for_all(&file) {
+        return Err(Failure::usage(format_args!(
+            "http3.lb_key {shown} is open to every user (mode {mode:o}); chmod 600 {shown}"
+        )));
     }
     let text = std::fs::read_to_string(path).map_err(unreadable)?;
     let key = bytes_of(text.trim()).and_then(|bytes| bytes.try_into().ok());

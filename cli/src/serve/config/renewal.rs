@@ -7,12 +7,11 @@ use crate::failure::Failure;
 use crate::serve::operate::NewSettings;
 use crate::serve::operate::access_log::AccessLog;
 use crate::serve::operate::notify::Notify;
-use crate::serve::operate::signals::register;
 use crate::serve::{config, refused, report};
+use crate::system::{CaughtSignal, ProcessSignal};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use tokio::signal::unix::{Signal, SignalKind};
 use tokio::sync::mpsc::UnboundedSender;
 use trunkline::server::ConfigHandle;
 
@@ -22,7 +21,7 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 /// A server's settings that can change while it serves.
 pub(in crate::serve) struct Renewal {
     /// `None`: there are no files to read again, and SIGHUP ends the process as ever.
-    hangup: Option<Signal>,
+    hangup: Option<CaughtSignal>,
     started: Settled,
     /// The settings of the file when it was last read; `None`: it was read at the start alone.
     latest: Option<Settled>,
@@ -48,7 +47,7 @@ impl Renewal {
         let files = look(&started);
         let is_needed = !files.is_empty() || started.file.is_some();
         let hangup = is_needed
-            .then(|| register(SignalKind::hangup()))
+            .then(|| CaughtSignal::new(ProcessSignal::Hangup))
             .transpose()?;
         Ok(Self {
             hangup,

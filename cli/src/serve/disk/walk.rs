@@ -14,11 +14,16 @@ const FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::NOCTTY)
     .union(OFlags::NOFOLLOW);
 
+/// Opens a directory for [`open`].
+pub(in crate::serve) fn directory(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
 /// Opens `path`, in which every link has been resolved before: it has names only.
 ///
 /// # Errors
 /// `NotFound` also where a component is a link now, or the path is not one of names.
-pub(in crate::serve) fn open(directory: &File, path: &Path) -> io::Result<File> {
+pub(in crate::serve) fn open(_: &Path, directory: &File, path: &Path) -> io::Result<File> {
     let mut place = None;
     let mut components = path.components().peekable();
     if components.peek().is_none() {

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 fn text(directory: &File, path: &str) -> io::Result<String> {
     let mut text = String::new();
-    open(directory, Path::new(path))?.read_to_string(&mut text)?;
+    open(Path::new(""), directory, Path::new(path))?.read_to_string(&mut text)?;
     Ok(text)
 }
 
@@ -23,7 +23,7 @@ fn names_are_walked_one_by_one_and_no_link_is_followed() {
     assert_eq!(text(&directory, "a.txt").expect("there"), "hello");
     assert_eq!(text(&directory, "sub/deep/c.txt").expect("there"), "deep");
     for directory_of in ["", "sub", "sub/deep"] {
-        let opened = open(&directory, Path::new(directory_of)).expect("there");
+        let opened = open(Path::new(""), &directory, Path::new(directory_of)).expect("there");
         assert!(opened.metadata().expect("open").is_dir(), "{directory_of}");
     }
     for path in [
@@ -50,5 +50,5 @@ fn a_pipe_in_the_place_of_a_file_holds_nobody() {
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.expect("mkfifo").success());
     let directory = File::open(folder.0.join("root")).expect("a directory");
-    open(&directory, Path::new("pipe")).expect("open at once");
+    open(Path::new(""), &directory, Path::new("pipe")).expect("open at once");
 }

@@ -4,6 +4,7 @@
 
 use super::sockets::SocketsByUse;
 use crate::failure::Failure;
+use crate::system::Sockets;
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::net::sockopt::{socket_acceptconn, socket_type};
 use rustix::net::{AddressFamily, SocketType, getsockname};
@@ -14,7 +15,6 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::UnixListener;
-use trunkline::server::Sockets;
 
 /// The first descriptor.
 const FIRST: RawFd = 3;

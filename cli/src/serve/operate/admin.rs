@@ -6,13 +6,14 @@ use super::signals::{Raised, raise};
 use crate::failure::Failure;
 use crate::serve::listeners::ListenAddress;
 use crate::serve::refused;
+use crate::system::{Sockets, on_sockets, on_unix_socket, serve_admin};
 use crate::token;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trunkline::Server;
 use trunkline::admin;
-use trunkline::server::{Inspector, Sockets};
+use trunkline::server::Inspector;
 
 /// Whether new requests are welcome: `/readyz` says it.
 #[derive(Clone, Debug)]
@@ -93,19 +94,14 @@ impl AdminOptions {
         match &self.place {
             ListenAddress::Port(address) => {
                 let server = match given {
-                    Some(given) => Server::on_sockets(given),
+                    Some(given) => on_sockets(given),
                     None => Server::bind(address.as_str()),
                 };
                 admin.serve_on(server).map(Listening::Port).map_err(refused)
             }
             ListenAddress::Unix(path) => {
-                // Its owner alone may connect.
-                let server = match given {
-                    Some(given) => Server::on_unix_sockets(given),
-                    None => Server::bind_unix(path).mode(0o600),
-                };
-                admin
-                    .serve_on_unix(server)
+                let server = on_unix_socket(path, given, true)?;
+                serve_admin(admin, server)
                     .map(Listening::Unix)
                     .map_err(refused)
             }

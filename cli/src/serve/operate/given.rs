@@ -1,14 +1,13 @@
 //! Listening sockets that another process has opened: the server before this one (`--upgrade`), or a service
 //! manager.
 
-use super::activation;
 use super::sockets::{SocketsByUse, first_address, is_at};
 use super::upgrade::previous_at;
 use crate::failure::Failure;
 use crate::serve::ServeOptions;
 use crate::serve::listeners::{ListenTable, others};
-use std::path::{Path, PathBuf, absolute};
-use trunkline::server::{PreviousServer, Sockets};
+use crate::system::{PreviousServer, Sockets, path_of};
+use std::path::{PathBuf, absolute};
 
 /// The sockets that a server was given, by which it need not open its own.
 #[derive(Debug, Default)]
@@ -37,7 +36,7 @@ impl GivenSockets {
         let upgrade = options.operate.upgrade.as_deref();
         let Some((previous, all)) = upgrade.map(previous_at).transpose()?.flatten() else {
             return Ok(Self {
-                sockets: activation::sockets()?,
+                sockets: of_manager()?,
                 previous: None,
             });
         };
@@ -82,9 +81,7 @@ impl GivenSockets {
     pub(crate) fn unix(&self, options: &ServeOptions) -> Option<PathBuf> {
         let site = self.sockets.site.as_ref();
         let given = site.filter(|site| site.are_unix());
-        let address = given.and_then(Sockets::unix_address);
-        let path = address.as_ref().and_then(|address| address.as_pathname());
-        let path = path.map(Path::to_owned).or_else(|| options.unix.clone());
+        let path = given.and_then(path_of).or_else(|| options.unix.clone());
         path.or_else(|| given.map(|_| PathBuf::from("a Unix socket")))
     }
     /// The sockets of the site, for one start of several; `None`: it opens its own.
@@ -103,8 +100,8 @@ impl GivenSockets {
         }
         let others = &mut self.sockets.others;
         let wanted = table.address.as_ref()?;
-        let at = others.iter().position(|other| is_at(other, wanted))?;
-        Some(others.swap_remove(at))
+        let at = others.iter().position(|other| is_at(other, wanted));
+        at.map(|at| others.swap_remove(at))
     }
     /// HTTP/3 is not served here.
     pub(crate) fn leave_udp(&mut self) {
@@ -123,6 +120,14 @@ impl GivenSockets {
     }
 }
 
+/// Those that a service manager has opened.
+fn of_manager() -> Result<SocketsByUse, Failure> {
+    #[cfg(unix)]
+    return super::activation::sockets();
+    #[cfg(not(unix))]
+    Ok(SocketsByUse::default())
+}
+
 /// Whether sockets of another process are where this one is to listen.
 fn fits(site: &Sockets, options: &ServeOptions) -> Result<(), Failure> {
     let differs = |flag: &str, wanted: String, has: String| {
@@ -130,14 +135,13 @@ fn fits(site: &Sockets, options: &ServeOptions) -> Result<(), Failure> {
             "{flag} is {wanted}, and the server whose place this one is to take listens on {has}"
         )))
     };
-    let unix = site.unix_address();
-    let path = unix.as_ref().and_then(|address| address.as_pathname());
+    let path = path_of(site);
     match (&options.unix, site.local_addr()) {
         (Some(wanted), Some(has)) => {
             differs("--unix", wanted.display().to_string(), has.to_string())
         }
         (Some(wanted), None) => match path {
-            Some(has) if absolute(has).ok() != absolute(wanted).ok() => differs(
+            Some(has) if absolute(&has).ok() != absolute(wanted).ok() => differs(
                 "--unix",
                 wanted.display().to_string(),
                 has.display().to_string(),

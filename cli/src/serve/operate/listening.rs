@@ -5,17 +5,18 @@ use super::sockets::is_at;
 use crate::failure::Failure;
 use crate::serve::ServeOptions;
 use crate::serve::listeners::{ListenTable, others};
+use crate::system::{RunningOnUnix, Sockets};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use trunkline::Running;
 use trunkline::ServerConfig;
-use trunkline::server::{ConfigHandle, Inspector, Sockets};
+use trunkline::server::{ConfigHandle, Inspector};
 
 /// A running server. Dropping it closes it.
 pub(in crate::serve) enum Listening {
     Port(Running),
-    Unix(Running<std::os::unix::net::SocketAddr>),
+    Unix(RunningOnUnix),
 }
 
 impl Listening {
@@ -39,6 +40,7 @@ impl Listening {
         }
     }
     /// Its sockets, for the next process.
+    #[cfg(unix)]
     pub(super) async fn hand_over(&self) -> Result<Sockets, trunkline::Error> {
         match self {
             Self::Port(running) => running.hand_over().await,
@@ -48,8 +50,10 @@ impl Listening {
     /// Ends within `time`; `sockets`: another process serves on them. How many requests were cut.
     pub(super) async fn drain(self, sockets: Option<Sockets>, time: Duration) -> u64 {
         let drained = match (self, sockets) {
+            #[cfg(unix)]
             (Self::Port(running), Some(sockets)) => running.drain_handed_over(sockets, time).await,
             (Self::Port(running), None) => running.drain(time).await,
+            #[cfg(unix)]
             (Self::Unix(running), Some(sockets)) => running.drain_handed_over(sockets, time).await,
             (Self::Unix(running), None) => running.drain(time).await,
         };
@@ -139,6 +143,7 @@ impl<'a> Others<'a> {
         lines.collect()
     }
     /// The servers as they are now, for the next process.
+    #[cfg(unix)]
     pub(super) fn servers(&self) -> Vec<Arc<Listening>> {
         let servers = self.all();
         servers

@@ -2,23 +2,15 @@
 //! environment names. Without a manager nothing is sent.
 
 use super::report;
-use rustix::time::{ClockId, clock_gettime};
+use crate::system::{NotifySocket, monotonic_micros};
 use std::env;
-use std::ffi::OsStr;
-use std::io;
-#[cfg(target_os = "linux")]
-use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::ffi::OsStrExt as _;
-#[cfg(target_os = "linux")]
-use std::os::unix::net::SocketAddr;
-use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The service manager; cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub(in crate::serve) struct Notify {
-    socket: Option<Arc<UnixDatagram>>,
+    socket: Option<Arc<NotifySocket>>,
     /// The time within which the manager expects each message that the process lives.
     watchdog: Option<Duration>,
 }
@@ -29,7 +21,7 @@ impl Notify {
         let Some(place) = env::var_os("NOTIFY_SOCKET").filter(|place| !place.is_empty()) else {
             return Self::default();
         };
-        match connected(&place) {
+        match NotifySocket::connect(&place) {
             Ok(socket) => Self {
                 socket: Some(Arc::new(socket)),
                 watchdog: watchdog(
@@ -57,8 +49,7 @@ impl Notify {
     }
     /// Settings are being read again. `Type=notify-reload` needs the time too.
     pub(in crate::serve) fn reloading(&self) {
-        let now = clock_gettime(ClockId::Monotonic);
-        let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1_000;
+        let micros = monotonic_micros();
         self.send(&format!(
             "RELOADING=1\nMONOTONIC_USEC={micros}\nSTATUS=reloading"
         ));
@@ -80,22 +71,9 @@ impl Notify {
     fn send(&self, message: &str) {
         if let Some(socket) = &self.socket {
             // A manager that is gone learns nothing more from us, and the server goes on.
-            let _ = socket.send(message.as_bytes());
+            let _ = socket.send(message);
         }
     }
-}
-
-/// A path, or with `@` at its front a name of Linux's own.
-fn connected(place: &OsStr) -> io::Result<UnixDatagram> {
-    let socket = UnixDatagram::unbound()?;
-    // A manager that does not read must not stop the server.
-    socket.set_nonblocking(true)?;
-    match place.as_bytes().strip_prefix(b"@") {
-        #[cfg(target_os = "linux")]
-        Some(name) => socket.connect_addr(&SocketAddr::from_abstract_name(name)?)?,
-        _ => socket.connect(place)?,
-    }
-    Ok(socket)
 }
 
 /// The interval, where the watchdog is for this process.

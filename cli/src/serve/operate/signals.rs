@@ -4,13 +4,8 @@
 use super::access_log::AccessLog;
 use super::report;
 use crate::failure::Failure;
-use rustix::process::{Signal, getpid, kill_process};
+use crate::system::{CaughtSignal, ProcessSignal};
 use std::sync::Arc;
-use tokio::signal::unix::{self, SignalKind, signal};
-
-pub(in crate::serve) fn register(kind: SignalKind) -> Result<unix::Signal, Failure> {
-    signal(kind).map_err(|error| Failure::usage(format_args!("cannot catch signals: {error}")))
-}
 
 /// A signal that the process sends to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,26 +39,24 @@ impl Raised {
 
 /// Does what `signal` does when it comes from outside.
 pub(super) fn raise(signal: Raised) {
-    let signal = match signal {
-        Raised::Drain => Signal::TERM,
-        Raised::Reload => Signal::HUP,
-        Raised::ReopenLog => Signal::USR1,
-    };
-    // A process may always send signals to itself.
-    let _ = kill_process(getpid(), signal);
+    crate::system::raise(match signal {
+        Raised::Drain => ProcessSignal::Terminate,
+        Raised::Reload => ProcessSignal::Hangup,
+        Raised::ReopenLog => ProcessSignal::User,
+    });
 }
 
 /// The signals that end a server in order.
 pub(super) struct Stop {
-    interrupt: unix::Signal,
-    terminate: unix::Signal,
+    interrupt: CaughtSignal,
+    terminate: CaughtSignal,
 }
 
 impl Stop {
     pub(super) fn new() -> Result<Self, Failure> {
         Ok(Self {
-            interrupt: register(SignalKind::interrupt())?,
-            terminate: register(SignalKind::terminate())?,
+            interrupt: CaughtSignal::new(ProcessSignal::Interrupt)?,
+            terminate: CaughtSignal::new(ProcessSignal::Terminate)?,
         })
     }
 
@@ -77,7 +70,7 @@ impl Stop {
 
 /// An access log that is opened again at each SIGUSR1.
 pub(super) struct Reopening {
-    user: unix::Signal,
+    user: CaughtSignal,
     log: Arc<AccessLog>,
 }
 
@@ -87,7 +80,7 @@ impl Reopening {
         let Some(log) = log else {
             return Ok(None);
         };
-        let user = register(SignalKind::user_defined1())?;
+        let user = CaughtSignal::new(ProcessSignal::User)?;
         Ok(Some(Self { user, log }))
     }
 

@@ -3,9 +3,9 @@
 use crate::serve::ServeOptions;
 use crate::serve::listeners::ListenAddress;
 use crate::serve::listeners::others;
+use crate::system::{Sockets, path_of};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::absolute;
-use trunkline::server::Sockets;
 
 /// Listening sockets by what is served on them.
 #[derive(Debug, Default)]
@@ -42,6 +42,7 @@ impl SocketsByUse {
         sorted
     }
     /// In the order in which they are passed.
+    #[cfg(unix)]
     pub(super) fn into_vec(self) -> Vec<Sockets> {
         let all = [self.site, self.admin];
         all.into_iter().flatten().chain(self.others).collect()
@@ -52,8 +53,7 @@ impl SocketsByUse {
 pub(super) fn is_at(sockets: &Sockets, wanted: &ListenAddress) -> bool {
     match wanted {
         ListenAddress::Unix(wanted) => {
-            let has = sockets.unix_address();
-            let has = has.as_ref().and_then(|address| address.as_pathname());
+            let has = path_of(sockets);
             has.is_some_and(|has| absolute(has).ok() == absolute(wanted).ok())
         }
         ListenAddress::Port(wanted) => {

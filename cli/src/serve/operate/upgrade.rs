@@ -5,8 +5,8 @@ use super::listening::{Listening, Others};
 use super::report;
 use super::sockets::SocketsByUse;
 use crate::failure::{Failure, in_full};
+use crate::system::{PreviousServer, Sockets, SuccessorListener};
 use std::path::Path;
-use trunkline::server::{PreviousServer, Sockets, SuccessorListener};
 
 /// Receives the sockets of the process at `path`; `None`: none runs.
 pub(super) fn previous_at(path: &Path) -> Result<Option<(PreviousServer, Vec<Sockets>)>, Failure> {

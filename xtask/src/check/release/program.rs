@@ -5,7 +5,7 @@ use super::{debian, make_files, read, versions};
 use crate::node::built_in;
 use crate::tools::{cargo, run};
 use crate::{Outcome, root};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// Shells with completions, and the name by which each finds them.
@@ -20,11 +20,16 @@ pub(super) fn program() -> Outcome {
     let target = host()?;
     let mut build = cargo(&["build", "--quiet", "--locked", "-p", "trunkline-cli"]);
     run(build.args(["--profile", "pack"]))?;
-    let program = built_in("pack").join("trunkline");
+    let program = built_in("pack").join(executable());
     let documented = root().join("target").join("packaging");
     document(&program, &documented)?;
     archive(&program, &documented, &target)?;
     debian::debian()
+}
+
+/// The program's file name on this platform.
+fn executable() -> String {
+    format!("trunkline{}", std::env::consts::EXE_SUFFIX)
 }
 
 /// The triple of this platform.
@@ -69,39 +74,54 @@ fn archive(program: &Path, documented: &Path, target: &str) -> Outcome {
     let _ = std::fs::remove_dir_all(&staging);
     let folder = staging.join(&stem);
     std::fs::create_dir_all(&folder).map_err(|why| format!("{}: {why}", folder.display()))?;
-    let mut copied: Vec<PathBuf> = vec![program.to_owned()];
-    copied.extend(["man", "completions"].map(|name| documented.join(name)));
-    copied.extend(
-        ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"]
-            .map(|name| root().join(name)),
-    );
-    run(Command::new("cp").arg("-R").args(copied).arg(&folder))?;
-    let file = make_files()?.join(format!("{stem}.tar.gz"));
-    run(Command::new("tar")
-        .arg("-czf")
-        .arg(&file)
-        .arg("-C")
-        .arg(&staging)
-        .arg(&stem))?;
-    unpacked(&file, &staging, &stem, &version)
-}
-
-/// Unpacks the archive elsewhere, and runs the program from there.
-fn unpacked(file: &Path, staging: &Path, stem: &str, version: &str) -> Outcome {
+    copy(program, &folder.join(executable()))?;
+    for name in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
+        copy(&root().join(name), &folder.join(name))?;
+    }
+    for name in ["man", "completions"] {
+        copy_files(&documented.join(name), &folder.join(name))?;
+    }
+    // Names without a drive: some programs called tar take `C:` for a host.
+    let name = format!("{stem}.tar.gz");
+    let tar = |flags: &str| {
+        let mut tar = Command::new("tar");
+        tar.current_dir(&staging).args([flags, &name]);
+        tar
+    };
+    run(tar("-czf").arg(&stem))?;
+    copy(&staging.join(&name), &make_files()?.join(&name))?;
     let elsewhere = staging.join("unpacked");
     std::fs::create_dir_all(&elsewhere).map_err(|why| format!("{}: {why}", elsewhere.display()))?;
-    run(Command::new("tar")
-        .arg("-xzf")
-        .arg(file)
-        .arg("-C")
-        .arg(&elsewhere))?;
-    let program = elsewhere.join(stem).join("trunkline");
+    run(tar("-xzf").args(["-C", "unpacked"]))?;
+    check_unpacked(&elsewhere.join(stem), &version)
+}
+
+fn copy(from: &Path, to: &Path) -> Outcome {
+    std::fs::copy(from, to)
+        .map(|_| ())
+        .map_err(|why| format!("{} to {}: {why}", from.display(), to.display()))
+}
+
+/// Copies the files of a folder that has no folders.
+fn copy_files(from: &Path, to: &Path) -> Outcome {
+    let failed = |why| format!("{}: {why}", from.display());
+    std::fs::create_dir_all(to).map_err(failed)?;
+    for entry in std::fs::read_dir(from).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        copy(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
+/// Runs the program of an unpacked archive.
+fn check_unpacked(folder: &Path, version: &str) -> Outcome {
+    let program = folder.join(executable());
     let output = Command::new(&program)
         .arg("--version")
         .output()
         .map_err(|why| format!("{}: {why}", program.display()))?;
     let printed = String::from_utf8_lossy(&output.stdout);
-    let page = read(&elsewhere.join(stem).join("man").join("trunkline-serve.1"))?;
+    let page = read(&folder.join("man").join("trunkline-serve.1"))?;
     match printed.trim() == format!("trunkline {version}") && page.contains("listen") {
         true => Ok(()),
         false => Err(format!("{} says `{}`", program.display(), printed.trim())),

@@ -1,0 +1,34 @@
+//! Differences of operating systems: Unix sockets, listening sockets that pass between processes, signals, the service manager, the
+//! modes of files. Other systems than Unix have the same names, with types that have no value or errors that name what is missing.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(not(unix))]
+mod windows;
+
+#[cfg(unix)]
+pub(crate) use unix::{
+    CaughtSignal, NotifySocket, PreviousServer, RunningOnUnix, Sockets, SuccessorListener,
+    cpu_time, mode_for_all, monotonic_micros, on_sockets, on_unix_socket, path_of, raise,
+    serve_admin, through_unix_socket,
+};
+#[cfg(not(unix))]
+pub(crate) use windows::{
+    ConsoleEvent as CaughtSignal, NoNotifySocket as NotifySocket,
+    PortInPlaceOfUnix as RunningOnUnix, PreviousServer, Sockets, SuccessorListener, cpu_time,
+    mode_for_all, monotonic_micros, on_sockets, on_unix_socket, path_of, raise, serve_admin,
+    through_unix_socket,
+};
+
+/// A signal that a server heeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProcessSignal {
+    /// SIGINT; Ctrl-C on Windows.
+    Interrupt,
+    /// SIGTERM; on Windows Ctrl-Break, the end of the console or of the session.
+    Terminate,
+    /// SIGHUP; on Windows the button of the admin page alone.
+    Hangup,
+    /// SIGUSR1; on Windows the button of the admin page alone.
+    User,
+}
