@@ -122,7 +122,15 @@ impl ErrorKind {
             Self::Status(_) => "status",
         }
     }
+    /// The section of the guide about the kind: the file `docs/guide/how-to/troubleshooting.md` of the repository and an anchor in it,
+    /// as `#rust-connect`.
+    pub fn help(self) -> String {
+        format!("{HELP}#rust-{}", self.name())
+    }
 }
+
+/// The page of the guide with a section for each kind; `xtask tidy` compares it with the names.
+const HELP: &str = "docs/guide/how-to/troubleshooting.md";
 
 /// Why a proxy gave no connection, where it said so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -437,6 +445,10 @@ impl Error {
     /// The kind of failure.
     pub fn kind(&self) -> ErrorKind {
         self.kind
+    }
+    /// The section of the guide about the [kind](ErrorKind::help): what it means, and the next step.
+    pub fn help(&self) -> String {
+        self.kind.help()
     }
     /// The party at fault.
     pub fn fault(&self) -> Fault {

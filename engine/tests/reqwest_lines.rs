@@ -1,6 +1,7 @@
 //! Lines of programs over reqwest that stand here as they are.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+use futures_util::StreamExt as _;
 use http::{HeaderName, HeaderValue};
 use std::convert::Infallible;
 use std::io;
@@ -8,9 +9,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use trunkline::client::{ClientTls, Protocols};
 use trunkline::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH};
 use trunkline::{
-    Body, Client, Method, ResponseExt, Running, Server, StatusCode, blocking, serve, service_fn,
+    Body, Client, Congestion, Method, ResponseExt, Running, Server, StatusCode, blocking, serve,
+    service_fn,
 };
 
 /// Answers with the request's method and body; 404 at `/none`.
@@ -241,4 +244,64 @@ fn text_is_read_in_the_charset_of_its_content_type_and_without_a_byte_order_mark
             assert_eq!(response.text().await.unwrap(), text);
         }
     });
+}
+
+/// "hello" in gzip.
+const ZIPPED: [u8; 25] = [
+    0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0x07,
+    0x00, 0x86, 0xa6, 0x10, 0x36, 0x05, 0x00, 0x00, 0x00,
+];
+
+/// Answers with it over TLS, on every version.
+fn zipped() -> Running {
+    let answer = service_fn(async |_: http::Request<Body>| {
+        let body = Body::from(ZIPPED.to_vec());
+        let response = http::Response::builder().header("content-encoding", "gzip");
+        Ok::<_, Infallible>(response.body(body).unwrap())
+    });
+    let tls = trunkline::Tls::self_signed(["localhost"]).unwrap();
+    let server = Server::bind("127.0.0.1:0").workers(1).tls(tls).http3(true);
+    server.serve(answer).unwrap()
+}
+
+#[test]
+fn a_response_is_decompressed_by_itself_and_read_as_a_stream() {
+    let server = zipped();
+    let url = format!("https://{}/", server.local_addr());
+    let tls = ClientTls::new().insecure();
+    let client = Client::builder().tls(tls).decompression(false);
+    let client = client.build().unwrap();
+    runtime().block_on(async {
+        let raw = client.get(&url).send().await.unwrap();
+        assert_eq!(raw.headers()["content-encoding"], "gzip");
+        assert_eq!(raw.bytes().await.unwrap(), ZIPPED[..]);
+        let response = client.get(&url).send().await.unwrap().decompressed();
+        assert!(!response.headers().contains_key("content-encoding"));
+        let mut pieces = response.bytes_stream();
+        let mut read = Vec::new();
+        while let Some(piece) = pieces.next().await {
+            read.extend_from_slice(&piece.unwrap());
+        }
+        assert_eq!(read, b"hello");
+    });
+}
+
+#[test]
+fn http_3_is_answered_with_either_way_of_pacing() {
+    let server = zipped();
+    let url = format!("https://{}/", server.local_addr());
+    for congestion in [Congestion::Cubic, Congestion::Bbr] {
+        let client = Client::builder()
+            .tls(ClientTls::new().insecure())
+            .protocols(Protocols::H3Only)
+            .quic_congestion(congestion)
+            .build()
+            .unwrap();
+        let text = runtime().block_on(async {
+            let response = client.get(&url).send().await.unwrap();
+            assert_eq!(response.version(), http::Version::HTTP_3);
+            response.text().await.unwrap()
+        });
+        assert_eq!(text, "hello", "{congestion:?}");
+    }
 }

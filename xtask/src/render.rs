@@ -3,6 +3,7 @@
 mod channel;
 pub(crate) mod coming_from;
 mod differences;
+mod entries;
 pub(crate) mod generated;
 pub(crate) mod options;
 pub(crate) mod promises;

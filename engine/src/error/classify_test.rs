@@ -3,7 +3,7 @@
 use super::super::{Error, ErrorKind, Fault, Retry};
 use http::StatusCode;
 use std::io;
-use trunkline_core::error::H2Code;
+use trunkline_core::error::{H2Code, Misuse, Violation};
 use trunkline_core::http::{Reset, ResetBy};
 
 fn of(kind: ErrorKind) -> Error {
@@ -82,4 +82,36 @@ fn a_connection_error_is_one_before_anything_was_sent() {
         "the response has the status 404 Not Found"
     );
     assert_eq!(of(ErrorKind::Timeout).status(), None);
+}
+
+/// `tidy` compares the page with the list of names, and this the list with the kinds.
+#[test]
+fn each_kind_has_a_name_of_its_own_and_a_section_of_the_guide() {
+    let all = [
+        ErrorKind::Config,
+        ErrorKind::Resolve,
+        ErrorKind::Connect,
+        ErrorKind::Proxy,
+        ErrorKind::Tls,
+        ErrorKind::Message(Misuse::NoCapacity),
+        ErrorKind::Violation(Violation::TlsInCleartext),
+        ErrorKind::StreamReset(H2Code::NO_ERROR),
+        ErrorKind::ConnectionClosed(H2Code::NO_ERROR),
+        ErrorKind::TransportClosed,
+        ErrorKind::Timeout,
+        ErrorKind::Refused,
+        ErrorKind::Cancelled,
+        ErrorKind::Body,
+        ErrorKind::Redirect,
+        ErrorKind::Status(StatusCode::NOT_FOUND),
+    ];
+    assert_eq!(all.map(ErrorKind::name), ErrorKind::NAMES);
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../");
+    for kind in all {
+        let help = of(kind).help();
+        let (page, anchor) = help.split_once('#').expect("a page and an anchor");
+        let text = std::fs::read_to_string(format!("{root}{page}")).expect("a page of the guide");
+        let is_there = text.contains(&format!("<a id=\"{anchor}\"></a>"));
+        assert!(is_there, "{help}");
+    }
 }

@@ -2,9 +2,10 @@
 //! hold it, between two marks of its page.
 
 use super::File;
+use super::entries::{parsed, string, strings, tables};
 use crate::root;
 use std::fmt::Write;
-use toml::{Table, Value};
+use toml::Table;
 
 /// The rows, by page.
 pub(crate) const TABLE: &str = "docs/guide/from/tables.toml";
@@ -33,14 +34,12 @@ pub(crate) struct Counterpart {
 
 /// Every page, in the order of the file.
 pub(crate) fn read(text: &str) -> Result<Vec<Page>, String> {
-    let table: Table = text
-        .parse()
-        .map_err(|why| format!("{TABLE} does not parse: {why}"))?;
+    let table = parsed(TABLE, text)?;
     let pages = tables(&table, "page").map(|page| {
         Ok(Page {
-            path: string(page, "path")?,
-            theirs: string(page, "theirs")?,
-            ours: string(page, "ours")?,
+            path: string(TABLE, page, "path")?,
+            theirs: string(TABLE, page, "theirs")?,
+            ours: string(TABLE, page, "ours")?,
             rows: tables(page, "row")
                 .map(row)
                 .collect::<Result<_, String>>()?,
@@ -92,30 +91,12 @@ fn with_table(text: &str, page: &Page) -> Result<String, String> {
 }
 
 fn row(entry: &Table) -> Result<Counterpart, String> {
-    let tests = entry.get("tests").and_then(Value::as_array);
-    let tests = tests.map_or(&[][..], Vec::as_slice);
     Ok(Counterpart {
-        theirs: string(entry, "theirs").unwrap_or_default(),
-        ours: string(entry, "ours")?,
-        note: string(entry, "note").unwrap_or_default(),
-        tests: tests
-            .iter()
-            .filter_map(Value::as_str)
-            .map(str::to_owned)
-            .collect(),
+        theirs: string(TABLE, entry, "theirs").unwrap_or_default(),
+        ours: string(TABLE, entry, "ours")?,
+        note: string(TABLE, entry, "note").unwrap_or_default(),
+        tests: strings(entry, "tests"),
     })
-}
-
-fn tables<'a>(table: &'a Table, key: &str) -> impl Iterator<Item = &'a Table> {
-    let entries = table.get(key).and_then(Value::as_array);
-    let entries = entries.map_or(&[][..], Vec::as_slice);
-    entries.iter().filter_map(Value::as_table)
-}
-
-fn string(entry: &Table, key: &str) -> Result<String, String> {
-    let text = entry.get(key).and_then(Value::as_str);
-    text.map(str::to_owned)
-        .ok_or_else(|| format!("{TABLE}: `{key}` is missing in {entry:?}"))
 }
 
 #[cfg(test)]

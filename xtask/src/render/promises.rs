@@ -1,8 +1,9 @@
 //! Reads `docs/promises.toml` and renders it to `docs/promises.md`.
 
 use super::File;
+use super::entries::{parsed, string, strings, tables};
 use std::fmt::Write;
-use toml::{Table, Value};
+use toml::Table;
 
 /// The promises, each with the tests that hold it.
 pub(crate) const TABLE: &str = "docs/promises.toml";
@@ -67,15 +68,13 @@ fn write_promise(page: &mut String, promise: &Promise) {
 }
 
 fn sections(text: &str) -> Result<Vec<Section>, String> {
-    let table: Table = text
-        .parse()
-        .map_err(|why| format!("{TABLE} does not parse: {why}"))?;
+    let table = parsed(TABLE, text)?;
     tables(&table, "section")
         .map(|section| {
             let promises = tables(section, "promise").map(promise);
             Ok(Section {
-                letter: string(section, "letter")?,
-                title: string(section, "title")?,
+                letter: string(TABLE, section, "letter")?,
+                title: string(TABLE, section, "title")?,
                 promises: promises.collect::<Result<_, String>>()?,
             })
         })
@@ -83,26 +82,11 @@ fn sections(text: &str) -> Result<Vec<Section>, String> {
 }
 
 fn promise(entry: &Table) -> Result<Promise, String> {
-    let tests = entry.get("tests").and_then(Value::as_array);
-    let tests = tests.map_or(&[][..], Vec::as_slice);
-    let tests = tests.iter().filter_map(Value::as_str).map(str::to_owned);
     Ok(Promise {
-        id: string(entry, "id")?,
-        text: string(entry, "text")?,
-        page: string(entry, "page").ok(),
-        todo: string(entry, "todo").ok(),
-        tests: tests.collect(),
+        id: string(TABLE, entry, "id")?,
+        text: string(TABLE, entry, "text")?,
+        page: string(TABLE, entry, "page").ok(),
+        todo: string(TABLE, entry, "todo").ok(),
+        tests: strings(entry, "tests"),
     })
-}
-
-fn tables<'a>(table: &'a Table, key: &str) -> impl Iterator<Item = &'a Table> {
-    let entries = table.get(key).and_then(Value::as_array);
-    let entries = entries.map_or(&[][..], Vec::as_slice);
-    entries.iter().filter_map(Value::as_table)
-}
-
-fn string(entry: &Table, key: &str) -> Result<String, String> {
-    let text = entry.get(key).and_then(Value::as_str);
-    text.map(str::to_owned)
-        .ok_or_else(|| format!("{TABLE}: `{key}` is missing in {entry:?}"))
 }
