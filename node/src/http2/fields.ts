@@ -3,7 +3,7 @@
 import { sensitiveHeaders } from 'node:http2'
 import { BAD_VALUE, remembering } from '../names'
 import { checkLength } from '../server/exchange'
-import { connectionHeader, invalidCharacter, invalidPseudoHeader, invalidToken, singleValue } from './codes'
+import { connectionHeader, invalidPseudoHeader, invalidToken, singleValue } from './codes'
 
 /** Headers as users give and get them. */
 export type Headers = Record<string | symbol, any>
@@ -51,11 +51,32 @@ function trimmed (value: string): string {
   return isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1)) ? value.replace(/^[ \t]+|[ \t]+$/g, '') : value
 }
 
-/** A field as a machine reads it, its name and its value; throws where it cannot have the value. */
+let hasWarned = false
+function warnLeftOut (name: string): void {
+  if (hasWarned) return
+  hasWarned = true
+  process.emitWarning(`the field ${name} is left out of its message, because its value has a character that no field may have (RFC 9110 section 5.5)`, { code: 'TRUNKLINE_FIELD_LEFT_OUT' })
+}
+
+/** A value with one byte for each character, as node:http2 writes it; undefined: it has a byte that no field may have. Node sends that
+ * too, and its peers leave the field out. */
+function sendable (value: string): string | undefined {
+  const bytes = trimmed(Buffer.from(value, 'latin1').toString('latin1'))
+  return BAD_VALUE.test(bytes) ? undefined : bytes
+}
+
+/** A field as a machine reads it, its name and its value; empty: it is left out. Throws where the field cannot have the value. */
 export function fieldText (name: Name, given: string, isHidden: boolean): string {
-  const value = trimmed(given)
+  let value = trimmed(given)
   if (name.good !== value) {
-    if (BAD_VALUE.test(value)) throw invalidCharacter('header content', name.lower)
+    if (BAD_VALUE.test(value)) {
+      const bytes = sendable(value)
+      if (bytes === undefined) {
+        warnLeftOut(name.lower)
+        return ''
+      }
+      value = bytes
+    }
     if (name.lower === 'te' && value !== 'trailers') throw connectionHeader('te')
     name.good = value
   }
@@ -64,7 +85,8 @@ export function fieldText (name: Name, given: string, isHidden: boolean): string
 
 /** `text` with one more field. */
 function added (text: string, name: Name, value: string, isHidden: boolean): string {
-  return `${text}${text === '' ? '' : '\0'}${fieldText(name, value, isHidden)}`
+  const field = fieldText(name, value, isHidden)
+  return field === '' || text === '' ? text + field : `${text}\0${field}`
 }
 
 /** Whether a pseudo-header may be left out of the text, because it goes another way. */

@@ -16,7 +16,6 @@ const FRAGMENT = 'a fragment is not sent (RFC 9110 section 7.1)'
 const ABSOLUTE = 'the path of a URL without one is a slash (RFC 9110 section 4.2.3)'
 const PUSH = 'there is no server push: browsers have given it up'
 const DANGEROUS = 'a value with CR, LF or NUL refuses its message (RFC 9113 section 8.2.1, RFC 9110 section 5.5); node leaves the field out'
-const SPLITS = 'what could split a response is refused before anything is sent'
 const RESET = 'a reset is a reset: node ends the response as if it were whole'
 const LENGTH = 'a body that is not as long as its head says is reset by the server, not by the client'
 const WHOLE = 'what is whole in one turn goes with its length instead of in chunks'
@@ -323,7 +322,6 @@ export const differences = {
     'respond: fields of several values': SENSITIVE,
     'wire: a request whose value has a line break': [DANGEROUS, 22, 24, 26],
     'wire: trailers whose value has a line break': [DANGEROUS, 22, 24, 26],
-    'respond: values with line breaks never reach the client': SPLITS,
     'respond: push to a client that takes it': PUSH,
     'response: a write after the end is an error': ONE,
     'server: the listener given to createServer listens to requests': 'compatible requests are made without a listener of streams',

@@ -40,9 +40,13 @@ class HeadText {
       const one = String(values === undefined ? value : values[0])
       if (isBadPseudo(name, one)) this.isUnsendable = true
       else this.pseudo += `${fieldText(name, one, isHidden)}\0`
-    } else if (values === undefined) {
-      this.fields += `${fieldText(name, typeof value === 'string' ? value : String(value), isHidden)}\0`
-    } else for (const one of values) this.fields += `${fieldText(name, String(one), isHidden)}\0`
+    } else if (values === undefined) this.addField(name, typeof value === 'string' ? value : String(value), isHidden)
+    else for (const one of values) this.addField(name, String(one), isHidden)
+  }
+
+  private addField (name: Name, value: string, isHidden: boolean): void {
+    const field = fieldText(name, value, isHidden)
+    if (field !== '') this.fields += `${field}\0`
   }
 
   /** Without the zero behind the last value. */
