@@ -2,6 +2,7 @@
 
 use super::dispatch::decide::WaitReason;
 use super::{AttemptId, ConnectionId, OriginId};
+use std::time::Duration;
 
 /// An action for the owner.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub enum Action<R> {
     Outlived {
         /// The connection.
         connection: ConnectionId,
+        /// How long the peer took of late for an answer: a handshake, or a silence that ended.
+        answer_time: Duration,
     },
     /// Close the connection once it has nothing open; it gets no more requests.
     Close {

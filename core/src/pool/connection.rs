@@ -21,8 +21,8 @@ pub(super) struct Connection {
     pub(super) is_unsettled: bool,
     /// It is counted as draining.
     pub(super) is_draining: bool,
-    /// It is counted as suspect.
-    pub(super) is_suspect: bool,
+    /// It is counted as suspect, and its peer has owed an answer since then.
+    pub(super) suspect_since: Option<Instant>,
     /// Its part of its origin's sums of room and of exchanges.
     pub(super) filed: (u32, u32),
     pub(super) born: Instant,
@@ -51,7 +51,7 @@ impl Connection {
             is_ready: false,
             is_unsettled: false,
             is_draining: false,
-            is_suspect: false,
+            suspect_since: None,
             filed: (0, 0),
             born: now,
             idle_since: Some(now),

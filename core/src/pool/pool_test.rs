@@ -15,6 +15,7 @@ pub(super) struct Scene {
     pub(super) idled: Vec<ConnectionId>,
     pub(super) doubted: Vec<ConnectionId>,
     pub(super) outlived: Vec<ConnectionId>,
+    pub(super) answer_times: Vec<Duration>,
 }
 
 impl Scene {
@@ -31,6 +32,7 @@ impl Scene {
             idled: Vec::new(),
             doubted: Vec::new(),
             outlived: Vec::new(),
+            answer_times: Vec::new(),
         }
     }
     pub(super) fn bounded(connections: u32) -> Self {
@@ -58,7 +60,13 @@ impl Scene {
                     self.idled.extend(idle.then_some(connection));
                 }
                 Action::Doubt { connection, .. } => self.doubted.push(connection),
-                Action::Outlived { connection } => self.outlived.push(connection),
+                Action::Outlived {
+                    connection,
+                    answer_time,
+                } => {
+                    self.outlived.push(connection);
+                    self.answer_times.push(answer_time);
+                }
             }
         }
     }
@@ -716,7 +724,7 @@ fn a_suspect_gets_nothing_and_another_is_opened_within_the_same_bound() {
         active: 1,
         taken: 1,
         limit_known: true,
-        standing: Standing::Suspect,
+        standing: Standing::Suspect { since: scene.now },
     };
     scene.pool.handle_capacity(scene.now, old, suspect);
     scene.burst(1);

@@ -184,16 +184,15 @@ impl<R> Pool<R> {
             state.draining += 1;
             state.leaving += u32::from(connection.keeps_place());
         }
-        let suspect = capacity.standing == Standing::Suspect;
-        let newly_suspect = suspect && !connection.is_suspect;
-        let recovered = connection.is_suspect && !suspect && !draining;
-        if suspect != connection.is_suspect {
-            connection.is_suspect = suspect;
-            match suspect {
-                true => state.suspect += 1,
-                false => state.suspect -= 1,
-            }
-        }
+        let suspect_since = match capacity.standing {
+            Standing::Suspect { since } => Some(since),
+            Standing::Open | Standing::Draining => None,
+        };
+        let was_suspect = std::mem::replace(&mut connection.suspect_since, suspect_since);
+        let newly_suspect = suspect_since.is_some() && was_suspect.is_none();
+        let recovered = was_suspect.filter(|_| suspect_since.is_none() && !draining);
+        state.suspect += u32::from(newly_suspect);
+        state.suspect -= u32::from(was_suspect.is_some() && suspect_since.is_none());
         state.refile(key, connection);
         let origin = connection.origin;
         let outlived = connection.gate.is_outlived();
@@ -204,9 +203,9 @@ impl<R> Pool<R> {
         if newly_suspect {
             self.doubt_others(origin, key, false);
         }
-        if recovered {
+        if let Some(since) = recovered {
             self.fit(now, origin, key);
-            self.report_outlived(origin);
+            self.answer(now, origin, since);
         }
         if outlived {
             self.outlive(now, origin, key);

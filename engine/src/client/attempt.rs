@@ -66,6 +66,7 @@ fn run(
         owed: Some((Arc::downgrade(dispatch), attempt)),
         origin,
         settings,
+        began: Instant::now(),
     };
     async move {
         match establish_in_time(&answer.settings, &answer.origin, start).await {
@@ -94,6 +95,7 @@ struct AttemptReport {
     owed: Option<(Weak<Dispatch>, AttemptId)>,
     origin: Origin,
     settings: Arc<Settings>,
+    began: Instant,
 }
 
 impl AttemptReport {
@@ -102,6 +104,7 @@ impl AttemptReport {
             owed,
             origin,
             settings,
+            began,
         } = self;
         let (dispatch, attempt) = owed.clone()?;
         let client = dispatch.upgrade()?;
@@ -124,7 +127,7 @@ impl AttemptReport {
         *owed = None;
         let is_early = io.is_early();
         if !is_early {
-            client.alive(id);
+            client.alive(now, id, Some(*began));
         }
         let farewell = settings.listener.as_ref().map(|listener| {
             listener.opened(origin, &used, io.machine.version());

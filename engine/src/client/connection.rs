@@ -17,7 +17,7 @@ use crate::driver::signals::{Notes, Stop};
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use deadlines::Deadlines;
 use entry::{EntrySlots, Upload};
-use health::HEALTH;
+use health::{HEALTH, ask_runtime};
 use start::{HeldHeads, SETTINGS_WAIT, Unsettled};
 use std::future::Future;
 use std::pin::Pin;
@@ -78,6 +78,8 @@ pub(super) struct ConnectionTask<S> {
     health: Health,
     /// The deadline of the peer's silence that is set.
     watched_until: Option<Instant>,
+    /// The peer's silence is judged in the next turn, which reads what the system has.
+    judges_silence: bool,
     /// Reads the kernel's acknowledgement state of the socket, where available.
     ask_system: Option<AskSystem<S>>,
     /// It got requests before its handshake was done, and is not known to be alive.
@@ -139,6 +141,7 @@ impl<S> ConnectionTask<S> {
             answered: false,
             health: Health::new(Instant::now()),
             watched_until: None,
+            judges_silence: false,
             ask_system: None,
             was_early: false,
             buried: None,
@@ -264,7 +267,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             self.take_events(now);
             more = true;
         }
+        if std::mem::take(&mut self.judges_silence) {
+            self.judge_silence(now);
+        }
         self.expire(now);
+        if self.judges_silence {
+            ask_runtime(cx);
+        }
         self.sweep_unsettled(now);
         self.hand_over_heads();
         self.hand_over_datagrams();
@@ -335,8 +344,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         if let Some(even_if_recent) = notes.doubted {
             self.doubt_beside_suspect(now, even_if_recent);
         }
-        if notes.outlived {
-            let checkup = self.health.handle_outlived(now);
+        if let Some(answer_time) = notes.outlived {
+            let checkup = self.health.handle_outlived(now, answer_time);
             self.carry_out(now, checkup);
         }
         self.stop = self.stop.max(notes.stop);
@@ -382,7 +391,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             limit_known: machine.is_limit_known(),
             standing: match self.draining {
                 true => Standing::Draining,
-                false if self.health.is_suspect() => Standing::Suspect,
+                false if self.health.is_suspect() => Standing::Suspect {
+                    since: self.health.unanswered_since(),
+                },
                 false => Standing::Open,
             },
         };
@@ -408,7 +419,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     fn expire(&mut self, now: Instant) {
         while let Some((slot, serial)) = self.deadlines.pop_due(now) {
             if slot == HEALTH {
-                self.judge_silence(now);
+                self.judges_silence = true;
                 continue;
             }
             let entry = self.slots.get(slot);

@@ -12,7 +12,7 @@ use crate::metrics::client::counters::ConnectionCounts;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use trunkline_core::credit::BudgetShare;
 use trunkline_core::limits::Config;
@@ -106,7 +106,7 @@ struct Effects {
     failed: Vec<(Box<Outgoing>, Failure)>,
     closes: Vec<(Arc<TaskHandle>, Stop)>,
     doubts: Vec<(Arc<TaskHandle>, bool)>,
-    outlived: Vec<Arc<TaskHandle>>,
+    outlived: Vec<(Arc<TaskHandle>, Duration)>,
     watch: Option<Tasks>,
     hurry: bool,
     tasks: Option<Tasks>,
@@ -284,10 +284,14 @@ impl Dispatch {
                         .doubts
                         .extend(handle.map(|handle| (handle, even_if_recent)));
                 }
-                Action::Outlived { connection } => {
+                Action::Outlived {
+                    connection,
+                    answer_time,
+                } => {
+                    let handle = state.handles.get(&connection).cloned();
                     effects
                         .outlived
-                        .extend(state.handles.get(&connection).cloned());
+                        .extend(handle.map(|handle| (handle, answer_time)));
                 }
                 Action::Close { connection, idle } => {
                     let stop = if idle { Stop::Idle } else { Stop::Drain };
@@ -311,8 +315,8 @@ impl Dispatch {
         for (handle, even_if_recent) in effects.doubts {
             handle.signals.doubt(even_if_recent);
         }
-        for handle in effects.outlived {
-            handle.signals.outlived();
+        for (handle, answer_time) in effects.outlived {
+            handle.signals.outlived(answer_time);
         }
         for (request, why) in effects.failed {
             request.fail(&self.settings.counts, failure(why, error.as_ref()));

@@ -10,6 +10,7 @@ use super::window_ask::WindowAsk;
 use std::mem;
 use std::sync::{Arc, PoisonError};
 use std::task::{Wake, Waker};
+use std::time::Duration;
 use trunkline_core::http::StreamId;
 
 /// The notes of one connection.
@@ -41,8 +42,9 @@ pub(crate) struct Notes {
     /// Another connection to the origin is suspect: the peer must prove that it is reachable.
     /// `Some(true)`: even if it answered a moment ago.
     pub(crate) doubted: Option<bool>,
-    /// Another connection to the origin works while this one is silent.
-    pub(crate) outlived: bool,
+    /// Another connection to the origin works while this one is silent, whose peer takes this long for
+    /// an answer.
+    pub(crate) outlived: Option<Duration>,
     /// Windows that users read or set.
     pub(crate) windows: Vec<WindowAsk>,
     /// Streams whose users have datagrams to send.
@@ -71,7 +73,7 @@ impl Notes {
             && self.dropped.is_empty()
             && !self.network_changed
             && self.doubted.is_none()
-            && !self.outlived
+            && self.outlived.is_none()
             && self.windows.is_empty()
             && self.datagrams.is_empty()
             && self.inspections.is_empty()
@@ -84,7 +86,7 @@ impl Notes {
         self.dropped.clear();
         self.network_changed = false;
         self.doubted = None;
-        self.outlived = false;
+        self.outlived = None;
         self.windows.clear();
         self.datagrams.clear();
         self.inspections.clear();
@@ -169,8 +171,8 @@ impl Signals {
         self.note(|notes| notes.doubted = notes.doubted.max(Some(even_if_recent)));
     }
     /// Another connection to the origin works.
-    pub(crate) fn outlived(&self) {
-        self.note(|notes| notes.outlived = true);
+    pub(crate) fn outlived(&self, answer_time: Duration) {
+        self.note(|notes| notes.outlived = Some(answer_time));
     }
     /// A user reads or sets a window.
     pub(crate) fn ask_window(&self, ask: WindowAsk) {

@@ -162,7 +162,7 @@ impl World {
         self.reported.push(Notice::default());
         self.links.push(None);
         self.referee.connected(now, origin, reported);
-        self.pool.handle_alive(id);
+        self.pool.handle_alive(now, id, None);
         self.carry_out();
         let mut own = Link {
             origin,
@@ -264,9 +264,12 @@ impl World {
                     let side = Side::Client;
                     self.agenda.enter(now, WorldEvent::Wake { link, side });
                 }
-                Action::Outlived { connection } => {
+                Action::Outlived {
+                    connection,
+                    answer_time,
+                } => {
                     let link = self.by_id[&connection];
-                    self.reported[link].outlived = true;
+                    self.reported[link].outlived = Some(answer_time);
                     let side = Side::Client;
                     self.agenda.enter(now, WorldEvent::Wake { link, side });
                 }

@@ -140,7 +140,7 @@ pub(super) struct OriginState {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Notice {
     pub(super) doubted: Option<bool>,
-    pub(super) outlived: bool,
+    pub(super) outlived: Option<Duration>,
 }
 
 /// A world and its time.

@@ -1,6 +1,8 @@
 //! A connection's capacity for the pool. It names no version: HTTP/1.1 and HTTP/2 connections
 //! differ in their numbers only.
 
+use std::time::Instant;
+
 /// A connection's report, made by its driver at most once per turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
@@ -26,7 +28,10 @@ pub enum Standing {
     /// Never again: the peer said GOAWAY, or the connection is to close. Open exchanges go on.
     Draining,
     /// Not now: it has been silent for too long. Any byte from the peer clears it.
-    Suspect,
+    Suspect {
+        /// Since when the peer has owed an answer.
+        since: Instant,
+    },
 }
 
 impl Capacity {

@@ -1,4 +1,5 @@
 use crate::pool::{Capacity, Gate, Standing};
+use std::time::Instant;
 
 fn report(free: u32, active: u32, taken: u64) -> Capacity {
     Capacity {
@@ -54,7 +55,8 @@ fn a_remembered_limit_is_the_bound_until_the_peer_speaks() {
 
 #[test]
 fn a_draining_or_suspect_connection_takes_nothing() {
-    for standing in [Standing::Draining, Standing::Suspect] {
+    let since = Instant::now();
+    for standing in [Standing::Draining, Standing::Suspect { since }] {
         let capacity = Capacity {
             standing,
             ..report(10, 0, 0)

@@ -24,7 +24,8 @@
 //! Heard, Asked --(unanswered for max(0.3 s, 2.5 x rtt + 0.1 s), and sent again twice)--> Silent,
 //!          which is Suspect
 //! Silent --(0.15 s, less 2 x rtt)--> replaced
-//! Silent --(0.11 s since another connection worked; or the port is refused)--> dead
+//! Silent --(0.11 s since another connection worked, or as long as that one's answer took; or the port
+//!          is refused)--> dead
 //! Asked, Suspect --(no byte for 15 s)--> dead;   --(a byte)--> Heard
 //! ```
 
@@ -51,7 +52,8 @@ crate::options! {
         /// before it is suspect; two and a half round trips and 100 ms if that is longer. Its transport
         /// repeats it; over HTTP/3, while exchanges wait, two PINGs in that time do. A new connection is opened in its place half of this time later, less the two
         /// round trips that it takes, and it ends when that one works and it is still silent three
-        /// eighths of this time later, or one and a quarter round trips and 50 ms if that is longer.
+        /// eighths of this time later, or one and a quarter round trips and 50 ms, or the peer's slowest answer on
+        /// any connection in the last 10 s, whichever is longest.
         /// `None`: repetitions are ignored. HTTP/3
         /// everywhere; HTTP/1.1 and HTTP/2 on Linux, which reports its retransmissions (TCP_INFO); elsewhere a PING of HTTP/2 finds a dead path after `suspect` and
         /// `dead`, and HTTP/1.1 has the timeouts of its requests alone. Default 300 ms.
@@ -116,8 +118,9 @@ pub struct Health {
     replaced: bool,
     /// Questions in a row that exchanges waited for, without news of any exchange.
     questions: u32,
-    /// When another connection to its origin was first known to work in this silence.
-    outlived_at: Option<Instant>,
+    /// When another connection to its origin was first known to work in this silence, and how long
+    /// the peer takes for an answer.
+    outlived: Option<(Instant, Duration)>,
 }
 
 impl Health {
@@ -136,7 +139,7 @@ impl Health {
             silent_since: None,
             replaced: false,
             questions: 0,
-            outlived_at: None,
+            outlived: None,
         }
     }
 
@@ -194,13 +197,14 @@ impl Health {
         self.ask(now)
     }
 
-    /// Another connection to the origin works. The answer to the question that this asks is the
-    /// last chance of one that is silent.
-    pub fn handle_outlived(&mut self, now: Instant) -> Checkup {
-        if self.silent_since.is_none() || self.outlived_at.is_some() {
+    /// Another connection to the origin works, whose peer took `answer_time` of late for an answer. The
+    /// answer to the question that this asks is the last chance of one that is silent. A peer that is
+    /// slow on all its connections, because it stood still or has much to do, has as long for it.
+    pub fn handle_outlived(&mut self, now: Instant, answer_time: Duration) -> Checkup {
+        if self.silent_since.is_none() || self.outlived.is_some() {
             return Checkup::Fine;
         }
-        self.outlived_at = Some(now);
+        self.outlived = Some((now, answer_time));
         self.probed_again_at = now;
         Checkup::Ask
     }
@@ -315,8 +319,7 @@ impl Health {
             self.probed_again_at = now;
             return Some(Checkup::Doubt);
         };
-        let is_outlived = |at: Instant| now >= at + patience.outlived;
-        if self.outlived_at.is_some_and(is_outlived) {
+        if self.outlived_until(&patience).is_some_and(|at| now >= at) {
             return Some(Checkup::Bury);
         }
         let is_due = !self.replaced && now >= silent_since + patience.replace;
@@ -341,16 +344,24 @@ impl Health {
         let suspect_at = unanswered.since + patience.suspect;
         // Timeouts come when they come: once the time is over they are looked at every so often.
         let next = self.judged_at + patience.suspect / JUDGED_PER_SUSPECT;
-        Some(match (self.silent_since, self.outlived_at) {
+        Some(match (self.silent_since, self.outlived_until(&patience)) {
             _ if unanswered.refused => suspect_at.max(next),
             (None, _) if self.judged_at < suspect_at => suspect_at,
             (None, _) => next,
-            (Some(_), Some(at)) => (at + patience.outlived).max(next),
+            (Some(_), Some(at)) => at.max(next),
             // It may be due at once, unless it was judged since.
             (Some(at), None) if !self.replaced && self.judged_at == at => at + patience.replace,
             (Some(at), None) if !self.replaced => (at + patience.replace).max(next),
             (Some(_), None) => self.judged_at + patience.suspect,
         })
+    }
+
+    /// When it ends because another connection works.
+    fn outlived_until(&self, patience: &Patience) -> Option<Instant> {
+        let (at, answer_time) = self.outlived?;
+        // A handshake takes two round trips, an answer one.
+        let answer_time = answer_time.saturating_sub(patience.round_trip);
+        Some(at + patience.outlived.max(answer_time))
     }
 
     /// Whether what is unanswered was sent again often enough. A congestion window that holds both PINGs
@@ -388,6 +399,13 @@ impl Health {
     /// The network says that no process listens at the peer's port.
     pub fn is_refused(&self) -> bool {
         self.unanswered.is_some_and(|unanswered| unanswered.refused)
+    }
+
+    /// Since when the peer has owed an answer: to what was sent, or to a question.
+    pub fn unanswered_since(&self) -> Instant {
+        let of_transport = self.unanswered.map(|it| it.since);
+        let owed = of_transport.into_iter().chain(self.probed_at).min();
+        owed.unwrap_or(self.received_at)
     }
 
     /// It must not get new requests.
@@ -441,6 +459,7 @@ struct Patience {
     replace: Duration,
     /// From the first sign that another connection works until this one ends.
     outlived: Duration,
+    round_trip: Duration,
 }
 
 impl Patience {
@@ -455,6 +474,7 @@ impl Patience {
             // A connection takes two round trips: on a longer path it is begun sooner.
             replace: (base / 2).saturating_sub(trip * 2),
             outlived: (base * 3 / 8).max(answer),
+            round_trip: trip,
         })
     }
 }

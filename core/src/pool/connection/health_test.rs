@@ -349,8 +349,12 @@ fn a_silent_connection_ends_when_another_works_and_it_does_not_answer_even_then(
     let start = epoch();
     let mut health = silent(start);
     let works = start + 460 * MS;
-    assert_eq!(health.handle_outlived(works), Checkup::Ask);
-    assert_eq!(health.handle_outlived(works), Checkup::Fine, "once");
+    assert_eq!(health.handle_outlived(works, Duration::ZERO), Checkup::Ask);
+    assert_eq!(
+        health.handle_outlived(works, Duration::ZERO),
+        Checkup::Fine,
+        "once"
+    );
     let early = health.handle_timeout(works + 112 * MS, &times(), None, true);
     assert_eq!(early, Checkup::Replace, "it is late for that, and harmless");
     health.note_unanswered(unanswered(start, 3));
@@ -359,15 +363,37 @@ fn a_silent_connection_ends_when_another_works_and_it_does_not_answer_even_then(
 }
 
 #[test]
+fn a_silent_connection_has_as_long_as_the_peer_took_for_an_answer_elsewhere() {
+    let start = epoch();
+    let mut health = silent(start);
+    let works = start + 460 * MS;
+    assert_eq!(health.handle_outlived(works, 900 * MS), Checkup::Ask);
+    let mut seen = Vec::new();
+    loop {
+        health.note_unanswered(unanswered(start, 3));
+        let due = health.next_deadline(&times(), None, true).unwrap();
+        match health.handle_timeout(due, &times(), None, true) {
+            Checkup::Bury => break assert!(due >= works + 900 * MS, "{:?}", due - works),
+            Checkup::Fine => assert!(due < works + 1_000 * MS),
+            other => seen.push(other),
+        }
+    }
+    assert!(!seen.contains(&Checkup::Doubt), "{seen:?}");
+}
+
+#[test]
 fn a_connection_that_is_not_silent_is_not_outlived() {
     let start = epoch();
     let mut health = Health::new(start);
-    assert_eq!(health.handle_outlived(start), Checkup::Fine);
+    assert_eq!(health.handle_outlived(start, Duration::ZERO), Checkup::Fine);
     let _ = health.handle_network_change(start);
-    assert_eq!(health.handle_outlived(start), Checkup::Fine);
+    assert_eq!(health.handle_outlived(start, Duration::ZERO), Checkup::Fine);
     let mut health = silent(start);
     health.handle_bytes(start + 375 * MS);
-    assert_eq!(health.handle_outlived(start + 375 * MS), Checkup::Fine);
+    assert_eq!(
+        health.handle_outlived(start + 375 * MS, Duration::ZERO),
+        Checkup::Fine
+    );
     assert!(!health.is_suspect() && !health.is_silent());
 }
 

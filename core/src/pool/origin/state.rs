@@ -45,6 +45,8 @@ pub(in crate::pool) struct OriginState {
     pub(in crate::pool) suspect: u32,
     /// Connections that stay silent and for which another was asked, until it works.
     pub(in crate::pool) silent: Vec<Key>,
+    /// The slowest answer of late.
+    slow_answer: Option<SlowAnswer>,
     /// Connections that only finish what they have.
     pub(in crate::pool) draining: u32,
     /// Those of `draining` that count against the bound on connections.
@@ -70,6 +72,17 @@ pub(in crate::pool) struct OriginState {
     pub(in crate::pool) waits_for_socket: bool,
 }
 
+/// A handshake, or a silence that ended.
+#[derive(Clone, Copy, Debug)]
+struct SlowAnswer {
+    at: Instant,
+    took: Duration,
+}
+
+/// How long a slow answer tells of its peer. One that was busy, or stood still, for a second serves
+/// what came in that time within a few seconds; behind that a silence is another one.
+const SLOW_ANSWER_REMEMBERED: Duration = Duration::from_secs(10);
+
 impl OriginState {
     pub(in crate::pool) fn new(origin: Origin) -> Self {
         Self {
@@ -80,6 +93,7 @@ impl OriginState {
             connections: 0,
             suspect: 0,
             silent: Vec::new(),
+            slow_answer: None,
             draining: 0,
             leaving: 0,
             attempts: 0,
@@ -225,7 +239,7 @@ impl OriginState {
         }
         let filed = match connection.gate.standing() {
             Standing::Open => (connection.gate.room(), connection.gate.active()),
-            Standing::Draining | Standing::Suspect => (0, 0),
+            Standing::Draining | Standing::Suspect { .. } => (0, 0),
         };
         self.room = self.room - connection.filed.0 + filed.0;
         self.active = self.active - connection.filed.1 + filed.1;
@@ -241,6 +255,21 @@ impl OriginState {
         }
     }
 
+    /// The peer has answered on one of its connections after this time.
+    pub(in crate::pool) fn note_answer(&mut self, now: Instant, took: Duration) {
+        if took >= self.answer_time(now) {
+            self.slow_answer = Some(SlowAnswer { at: now, took });
+        }
+    }
+
+    /// How long the peer took for its slowest answer of late.
+    pub(in crate::pool) fn answer_time(&self, now: Instant) -> Duration {
+        let of_late = |it: &SlowAnswer| now < it.at + SLOW_ANSWER_REMEMBERED;
+        self.slow_answer
+            .filter(of_late)
+            .map_or(Duration::ZERO, |it| it.took)
+    }
+
     /// Takes a connection that is gone out of every list.
     pub(in crate::pool) fn forget(&mut self, key: Key, connection: &Connection) {
         if connection.is_ready {
@@ -252,7 +281,7 @@ impl OriginState {
         self.silent.retain(|&silent| silent != key);
         self.room -= connection.filed.0;
         self.active -= connection.filed.1;
-        self.suspect -= u32::from(connection.is_suspect);
+        self.suspect -= u32::from(connection.suspect_since.is_some());
         if connection.is_draining {
             self.draining -= 1;
             self.leaving -= u32::from(connection.keeps_place());

@@ -6,11 +6,21 @@ use crate::pool::{Action, ConnectionId, Decision, Key, Pool, Standing, decide};
 use std::time::Instant;
 
 impl<R> Pool<R> {
-    /// A connection is known to work: its peer answered after its handshake had begun.
-    pub fn handle_alive(&mut self, connection: ConnectionId) {
+    /// A connection is known to work: its peer answered after its handshake had begun, which was at
+    /// `began` where the connection is younger than its handshake.
+    pub fn handle_alive(&mut self, now: Instant, connection: ConnectionId, began: Option<Instant>) {
         if let Some(connection) = self.connections.get(connection.0) {
-            self.report_outlived(connection.origin);
+            let began = began.unwrap_or(connection.born);
+            self.answer(now, connection.origin, began);
         }
+    }
+
+    /// The peer of an origin answers after a silence, or in a handshake.
+    pub(in crate::pool) fn answer(&mut self, now: Instant, origin: Key, since: Instant) {
+        if let Some(state) = self.origins.get_mut(origin) {
+            state.note_answer(now, now.saturating_duration_since(since));
+        }
+        self.report_outlived(now, origin);
     }
 
     /// A connection stays silent: opens one in its place, unless one was opened since the silence
@@ -32,7 +42,7 @@ impl<R> Pool<R> {
             state.silent.push(silent.0);
         }
         if is_fresh || self.shut_down {
-            return self.report_outlived(origin);
+            return self.report_outlived(now, origin);
         }
         let mut view = state.view(now, &self.connections, &bounds);
         // As for one request that waits: what was sent on the silent connection waits no less.
@@ -47,12 +57,14 @@ impl<R> Pool<R> {
     }
 
     /// A connection works at the origin: reports it to those that were to be replaced.
-    pub(in crate::pool) fn report_outlived(&mut self, origin: Key) {
+    fn report_outlived(&mut self, now: Instant, origin: Key) {
         let Some(state) = self.origins.get_mut(origin) else {
             return;
         };
+        let answer_time = state.answer_time(now);
         let outlived = state.silent.drain(..).map(|key| Action::Outlived {
             connection: ConnectionId(key),
+            answer_time,
         });
         self.actions.extend(outlived);
     }
@@ -68,7 +80,7 @@ impl<R> Pool<R> {
         let others = self.connections.iter().filter(|&(key, connection)| {
             key != suspect
                 && connection.origin == origin
-                && !connection.is_suspect
+                && connection.suspect_since.is_none()
                 && !connection.is_draining
         });
         let doubted = others.map(|(key, _)| Action::Doubt {

@@ -1,5 +1,10 @@
 use crate::pool::pool_test::Scene;
 use crate::pool::*;
+use std::time::Duration;
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
 
 /// Two connections, each with one exchange.
 fn two(scene: &mut Scene) -> [ConnectionId; 2] {
@@ -14,7 +19,7 @@ fn two(scene: &mut Scene) -> [ConnectionId; 2] {
 
 fn suspect(scene: &mut Scene, connection: ConnectionId) {
     let capacity = Capacity {
-        standing: Standing::Suspect,
+        standing: Standing::Suspect { since: scene.now },
         taken: 1,
         active: 1,
         ..Capacity::fresh(99, true)
@@ -56,10 +61,10 @@ fn a_silent_connection_gets_one_replacement_and_learns_when_that_works() {
         scene.outlived.is_empty(),
         "what it is worth is not known yet"
     );
-    scene.pool.handle_alive(fresh);
+    scene.pool.handle_alive(scene.now, fresh, None);
     scene.carry_out();
     assert_eq!(scene.outlived, [silent]);
-    scene.pool.handle_alive(fresh);
+    scene.pool.handle_alive(scene.now, fresh, None);
     scene.carry_out();
     assert_eq!(scene.outlived, [silent], "it is told once");
 }
@@ -176,8 +181,46 @@ fn a_connection_that_is_gone_gets_no_event() {
     replace(&mut scene, silent);
     scene.pool.handle_closed(scene.now, silent);
     let fresh = scene.connect_h2();
-    scene.pool.handle_alive(fresh);
-    scene.pool.handle_alive(silent);
+    scene.pool.handle_alive(scene.now, fresh, None);
+    scene.pool.handle_alive(scene.now, silent, None);
     scene.carry_out();
     assert!(scene.outlived.is_empty());
+}
+
+#[test]
+fn a_silent_connection_learns_how_long_the_peer_took_on_the_others() {
+    let mut scene = Scene::bounded(3);
+    let [first, second] = two(&mut scene);
+    suspect(&mut scene, first);
+    suspect(&mut scene, second);
+    scene.wait(400);
+    // It answers before anything is asked for in the place of the first.
+    scene.report(second, 99, 1, 1);
+    scene.wait(100);
+    replace(&mut scene, first);
+    let fresh = scene.connect_h2();
+    let began = scene.now;
+    scene.wait(20);
+    scene.pool.handle_alive(scene.now, fresh, Some(began));
+    scene.carry_out();
+    assert_eq!(scene.outlived, [first]);
+    assert_eq!(scene.answer_times, [ms(400)], "the slower of both");
+}
+
+#[test]
+fn a_slow_answer_is_forgotten_after_ten_seconds() {
+    let mut scene = Scene::bounded(3);
+    let [first, second] = two(&mut scene);
+    suspect(&mut scene, second);
+    scene.wait(400);
+    scene.report(second, 99, 1, 1);
+    scene.wait(10_000);
+    suspect(&mut scene, first);
+    replace(&mut scene, first);
+    let fresh = scene.connect_h2();
+    let began = scene.now;
+    scene.wait(20);
+    scene.pool.handle_alive(scene.now, fresh, Some(began));
+    scene.carry_out();
+    assert_eq!(scene.answer_times, [ms(20)]);
 }

@@ -40,7 +40,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             && std::mem::take(&mut self.was_early)
             && let Some(dispatch) = self.dispatch.upgrade()
         {
-            dispatch.alive(self.id);
+            dispatch.alive(now, self.id, None);
         }
         if let Some(origin) = self.raced.take() {
             let mut alternatives = self.settings.alternatives();

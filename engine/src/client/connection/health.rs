@@ -195,7 +195,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             return false;
         }
         self.looked = true;
-        // The task is woken again after the runtime has asked the system for what is new.
-        pin!(tokio::task::yield_now()).poll(cx).is_pending()
+        ask_runtime(cx)
     }
+}
+
+/// Wakes the task again after the runtime has asked the system for what is new; false: it cannot. Where this
+/// thread was busy, or stood still, an answer may wait in the socket that no task has seen.
+pub(super) fn ask_runtime(cx: &mut Context<'_>) -> bool {
+    pin!(tokio::task::yield_now()).poll(cx).is_pending()
 }

@@ -41,10 +41,16 @@ impl Dispatch {
         self.finish(state, None);
     }
 
-    /// A connection's peer answered after its handshake had begun.
-    pub(in super::super) fn alive(self: &Arc<Self>, id: ConnectionId) {
+    /// A connection's peer answered after its handshake had begun, which was at `began` where the
+    /// connection is younger than its handshake.
+    pub(in super::super) fn alive(
+        self: &Arc<Self>,
+        now: Instant,
+        id: ConnectionId,
+        began: Option<Instant>,
+    ) {
         let mut state = self.lock();
-        state.pool.handle_alive(id);
+        state.pool.handle_alive(now, id, began);
         self.finish(state, None);
     }
 

@@ -129,8 +129,8 @@ impl World {
         } else if doubted.is_some() && own.exchanges.is_empty() {
             self.stops[link] = true;
         }
-        if outlived {
-            let checkup = own.health.handle_outlived(self.now);
+        if let Some(answer_time) = outlived {
+            let checkup = own.health.handle_outlived(self.now, answer_time);
             self.apply(link, own, checkup);
         }
     }

@@ -76,7 +76,9 @@ impl World {
             limit_known: own.client.machine.is_limit_known(),
             standing: match own.draining {
                 true => Standing::Draining,
-                false if own.health.is_suspect() => Standing::Suspect,
+                false if own.health.is_suspect() => Standing::Suspect {
+                    since: own.health.unanswered_since(),
+                },
                 false => Standing::Open,
             },
         };

@@ -69,7 +69,7 @@ impl Watch {
         if due.is_some_and(|due| due <= scene.now) {
             if self.other_works.is_some_and(|at| at <= scene.now) {
                 self.other_works = None;
-                if self.health.handle_outlived(scene.now) == Checkup::Ask {
+                if self.health.handle_outlived(scene.now, opens) == Checkup::Ask {
                     session.ask(&mut client.machine);
                 }
             }
