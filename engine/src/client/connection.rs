@@ -17,7 +17,7 @@ use crate::driver::signals::{Notes, Stop};
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use deadlines::Deadlines;
 use entry::{EntrySlots, Upload};
-use health::{HEALTH, ask_runtime};
+use health::HEALTH;
 use start::{HeldHeads, SETTINGS_WAIT, Unsettled};
 use std::future::Future;
 use std::pin::Pin;
@@ -78,8 +78,6 @@ pub(super) struct ConnectionTask<S> {
     health: Health,
     /// The deadline of the peer's silence that is set.
     watched_until: Option<Instant>,
-    /// The peer's silence is judged in the next turn, which reads what the system has.
-    judges_silence: bool,
     /// Reads the kernel's acknowledgement state of the socket, where available.
     ask_system: Option<AskSystem<S>>,
     /// It got requests before its handshake was done, and is not known to be alive.
@@ -141,7 +139,6 @@ impl<S> ConnectionTask<S> {
             answered: false,
             health: Health::new(Instant::now()),
             watched_until: None,
-            judges_silence: false,
             ask_system: None,
             was_early: false,
             buried: None,
@@ -267,13 +264,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             self.take_events(now);
             more = true;
         }
-        if std::mem::take(&mut self.judges_silence) {
-            self.judge_silence(now);
-        }
         self.expire(now);
-        if self.judges_silence {
-            ask_runtime(cx);
-        }
         self.sweep_unsettled(now);
         self.hand_over_heads();
         self.hand_over_datagrams();
@@ -419,7 +410,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     fn expire(&mut self, now: Instant) {
         while let Some((slot, serial)) = self.deadlines.pop_due(now) {
             if slot == HEALTH {
-                self.judges_silence = true;
+                self.judge_silence(now);
                 continue;
             }
             let entry = self.slots.get(slot);

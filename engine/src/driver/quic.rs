@@ -4,6 +4,7 @@
 
 pub(crate) mod config;
 mod numbers;
+mod path_sockets;
 mod receive_window;
 pub(crate) mod rules;
 pub(crate) mod session;

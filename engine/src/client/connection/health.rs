@@ -52,6 +52,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// The time for an answer has passed.
     pub(super) fn judge_silence(&mut self, now: Instant) {
         self.watched_until = None;
+        // Where this thread was busy, or stood still, an answer may be there that it has not seen.
+        if self.io.read_unnotified(now) {
+            self.take_events(now);
+            self.health.handle_bytes(now);
+            self.health.note_unanswered(self.io.unanswered());
+            return self.watch_silence();
+        }
         self.ask_system(now);
         let (round_trip, waits) = (self.io.round_trip(), self.waits_on_a_path());
         let times = &self.settings.health;
@@ -195,12 +202,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             return false;
         }
         self.looked = true;
-        ask_runtime(cx)
+        // The task is woken again after the runtime has asked the system for what is new.
+        pin!(tokio::task::yield_now()).poll(cx).is_pending()
     }
-}
-
-/// Wakes the task again after the runtime has asked the system for what is new; false: it cannot. Where this
-/// thread was busy, or stood still, an answer may wait in the socket that no task has seen.
-pub(super) fn ask_runtime(cx: &mut Context<'_>) -> bool {
-    pin!(tokio::task::yield_now()).poll(cx).is_pending()
 }

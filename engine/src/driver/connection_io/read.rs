@@ -26,6 +26,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             machine.handle_bytes(now, bytes)
         })
     }
+    /// Reads what has come over QUIC, even where the runtime has not been notified of it yet. True: the peer
+    /// has sent something.
+    pub(crate) fn read_unnotified(&mut self, now: Instant) -> bool {
+        let IoKind::Quic(quic) = &mut self.carrier else {
+            return false;
+        };
+        quic.read_unnotified(now, &mut self.machine);
+        let received = quic.take_received();
+        if received {
+            self.read_at = Some(now);
+            self.holds = true;
+        }
+        received
+    }
     /// Reads once and gives the bytes back, for the machine to handle later; empty: none came. The end of
     /// the transport goes to the machine at once. Not over QUIC.
     pub(crate) fn read_ahead(&mut self, cx: &mut Context<'_>, now: Instant) -> Vec<u8> {

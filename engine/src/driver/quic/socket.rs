@@ -106,26 +106,55 @@ impl QuicSocket {
     pub(crate) fn poll_receive(
         &mut self,
         cx: &mut Context<'_>,
-        sink: &mut impl FnMut(ReceivedDatagram),
+        sink: &mut (impl FnMut(ReceivedDatagram) + ?Sized),
     ) -> Poll<io::Result<()>> {
-        let Self { io, state, arena } = self;
         loop {
-            ready!(io.poll_recv_ready(cx))?;
-            let received = ARRIVALS.with_borrow_mut(|arrivals| {
-                let mut metas = [RecvMeta::default(); BATCH_SIZE];
-                let count = receive(io, state, arrivals, &mut metas)?;
-                for (number, meta) in metas[..count].iter().enumerate() {
-                    hand_on(arrivals.take(number, meta.len, arena), meta, sink);
-                }
-                Ok(count == BATCH_SIZE)
-            });
-            match received {
+            ready!(self.io.poll_recv_ready(cx))?;
+            match self.receive_batch(receive, sink) {
                 Ok(true) => return Poll::Ready(Ok(())),
                 Ok(false) => {}
                 Err(error) if would_block(&error) => {}
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
+    }
+    /// Receives what the system has, even where the runtime has not been notified of it yet: its thread
+    /// may have been busy, or stood still. True: a whole batch, there may be more.
+    pub(crate) fn receive_unnotified(
+        &mut self,
+        sink: &mut (impl FnMut(ReceivedDatagram) + ?Sized),
+    ) -> io::Result<bool> {
+        let receive = |io: &UdpSocket,
+                       state: &UdpSocketState,
+                       arrivals: &mut Arrivals,
+                       metas: &mut [RecvMeta; BATCH_SIZE]| {
+            state.recv(UdpSockRef::from(io), &mut arrivals.slices(), metas)
+        };
+        match self.receive_batch(receive, sink) {
+            Err(error) if would_block(&error) => Ok(false),
+            done => done,
+        }
+    }
+    /// Hands on what one call receives. True: a whole batch.
+    fn receive_batch(
+        &mut self,
+        receive: impl Fn(
+            &UdpSocket,
+            &UdpSocketState,
+            &mut Arrivals,
+            &mut [RecvMeta; BATCH_SIZE],
+        ) -> io::Result<usize>,
+        sink: &mut (impl FnMut(ReceivedDatagram) + ?Sized),
+    ) -> io::Result<bool> {
+        let Self { io, state, arena } = self;
+        ARRIVALS.with_borrow_mut(|arrivals| {
+            let mut metas = [RecvMeta::default(); BATCH_SIZE];
+            let count = receive(io, state, arrivals, &mut metas)?;
+            for (number, meta) in metas[..count].iter().enumerate() {
+                hand_on(arrivals.take(number, meta.len, arena), meta, sink);
+            }
+            Ok(count == BATCH_SIZE)
+        })
     }
     /// Sends one transmit. `Ready(Err)`: it is lost, as packets are; the error may be an earlier
     /// one's.
@@ -197,7 +226,11 @@ fn receive(
 }
 
 /// Splits what GRO joined.
-fn hand_on(mut joined: BytesMut, meta: &RecvMeta, sink: &mut impl FnMut(ReceivedDatagram)) {
+fn hand_on(
+    mut joined: BytesMut,
+    meta: &RecvMeta,
+    sink: &mut (impl FnMut(ReceivedDatagram) + ?Sized),
+) {
     while !joined.is_empty() {
         let length = meta.stride.clamp(1, joined.len());
         sink(ReceivedDatagram {

@@ -2,8 +2,9 @@
 //! [`ConnectionIo`](super::super::io). Connections are separate tasks, which would contend for a shared
 //! socket.
 
+use super::path_sockets::PathSockets;
 use super::session::Session;
-use super::socket::QuicSocket;
+use super::socket::{QuicSocket, ReceivedDatagram};
 use super::unanswered::Answers;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
@@ -31,9 +32,12 @@ use trunkline_core::pool::Unanswered;
 /// Ids and reset tokens of all QUIC connections of the process.
 static ENDPOINT: LazyLock<Arc<EndpointConfig>> = LazyLock::new(Arc::default);
 
+/// Batches that are read in one go before a silence is judged: any packet ends it, so a few suffice.
+const UNNOTIFIED_BATCHES_MAX: usize = 8;
+
 /// One connection and its socket.
 pub(crate) struct QuicTransport {
-    socket: QuicSocket,
+    sockets: PathSockets,
     endpoint: Endpoint,
     handle: ConnectionHandle,
     session: Session,
@@ -66,7 +70,7 @@ pub(crate) struct QuicTransport {
 impl QuicTransport {
     /// Describes the connection once the handshake is done. `asked`: the requested host.
     pub(crate) fn info(&self, asked: Option<&str>) -> Option<ConnectionInfo> {
-        let bound = self.socket.local_addr().ok()?;
+        let bound = self.sockets.current().local_addr().ok()?;
         Some(ConnectionInfo::of_quic(
             &self.session.quic,
             bound,
@@ -93,7 +97,7 @@ impl QuicTransport {
             .connect(Instant::now(), config, remote, server_name)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         Ok(Self {
-            socket,
+            sockets: PathSockets::new(socket),
             endpoint,
             handle,
             session: Session::new(quic, ahead),
@@ -125,7 +129,7 @@ impl QuicTransport {
         if let Some(remembered) = self.remembered {
             let limit = limit(remembered.round_trip);
             self.early_until = limit.map(|limit| Instant::now() + limit);
-            self.refused = Some(Box::pin(self.socket.refused()));
+            self.refused = Some(Box::pin(self.sockets.current().refused()));
         }
         self.slot = Some(slot);
         self
@@ -151,7 +155,7 @@ impl QuicTransport {
     /// # Errors
     /// When the peer refuses, is not trusted, or does not answer.
     pub(crate) async fn handshake(&mut self) -> Result<(), HandshakeError> {
-        let refused = self.socket.refused();
+        let refused = self.sockets.current().refused();
         tokio::select! {
             done = poll_fn(|cx| self.poll_handshake(cx)) => done,
             () = refused => Err(HandshakeError::NobodyListens),
@@ -213,6 +217,21 @@ impl QuicTransport {
             Poll::Ready(_) => Poll::Ready(true),
             Poll::Pending if reported => Poll::Ready(true),
             Poll::Pending => Poll::Pending,
+        }
+    }
+    /// Receives what the system has and passes it to the machine, even where the runtime has not been
+    /// notified of it yet.
+    pub(crate) fn read_unnotified(&mut self, now: Instant, machine: &mut Machine) {
+        for _ in 0..UNNOTIFIED_BATCHES_MAX {
+            let received = self.receive_with(now, machine.h3(), |sockets, sink| {
+                sockets.receive_unnotified(sink)
+            });
+            self.exchange_events();
+            self.report(now, machine);
+            // An error is of a packet that was lost.
+            if !received.unwrap_or(false) {
+                return;
+            }
         }
     }
     /// Carries out the machine's orders and sends. `Ready`: the socket took everything.
@@ -291,7 +310,7 @@ impl QuicTransport {
         if let Ok(socket) = socket_to(self.session.quic.remote_address())
             && let Some(h3) = machine.h3()
         {
-            self.socket = socket;
+            self.sockets.change(socket);
             self.moved = true;
             self.session.change_path(h3);
         }
@@ -318,10 +337,18 @@ impl QuicTransport {
         &mut self,
         cx: &mut Context<'_>,
         now: Instant,
-        mut machine: Option<&mut h3::Conn>,
+        machine: Option<&mut h3::Conn>,
     ) -> Poll<io::Result<()>> {
+        self.receive_with(now, machine, |sockets, sink| sockets.poll_receive(cx, sink))
+    }
+    fn receive_with<T>(
+        &mut self,
+        now: Instant,
+        mut machine: Option<&mut h3::Conn>,
+        receive: impl FnOnce(&mut PathSockets, &mut dyn FnMut(ReceivedDatagram)) -> T,
+    ) -> T {
         let Self {
-            socket,
+            sockets,
             endpoint,
             handle,
             session,
@@ -330,7 +357,7 @@ impl QuicTransport {
             ..
         } = self;
         let mut answer = Vec::new();
-        socket.poll_receive(cx, &mut |arrival| {
+        receive(sockets, &mut |arrival| {
             let event = endpoint.handle(
                 now,
                 arrival.from,
@@ -367,13 +394,17 @@ impl QuicTransport {
     }
     /// Sends until there is nothing more or the socket takes no more. `any`: a packet was made.
     fn send_all(&mut self, cx: &mut Context<'_>, now: Instant, any: &mut bool) -> Poll<()> {
-        let segments = self.socket.segments_max();
+        let segments = self.sockets.current().segments_max();
         if self.unsent.is_none() {
             self.packets = PACKETS.take();
         }
         loop {
             if let Some(transmit) = &self.unsent {
-                let sent = ready!(self.socket.poll_send(cx, transmit, &self.packets));
+                let sent = ready!(
+                    self.sockets
+                        .current()
+                        .poll_send(cx, transmit, &self.packets)
+                );
                 if sent.is_err_and(|error| is_refusal(&error)) {
                     self.sent_in_vain = true;
                     self.answers.note_refused();
@@ -430,7 +461,7 @@ impl Drop for QuicTransport {
         self.packets.clear();
         let last = self.session.quic.poll_transmit(now, 1, &mut self.packets);
         if let Some(transmit) = last {
-            let _ = self.socket.try_send(&transmit, &self.packets);
+            let _ = self.sockets.current().try_send(&transmit, &self.packets);
         }
     }
 }

@@ -69,6 +69,9 @@ impl NoQuicTransport {
     ) -> Poll<bool> {
         match *self {}
     }
+    pub(crate) fn read_unnotified(&mut self, _: Instant, _: &mut Machine) {
+        match *self {}
+    }
     pub(crate) fn poll_write(
         &mut self,
         _: &mut Context<'_>,
