@@ -4,7 +4,6 @@
 
 pub(crate) mod config;
 mod numbers;
-mod path_sockets;
 mod receive_window;
 pub(crate) mod rules;
 pub(crate) mod session;

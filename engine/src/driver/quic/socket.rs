@@ -2,6 +2,7 @@
 
 mod arrivals;
 pub(crate) mod batch;
+pub(super) mod path;
 
 use arrivals::Arrivals;
 use bytes::BytesMut;

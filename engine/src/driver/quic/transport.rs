@@ -2,9 +2,9 @@
 //! [`ConnectionIo`](super::super::io). Connections are separate tasks, which would contend for a shared
 //! socket.
 
-use super::path_sockets::PathSockets;
 use super::session::Session;
-use super::socket::{QuicSocket, ReceivedDatagram};
+use super::socket::ReceivedDatagram;
+use super::socket::path::PathSockets;
 use super::unanswered::Answers;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
@@ -91,13 +91,18 @@ impl QuicTransport {
         ahead: u32,
         stream_window: u32,
     ) -> io::Result<Self> {
-        let socket = socket_to(remote)?;
-        let mut endpoint = Endpoint::new(Arc::clone(&ENDPOINT), None, !socket.may_fragment(), None);
+        let sockets = PathSockets::to(remote)?;
+        let mut endpoint = Endpoint::new(
+            Arc::clone(&ENDPOINT),
+            None,
+            !sockets.current().may_fragment(),
+            None,
+        );
         let (handle, quic) = endpoint
             .connect(Instant::now(), config, remote, server_name)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         Ok(Self {
-            sockets: PathSockets::new(socket),
+            sockets,
             endpoint,
             handle,
             session: Session::new(quic, ahead),
@@ -223,9 +228,7 @@ impl QuicTransport {
     /// notified of it yet.
     pub(crate) fn read_unnotified(&mut self, now: Instant, machine: &mut Machine) {
         for _ in 0..UNNOTIFIED_BATCHES_MAX {
-            let received = self.receive_with(now, machine.h3(), |sockets, sink| {
-                sockets.receive_unnotified(sink)
-            });
+            let received = self.receive_with(now, machine.h3(), PathSockets::receive_unnotified);
             self.exchange_events();
             self.report(now, machine);
             // An error is of a packet that was lost.
@@ -307,10 +310,10 @@ impl QuicTransport {
     /// 9.5). Where no socket can be had the old one stays: there is no network now, and the next
     /// silence asks again.
     pub(crate) fn change_path(&mut self, machine: &mut Machine) {
-        if let Ok(socket) = socket_to(self.session.quic.remote_address())
-            && let Some(h3) = machine.h3()
+        let remote = self.session.quic.remote_address();
+        if let Some(h3) = machine.h3()
+            && self.sockets.change(remote).is_ok()
         {
-            self.sockets.change(socket);
             self.moved = true;
             self.session.change_path(h3);
         }
@@ -400,11 +403,8 @@ impl QuicTransport {
         }
         loop {
             if let Some(transmit) = &self.unsent {
-                let sent = ready!(
-                    self.sockets
-                        .current()
-                        .poll_send(cx, transmit, &self.packets)
-                );
+                let socket = self.sockets.current();
+                let sent = ready!(socket.poll_send(cx, transmit, &self.packets));
                 if sent.is_err_and(|error| is_refusal(&error)) {
                     self.sent_in_vain = true;
                     self.answers.note_refused();
@@ -433,21 +433,6 @@ thread_local! {
 /// The peer's host reports that no process listens at the port.
 fn is_refusal(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ConnectionRefused
-}
-
-/// A socket that sends to one peer, from whatever address leads there now.
-fn socket_to(remote: SocketAddr) -> io::Result<QuicSocket> {
-    let any: SocketAddr = match remote {
-        SocketAddr::V4(_) => ([0; 4], 0).into(),
-        SocketAddr::V6(_) => ([0; 16], 0).into(),
-    };
-    let socket = std::net::UdpSocket::bind(any)?;
-    if cfg!(target_os = "linux") {
-        // Only a connected socket receives ICMP errors. Other platforms cannot pass a destination
-        // with each send on one.
-        socket.connect(remote)?;
-    }
-    QuicSocket::new(socket)
 }
 
 impl Drop for QuicTransport {

@@ -1,12 +1,13 @@
 //! The socket of a client's path, and that of the path before it.
 
-use super::socket::{QuicSocket, ReceivedDatagram};
+use super::{QuicSocket, ReceivedDatagram};
 use std::io;
+use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
 /// Receives from both, sends from the new one.
 #[derive(Debug)]
-pub(super) struct PathSockets {
+pub(in super::super) struct PathSockets {
     current: QuicSocket,
     /// Until the peer answers on the new path: one that only stood still has queued what came over the
     /// old one, answers that first, and has to validate the new address before it sends much there (RFC 9000
@@ -15,22 +16,25 @@ pub(super) struct PathSockets {
 }
 
 impl PathSockets {
-    pub(super) fn new(current: QuicSocket) -> Self {
-        Self {
-            current,
+    /// Must be called within a runtime.
+    pub(in super::super) fn to(remote: SocketAddr) -> io::Result<Self> {
+        Ok(Self {
+            current: socket_to(remote)?,
             former: None,
-        }
+        })
     }
     /// The socket to send from.
-    pub(super) fn current(&self) -> &QuicSocket {
+    pub(in super::super) fn current(&self) -> &QuicSocket {
         &self.current
     }
-    /// Goes on from another socket.
-    pub(super) fn change(&mut self, current: QuicSocket) {
+    /// Goes on from another address.
+    pub(in super::super) fn change(&mut self, remote: SocketAddr) -> io::Result<()> {
+        let current = socket_to(remote)?;
         self.former = Some(std::mem::replace(&mut self.current, current));
+        Ok(())
     }
     /// Receives a batch, as [`QuicSocket::poll_receive`] does.
-    pub(super) fn poll_receive(
+    pub(in super::super) fn poll_receive(
         &mut self,
         cx: &mut Context<'_>,
         sink: &mut dyn FnMut(ReceivedDatagram),
@@ -44,7 +48,7 @@ impl PathSockets {
         self.with_current(sink, |current, sink| current.poll_receive(cx, sink))
     }
     /// Receives a batch, as [`QuicSocket::receive_unnotified`] does.
-    pub(super) fn receive_unnotified(
+    pub(in super::super) fn receive_unnotified(
         &mut self,
         sink: &mut dyn FnMut(ReceivedDatagram),
     ) -> io::Result<bool> {
@@ -72,6 +76,21 @@ impl PathSockets {
     }
 }
 
+/// A socket that sends to one peer, from whatever address leads there now.
+fn socket_to(remote: SocketAddr) -> io::Result<QuicSocket> {
+    let any: SocketAddr = match remote {
+        SocketAddr::V4(_) => ([0; 4], 0).into(),
+        SocketAddr::V6(_) => ([0; 16], 0).into(),
+    };
+    let socket = std::net::UdpSocket::bind(any)?;
+    if cfg!(target_os = "linux") {
+        // Only a connected socket receives ICMP errors. Other platforms cannot pass a destination
+        // with each send on one.
+        socket.connect(remote)?;
+    }
+    QuicSocket::new(socket)
+}
+
 #[cfg(test)]
-#[path = "path_sockets_test.rs"]
-mod path_sockets_test;
+#[path = "path_test.rs"]
+mod path_test;
