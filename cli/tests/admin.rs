@@ -368,7 +368,11 @@ fn the_level_of_the_log_is_a_choice_of_the_page_and_of_its_addresses() {
 #[test]
 fn explain_prints_the_story_of_a_request_as_the_server_saw_it() {
     let folder = Folder::new("admin-server-stories");
-    let text = "test_endpoints = true\nlisten = \"127.0.0.1:0\"\n[admin]\naddress = \"127.0.0.1:0\"\nslow = \"1ms\"\n";
+    let log = folder.path() + "/access.log";
+    let text = format!(
+        "test_endpoints = true\nlisten = \"127.0.0.1:0\"\n[admin]\naddress = \"127.0.0.1:0\"\nslow = \"1ms\"\n\
+         [log]\naccess = \"{log}\"\nformat = \"json\"\nfields = [\"target\", \"story\"]\n"
+    );
     let file = folder.file("serve.toml", text.as_bytes());
     let mut command = Command::new(BINARY);
     command.args(["serve", "--config", &file]);
@@ -422,4 +426,7 @@ fn explain_prints_the_story_of_a_request_as_the_server_saw_it() {
     }
     assert_eq!(explain(&["999999"]).0, Some(1));
     assert_eq!(served.terminate(), Some(0));
+    let logged = std::fs::read_to_string(log).expect("written");
+    let line = format!("{{\"target\":\"/delay/30\",\"story\":{id}}}\n");
+    assert!(logged.contains(&line), "{line}: {logged}");
 }

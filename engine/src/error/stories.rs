@@ -55,11 +55,12 @@ impl Stories {
         self.add(id, error.story());
         error
     }
-    /// Keeps a story that `text` makes with its number.
+    /// Keeps a story that `text` makes with its number, which is returned.
     #[cfg(feature = "server")]
-    pub(crate) fn push(&self, text: impl FnOnce(u64) -> String) {
+    pub(crate) fn push(&self, text: impl FnOnce(u64) -> String) -> u64 {
         let id = Self::number();
         self.add(id, text(id));
+        id
     }
     fn number() -> u64 {
         LAST_ID.fetch_add(1, Ordering::Relaxed) + 1

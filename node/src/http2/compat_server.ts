@@ -10,7 +10,7 @@ import type { Exchange } from '../server/exchange'
 import type { Limits, Shedding, Timeouts, Windows } from '../server/bounds'
 import { InvalidArgumentError } from '../errors'
 import type { InspectPage, InspectPageOptions } from '../inspect_page'
-import { metrics } from '../open_metrics'
+import { sum } from '../open_metrics'
 import { Forwarding, type Forwardable, type ForwardedClient, type ForwardingOptions } from '../server/forwarded'
 import { Listener, openTo, type FailedHandshake, type Hello, type Identity, type ListenOptions, type ListenTls, type ListenTarget } from '../server/listener'
 import type { QuicLb } from '../server/quic_lb'
@@ -230,7 +230,7 @@ export class CompatServer {
   /** Of the listener and of the streams that were given. */
   metrics (): string {
     const listeners = [this.listener, this.given.listener]
-    return metrics(...listeners.filter(listener => listener !== undefined))
+    return sum(...listeners.filter(listener => listener !== undefined))
   }
 
   /** The client of a request as listed proxies state it. */

@@ -3,6 +3,7 @@
 
 pub(crate) mod crates;
 mod debian;
+mod image;
 mod notes;
 mod npm;
 mod program;

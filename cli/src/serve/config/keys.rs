@@ -298,7 +298,7 @@ pub(super) const KEYS: &[Key] = &[
     }), "\"all\"", "The requests that have a line: all, those that failed or have a status of 500 or more, or none. The admin page changes it too")
         .flag("--access-log-level").live(),
     Key::new("log.fields", ValueKind::Texts("time, client, client_port, method, host, target, version, status, bytes, duration, referer, user_agent, \
-             tls and error, as texts", fields), "[]",
+             tls, error and story, as texts", fields), "[]",
         "The members of a JSON line in their order; none named: all").flag("--access-log-fields"),
     Key::new("admin.address", ValueKind::Text(ADDRESS, |o, text| {
         o.operate.admin = Some(text.parse()?);

@@ -117,11 +117,10 @@ impl ConnectionContext {
     }
     /// The exchange is over.
     pub(in crate::server) fn report(&self, record: &Record, now: Instant) {
+        let stories = self.stories.as_ref();
+        let story_id = stories.and_then(|stories| record.report_story(stories, &self.info, now));
         if let Some(log) = &self.log {
-            record.report(log, &self.info, now);
-        }
-        if let Some(stories) = &self.stories {
-            record.report_story(stories, &self.info, now);
+            record.report(log, &self.info, now, story_id);
         }
     }
 }

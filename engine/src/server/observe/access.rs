@@ -46,6 +46,10 @@ pub struct Access<'a> {
     /// slow, or broke another rule, is an [`ErrorKind::Violation`](crate::ErrorKind::Violation) that
     /// names the rule.
     pub error: Option<&'a Error>,
+    /// The number by which [`Inspector::stories`](crate::server::Inspector::stories), an admin page and `trunkline explain` have the
+    /// exchange's story; `None`: it has none, because none are kept ([`Server::keep_stories`](crate::Server::keep_stories)) or it
+    /// neither failed nor was slow.
+    pub story_id: Option<u64>,
 }
 
 /// The user's function, called with every finished exchange.
@@ -145,26 +149,25 @@ impl Record {
             changes.waits(since(self.began, now), wait);
         }
     }
-    /// The exchange is over, and has a story if that is worth telling.
+    /// The exchange is over, and has a story if it failed or was slow; its number.
     pub(in crate::server) fn report_story(
         &self,
         stories: &StoryKeeper,
         connection: &ConnectionInfo,
         now: Instant,
-    ) {
-        if let Some(changes) = &self.changes {
-            let target = self.target();
-            let end = StoryEnd {
-                method: self.method.as_ref().map_or("-", Method::as_str),
-                target: target.as_deref().unwrap_or("-"),
-                version: self.version,
-                status: self.status,
-                body_bytes: self.body_bytes,
-                took: since(self.began, now),
-                error: self.error.as_ref(),
-            };
-            stories.note(changes, connection, &end);
-        }
+    ) -> Option<u64> {
+        let changes = self.changes.as_ref()?;
+        let target = self.target();
+        let end = StoryEnd {
+            method: self.method.as_ref().map_or("-", Method::as_str),
+            target: target.as_deref().unwrap_or("-"),
+            version: self.version,
+            status: self.status,
+            body_bytes: self.body_bytes,
+            took: since(self.began, now),
+            error: self.error.as_ref(),
+        };
+        stories.note(changes, connection, &end)
     }
     /// A request that no handler saw, answered at once.
     pub(in crate::server) fn turned_away(
@@ -187,12 +190,13 @@ impl Record {
             error: None,
         }
     }
-    /// The exchange is over.
+    /// The exchange is over; `story_id`: it has a story.
     pub(in crate::server) fn report(
         &self,
         log: &AccessLog,
         connection: &ConnectionInfo,
         now: Instant,
+        story_id: Option<u64>,
     ) {
         let access = Access {
             connection,
@@ -207,6 +211,7 @@ impl Record {
             body_bytes: self.body_bytes,
             time: now.saturating_duration_since(self.began),
             error: self.error.as_ref(),
+            story_id,
         };
         // The panic hook has reported it; the exchange is over in any case.
         let _ = catch_unwind(AssertUnwindSafe(|| (log.0)(&access)));

@@ -29,23 +29,24 @@ impl StoryKeeper {
             slow,
         }
     }
-    /// A request is over; `error`: it failed.
+    /// A request is over; `error`: it failed. The number of its story, if it has one.
     pub(in crate::server) fn note(
         &self,
         changes: &Changes,
         connection: &ConnectionInfo,
         end: &StoryEnd<'_>,
-    ) {
+    ) -> Option<u64> {
         let is_failed = end.error.is_some() || end.status.is_none_or(|it| it.is_server_error());
         if !is_failed && end.took < self.slow {
-            return;
+            return None;
         }
-        self.kept.push(|id| {
+        let id = self.kept.push(|id| {
             let mut text = String::new();
             // Writing to a String cannot fail.
             let _ = changes.write(&mut text, id, connection, end, is_failed);
             text
         });
+        Some(id)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The command line for this platform: an archive with its manual pages and completions, as `cargo binstall` finds
 //! it, and on Debian a package.
 
-use super::{debian, make_files, read, versions};
+use super::{debian, image, make_files, read, versions};
 use crate::node::built_in;
 use crate::tools::{cargo, run};
 use crate::{Outcome, root};
@@ -24,6 +24,7 @@ pub(super) fn program() -> Outcome {
     let documented = root().join("target").join("packaging");
     document(&program, &documented)?;
     archive(&program, &documented, &target)?;
+    image::image(&program)?;
     debian::debian()
 }
 
