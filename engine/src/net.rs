@@ -5,8 +5,9 @@
 pub(crate) mod address_list;
 pub(crate) mod byte_stream;
 pub(crate) mod listen;
+#[cfg(feature = "server")]
 pub(crate) mod listener;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "server"))]
 pub(crate) mod passing;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "server"))]
 pub(crate) mod unix;
