@@ -82,18 +82,18 @@ fn archive(program: &Path, documented: &Path, target: &str) -> Outcome {
     for name in ["man", "completions"] {
         copy_files(&documented.join(name), &folder.join(name))?;
     }
-    // Names without a drive: some programs called tar take `C:` for a host.
-    let name = format!("{stem}.tar.gz");
-    let tar = |flags: &str| {
-        let mut tar = Command::new("tar");
-        tar.current_dir(&staging).args([flags, &name]);
-        tar
-    };
-    run(tar("-czf").arg(&stem))?;
-    copy(&staging.join(&name), &make_files()?.join(&name))?;
+    make_files()?;
     let elsewhere = staging.join("unpacked");
     std::fs::create_dir_all(&elsewhere).map_err(|why| format!("{}: {why}", elsewhere.display()))?;
-    run(tar("-xzf").args(["-C", "unpacked"]))?;
+    // `run` starts at the root. Names without a drive: some programs called tar take `C:` for a host.
+    let file = format!("target/release-files/{stem}.tar.gz");
+    let tar = |flags: &str, folder: &str| {
+        let mut tar = Command::new("tar");
+        tar.args([flags, &file, "-C", folder]);
+        tar
+    };
+    run(tar("-czf", "target/release-staging").arg(&stem))?;
+    run(&mut tar("-xzf", "target/release-staging/unpacked"))?;
     check_unpacked(&elsewhere.join(stem), &version)
 }
 
