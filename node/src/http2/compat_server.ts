@@ -522,6 +522,8 @@ export class CompatServer {
       (connection.owner as ServerHttp2Session | null)?.onFailed(error)
       return
     }
+    // One that has said nothing yet may be anything: its errors are a server's of HTTP/1.1.
+    if (connection.version === SILENT && (socket as Stage).errorListener === undefined) receiveErrors(this.server, socket)
     // Its requests first get what came for them. Sockets of HTTP/1.1 have a listener, which emits `clientError`; one that a
     // listener of `upgrade` got may have none, and an error would end the process.
     if (socket.listenerCount('error') > 0) socket.failure = error

@@ -111,3 +111,47 @@ for (const [label, answer] of Object.entries({
     assert.equal(client.destroyed, false)
   })
 }
+
+/** Ends of a session, by its client or its server. */
+const sessionEnds = {
+  'its client closes': ({ client }) => { client.close() },
+  'its client destroys': ({ client }) => { client.destroy() },
+  'its server closes it': ({ session }) => { session.close() },
+  'its server destroys it': ({ session }) => { session.destroy() },
+  'its server destroys it with an error': ({ session }) => { session.destroy(new Error('broken')) }
+}
+for (const [how, end] of Object.entries(sessionEnds)) {
+  test(`the close of a socket comes before the error and the close of its session, as on node:http2: ${how}`, async () => {
+    const logs = []
+    for (const create of [nodeHttp2.createServer, http2.createServer]) {
+      const log = []
+      const server = create()
+      server.on('sessionError', () => { log.push('sessionError') })
+      server.on('connection', socket => { socket.on('close', () => { log.push('socket close') }).on('error', () => {}) })
+      const over = new Promise(resolve => {
+        server.on('session', session => {
+          session.on('error', () => { log.push('session error') })
+          session.on('close', () => {
+            log.push('session close')
+            resolve()
+          })
+        })
+      })
+      server.on('stream', stream => { stream.respond(); stream.end() })
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const begun = once(server, 'session')
+      const client = nodeHttp2.connect(`http://127.0.0.1:${server.address().port}`)
+      client.on('error', () => {})
+      const stream = client.request()
+      await once(stream.resume(), 'close')
+      end({ client, session: (await begun)[0] })
+      await over
+      client.destroy()
+      server.close()
+      logs.push(log)
+    }
+    assert.ok(logs[0].indexOf('socket close') < logs[0].indexOf('session close'), logs[0].join())
+    assert.deepEqual(logs[1], logs[0])
+  })
+}

@@ -59,6 +59,31 @@ for (const [form, lines] of Object.entries(LINES)) {
   })
 }
 
+for (const [how, end] of Object.entries({ request: (request, response) => { request.destroy() }, socket: request => { request.socket.destroy() }, response: (request, response) => { response.destroy() } })) {
+  test(`an answer that was given whole is told before the close, where its ${how} is destroyed in the same turn`, async t => {
+    const logs = []
+    for (const options of [null, { engine: 'inline', requests: 'http' }, { engine: 'threads', requests: 'http' }]) {
+      const server = options === null ? http.createServer() : createServer(options)
+      const log = []
+      const over = new Promise(resolve => {
+        server.on('request', (request, response) => {
+          response.on('finish', () => { log.push('finish') })
+          response.on('close', () => {
+            log.push('close', response.writableFinished)
+            resolve()
+          })
+          response.end('x')
+          end(request, response)
+        })
+      })
+      const isWhole = /^HTTP\/1\.1 200 [^]*x$/.test(await answerTo(await listening(t, server), `GET / HTTP/1.1\r\n${HOST}\r\n`))
+      await over
+      logs.push([...log, isWhole])
+      assert.deepEqual(logs.at(-1), ['finish', 'close', true, true])
+    }
+  })
+}
+
 test('with requireHostHeader: false a request without a host is served', async t => {
   for (const options of [{ requireHostHeader: false }, { requests: 'http', requireHostHeader: false }, { http1Options: { requireHostHeader: false } }]) {
     const server = createServer(options, (request, response) => { response.end(`host ${request.headers.host}`) })

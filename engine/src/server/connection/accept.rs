@@ -357,8 +357,12 @@ impl<S: Serve> Opener<S> {
                         opened.http2 = false;
                     }
                     Err(error) => {
-                        if let Some(mut silent) = silent {
+                        if let Some(mut silent) = silent.take() {
                             silent();
+                        }
+                        // One that was silent for too long has not failed.
+                        if !is_late(&error) {
+                            exchanges.fail(&error);
                         }
                         return Err(error);
                     }

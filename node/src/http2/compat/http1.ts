@@ -117,6 +117,12 @@ export class Stage extends Socket {
     super._write(chunk, encoding, done)
   }
 
+  /** An answer that was given whole goes, also where its socket is destroyed in the same turn: as with node `finish` comes before `close`. */
+  override _destroy (error: Error | null, done: (error: Error | null) => void): void {
+    this._httpMessage?.[carried].settle()
+    super._destroy(error, done)
+  }
+
   override setEncoding (): never { throw Object.assign(new Error('Changing the socket encoding is not allowed per RFC7230 Section 3.'), { code: 'ERR_HTTP_SOCKET_ENCODING' }) }
 
   /** As in node:http: without a listener for it, a timeout ends the connection. */
@@ -373,6 +379,11 @@ class Carrier implements ServerExchangeCallbacks {
       this.exchange.end(trailers)
     }
     this.isFinished = true
+  }
+
+  /** Tells the end of an answer that went as one message. */
+  settle (): void {
+    if (this.isFinished && !this.isStreaming) for (const done of this.waiting.splice(0)) done(null)
   }
 
   /** Sends a head once it is whole: programs write it in pieces, too. */

@@ -459,13 +459,18 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     for (const { callback } of this.pings.splice(0)) callback(plain('ERR_HTTP2_PING_CANCEL'))
   }
 
-  /** Once: the connection's end and the last stream's may both bring it. */
+  /** Once: the connection's end and the last stream's may both bring it. As with node, the close of its socket comes first. */
   private reportClosed (): void {
     if (this.isReported) return
     const socket = this.rawSocket
     this.rawSocket = undefined
     this.isReported = true
-    socket?.gone()
+    if (socket === undefined || socket.closed) return this.emitClosed()
+    socket.once('close', () => { this.emitClosed() })
+    socket.gone()
+  }
+
+  private emitClosed (): void {
     if (this.error !== undefined) this.emit('error', this.error)
     this.emit('close')
   }

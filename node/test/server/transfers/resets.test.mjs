@@ -12,6 +12,8 @@ import { END_HEADERS, END_STREAM, DATA, GOAWAY, HEADERS, SETTINGS, frame, number
 const POST = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n'
 /** Bytes that a client sends, and the event of the server behind which it resets. */
 const h1 = {
+  'at once': ['', 'accepted'],
+  'before the first byte': ['', 'connection'],
   'inside a head': [POST.slice(0, -9), 'connection'],
   'inside a body': [`${POST}hel`, 'data'],
   'before the answer': [`${POST}hello`, 'end'],
@@ -87,8 +89,9 @@ async function events (t, server, watch, [sent, until]) {
   client.on('data', () => { seen.reached('answer') })
   await once(client, 'connect')
   client.write(sent)
+  seen.reached('accepted')
   await reached
-  // All that the server owes the client has gone: else its write may fail in place of a read.
+  // A server of node's has accepted it; all that the server owes the client has gone: else its write may fail in place of a read.
   await turns()
   client.resetAndDestroy()
   await closed
