@@ -298,7 +298,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             IoKind::Bytes(transport) => {
                 self.machine.poll_write(now).is_empty() && transport.is_flushed()
             }
-            IoKind::Quic(quic) => quic.is_done(),
+            IoKind::Quic(quic) => quic.is_done(now),
         }
     }
     /// Closes the transport in order (close_notify, then the socket's write side).

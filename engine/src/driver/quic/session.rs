@@ -13,6 +13,7 @@ use super::numbers::{QUARTER_ID_BYTES_MAX, quinn_id, varint};
 use super::receive_window::QuicReceiveWindow;
 use super::rules;
 use bytes::Bytes;
+use liveness::CLOSING_TIME_MAX;
 use quinn_proto::{
     Connection, ConnectionError, ConnectionEvent, Dir, Event, Side as QuicSide, StreamEvent,
     WriteError,
@@ -54,6 +55,8 @@ pub(crate) struct Session {
     lateness: Lateness,
     /// Why it ended below us.
     lost: Option<ConnectionError>,
+    /// Client: when it need not answer late packets with its close any more.
+    closed_until: Option<Instant>,
     /// Client: request streams opened ahead, and those of them that are in use. quinn-proto does
     /// not say how many may be opened; opening them is the one way to know, and an open stream
     /// without bytes is nothing on the wire.
@@ -82,6 +85,7 @@ impl Session {
             datagrams_dropped: 0,
             window: QuicReceiveWindow::default(),
             lost: None,
+            closed_until: None,
             reserved: 0,
             used: 0,
             ahead: u64::from(ahead),
@@ -361,6 +365,7 @@ impl Session {
     /// Closes the connection.
     pub(crate) fn close(&mut self, now: Instant, code: H3Code, reason: &'static str) {
         open_for_close(self.quic.congestion_state());
+        self.closed_until.get_or_insert(now + CLOSING_TIME_MAX);
         self.quic
             .close(now, varint(code.0), Bytes::from_static(reason.as_bytes()));
     }

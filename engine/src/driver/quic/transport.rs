@@ -260,6 +260,7 @@ impl QuicTransport {
         early
             .into_iter()
             .chain(self.session.quic.poll_timeout())
+            .chain(self.session.closed_until())
             .min()
     }
     /// Carries out the deadlines that have passed.
@@ -318,10 +319,9 @@ impl QuicTransport {
             self.session.change_path(h3);
         }
     }
-    /// Whether no work is left once the machine is closed: the peer has closed too, or had time to
-    /// ask for our close again (RFC 9000 section 10.2).
-    pub(crate) fn is_done(&self) -> bool {
-        self.session.lost().is_some() || self.session.quic.is_drained()
+    /// Whether no work is left once the machine is closed.
+    pub(crate) fn is_done(&self, now: Instant) -> bool {
+        self.session.is_done(now)
     }
     fn report(&mut self, now: Instant, machine: &mut Machine) -> bool {
         let Some(h3) = machine.h3() else {

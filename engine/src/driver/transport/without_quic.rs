@@ -107,7 +107,7 @@ impl NoQuicTransport {
     pub(crate) fn change_path(&mut self, _: &mut Machine) {
         match *self {}
     }
-    pub(crate) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self, _: Instant) -> bool {
         match *self {}
     }
 }

@@ -55,3 +55,23 @@ fn a_connection_closed_under_a_full_congestion_window_says_so_at_once() {
         }
     }
 }
+
+#[test]
+fn a_client_that_closes_on_a_slow_path_is_done_after_a_second() {
+    let mut scene = Scene::new(Windows::default());
+    for end in [&mut scene.client, &mut scene.server] {
+        end.one_way = Duration::from_secs(2);
+    }
+    scene.connect();
+    // The peer hears nothing of it, and does not close too.
+    scene.server.loses = u64::MAX;
+    scene.client.machine.abort(scene.now, H2Code::CANCEL);
+    let is_done = |scene: &Scene| {
+        let (_, session) = scene.client.connection.as_ref().unwrap();
+        session.is_done(scene.now)
+    };
+    scene.run_for(Duration::from_millis(900));
+    assert!(!is_done(&scene), "it answers late packets");
+    scene.run_for(Duration::from_millis(200));
+    assert!(is_done(&scene));
+}
