@@ -4,7 +4,7 @@ use super::Session;
 use std::time::{Duration, Instant};
 use trunkline_core::h3;
 
-/// Three probe timeouts are many seconds where the path was slow lately, and whoever closes a client waits for
+/// Three probe timeouts are many seconds where the path was slow lately, and the close of a client waits for
 /// them. One that gives its socket back may stop sooner, because what comes later makes it send nothing
 /// (RFC 9000 section 10.2).
 pub(super) const CLOSING_TIME_MAX: Duration = Duration::from_secs(1);
