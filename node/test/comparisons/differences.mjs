@@ -305,6 +305,8 @@ export const differences = {
     'connection: a version that is none, without one': STATUS,
     'connection: an answer in pieces': ['pieces of one turn go as one', 20, 22, 24],
     'connection: another expectation': WHOLE,
+    'connection: no host, with a listener of clientError': ['a request of HTTP/1.1 has a host (RFC 9112 section 3.2)', 20, 22],
+    'connection: no host, without one': ['a request of HTTP/1.1 has a host (RFC 9112 section 3.2)', 20, 22],
     'connection: no version, with a listener of clientError': 'HTTP/0.9 is not served',
     'connection: no version, without one': 'HTTP/0.9 is not served',
     'texts: settings by value': 'settings are checked where the server is made; node checks them when its first session begins',
