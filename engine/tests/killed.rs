@@ -20,6 +20,7 @@ use http_body_util::BodyExt;
 use origin::run;
 use std::net::UdpSocket;
 use std::time::Duration;
+use tokio::task::JoinSet;
 use trunkline::client::{Client, ClientBuilder, HealthTimes, Protocols};
 use trunkline::{ErrorKind, Retry};
 
@@ -134,6 +135,38 @@ fn a_killed_server_without_a_successor_fails_what_waits_on_every_version() {
             let error = client.get(url).send().await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Connect, "{protocols:?}: {error:?}");
         }
+    });
+}
+
+#[test]
+fn a_server_that_stands_still_answers_what_waited_on_each_of_its_connections() {
+    run(async {
+        let identity = Identity::new();
+        let server = Child::start(&identity, Key::Default, 0).await;
+        let client = client(&identity, Protocols::H3Only).build().unwrap();
+        assert_eq!(get(&client, server.url("/")).await, "first");
+        // More than a connection carries at once.
+        let burst = |answers: &mut JoinSet<String>| {
+            for _ in 0..300 {
+                let (client, url) = (client.clone(), server.url("/"));
+                answers.spawn(async move { get(&client, url).await });
+            }
+        };
+        let mut answers = JoinSet::new();
+        burst(&mut answers);
+        while client.totals().connections < 2 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        server.stand_still();
+        burst(&mut answers);
+        while client.stats()[0].suspect == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        server.go_on();
+        while let Some(answer) = answers.join_next().await {
+            assert_eq!(answer.unwrap(), "first");
+        }
+        assert_eq!(client.totals().retries_lost, 0);
     });
 }
 

@@ -126,6 +126,19 @@ impl Child {
     pub(crate) fn kill(mut self) {
         self.end();
     }
+    /// It stands still (SIGSTOP) until [`go_on`](Self::go_on); what comes waits in its sockets.
+    pub(crate) fn stand_still(&self) {
+        self.signal("STOP");
+    }
+    /// It goes on (SIGCONT).
+    pub(crate) fn go_on(&self) {
+        self.signal("CONT");
+    }
+    fn signal(&self, signal: &str) {
+        let command = format!("kill -{signal} {}", self.process.id());
+        let status = Command::new("sh").args(["-c", &command]).status();
+        assert!(status.unwrap().success(), "{command}");
+    }
     /// Kills the server, and another one takes its port at once.
     pub(crate) async fn kill_and_start_again(mut self, key: Key) -> Self {
         self.end();
