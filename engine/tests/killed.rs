@@ -148,7 +148,7 @@ fn a_server_that_stands_still_answers_what_waited_on_each_of_its_connections() {
         // More than a connection carries at once.
         let burst = |answers: &mut JoinSet<String>| {
             for _ in 0..300 {
-                let (client, url) = (client.clone(), server.url("/"));
+                let (client, url) = (client.clone(), server.url("/late"));
                 answers.spawn(async move { get(&client, url).await });
             }
         };
@@ -164,7 +164,7 @@ fn a_server_that_stands_still_answers_what_waited_on_each_of_its_connections() {
         }
         server.go_on();
         while let Some(answer) = answers.join_next().await {
-            assert_eq!(answer.unwrap(), "first");
+            assert_eq!(answer.unwrap(), "late");
         }
         assert_eq!(client.totals().retries_lost, 0);
     });
