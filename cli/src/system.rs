@@ -20,7 +20,7 @@ pub(crate) use windows::{
     through_unix_socket,
 };
 
-/// A signal that a server heeds.
+/// A signal that a server handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessSignal {
     /// SIGINT; Ctrl-C on Windows.

@@ -237,7 +237,7 @@ impl Session {
         fields: Fields,
         version: Version,
     ) -> Result<RequestHead, Violation> {
-        let mut head = RequestHead::received_in(self.free_list.head(), fields, version)?;
+        let mut head = RequestHead::received_in(self.free_list.head(), fields, version, true)?;
         self.last_head.number_fields(&mut head);
         Ok(head)
     }

@@ -111,10 +111,7 @@ pub(super) fn request(
             fields.spell(header.name.as_bytes());
         }
     }
-    let head = match needs_host {
-        true => RequestHead::received_in(spare, fields, version)?,
-        false => RequestHead::received_without_host(spare, fields, version)?,
-    };
+    let head = RequestHead::received_in(spare, fields, version, needs_host)?;
     Ok((head, version))
 }
 

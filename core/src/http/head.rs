@@ -111,26 +111,19 @@ impl RequestHead {
     /// # Errors
     /// As [`from_fields`](Self::from_fields).
     pub fn received(fields: Fields, version: Version) -> Result<Self, Violation> {
-        Self::received_in(None, fields, version)
+        Self::received_in(None, fields, version, true)
     }
-    /// As [`received`](Self::received), in the memory of a finished head.
+    /// As [`received`](Self::received), in the memory of a finished head. `needs_host`: one of HTTP/1.1
+    /// without a host field is refused (RFC 9112 section 3.2).
     pub(crate) fn received_in(
         spare: Option<Self>,
         mut fields: Fields,
         version: Version,
+        needs_host: bool,
     ) -> Result<Self, Violation> {
         let marks = Marks::of_received(&mut fields, version, pseudo_of_request(version))?;
-        Self::of_marked(spare, fields, marks, version, version == Version::Http11)
-    }
-    /// As [`received_in`](Self::received_in) for an HTTP/1.1 server that also takes requests without a
-    /// host field (RFC 9112 section 3.2 asks for 400).
-    pub(crate) fn received_without_host(
-        spare: Option<Self>,
-        mut fields: Fields,
-        version: Version,
-    ) -> Result<Self, Violation> {
-        let marks = Marks::of_received(&mut fields, version, pseudo_of_request(version))?;
-        Self::of_marked(spare, fields, marks, version, false)
+        let needs_host = needs_host && version == Version::Http11;
+        Self::of_marked(spare, fields, marks, version, needs_host)
     }
     fn of_marked(
         spare: Option<Self>,

@@ -40,7 +40,7 @@ fn a_head_that_gave_its_fields_away_becomes_another() {
     free_list.keep_head(head("/one"), 1);
     let mut fields = free_list.section();
     fields.copy_from(&section("/two"));
-    let two = RequestHead::received_in(free_list.head(), fields, Version::Http2);
+    let two = RequestHead::received_in(free_list.head(), fields, Version::Http2, true);
     let two = two.expect("a valid head");
     assert_eq!(two.path(), Some(&b"/two"[..]));
     assert_eq!((two.number(), two.fields_number()), (None, None));

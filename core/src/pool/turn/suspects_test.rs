@@ -34,6 +34,14 @@ fn replace(scene: &mut Scene, connection: ConnectionId) {
     scene.carry_out();
 }
 
+fn connect_in_20_ms(scene: &mut Scene) {
+    let fresh = scene.connect_h2();
+    let began = scene.now;
+    scene.wait(20);
+    scene.pool.handle_alive(scene.now, fresh, Some(began));
+    scene.carry_out();
+}
+
 #[test]
 fn a_suspect_makes_the_others_of_its_origin_doubtful_once() {
     let mut scene = Scene::new(PoolConfig::default());
@@ -198,11 +206,7 @@ fn a_silent_connection_learns_how_long_the_peer_took_on_the_others() {
     scene.report(second, 99, 1, 1);
     scene.wait(100);
     replace(&mut scene, first);
-    let fresh = scene.connect_h2();
-    let began = scene.now;
-    scene.wait(20);
-    scene.pool.handle_alive(scene.now, fresh, Some(began));
-    scene.carry_out();
+    connect_in_20_ms(&mut scene);
     assert_eq!(scene.outlived, [first]);
     assert_eq!(scene.answer_times, [ms(400)], "the slower of both");
 }
@@ -217,10 +221,6 @@ fn a_slow_answer_is_forgotten_after_ten_seconds() {
     scene.wait(10_000);
     suspect(&mut scene, first);
     replace(&mut scene, first);
-    let fresh = scene.connect_h2();
-    let began = scene.now;
-    scene.wait(20);
-    scene.pool.handle_alive(scene.now, fresh, Some(began));
-    scene.carry_out();
+    connect_in_20_ms(&mut scene);
     assert_eq!(scene.answer_times, [ms(20)]);
 }
