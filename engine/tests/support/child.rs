@@ -20,6 +20,9 @@ use trunkline::{Body, Server, Tls};
 const TEST: &str = "a_server_in_a_process_of_its_own";
 const CHILD_ADDRESS: &str = "TRUNKLINE_TEST_CHILD";
 
+/// The body of `/download`.
+pub(crate) const DOWNLOAD_BYTES: usize = 3 << 20;
+
 /// A certificate that outlives processes.
 #[derive(Clone)]
 pub(crate) struct Identity {
@@ -100,6 +103,9 @@ impl Child {
         };
         child.port = child.next().await.parse().unwrap();
         child
+    }
+    pub(crate) fn process(&self) -> u32 {
+        self.process.id()
     }
     pub(crate) fn port(&self) -> u16 {
         self.port
@@ -187,6 +193,11 @@ pub(crate) fn serve_if_asked() {
                     tokio::time::sleep(Duration::from_millis(400)).await;
                     Response::new(Body::full("late"))
                 }
+                "/upload" => {
+                    let received = request.into_body().bytes().await.unwrap().len();
+                    Response::new(Body::full(received.to_string()))
+                }
+                "/download" => Response::new(Body::full(vec![0; DOWNLOAD_BYTES])),
                 "/version" => Response::new(Body::full(format!("{:?}", request.version()))),
                 _ => Response::new(Body::full(name)),
             }
