@@ -338,8 +338,10 @@ pub(crate) mod completion {
         [12, number, client, 0, 0, 0, 0, 0]
     }
     /// A request at a server. The text is method, path, authority, scheme and protocol with a zero
-    /// between two, then a line feed, the name, a zero and the value of each field; last, behind an
-    /// empty name and a zero, the names as HTTP/1.1 spelled them, with a comma between two.
+    /// between two, where they are not all that the client sent, or in another order than method,
+    /// authority, scheme and path, a zero and a letter for each pseudo-header field, then a line
+    /// feed, the name, a zero and the value of each field; last, behind an empty name and a zero,
+    /// the names as HTTP/1.1 spelled them, with a comma between two.
     /// - `serial`: Of the exchange.
     /// - `connection`: The connection's number.
     /// - `lengths`: The lengths of method, path and authority in 6, 16 and 10 bits; 0 where they do

@@ -3,7 +3,7 @@
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::net::SocketAddr;
-use trunkline::core::http::{RequestHead, Version};
+use trunkline::core::http::{RequestHead, Token, Version};
 use trunkline::{CertificateFault, ConnectionInfo};
 
 /// A request's head as JavaScript splits it: a name is found by the line feed before it and the
@@ -20,6 +20,7 @@ pub(crate) fn write_head(text: &mut Vec<u8>, head: &RequestHead) {
         text.push(0);
         text.extend_from_slice(part.unwrap_or_default());
     }
+    write_order(text, head);
     let mut is_sensitive = false;
     for field in head.fields() {
         text.push(b'\n');
@@ -34,6 +35,33 @@ pub(crate) fn write_head(text: &mut Vec<u8>, head: &RequestHead) {
     } else {
         write_names(text, head.section().spellings());
     }
+}
+
+/// The pseudo-header fields as the client sent them, a letter for each: not all do it in the order
+/// of the parts before, and an authority may be that of the host field.
+fn write_order(text: &mut Vec<u8>, head: &RequestHead) {
+    let sent = head.section().iter();
+    let letters = sent.map_while(|field| field.token.and_then(letter));
+    let is_sent = |usual: &&[u8]| letters.clone().eq(usual.iter().copied());
+    if !USUAL_ORDERS.iter().any(is_sent) {
+        text.push(0);
+        text.extend(letters);
+    }
+}
+
+/// Of a request of HTTP/2 or HTTP/3, and of HTTP/1.1, which has none.
+const USUAL_ORDERS: [&[u8]; 2] = [b"masp", b"mp"];
+
+/// The letter of a pseudo-header field, as in `node/src/http2/fields.ts`.
+fn letter(token: Token) -> Option<u8> {
+    Some(match token {
+        Token::METHOD => b'm',
+        Token::AUTHORITY => b'a',
+        Token::SCHEME => b's',
+        Token::PATH => b'p',
+        Token::PROTOCOL => b'o',
+        _ => return None,
+    })
 }
 
 /// Behind the fields: how the names of all are spelled on HTTP/1.1, which has no sensitive fields;

@@ -213,7 +213,7 @@ export const enum Completion {
   Lookup = 11,
   /** A connection is to be made by a function of the user's; the number is the question's, the text is JSON. */
   Dial = 12,
-  /** A request at a server. The text is method, path, authority, scheme and protocol with a zero between two, then a line feed, the name, a zero and the value of each field; last, behind an empty name and a zero, the names as HTTP/1.1 spelled them, with a comma between two. */
+  /** A request at a server. The text is method, path, authority, scheme and protocol with a zero between two, where they are not all that the client sent, or in another order than method, authority, scheme and path, a zero and a letter for each pseudo-header field, then a line feed, the name, a zero and the value of each field; last, behind an empty name and a zero, the names as HTTP/1.1 spelled them, with a comma between two. */
   Request = 16,
   /** A piece of a request's body: the text, or outside of the arena. */
   Upload = 17,

@@ -234,17 +234,21 @@ export interface RequestFields {
   readonly authority: string
   readonly scheme: string
   readonly protocol: string
+  /** The pseudo-headers as the client sent them, a letter for each. */
+  readonly pseudoOrder: string
   /** `raw` with its names and values by turns behind. */
   rawFields: (raw: string[]) => string[]
 }
 
-/** Names and values in turn, the pseudo-headers first. */
+const PSEUDO_OF = { m: 'method', a: 'authority', s: 'scheme', p: 'path', o: 'protocol' } as const
+
+/** Names and values in turn, as they came: the pseudo-headers first. */
 export function rawOf (asked: RequestFields): string[] {
-  const raw = [':method', asked.method]
-  if (asked.authority !== '') raw.push(':authority', asked.authority)
-  if (asked.scheme !== '' && (asked.path !== '' || asked.method !== 'CONNECT')) raw.push(':scheme', asked.scheme)
-  if (asked.path !== '') raw.push(':path', asked.path)
-  if (asked.protocol !== '') raw.push(':protocol', asked.protocol)
+  const raw: string[] = []
+  for (const letter of asked.pseudoOrder) {
+    const name = PSEUDO_OF[letter as keyof typeof PSEUDO_OF]
+    raw.push(`:${name}`, asked[name])
+  }
   return asked.rawFields(raw)
 }
 

@@ -177,7 +177,7 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
     this.stir()
   }
 
-  onEnd (trailers: string): void {
+  onEnd (trailers = ''): void {
     // One that is too long has failed, and stays so.
     this.isWhole = this.taken <= this.bodyMax
     this.behind = trailers

@@ -11,8 +11,8 @@ const HEAD = 'HEAD'
 export interface ServerExchangeCallbacks {
   /** A piece of the request's body, theirs to keep; the peer may send more after `take`. */
   onData: (chunk: Buffer) => void
-  /** The request is whole; trailers as `Exchange.respond` takes fields. */
-  onEnd: (trailers: string) => void
+  /** The request is whole; trailers, where it has a section of them, as `Exchange.respond` takes fields. */
+  onEnd: (trailers?: string) => void
   /** The file of `Exchange.answerFile` cannot be sent; nothing was, and another answer may be. */
   onFileFailed?: (error: NodeJS.ErrnoException) => void
   /** The connection took `bytes` of the response. */
@@ -118,9 +118,16 @@ export class Exchange {
   }
 
   /** The protocol of an extended CONNECT. */
-  get protocol (): string { return this.text.slice(this.schemeEnd + 1, this.fieldsStart) }
+  get protocol (): string { return this.text.slice(this.schemeEnd + 1, this.protocolEnd) }
+  /** The pseudo-headers as the client sent them, a letter for each. */
+  get pseudoOrder (): string { return this.text.slice(this.protocolEnd + 1, this.fieldsStart) || 'masp' }
 
   private get schemeEnd (): number { return this.text.indexOf('\0', this.authorityEnd + 1) }
+  private get protocolEnd (): number {
+    const { fieldsStart } = this
+    const at = this.text.indexOf('\0', this.schemeEnd + 1)
+    return at === -1 || at > fieldsStart ? fieldsStart : at
+  }
   private get fieldsStart (): number {
     const at = this.text.indexOf('\n', this.authorityEnd)
     return at === -1 ? this.text.length : at
@@ -195,7 +202,7 @@ export class Exchange {
       if (listening !== null) listening.onData(chunk)
       else this.report(callbacks => { callbacks.onData(chunk) })
     }
-    if (isLast) this.report(callbacks => { callbacks.onEnd('') })
+    if (isLast) this.report(callbacks => { callbacks.onEnd() })
   }
 
   finished (trailers: string): void {

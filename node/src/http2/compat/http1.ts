@@ -189,6 +189,15 @@ const originals = http.ServerResponse.prototype as unknown as Response
 /** A member that node:http has under a symbol of its own. */
 export const symbolOf = (made: object, name: string): symbol | undefined => Object.getOwnPropertySymbols(made).find(symbol => symbol.description === name)
 const sample = new http.ServerResponse(new http.IncomingMessage(null as never))
+/** Whether Node.js writes names and values of early hints as they are given, line breaks and all: it does before 24. */
+const takesBadHints = (() => {
+  try {
+    sample.writeEarlyHints({ link: '</>; rel=preload', 'a b': '' })
+    return true
+  } catch {
+    return false
+  }
+})()
 /** Says that a writer shall wait. */
 const NEEDS_DRAIN = symbolOf(sample, 'kNeedDrain')
 /** The head that was read last, which is mostly the next one too. */
@@ -260,6 +269,7 @@ class Carrier implements ServerExchangeCallbacks {
     response._storeHeader = storeHeader
     response._send = send
     response._writeRaw = writeRaw
+    if (takesBadHints) response.writeEarlyHints = writeEarlyHints
     response._finish = finish
     response.on('finish', reportFinished)
   }
@@ -422,7 +432,7 @@ class Carrier implements ServerExchangeCallbacks {
     this.intake.onData(chunk)
   }
 
-  onEnd (trailers: string): void {
+  onEnd (trailers = ''): void {
     const { request } = this
     clearTimeout(this.deadline)
     request.complete = true
@@ -536,6 +546,16 @@ function writeRaw (this: Response, data: string, encoding: unknown, done?: () =>
   const reported = typeof encoding === 'function' ? encoding as () => void : done
   if (typeof reported === 'function') process.nextTick(reported)
   return true
+}
+/** Checks what the newest Node.js checks: one hint must not write other fields, or another response. */
+function writeEarlyHints (this: Response, hints: Record<string, string | string[]>, done?: () => void): void {
+  // Without a link nothing is written.
+  for (const name of hints?.link == null ? [] : Object.keys(hints)) {
+    if (name === 'link') continue
+    http.validateHeaderName(name)
+    http.validateHeaderValue(name, hints[name] as string)
+  }
+  originals.writeEarlyHints.call(this, hints, done)
 }
 function finish (this: Response): void {
   this[carried].finish()

@@ -405,9 +405,10 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     this.intake.onData(chunk)
   }
 
-  onEnd (trailers: string): void {
-    if (trailers !== '') {
-      const raw = trailers.split('\0')
+  onEnd (trailers?: string): void {
+    if (trailers !== undefined) {
+      // A section may be empty, also because its fields were left out.
+      const raw = trailers === '' ? [] : trailers.split('\0')
       const fields = objectOf(raw)
       process.nextTick(() => {
         this.face?.onStreamTrailers(fields, raw)

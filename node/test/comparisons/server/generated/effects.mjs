@@ -30,17 +30,24 @@ const settings = (given, client = {}) => async (http2, t) => {
   const seen = await new Promise(resolve => { session.once('remoteSettings', resolve) })
   t.log('client')(Object.fromEntries(Object.keys(given).map(name => [name, seen[name]])))
 }
-/** Calls of a session that are more than it may have under way. */
-const outstanding = (options, call, count) => async (http2, t) => {
+/** Calls of a session that are more than it may have under way: in its event, or once its first settings are acknowledged. */
+const outstanding = (options, call, count, isFirst = false) => async (http2, t) => {
   const server = http2.createServer(options)
   server.on('sessionError', error => { t.log('server')('sessionError', error) })
-  const opened = new Promise(resolve => { server.once('session', resolve) })
+  const make = session => {
+    const log = t.log('calls')
+    for (let at = 0; at < count; at++) t.attempt(log, `${at}`, () => call(session, error => { t.log('callbacks')(at, error?.code ?? 'done') }))
+  }
+  const opened = new Promise(resolve => { server.once('session', session => { if (isFirst) make(session); resolve(session) }) })
   server.on('stream', stream => { stream.on('error', () => {}); stream.respond(); stream.end() })
   const client = await t.open(server)
+  client.on('error', () => {})
   const session = await opened
-  await t.show(client)
-  const log = t.log('calls')
-  for (let at = 0; at < count; at++) t.attempt(log, `${at}`, () => call(session, error => { t.log('callbacks')(at, error?.code ?? 'done') }))
+  if (!isFirst) {
+    await t.show(client)
+    while (session.pendingSettingsAck) await new Promise(resolve => { setImmediate(resolve) })
+    make(session)
+  }
   await new Promise(resolve => { setTimeout(resolve, 100) })
 }
 const ping = (session, done) => session.ping(done)
@@ -70,7 +77,10 @@ const programs = {
   'maxHeaderListPairs 10, more': exchange({ maxHeaderListPairs: 10 }, { headers: many(20) }),
   'maxOutstandingPings 1': outstanding({ maxOutstandingPings: 1 }, ping, 3),
   'maxOutstandingPings, none': outstanding({}, ping, 12),
+  'maxOutstandingPings 1, in the event of the session': outstanding({ maxOutstandingPings: 1 }, ping, 3, true),
   'maxOutstandingSettings 1': outstanding({ maxOutstandingSettings: 1 }, change, 3),
+  'maxOutstandingSettings 1, in the event of the session': outstanding({ maxOutstandingSettings: 1 }, change, 3, true),
+  'maxOutstandingSettings 3, in the event of the session': outstanding({ maxOutstandingSettings: 3 }, change, 4, true),
   'maxSendHeaderBlockLength, a short head': exchange({ maxSendHeaderBlockLength: 200 }),
   'maxSendHeaderBlockLength, a long head': exchange({ maxSendHeaderBlockLength: 100 }, { serve: stream => { stream.respond(many(50)); stream.end('ok') } }),
   'maxSendHeaderBlockLength, a long head that fits': exchange({ maxSendHeaderBlockLength: 10_000 }, { serve: stream => { stream.respond(many(50)); stream.end('ok') } }),

@@ -37,4 +37,31 @@ for (const [label, value] of [['as it is spelled', 'Close'], ['among others', 'c
   programs[`a close ${label}, asked for`] = one(response => { response.setHeader('Connection', value); response.end('ok') })
 }
 
+const HINTS = {
+  'a line break in a value': { 'x-a': 'v\r\nset-cookie: x=1' },
+  'a line break in one of two values': { 'x-a': ['1', '2\r\n\r\nHTTP/1.1 200 OK'] },
+  'a line break in a name': { 'x-a\r\nset-cookie: x': '1' },
+  'a control character': { 'x-a': '\x01' },
+  'a value beyond Latin-1': { 'x-a': '\u2603' },
+  'a value of Latin-1': { 'x-a': '\xe9' },
+  'a name with a blank': { 'bad name': '1' },
+  'no value': { 'x-a': undefined },
+  'a number': { 'x-a': 1 },
+  'a pseudo-header': { ':status': '200' },
+  'a link in capitals': { Link: 'x\r\ny: 1' },
+  'a link alone': {}
+}
+for (const [name, hints] of Object.entries(HINTS)) {
+  for (const [which, link] of Object.entries({ '': { link: '</a>; rel=preload' }, ', without a link': {} })) {
+    programs[`early hints, ${name}${which}`] = one(response => {
+      try {
+        response.writeEarlyHints({ ...link, ...hints })
+      } catch (error) {
+        response.setHeader('x-threw', error.code)
+      }
+      response.end('ok')
+    })
+  }
+}
+
 export default programs
