@@ -193,6 +193,10 @@ impl Callbacks for Server {
         Some(number)
     }
     fn broken(&self, connection: &Connection, violation: Violation) {
+        // A peer that takes nothing has broken no rule that llhttp or nghttp2 know.
+        if matches!(violation, Violation::WriteStalled | Violation::RateTooLow) {
+            return self.failed(connection, &io::ErrorKind::TimedOut.into());
+        }
         let error = broken::nghttp2_error(violation).unsigned_abs();
         let entry = completion::violation(connection.number, error);
         let code = broken::llhttp_code_of(violation).as_bytes();
