@@ -1,5 +1,5 @@
-//! Measures small calls of Rust programs: GET over HTTP/2 and TLS by our client beside reqwest, and unary calls
-//! of tonic on ours beside tonic on hyper, client and server apart.
+//! Measures small calls of Rust programs: GET over HTTP/2 and TLS by our client beside reqwest, unary calls
+//! of tonic on ours beside tonic on hyper, and an axum application on ours beside hyper, client and server apart.
 
 use super::Timed;
 use crate::machine;
@@ -15,25 +15,127 @@ use trunkline_interop::{Certificate, Cores, Process, Workplace, free_port};
 
 /// Requests at once, of a round; each is a scenario.
 const AT_ONCE: [u64; 2] = [1, 64];
-/// The arguments of `bench-calls`: the client's, the server's, and the table's words for both.
-const PAIRS: [(&str, &str, &str, &str, &str); 5] = [
-    ("get", "trunkline", "files", "trunkline", "GET of 1 KiB"),
-    ("get", "reqwest", "files", "reqwest", "GET of 1 KiB"),
-    (
-        "call",
-        "trunkline",
+/// A client and the server that it asks.
+struct Pair {
+    /// The first two arguments of `bench-calls` for the client.
+    client: [&'static str; 2],
+    /// The server's name among [`SERVERS`].
+    server: &'static str,
+    /// The compared part: the client, or the server where the client is always ours.
+    subject: &'static str,
+    calls: &'static str,
+}
+
+const fn pair(
+    client: [&'static str; 2],
+    server: &'static str,
+    subject: &'static str,
+    calls: &'static str,
+) -> Pair {
+    Pair {
+        client,
+        server,
+        subject,
+        calls,
+    }
+}
+
+const PAIRS: [Pair; 21] = [
+    pair(["get", "trunkline"], "files", "trunkline", "GET of 1 KiB"),
+    pair(["get", "reqwest"], "files", "reqwest", "GET of 1 KiB"),
+    pair(
+        ["call", "trunkline"],
         "trunkline",
         "tonic on trunkline",
         "unary call",
     ),
-    ("call", "tonic", "trunkline", "tonic on hyper", "unary call"),
-    (
-        "call",
-        "tonic",
+    pair(
+        ["call", "tonic"],
+        "trunkline",
+        "tonic on hyper",
+        "unary call",
+    ),
+    pair(
+        ["call", "tonic"],
         "tonic",
         "tonic on hyper",
         "unary call, server on hyper",
     ),
+    pair(["hello", "h1"], "axum", OURS, "axum hello, h1"),
+    pair(
+        ["hello", "h1"],
+        "axum-on-runtime",
+        ON_RUNTIME,
+        "axum hello, h1",
+    ),
+    pair(["hello", "h1"], "axum-on-hyper", ON_HYPER, "axum hello, h1"),
+    pair(["json", "h1"], "axum", OURS, "axum JSON, h1"),
+    pair(
+        ["json", "h1"],
+        "axum-on-runtime",
+        ON_RUNTIME,
+        "axum JSON, h1",
+    ),
+    pair(["json", "h1"], "axum-on-hyper", ON_HYPER, "axum JSON, h1"),
+    pair(["hello", "h2"], "axum TLS", OURS, "axum hello, h2 TLS"),
+    pair(
+        ["hello", "h2"],
+        "axum-on-runtime TLS",
+        ON_RUNTIME,
+        "axum hello, h2 TLS",
+    ),
+    pair(
+        ["hello", "h2"],
+        "axum-on-hyper TLS",
+        ON_HYPER,
+        "axum hello, h2 TLS",
+    ),
+    pair(["json", "h2"], "axum TLS", OURS, "axum JSON, h2 TLS"),
+    pair(
+        ["json", "h2"],
+        "axum-on-runtime TLS",
+        ON_RUNTIME,
+        "axum JSON, h2 TLS",
+    ),
+    pair(
+        ["json", "h2"],
+        "axum-on-hyper TLS",
+        ON_HYPER,
+        "axum JSON, h2 TLS",
+    ),
+    pair(["hello", "h3"], "axum TLS", OURS, "axum hello, h3"),
+    pair(
+        ["hello", "h3"],
+        "axum-on-runtime TLS",
+        ON_RUNTIME,
+        "axum hello, h3",
+    ),
+    pair(["json", "h3"], "axum TLS", OURS, "axum JSON, h3"),
+    pair(
+        ["json", "h3"],
+        "axum-on-runtime TLS",
+        ON_RUNTIME,
+        "axum JSON, h3",
+    ),
+];
+/// An axum application on a worker of ours.
+const OURS: &str = "axum on trunkline's worker";
+/// One with its handlers on its own runtime (`trunkline::serve`).
+const ON_RUNTIME: &str = "axum by trunkline::serve";
+/// `axum::serve`, and under TLS hyper's connections.
+const ON_HYPER: &str = "axum on hyper";
+
+/// The servers: the second argument of `bench-calls serve`, and whether it has a certificate.
+const SERVERS: [(&str, &str, bool); 9] = [
+    ("files", "files", true),
+    ("trunkline", "trunkline", false),
+    ("tonic", "tonic", false),
+    ("axum", "axum", false),
+    ("axum TLS", "axum", true),
+    ("axum-on-runtime", "axum-on-runtime", false),
+    ("axum-on-runtime TLS", "axum-on-runtime", true),
+    ("axum-on-hyper", "axum-on-hyper", false),
+    ("axum-on-hyper TLS", "axum-on-hyper", true),
 ];
 
 /// Flags of `calls`.
@@ -59,30 +161,33 @@ struct CallsRound {
 
 /// The servers, each on a port of its own.
 struct Servers {
-    running: Vec<(&'static str, u16, Process)>,
+    /// Name, scheme, port and process.
+    running: Vec<(&'static str, &'static str, u16, Process)>,
 }
 
 impl Servers {
     fn start(program: &Path, workplace: &Workplace, core: &Cores) -> Result<Self, String> {
         let certificate = Certificate::write(workplace.path())?;
         let mut running = Vec::new();
-        for kind in ["files", "trunkline", "tonic"] {
+        for (name, kind, tls) in SERVERS {
             let port = free_port()?;
             let mut command = core.command(program);
             command.args(["serve", kind, &format!("127.0.0.1:{port}")]);
-            if kind == "files" {
+            if tls {
                 command.arg(&certificate.chain).arg(&certificate.key);
             }
-            let log = workplace.path().join(format!("{kind}.log"));
-            running.push((kind, port, Process::start(&mut command, &[port], log)?));
+            let log = workplace.path().join(format!("{name}.log"));
+            let process = Process::start(&mut command, &[port], log)?;
+            let scheme = if tls { "https" } else { "http" };
+            running.push((name, scheme, port, process));
         }
         Ok(Self { running })
     }
     /// The URL of a server and its processes.
-    fn find(&self, kind: &str) -> Result<(String, Vec<u32>), String> {
-        let found = self.running.iter().find(|(name, ..)| *name == kind);
-        let (_, port, process) = found.ok_or_else(|| format!("no server is named {kind}"))?;
-        let scheme = if kind == "files" { "https" } else { "http" };
+    fn find(&self, server: &str) -> Result<(String, Vec<u32>), String> {
+        let found = self.running.iter().find(|(name, ..)| *name == server);
+        let (_, scheme, port, process) =
+            found.ok_or_else(|| format!("no server is named {server}"))?;
         Ok((format!("{scheme}://127.0.0.1:{port}"), process.family()))
     }
 }
@@ -100,9 +205,10 @@ pub(crate) fn run(options: &CallsOptions) -> Result<(), String> {
         eprintln!("{at_once} at once: {} rounds", options.rounds);
         let mut received = PAIRS.map(|_| Vec::new());
         for _ in 0..options.rounds {
-            for ((way, kind, server, ..), received) in PAIRS.into_iter().zip(&mut received) {
-                let (url, family) = servers.find(server)?;
+            for (pair, received) in PAIRS.iter().zip(&mut received) {
+                let (url, family) = servers.find(pair.server)?;
                 let (count, many) = (options.requests.to_string(), at_once.to_string());
+                let [way, kind] = pair.client;
                 let arguments = [way, kind, &url, &count, &many];
                 let requests = options.requests;
                 received.push(round(
@@ -114,8 +220,8 @@ pub(crate) fn run(options: &CallsOptions) -> Result<(), String> {
                 )?);
             }
         }
-        for ((.., name, what), received) in PAIRS.into_iter().zip(&received) {
-            let (scenario, name) = (scenario(what, at_once), named(name));
+        for (pair, received) in PAIRS.iter().zip(&received) {
+            let (scenario, name) = (scenario(pair.calls, at_once), named(pair.subject));
             let mut add = |metric, value: fn(&CallsRound) -> f64| {
                 figures.add(&scenario, &name, metric, received.iter().map(value));
             };
@@ -154,13 +260,13 @@ fn round(
 fn named(name: &str) -> String {
     match name {
         "reqwest" => format!("reqwest {}", locked_version("reqwest")),
-        "tonic on hyper" => format!("{name} {}", locked_version("hyper")),
+        "tonic on hyper" | ON_HYPER => format!("{name} {}", locked_version("hyper")),
         own => own.to_owned(),
     }
 }
 
-fn scenario(what: &str, at_once: u64) -> String {
-    format!("{what}, {at_once} at once")
+fn scenario(calls: &str, at_once: u64) -> String {
+    format!("{calls}, {at_once} at once")
 }
 
 fn page(figures: &Figures, requests: u64) -> String {
@@ -168,8 +274,9 @@ fn page(figures: &Figures, requests: u64) -> String {
         "# Small calls of Rust programs, measured beside each other\n\n\
          {requests} requests per round, one at a time or 64 at once. GET: answers of 1 KiB over HTTP/2 and TLS by our \
          server. Unary calls: messages of 100 bytes each way without protobuf, over cleartext HTTP/2, by tonic {} on our \
-         client or on hyper's, to tonic's service on our server or on hyper's. Server and client have a processor and \
-         one thread each; clients by turns. CPU is user and kernel time, with a client's start. Median (smallest to \
+         client or on hyper's, to tonic's service on our server or on hyper's. axum: an application of two routes, a \
+         text and a JSON body read and answered, asked by our client. Server and client have a processor and \
+         one thread each, but for `trunkline::serve`, which has one for connections and one for handlers; all by turns. CPU is user and kernel time, with a client's start. Median (smallest to \
          largest); differences below 20 % mean nothing.\n\n",
         locked_version("tonic"),
     );
@@ -180,8 +287,8 @@ fn page(figures: &Figures, requests: u64) -> String {
     text.push('\n');
     let mut rows = Vec::new();
     for at_once in AT_ONCE {
-        for (.., name, what) in PAIRS {
-            let (scenario, name) = (scenario(what, at_once), named(name));
+        for pair in &PAIRS {
+            let (scenario, name) = (scenario(pair.calls, at_once), named(pair.subject));
             let get = |metric| figures.get(&scenario, &name, metric);
             rows.push(vec![
                 scenario.clone(),
@@ -194,8 +301,8 @@ fn page(figures: &Figures, requests: u64) -> String {
     }
     let head = [
         "calls",
-        "client",
-        "its CPU us",
+        "compared",
+        "client's CPU us",
         "server's CPU us",
         "per second",
     ];

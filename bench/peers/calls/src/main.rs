@@ -3,7 +3,9 @@
 //! ```text
 //! bench-calls serve files ADDRESS CERTIFICATE KEY    1 KiB for each GET, over TLS, by us
 //! bench-calls serve trunkline|tonic ADDRESS          unary echo over cleartext HTTP/2
+//! bench-calls serve axum|axum-on-runtime|axum-on-hyper ADDRESS [CERTIFICATE KEY]
 //! bench-calls get trunkline|reqwest URL COUNT AT_ONCE
+//! bench-calls hello|json h1|h2|h3 URL COUNT AT_ONCE      our client asks an axum application
 //! bench-calls call trunkline|tonic URL COUNT AT_ONCE
 //! ```
 //!
@@ -12,6 +14,7 @@
 
 #[path = "../../../../cli/src/allocator.rs"]
 mod allocator;
+mod axum_app;
 mod echo;
 
 use bytes::Bytes;
@@ -25,7 +28,7 @@ use std::time::Instant;
 use tokio::task::JoinSet;
 use tonic::client::{Grpc, GrpcService};
 use tonic::transport::{Channel, Endpoint};
-use trunkline::client::{Client, ClientTls};
+use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::grpc::GrpcClient;
 use trunkline::{Body, ResponseExt, Server, ServerConfig, Tls, service_fn};
 
@@ -47,6 +50,8 @@ enum Subject {
     Reqwest(reqwest::Client, String),
     TonicOnTrunkline(Grpc<GrpcClient>),
     TonicOnHyper(Grpc<Channel>),
+    Hello(Client, String),
+    Json(Client, String),
 }
 
 impl Subject {
@@ -69,23 +74,50 @@ impl Subject {
                 let endpoint = Endpoint::from_shared(url.to_owned())?;
                 Self::TonicOnHyper(Grpc::new(endpoint.connect_lazy()))
             }
+            ("hello", version) => Self::Hello(client_of(version)?, format!("{url}/hello")),
+            ("json", version) => Self::Json(client_of(version)?, format!("{url}/json")),
             _ => return Err(format!("no client is named `{way} {kind}`").into()),
         })
     }
 
     /// One request, read to its end.
     async fn once(&mut self) -> Outcome {
-        let received = match self {
-            Self::Trunkline(client, url) => client.get(&*url).send().await?.bytes().await?,
-            Self::Reqwest(client, url) => client.get(&*url).send().await?.bytes().await?,
+        let (received, expected) = match self {
+            Self::Trunkline(client, url) => {
+                (client.get(&*url).send().await?.bytes().await?, ANSWER)
+            }
+            Self::Reqwest(client, url) => (client.get(&*url).send().await?.bytes().await?, ANSWER),
+            Self::Hello(client, url) => (
+                client.get(&*url).send().await?.bytes().await?,
+                axum_app::HELLO.as_bytes(),
+            ),
+            Self::Json(client, url) => {
+                let order = client
+                    .post(&*url)
+                    .header("content-type", "application/json");
+                let receipt = order.body(axum_app::ORDER).send().await?.bytes().await?;
+                (receipt, axum_app::RECEIPT.as_bytes())
+            }
             Self::TonicOnTrunkline(client) => return call(client).await,
             Self::TonicOnHyper(client) => return call(client).await,
         };
-        match received.len() == ANSWER.len() {
+        match received == expected {
             true => Ok(()),
-            false => Err(format!("a response has {} bytes", received.len()).into()),
+            false => Err(format!("a response has other bytes: {} of them", received.len()).into()),
         }
     }
+}
+
+/// Our client, of one version.
+fn client_of(version: &str) -> Outcome<Client> {
+    let protocols = match version {
+        "h1" => Protocols::H1Only,
+        "h2" => Protocols::H2Only,
+        "h3" => Protocols::H3Only,
+        _ => return Err(format!("no version is named {version}").into()),
+    };
+    let tls = ClientTls::new().insecure();
+    Ok(Client::builder().tls(tls).protocols(protocols).build()?)
 }
 
 async fn call<T>(client: &mut Grpc<T>) -> Outcome
@@ -164,7 +196,27 @@ fn main() -> Outcome {
             let server = tonic::transport::Server::builder().add_routes(echo::routes());
             Ok(runtime.block_on(server.serve(address.parse()?))?)
         }
-        [way @ ("get" | "call"), kind, url, count, at_once] => {
+        ["serve", kind, address, files @ ..] => {
+            let files = match files {
+                [certificate, key] => Some((*certificate, *key)),
+                _ => None,
+            };
+            match *kind {
+                "axum" => axum_app::serve_on_workers(address, files),
+                "axum-on-runtime" => {
+                    runtime.block_on(axum_app::serve_on_this_runtime(address, files))
+                }
+                "axum-on-hyper" => runtime.block_on(axum_app::serve_by_hyper(address, files)),
+                _ => Err(format!("no server is named {kind}").into()),
+            }
+        }
+        [
+            way @ ("get" | "call" | "hello" | "json"),
+            kind,
+            url,
+            count,
+            at_once,
+        ] => {
             let (count, at_once) = (count.parse()?, at_once.parse()?);
             runtime.block_on(run(way, kind, url, count, at_once))
         }
