@@ -2,6 +2,10 @@
 
 pub(crate) mod area;
 pub(crate) mod bodies;
+#[cfg_attr(
+    not(unix),
+    allow(dead_code, reason = "sockets pass between processes on Unix alone")
+)]
 pub(crate) mod codes;
 #[cfg(test)]
 mod fuzz;

@@ -2,7 +2,7 @@
 //! JavaScript and the engine, and decides nothing.
 //!
 //! All state is in an `Environment`, one per Node.js environment (the main thread and each worker);
-//! there is no process-wide state.
+//! there is no process-wide state but the table of functions on Windows.
 
 mod calls;
 mod channel;
@@ -32,6 +32,10 @@ pub unsafe extern "C" fn napi_register_module_v1(
     exports: napi_sys::napi_value,
 ) -> napi_sys::napi_value {
     let env = Env(env);
+    if let Err(refused) = platform::prepare() {
+        env.throw(&refused);
+        return exports;
+    }
     // A failure leaves the exports without `open`, which the loader reports.
     let _ = env.set_function(
         Value(exports),

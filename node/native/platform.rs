@@ -2,4 +2,7 @@
 
 pub(crate) mod callback;
 pub(crate) mod napi;
+mod symbols;
 pub(crate) mod uv;
+
+pub(crate) use symbols::prepare;

@@ -4,6 +4,7 @@
 import { execFileSync } from 'node:child_process'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { npm } from './npm.mjs'
 import { host, runtimes } from './runtimes.mjs'
 
 const bin = fileURLToPath(new URL('node_modules/.bin/', import.meta.url))
@@ -14,7 +15,7 @@ const run = (program, ...args) => execFileSync(program, args, { stdio: ['ignore'
 for (const path of packages) {
   // Suggestions are failures too.
   run(join(bin, 'publint'), 'run', path, '--strict', '--level', 'suggestion')
-  const listed = JSON.parse(execFileSync('npm', ['publish', '--dry-run', '--json', '--access', 'public', path], { encoding: 'utf8' }))
+  const listed = JSON.parse(npm(['publish', '--dry-run', '--json', '--access', 'public', path], { encoding: 'utf8' }))
   const { name, version, files } = listed.files === undefined ? Object.values(listed)[0] : listed
   console.log(`${name} ${version}: ${files.length} files`)
 }

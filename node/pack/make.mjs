@@ -1,12 +1,12 @@
 // Packs the main package, and the addon for this platform.
 // node make.mjs ADDON OUT: prints the paths of both tarballs, a line each.
-import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { homedir, tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { licences } from './licences.mjs'
+import { npm } from './npm.mjs'
 
 const require = createRequire(import.meta.url)
 const folder = fileURLToPath(new URL('..', import.meta.url))
@@ -91,7 +91,7 @@ export function inspect (staged, paths = [root, homedir()]) {
     const file = join(parentPath ?? path, name)
     const text = readFileSync(file, 'latin1')
     if (name.endsWith('.map') || text.includes('sourceMappingURL')) throw new Error(`${file} is or names a source map`)
-    const found = paths.find(path => text.includes(`${path}/`))
+    const found = paths.find(path => text.includes(`${path}${sep}`))
     if (found !== undefined) throw new Error(`${file} contains the path ${found} of this machine`)
   }
 }
@@ -110,7 +110,7 @@ export function pack (out, stage, look = inspect) {
     stage(staged)
     look(staged)
     mkdirSync(out, { recursive: true })
-    const printed = execFileSync('npm', ['pack', '--json', '--pack-destination', resolve(out)], { cwd: staged, encoding: 'utf8' })
+    const printed = npm(['pack', '--json', '--pack-destination', resolve(out)], { cwd: staged, encoding: 'utf8' })
     const [{ filename, size, unpackedSize }] = JSON.parse(printed)
     return { tarball: join(resolve(out), filename), size, unpackedSize }
   } finally {

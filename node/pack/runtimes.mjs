@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { installOffline } from './npm.mjs'
 
 const require = createRequire(import.meta.url)
 export const host = require('../dist/channel/platforms.js').host()
@@ -19,7 +20,7 @@ export function runtimes (bin, main, addon) {
   try {
     cpSync(fileURLToPath(new URL('consumer/runtime.mjs', import.meta.url)), join(place, 'runtime.mjs'))
     writeFileSync(join(place, 'package.json'), '{ "name": "consumer", "private": true }\n')
-    execFileSync('npm', ['install', '--offline', '--no-audit', '--no-fund', '--loglevel', 'error', main, addon], { cwd: place, stdio: 'inherit' })
+    installOffline(place, main, addon)
     const parts = execFileSync(process.execPath, ['runtime.mjs'], { cwd: place, encoding: 'utf8' }).trim().split('\n')
     for (const [name, [program, ...args]] of Object.entries(programs)) {
       for (const part of parts) {

@@ -9,18 +9,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { lines } from '../test/support/lines/lines.mjs'
+import { installOffline } from './npm.mjs'
 
 const [main, addon] = process.argv.slice(2)
 const node = fileURLToPath(new URL('..', import.meta.url))
 const programs = { [process.version]: process.execPath, ...lines }
 const place = mkdtempSync(join(tmpdir(), 'trunkline-smoke-'))
 
-/** Asks no registry: all that is needed is in the tarballs. */
 function install (...tarballs) {
   writeFileSync(join(place, 'package.json'), '{ "name": "consumer", "private": true }\n')
   rmSync(join(place, 'node_modules'), { recursive: true, force: true })
   rmSync(join(place, 'package-lock.json'), { force: true })
-  execFileSync('npm', ['install', '--offline', '--no-audit', '--no-fund', '--loglevel', 'error', ...tarballs], { cwd: place, stdio: 'inherit' })
+  installOffline(place, ...tarballs)
 }
 
 try {
@@ -36,7 +36,7 @@ try {
 
   const types = ['--typeRoots', join(node, 'node_modules', '@types'), '--types', 'node']
   const strict = ['--strict', '--noEmit', '--module', 'node16', '--target', 'es2022']
-  execFileSync(join(node, 'node_modules', '.bin', 'tsc'), [...strict, ...types, 'typed.mts', 'typed.cts'], { cwd: place, stdio: 'inherit' })
+  execFileSync(process.execPath, [join(node, 'node_modules/typescript/bin/tsc'), ...strict, ...types, 'typed.mts', 'typed.cts'], { cwd: place, stdio: 'inherit' })
   console.log('the types serve ES modules and CommonJS')
 
   install(main)

@@ -45,7 +45,12 @@ pub(crate) fn pack() -> Outcome {
             "RUSTFLAGS",
             format!("{flags} --remap-path-prefix={crates}=crates"),
         );
-        build.env("CFLAGS", format!("-ffile-prefix-map={crates}=crates"));
+        // Microsoft's compiler for x64 has another option; on arm64 the compiler is clang.
+        let option = match cfg!(all(target_env = "msvc", target_arch = "x86_64")) {
+            true => format!("/d1trimfile:{crates}\\"),
+            false => format!("-ffile-prefix-map={crates}=crates"),
+        };
+        build.env("CFLAGS", option);
     }
     let built = addon("pack", build)?;
     compile()?;
@@ -222,7 +227,7 @@ pub(crate) fn is_there_or_report() -> Outcome {
 
 /// Whether Node.js and its npm are installed.
 pub(crate) fn is_there() -> bool {
-    ["node", "npm"].iter().all(|program| {
+    ["node", NPM].iter().all(|program| {
         let asked = Command::new(program).arg("--version").output();
         asked.is_ok_and(|output| output.status.success())
     })
@@ -230,9 +235,14 @@ pub(crate) fn is_there() -> bool {
 
 /// Where cargo puts what it builds in `profile`.
 pub(crate) fn built_in(profile: &str) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let folder = if profile == "dev" { "debug" } else { profile };
-    target.unwrap_or_else(|| root().join("target")).join(folder)
+    built_for("", profile)
+}
+
+/// Where cargo puts what it builds for another target than this machine's.
+pub(crate) fn built_for(target: &str, profile: &str) -> PathBuf {
+    let folder = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| root().join("target")).join(target);
+    folder.join(if profile == "dev" { "debug" } else { profile })
 }
 
 /// Installs a package's dependencies: once, and again when they change.
@@ -249,8 +259,11 @@ pub(crate) fn install(package: &str) -> Outcome {
     run(npm(package).args(["install", "--no-audit", "--no-fund", "--silent"]))
 }
 
+/// npm's name as the system looks it up; on Windows it is a script.
+const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
+
 fn npm(package: &str) -> Command {
-    let mut command = Command::new("npm");
+    let mut command = Command::new(NPM);
     command.arg("--prefix").arg(root().join(package));
     command
 }

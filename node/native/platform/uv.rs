@@ -9,20 +9,13 @@ pub(crate) type Handle = c_void;
 /// `UV_ASYNC` of libuv's `uv_handle_type`.
 const UV_ASYNC: c_int = 1;
 
-unsafe extern "C" {
-    fn uv_handle_size(kind: c_int) -> usize;
-    fn uv_async_init(
-        uv_loop: *mut c_void,
-        handle: *mut Handle,
-        callback: unsafe extern "C" fn(*mut Handle),
-    ) -> c_int;
-    fn uv_async_send(handle: *mut Handle) -> c_int;
-    fn uv_handle_set_data(handle: *mut Handle, data: *mut c_void);
-    fn uv_handle_get_data(handle: *const Handle) -> *mut c_void;
-    fn uv_close(handle: *mut Handle, closed: Option<unsafe extern "C" fn(*mut Handle)>);
-    fn uv_ref(handle: *mut Handle);
-    fn uv_unref(handle: *mut Handle);
-}
+mod functions;
+#[cfg(windows)]
+pub(super) use functions::find;
+use functions::{
+    uv_async_init, uv_async_send, uv_close, uv_handle_get_data, uv_handle_set_data, uv_handle_size,
+    uv_ref, uv_unref,
+};
 
 #[cfg(target_os = "linux")]
 mod watch;

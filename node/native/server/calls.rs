@@ -313,8 +313,8 @@ impl Serving {
                 }
             }
             Task::Stop(number) => {
-                drop(self.server_handles.remove(&number));
-                drop(self.hand_overs.remove(&number));
+                self.server_handles.remove(&number);
+                self.hand_overs.remove(&number);
             }
         }
     }

@@ -385,7 +385,12 @@ impl ListenAsk {
         Err(failure::refusal("config", &text))
     }
     fn open_inherited(&self, fd: i32, _: Option<&Tls>) -> Result<BoundSockets, Value> {
-        let text = format!("fd is {fd}; this system has no descriptors: give a port");
+        let text = match fd {
+            ..0 => "a listening socket of node:net, such as a cluster's worker has, cannot be taken over on this system: give a port of \
+                    this process's own"
+                .to_owned(),
+            _ => format!("fd is {fd}; this system has no descriptors: give a port"),
+        };
         Err(failure::refusal("config", &text))
     }
 }

@@ -17,7 +17,9 @@ export const PLATFORMS: readonly Platform[] = [
   { name: 'linux-x64-musl', os: 'linux', cpu: 'x64', libc: 'musl' },
   { name: 'linux-arm64-musl', os: 'linux', cpu: 'arm64', libc: 'musl' },
   { name: 'darwin-x64', os: 'darwin', cpu: 'x64' },
-  { name: 'darwin-arm64', os: 'darwin', cpu: 'arm64' }
+  { name: 'darwin-arm64', os: 'darwin', cpu: 'arm64' },
+  { name: 'win32-x64', os: 'win32', cpu: 'x64' },
+  { name: 'win32-arm64', os: 'win32', cpu: 'arm64' }
 ]
 
 /** The package with a platform's addon. */

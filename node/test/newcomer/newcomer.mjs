@@ -12,6 +12,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { packAddon, packMain } from '../../pack/make.mjs'
+import { installOffline } from '../../pack/npm.mjs'
 import { lines } from '../support/lines/lines.mjs'
 import { blocks, isProgram, root } from './blocks.mjs'
 import { compare } from './mistakes.mjs'
@@ -46,7 +47,7 @@ function enter () {
 
 function install (place, ...tarballs) {
   writeFileSync(join(place, 'package.json'), '{ "name": "newcomer", "private": true, "type": "module" }\n')
-  execFileSync('npm', ['install', '--offline', '--no-audit', '--no-fund', '--loglevel', 'error', ...tarballs], { cwd: place, stdio: 'inherit' })
+  installOffline(place, ...tarballs)
   for (const name of BESIDE) {
     const from = join(root, 'node/test/node_modules', name === 'undici' ? 'undici7' : name)
     if (existsSync(from)) symlinkSync(from, join(place, 'node_modules', name))

@@ -44,6 +44,7 @@ fn check(tag: Option<&str>) -> Outcome {
     step("workflows", workflows::check)?;
     step("crates", crates::crates)?;
     step("npm packages", npm::dry_run)?;
+    step("addon for Windows", npm::addon_for_windows)?;
     step("program", program::program)?;
     step("SBOM", sbom::sbom)?;
     step("checksums", checksums)?;
