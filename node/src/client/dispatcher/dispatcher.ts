@@ -120,18 +120,19 @@ export abstract class Dispatcher extends EventEmitter {
 
   /**
    * Counts of every origin now, why requests wait, and totals over the dispatcher's life, beside
-   * the statistics of undici's dispatchers: of a Client and a Pool directly, of an Agent by origin.
+   * the statistics of undici's dispatchers: of a Client and a Pool directly, of an Agent by origin. `origins` and `totals`
+   * are not enumerable: `Object.entries` and `JSON.stringify` give undici's alone.
    */
   get stats (): Stats {
     const state = this[kState]
-    if (state.delegate !== null) return { ...NO_STATS, ...state.delegate.stats }
+    if (state.delegate !== null) return withHidden({ ...state.delegate.stats }, NO_STATS)
     const stats = state.destroyed ? NO_STATS : state.ask('stats', { client: state.client }) as Stats
-    if (this.origin !== null) return { ...stats, ...counted(stats.origins, state.underWay(this.origin.origin), state.checked.isClient) }
+    if (this.origin !== null) return withHidden(counted(stats.origins, state.underWay(this.origin.origin), state.checked.isClient), stats)
     const each: Record<string, PoolStats> = {}
     for (const origin of [...stats.origins.map(one => one.origin), ...state.askedOrigins]) {
       each[origin] ??= counted(stats.origins.filter(one => one.origin === origin), state.underWay(origin), false) as PoolStats
     }
-    return Object.assign({ ...stats }, each)
+    return withHidden(each, stats)
   }
 
   /**
@@ -419,6 +420,11 @@ interface PoolStats {
   free: number
   /** As `pending`. */
   queued: number
+}
+
+/** undici's statistics with ours beside them, which are not enumerable. */
+function withHidden (visible: object, { origins, totals }: Pick<Stats, 'origins' | 'totals'>): Stats {
+  return Object.defineProperties(visible, { origins: { value: origins }, totals: { value: totals } }) as Stats
 }
 
 const NO_STATS = { origins: [], totals: { submitted: 0, dispatched: 0, waited: 0, failed: 0, attempts: 0, connections: 0, retriesUnprocessed: 0, retriesLost: 0 } }

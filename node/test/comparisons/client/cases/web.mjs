@@ -266,7 +266,7 @@ export default programs({
     agent.on('connectionError', (origin, targets, error) => { p.log('connectionError', portless(origin), error.code) })
     p.log(await agent.request({ ...get, origin: one.url }).then(textOf))
     await p.settle('another', agent.request({ ...get, origin: 'http://localhost:1' }).catch(error => `${error.name} ${error.code}`))
-    p.log(portless(JSON.stringify(Object.keys(agent.stats).filter(name => name.startsWith('http')))))
+    p.log(portless(JSON.stringify(Object.keys(agent.stats))), Object.keys(new p.module.Pool(one.url).stats).join())
     await agent.destroy()
   },
   'ProxyAgent: tunnels and forwarded requests, and their fields': async p => {
