@@ -3,7 +3,7 @@
 pub(crate) mod explain;
 pub(crate) mod top;
 
-use crate::failure::{Failure, in_full};
+use crate::failure::Failure;
 use crate::system::through_unix_socket;
 use crate::target::Target;
 use crate::token;
@@ -53,7 +53,7 @@ impl AdminPage {
         Ok(Self {
             client: client
                 .build()
-                .map_err(|error| Failure::usage(in_full(&error)))?,
+                .map_err(|error| Failure::usage(format_args!("{error:#}")))?,
             origin: format!("{scheme}://{}", target.authority()),
             token,
         })
@@ -66,7 +66,7 @@ impl AdminPage {
             request = request.header("authorization", format!("Bearer {token}"));
         }
         let response = request.send().await;
-        let response = response.map_err(|error| Failure::remote(in_full(&error)))?;
+        let response = response.map_err(|error| Failure::remote(format_args!("{error:#}")))?;
         let status = response.status();
         if status == StatusCode::UNAUTHORIZED {
             return Err(Failure::remote(format_args!(

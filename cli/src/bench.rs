@@ -7,7 +7,7 @@ mod page;
 mod report;
 mod tally;
 
-use crate::failure::{Failure, in_full};
+use crate::failure::Failure;
 use crate::target::Target;
 use crate::tls_options::TlsOptions;
 use compare::Earlier;
@@ -108,7 +108,7 @@ enum Protocol {
 pub(crate) fn run(options: BenchOptions) -> Result<(), Failure> {
     let (json, html) = (options.json.clone(), options.html.clone());
     let earlier = options.compare.as_deref().map(Earlier::read).transpose()?;
-    let refused = |error: trunkline::Error| Failure::usage(in_full(&error));
+    let refused = |error: trunkline::Error| Failure::usage(format_args!("{error:#}"));
     let tls = options.tls.client_tls().map_err(refused)?;
     let plan = plan(options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -103,19 +103,3 @@ impl fmt::Display for Failure {
         f.write_str(self.text.as_deref().unwrap_or("the output was closed"))
     }
 }
-
-/// An error and its causes in one line.
-pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        // Some libraries print their cause themselves.
-        if !text.contains(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        cause = error.source();
-    }
-    text
-}

@@ -12,7 +12,7 @@ mod operate;
 mod site;
 mod start;
 
-use crate::failure::{Failure, in_full, report};
+use crate::failure::{Failure, report};
 use crate::system::Sockets;
 use answer::policy::AnswerPolicy;
 use config::proxies::Proxies;
@@ -343,7 +343,7 @@ fn open(url: &str) {
 }
 
 fn refused(error: trunkline::Error) -> Failure {
-    Failure::usage(in_full(&error))
+    Failure::usage(format_args!("{error:#}"))
 }
 
 /// One line for people; the server goes on.

@@ -96,6 +96,15 @@ fn a_certificate_of_ours_that_cannot_be_read_is_refused_by_its_name() {
 }
 
 #[test]
+fn a_failure_says_why_and_which_section_of_the_guide_is_about_it() {
+    let output = get(&["http://127.0.0.1:9/"]);
+    let printed = text(&output.stderr);
+    let section = "(see docs/guide/how-to/troubleshooting.md#rust-connect)\n";
+    assert!(printed.ends_with(section), "{printed}");
+    assert_eq!(printed.lines().count(), 1, "{printed}");
+}
+
+#[test]
 fn with_silent_a_failure_says_nothing_and_has_its_code() {
     let output = get(&["-s", "http://127.0.0.1:9/"]);
     assert_eq!(output.status.code(), Some(7));

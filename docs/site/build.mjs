@@ -6,7 +6,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { faults } from './browser.mjs'
-import { broken } from './links.mjs'
+import { broken, withoutSection } from './links.mjs'
 import { optionsPage } from './options.mjs'
 import { stage } from './stage.mjs'
 
@@ -34,7 +34,8 @@ execFileSync(process.execPath, [
 ], { stdio: 'inherit', cwd: join(root, 'docs/site') })
 cpSync(doc, join(site, 'book/api/rust'), { recursive: true })
 
-const failed = broken(join(site, 'book'), path => !path.startsWith('api/') && !['print.html', '404.html'].includes(path))
+const book = join(site, 'book')
+const failed = [...broken(book, path => !path.startsWith('api/') && !['print.html', '404.html'].includes(path)), ...withoutSection(root, book)]
 if (failed.length > 0) {
   console.error(`${failed.length} dead links:\n${failed.join('\n')}`)
   process.exit(1)

@@ -1,4 +1,4 @@
-// Finds dead links of a site of HTML: files that are not there, and anchors that their page does not have.
+// Finds dead links of a site of HTML: files that are not there, and anchors that their page does not have; also those that messages of errors name.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
 
@@ -26,4 +26,22 @@ export function broken (folder, isOurs = () => true) {
       return isMissing ? [`${page}: ${link} (no such anchor)`] : []
     })
   })
+}
+
+/** The sections that messages and `help` of errors lead to: of each kind in Rust, and of each code of Node.js. */
+function helped (root) {
+  const text = path => readFileSync(join(root, path), 'utf8')
+  const [, names] = text('engine/src/error.rs').match(/const NAMES: [^=]*= \[([^\]]*)\]/)
+  const kinds = [...names.matchAll(/"([^"]+)"/g)].map(([, name]) => `how-to/troubleshooting.html#rust-${name}`)
+  const codes = [...text('docs/guide/node-errors.md').matchAll(/^### ([A-Z0-9_]+)$/gm)].map(([, code]) => `node-errors.html#${code.toLowerCase()}`)
+  if (kinds.length === 0 || codes.length === 0) throw new Error('there are no kinds or no codes of errors to look for')
+  return [...kinds, ...codes]
+}
+
+/** Those of them that the built guide in `folder` does not have. */
+export function withoutSection (root, folder) {
+  return helped(root).filter(link => {
+    const [page, anchor] = link.split('#')
+    return !anchors(readFileSync(join(folder, page), 'utf8')).has(anchor)
+  }).map(link => `${link} (messages of errors lead there)`)
 }

@@ -1,8 +1,9 @@
 //! The engine's error: its kind, whose fault it is, and whether the request may be sent again.
-//! `Display` prints one level; the cause is `source()`.
+//! `Display` prints one level; the cause is `source()`. `{:#}` prints all of them, and where the guide speaks of the kind.
 
 pub(crate) mod classify;
 mod convert;
+mod display;
 #[cfg(any(feature = "client", feature = "server"))]
 pub(crate) mod stories;
 pub(crate) mod story;
@@ -11,16 +12,19 @@ pub use story::{Attempted, Progress};
 pub use trunkline_core::proxy::SocksRefusal;
 
 use http::Uri;
+use std::error;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::{error, fmt};
-use story::{ErrorText, History};
+use story::History;
 use trunkline_core::error::{Closed, H2Code, Misuse, Violation};
 use trunkline_core::http::{Reset, ResetBy};
 use trunkline_core::pool::WaitReason;
 
 /// An error of the engine. Match on [`kind`](Self::kind), not on the text.
+///
+/// `{}` is one level, as libraries that print the causes themselves expect it. `{:#}` is one line for people: the causes, and the
+/// section of the guide about the kind ([`help`](Self::help)), which `{:?}` names too.
 pub struct Error {
     kind: ErrorKind,
     fault: Fault,
@@ -446,7 +450,7 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
-    /// The section of the guide about the [kind](ErrorKind::help): what it means, and the next step.
+    /// The section of the guide about the [kind](ErrorKind::help): what it means, and the next step. `{:#}` and `{:?}` end with it.
     pub fn help(&self) -> String {
         self.kind.help()
     }
@@ -457,39 +461,6 @@ impl Error {
     /// Whether the same request may be sent again.
     pub fn retry(&self) -> Retry {
         self.retry
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.text {
-            Some(text) => f.write_str(text)?,
-            None => ErrorText(self.kind).fmt(f)?,
-        }
-        match self.story_id {
-            Some(id) => write!(f, " (story {id})"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut displayed = f.debug_struct("Error");
-        displayed
-            .field("kind", &self.kind)
-            .field("fault", &self.fault)
-            .field("retry", &self.retry);
-        if let Some(text) = &self.text {
-            displayed.field("text", text);
-        }
-        if let Some(source) = &self.source {
-            displayed.field("source", source);
-        }
-        if let Some(id) = self.story_id {
-            displayed.field("story_id", &id);
-        }
-        displayed.finish()
     }
 }
 

@@ -4,7 +4,7 @@
 use super::report::Outcome;
 use super::tally::Tally;
 use super::{Plan, Protocol};
-use crate::failure::{Failure, in_full};
+use crate::failure::Failure;
 use crate::system::cpu_time;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::cell::{Cell, RefCell};
@@ -126,7 +126,7 @@ async fn connections(client: &Client, plan: &Plan) -> Result<(Vec<Direct>, Tally
         let begun = Instant::now();
         let connected = client.connect(plan.target.uri.to_string()).await;
         tally.connected(begun.elapsed());
-        connections.push(connected.map_err(|error| Failure::remote(in_full(&error)))?);
+        connections.push(connected.map_err(|error| Failure::remote(format_args!("{error:#}")))?);
     }
     tally.connections = connections.len() as u64;
     tally.protocol = match connections.first().map(Direct::version) {
@@ -176,7 +176,7 @@ async fn keep_going(client: Client, url: String, first: Direct, shared: Rc<Share
                 shared.tally.borrow_mut().connected(begun.elapsed());
                 connection
             }
-            Err(error) => return shared.tally.borrow_mut().fail(in_full(&error), 1),
+            Err(error) => return shared.tally.borrow_mut().fail(format!("{error:#}"), 1),
         };
         shared.tally.borrow_mut().connections += 1;
     }
@@ -232,7 +232,7 @@ fn client(plan: &Plan, tls: ClientTls) -> Result<Client, Failure> {
         .pipelining(plan.streams)
         .tls(tls)
         .build()
-        .map_err(|error| Failure::usage(in_full(&error)))
+        .map_err(|error| Failure::usage(format_args!("{error:#}")))
 }
 
 fn head(plan: &Plan) -> Result<RequestHead, Failure> {

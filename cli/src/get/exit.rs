@@ -1,6 +1,6 @@
 //! Exit codes of `get`, which are curl's, for scripts that know them.
 
-use crate::failure::{Failure, in_full};
+use crate::failure::Failure;
 use std::fmt::Display;
 use trunkline::{Error, ErrorKind, Fault};
 
@@ -51,7 +51,7 @@ pub(super) fn unread(path: impl Display, error: &dyn Display) -> Failure {
 /// The failure of an exchange; `has_head`: its response had begun.
 pub(super) fn of(error: &Error, has_head: bool) -> Failure {
     let code = match error.kind() {
-        _ if error.fault() == Fault::Config => return Failure::usage(in_full(error)),
+        _ if error.fault() == Fault::Config => return Failure::usage(format_args!("{error:#}")),
         _ if error.is_decode() => CODING,
         ErrorKind::Resolve => RESOLVE,
         ErrorKind::Proxy => PROXY,
@@ -67,5 +67,5 @@ pub(super) fn of(error: &Error, has_head: bool) -> Failure {
         ErrorKind::ConnectionClosed(_) => CONNECTION_CLOSED,
         _ => RECEIVING,
     };
-    Failure::new(code, in_full(error))
+    Failure::new(code, format_args!("{error:#}"))
 }

@@ -155,7 +155,7 @@ async fn upload(path: &Path) -> Result<Body, Failure> {
         true => Body::from_file("/dev/stdin").await,
         false => Body::from_file(path).await,
     };
-    opened.map_err(|error| exit::unread(path.display(), &crate::failure::in_full(&error)))
+    opened.map_err(|error| exit::unread(path.display(), &format_args!("{error:#}")))
 }
 
 /// The fields of all flags. Those of -H are instead of those that other flags stand for.

@@ -1,6 +1,6 @@
 //! The proxies in front of the server that are trusted about their clients.
 
-use crate::failure::{Failure, in_full};
+use crate::failure::Failure;
 use crate::serve::ServeOptions;
 use trunkline::TrustedPeers;
 use trunkline::server::Forwarding;
@@ -29,5 +29,5 @@ fn trusted(flag: &str, listed: &[String]) -> Result<Option<TrustedPeers>, Failur
     }
     TrustedPeers::parse(listed)
         .map(Some)
-        .map_err(|error| Failure::usage(format_args!("{flag}: {}", in_full(&error))))
+        .map_err(|error| Failure::usage(format_args!("{flag}: {error:#}")))
 }

@@ -1,7 +1,7 @@
 //! The certificates and session ticket keys of `serve`, as its options name them, read once and again.
 
 use super::NamedCertificate;
-use crate::failure::{Failure, in_full};
+use crate::failure::Failure;
 use crate::serve::{ServeOptions, key_log, refused};
 use std::path::{Path, PathBuf};
 use trunkline::{Error, TicketKeys, Tls};
@@ -80,7 +80,7 @@ fn tickets(options: &ServeOptions) -> Result<Option<TicketKeys>, Failure> {
 }
 
 fn ticket_failure(error: Error) -> Failure {
-    Failure::usage(format_args!("--tls-tickets: {}", in_full(&error)))
+    Failure::usage(format_args!("--tls-tickets: {error:#}"))
 }
 
 fn certificates(options: &ServeOptions) -> Result<Option<Tls>, Failure> {
@@ -104,5 +104,5 @@ fn certificates(options: &ServeOptions) -> Result<Option<Tls>, Failure> {
 /// A failure that says which of several certificates it is about.
 fn of_pair(chain: &Path, key: &Path, error: &Error) -> Failure {
     let (chain, key) = (chain.display(), key.display());
-    Failure::usage(format_args!("{chain} with {key}: {}", in_full(error)))
+    Failure::usage(format_args!("{chain} with {key}: {error:#}"))
 }

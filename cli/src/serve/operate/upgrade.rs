@@ -4,7 +4,7 @@
 use super::listening::{Listening, Others};
 use super::report;
 use super::sockets::SocketsByUse;
-use crate::failure::{Failure, in_full};
+use crate::failure::Failure;
 use crate::system::{PreviousServer, Sockets, SuccessorListener};
 use std::path::Path;
 
@@ -53,8 +53,7 @@ pub(super) async fn successor(
         Ok(sockets.into_vec())
     };
     let failed = |why: &trunkline::Error| {
-        let why = in_full(why);
-        report!("trunkline: the new process does not serve, this one goes on: {why}");
+        report!("trunkline: the new process does not serve, this one goes on: {why:#}");
     };
     let mut all = listener.successor(sockets, failed).await.into_iter();
     SocketsByUse {

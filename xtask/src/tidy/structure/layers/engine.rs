@@ -84,7 +84,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/error",
-        &["story", "stories", "classify", "convert"],
+        &["story", "display", "stories", "classify", "convert"],
     ),
     (
         "engine/src/client/request",
