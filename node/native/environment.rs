@@ -219,6 +219,7 @@ unsafe extern "C" fn ask(
                     registry.ask_server(shared, &verb, &text)
                 }
                 "story" => environment.story(&text),
+                "ringLag" => Ok((shared.ring_lag.to_openmetrics() + "# EOF\n").into()),
                 "snapshot" => snapshot::ask(&registry.snapshot_requests, &text, kick),
                 "traffic" => traffic::ask(&registry.traffics, &text, kick),
                 "forwarded" => forwarded::answer(&text),
@@ -291,6 +292,7 @@ impl Environment {
     /// On the environment's thread, outside of any call of JavaScript's.
     unsafe fn drain(&self) {
         let memory = &self.shared.memory;
+        self.shared.ring_lag.drained();
         memory.set_script_called(true);
         // SAFETY: by the caller's promise.
         unsafe { self.drain.call() };

@@ -9,6 +9,9 @@ const END = '# EOF\n'
 /** An exposition without a metric. */
 export const NO_METRICS = END
 
+/** Sources that an exposition of this thread has beside those that it is asked for. */
+export const ofThread: MetricsSource[] = []
+
 /** A server of this package, or a dispatcher. */
 export interface MetricsSource { metrics: () => string }
 
@@ -20,9 +23,10 @@ interface Family { described: string; samples: Map<string, string> }
  * texts cannot stand behind each other. Samples of one name and the same labels are summed. Behind those of at least one stand gauges of this
  * thread's event loop, by OpenTelemetry's names, over the time since the exposition before: its utilization, and from the second
  * exposition on how late it was (`nodejs_eventloop_delay_p50_seconds`, `.._p99_seconds`, `.._max_seconds`), for which the first one starts a
- * timer of 20 ms that keeps no process alive.
+ * timer of 20 ms that keeps no process alive. `trunkline_ring_lag_seconds` is a histogram of how long this thread took, from its wake-up on,
+ * to come for what the engine had for it; nothing is measured for it where the engine runs on this thread.
  */
-export const metrics = (...sources: MetricsSource[]): string => sources.length === 0 ? NO_METRICS : sum(...sources).slice(0, -END.length) + eventLoop() + END
+export const metrics = (...sources: MetricsSource[]): string => sources.length === 0 ? NO_METRICS : sum(...sources, ...ofThread).slice(0, -END.length) + eventLoop() + END
 
 /** The counts of several servers and dispatchers as one exposition. */
 export function sum (...sources: MetricsSource[]): string {

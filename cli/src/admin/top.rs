@@ -95,6 +95,9 @@ fn shown(state: &Value, before: Option<&Value>, rows: usize) -> String {
         size(counts(state, "bytes_in")),
         size(counts(state, "bytes_out")),
     );
+    if let Some(lag) = state["lag_ms"].as_f64() {
+        let _ = writeln!(text, "workers late by {lag:.1} ms");
+    }
     for (title, key) in [
         ("responses", "responses"),
         ("waits", "waits"),

@@ -178,7 +178,7 @@ function showTiles(state) {
     ['Connections so far', count(counts.connections)],
   ];
   if (state.kind === 'server') {
-    all.push(['Refused', count(counts.refused)], ['Resets', count(counts.resets)]);
+    all.push(['Refused', count(counts.refused)], ['Resets', count(counts.resets)], ['ms late, workers', duration(state.lag_ms)]);
   } else {
     all.push(['Attempts', count(counts.attempts)], ['Failed', count(counts.failed)], ['Repeated', count(counts.repeated)]);
   }

@@ -120,6 +120,7 @@ fn counts_of_server(metrics: &Metrics) -> Value {
         },
         "responses": responses,
         "durations": durations_of(&durations),
+        "lag_ms": metrics.worker_lag_now.as_secs_f64() * 1e3,
         "violations": named(&metrics.violations),
         "closed": named(&metrics.closed_by),
         "resets_by": named(&metrics.resets_by),

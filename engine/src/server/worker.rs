@@ -17,7 +17,7 @@ use super::exchange::serve::{Pause, Serve};
 use super::observe::inspect::WorkerList;
 use super::registry::OpenConnections;
 use super::registry::places::ConnectionPlaces;
-use super::registry::shedding::{AddressRates, Shedder};
+use super::registry::shedding::{AddressRates, Shedder, measure};
 use crate::config::Shedding;
 use crate::driver::machine::inspection::{InspectLimits, Numbered};
 use crate::driver::signals::{Signals, Stop};
@@ -202,16 +202,17 @@ struct Worker<S> {
     /// Connections that begin are the last.
     is_draining: bool,
     second: Option<SecondLink>,
-    _measuring: Option<Measuring>,
+    _measuring: Measuring,
 }
 
-/// The task that measures how far the worker is behind; it ends with this.
+/// The task that measures how late the worker is; it ends with this.
 struct Measuring(JoinHandle<()>);
 
 impl Measuring {
-    fn new<S: Serve>(shedder: Rc<Shedder>, service: S) -> Self {
-        let measure = shedder.measure(move |now| service.lag(now));
-        Self(tokio::task::spawn_local(measure))
+    fn new<S: Serve>(shedder: Option<Rc<Shedder>>, shared: &WorkerContext<S>) -> Self {
+        let (service, counters) = (shared.service.clone(), Arc::clone(&shared.counters));
+        let measures = measure(shedder, counters, move |now| service.lag(now));
+        Self(tokio::task::spawn_local(measures))
     }
 }
 
@@ -228,8 +229,7 @@ impl<S: Serve> Worker<S> {
         let acceptor = Acceptor::new(worker_config.listener)?;
         let (shedding, budget) = (&worker_config.shedding, &shared.send_budget_share);
         let shedder = Shedder::new(shedding, budget, &worker_config.address_rates);
-        let measures = |it| Measuring::new(it, shared.service.clone());
-        let measuring = shedder.clone().map(measures);
+        let measuring = Measuring::new(shedder.clone(), &shared);
         let open = OpenConnections::new(&worker_config.places, &shared.counters, shedder);
         let quic = match worker_config.setup {
             Some(setup) => Some(QuicTask::new(setup, &shared, &open)?),

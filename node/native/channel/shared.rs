@@ -2,9 +2,11 @@
 //! wake-ups of both sides.
 
 pub(crate) mod failed;
+mod lag;
 pub(crate) mod stream_table;
 
 use self::failed::FailedRequests;
+use self::lag::RingLag;
 use self::stream_table::Streams;
 use super::bodies::Bodies;
 use super::codes::{BY_REFERENCE_BYTES_MIN, completion_flag};
@@ -26,6 +28,7 @@ pub(crate) struct Shared {
     pub(crate) memory: Arc<Memory>,
     pub(crate) bell: Bell,
     outbound: Mutex<Outbound>,
+    pub(crate) ring_lag: RingLag,
     pub(crate) streams: Streams,
     /// Bodies that cross by reference, in either direction, by the number in an entry.
     put: Mutex<Bodies>,
@@ -47,6 +50,7 @@ impl Shared {
             memory: Arc::clone(&memory),
             bell,
             outbound: Mutex::new(Outbound::new(memory)),
+            ring_lag: RingLag::new(),
             streams: Streams::default(),
             put: Mutex::default(),
             intake: Notify::new(),
@@ -146,6 +150,7 @@ impl Shared {
     /// Has JavaScript drain completions: behind the engine's run on its thread, if there is one.
     pub(crate) fn wake_script(&self) {
         if !self.runs.defer_script() {
+            self.ring_lag.woken();
             self.bell.ring();
         }
     }

@@ -5,6 +5,7 @@
 import { STATUS_CODES } from 'node:http'
 import { markAsUntransferable } from 'node:worker_threads'
 import type { Failure } from '../failures'
+import { NO_METRICS, ofThread } from '../open_metrics'
 import { load, type Native } from './addon'
 import { placeOf, type EnginePlace } from './place'
 import {
@@ -153,6 +154,7 @@ export class Bridge {
     this.entryMask = this.native.entries - 1
     this.arenaBytes = this.native.arenaBytes
     this.isInline = this.native.inline === 1
+    ofThread.push({ metrics: () => this.hasEnded ? NO_METRICS : this.ask('ringLag', {}) as string })
   }
 
   /** A cold call; throws the failure as it came. */

@@ -109,7 +109,7 @@ test('how many series there are does not depend on paths, hosts, methods or fiel
 })
 
 test('the counts of several servers and dispatchers are one exposition, summed', async () => {
-  const servers = [0, 1].map(() => serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('hi') }))
+  const servers = [0, 1].map(() => serve({ port: 0, hostname: '127.0.0.1', engine: 'threads', fetch: () => new Response('hi') }))
   const agent = new Agent()
   try {
     for (const [at, server] of servers.entries()) {
@@ -123,6 +123,10 @@ test('the counts of several servers and dispatchers are one exposition, summed',
     assert.equal(all.get('http_server_request_duration_seconds_bucket{network_protocol_version="1.1",le="+Inf"}'), 3)
     assert.equal(all.get('http_client_request_duration_seconds_count{network_protocol_version="1.1"}'), 3)
     assert.equal([...all].filter(([series, value]) => series.startsWith('trunkline_server_build_info') && value === 1).length, 1)
+    // The threads of the engine wake this one for each batch of what they have for it.
+    assert.ok(all.get('trunkline_ring_lag_seconds_count') > 0)
+    assert.equal(all.get('trunkline_ring_lag_seconds_bucket{le="+Inf"}'), all.get('trunkline_ring_lag_seconds_count'))
+    assert.ok(all.has('trunkline_server_worker_lag_seconds_count'))
     assert.equal(metrics(), '# EOF\n')
     assert.match(OPENMETRICS_TYPE, /^application\/openmetrics-text; version=1\.0\.0/)
   } finally {

@@ -52,6 +52,9 @@ pub(in crate::server) struct Counters {
     violations: Violations,
     /// Indexed as [`VERSIONS`].
     versions: [VersionCounters; VERSIONS.len()],
+    turns_late: Counting,
+    /// How late the turn was that was measured last, nanoseconds.
+    last_turn_late: AtomicU64,
     tls_handshakes: Counting,
     quic_handshakes: Counting,
     quic_rtt: Counting,
@@ -183,6 +186,12 @@ impl Counters {
             counters.duration.count(bucket, ends);
         }
     }
+    /// A turn of the worker was measured, and came this late.
+    pub(in crate::server) fn turn_was_late(&self, late: Duration) {
+        self.turns_late.count(Bucket::of(late), 1);
+        let nanos = u64::try_from(late.as_nanos()).unwrap_or(u64::MAX);
+        self.last_turn_late.store(nanos, Ordering::Relaxed);
+    }
     /// A TLS handshake over a byte stream was completed.
     pub(in crate::server) fn tls_handshake_done(&self, time: Duration) {
         self.tls_handshakes.count(Bucket::of(time), 1);
@@ -252,8 +261,18 @@ impl MetricsReader {
     /// Reads those of another server too, as one sum.
     pub(in crate::server) fn add(&mut self, other: &Self) {
         self.workers.extend_from_slice(&other.workers);
-        self.windows.extend_from_slice(&other.windows);
-        self.sending.extend_from_slice(&other.sending);
+        // A budget that both have counts once.
+        let shares = [
+            (&mut self.windows, &other.windows),
+            (&mut self.sending, &other.sending),
+        ];
+        for (own, others) in shares {
+            for share in others {
+                if !own.iter().any(|it| Arc::ptr_eq(it, share)) {
+                    own.push(Arc::clone(share));
+                }
+            }
+        }
         self.stories.extend_from_slice(&other.stories);
     }
     /// The counts so far, of all workers.
@@ -309,6 +328,8 @@ impl MetricsReader {
             closed_by: every(&CLOSED_BY, |at| sum(&|it| read(&it.closed_by[at]))),
             violations: named(rules, |at| sum(&|it| read(&it.violations.0[at]))),
             versions: std::array::from_fn(|at| self.version(at, requests[at])),
+            worker_lag: histogram(|worker| &worker.turns_late),
+            worker_lag_now: self.lag_now(),
             tls_handshakes: histogram(|worker| &worker.tls_handshakes),
             quic_handshakes: histogram(|worker| &worker.quic_handshakes),
             quic_rtt: histogram(|worker| &worker.quic_rtt),
@@ -324,6 +345,14 @@ impl MetricsReader {
                 total: self.process_memory_max.unwrap_or(0),
             },
         }
+    }
+    /// The latest of the workers at its last measurement.
+    fn lag_now(&self) -> Duration {
+        let late = self
+            .workers
+            .iter()
+            .map(|worker| read(&worker.last_turn_late));
+        Duration::from_nanos(late.max().unwrap_or(0))
     }
     /// The counts of the version at this place of [`VERSIONS`].
     fn version(&self, at: usize, requests: u64) -> VersionMetrics {

@@ -1,6 +1,7 @@
 //! Metrics of a server, as they are read.
 
 use crate::metrics::histogram::Histogram;
+use std::time::Duration;
 
 /// A reading of a server's counters, since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,6 +71,11 @@ pub struct Metrics {
     pub closed_by: Vec<(&'static str, u64)>,
     /// The parts that are counted for each version of HTTP: 1.1 (with 1.0), 2 and 3.
     pub versions: [VersionMetrics; 3],
+    /// How late turns of the workers were, by what ran before them: one of each worker in a second, or in 50 ms where
+    /// [`Shedding::lag_max`](crate::Shedding::lag_max) is set, which bounds it. Timers are a millisecond late where nothing else is.
+    pub worker_lag: Histogram,
+    /// The latest of the workers at its last measurement.
+    pub worker_lag_now: Duration,
     /// TLS handshakes over TCP that were completed: their durations, from the accepted socket on.
     pub tls_handshakes: Histogram,
     /// QUIC handshakes that were completed: their durations, from the first packet on.

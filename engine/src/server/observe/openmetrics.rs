@@ -129,6 +129,9 @@ impl Metrics {
             "reason",
             &self.requests_shed,
         );
+        let name = "trunkline_server_worker_lag_seconds";
+        text.seconds(name, "How late turns of workers were, by what ran before.");
+        text.histogram_of(name, None, &self.worker_lag);
         text.counter(
             "early_requests",
             "Requests of HTTP/3 that came with the handshake and were answered.",

@@ -48,8 +48,8 @@ fn every_histogram_ascends_and_ends_with_its_count() {
             }
         }
     }
-    // Three versions twice, two handshakes, and QUIC's round-trip times.
-    assert_eq!(seen, 9);
+    // Three versions twice, two handshakes, QUIC's round-trip times, and how late workers are.
+    assert_eq!(seen, 10);
 }
 
 #[test]

@@ -8,6 +8,7 @@ pub(in crate::server) use self::address_use::AddressRates;
 use super::Address;
 use crate::config::Shedding;
 use crate::driver::timer;
+use crate::server::observe::counters::Counters;
 use crate::server::observe::resident;
 use http::StatusCode;
 use std::cell::Cell;
@@ -16,9 +17,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline_core::credit::BudgetShare;
 
-/// Between two measurements of how far a worker is behind, and of the process's memory. A timer that comes late is late by what ran
-/// before it.
+/// Between two measurements of how far a worker is behind, and of the process's memory, where there is a bound on one of them. A timer
+/// that comes late is late by what ran before it.
 const MEASURE_INTERVAL: Duration = Duration::from_millis(50);
+/// As [`MEASURE_INTERVAL`], for the metrics alone: an idle worker wakes once a second for them.
+const MEASURE_INTERVAL_UNBOUND: Duration = Duration::from_secs(1);
 
 /// Why a request was answered without a handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,23 +136,36 @@ impl Shedder {
     pub(super) fn moved(&self, address: Address, bytes: u64, now: Instant) {
         self.addresses.moved(&self.settings, address, bytes, now);
     }
-    /// Measures how far the worker is behind and how large the process is, for as long as it is polled; ends at once without a bound
-    /// on either. `behind`: how far what answers for the worker is, as of now.
-    pub(in crate::server) async fn measure(self: Rc<Self>, behind: impl Fn(Instant) -> Duration) {
-        let Shedding {
-            lag_max,
-            process_memory_max,
-            ..
-        } = self.settings;
-        while lag_max.is_some() || process_memory_max.is_some() {
-            let due = Instant::now() + MEASURE_INTERVAL;
-            timer::sleep(MEASURE_INTERVAL).await;
-            let now = Instant::now();
-            let late = now.saturating_duration_since(due);
-            self.lag.set(late.max(behind(now)));
-            if process_memory_max.is_some() {
-                self.resident.set(resident::bytes().unwrap_or(0));
-            }
+    /// Whether it decides by what is measured.
+    fn needs_measures(&self) -> bool {
+        self.settings.lag_max.is_some() || self.settings.process_memory_max.is_some()
+    }
+}
+
+/// Measures how late the worker's turns are, for its counters, and where `shedder` has a bound on that or on the size of the process,
+/// for it too; for as long as it is polled. `behind`: how far what answers for the worker is, as of now.
+pub(in crate::server) async fn measure(
+    shedder: Option<Rc<Shedder>>,
+    counters: Arc<Counters>,
+    behind: impl Fn(Instant) -> Duration,
+) {
+    let shedder = shedder.filter(|shedder| shedder.needs_measures());
+    let interval = match shedder {
+        Some(_) => MEASURE_INTERVAL,
+        None => MEASURE_INTERVAL_UNBOUND,
+    };
+    loop {
+        let due = Instant::now() + interval;
+        timer::sleep(interval).await;
+        let now = Instant::now();
+        let late = now.saturating_duration_since(due);
+        counters.turn_was_late(late);
+        let Some(shedder) = &shedder else {
+            continue;
+        };
+        shedder.lag.set(late.max(behind(now)));
+        if shedder.settings.process_memory_max.is_some() {
+            shedder.resident.set(resident::bytes().unwrap_or(0));
         }
     }
 }

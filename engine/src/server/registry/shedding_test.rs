@@ -1,4 +1,5 @@
 use super::*;
+use crate::server::observe::counters::MetricsReader;
 use std::net::{IpAddr, Ipv4Addr};
 use trunkline_core::budget::Rate;
 
@@ -71,8 +72,13 @@ fn the_lag_is_what_keeps_the_thread_from_its_timers() {
         .enable_time()
         .build()
         .expect("a runtime");
+    let counters = Arc::<Counters>::default();
     let behind = runtime.block_on(async {
-        let mut measures = std::pin::pin!(Rc::clone(&shedder).measure(|_| Duration::ZERO));
+        let mut measures = std::pin::pin!(measure(
+            Some(Rc::clone(&shedder)),
+            Arc::clone(&counters),
+            |_| Duration::ZERO
+        ));
         let begins = std::future::ready(());
         tokio::select! { biased; () = &mut measures => {}, () = begins => {} }
         // The thread is busy for twice the interval.
@@ -89,6 +95,16 @@ fn the_lag_is_what_keeps_the_thread_from_its_timers() {
         shedder.lag.get()
     });
     assert!(behind >= MEASURE_INTERVAL / 2, "{behind:?}");
+    // The metrics have it, too.
+    let reader = MetricsReader {
+        workers: vec![counters],
+        windows: Vec::new(),
+        sending: Vec::new(),
+        stories: Vec::new(),
+        process_memory_max: None,
+    };
+    let lag = reader.read().worker_lag;
+    assert_eq!((lag.count(), lag.sum()), (1, behind));
 }
 
 #[test]
@@ -114,7 +130,7 @@ fn measured(shedder: &Rc<Shedder>, behind: Duration) -> Option<Shed> {
         .build()
         .expect("a runtime");
     runtime.block_on(async {
-        let measures = Rc::clone(shedder).measure(move |_| behind);
+        let measures = measure(Some(Rc::clone(shedder)), Arc::default(), move |_| behind);
         let _ = tokio::time::timeout(3 * MEASURE_INTERVAL, measures).await;
         shedder.sheds(None, Instant::now())
     })
