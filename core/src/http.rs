@@ -9,6 +9,7 @@ pub mod head;
 pub mod idempotence;
 pub mod priority;
 mod target_rule;
+pub mod trace;
 
 pub use body::length::{BodyLength, Expected};
 pub use event::{Event, Refused, Reset, ResetBy, Side, StreamId};

@@ -143,6 +143,18 @@ impl Outbox {
     pub fn whole(&self) -> Option<&[u8]> {
         (self.large_bytes == 0).then(|| &self.buffer[self.sent..])
     }
+    /// The pieces that wait, in order.
+    pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        let large = self.large.iter().flat_map(|large| large.iter());
+        let mut from = self.sent;
+        let before = large.flat_map(move |large| {
+            let plain = &self.buffer[std::mem::replace(&mut from, large.at)..large.at];
+            [plain, &large.bytes]
+        });
+        let last = self.large.as_ref().and_then(|large| large.back());
+        let rest = last.map_or(self.sent, |large| large.at);
+        before.chain([&self.buffer[rest..]])
+    }
     /// Fills `slices` with what waits, in order, at most `room` bytes; returns how many were filled.
     pub fn slices<'a>(&'a self, slices: &mut [IoSlice<'a>], mut room: usize) -> usize {
         let mut filled = 0;

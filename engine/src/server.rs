@@ -5,6 +5,7 @@ mod bind;
 mod callbacks;
 mod connection;
 mod exchange;
+mod memory_budget;
 mod observe;
 mod registry;
 mod response;
@@ -36,6 +37,7 @@ pub use callbacks::{Answer, Callbacks, ConnectionHandle, Ended, ResponseBody, St
 pub use exchange::control::{ControlCommand, PeerEvent};
 pub use exchange::forwarding::Forwarding;
 pub use exchange::serve::Pause;
+pub use memory_budget::MemoryBudget;
 pub use observe::access::Access;
 pub use observe::counters::MetricsReader;
 pub use observe::handshake_failure::HandshakeFailure;
@@ -51,6 +53,7 @@ pub use tower::service_fn::{ServiceFn, service_fn};
 pub use trunkline_core::proxy::ForwardedClient;
 
 use crate::config::ServerConfig;
+use crate::driver::machine::qlog::Qlog;
 use crate::error::Error;
 use crate::net::address_list::TrustedPeers;
 use crate::net::listener::Listener;
@@ -68,8 +71,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use tokio::sync::mpsc;
-use trunkline_core::credit::BudgetShare;
-use worker::quic::Quic;
+use trunkline_core::limits::Config;
+use worker::quic::{Quic, QuicSetup};
 
 /// A server to be: where it listens, and settings.
 ///
@@ -95,6 +98,8 @@ pub struct Server<P = Port> {
     forwarding: Option<Forwarding>,
     keeps_targets: bool,
     stories: Option<StoryKeeper>,
+    qlog: Option<Qlog>,
+    memory: Option<MemoryBudget>,
     config: ServerConfig,
 }
 
@@ -112,6 +117,8 @@ impl<P> Server<P> {
             forwarding: None,
             keeps_targets: false,
             stories: None,
+            qlog: None,
+            memory: None,
             config: ServerConfig::default(),
         }
     }
@@ -193,6 +200,25 @@ impl<P> Server<P> {
         self.stories = Some(StoryKeeper::new(slow));
         self
     }
+    /// Writes what becomes of HTTP/3's packets, and the frames of HTTP/2 and HTTP/3, to this file, which is emptied
+    /// first (qlog; qvis opens it as `.sqlog`). Servers of a process may share one. Connections have a group each. Values of `authorization`, `cookie` and
+    /// the like are left out; those of other fields are not. The file ends at 256 MiB. Each packet and frame costs
+    /// some microseconds more: for debugging.
+    ///
+    /// # Errors
+    /// Names the file that cannot be written.
+    #[cfg(feature = "qlog")]
+    pub fn qlog(mut self, path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
+        self.qlog = Some(Qlog::of_server(path.as_ref())?);
+        Ok(self)
+    }
+    /// Shares the memory of its connections with other servers of the process, in place of a budget of its own by
+    /// [`ServerConfig::windows`](crate::ServerConfig::windows).
+    #[must_use]
+    pub fn memory_budget(mut self, budget: &MemoryBudget) -> Self {
+        self.memory = Some(budget.clone());
+        self
+    }
     /// Takes other settings than the default.
     #[must_use]
     pub fn config(mut self, config: ServerConfig) -> Self {
@@ -211,6 +237,8 @@ impl<P> Server<P> {
             forwarding: self.forwarding,
             keeps_targets: self.keeps_targets,
             stories: self.stories,
+            qlog: self.qlog,
+            memory: self.memory,
             config: self.config,
         };
         (self.target, rest)
@@ -218,6 +246,28 @@ impl<P> Server<P> {
 }
 
 impl Server<()> {
+    /// The address of HTTP/3 and the settings of its workers, where it is served.
+    fn quic_setups(
+        &self,
+        quic: Option<Quic>,
+        config: &Config,
+    ) -> Result<(Option<SocketAddr>, Vec<QuicSetup>), Error> {
+        match (quic, &self.tls) {
+            (None, _) => Ok((None, Vec::new())),
+            (Some(_), Some(tls)) if tls.chooser().is_some() => Err(Error::config(
+                "http3 is on with a Tls that chooses; over QUIC nobody can wait for a choice: \
+                     leave http3 out, or give the certificates of names to Tls::set_pem_for",
+            )),
+            (Some(quic), Some(tls)) => {
+                let address = quic.address;
+                let setups = quic.setups(tls, config, self.qlog.as_ref())?;
+                Ok((Some(address), setups))
+            }
+            (Some(_), None) => Err(Error::config(
+                "http3 is on without a certificate; HTTP/3 is always under TLS",
+            )),
+        }
+    }
     /// Freezes the settings of the workers, with one of `listeners` for each. `quic`: HTTP/3 is
     /// served too.
     fn ready<A>(
@@ -227,22 +277,11 @@ impl Server<()> {
         quic: Option<Quic>,
     ) -> Result<BoundServer<A>, Error> {
         let (http1_config, config) = self.config.freeze_both()?;
-        let (quic_addr, setups) = match (quic, &self.tls) {
-            (None, _) => (None, Vec::new()),
-            (Some(_), Some(tls)) if tls.chooser().is_some() => {
-                return Err(Error::config(
-                    "http3 is on with a Tls that chooses; over QUIC nobody can wait for a choice: \
-                     leave http3 out, or give the certificates of names to Tls::set_pem_for",
-                ));
-            }
-            (Some(quic), Some(tls)) => (Some(quic.address), quic.setups(tls, &config)?),
-            (Some(_), None) => {
-                return Err(Error::config(
-                    "http3 is on without a certificate; HTTP/3 is always under TLS",
-                ));
-            }
-        };
+        let (quic_addr, setups) = self.quic_setups(quic, &config)?;
         let alt_svc = quic_addr.map(alt_svc);
+        let memory = self
+            .memory
+            .unwrap_or_else(|| MemoryBudget::new(&self.config));
         let judge = self.tls.as_ref().and_then(Tls::judge).cloned();
         let counters = listeners.iter().map(|_| Arc::default()).collect();
         let commands = listeners.iter().map(|_| mpsc::unbounded_channel());
@@ -268,6 +307,7 @@ impl Server<()> {
                 forwarding: self.forwarding,
                 keeps_targets: self.keeps_targets,
                 stories: self.stories,
+                qlog: self.qlog,
                 quic_addr,
                 tls_reports_addresses: self.tls.as_ref().is_some_and(Tls::reports_addresses),
                 judge,
@@ -283,8 +323,8 @@ impl Server<()> {
                 datagrams: self.config.datagrams,
                 alt_svc,
             }),
-            budget_share: Arc::new(BudgetShare::new(config.windows.memory_budget)),
-            send_budget_share: Arc::new(BudgetShare::new(config.windows.send_budget)),
+            budget_share: memory.windows,
+            send_budget_share: memory.sending,
             config,
             http1_config,
             second: None,

@@ -86,8 +86,9 @@ pub(crate) struct GetOptions {
     /// HTTP/3 only: QUIC, no TCP.
     #[arg(long, conflicts_with_all = ["http1", "http2"])]
     pub(super) http3_only: bool,
-    /// Write what becomes of HTTP/3's packets to this file (qlog).
-    #[arg(long, value_name = "FILE")]
+    /// Write the frames of HTTP/2 and HTTP/3, and what becomes of HTTP/3's packets, to this file (qlog), which qvis
+    /// opens if its name ends in `.sqlog`.
+    #[arg(long, visible_alias = "trace", value_name = "FILE")]
     pub(super) qlog: Option<PathBuf>,
     /// Follow redirects.
     #[arg(short = 'L', long)]

@@ -16,6 +16,7 @@ pub mod priority_update;
 pub mod push_promise;
 pub mod rst_stream;
 pub mod settings;
+pub mod trace;
 pub mod window_update;
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Kinds of unidirectional streams (RFC 9114 section 6.2), by the first integer of each.
 
+pub mod trace;
+
 use super::UniKind;
 use crate::error::Violation;
 use crate::http::Side;

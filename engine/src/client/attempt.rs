@@ -267,7 +267,11 @@ impl OpenedBytes {
         if !self.early.is_empty() {
             machine.handle_bytes(now, &self.early);
         }
-        ConnectionIo::new(self.transport, machine)
+        ConnectionIo::new(self.transport, machine).with_qlog(
+            dispatch.settings.qlog.as_ref(),
+            now,
+            &self.early,
+        )
     }
 }
 

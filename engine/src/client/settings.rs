@@ -10,6 +10,7 @@ use super::listener::connection::ConnectionListener;
 use crate::config::ClientConfig;
 use crate::connection_info::traffic::Traffic;
 use crate::driver::event_loop::Spawner;
+use crate::driver::machine::qlog::Qlog;
 use crate::driver::quic::config::QuicSettings;
 use crate::error::Error;
 use crate::metrics::client::counters::ClientCounts;
@@ -36,6 +37,8 @@ pub(super) struct Settings {
     /// How an HTTP/1.1 peer's `keep-alive` timeout is applied.
     pub(super) keep_alive: KeepAlive,
     pub(super) quic: QuicSettings,
+    /// Where packets and frames are written about, if anywhere.
+    pub(super) qlog: Option<Qlog>,
     /// Runs the tasks, in place of the runtime of the request that opened a connection.
     pub(super) spawner: Option<Arc<dyn Spawner>>,
     /// `https` origins are taken to serve HTTP/3 before they have said so.

@@ -2,6 +2,7 @@
 //! the owner polls the read, handles the events, and polls one write.
 
 use super::machine::Machine;
+use super::machine::qlog::{FrameLog, Qlog};
 use super::quic::transport::QuicTransport;
 use super::transport::Transport;
 use super::transport::drain::{CallSocket, Drain, TunnelStall};
@@ -60,9 +61,12 @@ pub(crate) struct ConnectionIo<S> {
     wrote: bool,
     /// The machine may hold buffers: bytes came since the last release, or before the first.
     holds: bool,
-    /// How long it idles before it gives its buffers back.
-    release_after: Duration,
+    /// It has given its buffers back before.
+    has_released: bool,
+    /// It just did.
     released: bool,
+    /// The log of HTTP/2's frames, if there is one; HTTP/3's is the session's.
+    log: Option<Box<FrameLog>>,
 }
 
 impl<S> ConnectionIo<S> {
@@ -112,15 +116,30 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             read_at: None,
             wrote: false,
             holds: true,
-            release_after: RELEASE_FIRST_AFTER,
+            has_released: false,
             released: false,
+            log: None,
         }
+    }
+    /// Writes the frames of HTTP/2 to `qlog`, from the first on: `before` was given to the machine already.
+    pub(crate) fn with_qlog(mut self, qlog: Option<&Qlog>, now: Instant, before: &[u8]) -> Self {
+        if let Some(qlog) = qlog
+            && let Machine::H2(_) = self.machine
+        {
+            let mut log = FrameLog::http2(qlog, self.machine.side());
+            log.received(now, before);
+            self.log = Some(log);
+        }
+        self
     }
     /// Seals what fills whole records ahead of the write: what was written last is still near.
     pub(crate) fn seal(&mut self, now: Instant) {
         if let IoKind::Bytes(transport) = &mut self.carrier
             && !self.broken
         {
+            if let Some(log) = &mut self.log {
+                log.waiting(now, self.machine.written());
+            }
             transport.seal_records(self.machine.written(), now);
         }
     }
@@ -140,6 +159,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
                     return Poll::Ready(());
                 }
                 continue;
+            }
+            if let Some(log) = &mut self.log {
+                log.waiting(now, outbox);
             }
             if outbox.is_empty() && transport.is_flushed() {
                 return Poll::Ready(());
@@ -259,17 +281,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
         }
         if self.release_at.is_some_and(|at| at <= now) {
             // Since it was set, bytes may have come and gone again.
-            self.release_at = self.read_at.map(|at| at + self.release_after);
+            self.release_at = self.read_at.map(|at| at + self.release_after());
             if self.release_at.is_none_or(|at| at <= now) {
                 self.release_at = None;
                 if self.is_idle() {
                     self.machine.release();
                     self.drain = None;
-                    self.release_after = RELEASE_AFTER;
+                    self.has_released = true;
                     self.holds = false;
                     self.released = true;
                 }
             }
+        }
+    }
+    /// How long it idles before it gives its buffers back.
+    fn release_after(&self) -> Duration {
+        match self.has_released {
+            true => RELEASE_AFTER,
+            false => RELEASE_FIRST_AFTER,
         }
     }
     fn is_idle(&self) -> bool {
@@ -390,7 +419,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
     /// not between two batches of requests. True: it just did, and the owner may do the same.
     pub(crate) fn rest(&mut self, now: Instant) -> bool {
         if self.holds && self.release_at.is_none() && self.is_idle() {
-            self.release_at = Some(now + self.release_after);
+            self.release_at = Some(now + self.release_after());
         }
         std::mem::take(&mut self.released)
     }

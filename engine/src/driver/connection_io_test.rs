@@ -17,7 +17,7 @@ fn served() -> (ConnectionIo<DuplexStream>, DuplexStream, Instant) {
     let now = Instant::now();
     let machine = h1::Conn::new(Side::Server, Arc::new(Config::default()), now);
     let mut io = ConnectionIo::new(Transport::plain(near), Machine::H1(Box::new(machine)));
-    io.release_after = RELEASE_AFTER;
+    io.has_released = true;
     (io, far, now)
 }
 
@@ -122,7 +122,7 @@ async fn a_connection_that_never_said_anything_gives_its_buffers_back() {
 #[tokio::test]
 async fn a_new_connection_gives_its_first_buffers_back_at_once_and_later_ones_in_their_time() {
     let (mut io, mut far, start) = served();
-    io.release_after = RELEASE_FIRST_AFTER;
+    io.has_released = false;
     far.write_all(GET).await.unwrap();
     read(&mut io, start);
     let stream = requests(&mut io)[0];

@@ -3,6 +3,7 @@
 //! HTTP/1.1 and HTTP/2 only: [`quic::session`](super::quic::session) moves HTTP/3's streams.
 
 pub(crate) mod inspection;
+pub(crate) mod qlog;
 
 use bytes::Bytes;
 use std::time::{Duration, Instant};

@@ -64,6 +64,7 @@ fn worker_config() -> WorkerConfig<CallbackServer<Idle>> {
             info_policy: InfoPolicy {
                 keeps_targets: false,
                 stories: None,
+                qlog: None,
                 info: false,
                 accepts: false,
                 targets: Targets::new(&ServerConfig::default(), None),

@@ -19,9 +19,6 @@ const LINES_MAX: usize = 20;
 /// Bytes of a file: more is another file by mistake.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Keys of the first address, which stays as it is until a restart.
-const FIRST_LISTENER: &str = "listen.0.";
-
 /// A file that was read.
 pub(super) struct ConfigFile {
     path: PathBuf,
@@ -134,8 +131,7 @@ impl ConfigFile {
             .filter(|name| {
                 let (old, new) = (self.values.get(*name), new.values.get(*name));
                 let key = old.or(new).map(|value| value.key);
-                let is_live =
-                    key.is_some_and(|key| key.is_live) && !name.starts_with(FIRST_LISTENER);
+                let is_live = key.is_some_and(|key| key.is_live);
                 !is_live && old.map(|it| &it.written) != new.map(|it| &it.written)
             })
             .cloned()
@@ -167,10 +163,7 @@ fn unfit(options: &ServeOptions) -> Option<(&'static str, &'static str)> {
              them out",
         )
     } else if is_off
-        && (options.early_data
-            || options.qlog.is_some()
-            || options.quic_secret.is_some()
-            || options.quic_lb.is_given())
+        && (options.early_data || options.quic_secret.is_some() || options.quic_lb.is_given())
     {
         (
             "http3.enabled",

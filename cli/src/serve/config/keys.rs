@@ -118,14 +118,14 @@ const ADDRESS: &str = "a text: host:port, for example \"127.0.0.1:8080\", or \"u
 /// All of them, in the order of the reference.
 pub(super) const KEYS: &[Key] = &[
     Key::new("listen", ValueKind::Text(ADDRESS, listen), "\"127.0.0.1:8080\"",
-        "Address and port (port 0 takes a free one), or a Unix socket at a path that must not exist yet").flag("--listen"),
+        "Address and port (port 0 takes a free one), or a Unix socket at a path that must not exist yet").flag("--listen").live(),
     Key::new("redirect_from", ValueKind::Text("a text: host:port, for example \"0.0.0.0:80\"", redirect_from), "(none)",
-        "Redirect every request at this address and port to the same URL under https on the port of listen, with 308").flag("--redirect-from"),
+        "Redirect every request at this address and port to the same URL under https on the port of listen, with 308").flag("--redirect-from").live(),
     Key::new("listen.address", ValueKind::Text(ADDRESS, |o, text| {
         let address = text.parse()?;
         listener(o, |it| it.address = Some(address));
         Ok(())
-    }), "(needed)", "One of several addresses, each a table [[listen]] in place of the key listen. The first stays until a restart").live(),
+    }), "(needed)", "One of several addresses, each a table [[listen]] in place of the key listen. The first is that of the site, to which others redirect").live(),
     Key::new("listen.tls", ValueKind::Flag(|o, on| listener(o, |it| it.tls = Some(on))), "(true where there is a certificate)",
         "Whether it is under TLS, with HTTP/3").live(),
     Key::new("listen.redirect", ValueKind::Flag(|o, on| listener(o, |it| it.redirect = on)), "false",
@@ -204,8 +204,6 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("http3.lb_key", ValueKind::File(|o, path| o.quic_lb.key = Some(path)), "(none)",
         "A key of 32 hexadecimal digits with which server id and nonce are encrypted; without one they can be read. A file \
          that every user may read is refused"),
-    Key::new("http3.qlog", ValueKind::File(|o, path| o.qlog = Some(path)), "(none)",
-        "A file for what becomes of packets (qlog)").flag("--qlog"),
     Key::new("limits.connections_max", ValueKind::Count(1..=MANY, "connections of each worker", |o, n| {
         o.server.connections_max = n as usize;
     }), "16384", "Open connections; at the limit idle ones give way"),
@@ -300,6 +298,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("log.fields", ValueKind::Texts("time, client, client_port, method, host, target, version, status, bytes, duration, referer, user_agent, \
              tls, error and story, as texts", fields), "[]",
         "The members of a JSON line in their order; none named: all").flag("--access-log-fields"),
+    Key::new("log.qlog", ValueKind::File(|o, path| o.qlog = Some(path)), "(none)",
+        "A file for the frames of HTTP/2 and HTTP/3 and what becomes of HTTP/3's packets (qlog), for debugging").flag("--qlog"),
     Key::new("admin.address", ValueKind::Text(ADDRESS, |o, text| {
         o.operate.admin = Some(text.parse()?);
         Ok(())

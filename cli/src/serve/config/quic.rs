@@ -1,7 +1,7 @@
 //! The options of QUIC.
 
 use crate::failure::Failure;
-use crate::serve::{ServeOptions, refused};
+use crate::serve::ServeOptions;
 use trunkline::Server;
 
 /// The options of QUIC are for a server that speaks it.
@@ -12,7 +12,6 @@ pub(in crate::serve) fn check_quic_options(
     let flags = [
         ("--http3", options.http3),
         ("--early-data", options.early_data),
-        ("--qlog", options.qlog.is_some()),
         ("--quic-secret", options.quic_secret.is_some()),
     ];
     match flags.into_iter().find(|(_, given)| *given) {
@@ -29,9 +28,6 @@ pub(in crate::serve) fn with_quic_options(
     options: &ServeOptions,
 ) -> Result<Server, Failure> {
     server = server.early_data(options.early_data);
-    if let Some(path) = &options.qlog {
-        server = server.qlog(path).map_err(refused)?;
-    }
     if let Some(secret) = quic_secret(options)? {
         server = server.quic_secret(secret);
     }

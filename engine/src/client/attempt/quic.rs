@@ -5,6 +5,7 @@ use crate::client::connect::lookup::OriginAddresses;
 use crate::client::connect::race;
 use crate::client::connect::route::displayed;
 use crate::client::settings::Settings;
+use crate::driver::machine::qlog::FrameLog;
 use crate::driver::quic::config;
 use crate::driver::quic::transport::{HandshakeError, QuicTransport};
 use crate::error::{Error, ErrorKind, Fault, Retry};
@@ -78,11 +79,19 @@ pub(super) async fn establish(
         .with_limits(limits.clone())
         .with_windows(settings.config.windows.clone())
         .with_datagrams(settings.config.datagrams);
-    let quic = &config::client(tls, &machine, stream_window, &settings.quic)?;
+    let quic = &config::client(
+        tls,
+        &machine,
+        stream_window,
+        &settings.quic,
+        settings.qlog.as_ref(),
+    )?;
     let name = origin.server_name.as_deref().unwrap_or(&origin.host);
     let open = |address| async move {
         let streams = limits.request_streams_max;
-        let begun = QuicTransport::connect(quic.clone(), address, name, streams, stream_window);
+        let log = settings.qlog.as_ref().map(FrameLog::http3);
+        let begun =
+            QuicTransport::connect(quic.clone(), address, name, streams, stream_window, log);
         let quic = begun.map_err(|error| {
             let text = format!("no QUIC connection to {displayed} can be begun");
             Error::new(ErrorKind::Connect, Fault::Us, Retry::Safe)

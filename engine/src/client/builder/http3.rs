@@ -4,12 +4,6 @@ use super::ClientBuilder;
 #[cfg(doc)]
 use crate::client::Protocols;
 use crate::config::Congestion;
-#[cfg(feature = "qlog")]
-use crate::driver::quic::config::qlog::Qlog;
-#[cfg(feature = "qlog")]
-use crate::error::Error;
-#[cfg(feature = "qlog")]
-use std::path::Path;
 
 /// HTTP/3 (feature `http3`); [`protocols`](Self::protocols) lets it be used.
 impl<C> ClientBuilder<C> {
@@ -47,15 +41,5 @@ impl<C> ClientBuilder<C> {
     pub fn datagrams(mut self, on: bool) -> Self {
         self.config.datagrams = on;
         self
-    }
-    /// Writes what becomes of HTTP/3's packets to this file (qlog), which is emptied first. Each
-    /// packet costs some microseconds more: for debugging.
-    ///
-    /// # Errors
-    /// Names the file that cannot be written.
-    #[cfg(feature = "qlog")]
-    pub fn qlog(mut self, path: impl AsRef<Path>) -> Result<Self, Error> {
-        self.quic.qlog = Some(Qlog::create(path.as_ref())?);
-        Ok(self)
     }
 }

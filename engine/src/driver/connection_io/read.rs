@@ -2,6 +2,7 @@
 
 use super::{ConnectionIo, IoKind};
 use crate::driver::machine::Machine;
+use crate::driver::machine::qlog::FrameLog;
 use crate::driver::read_buffer::with_read_buffer;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -22,7 +23,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             }
             return read;
         }
-        self.poll_bytes(cx, now, &mut |machine, bytes| {
+        self.poll_bytes(cx, now, &mut |machine, log, bytes| {
+            if let Some(log) = log {
+                log.received(now, bytes);
+            }
             machine.handle_bytes(now, bytes)
         })
     }
@@ -45,14 +49,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
     pub(crate) fn read_ahead(&mut self, cx: &mut Context<'_>, now: Instant) -> Vec<u8> {
         let mut ahead = Vec::new();
         // A pending read has its waker; an end is with the machine.
-        let _ = self.poll_bytes(cx, now, &mut |_, bytes| ahead.extend_from_slice(bytes));
+        let _ = self.poll_bytes(cx, now, &mut |_, _, bytes| ahead.extend_from_slice(bytes));
         ahead
     }
     fn poll_bytes(
         &mut self,
         cx: &mut Context<'_>,
         now: Instant,
-        sink: &mut impl FnMut(&mut Machine, &[u8]),
+        sink: &mut impl FnMut(&mut Machine, Option<&mut FrameLog>, &[u8]),
     ) -> Poll<bool> {
         let IoKind::Bytes(transport) = &mut self.carrier else {
             return Poll::Ready(false);
@@ -60,9 +64,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
         if self.read_closed || !self.machine.wants_read() {
             return Poll::Ready(false);
         }
-        let machine = &mut self.machine;
+        let (machine, log) = (&mut self.machine, &mut self.log);
         let read = with_read_buffer(|buffer| {
-            transport.poll_read(cx, buffer, &mut |bytes| sink(machine, bytes))
+            transport.poll_read(cx, buffer, &mut |bytes| {
+                sink(machine, log.as_deref_mut(), bytes);
+            })
         });
         let end = match read {
             Poll::Ready(Ok(None)) => {

@@ -87,6 +87,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
         };
         if let Some(drained) = drain.look(now, || call(transport.socket(), SocketCall::Held)) {
             self.machine.poll_write(now).note_drained(drained);
+            if let Some(log) = &mut self.log {
+                log.note_drained(drained);
+            }
             if !self.broken && self.blocked_since.is_some() {
                 self.blocked_since = Some(now);
             }

@@ -2,12 +2,11 @@
 
 pub(crate) mod cid;
 pub(super) mod congestion;
-#[cfg(feature = "qlog")]
-pub(crate) mod qlog;
 pub(crate) mod quic_lb;
 pub(crate) mod secret;
 
 use crate::config::Congestion;
+use crate::driver::machine::qlog::Qlog;
 use crate::error::Error;
 use congestion::UntilClosedFactory;
 use quic_lb::QuicLb;
@@ -38,9 +37,6 @@ pub(crate) struct QuicSettings {
     pub(crate) congestion: Congestion,
     /// Requests may come, or go, with the handshake of a resumed session.
     pub(crate) early_data: bool,
-    /// Where packets are written about, if anywhere.
-    #[cfg(feature = "qlog")]
-    pub(crate) qlog: Option<qlog::Qlog>,
     /// How a server's connection ids name it to load balancers; `None`: not at all.
     pub(crate) quic_lb: Option<QuicLb>,
 }
@@ -54,6 +50,7 @@ pub(crate) fn server(
     config: &Config,
     secret: &Secret,
     quic: &QuicSettings,
+    qlog: Option<&Qlog>,
 ) -> Result<ServerConfig, Error> {
     // It would be refused with the first packet, where quinn-proto takes that for impossible.
     rustls::quic::ServerConnection::new(Arc::clone(&tls), Version::V1, Vec::new())
@@ -63,7 +60,7 @@ pub(crate) fn server(
     let mut server = ServerConfig::new(Arc::new(crypto), secret.token_key()?);
     let bidi = config.limits.request_streams_max;
     let stream_window = config.windows.quic_upload();
-    let mut transport = transport(config, bidi, stream_window, quic);
+    let mut transport = transport(config, bidi, stream_window, quic, qlog);
     transport
         .max_idle_timeout(IdleTimeout::try_from(QUIC_SERVER_SILENCE_MAX).ok())
         .keep_alive_interval(Some(QUIC_SERVER_PING_INTERVAL));
@@ -85,10 +82,11 @@ pub(crate) fn client(
     config: &Config,
     stream_window: u32,
     quic: &QuicSettings,
+    qlog: Option<&Qlog>,
 ) -> Result<ClientConfig, Error> {
     let crypto = QuicClientConfig::try_from(tls).map_err(|error| unusable().with_source(error))?;
     let mut client = ClientConfig::new(Arc::new(crypto));
-    client.transport_config(Arc::new(transport(config, 0, stream_window, quic)));
+    client.transport_config(Arc::new(transport(config, 0, stream_window, quic, qlog)));
     Ok(client)
 }
 
@@ -97,6 +95,7 @@ fn transport(
     bidi: u32,
     stream_window: u32,
     quic: &QuicSettings,
+    qlog: Option<&Qlog>,
 ) -> TransportConfig {
     let silence = IdleTimeout::try_from(QUIC_SILENCE_MAX).ok();
     let mut transport = TransportConfig::default();
@@ -117,7 +116,9 @@ fn transport(
             Congestion::Bbr => Arc::new(UntilClosedFactory(Arc::new(BbrConfig::default()))),
         });
     #[cfg(feature = "qlog")]
-    transport.qlog_stream(quic.qlog.as_ref().map(|qlog| qlog.0.clone()));
+    transport.qlog_stream(qlog.and_then(Qlog::packets));
+    #[cfg(not(feature = "qlog"))]
+    let _ = qlog;
     transport
 }
 

@@ -12,11 +12,12 @@ use super::config::congestion::{Lateness, open_for_close};
 use super::numbers::{QUARTER_ID_BYTES_MAX, quinn_id, varint};
 use super::receive_window::QuicReceiveWindow;
 use super::rules;
+use crate::driver::machine::qlog::FrameLog;
 use bytes::Bytes;
 use liveness::CLOSING_TIME_MAX;
 use quinn_proto::{
     Connection, ConnectionError, ConnectionEvent, Dir, Event, Side as QuicSide, StreamEvent,
-    WriteError,
+    Transmit, WriteError,
 };
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -64,6 +65,8 @@ pub(crate) struct Session {
     used: u64,
     /// Client: how many to keep open ahead.
     ahead: u64,
+    /// The log of frames, if there is one.
+    log: Option<Box<FrameLog>>,
 }
 
 impl Session {
@@ -89,6 +92,30 @@ impl Session {
             reserved: 0,
             used: 0,
             ahead: u64::from(ahead),
+            log: None,
+        }
+    }
+    /// Writes its frames to a log.
+    pub(crate) fn with_log(mut self, log: Option<Box<FrameLog>>) -> Self {
+        self.log = log;
+        self.note_packets();
+        self
+    }
+    /// The next packets to send, at most `segments`, in `packets`.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        segments: usize,
+        packets: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let made = self.quic.poll_transmit(now, segments, packets);
+        self.note_packets();
+        made
+    }
+    /// quinn-proto may have written about packets of this connection.
+    fn note_packets(&self) {
+        if let Some(log) = &self.log {
+            log.note_packets();
         }
     }
     /// Client: lets requests go out with the handshake; false if no session was remembered that
@@ -145,6 +172,7 @@ impl Session {
             self.reported_between |= self.report_events(machine, now);
         }
         self.quic.handle_event(packet);
+        self.note_packets();
     }
     /// Reports the transport's events to the machine; true if there were any.
     pub(crate) fn report(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
@@ -381,10 +409,12 @@ impl Session {
             return;
         };
         let mut send = self.quic.send_stream(id);
+        let whole = self.log.is_some().then(|| pieces.clone());
         while pieces.iter().any(|piece| !piece.is_empty()) {
             match send.write_chunks(&mut pieces) {
                 Ok(_) => {}
                 Err(WriteError::Blocked) => {
+                    self.log_sent(now, stream, whole, &pieces, false);
                     return machine.handle_stream_blocked(now, stream, pieces, fin);
                 }
                 // The peer's STOP_SENDING, or our reset, came first; the machine knows.
@@ -393,6 +423,24 @@ impl Session {
         }
         if fin {
             let _ = send.finish();
+        }
+        self.log_sent(now, stream, whole, &pieces, fin);
+    }
+    /// Logs what the transport has taken: of `whole` what is not `left`.
+    fn log_sent(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        whole: Option<[Bytes; 2]>,
+        left: &[Bytes; 2],
+        fin: bool,
+    ) {
+        let (Some(log), Some(whole)) = (&mut self.log, whole) else {
+            return;
+        };
+        for (n, (piece, left)) in whole.iter().zip(left).enumerate() {
+            let taken = &piece[..piece.len() - left.len()];
+            log.sent_on(now, stream, taken, fin && n + 1 == whole.len());
         }
     }
     /// The id for quinn-proto, if we may send on it: it panics otherwise.

@@ -256,7 +256,7 @@ impl Scene {
         let (server_tls, client_tls) = tls();
         let config = Config::default().with_windows(windows.clone());
         let settings = QuicSettings::default();
-        let quic = config::client(client_tls, &config, stream_window, &settings);
+        let quic = config::client(client_tls, &config, stream_window, &settings, None);
         Self::of(server_tls, quic.unwrap(), windows)
     }
     fn of(
@@ -268,7 +268,7 @@ impl Scene {
         let client_config = Arc::new(Config::default().with_windows(windows));
         let mut client = End::new(Side::Client, &client_config, None);
         let (secret, settings) = (Secret::random().unwrap(), QuicSettings::default());
-        let accepts = config::server(server_tls, &server_config, &secret, &settings).unwrap();
+        let accepts = config::server(server_tls, &server_config, &secret, &settings, None).unwrap();
         let mut server = End::new(Side::Server, &server_config, Some(accepts.clone()));
         server.endpoint = Endpoint::new(
             keys_of(&secret),

@@ -8,6 +8,7 @@ use super::socket::path::PathSockets;
 use super::unanswered::Answers;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
+use crate::driver::machine::qlog::FrameLog;
 use crate::driver::timer::Alarm;
 use crate::tls::early_data::{EarlySlot, Remembered};
 use quinn_proto::{
@@ -90,14 +91,11 @@ impl QuicTransport {
         server_name: &str,
         ahead: u32,
         stream_window: u32,
+        log: Option<Box<FrameLog>>,
     ) -> io::Result<Self> {
         let sockets = PathSockets::to(remote)?;
-        let mut endpoint = Endpoint::new(
-            Arc::clone(&ENDPOINT),
-            None,
-            !sockets.current().may_fragment(),
-            None,
-        );
+        let finds_mtu = !sockets.current().may_fragment();
+        let mut endpoint = Endpoint::new(Arc::clone(&ENDPOINT), None, finds_mtu, None);
         let (handle, quic) = endpoint
             .connect(Instant::now(), config, remote, server_name)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
@@ -105,7 +103,7 @@ impl QuicTransport {
             sockets,
             endpoint,
             handle,
-            session: Session::new(quic, ahead),
+            session: Session::new(quic, ahead).with_log(log),
             stream_window,
             moved: false,
             received: false,
@@ -412,8 +410,7 @@ impl QuicTransport {
                 self.unsent = None;
             }
             self.packets.clear();
-            let quic = &mut self.session.quic;
-            self.unsent = quic.poll_transmit(now, segments, &mut self.packets);
+            self.unsent = self.session.poll_transmit(now, segments, &mut self.packets);
             if self.unsent.is_none() {
                 PACKETS.set(mem::take(&mut self.packets));
                 return Poll::Ready(());

@@ -42,8 +42,8 @@ impl Inspector {
         self
     }
     /// Shows another server with this one, from now on and in every clone: its connections, and its counts as a part of the sums. They are
-    /// two listeners of one program, for example. Its counts stay when it has ended, and whether it drains is not told. What it includes
-    /// itself is left out.
+    /// two listeners of one program, for example, which drains when both do. The counts of one that has ended stay. What it includes itself is
+    /// left out.
     pub fn include(&self, other: &Self) {
         let mut included = self
             .included
@@ -83,15 +83,18 @@ impl Inspector {
         let second = second.filter(|(_, serves)| serves.load(Ordering::Acquire));
         let workers = self.workers.iter().map(Option::as_ref);
         let workers = workers.chain(second.map(|(commands, _)| Some(commands)));
-        let workers: Vec<_> = workers.collect();
-        let own_workers = workers.len();
         let others = self.others();
+        // Beside others a server may end: its workers are then not silent.
+        let is_there = |worker: &Option<&mpsc::WeakUnboundedSender<WorkerCommand>>| {
+            others.is_empty() || worker.is_some_and(|worker| worker.upgrade().is_some())
+        };
+        let workers: Vec<_> = workers.filter(is_there).collect();
         // Those that have ended are not missed.
         let beside: Vec<_> = (others.iter())
             .flat_map(|other| &other.workers)
             .filter_map(|worker| worker.as_ref()?.upgrade())
             .collect();
-        let all = own_workers + beside.len();
+        let all = workers.len() + beside.len();
         let share = limits.connections_max.div_ceil(all.max(1));
         let limits = limits.with_connections_max(share);
         let own = workers.into_iter();
@@ -102,19 +105,22 @@ impl Inspector {
             workers: asked.len(),
             ..ServerSnapshot::default()
         };
-        for (at, answer) in asked.into_iter().enumerate() {
+        // A listener of several may end alone.
+        let mut goes_on = false;
+        for answer in asked {
             let Some((listed, snapshots)) = answer else {
                 server.silent_workers += 1;
                 continue;
             };
             match until(end, listed).await {
-                Some(Ok(mut list)) => {
-                    list.is_draining &= at < own_workers;
+                Some(Ok(list)) => {
+                    goes_on |= !list.is_draining;
                     add(&mut server, list, collect(end, snapshots).await);
                 }
                 _ => server.silent_workers += 1,
             }
         }
+        server.is_draining &= !goes_on;
         server
     }
 }

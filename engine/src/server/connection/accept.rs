@@ -403,8 +403,9 @@ impl<S: Serve> Opener<S> {
         machine.handle_bytes(now, first);
         let version = machine.version();
         let config = Arc::clone(&shared.config);
-        let io =
-            ConnectionIo::new(opened.transport, machine).with_stalls(config, drain::call_socket);
+        let io = ConnectionIo::new(opened.transport, machine)
+            .with_stalls(config, drain::call_socket)
+            .with_qlog(shared.info_policy.qlog.as_ref(), now, first);
         let targets = &shared.info_policy.targets;
         let targets = targets.rule_of(opened.secure, opened.info.as_ref());
         exchanges.show(opened.info, version, &shared.info_policy);

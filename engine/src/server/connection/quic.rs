@@ -7,6 +7,7 @@ use crate::connection_info::traffic::Traffic;
 use crate::connection_info::{Addresses, ConnectionInfo};
 use crate::driver::connection_io::RELEASE_AFTER;
 use crate::driver::machine::Machine;
+use crate::driver::machine::qlog::FrameLog;
 use crate::driver::quic::session::Session;
 use crate::driver::signals::{Signals, SlotWaker};
 use crate::server::exchange::info_policy::InfoPolicy;
@@ -96,8 +97,9 @@ impl<S: Serve> QuicConnection<S> {
             .sending_from(&shared.send_budget_share)
             .heeding(&shared.scarcity);
         let handshake = shared.config.timeouts.handshake;
+        let log = shared.info_policy.qlog.as_ref().map(FrameLog::http3);
         Self {
-            session: Session::new(quic, 0),
+            session: Session::new(quic, 0).with_log(log),
             handle,
             is_dirty: false,
             is_sending: false,

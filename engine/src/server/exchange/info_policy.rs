@@ -2,6 +2,7 @@
 
 use super::forwarding::Forwarding;
 use super::targets::Targets;
+use crate::driver::machine::qlog::Qlog;
 use crate::net::address_list::TrustedPeers;
 use crate::server::observe::story::StoryKeeper;
 use crate::server::observe::{AccessLog, HandshakeLog};
@@ -26,6 +27,8 @@ pub(in crate::server) struct InfoPolicy {
     pub(in crate::server) keeps_targets: bool,
     /// Requests that fail or are slow have stories.
     pub(in crate::server) stories: Option<StoryKeeper>,
+    /// Where packets and frames are written about, if anywhere.
+    pub(in crate::server) qlog: Option<Qlog>,
     /// Where HTTP/3 is served.
     pub(in crate::server) quic_addr: Option<SocketAddr>,
     /// TLS callbacks need the addresses of their handshakes.

@@ -6,6 +6,7 @@ pub(in crate::server) use self::{
     NoQuic as Quic, NoQuicListener as QuicListener, NoQuicSetup as QuicSetup,
 };
 
+use crate::driver::machine::qlog::Qlog;
 use crate::driver::signals::Signals;
 use crate::error::Error;
 use crate::server::connection::accept::WorkerContext;
@@ -39,7 +40,12 @@ pub(in crate::server) struct NoQuic {
 }
 
 impl NoQuic {
-    pub(in crate::server) fn setups(self, _: &Tls, _: &Config) -> Result<Vec<NoQuicSetup>, Error> {
+    pub(in crate::server) fn setups(
+        self,
+        _: &Tls,
+        _: &Config,
+        _: Option<&Qlog>,
+    ) -> Result<Vec<NoQuicSetup>, Error> {
         match self.never {}
     }
 }

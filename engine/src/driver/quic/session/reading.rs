@@ -33,6 +33,14 @@ impl Session {
         room_of: impl Fn(&h3::Conn) -> usize,
     ) {
         let stream = StreamId(id.into());
+        let log = &mut self.log;
+        // Every byte that the machine gets, in its order.
+        let mut handle = |machine: &mut h3::Conn, bytes: &[u8], fin: bool| {
+            if let Some(log) = log {
+                log.received_on(now, stream, bytes, fin);
+            }
+            machine.handle_stream(now, stream, bytes, fin);
+        };
         let mut receive = self.quic.recv_stream(id);
         let mut room = room_of(machine);
         if room == 0 {
@@ -52,7 +60,7 @@ impl Session {
         let mut held = Bytes::new();
         loop {
             if room == 0 && !held.is_empty() {
-                machine.handle_stream(now, stream, &std::mem::take(&mut held), false);
+                handle(machine, &std::mem::take(&mut held), false);
                 room = room_of(machine);
                 continue;
             }
@@ -63,20 +71,20 @@ impl Session {
                 Ok(Some(chunk)) => {
                     bytes += chunk.bytes.len();
                     if !held.is_empty() {
-                        machine.handle_stream(now, stream, &held, false);
+                        handle(machine, &held, false);
                         room = room_of(machine);
                     }
                     held = chunk.bytes;
                     room = room.saturating_sub(held.len());
                 }
                 Ok(None) => {
-                    machine.handle_stream(now, stream, &held, true);
+                    handle(machine, &held, true);
                     machine.handle_drained(now, stream);
                     break;
                 }
                 Err(ReadError::Blocked) => {
                     if !held.is_empty() {
-                        machine.handle_stream(now, stream, &held, false);
+                        handle(machine, &held, false);
                     }
                     machine.handle_drained(now, stream);
                     break;

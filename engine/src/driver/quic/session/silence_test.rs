@@ -113,6 +113,7 @@ fn die(scene: &mut Scene, same_key: bool) {
         &Config::default(),
         &scene.secret,
         &QuicSettings::default(),
+        None,
     );
     let accepts = Arc::new(accepts.unwrap());
     scene.server.endpoint = Endpoint::new(settings, Some(accepts), false, Some([9; 32]));

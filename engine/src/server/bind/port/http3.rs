@@ -3,8 +3,6 @@
 use super::Port;
 use crate::config::Congestion;
 use crate::driver::quic::config::QuicSettings;
-#[cfg(feature = "qlog")]
-use crate::driver::quic::config::qlog::Qlog;
 use crate::driver::quic::config::quic_lb::QuicLb;
 use crate::driver::quic::config::secret::Secret;
 use crate::error::Error;
@@ -13,8 +11,6 @@ use crate::server::Server;
 use crate::server::worker::generations::QuicInheritance;
 use crate::server::worker::quic::Quic;
 use std::net::{SocketAddr, UdpSocket};
-#[cfg(feature = "qlog")]
-use std::path::Path;
 
 /// Whether HTTP/3 is served, and how.
 #[derive(Debug)]
@@ -129,15 +125,5 @@ impl Server<Port> {
     pub fn early_data(mut self, early_data: bool) -> Self {
         self.target.http3.settings.early_data = early_data;
         self
-    }
-    /// Writes what becomes of HTTP/3's packets to this file (qlog), which is emptied first. Each
-    /// packet costs some microseconds more: for debugging.
-    ///
-    /// # Errors
-    /// Names the file that cannot be written.
-    #[cfg(feature = "qlog")]
-    pub fn qlog(mut self, path: impl AsRef<Path>) -> Result<Self, Error> {
-        self.target.http3.settings.qlog = Some(Qlog::create(path.as_ref())?);
-        Ok(self)
     }
 }

@@ -1,5 +1,6 @@
 //! The settings and sockets of HTTP/3, before the workers serve on them.
 
+use crate::driver::machine::qlog::Qlog;
 use crate::driver::quic::config::cid::Steering;
 use crate::driver::quic::config::quic_lb::QuicLb;
 use crate::driver::quic::config::secret::Secret;
@@ -67,6 +68,7 @@ impl Quic {
         self,
         tls: &Tls,
         config: &Config,
+        qlog: Option<&Qlog>,
     ) -> Result<Vec<QuicSetup>, Error> {
         let secret = match (self.secret, tls.seed()) {
             (Some(given), _) => given,
@@ -80,7 +82,7 @@ impl Quic {
             ));
         }
         let tls = tls.quic_config(self.settings.early_data);
-        let server = Arc::new(config::server(tls, config, &secret, &self.settings)?);
+        let server = Arc::new(config::server(tls, config, &secret, &self.settings, qlog)?);
         let endpoint = EndpointConfig::new(secret.reset_key()?);
         let sockets = self.sockets;
         if sockets.len() > QUIC_WORKERS_MAX {

@@ -162,7 +162,11 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/driver/quic/config",
-        &["secret", "congestion", "qlog", "quic_lb", "cid"],
+        &["secret", "congestion", "quic_lb", "cid"],
+    ),
+    (
+        "engine/src/driver/machine/qlog",
+        &["file", "event", "frames", "without"],
     ),
     (
         "engine/src/driver/transport",
@@ -190,6 +194,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     (
         "engine/src/server",
         &[
+            "memory_budget",
             "observe",
             "response",
             "registry",
