@@ -13,7 +13,6 @@ mod site;
 mod start;
 
 use crate::failure::{Failure, report};
-use crate::system::Sockets;
 use answer::policy::AnswerPolicy;
 use config::proxies::Proxies;
 use config::quic::{check_quic_options, quic_secret};
@@ -25,14 +24,16 @@ use files::{FilePolicy, Files};
 use listeners::ListenTable;
 use operate::access_log::AccessLog;
 use operate::given::with_given;
-use operate::listening::Others;
+use operate::listening::Listeners;
 use operate::{OperateOptions, Operation};
 use site::Site;
-use start::{first, open_other};
+use start::{ServedSite, first, open_table};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU16;
+use trunkline::server::MemoryBudget;
 use trunkline::{Server, ServerConfig};
 
 /// Options of `serve`, by flags or by a configuration file.
@@ -94,14 +95,15 @@ pub(crate) struct ServeOptions {
     #[arg(long)]
     http3: bool,
     /// Under TLS without HTTP/3: no UDP port is opened.
-    #[arg(long, conflicts_with_all = ["http3", "early_data", "qlog", "quic_secret"])]
+    #[arg(long, conflicts_with_all = ["http3", "early_data", "quic_secret"])]
     no_http3: bool,
     /// Accept GET, HEAD and OPTIONS with the handshake of a resumed HTTP/3 session (0-RTT). An
     /// attacker can replay them; that is harmless for files.
     #[arg(long)]
     early_data: bool,
-    /// Write what becomes of HTTP/3's packets to this file (qlog).
-    #[arg(long, value_name = "FILE")]
+    /// Write the frames of HTTP/2 and HTTP/3, and what becomes of HTTP/3's packets, to this file (qlog), which qvis
+    /// opens if its name ends in `.sqlog`.
+    #[arg(long, visible_alias = "trace", value_name = "FILE")]
     qlog: Option<PathBuf>,
     /// A secret file of 32 bytes or more, from which the keys of HTTP/3's stateless resets are derived: a
     /// server that starts again with the same file and as many workers tells the clients of the one
@@ -268,43 +270,37 @@ fn serve(settled: Settled, prepared: Prepared, log: Option<Arc<AccessLog>>) -> R
             let renewal = Renewal::new(settled, tls, log.clone(), renewed)?;
             let located = |why| renewal.started().located(why);
             let tls = renewal.tls().cloned();
-            let first = first(
-                &options,
-                tls.as_ref().filter(|_| !options.in_clear),
-                &log,
-                &site,
-                &mut given,
-            );
-            let first = first.map_err(located)?;
-            let https_port = first.address().map_or(0, |address| address.port());
-            let inspector = first.inspector();
-            let (shared, log_of_others) = (options.clone(), log.clone());
-            let opener = move |table: &ListenTable, sockets: Option<Sockets>| {
-                let secured = tls.as_ref().filter(|_| table.is_secured(true));
-                open_other(
-                    &shared,
-                    table,
-                    sockets,
-                    (secured, https_port),
-                    &log_of_others,
-                    &site,
-                )
+            let shared = ServedSite {
+                site,
+                log: log.clone(),
+                memory: MemoryBudget::new(&config(&options)),
             };
-            let others = Others::start(
+            let secured = tls.as_ref().filter(|_| !options.in_clear);
+            let first = first(&options, secured, &shared, &mut given);
+            let first = first.map_err(located)?;
+            let address = first.address();
+            let configured = first.config_handle();
+            let https_port = Arc::<AtomicU16>::default();
+            let port = Arc::clone(&https_port);
+            let opener = move |options: &ServeOptions, table: &ListenTable, sockets| {
+                let secured = tls.as_ref().filter(|_| table.is_secured(true));
+                open_table(options, table, sockets, (secured, &port), &shared)
+            };
+            let listeners = Listeners::start(
                 &options,
-                inspector,
+                (first, https_port),
                 |table| given.take_other(table),
                 Box::new(opener),
             );
-            let others = others.map_err(located)?;
-            let place = match first.address() {
+            let listeners = listeners.map_err(located)?;
+            let place = match address {
                 Some(address) => format!("{scheme}://{address}"),
                 None => {
                     let path = given.unix(&options).unwrap_or_default();
                     format!("{scheme} at {}", path.display())
                 }
             };
-            let opens = options.open && first.address().is_some();
+            let opens = options.open && address.is_some();
             let announce = || {
                 print_address(&place);
                 if opens {
@@ -312,11 +308,9 @@ fn serve(settled: Settled, prepared: Prepared, log: Option<Arc<AccessLog>>) -> R
                 }
             };
             let renews = renewal.renews();
-            let renewal = renewal.run(operation.notify(), first.config_handle());
+            let renewal = renewal.run(operation.notify(), configured);
             let renewal = (renewal, renews, renewals);
-            operation
-                .run((first, others), given, renewal, announce)
-                .await
+            operation.run(listeners, given, renewal, announce).await
         })
     })
 }

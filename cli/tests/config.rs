@@ -4,7 +4,7 @@ use crate::served::{Folder, Served};
 use nix::sys::signal::Signal;
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::process::{ChildStderr, Command, Output, Stdio};
@@ -338,6 +338,12 @@ fn connect(address: &str) -> TcpStream {
     socket
 }
 
+/// An address on which nothing listens now.
+fn free_address(ip: &str) -> String {
+    let listener = TcpListener::bind((ip, 0)).expect("a free port");
+    listener.local_addr().expect("an address").to_string()
+}
+
 #[test]
 fn several_addresses_serve_one_site_under_tls_in_the_clear_and_on_a_unix_socket_and_redirect() {
     let folder = Folder::new("config-listeners");
@@ -348,7 +354,7 @@ fn several_addresses_serve_one_site_under_tls_in_the_clear_and_on_a_unix_socket_
          [[listen]]\naddress = \"127.0.0.3:0\"\nredirect = true\n[admin]\naddress = \"127.0.0.1:0\"\n"
     );
     let file = folder.file("serve.toml", text.as_bytes());
-    let (mut served, _stderr) = serve(&file);
+    let (mut served, mut stderr) = serve(&file);
     let (clear, shown, redirects) = (served.also(), served.also(), served.redirects());
     assert_eq!(shown, format!("unix:{unix}"));
     let admin = served.admin();
@@ -382,6 +388,34 @@ fn several_addresses_serve_one_site_under_tls_in_the_clear_and_on_a_unix_socket_
         );
         assert!(metrics.contains(&line), "{metrics}");
     }
+    // All addresses borrow from one budget.
+    let budget = format!(
+        "trunkline_server_budget_bytes{{budget=\"receive\"}} {}\n",
+        64 << 20
+    );
+    assert!(metrics.contains(&budget), "{metrics}");
+
+    // Another first address is where requests are redirected from now on.
+    let moved = free_address("127.0.0.4");
+    let text = text.replacen("127.0.0.1:0", &moved, 1);
+    folder.file("serve.toml", text.as_bytes());
+    served.signal(Signal::SIGHUP);
+    line_with(&mut stderr, &format!("{moved} is listened on"));
+    line_with(&mut stderr, "127.0.0.1:0 is listened on no more");
+    let answer = answered(connect(&redirects), "/x");
+    let port = moved.rsplit(':').next().expect("a port");
+    assert!(
+        answer.contains(&format!("location: https://a.test:{port}/x\r\n")),
+        "{answer}"
+    );
+    let url = format!("https://{moved}/bytes/5");
+    let got = run(&["get", "--insecure", "--http3-only", &url]);
+    assert!(got.status.success(), "{}", text_of(&got));
+    let metrics = answered_as(connect(&admin), "localhost", "/metrics");
+    let line = "trunkline_server_requests_total{network_protocol_version=\"3\"} 2\n";
+    assert!(metrics.contains(line), "{metrics}");
+    let ready = answered_as(connect(&admin), "localhost", "/readyz");
+    assert!(ready.starts_with("HTTP/1.1 200 "), "{ready}");
     assert_eq!(served.terminate(), Some(0));
     assert!(!fs::exists(&unix).expect("a folder"));
 }
@@ -420,17 +454,38 @@ fn addresses_come_and_go_with_their_tables_and_open_connections_stay() {
     line_with(&mut stderr, "is not listened on: ");
     assert!(ask(&mut open, "").starts_with("HTTP/1.1 200 "));
 
-    write("[[listen]]\naddress = \"127.0.0.2:0\"\n");
+    // A first address that cannot be listened on leaves the one before it.
+    write("[[listen]]\naddress = \"192.0.2.1:8\"\n");
     served.signal(Signal::SIGHUP);
-    let line = line_with(&mut stderr, "count after a restart");
-    assert!(line.ends_with(": listen.0.address\n"), "{line}");
+    line_with(&mut stderr, "192.0.2.1:8 is not listened on: ");
     line_with(&mut stderr, "site is listened on no more");
+    assert!(ask(&mut open, "").starts_with("HTTP/1.1 200 "));
+
+    // Another one takes its place, and a request that has begun is answered.
+    open.write_all(b"POST /echo HTTP/1.1\r\nhost: a.test\r\ncontent-length: 5\r\n\r\n")
+        .expect("it reads");
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        open.read_exact(&mut byte).expect("the answer has begun");
+        head.push(byte[0]);
+    }
+    assert!(head.starts_with(b"HTTP/1.1 200 "));
+    let moved = free_address("127.0.0.2");
+    write(&format!("[[listen]]\naddress = \"{moved}\"\n"));
+    served.signal(Signal::SIGHUP);
+    line_with(&mut stderr, &format!("{moved} is listened on"));
+    line_with(&mut stderr, "127.0.0.1:0 is listened on no more");
+    assert!(answered(connect(&moved), "/bytes/5").starts_with("HTTP/1.1 200 "));
     let until = Instant::now() + PATIENCE;
     while fs::exists(&unix).expect("a folder") {
         assert!(Instant::now() < until, "the socket stays");
     }
-    assert!(ask(&mut open, "").starts_with("HTTP/1.1 200 "));
-    drop(open);
+    open.write_all(b"12345").expect("it reads");
+    let mut answer = String::new();
+    open.read_to_string(&mut answer)
+        .expect("it answers and closes");
+    assert!(answer.contains("12345"), "{answer}");
     assert_eq!(served.terminate(), Some(0));
 }
 

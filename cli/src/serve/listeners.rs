@@ -73,6 +73,21 @@ impl ListenTable {
     }
 }
 
+/// All addresses, the site's first.
+pub(super) fn all(options: &ServeOptions) -> Vec<ListenTable> {
+    let address = match &options.unix {
+        Some(path) => ListenAddress::Unix(path.clone()),
+        None => ListenAddress::Port(options.listen.clone()),
+    };
+    let first = ListenTable {
+        address: Some(address),
+        // As a table says it that needs nothing said.
+        tls: options.in_clear.then_some(false),
+        redirect: false,
+    };
+    [first].into_iter().chain(others(options)).collect()
+}
+
 /// The addresses beside the first.
 pub(super) fn others(options: &ServeOptions) -> Vec<ListenTable> {
     let redirect = options.redirect_from.as_ref().map(|address| ListenTable {

@@ -21,7 +21,7 @@ use crate::system::SuccessorListener;
 use access_log::{AccessLog, LogField, LogFormat, LogLevel};
 use admin::{AdminOptions, Readiness};
 use given::GivenSockets;
-use listening::{Listening, Others};
+use listening::{Listeners, Listening};
 #[cfg(not(unix))]
 use no_upgrade as upgrade;
 use notify::Notify;
@@ -140,7 +140,7 @@ impl Operation {
     /// connect.
     pub(super) async fn run(
         mut self,
-        (site, others): (Listening, Others<'_>),
+        listeners: Listeners<'_>,
         mut given: GivenSockets,
         (renewal, renews, renewed): (
             impl Future<Output = ()>,
@@ -155,7 +155,7 @@ impl Operation {
         catches.extend(renews.then_some(Raised::Reload));
         catches.extend(self.reopening.is_some().then_some(Raised::ReopenLog));
         let admin = admin.map(|options| {
-            let site = (others.inspector(), readiness.clone());
+            let site = (listeners.inspector(), readiness.clone());
             options.serve(site, (&catches, self.log.as_ref()), given.take_admin())
         });
         let admin = admin.transpose()?;
@@ -163,7 +163,7 @@ impl Operation {
         let successors = self.upgrade.as_deref().map(upgrade::listen);
         let successors = successors.transpose()?;
         announce();
-        others.lines().iter().for_each(|line| print_line(line));
+        listeners.lines().iter().for_each(|line| print_line(line));
         if let Some(address) = admin.as_ref().and_then(Listening::address) {
             print_line(&format!("admin on http://{address}"));
         }
@@ -172,7 +172,7 @@ impl Operation {
         drop(given);
         let reopening = Reopening::run(self.reopening.take());
         tokio::select! {
-            served = self.serve((site, others, renewed), admin, successors, &readiness) => served,
+            served = self.serve((listeners, renewed), admin, successors, &readiness) => served,
             () = renewal => Ok(()),
             () = reopening => Ok(()),
             () = notify.watch() => Ok(()),
@@ -181,20 +181,20 @@ impl Operation {
 
     async fn serve(
         &mut self,
-        (site, others, mut renewed): (Listening, Others<'_>, UnboundedReceiver<NewSettings>),
+        (listeners, mut renewed): (Listeners<'_>, UnboundedReceiver<NewSettings>),
         admin: Option<Listening>,
         successors: Option<SuccessorListener>,
         readiness: &Readiness,
     ) -> Result<(), Failure> {
         let drain = self.drain;
         let handed_over = {
-            let successor = upgrade::successor(successors.as_ref(), &site, admin.as_ref(), &others);
+            let successor = upgrade::successor(successors.as_ref(), &listeners, admin.as_ref());
             let mut successor = std::pin::pin!(successor);
             loop {
                 tokio::select! {
                     () = self.stop.wait() => break None,
                     sockets = &mut successor => break Some(sockets),
-                    Some((options, config)) = renewed.recv() => others.renew(&options, &config, drain),
+                    Some((options, config)) = renewed.recv() => listeners.renew(&options, &config, drain),
                 }
             }
         };
@@ -204,9 +204,8 @@ impl Operation {
             if let Some((admin, sockets)) = admin.zip(sockets.admin) {
                 admin.drain(Some(sockets), Duration::ZERO).await;
             }
-            let site = site.drain(sockets.site, drain);
-            let others = others.drain(sockets.others, drain);
-            return self.drained(site, others).await;
+            let drained = listeners.drain(sockets.site, sockets.others, drain);
+            return self.drained(drained).await;
         }
         if let Some(successors) = &successors {
             successors.withdraw();
@@ -216,22 +215,13 @@ impl Operation {
             () = tokio::time::sleep(self.drain_delay) => {}
             () = self.stop.wait() => return Err(cut_short()),
         }
-        let others = others.drain(Vec::new(), drain);
-        self.drained(site.drain(None, drain), others).await
+        self.drained(listeners.drain(None, Vec::new(), drain)).await
     }
 
-    /// Waits for the end of the drains of the site and of other addresses, or for a signal to cut them.
-    async fn drained(
-        &mut self,
-        site: impl Future<Output = u64>,
-        others: impl Future<Output = u64>,
-    ) -> Result<(), Failure> {
-        let both = async {
-            let (site, others) = tokio::join!(site, others);
-            site + others
-        };
+    /// Waits for the end of the drains, or for a signal to cut them.
+    async fn drained(&mut self, drained: impl Future<Output = u64>) -> Result<(), Failure> {
         tokio::select! {
-            cut = both => match cut {
+            cut = drained => match cut {
                 0 => Ok(()),
                 cut => Err(Failure::remote(format_args!(
                     "{cut} requests had not finished after {} s and were cut",

@@ -14,9 +14,11 @@ use crate::failure::Failure;
 use crate::system::{Sockets, on_sockets, on_unix_socket};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU16;
 use tower_http::compression::CompressionLayer;
 use tower_layer::Layer;
 use trunkline::Server;
+use trunkline::server::MemoryBudget;
 
 /// Serves the site, under a layer that compresses if that is wanted.
 macro_rules! served {
@@ -29,14 +31,22 @@ macro_rules! served {
     };
 }
 
+/// The parts that the servers of all addresses share.
+pub(super) struct ServedSite {
+    pub(super) site: Site,
+    pub(super) log: Option<Arc<AccessLog>>,
+    pub(super) memory: MemoryBudget,
+}
+
 /// The options that every server has.
 fn with_options<P>(
     server: Server<P>,
     options: &ServeOptions,
     tls: Option<&ServedTls>,
-    log: Option<Arc<AccessLog>>,
+    shared: &ServedSite,
 ) -> Result<Server<P>, Failure> {
     let mut server = server
+        .memory_budget(&shared.memory)
         .workers(usize::from(options.workers))
         .keep_targets(options.operate.admin.is_some())
         .config(config(options));
@@ -46,7 +56,10 @@ fn with_options<P>(
     if let Some(tls) = tls {
         server = server.tls(tls.shared());
     }
-    if let Some(log) = log {
+    if let Some(path) = &options.qlog {
+        server = server.qlog(path).map_err(refused)?;
+    }
+    if let Some(log) = shared.log.clone() {
         server = server.access_log(move |access| log.report(access));
     }
     let proxies = Proxies::of(options)?;
@@ -63,12 +76,11 @@ fn with_options<P>(
 pub(super) fn first(
     options: &ServeOptions,
     tls: Option<&ServedTls>,
-    log: &Option<Arc<AccessLog>>,
-    site: &Site,
+    shared: &ServedSite,
     given: &mut GivenSockets,
 ) -> Result<Listening, Failure> {
     if let Some(path) = given.unix(options) {
-        return start_unix(&path, given.site()?, (options, tls, log), site);
+        return start_unix(&path, given.site()?, (options, tls, shared));
     }
     let http3 = tls.is_some() && !options.no_http3;
     if !http3 {
@@ -76,7 +88,7 @@ pub(super) fn first(
     }
     let start = |given: &GivenSockets, http3: bool| {
         let address = options.listen.as_str();
-        start(address, given.site()?, (options, tls, log), site, http3)
+        start(address, given.site()?, (options, tls, shared), http3)
     };
     with_or_without_http3(http3, |http3| {
         if !http3 {
@@ -86,14 +98,13 @@ pub(super) fn first(
     })
 }
 
-/// Starts the server of another address.
-pub(super) fn open_other(
+/// Starts the server of a table: of another address than the first, or of the first one by a file that was read again.
+pub(super) fn open_table(
     options: &ServeOptions,
     table: &ListenTable,
     sockets: Option<Sockets>,
-    (tls, https_port): (Option<&ServedTls>, u16),
-    log: &Option<Arc<AccessLog>>,
-    site: &Site,
+    (tls, https_port): (Option<&ServedTls>, &Arc<AtomicU16>),
+    shared: &ServedSite,
 ) -> Result<Listening, Failure> {
     let duplicate = |sockets: &Option<Sockets>| {
         let duplicate = sockets.as_ref().map(Sockets::try_clone).transpose();
@@ -101,14 +112,14 @@ pub(super) fn open_other(
             .map_err(|error| Failure::usage(format_args!("a socket cannot be duplicated: {error}")))
     };
     match &table.address {
-        Some(ListenAddress::Unix(path)) => start_unix(path, sockets, (options, tls, log), site),
+        Some(ListenAddress::Unix(path)) => start_unix(path, sockets, (options, tls, shared)),
         Some(ListenAddress::Port(address)) if table.redirect => {
             let server = match sockets {
                 Some(sockets) => on_sockets(sockets),
                 None => Server::bind(address.as_str()),
             };
-            let server = with_options(server, options, None, log.clone())?.workers(1);
-            redirect::serve(server, https_port).map(Listening::Port)
+            let server = with_options(server, options, None, shared)?.workers(1);
+            redirect::serve(server, Arc::clone(https_port)).map(Listening::Port)
         }
         Some(ListenAddress::Port(address)) => {
             let http3 = tls.is_some() && !options.no_http3;
@@ -118,7 +129,7 @@ pub(super) fn open_other(
                     true => sockets,
                     false => sockets.map(Sockets::without_udp),
                 };
-                start(address, sockets, (options, tls, log), site, http3)
+                start(address, sockets, (options, tls, shared), http3)
             })
         }
         None => Err(Failure::usage("[[listen]] has no address")),
@@ -144,39 +155,33 @@ fn with_or_without_http3(
 }
 
 /// The parts that every address is served by.
-type Parts<'a> = (
-    &'a ServeOptions,
-    Option<&'a ServedTls>,
-    &'a Option<Arc<AccessLog>>,
-);
+type Parts<'a> = (&'a ServeOptions, Option<&'a ServedTls>, &'a ServedSite);
 
 /// Serves the site on a port.
 fn start(
     address: &str,
     sockets: Option<Sockets>,
-    (options, tls, log): Parts<'_>,
-    site: &Site,
+    (options, tls, shared): Parts<'_>,
     http3: bool,
 ) -> Result<Listening, Failure> {
     let server = match sockets {
         Some(sockets) => on_sockets(sockets),
         None => Server::bind(address),
     };
-    let mut server = with_options(server.http3(http3), options, tls, log.clone())?;
+    let mut server = with_options(server.http3(http3), options, tls, shared)?;
     if http3 {
         server = with_quic_options(server, options)?;
     }
-    served!(server, options, site.clone()).map(Listening::Port)
+    served!(server, options, shared.site.clone()).map(Listening::Port)
 }
 
 /// Serves the site on a Unix socket.
 fn start_unix(
     path: &Path,
     sockets: Option<Sockets>,
-    (options, tls, log): Parts<'_>,
-    site: &Site,
+    (options, tls, shared): Parts<'_>,
 ) -> Result<Listening, Failure> {
     let server = on_unix_socket(path, sockets, false)?;
-    let server = with_options(server, options, tls, log.clone())?;
-    served!(server, options, site.clone()).map(Listening::Unix)
+    let server = with_options(server, options, tls, shared)?;
+    served!(server, options, shared.site.clone()).map(Listening::Unix)
 }

@@ -6,15 +6,21 @@ use http::header::{HOST, LOCATION};
 use http::uri::Authority;
 use http::{HeaderValue, Request, Response, StatusCode};
 use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use trunkline::{Body, Running, Server, service_fn};
 
 /// The port of https URLs that need not name it.
 const HTTPS_PORT: u16 = 443;
 
-/// Serves redirects to the same URLs under https on `https_port`.
-pub(in crate::serve) fn serve(server: Server, https_port: u16) -> Result<Running, Failure> {
+/// Serves redirects to the same URLs under https on `https_port`, as it is at each request.
+pub(in crate::serve) fn serve(
+    server: Server,
+    https_port: Arc<AtomicU16>,
+) -> Result<Running, Failure> {
     let service = service_fn(move |request: Request<Body>| {
-        std::future::ready(Ok::<_, Infallible>(redirect(&request, https_port)))
+        let port = https_port.load(Ordering::Relaxed);
+        std::future::ready(Ok::<_, Infallible>(redirect(&request, port)))
     });
     server.serve(service).map_err(refused)
 }

@@ -1,6 +1,6 @@
 //! Systems whose processes pass no sockets to each other.
 
-use super::listening::{Listening, Others};
+use super::listening::{Listeners, Listening};
 use super::sockets::SocketsByUse;
 use crate::failure::Failure;
 use crate::system::{PreviousServer, Sockets, SuccessorListener};
@@ -21,9 +21,8 @@ pub(super) fn listen(path: &Path) -> Result<SuccessorListener, Failure> {
 /// Never ends.
 pub(super) async fn successor(
     _: Option<&SuccessorListener>,
-    _: &Listening,
+    _: &Listeners<'_>,
     _: Option<&Listening>,
-    _: &Others<'_>,
 ) -> SocketsByUse {
     std::future::pending().await
 }

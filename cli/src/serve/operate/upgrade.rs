@@ -1,7 +1,7 @@
 //! The change from one server process to the next with `--upgrade PATH`: which sockets are passed, and what becomes of a
 //! process that does not come up.
 
-use super::listening::{Listening, Others};
+use super::listening::{Listeners, Listening};
 use super::report;
 use super::sockets::SocketsByUse;
 use crate::failure::Failure;
@@ -32,22 +32,22 @@ pub(super) fn listen(path: &Path) -> Result<SuccessorListener, Failure> {
 /// returned. Never ends without such a process.
 pub(super) async fn successor(
     listener: Option<&SuccessorListener>,
-    site: &Listening,
+    listeners: &Listeners<'_>,
     admin: Option<&Listening>,
-    others: &Others<'_>,
 ) -> SocketsByUse {
     let Some(listener) = listener else {
         return std::future::pending().await;
     };
     let sockets = async || {
-        let mut sockets = SocketsByUse {
-            site: Some(site.hand_over().await?),
-            ..SocketsByUse::default()
-        };
+        let mut sockets = SocketsByUse::default();
+        let mut servers = listeners.servers().into_iter();
+        if let Some(site) = servers.next() {
+            sockets.site = Some(site.hand_over().await?);
+        }
         if let Some(admin) = admin {
             sockets.admin = Some(admin.hand_over().await?);
         }
-        for other in others.servers() {
+        for other in servers {
             sockets.others.push(other.hand_over().await?);
         }
         Ok(sockets.into_vec())
