@@ -17,7 +17,7 @@ import { lines } from '../support/lines/lines.mjs'
 import { blocks, isProgram, root } from './blocks.mjs'
 import { compare } from './mistakes.mjs'
 import { Runner } from './programs.mjs'
-import { check } from './rust.mjs'
+import { build, prepare } from './rust.mjs'
 import { compile } from './types.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
@@ -54,9 +54,9 @@ function install (place, ...tarballs) {
   }
 }
 
-/** Makes the files that the documents take for granted: a certificate for development, and a folder of files. */
+/** Makes the files that the documents take for granted: a certificate for development, which for rustls must be no authority's, and a folder of files. */
 function furnish (place) {
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,DNS:example.org,IP:127.0.0.1']
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,DNS:example.org,IP:127.0.0.1', '-addext', 'basicConstraints=critical,CA:FALSE']
   execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '30',
     '-keyout', 'key.pem', '-out', 'cert.pem', ...subject], { cwd: place, stdio: 'ignore' })
   mkdirSync(join(place, 'public'))
@@ -78,27 +78,33 @@ function compileAll (place, programs) {
   return wrong
 }
 
+/** The blocks that are to be tried. */
+const chosen = () => blocks().filter(({ path }) => values.only === undefined || path.includes(values.only))
+const wanted = part => values.part === undefined || values.part === part
+/** The programs in Rust among these blocks. */
+const inRust = blocks => wanted('rust') ? blocks.filter(block => isProgram(block) && block.language === 'rust') : []
+
 async function inside (place, isOwnNetwork) {
   const out = join(place, 'packed')
   // An addon for tests has paths of this machine in it; one that is published has none.
   install(place, packMain(out).tarball, packAddon(out, addon, () => {}).tarball)
   furnish(place)
-  const all = blocks().filter(({ path }) => values.only === undefined || path.includes(values.only))
+  const all = chosen()
   const programs = all.filter(isProgram).filter(({ language }) => language !== 'rust')
   const shell = all.filter(({ language, words }) => language === 'sh' && words.some(word => ['run', 'server', 'client'].includes(word)))
   const away = block => !isOwnNetwork && block.code.includes('example.org')
   const failures = []
   const note = (failed, text) => { report(failed, text); failures.push(...failed) }
 
-  const wanted = part => values.part === undefined || values.part === part
   if (wanted('types')) note(compileAll(place, programs), `${programs.length} programs as strict TypeScript`)
 
-  const rust = all.filter(block => isProgram(block) && block.language === 'rust')
-  if (rust.length > 0 && wanted('rust')) note(check(rust), `${rust.length} programs of Rust compile`)
+  const rust = inRust(all)
+  const wrong = rust.length > 0 ? build(rust) : []
+  if (rust.length > 0) note(wrong, `${rust.length} programs of Rust compile`)
 
   const cli = values.cli === undefined ? [] : [dirname(values.cli)]
   const path = [...cli, dirname(process.execPath), process.env.PATH].join(':')
-  const environment = { PATH: path, HOME: place, NODE_EXTRA_CA_CERTS: join(place, 'cert.pem'), NODE_NO_WARNINGS: '1' }
+  const environment = { PATH: path, HOME: place, NODE_EXTRA_CA_CERTS: join(place, 'cert.pem'), SSL_CERT_FILE: join(place, 'cert.pem'), NODE_NO_WARNINGS: '1' }
   const runner = new Runner(place, environment)
   const origin = isOwnNetwork ? spawn(process.execPath, [join(here, 'origin.mjs')], { cwd: place, env: environment, stdio: ['ignore', 'pipe', 'inherit'] }) : undefined
   if (origin !== undefined) await new Promise(resolve => origin.stdout.once('data', resolve))
@@ -109,6 +115,14 @@ async function inside (place, isOwnNetwork) {
     if (wrong !== undefined) made.push(`${block.where}: ${wrong}`)
   }
   if (made.length > 0) note(made, 'blocks of the shell that make files')
+  if (rust.length > 0 && wrong.length === 0) {
+    const failed = []
+    for (const block of rust.filter(block => !away(block))) {
+      const wrong = await runner.attempt(block, rust)
+      if (wrong !== undefined) failed.push(`${block.where}: ${wrong}`)
+    }
+    note(failed, 'they run')
+  }
   // Promised lines of Node.js, the one that runs this file first.
   const on = [[process.version, process.execPath], ...Object.entries(lines)]
   for (const [line, node] of wanted('programs') ? on : []) {
@@ -137,6 +151,7 @@ async function inside (place, isOwnNetwork) {
   return failures.length === 0
 }
 
+if (!values.inside && inRust(chosen()).length > 0) prepare(inRust(chosen()))
 if (values.inside || !enter()) {
   const place = mkdtempSync(join(tmpdir(), 'trunkline-newcomer-'))
   try {

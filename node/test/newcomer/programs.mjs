@@ -67,6 +67,7 @@ export class Runner {
 
   start (block, node) {
     if (block.language === 'sh') return new Running('sh', ['-e', '-c', block.code.replace(/\\\n/g, ' ')], { ...this.options, detached: true })
+    if (block.language === 'rust') return new Running(block.program, [], this.options)
     const file = join(this.folder, 'program.mjs')
     writeFileSync(file, block.code)
     return new Running(node, [file], this.options)
