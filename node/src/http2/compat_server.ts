@@ -25,7 +25,7 @@ import type { Engine } from '../channel/place'
 import { choose, type Chooser } from './handshake/client_hello'
 import { receiveErrors, Stage, reportAsHttp1, reportUpgrade, type Http1 } from './compat/http1'
 import { isOfHttp1 } from './compat/express'
-import { later } from './later'
+import { FreshConnections, later } from './later'
 import { Http2ServerRequest } from './compat/request'
 import { Http2ServerResponse } from './compat/response'
 import { ServerHttp2Session, type SessionOptions } from './connection/session'
@@ -149,6 +149,7 @@ export class CompatServer {
   private wantsHttp1 = false
   private readonly forwarding: Forwarding | undefined
   private readonly contexts = new WeakMap<Listener, Contexts>()
+  private readonly fresh = new FreshConnections()
   /** Streams of JavaScript's. */
   private readonly given = new AdoptedStream(() => this.detached())
   /** The socket that listeners are being told of by this; itself: none. */
@@ -267,13 +268,13 @@ export class CompatServer {
   private listenerWith (onClosed: () => void): Listener {
     const { server } = this
     return new Listener({
-      onRequest: exchange => { this.onRequest(exchange) },
+      onRequest: exchange => { this.arrive(exchange, () => { this.onRequest(exchange) }) },
       onConnection: connection => { this.onConnection(connection) },
-      onIdentified: connection => { this.onIdentified(connection) },
-      onConnectionClosed: connection => { this.onConnectionClosed(connection) },
-      onRefused: (exchange, refused) => { this.onRefused(exchange, refused) },
-      onBroken: (connection, error, code) => { this.onBroken(connection, error, code) },
-      onFailed: (connection, code) => { this.onFailed(connection, code) },
+      onIdentified: connection => { this.fresh.report(connection, () => { this.onIdentified(connection) }) },
+      onConnectionClosed: connection => { this.fresh.report(connection, () => { this.onConnectionClosed(connection) }) },
+      onRefused: (exchange, refused) => { this.arrive(exchange, () => { this.onRefused(exchange, refused) }) },
+      onBroken: (connection, error, code) => { this.fresh.report(connection, () => { this.onBroken(connection, error, code) }) },
+      onFailed: (connection, code) => { this.fresh.report(connection, () => { this.onFailed(connection, code) }) },
       onUnnegotiated: exchange => { this.onUnnegotiated(exchange) },
       onClientHello: (hello, connection) => { this.onClientHello(hello, connection) },
       onHandshakeFailed: (failure, connection) => { this.onHandshakeFailed(failure, connection) },
@@ -451,6 +452,8 @@ export class CompatServer {
   /** Emits an event for a connection of the engine's. */
   private announce (event: string, socket: Socket): void {
     this.announced = socket
+    // One of its listeners is the server's own.
+    if (this.server.listenerCount(event) > 1) this.fresh.add(socket.of)
     try {
       this.server.emit(event, socket)
     } finally {
@@ -551,10 +554,10 @@ export class CompatServer {
 
   private reportSession (connection: Connection, socket: Socket): void {
     const { server } = this
-    const session = new ServerHttp2Session(connection, server as never, socket, { ...this.options.session, settings: this.settings })
+    const session = new ServerHttp2Session(connection, server as never, socket, this.fresh, { ...this.options.session, settings: this.settings })
     connection.owner = session
     if (server.timeout > 0) session.setTimeout(server.timeout, () => { this.onSessionTimeout(session) })
-    server.emit('session', session)
+    if (server.emit('session', session)) this.fresh.add(connection)
   }
 
   private onSessionTimeout (session: ServerHttp2Session): void {
@@ -577,6 +580,13 @@ export class CompatServer {
   }
 
   // Exchanges.
+
+  /** Tells of an exchange, and only then of what came for it meanwhile. */
+  private arrive (exchange: Exchange, call: () => void): void {
+    const { connection } = exchange
+    if (this.fresh.has(connection)) exchange.isLate = true
+    this.fresh.report(connection, call)
+  }
 
   private onRequest (exchange: Exchange): void {
     const { server } = this

@@ -1,6 +1,7 @@
 // Defers callbacks to the next turn of the loop, all of one turn together.
 
 import { apart } from '../channel/ring'
+import type { Connection } from '../server/connection'
 
 let calls: (() => void)[] = []
 function report (): void {
@@ -12,4 +13,23 @@ function report (): void {
 /** Calls in the next turn. */
 export function later (call: () => void): void {
   if (calls.push(call) === 1) setImmediate(report)
+}
+
+/** Connections of which listeners learned in this turn. Such a listener may be the promise of `once`, and what waits for it adds the
+ * listeners of what comes on the connection: node reads that in a later turn, so that they miss nothing. */
+export class FreshConnections {
+  private readonly connections = new Set<Connection>()
+
+  add (connection: Connection): void {
+    if (this.connections.size === 0) setImmediate(() => { this.connections.clear() })
+    this.connections.add(connection)
+  }
+
+  has (connection: Connection): boolean { return this.connections.has(connection) }
+
+  /** Calls now, or behind all that waits where the connection is one of them. */
+  report (connection: Connection, call: () => void): void {
+    if (this.connections.has(connection)) later(call)
+    else call()
+  }
 }

@@ -85,6 +85,10 @@ export class Exchange {
   /** Bytes that came behind a request which asks to leave HTTP/1.1, and come again where it does. */
   upgradeHead: Buffer | undefined
   private listening: ServerExchangeCallbacks | null = null
+  /** Its owner learns of it in a later turn, and of what came meanwhile behind that. */
+  isLate = false
+  /** The callbacks of a late one, until its owner has it. */
+  private waiting: ServerExchangeCallbacks | null = null
   /** Events before the callbacks were set. */
   private early: ((callbacks: ServerExchangeCallbacks) => void)[] | null = null
 
@@ -178,14 +182,26 @@ export class Exchange {
     return named === -1 ? [] : this.text.slice(named + 2).split(',')
   }
 
-  get callbacks (): ServerExchangeCallbacks | null { return this.listening }
+  get callbacks (): ServerExchangeCallbacks | null { return this.waiting ?? this.listening }
   /** Sets the callbacks, which get earlier events first. */
   set callbacks (callbacks: ServerExchangeCallbacks | null) {
+    if (this.isLate && this.early !== null) {
+      if (this.waiting === null) process.nextTick(() => { this.endWaiting() })
+      this.waiting = callbacks
+      return
+    }
     this.listening = callbacks
     const { early } = this
     if (callbacks === null || early === null) return
     this.early = null
     for (const report of early) report(callbacks)
+  }
+
+  private endWaiting (): void {
+    const { waiting } = this
+    this.isLate = false
+    this.waiting = null
+    if (waiting !== null) this.callbacks = waiting
   }
 
   private report (report: (callbacks: ServerExchangeCallbacks) => void): void {

@@ -11,7 +11,7 @@ import {
   checkBytes, checkCall, checkInteger, checkNumber, checkObject, checkText, invalidCharacter, invalidType, outOfRange, plain, sessionError
 } from '../codes'
 import { withCustom, withListed, type CustomSettings } from '../custom_settings'
-import { later } from '../later'
+import { later, type FreshConnections } from '../later'
 import { sessionSocket, type Socket } from './socket'
 import { Timer } from '../timer'
 
@@ -104,8 +104,6 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   private timer: Timer | undefined
   /** Bytes of the connection that had gone when the timer fired last. */
   private sentAtTimeout = 0
-  /** The 'session' event is still to come. */
-  private isFresh = true
   private local = UNSAID
   private remote = UNSAID
   /** Changes of ours that the peer has not acknowledged, oldest first. */
@@ -116,12 +114,12 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     private readonly connection: Connection,
     readonly server: EventEmitter,
     socket: Socket,
+    private readonly fresh: FreshConnections,
     private readonly options: SessionOptions & { settings: Settings }
   ) {
     super()
     this.rawSocket = socket
     connection.callbacks = this
-    setImmediate(() => { this.isFresh = false })
     const first = changed(OURS, options.settings)
     // HTTP/3 acknowledges nothing.
     if (connection.version === 20) this.sent.push({ settings: first })
@@ -381,8 +379,13 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
 
   // Frames of the peer about the connection.
 
-  onSettings (values: (number | undefined)[]): void {
-    if (this.isFresh) return later(() => { this.onSettings(values) })
+  onSettings (values: (number | undefined)[]): void { this.report(() => { this.takeSettings(values) }) }
+  onSettingsAcknowledged (ms: number): void { this.report(() => { this.takeAcknowledgement(ms) }) }
+  onPing (payload: Buffer): void { this.report(() => { this.takePing(payload) }) }
+  onGoaway (code: number, lastStream: number, data: Buffer): void { this.report(() => { this.takeGoaway(code, lastStream, data) }) }
+  private report (call: () => void): void { this.fresh.report(this.connection, call) }
+
+  private takeSettings (values: (number | undefined)[]): void {
     if (this.isDestroyed) return
     const [headerTableSize, push, maxConcurrentStreams, initialWindowSize, maxFrameSize, maxHeaderSize, connect] = values
     this.refresh()
@@ -395,8 +398,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     this.emit('remoteSettings', this.remote)
   }
 
-  onSettingsAcknowledged (ms: number): void {
-    if (this.isFresh) return later(() => { this.onSettingsAcknowledged(ms) })
+  private takeAcknowledgement (ms: number): void {
     const oldest = this.sent.shift()
     if (oldest === undefined || this.isDestroyed) return
     this.local = changed(this.local, oldest.settings)
@@ -404,7 +406,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     this.emit('localSettings', this.local)
   }
 
-  onPing (payload: Buffer): void {
+  private takePing (payload: Buffer): void {
     if (this.isDestroyed) return
     this.refresh()
     this.emit('ping', payload)
@@ -416,7 +418,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     ping?.callback(null, ms, ping.payload)
   }
 
-  onGoaway (code: number, lastStream: number, data: Buffer): void {
+  private takeGoaway (code: number, lastStream: number, data: Buffer): void {
     if (this.isDestroyed) return
     this.isLeft = true
     this.goawayCode = code

@@ -78,7 +78,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   index = 0
   private of: ServerHttp2Session | undefined
   private body: Intake | undefined
-  face: Face | null = null
+  private ownFace: Face | null = null
   rstCode = NO_ERROR
   headersSent = false
   /** Trailers were asked for and are not sent. */
@@ -192,6 +192,13 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     for (const state of [this._readableState, this._writableState] as { destroyed: boolean; closed: boolean; closeEmitted: boolean }[]) {
       state.destroyed = state.closed = state.closeEmitted = true
     }
+  }
+
+  get face (): Face | null { return this.ownFace }
+  /** Also of a stream that a listener of `stream` has made a Duplex. */
+  set face (face: Face) {
+    this.ownFace = face
+    if (this.isDuplex) this.reportFace(face)
   }
 
   /** Listeners of the compatible API come before all others. */

@@ -1,5 +1,6 @@
 // Sockets of servers of node:http in cleartext, and what servers are: classes, times without a request, upgrades that a server
 // chooses, errors of sockets.
+import { once } from 'node:events'
 import nodeHttp from 'node:http'
 import net from 'node:net'
 import { CLOSE, HOST, get, one, raw } from '../wire.mjs'
@@ -125,6 +126,12 @@ export default {
   'a client that ends before it says anything': raw((server, { log }) => {
     server.on('connection', socket => { socket.on('close', hadError => { log('close', hadError) }); log('connection', socket.bytesRead) })
   }, '', { act: async socket => { socket.end() } }),
+  'listeners behind an awaited connection': raw((server, { log }) => {
+    once(server, 'connection').then(([socket]) => {
+      socket.on('close', () => { log('close') })
+      server.on('request', (request, response) => { log('request', request.url); response.end('ok') })
+    })
+  }, get('/a', CLOSE)),
   'choices that are none': async (http, t) => {
     for (const value of [null, 5, 'x', true]) t.attempt(t.log('server'), String(value), () => { http.createServer({ shouldUpgradeCallback: value }) })
   }
