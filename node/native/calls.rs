@@ -3,15 +3,20 @@
 
 pub(crate) mod questions;
 pub(crate) mod reply;
+mod wrong_option;
 
 use crate::failure;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 
-/// Parses the argument of a cold call.
+/// Parses the argument of a cold call. A value that cannot be used is refused with its option's name.
 pub(crate) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Value> {
-    serde_json::from_str(text).map_err(|why| failure::refusal("config", &why.to_string()))
+    let mut parser = serde_json::Deserializer::from_str(text);
+    serde_path_to_error::deserialize(&mut parser).map_err(|error| {
+        let (option, why) = (error.path().to_string(), error.inner().to_string());
+        failure::refusal("config", &wrong_option::sentence(&option, &why))
+    })
 }
 
 /// An address and its port.

@@ -51,8 +51,8 @@ export interface ReloadOptions<Data = undefined, Paths extends string = string> 
   /** Handlers of WebSockets that `server.upgrade` has made. Needs the package `ws`. Over HTTP/2 and HTTP/3 clients may ask for one where `extendedConnect` is on,
    * which is so by default where `serve` was given this. */
   websocket?: WebSocketHandler<Data>
-  /** Whether a failure without `error` is answered with the error and its stack. Default: where NODE_ENV is `development`. */
-  development?: boolean
+  /** Whether a failure without `error` is answered with the error and its stack; an object, as Bun takes one, means true. Default: where NODE_ENV is `development`. */
+  development?: boolean | object
   /** Bytes of a request's body. A longer one that gives its length is answered with 413, and the handler is not called; one that does not fails when it is read too
    * far, and with it the handler, which is a 413 where `error` does not answer otherwise. Default: no limit. */
   maxRequestBodySize?: number
@@ -61,10 +61,12 @@ export interface ReloadOptions<Data = undefined, Paths extends string = string> 
   idleTimeout?: number
 }
 
-/** The options of `serve`. */
+/** The options of `serve`. One that is null counts as absent. */
 export interface ServeOptions<Data = undefined, Paths extends string = string> extends ReloadOptions<Data, Paths>, Omit<ListenOptions, 'tls' | 'port'> {
   /** The port; 0: a free one. Default: 0. */
   port?: number | string
+  /** A name for the program's own use: `server.id`. Default: none. */
+  id?: string
   /** The address to listen on. Default: every address of both families. */
   hostname?: string
   /** As `hostname`; the name in `listen` of node:net. */
@@ -89,7 +91,7 @@ export interface ServeOptions<Data = undefined, Paths extends string = string> e
 /** Names of options that may change. */
 const RELOADED = ['fetch', 'routes', 'static', 'error', 'websocket', 'development', 'maxRequestBodySize', 'idleTimeout']
 const ADVERTISED = [
-  ...RELOADED, 'signal', 'hostname', 'host', 'port', 'path', 'unix', 'readableAll', 'writableAll', 'fd', 'sharesPort', 'reusePort', 'handOver', 'backlog', 'tls', 'http1', 'http2', 'http3',
+  ...RELOADED, 'id', 'signal', 'hostname', 'host', 'port', 'path', 'unix', 'readableAll', 'writableAll', 'fd', 'sharesPort', 'reusePort', 'handOver', 'backlog', 'tls', 'http1', 'http2', 'http3',
   'extendedConnect', 'schemeFromGateway', 'proxyProtocol', 'forwarding', 'quicLb', 'expectations', 'connectionsMax', 'shedding', 'limits', 'timeouts', 'windows', 'overrideGlobalObjects', 'engine'
 ]
 const NAMES = new Set([...ADVERTISED, 'fdIsBorrowed', 'frameEvents', 'spelledNames', 'http1Timeouts'])
@@ -109,6 +111,15 @@ export function checkNames (options: unknown): void {
   }
 }
 
+/** The options that are there. Programs for Bun say `null` for what they do not want, and `tls: false`. */
+export function present<T extends object> (options: T): T {
+  const isThere = ([name, value]: [string, unknown]): boolean => value != null && !(name === 'tls' && value === false)
+  const all = Object.entries(options)
+  const there = all.filter(isThere)
+  // Methods of a class are not among the entries.
+  return there.length === all.length ? options : Object.assign(Object.create(Object.getPrototypeOf(options) as object), Object.fromEntries(there)) as T
+}
+
 /** The handlers of requests. */
 export interface Settings<Data> {
   fetch: Fetch<Data> | undefined
@@ -123,7 +134,7 @@ export interface Settings<Data> {
 export function settingsOf<Data> (options: ReloadOptions<Data>): Settings<Data> {
   const { fetch, error, routes, static: folders, maxRequestBodySize = Infinity, idleTimeout = 0 } = options
   if (typeof fetch !== 'function' && (fetch !== undefined || (routes === undefined && folders === undefined))) throw new TypeError(`fetch must be a function that returns a Response, and is ${inspect(fetch, { depth: 0 })}; only a server with routes or static may have none`)
-  if (error !== undefined && typeof error !== 'function') throw new TypeError('error must be a function')
+  if (error !== undefined && typeof error !== 'function') throw new TypeError(`error is ${inspect(error, { depth: 0 })}; it must be a function`)
   if (routes !== undefined && (typeof routes !== 'object' || routes === null)) throw new TypeError(`routes is ${inspect(routes, { depth: 0 })}; it must be an object of paths`)
   if (typeof maxRequestBodySize !== 'number' || !(maxRequestBodySize >= 0)) {
     throw new RangeError(`maxRequestBodySize is ${String(maxRequestBodySize)}; it must be a number of bytes, at least 0`)
@@ -133,7 +144,7 @@ export function settingsOf<Data> (options: ReloadOptions<Data>): Settings<Data> 
     error,
     router: routes === undefined ? null : new Router(routes),
     folders: folders === undefined ? null : new Folders(folders),
-    development: options.development ?? process.env['NODE_ENV'] === 'development',
+    development: options.development != null ? Boolean(options.development) : process.env['NODE_ENV'] === 'development',
     bodyMax: maxRequestBodySize,
     idleSeconds: secondsOf(idleTimeout, 'idleTimeout')
   }
@@ -147,6 +158,13 @@ function portOf (given: unknown): number {
     throw new RangeError(`port is ${inspect(given)}; it must be an integer from 0 to ${PORT_MAX}`)
   }
   return port
+}
+
+/** The text that one of two names for the same has. */
+function text (options: object, name: string, other: string): string | undefined {
+  const value = one<unknown>(options, name, other)
+  if (value !== undefined && typeof value !== 'string') throw new TypeError(`${name in options ? name : other} is ${inspect(value)}; it must be a string`)
+  return value
 }
 
 /** The one value of two names for the same; throws where they have two. */
@@ -172,12 +190,13 @@ function tlsOf (tls: ServeTls | 'self-signed', host: string | undefined): Listen
 
 /** The listen options of a server with these options. */
 export function listenOptionsOf<Data> (options: ServeOptions<Data>): ListenOptions {
-  const { fetch: _f, error: _e, routes: _r, static: _s, development: _d, maxRequestBodySize: _m, websocket, idleTimeout, signal: _a, hostname: _h, host: _o, port, path: _p, unix: _u,
+  const { fetch: _f, error: _e, routes: _r, static: _s, development: _d, maxRequestBodySize: _m, websocket, idleTimeout, signal: _a, id: _i, hostname: _h, host: _o, port, path: _p, unix: _u,
     sharesPort: _w, reusePort: _v, tls, overrideGlobalObjects: _g, engine: _n, timeouts, forwarding: _k, ...rest } = options
-  const host = one<string>(options, 'hostname', 'host')
-  const path = one<string>(options, 'path', 'unix')
+  const host = text(options, 'hostname', 'host')
+  const path = text(options, 'path', 'unix')
   // Workers of a cluster share their ports.
   const shares = one<boolean>(options, 'sharesPort', 'reusePort') ?? (cluster.isWorker && path === undefined && options.fd === undefined ? true : undefined)
+  if (path !== undefined && host !== undefined) throw new TypeError(`a server listens on a Unix socket or on an address: the path is ${inspect(path)} and the hostname ${inspect(host)}`)
   const listen: ListenOptions = { extendedConnect: websocket !== undefined, ...rest }
   if (shares !== undefined) listen.sharesPort = shares
   if (port !== undefined) listen.port = portOf(port)

@@ -1,10 +1,16 @@
 // Routes: maps a path and a method to a handler or response. Exact segments come before parameters,
 // parameters before the rest (`*`), at each segment.
 
+import { createHash } from 'node:crypto'
 import querystring from 'node:querystring'
 import { inspect } from 'node:util'
-import { Response } from '../fetch/faces'
-import { isKept } from './web/response'
+import { Headers, Response } from '../fetch/faces'
+import type { Exchange } from '../server/exchange'
+import { matchesTag } from './files/file_plan'
+import { isFile } from './web/response'
+
+const OK = 200
+const NOT_MODIFIED = 304
 
 /** The parameters in a route's path: `ParamsOf<'/users/:id'>` is `{ id: string }`. */
 export type ParamsOf<Path extends string> =
@@ -30,25 +36,55 @@ interface Node { next: Map<string, Node>; param: Node | null; entry: Entry | nul
 
 const METHODS = new Set<string>(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'])
 
-/** An answer that is the same each time. */
+/**
+ * An answer that is the same each time, with an etag: a GET or HEAD of a client that has it is answered with 304 (RFC 9110 section 13.1.2).
+ * A file has the conditions of files.
+ */
 export class Fixed {
   private ready: Response | null = null
   private reading: Promise<Response> | null = null
+  private etag: string | null = null
+  /** The 304 in place of `ready`, where that has an etag. */
+  private unchanged: Response | null = null
 
   constructor (private readonly given: Response | globalThis.Response) {
     if (given.bodyUsed) throw new TypeError('the body of a Response among the routes was used already')
-    if (isKept(given)) this.ready = given
+    if (isFile(given)) this.ready = given as Response
   }
 
   /** The answer; its body is read when the first request asks for it, and kept. */
-  get (): Response | Promise<Response> { return this.ready ?? (this.reading ??= this.read()) }
+  get (exchange: Exchange): Response | Promise<Response> {
+    if (this.ready !== null) return this.chosen(this.ready, exchange)
+    this.reading ??= this.read()
+    return this.reading.then(ready => this.chosen(ready, exchange))
+  }
+
+  private chosen (ready: Response, exchange: Exchange): Response {
+    if (this.etag === null || this.unchanged === null) return ready
+    const { method } = exchange
+    const known = method === 'GET' || method === 'HEAD' ? exchange.joined('if-none-match', ', ') : undefined
+    return known !== undefined && matchesTag(known, this.etag, false) ? this.unchanged : ready
+  }
 
   private async read (): Promise<Response> {
-    const { status, statusText, headers, body } = this.given
-    const bytes = body === null ? null : new Uint8Array(await this.given.arrayBuffer())
-    return (this.ready = new Response(bytes, { status, statusText, headers }))
+    // A copy, because one Response may be the answer of several routes.
+    const given = this.given.clone()
+    const { status, statusText } = given
+    const headers = new Headers(given.headers)
+    const bytes = given.body === null ? null : new Uint8Array(await given.arrayBuffer())
+    if (bytes !== null && status === OK && !headers.has('etag')) headers.set('etag', etagOf(bytes))
+    this.etag = status === OK ? headers.get('etag') : null
+    this.ready = new Response(bytes, { status, statusText, headers })
+    if (this.etag !== null) {
+      headers.delete('content-length')
+      this.unchanged = new Response(null, { status: NOT_MODIFIED, headers })
+    }
+    return this.ready
   }
 }
+
+/** A tag of the bytes alone, so that it is the same on every machine and after a restart. */
+const etagOf = (bytes: Uint8Array): string => `"${createHash('sha1').update(bytes).digest('base64url')}"`
 
 const isResponse = (value: unknown): value is Response | globalThis.Response =>
   typeof value === 'object' && value !== null && 'status' in value && 'headers' in value && 'body' in value

@@ -14,7 +14,7 @@ import { RequestInfo, upgradedTo, wantsWebSocket } from './info'
 import { listenError, NO_PORT } from '../server/listen_error'
 import { Forwarding, type ForwardedClient } from '../server/forwarded'
 import { Listener, type Address, type Failure, type ListenOptions } from '../server/listener'
-import { checkNames, engineOf, listenOptionsOf, settingsOf, type ReloadOptions, type ServeOptions, type Settings } from './options'
+import { checkNames, engineOf, listenOptionsOf, present, settingsOf, type ReloadOptions, type ServeOptions, type Settings } from './options'
 import { requestOver, type Request } from '../fetch/request'
 import { incomingOf } from './web/request'
 import { pathOf } from './web/url'
@@ -54,8 +54,9 @@ export class Server<Data = undefined> {
   private webSockets: WebSockets<Data> | null = null
   private readonly forwarding: Forwarding | undefined
 
-  constructor (options: ServeOptions<Data>) {
-    checkNames(options)
+  constructor (given: ServeOptions<Data>) {
+    checkNames(given)
+    const options = present(given)
     this.options = options
     this.settings = settingsOf(options)
     this.answering = new Answering(() => this.settings, this)
@@ -74,6 +75,7 @@ export class Server<Data = undefined> {
       // An entry that is no address is refused before anything listens.
       this.forwarding.clientOf(undefined, [])
     }
+    if (options.signal !== undefined && typeof options.signal.addEventListener !== 'function') throw new TypeError(`signal is ${inspect(options.signal, { depth: 0 })}; it must be an AbortSignal`)
     try {
       this.listener.listen(this.listening)
     } catch (failure) {
@@ -97,6 +99,10 @@ export class Server<Data = undefined> {
   /** Of a Unix socket. */
   get path (): string | undefined { return this.listening.path }
   get protocol (): 'http' | 'https' { return this.listening.tls === undefined ? 'http' : 'https' }
+  /** The option `id`. */
+  get id (): string { return this.options.id ?? '' }
+  /** The address that it listens on; on a Unix socket its path alone. */
+  get address (): Address | { path: string | undefined } { return this.where ?? { path: this.path } }
   /** Whether failures are answered with their stack. */
   get development (): boolean { return this.settings.development }
   /** The URL to request; on a Unix socket with the name localhost. */
@@ -161,7 +167,7 @@ export class Server<Data = undefined> {
   /** Answers from the next request on by these options; those that are absent stay. What a server listens on and with does not change. */
   reload (options: ReloadOptions<Data>): this {
     checkNames(options)
-    const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as ReloadOptions<Data>
+    const given = present(options)
     const all = { ...this.options, ...given }
     const settings = settingsOf(all)
     const { websocket } = given
@@ -177,7 +183,7 @@ export class Server<Data = undefined> {
     const connection = incomingOf(request)?.exchange.connection
     const { remoteAddress: address, remotePort: port, remoteFamily: family } = connection ?? {}
     if (address === undefined || port === undefined) return null
-    return { address, port, family: family === 'IPv6' ? 'IPv6' : 'IPv4' }
+    return { address, family: family === 'IPv6' ? 'IPv6' : 'IPv4', port }
   }
 
   /** The client of a request as a listed proxy states it (option `forwarding`); null: none does, or `request` is none of this server's. */
@@ -251,7 +257,7 @@ export class Server<Data = undefined> {
     if (found !== undefined && 'value' in found) {
       const { value, params } = found
       const request = requestOver(incoming, params)
-      return value instanceof Fixed ? this.call(incoming, request, () => value.get()) : this.call(incoming, request, value)
+      return value instanceof Fixed ? this.call(incoming, request, () => value.get(exchange)) : this.call(incoming, request, value)
     }
     const request = requestOver(incoming)
     const others = settings.fetch ?? (() => refusal(found?.methods))

@@ -192,6 +192,47 @@ test('unix and reusePort are other names of path and sharesPort, and two values 
   assert.throws(() => serve({ fetch, idleTimeout: -1 }), /idleTimeout is -1; it must be a number of seconds/)
 })
 
+test('options that are null count as absent, and a server has what a program for Bun reads of it', async t => {
+  const absent = { port: null, hostname: null, unix: null, tls: false, websocket: null, error: null, idleTimeout: null, maxRequestBodySize: null, signal: null, development: null, id: null }
+  const plain = serve({ ...absent, fetch: () => new Lean('') })
+  t.after(() => plain.stop(true))
+  assert.deepEqual([plain.id, plain.protocol, typeof plain.port], ['', 'http', 'number'])
+  class Application { fetch () { return new Lean('of a class') } }
+  const server = serve(Object.assign(new Application(), { hostname: '127.0.0.1', id: 'mine', error: null, development: { hmr: true } }))
+  t.after(() => server.stop(true))
+  assert.deepEqual([server.id, server.development, server.pendingRequests, server.pendingWebSockets], ['mine', true, 0, 0])
+  assert.deepEqual(server.address, { address: '127.0.0.1', family: 'IPv4', port: server.port })
+  assert.equal(await (await fetch(server.url)).text(), 'of a class')
+})
+
+/** A value of each type; a string is a value of several options. */
+const WRONG = [5, -1, 1.5, 'x', {}, [], true, () => {}, 2 ** 40, 5n]
+const OPTIONS = [
+  'signal', 'hostname', 'host', 'port', 'path', 'unix', 'readableAll', 'writableAll', 'fd', 'sharesPort', 'reusePort', 'handOver', 'backlog', 'tls', 'http1', 'http2', 'http3', 'extendedConnect',
+  'schemeFromGateway', 'proxyProtocol', 'quicLb', 'expectations', 'connectionsMax', 'shedding', 'limits', 'timeouts', 'windows', 'routes', 'static', 'error', 'websocket', 'maxRequestBodySize', 'idleTimeout'
+]
+
+test('an option of another type is refused in words of options, and not in those of a parser', async () => {
+  let refused = 0
+  for (const name of OPTIONS) {
+    for (const value of WRONG) {
+      let server
+      try {
+        server = serve({ hostname: '127.0.0.1', fetch: () => new Lean(''), [name]: value })
+      } catch (error) {
+        refused++
+        assert.doesNotMatch(error.message, /at line|invalid type|invalid value|unknown field|is not a function$|Cannot read/, `${name}: ${inspect(value)}`)
+      }
+      await server?.stop(true)
+    }
+  }
+  assert.ok(refused > 150, `${refused} were refused`)
+  assert.throws(() => serve({ fetch: () => new Lean(''), http3: 'yes' }), { message: /http3 is "yes"; it must be true or false/ })
+  assert.throws(() => serve({ fetch: () => new Lean(''), backlog: -1 }), { message: /backlog is -1; it must be an integer from 0 to 4294967295/ })
+  assert.throws(() => serve({ fetch: () => new Lean(''), hostname: 5 }), { message: /hostname is 5; it must be a string/ })
+  assert.throws(() => serve({ fetch: () => new Lean(''), hostname: 'a', unix: 'b' }), { message: /on a Unix socket or on an address/ })
+})
+
 test('a name that is nearly an option is named', () => {
   const fetch = () => new Lean('')
   for (const [name, near] of Object.entries({ hostName: 'hostname', prot: 'port', fecth: 'fetch', websockets: 'websocket', idleTimeOut: 'idleTimeout', route: 'routes', statics: 'static' })) {

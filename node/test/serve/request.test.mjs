@@ -292,3 +292,24 @@ test('with overrideGlobalObjects off the globals stay as they are', async () => 
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { timeout: 60_000 })
   assert.equal(stdout.trim(), 'true true')
 })
+
+test('a request that does not say all of its URL has one that can be read', async t => {
+  const seen = []
+  const server = serve({
+    hostname: '127.0.0.1',
+    fetch (request) {
+      seen.push([request.method, request.url, new URL(request.url).pathname])
+      return new Lean('')
+    }
+  })
+  t.after(() => server.close({ deadlineMs: 0 }))
+  const own = server.url.href
+  const ask = text => new Promise((resolve, reject) => {
+    const socket = connect(server.port, '127.0.0.1', () => { socket.end(text) })
+    socket.resume().on('error', reject).on('close', resolve)
+  })
+  await ask('GET /a?b HTTP/1.0\r\n\r\n')
+  await ask('OPTIONS * HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\n\r\n')
+  await ask('OPTIONS * HTTP/1.0\r\n\r\n')
+  assert.deepEqual(seen, [['GET', `${own}a?b`, '/a'], ['OPTIONS', 'http://a.test/', '/'], ['OPTIONS', own, '/']])
+})

@@ -156,3 +156,35 @@ test('routes that cannot be are refused by their path', () => {
   for (const [routes, message] of cases) assert.throws(() => serve({ routes }), message)
   assert.throws(() => serve({}), /fetch must be a function/)
 })
+
+test('answers that are made once have an etag, and a client that has them gets a 304', async t => {
+  const shared = new Lean('shared')
+  const routes = {
+    '/text': new Lean('text', { headers: { 'cache-control': 'max-age=5' } }),
+    '/own': new Response('own', { headers: { etag: 'W/"mine"' } }),
+    '/created': new Lean('made', { status: 201 }),
+    '/empty': new Lean(null),
+    '/one': shared,
+    '/two': shared
+  }
+  const server = serveFor(t, { routes })
+  const asked = async (path, method = 'GET', known) => {
+    const answer = await fetch(new URL(path, server.url), { method, headers: known === undefined ? {} : { 'if-none-match': known } })
+    return [answer.status, await answer.text(), answer.headers.get('etag'), answer.headers.get('cache-control')]
+  }
+  const [, , etag] = await asked('/text')
+  assert.match(etag, /^"[\w-]{27}"$/)
+  for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+    assert.deepEqual(await asked('/text', 'GET', known), [304, '', etag, 'max-age=5'], known)
+    assert.deepEqual(await asked('/text', 'HEAD', known), [304, '', etag, 'max-age=5'], known)
+    assert.deepEqual(await asked('/text', 'POST', known), [200, 'text', etag, 'max-age=5'], known)
+  }
+  assert.deepEqual(await asked('/text', 'GET', '"other"'), [200, 'text', etag, 'max-age=5'])
+  assert.deepEqual(await asked('/own'), [200, 'own', 'W/"mine"', null])
+  assert.deepEqual(await asked('/own', 'GET', '"mine"'), [304, '', 'W/"mine"', null])
+  assert.deepEqual(await asked('/created', 'GET', '*'), [201, 'made', null, null])
+  assert.deepEqual(await asked('/empty', 'GET', '*'), [200, '', null, null])
+  const both = [await asked('/one'), await asked('/two')]
+  assert.deepEqual(both.map(([status, text]) => [status, text]), [[200, 'shared'], [200, 'shared']])
+  assert.equal(both[0][2], both[1][2])
+})

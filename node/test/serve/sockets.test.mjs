@@ -374,6 +374,6 @@ test('upgrade without handlers, and handlers that are none, are refused in words
   const fetch = () => new Lean('')
   for (const [websocket, message] of [
     [{ mesage () {} }, /no option mesage: is message meant\?/], [{ message: 5 }, /websocket\.message must be a function/], [{ maxPayloadLength: -1 }, /maxPayloadLength is -1/],
-    [{ idleTimeout: '5' }, /idleTimeout is 5/], [null, /must be an object/]
+    [{ idleTimeout: '5' }, /idleTimeout is 5/], [5, /must be an object/]
   ]) assert.throws(() => serve({ fetch, websocket }), message)
 })

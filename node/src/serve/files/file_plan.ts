@@ -39,7 +39,7 @@ const tagsIn = (list: string): string[] => list.match(/(?:W\/)?"[^"]*"/g) ?? []
 const isWeak = (tag: string): boolean => tag.startsWith('W/')
 
 /** Whether one of a list is `etag`; `strongly`: neither may be weak (RFC 9110 section 8.8.3.2). */
-function matches (list: string, etag: string, strongly: boolean): boolean {
+export function matchesTag (list: string, etag: string, strongly: boolean): boolean {
   if (list.trim() === '*') return true
   return tagsIn(list).some(tag => opaque(tag) === opaque(etag) && !(strongly && (isWeak(tag) || isWeak(etag))))
 }
@@ -52,10 +52,10 @@ function refusedBy (exchange: Exchange, { etag, modified }: Validators): number 
   const ifMatch = exchange.joined('if-match', ', ')
   const ifUnmodified = exchange.field('if-unmodified-since')
   if (ifMatch !== undefined) {
-    if (!matches(ifMatch, etag, true)) return PRECONDITION_FAILED
+    if (!matchesTag(ifMatch, etag, true)) return PRECONDITION_FAILED
   } else if (ifUnmodified !== undefined && !Number.isNaN(Date.parse(ifUnmodified)) && !isUnchanged(modified, ifUnmodified)) return PRECONDITION_FAILED
   const ifNone = exchange.joined('if-none-match', ', ')
-  if (ifNone !== undefined) return matches(ifNone, etag, false) ? NOT_MODIFIED : null
+  if (ifNone !== undefined) return matchesTag(ifNone, etag, false) ? NOT_MODIFIED : null
   const since = exchange.field('if-modified-since')
   return since !== undefined && isUnchanged(modified, since) ? NOT_MODIFIED : null
 }
@@ -64,7 +64,7 @@ function refusedBy (exchange: Exchange, { etag, modified }: Validators): number 
 function rangeCounts (exchange: Exchange, { etag, modified }: Validators): boolean {
   const condition = exchange.field('if-range')
   if (condition === undefined) return true
-  if (condition.includes('"')) return tagsIn(condition).length === 1 && matches(condition, etag, true)
+  if (condition.includes('"')) return tagsIn(condition).length === 1 && matchesTag(condition, etag, true)
   return Date.parse(condition) === Date.parse(modified)
 }
 

@@ -96,13 +96,8 @@ function fieldsToSend ({ list, isDecoded }: ResponseParts): string {
   return textOf(fields.map(({ lower, value }) => [lower, value] as const), null)
 }
 
-/** Whether a Response is one of ours whose body is whole or in a file, and that can be sent again and again. */
-export function isKept (response: object): boolean {
-  const parts = responsePartsOf(response)
-  if (parts === undefined || parts.isTouched || parts.body?.hasStream) return false
-  const whole = parts.body === null ? '' : parts.body.whole
-  return typeof whole === 'string' || whole instanceof Uint8Array || whole instanceof FileBody
-}
+/** Whether a Response is one of ours with a file as its body, which can be sent again and again. */
+export function isFile (response: object): boolean { return responsePartsOf(response)?.body?.whole instanceof FileBody }
 
 /** The bytes of a file, which is opened on the first read. */
 export async function * streamOfFile ({ path, offset, length }: Pick<FileBody, 'path' | 'offset' | 'length'>): AsyncGenerator<Uint8Array, void, undefined> {

@@ -11,8 +11,20 @@ export function urlOf (exchange: Exchange): string {
   const { path, authority } = exchange
   // The absolute form of HTTP/1.1 (RFC 9112 section 3.2.2).
   const isAbsolute = !path.startsWith('/') && /^https?:\/\//.test(path)
+  if (!isAbsolute && (authority === '' || path === '*')) return unnamed(exchange)
   const url = isAbsolute ? path : `${exchange.scheme}://${authority}${path}`
   if (!isAbsolute && !UNUSUAL_PATH.test(path) && !UNUSUAL_AUTHORITY.test(authority)) return url
+  return URL.canParse(url) ? new URL(url).href : url
+}
+
+/**
+ * The URL of a request that does not say all of it: HTTP/1.0 needs no `host`, and the server's own name stands for it then; `*` means the
+ * server as a whole, whose path is empty (RFC 9112 section 3.3).
+ */
+function unnamed ({ path, authority, scheme, connection }: Exchange): string {
+  const { localAddress = 'localhost', localPort } = connection
+  const own = `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}${localPort === undefined ? '' : `:${localPort}`}`
+  const url = `${scheme}://${authority === '' ? own : authority}${path === '*' ? '/' : path}`
   return URL.canParse(url) ? new URL(url).href : url
 }
 
