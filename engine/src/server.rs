@@ -194,10 +194,17 @@ impl<P> Server<P> {
     }
     /// Keeps the stories of requests that fail, or take `slow` or longer, the last [`STORIES_MAX`]: their target, when they
     /// were answered, every wait with its reason, and how they ended. [`Inspector::stories`] lists them, and so does the admin page. It
-    /// costs an allocation or two for each request. Not with callbacks. Default: none is kept.
+    /// costs an allocation or two for each request. Default: none is kept.
     #[must_use]
     pub fn keep_stories(mut self, slow: Duration) -> Self {
-        self.stories = Some(StoryKeeper::new(slow));
+        self.stories = Some(StoryKeeper::new(slow, true));
+        self
+    }
+    /// As [`keep_stories`](Self::keep_stories), from the moment that [`Inspector::keep_stories`] asks for them: until then a request costs
+    /// a look at a flag.
+    #[must_use]
+    pub fn offer_stories(mut self, slow: Duration) -> Self {
+        self.stories = Some(StoryKeeper::new(slow, false));
         self
     }
     /// Writes what becomes of HTTP/3's packets, and the frames of HTTP/2 and HTTP/3, to this file, which is emptied

@@ -215,9 +215,8 @@ unsafe extern "C" fn ask(
                 }
                 "listen" | "second" | "alone" | "join" | "identity" | "context" | "forget"
                 | "chosen" | "configure" | "drain" | "serve" | "take" | "stop"
-                | "serverMetrics" | "handOver" | "inspectServer" | "closeServerPage" => {
-                    registry.ask_server(shared, &verb, &text)
-                }
+                | "serverMetrics" | "handOver" | "inspectServer" | "serverStory"
+                | "closeServerPage" => registry.ask_server(shared, &verb, &text),
                 "story" => environment.story(&text),
                 "ringLag" => Ok((shared.ring_lag.to_openmetrics() + "# EOF\n").into()),
                 "snapshot" => snapshot::ask(&registry.snapshot_requests, &text, kick),

@@ -3,9 +3,7 @@
 #[cfg(feature = "client")]
 use super::Error;
 use std::collections::VecDeque;
-#[cfg(feature = "client")]
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -32,17 +30,20 @@ pub struct KeptStory {
 /// The stories of one client or server.
 #[derive(Debug, Default)]
 pub(crate) struct Stories {
-    /// A client's are kept.
-    #[cfg(feature = "client")]
+    /// They are kept.
     keeps: AtomicBool,
     kept: Mutex<VecDeque<KeptStory>>,
 }
 
 impl Stories {
     /// Keeps those of requests that fail from now on.
-    #[cfg(feature = "client")]
     pub(crate) fn keep(&self) {
         self.keeps.store(true, Ordering::Relaxed);
+    }
+    /// Whether they are kept.
+    #[cfg(feature = "server")]
+    pub(crate) fn are_kept(&self) -> bool {
+        self.keeps.load(Ordering::Relaxed)
     }
     /// Numbers the error and keeps its story, where they are kept.
     #[cfg(feature = "client")]

@@ -3,6 +3,7 @@
 //! No future, waker or `HeaderMap` per request.
 
 mod exchange;
+mod exchange_story;
 mod exchanges;
 mod heads;
 mod held;
@@ -112,6 +113,11 @@ pub trait Callbacks: Clone + 'static {
     }
     /// The connection took `bytes` of a body that is sent piece by piece.
     fn room(&self, exchange: &Self::Exchange, bytes: usize);
+    /// The exchange has failed or was slow, and its story is kept under this number: before [`ended`](Self::ended), where stories are kept
+    /// ([`Server::keep_stories`](crate::Server::keep_stories)).
+    fn story(&self, exchange: &Self::Exchange, id: u64) {
+        let _ = (exchange, id);
+    }
     /// The exchange is over.
     fn ended(&self, exchange: Self::Exchange, how: Ended);
     /// The peer said something of the connection itself.

@@ -28,6 +28,9 @@ use trunkline::{
     Limits, QuicLb, Server, ServerConfig, Shedding, Timeouts, Tls, TrustedPeers, Windows,
 };
 
+/// Requests that take longer have stories, as those that fail have, once a page shows them.
+const SLOW: Duration = Duration::from_secs(1);
+
 /// A server's listen options; an absent one keeps the engine's default. Times in ms, 0: never.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -307,7 +310,7 @@ impl ListenAsk {
     }
     /// Applies the options of every kind of server.
     fn with<P>(&self, server: Server<P>, tls: Option<&Tls>) -> Result<Server<P>, Value> {
-        let mut server = server.config(self.config());
+        let mut server = server.config(self.config()).offer_stories(SLOW);
         if let Some(tls) = tls {
             server = server.tls(tls.clone());
         }

@@ -30,6 +30,7 @@ interface Listener {
   readonly admission: Admission
   readonly ahead: Ahead
   opened: (connection: Connection) => void
+  story: (id: number) => string | undefined
   closed: (connection: Connection) => void
   ended: (half: ServerBridge) => void
   overloaded: () => void
@@ -174,7 +175,7 @@ export class ServerBridge implements ServerHalf {
       case Completion.ResponseRoom: return exchange.took(completions[at + ResponseRoomWord.Bytes]!)
       case Completion.Closed:
         this.exchanges[number] = undefined
-        return exchange.ended(completions[at + ClosedWord.ErrorCode]!, completions[at + ClosedWord.ByPeer] === 1)
+        return exchange.ended(completions[at + ClosedWord.ErrorCode]!, completions[at + ClosedWord.ByPeer] === 1, completions[at + ClosedWord.Story]!)
     }
   }
 

@@ -56,7 +56,7 @@ interface ConnectionCommands {
 }
 
 /** A listener, as far as its connections need it. */
-export interface Taking { readonly admission: Admission; readonly ahead: Ahead }
+export interface Taking { readonly admission: Admission; readonly ahead: Ahead; story: (id: number) => string | undefined }
 
 /** `L`: the listener that took it. */
 export class Connection<L extends Taking = Taking> {

@@ -78,6 +78,8 @@ export class Exchange {
   /** The request is whole. */
   received: boolean
   closed = false
+  /** The number of its story, which a page of `inspect` and `trunkline explain` have; 0: it has none. */
+  storyId = 0
   /** How it ended; `null`: not yet. */
   closeCode: number | null = null
   /** The request is one of HTTP/1.0. */
@@ -238,9 +240,20 @@ export class Exchange {
     this.listening?.onRoom(bytes)
   }
 
-  ended (code: number, byPeer: boolean): void {
+  ended (code: number, byPeer: boolean, storyId = 0): void {
     this.over(code)
+    this.storyId = storyId
     this.report(callbacks => { callbacks.onClosed(code, byPeer) })
+  }
+
+  /** The error, with the exchange's story where it has one: as the errors of a client. */
+  withStory<E extends Error> (error: E): E {
+    const { storyId } = this
+    if (storyId !== 0) {
+      const story = (): string | undefined => this.connection.listener.story(storyId)
+      Object.defineProperties(error, { storyId: { value: storyId, enumerable: true, configurable: true }, story: { get: story, configurable: true } })
+    }
+    return error
   }
 
   private hold (bytes: number): void {

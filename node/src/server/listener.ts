@@ -394,6 +394,12 @@ export class Listener {
     return openPage(options, open, page => { if (!bridge.hasEnded) bridge.ask('closeServerPage', { page }) })
   }
 
+  /** The story of a request that failed or was slow, by its number; undefined: it is not kept any more. */
+  story (story: number): string | undefined {
+    const text = this.isKnown ? this.bridge.bridge.ask('serverStory', { server: this.number, story }) as string | null : null
+    return text ?? undefined
+  }
+
   /** Ends the connections that have no exchange. */
   closeIdle (): void {
     for (const connection of this.connections) if (connection.open === 0) connection.shutDown()

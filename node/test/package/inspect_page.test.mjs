@@ -113,6 +113,46 @@ test('a failed request of a dispatcher with a page has a number, by which the pa
   }
 })
 
+for (const [name, start] of [
+  ['serve', failed => serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: request => {
+      request.signal.addEventListener('abort', () => { failed(request.signal.reason) })
+      return never()
+    }
+  })],
+  ['node:http', failed => createServer({ requests: 'http' }, request => { request.on('error', failed) }).listen(0, '127.0.0.1')]
+]) {
+  test(`a failed request of a server of ${name} with a page has a number, by which the page has its story`, async () => {
+    let failed
+    const error = new Promise(resolve => { failed = resolve })
+    const server = start(failed)
+    if (name !== 'serve') await once(server, 'listening')
+    const origin = name === 'serve' ? server.url.origin : `http://127.0.0.1:${server.address().port}`
+    // Of HTTP/1.1 the server of serve sees the half-closed connection first, which may still be answered.
+    const version = name === 'serve' ? '2\\.0' : '1\\.1'
+    const agent = new Agent(name === 'serve' ? { allowH2: true, useH2c: true } : {})
+    try {
+      const page = server.inspect()
+      const gone = new AbortController()
+      agent.request({ origin, path: '/slow?a=b', method: 'GET', signal: gone.signal }).catch(() => {})
+      await until(page, state => streams(state).length === 1)
+      gone.abort()
+      const { story, storyId } = await error
+      assert.equal(typeof storyId, 'number')
+      assert.match(story, new RegExp(`^GET /slow\\?a=b over HTTP/${version} from 127\\.0\\.0\\.1:\\d+ failed after .* \\(story ${storyId}\\)\n`))
+      assert.match(story, /waits: the handler has not answered\n/)
+      // The address that `trunkline explain URL ID` reads.
+      const response = await fetch(new URL(`stories/${storyId}`, page.url))
+      assert.equal(await response.text(), story)
+    } finally {
+      await agent.close()
+      await (name === 'serve' ? server.close({ deadlineMs: 0 }) : new Promise(resolve => { server.close(resolve); server.closeAllConnections() }))
+    }
+  })
+}
+
 test('a page ends with what it shows', async () => {
   const server = serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('') })
   const agent = new Agent()

@@ -62,10 +62,19 @@ impl Inspector {
     /// The stories that are kept ([`Server::keep_stories`](crate::Server::keep_stories)), the latest last; `None`: none are.
     pub fn stories(&self) -> Option<Vec<KeptStory>> {
         let sources = self.sources();
-        let stories = sources.stories.iter().flat_map(|stories| stories.list());
+        let kept = sources.stories.iter().filter(|stories| stories.are_kept());
+        let kept: Vec<_> = kept.collect();
+        let stories = kept.iter().flat_map(|stories| stories.list());
         let mut stories: Vec<_> = stories.collect();
         stories.sort_unstable_by_key(|story| story.id);
-        (!sources.stories.is_empty()).then_some(stories)
+        (!kept.is_empty()).then_some(stories)
+    }
+    /// Keeps the stories of requests that fail or are slow from now on, where the server offers them
+    /// ([`Server::offer_stories`](crate::Server::offer_stories)).
+    pub fn keep_stories(&self) {
+        for stories in &self.sources().stories {
+            stories.keep();
+        }
     }
     fn sources(&self) -> MetricsReader {
         let mut all = self.metrics.clone();

@@ -1,5 +1,6 @@
 //! One exchange of the callback API: its response, sent as far as the machine has room.
 
+use super::exchange_story::ExchangeStory;
 use super::{Callbacks, ResponseBody, StreamHandle};
 use crate::driver::machine::Machine;
 use crate::server::exchange::send::{FirstBody, SendSide};
@@ -33,6 +34,8 @@ pub(in crate::server) struct CallbackExchange<A: Callbacks> {
     waiting: VecDeque<Bytes>,
     /// How our side ends, once nothing waits.
     finish: Option<Finish>,
+    /// Its story, where stories are kept.
+    pub(super) story: Option<Box<ExchangeStory>>,
 }
 
 enum Finish {
@@ -58,6 +61,7 @@ impl<A: Callbacks> CallbackExchange<A> {
             whole: false,
             waiting: VecDeque::new(),
             finish: None,
+            story: None,
         }
     }
     /// The connection leaves HTTP with it: what is sent waits for that.
@@ -102,6 +106,9 @@ impl<A: Callbacks> CallbackExchange<A> {
         };
         self.send
             .head(turn, self.handle.stream(), (head, self.began), first)?;
+        if let Some(story) = &mut self.story {
+            story.answered(self.began, status);
+        }
         if !(end || matches!(body, ResponseBody::Streaming)) || self.send == SendSide::Done {
             // Pieces of a body that there is not.
             let pieces = mem::take(&mut self.waiting);
@@ -134,6 +141,7 @@ impl<A: Callbacks> CallbackExchange<A> {
         if self.waiting.is_empty() && self.send.has_room(turn, stream) {
             let length = data.len();
             self.send.body(turn, stream, data, end)?;
+            self.count_sent(length);
             return Ok(length);
         }
         if !data.is_empty() {
@@ -174,6 +182,11 @@ impl<A: Callbacks> CallbackExchange<A> {
             let _ = self.send.body(turn, self.handle.stream(), data, false);
         }
     }
+    fn count_sent(&mut self, bytes: usize) {
+        if let Some(story) = &mut self.story {
+            story.sent(bytes);
+        }
+    }
     /// Sends what waits, as far as there is room. How many bytes the machine took of those that were
     /// sent piece by piece.
     pub(in crate::server) fn pump(&mut self, turn: &mut Turn<'_>) -> Result<usize, Misuse> {
@@ -186,9 +199,11 @@ impl<A: Callbacks> CallbackExchange<A> {
             let Some(data) = self.waiting.pop_front() else {
                 break;
             };
-            taken += data.len();
+            let length = data.len();
+            taken += length;
             let is_last = self.waiting.is_empty() && matches!(self.finish, Some(Finish::Plain));
             self.send.body(turn, stream, data, is_last)?;
+            self.count_sent(length);
             if is_last {
                 self.finish = None;
             }

@@ -4,10 +4,14 @@
 //! Invariant: each entry causes one `ended` callback and one `handler_done` of the machine, unless
 //! the machine ended first: closed, or left HTTP.
 
+mod stories;
+
 use super::exchange::CallbackExchange;
+use super::exchange_story::ConnectionStories;
 use super::tunnel::CallbackTunnel;
 use super::{Callbacks, Command, ConnectionHandle, Ended, Pause, StreamHandle};
 use crate::connection_info::ConnectionInfo;
+use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
 use crate::server::exchange::control::PeerEvent;
 use crate::server::exchange::info_policy::InfoPolicy;
@@ -41,6 +45,8 @@ pub(in crate::server) struct CallbackExchanges<A: Callbacks> {
     streams: Vec<StreamId>,
     pub(in crate::server) entries: Vec<Option<CallbackExchange<A>>>,
     free: Vec<u32>,
+    /// The stories of its exchanges, if the server has any.
+    stories: Option<Box<ConnectionStories>>,
     /// Signalled when bytes of a request were taken.
     pub(in crate::server) taken: Rc<Notify>,
 }
@@ -66,6 +72,17 @@ impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
     fn show(&mut self, info: Option<ConnectionInfo>, version: Version, info_policy: &InfoPolicy) {
         self.commands.0.version.set(version);
         self.commands.0.is_starting.set(false);
+        self.stories = info_policy
+            .stories
+            .as_ref()
+            .zip(info.as_ref())
+            .map(|(keeper, info)| {
+                Box::new(ConnectionStories::new(
+                    keeper.clone(),
+                    info.clone(),
+                    version,
+                ))
+            });
         if let Some(connection) = &self.connection {
             return self.callbacks.identified(connection, version);
         }
@@ -99,8 +116,16 @@ impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
             self.callbacks.upgrade_head(connection, upgrade_head);
         }
         let exchange = self.callbacks.requested(connection, handle, &head, end);
+        let mut entry = CallbackExchange::new(handle, exchange, (end, turn.now));
+        entry.story = self
+            .stories
+            .as_ref()
+            .and_then(|stories| stories.begin(&head));
         turn.machine.recycle_head(head);
-        self.put(CallbackExchange::new(handle, exchange, (end, turn.now)));
+        self.put(entry);
+    }
+    fn note_waits(&mut self, machine: &Machine, now: Instant) {
+        self.note_reasons(machine, now);
     }
     fn resume(&mut self, turn: &mut Turn<'_>, _: u32) {
         let mut pending = std::mem::take(&mut self.pending);
@@ -214,6 +239,7 @@ impl<A: Callbacks> CallbackExchanges<A> {
             streams: Vec::new(),
             entries: Vec::new(),
             free: Vec::new(),
+            stories: None,
             taken: Rc::default(),
         }
     }
@@ -381,6 +407,7 @@ impl<A: Callbacks> CallbackExchanges<A> {
         }
         turn.count_end(entry.began);
         turn.machine.handler_done(turn.now, stream);
+        self.note_story(&entry, turn.now, &how);
         self.callbacks.ended(entry.exchange, how);
     }
     /// The machine is gone or has ended everything, so exchanges without an end event end here. A
@@ -394,6 +421,7 @@ impl<A: Callbacks> CallbackExchanges<A> {
                 true => Ended::Whole,
                 false => Ended::Reset { code, by_peer },
             };
+            self.note_story(&entry, Instant::now(), &how);
             self.callbacks.ended(entry.exchange, how);
         }
     }

@@ -61,8 +61,9 @@ impl ConnectionContext {
         if let Some(client) = &client {
             request.extensions_mut().insert(client.clone());
         }
-        let keeps = self.log.is_some() || self.keeps_targets || self.stories.is_some();
-        keeps.then(|| Record::of(request, client, now, self.stories.is_some()))
+        let has_story = self.stories.as_ref().is_some_and(StoryKeeper::is_on);
+        let keeps = self.log.is_some() || self.keeps_targets || has_story;
+        keeps.then(|| Record::of(request, client, now, has_story))
     }
     /// A request was answered with `status`, and no handler saw it.
     pub(super) fn report_turned_away(

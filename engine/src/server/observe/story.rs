@@ -23,11 +23,17 @@ pub(in crate::server) struct StoryKeeper {
 }
 
 impl StoryKeeper {
-    pub(in crate::server) fn new(slow: Duration) -> Self {
-        Self {
-            kept: Arc::default(),
-            slow,
+    /// `keeps`: from the start on, in place of the moment that they are asked for.
+    pub(in crate::server) fn new(slow: Duration, keeps: bool) -> Self {
+        let kept = Arc::<Stories>::default();
+        if keeps {
+            kept.keep();
         }
+        Self { kept, slow }
+    }
+    /// Whether requests that begin now have stories.
+    pub(in crate::server) fn is_on(&self) -> bool {
+        self.kept.are_kept()
     }
     /// A request is over; `error`: it failed. The number of its story, if it has one.
     pub(in crate::server) fn note(

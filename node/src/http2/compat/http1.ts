@@ -475,7 +475,7 @@ class Carrier implements ServerExchangeCallbacks {
       this.isEndRead = true
       return later(() => { this.onClosed(code, byPeer) })
     }
-    const error = isWhole ? undefined : aborted()
+    const error = isWhole ? undefined : exchange.withStory(aborted())
     // By this node:http knows that an end that was asked for is none.
     if (!isWhole) this.socket._hadError = true
     for (const done of this.waiting.splice(0)) apart(() => { done(error ?? null) })

@@ -227,6 +227,7 @@ const ENGINE: &[(&str, &[&str])] = &[
         "engine/src/server/callbacks",
         &[
             "heads",
+            "exchange_story",
             "exchange",
             "tunnel",
             "exchanges",

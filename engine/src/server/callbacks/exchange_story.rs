@@ -1,0 +1,110 @@
+//! The story of an exchange that callbacks answer.
+
+use super::{Ended, StreamHandle};
+use crate::connection_info::ConnectionInfo;
+use crate::driver::machine::inspection::listed_target;
+use crate::error::{Error, ErrorKind, Fault, Retry};
+use crate::server::exchange::request::version_of;
+use crate::server::observe::story::{Changes, StoryEnd, StoryKeeper, since};
+use http::StatusCode;
+use std::time::Instant;
+use trunkline_core::http::{RequestHead, Version};
+use trunkline_core::inspect::{ConnectionSnapshot, StreamWait};
+
+/// The stories of a connection's exchanges.
+pub(super) struct ConnectionStories {
+    keeper: StoryKeeper,
+    info: ConnectionInfo,
+    version: Version,
+}
+
+/// The facts of one exchange so far.
+pub(in crate::server) struct ExchangeStory {
+    method: Box<str>,
+    target: Box<str>,
+    changes: Changes,
+    status: Option<StatusCode>,
+    body_bytes: u64,
+}
+
+impl ConnectionStories {
+    pub(super) fn new(keeper: StoryKeeper, info: ConnectionInfo, version: Version) -> Self {
+        Self {
+            keeper,
+            info,
+            version,
+        }
+    }
+    /// Whether exchanges that begin now have stories.
+    pub(super) fn are_kept(&self) -> bool {
+        self.keeper.is_on()
+    }
+    /// An exchange begins; `None`: no stories are kept now.
+    pub(super) fn begin(&self, head: &RequestHead) -> Option<Box<ExchangeStory>> {
+        self.keeper.is_on().then(|| {
+            let target = head.path().or_else(|| head.authority());
+            Box::new(ExchangeStory {
+                method: String::from_utf8_lossy(head.method()).into(),
+                target: listed_target(target.unwrap_or(b"-")),
+                changes: Changes::default(),
+                status: None,
+                body_bytes: 0,
+            })
+        })
+    }
+    /// An exchange is over; the number of its story, if it has one.
+    pub(super) fn end(
+        &self,
+        story: &ExchangeStory,
+        (began, now): (Instant, Instant),
+        how: &Ended,
+    ) -> Option<u64> {
+        let error = match how {
+            Ended::Whole | Ended::Quiet => None,
+            Ended::Reset { code, by_peer } => {
+                let fault = if *by_peer { Fault::Peer } else { Fault::Us };
+                Some(Error::new(
+                    ErrorKind::StreamReset(*code),
+                    fault,
+                    Retry::Never,
+                ))
+            }
+        };
+        let end = StoryEnd {
+            method: &story.method,
+            target: &story.target,
+            version: version_of(self.version),
+            status: story.status,
+            body_bytes: story.body_bytes,
+            took: since(began, now),
+            error: error.as_ref(),
+        };
+        self.keeper.note(&story.changes, &self.info, &end)
+    }
+}
+
+impl ExchangeStory {
+    /// The head of its response was given.
+    pub(super) fn answered(&mut self, began: Instant, status: StatusCode) {
+        self.status = Some(status);
+        self.changes.answered(began.elapsed(), status);
+    }
+    /// Bytes of the response's body were handed on.
+    pub(super) fn sent(&mut self, bytes: usize) {
+        self.body_bytes += bytes as u64;
+    }
+    /// It does not go on now: for its handler, or for what the connection says.
+    pub(super) fn waits(
+        &mut self,
+        (began, now): (Instant, Instant),
+        handle: StreamHandle,
+        snapshot: &ConnectionSnapshot,
+    ) {
+        let stream = snapshot.streams.iter().find(|it| it.id == handle.stream());
+        let wait = match self.status {
+            None => StreamWait::Handler,
+            Some(_) => stream.and_then(|it| it.sends).unwrap_or(StreamWait::Source),
+        };
+        self.changes.waits(since(began, now), wait);
+    }
+}
