@@ -186,6 +186,10 @@ impl Run {
                 }
                 (Some(_), _) => self.wire_streams.peer_sends(stream, record.bytes, false),
                 (None, 13) => self.wire_streams.peer_sends(stream, record.bytes, true),
+                // A reset behind the end counts or does not, by whether the end was taken before (RFC 9000
+                // section 3.2), and that differs with the pieces: a section of fields that waits for its
+                // table holds back what comes in pieces behind it.
+                (None, 14) if self.wire_streams.has_ended(stream) => {}
                 (None, 14) => {
                     let code = H3Code::REQUEST_CANCELLED;
                     self.wire_streams.resets(conn, now, stream, code);

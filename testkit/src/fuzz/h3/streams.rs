@@ -100,6 +100,11 @@ impl WireStreams {
         wire_stream.inbox_end = fin.then_some(SideEnd::Fin);
         self.reads.insert(stream);
     }
+    /// Whether the peer has ended its side, taken or not.
+    pub(super) fn has_ended(&self, stream: StreamId) -> bool {
+        let wire_stream = self.wire_streams.get(&stream);
+        wire_stream.is_some_and(|of| of.in_over || of.inbox_end.is_some())
+    }
     /// The peer resets its side: what was not taken yet is lost.
     pub(super) fn resets(&mut self, conn: &mut Conn, now: Instant, stream: StreamId, code: H3Code) {
         if !self.receives(stream) {
