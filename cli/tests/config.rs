@@ -447,6 +447,13 @@ fn addresses_come_and_go_with_their_tables_and_open_connections_stay() {
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     assert!(ask(&mut open, "").starts_with("HTTP/1.1 200 "));
 
+    // One whose table has changed but for the address stays.
+    write(&format!("{first}{second}tls = false\n"));
+    served.signal(Signal::SIGHUP);
+    line_with(&mut stderr, "site stays as it was: ");
+    let answer = answered(UnixStream::connect(&unix).expect("it is there"), "/bytes/5");
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+
     // One that cannot be listened on changes nothing else.
     let taken = format!("[[listen]]\naddress = \"{}\"\n", served.address());
     write(&format!("{first}{second}{taken}"));

@@ -129,12 +129,15 @@ impl<'a> Listeners<'a> {
         Ok((table.clone(), Arc::new(listening)))
     }
     /// As `options` have them now: new ones are opened, those that are named no more drain within `time`, all have the limits and
-    /// timeouts of `config`. Where the first cannot be opened, the one before it stays.
+    /// timeouts of `config`. Where the first cannot be opened, the one before it stays, and so does one whose table has changed but for the
+    /// address: that is not free for another.
     pub(super) fn renew(&self, options: &ServeOptions, config: &ServerConfig, time: Duration) {
         let mut before = std::mem::take(&mut *self.all());
         let mut now = Vec::new();
         for (number, table) in all(options).into_iter().enumerate() {
-            let known = before.iter().position(|(has, _)| *has == table);
+            let known = before
+                .iter()
+                .position(|(has, _)| has.address == table.address);
             let opened = match known {
                 Some(at) => Ok(before.swap_remove(at)),
                 None => self.open_one(options, &table, None),
@@ -143,6 +146,12 @@ impl<'a> Listeners<'a> {
                 Ok(opened) => {
                     if known.is_none() {
                         report!("trunkline: {} is listened on", shown(&table));
+                    } else if opened.0 != table {
+                        report!(
+                            "trunkline: {} stays as it was: tls and redirect of an address change with a restart, or where one \
+                             reload takes it out and the next puts it back",
+                            shown(&table)
+                        );
                     }
                     // They were found usable with the first server's.
                     let _ = opened.1.config_handle().configure(config);
