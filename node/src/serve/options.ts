@@ -61,7 +61,7 @@ export interface ReloadOptions<Data = undefined, Paths extends string = string> 
   idleTimeout?: number
 }
 
-/** The options of `serve`. One that is null counts as absent. */
+/** The options of `serve`. One that is null counts as absent, but for `port`. */
 export interface ServeOptions<Data = undefined, Paths extends string = string> extends ReloadOptions<Data, Paths>, Omit<ListenOptions, 'tls' | 'port'> {
   /** The port; 0: a free one. Default: 0. */
   port?: number | string
@@ -111,9 +111,10 @@ export function checkNames (options: unknown): void {
   }
 }
 
-/** The options that are there. Programs for Bun say `null` for what they do not want, and `tls: false`. */
+/** The options that are there. Programs for Bun say `null` for what they do not want, and `tls: false`. A `port` of null is a setting that is
+ * missing, and not a wish for any port. */
 export function present<T extends object> (options: T): T {
-  const isThere = ([name, value]: [string, unknown]): boolean => value != null && !(name === 'tls' && value === false)
+  const isThere = ([name, value]: [string, unknown]): boolean => value !== undefined && (value !== null || name === 'port') && !(name === 'tls' && value === false)
   const all = Object.entries(options)
   const there = all.filter(isThere)
   // Methods of a class are not among the entries.

@@ -193,7 +193,7 @@ test('unix and reusePort are other names of path and sharesPort, and two values 
 })
 
 test('options that are null count as absent, and a server has what a program for Bun reads of it', async t => {
-  const absent = { port: null, hostname: null, unix: null, tls: false, websocket: null, error: null, idleTimeout: null, maxRequestBodySize: null, signal: null, development: null, id: null }
+  const absent = { hostname: null, unix: null, tls: false, websocket: null, error: null, idleTimeout: null, maxRequestBodySize: null, signal: null, development: null, id: null }
   const plain = serve({ ...absent, fetch: () => new Lean('') })
   t.after(() => plain.stop(true))
   assert.deepEqual([plain.id, plain.protocol, typeof plain.port], ['', 'http', 'number'])
