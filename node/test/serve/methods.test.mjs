@@ -229,6 +229,7 @@ test('an option of another type is refused in words of options, and not in those
   assert.ok(refused > 150, `${refused} were refused`)
   assert.throws(() => serve({ fetch: () => new Lean(''), http3: 'yes' }), { message: /http3 is "yes"; it must be true or false/ })
   assert.throws(() => serve({ fetch: () => new Lean(''), backlog: -1 }), { message: /backlog is -1; it must be an integer from 0 to 4294967295/ })
+  assert.throws(() => serve({ fetch: () => new Lean(''), tls: { pfx: [] } }), { message: /tls has no certificate/ })
   assert.throws(() => serve({ fetch: () => new Lean(''), hostname: 5 }), { message: /hostname is 5; it must be a string/ })
   assert.throws(() => serve({ fetch: () => new Lean(''), hostname: 'a', unix: 'b' }), { message: /on a Unix socket or on an address/ })
 })

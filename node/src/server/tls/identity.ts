@@ -52,7 +52,7 @@ export type ClientAuthOptions = SecureContextOptions & { requestCert?: boolean; 
 export function admissionOf (options: ClientAuthOptions): ClientOptions {
   const { requestCert, rejectUnauthorized, ca, crl } = options
   const asks = Boolean(requestCert)
-  const roots = asks && options.pfx != null ? contentOfPfx(options).roots : []
+  const roots = asks && hasPfx(options) ? contentOfPfx(options).roots : []
   return { requestCert: asks, rejectUnauthorized: rejectUnauthorized !== false, ca, crl, roots }
 }
 
@@ -70,6 +70,9 @@ export function checkContext (options: SecureContextOptions, admission: ClientOp
   }
 }
 
+/** As with node:tls an empty list is none. */
+function hasPfx ({ pfx }: SecureContextOptions): boolean { return pfx != null && !(Array.isArray(pfx) && pfx.length === 0) }
+
 /** The content of the first of its PFX files; node:tls opens it first. */
 function contentOfPfx ({ pfx, passphrase }: SecureContextOptions): PfxContent {
   createSecureContext({ pfx, passphrase })
@@ -84,7 +87,7 @@ export function identityOf (options: SecureContextOptions): Identity | undefined
   checkKnown(options)
   // As with node:tls, false gives none.
   const chain = (cert: string): string => options.ca ? completed(cert, options.ca as string) : cert
-  if (options.pfx != null) {
+  if (hasPfx(options)) {
     const { cert, key } = contentOfPfx(options)
     return { cert: chain(String(cert)), key }
   }
