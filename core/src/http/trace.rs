@@ -98,3 +98,38 @@ pub enum TraceEvent<'a> {
 /// The most bytes of a frame, or of a field section in several frames, that are kept to be described: 128 KiB, twice
 /// the section that we accept by default. A longer one is described without its contents.
 pub const TRACED_BYTES_MAX: usize = 128 * 1024;
+
+/// An event as text, for the tests of the readers.
+#[cfg(test)]
+pub(crate) fn text_of(event: TraceEvent<'_>) -> String {
+    let frame = match event {
+        TraceEvent::Frame(frame) => frame,
+        TraceEvent::StreamType {
+            direction,
+            stream,
+            kind,
+        } => return format!("{direction:?} {stream} is of type {kind}"),
+    };
+    let end = if frame.ends { " end" } else { "" };
+    let text = match frame.contents {
+        Contents::Headers(Some(fields)) => format!("HEADERS {}", shown(fields)),
+        Contents::Continuation(Some(fields)) => format!("CONTINUATION {}", shown(fields)),
+        other => format!("{other:?}"),
+    };
+    format!(
+        "{:?} {} {}: {text}{end}",
+        frame.direction, frame.stream, frame.bytes
+    )
+}
+
+#[cfg(test)]
+fn shown(fields: &Fields) -> String {
+    let field = |field: super::Field<'_>| {
+        let (name, value) = (
+            String::from_utf8_lossy(field.name),
+            String::from_utf8_lossy(field.value),
+        );
+        format!("{name}={value}")
+    };
+    fields.iter().map(field).collect::<Vec<_>>().join(",")
+}

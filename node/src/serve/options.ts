@@ -162,7 +162,7 @@ function portOf (given: unknown): number {
 }
 
 /** The text that one of two names for the same has. */
-function text (options: object, name: string, other: string): string | undefined {
+function oneText (options: object, name: string, other: string): string | undefined {
   const value = one<unknown>(options, name, other)
   if (value !== undefined && typeof value !== 'string') throw new TypeError(`${name in options ? name : other} is ${inspect(value)}; it must be a string`)
   return value
@@ -193,8 +193,8 @@ function tlsOf (tls: ServeTls | 'self-signed', host: string | undefined): Listen
 export function listenOptionsOf<Data> (options: ServeOptions<Data>): ListenOptions {
   const { fetch: _f, error: _e, routes: _r, static: _s, development: _d, maxRequestBodySize: _m, websocket, idleTimeout, signal: _a, id: _i, hostname: _h, host: _o, port, path: _p, unix: _u,
     sharesPort: _w, reusePort: _v, tls, overrideGlobalObjects: _g, engine: _n, timeouts, forwarding: _k, ...rest } = options
-  const host = text(options, 'hostname', 'host')
-  const path = text(options, 'path', 'unix')
+  const host = oneText(options, 'hostname', 'host')
+  const path = oneText(options, 'path', 'unix')
   // Workers of a cluster share their ports.
   const shares = one<boolean>(options, 'sharesPort', 'reusePort') ?? (cluster.isWorker && path === undefined && options.fd === undefined ? true : undefined)
   if (path !== undefined && host !== undefined) throw new TypeError(`a server listens on a Unix socket or on an address: the path is ${inspect(path)} and the hostname ${inspect(host)}`)

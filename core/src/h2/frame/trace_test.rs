@@ -1,33 +1,6 @@
 use super::*;
 use crate::hpack::Encoder;
-
-/// An event as text.
-fn text_of(event: TraceEvent<'_>) -> String {
-    let TraceEvent::Frame(frame) = event else {
-        return "a stream's type".to_owned();
-    };
-    let end = if frame.ends { " end" } else { "" };
-    let text = match frame.contents {
-        Contents::Headers(Some(fields)) => format!("HEADERS {}", shown(fields)),
-        Contents::Continuation(Some(fields)) => format!("CONTINUATION {}", shown(fields)),
-        other => format!("{other:?}"),
-    };
-    format!(
-        "{:?} {} {}: {text}{end}",
-        frame.direction, frame.stream, frame.bytes
-    )
-}
-
-fn shown(fields: &Fields) -> String {
-    let field = |field: crate::http::Field<'_>| {
-        let (name, value) = (
-            String::from_utf8_lossy(field.name),
-            String::from_utf8_lossy(field.value),
-        );
-        format!("{name}={value}")
-    };
-    fields.iter().map(field).collect::<Vec<_>>().join(",")
-}
+use crate::http::trace::text_of;
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();

@@ -1,37 +1,7 @@
 use super::*;
 use crate::h3::frame::put_frame;
+use crate::http::trace::text_of;
 use crate::qpack::Encoder;
-
-/// An event as text.
-fn text_of(event: TraceEvent<'_>) -> String {
-    let frame = match event {
-        TraceEvent::Frame(frame) => frame,
-        TraceEvent::StreamType {
-            direction,
-            stream,
-            kind,
-        } => return format!("{direction:?} {stream} is of type {kind}"),
-    };
-    let text = match frame.contents {
-        Contents::Headers(Some(fields)) => format!("HEADERS {}", shown(fields)),
-        other => format!("{other:?}"),
-    };
-    format!(
-        "{:?} {} {}: {text}",
-        frame.direction, frame.stream, frame.bytes
-    )
-}
-
-fn shown(fields: &Fields) -> String {
-    let field = |field: crate::http::Field<'_>| {
-        let (name, value) = (
-            String::from_utf8_lossy(field.name),
-            String::from_utf8_lossy(field.value),
-        );
-        format!("{name}={value}")
-    };
-    fields.iter().map(field).collect::<Vec<_>>().join(",")
-}
 
 #[derive(Default)]
 struct Log {

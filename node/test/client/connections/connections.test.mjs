@@ -142,6 +142,8 @@ test('statistics count a request from the moment that it was made', async () => 
   const asked = [get(client), get(client), get(agent, server.url)]
   assert.deepEqual([client.stats.connected, client.stats.pending, client.stats.running, client.stats.size], [false, 2, 0, 2])
   assert.equal(agent.stats[server.url].size, 1)
+  assert.deepEqual(Object.keys(agent.stats), [server.url], 'who goes through them finds origins alone')
+  assert.ok(agent.stats.totals.submitted >= 0 && Array.isArray(client.stats.origins))
   await Promise.all(asked)
   assert.equal(client.stats.size, 0)
   await client.close()
