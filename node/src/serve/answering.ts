@@ -10,7 +10,8 @@ import { filePlanOf } from './files/file_plan'
 import { BodyTooLargeError, type Incoming } from './incoming'
 import type { Request } from '../fetch/request'
 import type { Response } from '../fetch/faces'
-import { encode, streamOfFile, type Encoded } from './web/response'
+import { streamOfFile } from './web/file_body'
+import { encode, type Encoded } from './web/response'
 
 /** Bytes of an answer's body that may wait for the connection before its source does: this many times those of a response of
  * node:http2, because a source is asked by a promise for each piece. */

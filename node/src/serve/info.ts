@@ -10,6 +10,7 @@ import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
 import type { ForwardedClient } from '../server/forwarded'
 import { textOf, type FieldsInit, type TrailersInit } from '../fetch/fields'
+import type { Answered } from './answering'
 import type { Incoming } from './incoming'
 import type { ReloadOptions } from './options'
 import type { Server, SocketAddress } from './serve'
@@ -120,6 +121,12 @@ export class RequestInfo<Data = undefined> {
   subscriberCount (topic: string): number { return this.server.subscriberCount(topic) }
   reload (options: ReloadOptions<Data>): Server<Data> { return this.server.reload(options) }
   async stop (closeActiveConnections?: boolean): Promise<void> { await this.server.stop(closeActiveConnections) }
+  async fetch (input: string | URL | globalThis.Request, init?: RequestInit): Promise<Answered> { return await this.server.fetch(input, init) }
+  closeIdleConnections (): void { this.server.closeIdleConnections() }
+  ref (): this { this.server.ref(); return this }
+  unref (): this { this.server.unref(); return this }
+  get id (): string { return this.server.id }
+  get address (): Server<Data>['address'] { return this.server.address }
   get pendingRequests (): number { return this.server.pendingRequests }
   get pendingWebSockets (): number { return this.server.pendingWebSockets }
   get development (): boolean { return this.server.development }

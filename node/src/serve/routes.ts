@@ -7,7 +7,7 @@ import { inspect } from 'node:util'
 import { Headers, Response } from '../fetch/faces'
 import type { Exchange } from '../server/exchange'
 import { matchesTag } from './files/file_plan'
-import { isFile } from './web/response'
+import { isFile, isResponse } from './web/response'
 
 const OK = 200
 const NOT_MODIFIED = 304
@@ -85,9 +85,6 @@ export class Fixed {
 
 /** A tag of the bytes alone, so that it is the same on every machine and after a restart. */
 const etagOf = (bytes: Uint8Array): string => `"${createHash('sha1').update(bytes).digest('base64url')}"`
-
-const isResponse = (value: unknown): value is Response | globalThis.Response =>
-  typeof value === 'object' && value !== null && 'status' in value && 'headers' in value && 'body' in value
 
 function valueOf (value: unknown, where: string): Handler | Fixed {
   if (typeof value === 'function') return value as Handler

@@ -2,7 +2,7 @@
 
 import { inspect, type InspectOptions } from 'node:util'
 import { errorOf } from '../failures'
-import { Answering } from './answering'
+import { Answering, type Answered } from './answering'
 import { ResponseFlag } from '../channel/codes'
 import type { Exchange } from '../server/exchange'
 import type { FieldsInit } from '../fetch/fields'
@@ -15,10 +15,11 @@ import { listenError, NO_PORT } from '../server/listen_error'
 import { Forwarding, type ForwardedClient } from '../server/forwarded'
 import { Listener, type Address, type Failure, type ListenOptions } from '../server/listener'
 import { checkNames, engineOf, listenOptionsOf, present, settingsOf, type ReloadOptions, type ServeOptions, type Settings } from './options'
-import { requestOver, type Request } from '../fetch/request'
+import { requestOver, Request } from '../fetch/request'
 import { incomingOf } from './web/request'
 import { pathOf } from './web/url'
 import { Response } from '../fetch/faces'
+import { isResponse, noResponse } from './web/response'
 import type { InspectPage, InspectPageOptions } from '../inspect_page'
 import { Fixed } from './routes'
 import { WebSockets, type SendStatus } from './websocket'
@@ -29,6 +30,7 @@ const METHOD_NOT_ALLOWED = 405
 
 /** Node.js 20 has it by this name. */
 const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for('nodejs.asyncDispose')
+const dispose: typeof Symbol.dispose = Symbol.dispose ?? Symbol.for('nodejs.dispose')
 
 /** Where a client is. */
 export interface SocketAddress { address: string; port: number; family: 'IPv4' | 'IPv6' }
@@ -233,7 +235,28 @@ export class Server<Data = undefined> {
     }
   }
 
+  /**
+   * The answer of the option `fetch` to a request that no client has sent, for tests: nothing goes over a network. Routes, folders and
+   * `error` have no part in it, what the handler throws is thrown, and its second argument is this server. A text without a scheme is a path of `url`.
+   *
+   * @throws TypeError where the server has no `fetch`, `input` is no URL, or the handler gives no `Response`.
+   */
+  async fetch (input: string | URL | globalThis.Request, init?: RequestInit): Promise<Answered> {
+    const { fetch } = this.settings
+    if (fetch === undefined) throw new TypeError('server.fetch calls the option fetch of serve, and there is none')
+    if (typeof input !== 'string' && (typeof input !== 'object' || input === null)) throw new TypeError(`server.fetch was given ${inspect(input)}; it takes a URL, a path or a Request`)
+    const isRequest = typeof input === 'object' && !(input instanceof URL)
+    const request = isRequest && init === undefined ? input : new Request((isRequest ? input : new URL(input, this.url)) as never, init as never)
+    const answer: unknown = await fetch.call(this, request as never, this as never)
+    if (!isResponse(answer)) throw noResponse(answer)
+    return answer
+  }
+
+  /** Closes the connections that have no request now. */
+  closeIdleConnections (): void { this.listener.closeIdle() }
+
   async [asyncDispose] (): Promise<void> { await this.close() }
+  [dispose] (): void { void this.destroy() }
 
   [inspect.custom] (_: number, options: InspectOptions): string {
     const { hostname, port, path, url } = this

@@ -24,7 +24,7 @@ export interface WebSocketHandler<T = undefined> {
   open?: (ws: ServerWebSocket<T>) => void | Promise<void>
   /** A message: a string for text, bytes of the type `binaryType` otherwise. */
   message?: (ws: ServerWebSocket<T>, message: string | Buffer) => void | Promise<void>
-  /** The last call for a socket. `code` is 1006 where the client ended without a close frame. */
+  /** The last call for a socket. `code` and `reason` are those of the side that closed first, 1006 where the client ended without a close frame. */
   close?: (ws: ServerWebSocket<T>, code: number, reason: string) => void | Promise<void>
   /** Called when waiting messages were sent, after a `send` that gave -1. */
   drain?: (ws: ServerWebSocket<T>) => void | Promise<void>
@@ -77,6 +77,9 @@ interface Peer {
   pong: (data?: unknown) => void
   close: (code?: number, reason?: string) => void
   terminate: () => void
+  readonly isPaused: boolean
+  pause: () => void
+  resume: () => void
 }
 interface Acceptor {
   on: (event: 'headers', call: (lines: string[]) => void) => void
@@ -137,6 +140,8 @@ export class ServerWebSocket<T = undefined> {
   readonly #all: WebSockets<T>
   readonly #topics = new Set<string>()
   #waits = false
+  /** The first arguments of `close`; null: this side has not closed. */
+  #closedBy: { code: number; reason: string } | null = null
   #activeAt = performance.now()
   #pinged = false
 
@@ -165,7 +170,9 @@ export class ServerWebSocket<T = undefined> {
     peer.on('error', () => {})
     peer.on('close', (code: number, reason: Buffer) => {
       this.#all.forget(this, this.#topics)
-      this.#all.call('close', this, code, reason.toString())
+      // Browsers answer a close frame with its code alone (RFC 6455 section 5.5.1), and some clients with nothing.
+      const own = this.#closedBy
+      this.#all.call('close', this, own?.code ?? code, own?.reason ?? reason.toString())
     })
     this.#socket.on('drain', () => {
       if (!this.#waits) return
@@ -230,9 +237,24 @@ export class ServerWebSocket<T = undefined> {
   }
 
   /** Starts the closing handshake behind the sent messages. Default code: 1000. */
-  close (code = 1000, reason = ''): void { this.#peer.close(code, reason) }
+  close (code = 1000, reason = ''): void {
+    const isFirst = this.#peer.readyState === OPEN
+    this.#peer.close(code, reason)
+    if (isFirst) this.#closedBy = { code, reason }
+  }
+
   /** Ends at once, without a close frame. */
-  terminate (): void { this.#peer.terminate() }
+  terminate (): void {
+    this.#closedBy = null
+    this.#peer.terminate()
+  }
+
+  /** Whether nothing is read from the client. */
+  get isPaused (): boolean { return this.#peer.isPaused }
+  /** Stops reading from the client, whose messages wait in its connection; `idleTimeout` goes on. No effect on a socket that closes. */
+  pause (): void { this.#peer.pause() }
+  /** Reads again. */
+  resume (): void { this.#peer.resume() }
 
   /** Sends the messages of `call` together; returns its result. */
   cork<R> (call: (ws: this) => R): R {

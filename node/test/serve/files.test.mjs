@@ -156,3 +156,37 @@ test('a type is found by the end of a name, or given', () => {
   assert.equal(file('/a/b.txt').name, 'b.txt')
   assert.equal(new Lean(file('a.svg')).headers.get('content-type'), 'image/svg+xml')
 })
+
+test('a file can be read, whole and in parts as bytes are divided', async t => {
+  const text = '{"a": "grün"}'
+  const path = writeAt(join(folder(t), 'data.json'), text)
+  const whole = file(path)
+  const bytes = Buffer.from(text)
+  assert.deepEqual([await whole.text(), await whole.json(), await whole.exists(), whole.size, whole.lastModified], [text, { a: 'grün' }, true, bytes.length, MODIFIED.getTime()])
+  assert.deepEqual(Buffer.from(await whole.bytes()), Buffer.from(text))
+  assert.deepEqual(Buffer.from(await whole.arrayBuffer()), Buffer.from(text))
+  assert.equal((await whole.stat()).size, bytes.length)
+  const pieces = []
+  for await (const piece of whole.stream()) pieces.push(piece)
+  assert.equal(Buffer.concat(pieces).toString(), text)
+  const positions = [undefined, 0, 1, 4, 2.7, bytes.length, 100, -1, -4, -100]
+  for (const begin of positions) {
+    for (const end of positions) {
+      const [ours, theirs] = [whole.slice(begin, end), bytes.subarray(begin, end)]
+      assert.deepEqual(Buffer.from(await ours.bytes()), theirs, `slice(${begin}, ${end})`)
+      assert.equal(ours.size, theirs.length, `size of slice(${begin}, ${end})`)
+      assert.deepEqual(Buffer.from(await ours.slice(1, -1).bytes()), theirs.subarray(1, -1), `a slice of slice(${begin}, ${end})`)
+    }
+  }
+  assert.deepEqual([whole.slice(1).type, whole.slice(1, 2, 'a/b').type], [whole.type, 'a/b'])
+  assert.equal(await new Lean(whole.slice(2, 3)).text(), 'a')
+})
+
+test('a file that is not there has no bytes, and its reading is the error of the system', async t => {
+  const where = folder(t)
+  const none = file(join(where, 'none'))
+  assert.deepEqual([none.size, none.lastModified, await none.exists(), await file(where).exists()], [0, 0, false, false])
+  for (const read of ['text', 'json', 'bytes', 'arrayBuffer', 'stat']) await assert.rejects(none[read](), { code: 'ENOENT' }, read)
+  await assert.rejects(none.stream().getReader().read(), { code: 'ENOENT' })
+  await assert.rejects(file(where).text(), { code: 'EISDIR' })
+})

@@ -278,3 +278,67 @@ test('await using closes a server, and a server of unref does not hold its proce
   await server[Symbol.asyncDispose ?? Symbol.for('nodejs.asyncDispose')]()
   await server.closed
 })
+
+test('server.fetch gives the answer of the handler to a request that no client sent', async () => {
+  const seen = []
+  const server = serve({
+    hostname: '127.0.0.1',
+    routes: { '/route': () => new Lean('route') },
+    error: () => new Lean('error'),
+    async fetch (request, info) {
+      seen.push([this === server, info === server, info.requestIP(request)])
+      const { pathname } = new URL(request.url)
+      if (pathname === '/throws') throw new Error('the handler fails')
+      if (pathname === '/nothing') return
+      return new Lean(`${request.method} ${request.url} ${await request.text()}`, { status: 201 })
+    }
+  })
+  try {
+    const answers = [
+      [['/path?a=b'], `GET ${server.url}path?a=b `],
+      [['/route'], `GET ${server.url}route `],
+      [[new URL('http://other/x'), { method: 'PUT', body: 'body' }], 'PUT http://other/x body'],
+      [[new Request('http://other/y', { method: 'POST', body: 'more' })], 'POST http://other/y more'],
+      [[new Request('http://other/y'), { method: 'DELETE' }], 'DELETE http://other/y ']
+    ]
+    for (const [args, body] of answers) {
+      const answer = await server.fetch(...args)
+      assert.deepEqual([answer.status, await answer.text()], [201, body])
+    }
+    assert.deepEqual(seen, answers.map(() => [true, true, null]))
+    await assert.rejects(server.fetch('/throws'), { message: 'the handler fails' })
+    await assert.rejects(server.fetch('/nothing'), { name: 'TypeError', message: 'the handler gave a value of the type undefined; it must give a Response' })
+    await assert.rejects(server.fetch(5), { name: 'TypeError', message: 'server.fetch was given 5; it takes a URL, a path or a Request' })
+    assert.equal(server.pendingRequests, 0)
+  } finally {
+    await server.stop(true)
+  }
+  const without = serve({ hostname: '127.0.0.1', routes: { '/': new Lean('route') } })
+  await assert.rejects(without.fetch('/'), { name: 'TypeError', message: 'server.fetch calls the option fetch of serve, and there is none' })
+  await without.stop(true)
+})
+
+test('closeIdleConnections closes the connections that have no request, and no other', async () => {
+  let answer
+  const server = serve({ hostname: '127.0.0.1', fetch: request => request.url.endsWith('/waits') ? new Promise(resolve => { answer = resolve }) : new Lean('there') })
+  const agent = new http.Agent({ keepAlive: true })
+  const get = path => new Promise((resolve, reject) => {
+    http.get({ port: server.port, host: '127.0.0.1', path, agent }, response => { response.resume().on('end', () => { resolve(response.req) }) }).on('error', reject)
+  })
+  try {
+    const { socket } = await get('/')
+    const waiting = new http.Agent()
+    const other = new Promise((resolve, reject) => {
+      http.get({ port: server.port, host: '127.0.0.1', path: '/waits', agent: waiting }, resolve).on('error', reject)
+    })
+    while (answer === undefined) await new Promise(setImmediate)
+    const closed = once(socket, 'close')
+    server.closeIdleConnections()
+    await closed
+    answer(new Lean('late'))
+    assert.equal((await other).statusCode, 200)
+  } finally {
+    agent.destroy()
+    await server.stop(true)
+  }
+})

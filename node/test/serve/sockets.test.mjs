@@ -377,3 +377,55 @@ test('upgrade without handlers, and handlers that are none, are refused in words
     [{ idleTimeout: '5' }, /idleTimeout is 5/], [5, /must be an object/]
   ]) assert.throws(() => serve({ fetch, websocket }), message)
 })
+
+for (const version of framed) {
+  test(`${version.name}: close reports what the server closed with, whatever the client answers`, async t => {
+    const { log, add, until } = logged()
+    const closes = {
+      reason: ws => { ws.close(4001, 'why') },
+      twice: ws => {
+        ws.close(4002, 'first')
+        ws.close(4003, 'second')
+      },
+      plain: ws => { ws.close() },
+      ends: ws => {
+        ws.close(4004, 'late')
+        ws.terminate()
+      }
+    }
+    const server = served(t, version, { message: (ws, name) => { closes[name](ws) }, close: (ws, ...args) => { add(...args) } })
+    const expected = { reason: [4001, 'why'], twice: [4002, 'first'], plain: [1000, ''], ends: [1006, ''] }
+    for (const [name, args] of Object.entries(expected)) {
+      const before = log.length
+      const client = await open(t, version, server.port)
+      await client.write(frame(TEXT, name))
+      // The answer of a browser: the code alone.
+      if (name !== 'ends') {
+        await client.next()
+        await client.write(closing(args[0]))
+      }
+      await until(() => log.length > before)
+      assert.deepEqual(log.at(-1), args, name)
+    }
+  })
+
+  test(`${version.name}: a socket that is paused is not read before it is resumed`, async t => {
+    const { log, add, until } = logged()
+    const sockets = []
+    const server = served(t, version, {
+      open (ws) {
+        if (sockets.push(ws) === 1) ws.pause()
+        add('open', ws.isPaused)
+      },
+      message (ws, text) { add(text, ws.isPaused) }
+    })
+    const client = await open(t, version, server.port)
+    await client.write(frame(TEXT, 'paused'))
+    // A later message of another one is reported first.
+    const other = await open(t, version, server.port)
+    await other.write(frame(TEXT, 'other'))
+    assert.deepEqual(await until(log => log.length === 3), [['open', true], ['open', false], ['other', false]])
+    sockets[0].resume()
+    assert.deepEqual((await until(log => log.length === 4)).at(-1), ['paused', false])
+  })
+}

@@ -4,10 +4,11 @@
 import { stat } from 'node:fs/promises'
 import { checkLength } from '../../server/exchange'
 import type { Exchange } from '../../server/exchange'
-import type { Encoded, FileBody } from '../web/response'
+import type { Encoded } from '../web/response'
+import type { FileBody, FilePart } from '../web/file_body'
 
 /** A status, its fields, and the part of the file that follows; null: nothing does. */
-export interface FilePlan { status: number; fields: string; part: { path: string; offset: number; length: number | null } | null }
+export interface FilePlan { status: number; fields: string; part: FilePart | null }
 
 const OK = 200
 const PARTIAL = 206

@@ -1,32 +1,12 @@
 // Responses as `serve` sends them: encoded once where it is returned again, its source given to the channel directly.
 
-import { createReadStream } from 'node:fs'
-import { basename, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bufferOf } from '../../fetch/body'
 import { textOf, type FieldsInit } from '../../fetch/fields'
 import { responsePartsOf, type ResponseParts } from '../../fetch/response'
+import { FileBody } from './file_body'
 import { typeOfName } from '../files/file_types'
-
-/** A body that lies in a file; made by [`file`]. */
-export class FileBody {
-  constructor (
-    /** Absolute. */
-    readonly path: string,
-    /** Bytes before the part that is sent. */
-    readonly offset: number,
-    /** Bytes that are sent; null: all behind `offset`. */
-    readonly length: number | null,
-    /** Its media type, which is the `content-type` of an answer that has none. */
-    readonly type: string
-  ) {}
-
-  /** Its bytes; it is opened on the first read. */
-  pieces (): AsyncGenerator<Uint8Array, void, undefined> { return streamOfFile(this) }
-
-  /** The last part of its path. */
-  get name (): string { return basename(this.path) }
-}
 
 /** The part of a file to send, and its fields. */
 export interface FileOptions {
@@ -99,12 +79,6 @@ function fieldsToSend ({ list, isDecoded }: ResponseParts): string {
 /** Whether a Response is one of ours with a file as its body, which can be sent again and again. */
 export function isFile (response: object): boolean { return responsePartsOf(response)?.body?.whole instanceof FileBody }
 
-/** The bytes of a file, which is opened on the first read. */
-export async function * streamOfFile ({ path, offset, length }: Pick<FileBody, 'path' | 'offset' | 'length'>): AsyncGenerator<Uint8Array, void, undefined> {
-  if (length === 0) return
-  yield * createReadStream(path, { start: offset, end: length === null ? Infinity : offset + length - 1 }) as AsyncIterable<Uint8Array>
-}
-
 /** Codings that fetch decodes before the body is read; zstd from Node.js 24 on. */
 const DECODED = new Set(['gzip', 'x-gzip', 'deflate', 'br'])
 if (Number(process.versions.node.split('.', 1)[0]) >= 24) DECODED.add('zstd')
@@ -133,12 +107,19 @@ function encodeBuiltIn (response: globalThis.Response): Encoded {
   return { status, reason: response.statusText ?? '', fields: textOf(headersToSend(response), null), body: null, source: response.body, file: null }
 }
 
+/** Whether a value is a response of any class. */
+export const isResponse = (value: unknown): value is globalThis.Response =>
+  typeof value === 'object' && value !== null && 'status' in value && 'headers' in value && 'body' in value
+
+/** The error of a handler that gives something else than a response. */
+export function noResponse (given: unknown): TypeError {
+  return new TypeError(`the handler gave ${given === null ? 'null' : `a value of the type ${typeof given}`}; it must give a Response`)
+}
+
 /** Encodes a handler's result. */
 export function encode (response: unknown): Encoded {
   const parts = responsePartsOf(response)
   if (parts !== undefined) return encodeParts(parts)
-  if (typeof response === 'object' && response !== null && 'status' in response && 'headers' in response && 'body' in response) {
-    return encodeBuiltIn(response as globalThis.Response)
-  }
-  throw new TypeError(`the handler gave ${response === null ? 'null' : `a value of the type ${typeof response}`}; it must give a Response`)
+  if (isResponse(response)) return encodeBuiltIn(response)
+  throw noResponse(response)
 }
