@@ -11,6 +11,8 @@ mod curl;
 mod get;
 mod get_files;
 mod http3;
+#[path = "support/lines.rs"]
+mod lines;
 mod operate;
 #[path = "support/scripted.rs"]
 mod scripted;

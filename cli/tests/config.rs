@@ -1,13 +1,14 @@
 //! The configuration file of `trunkline serve`: checked, served from, and read again.
 
+use crate::lines::Lines;
 use crate::served::{Folder, Served};
 use nix::sys::signal::Signal;
 use std::fs::{self, Permissions};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
-use std::process::{ChildStderr, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
@@ -27,28 +28,13 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// A server of this file, and its standard error.
-fn serve(file: &str) -> (Served, BufReader<ChildStderr>) {
+fn serve(file: &str) -> (Served, Lines) {
     let mut command = Command::new(BINARY);
     command.args(["serve", "--config", file]);
     command.stderr(Stdio::piped());
     let mut served = Served::run(command);
     let stderr = served.child.stderr.take().expect("it is piped");
-    (served, BufReader::new(stderr))
-}
-
-/// The next line that has `expected`.
-#[track_caller]
-fn line_with(stderr: &mut BufReader<ChildStderr>, expected: &str) -> String {
-    let mut before = String::new();
-    loop {
-        let mut line = String::new();
-        let length = stderr.read_line(&mut line).expect("it is text");
-        assert!(length > 0, "{expected:?} is not in {before}");
-        if line.contains(expected) {
-            return line;
-        }
-        before.push_str(&line);
-    }
+    (served, Lines::of(stderr))
 }
 
 /// Files of a fresh certificate for `name`: the chain and its key.
@@ -196,17 +182,14 @@ fn sighup_changes_limits_without_losing_a_connection_names_what_waits_and_keeps_
 
     write("workers = 2\n[limits]\nhead_bytes_max = 12\n");
     served.signal(Signal::SIGHUP);
-    line_with(&mut stderr, "the settings stay as they were");
-    line_with(
-        &mut stderr,
-        "serve.toml:5:18: limits.head_bytes_max is 12; it must be bytes from 1024",
-    );
+    stderr.line_with("the settings stay as they were");
+    stderr.line_with("serve.toml:5:18: limits.head_bytes_max is 12; it must be bytes from 1024");
     assert!(ask(&mut connect(), &long).starts_with("HTTP/1.1 200 "));
 
     write("workers = 2\n[limits]\nhead_bytes_max = 1024\n[drain]\ntime = 5\n");
     served.signal(Signal::SIGHUP);
-    line_with(&mut stderr, "serve.toml was read again");
-    let line = line_with(&mut stderr, "count after a restart");
+    stderr.line_with("serve.toml was read again");
+    let line = stderr.line_with("count after a restart");
     assert!(line.ends_with(": drain.time, workers\n"), "{line}");
     assert!(ask(&mut connect(), &long).starts_with("HTTP/1.1 431 "));
     // An open connection goes on, with the limits that it had.
@@ -234,7 +217,7 @@ fn certificates_change_with_their_files_and_a_pair_that_does_not_fit_keeps_those
 
     fs::write(&key, fs::read(folder.0.join("b.key")).expect("written")).expect("ours");
     served.signal(Signal::SIGHUP);
-    line_with(&mut stderr, "the certificate stays as it was: ");
+    stderr.line_with("the certificate stays as it was: ");
     assert!(believes(&old));
     // Without a signal.
     certificate(&folder, "a", "localhost");
@@ -400,8 +383,8 @@ fn several_addresses_serve_one_site_under_tls_in_the_clear_and_on_a_unix_socket_
     let text = text.replacen("127.0.0.1:0", &moved, 1);
     folder.file("serve.toml", text.as_bytes());
     served.signal(Signal::SIGHUP);
-    line_with(&mut stderr, &format!("{moved} is listened on"));
-    line_with(&mut stderr, "127.0.0.1:0 is listened on no more");
+    stderr.line_with(&format!("{moved} is listened on"));
+    stderr.line_with("127.0.0.1:0 is listened on no more");
     let answer = answered(connect(&redirects), "/x");
     let port = moved.rsplit(':').next().expect("a port");
     assert!(
@@ -442,7 +425,7 @@ fn addresses_come_and_go_with_their_tables_and_open_connections_stay() {
     let second = format!("[[listen]]\naddress = \"unix:{unix}\"\n");
     write(&format!("{first}{second}"));
     served.signal(Signal::SIGHUP);
-    line_with(&mut stderr, "site is listened on");
+    stderr.line_with("site is listened on");
     let answer = answered(UnixStream::connect(&unix).expect("it is there"), "/bytes/5");
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     assert!(ask(&mut open, "").starts_with("HTTP/1.1 200 "));
@@ -450,7 +433,7 @@ fn addresses_come_and_go_with_their_tables_and_open_connections_stay() {
     // One whose table has changed but for the address stays.
     write(&format!("{first}{second}tls = false\n"));
     served.signal(Signal::SIGHUP);
-    line_with(&mut stderr, "site stays as it was: ");
+    stderr.line_with("site stays as it was: ");
     let answer = answered(UnixStream::connect(&unix).expect("it is there"), "/bytes/5");
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
 
@@ -458,14 +441,14 @@ fn addresses_come_and_go_with_their_tables_and_open_connections_stay() {
     let taken = format!("[[listen]]\naddress = \"{}\"\n", served.address());
     write(&format!("{first}{second}{taken}"));
     served.signal(Signal::SIGHUP);
-    line_with(&mut stderr, "is not listened on: ");
+    stderr.line_with("is not listened on: ");
     assert!(ask(&mut open, "").starts_with("HTTP/1.1 200 "));
 
     // A first address that cannot be listened on leaves the one before it.
     write("[[listen]]\naddress = \"192.0.2.1:8\"\n");
     served.signal(Signal::SIGHUP);
-    line_with(&mut stderr, "192.0.2.1:8 is not listened on: ");
-    line_with(&mut stderr, "site is listened on no more");
+    stderr.line_with("192.0.2.1:8 is not listened on: ");
+    stderr.line_with("site is listened on no more");
     assert!(ask(&mut open, "").starts_with("HTTP/1.1 200 "));
 
     // Another one takes its place, and a request that has begun is answered.
@@ -481,8 +464,8 @@ fn addresses_come_and_go_with_their_tables_and_open_connections_stay() {
     let moved = free_address("127.0.0.2");
     write(&format!("[[listen]]\naddress = \"{moved}\"\n"));
     served.signal(Signal::SIGHUP);
-    line_with(&mut stderr, &format!("{moved} is listened on"));
-    line_with(&mut stderr, "127.0.0.1:0 is listened on no more");
+    stderr.line_with(&format!("{moved} is listened on"));
+    stderr.line_with("127.0.0.1:0 is listened on no more");
     assert!(answered(connect(&moved), "/bytes/5").starts_with("HTTP/1.1 200 "));
     let until = Instant::now() + PATIENCE;
     while fs::exists(&unix).expect("a folder") {

@@ -1,9 +1,9 @@
 //! HTTP/3 where it cannot be had, on the binary: one clear line, and TCP goes on.
 
-use std::io::{BufRead, BufReader};
+use crate::lines::Lines;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use tower_service::Service;
 use trunkline::{Body, Running, Server, Tls};
 
@@ -52,7 +52,7 @@ fn fails(arguments: &[&str], expected: &[&str]) {
 /// A running `serve`, ended with the value.
 struct Served {
     child: Child,
-    warnings: BufReader<ChildStderr>,
+    warnings: Lines,
     port: u16,
 }
 
@@ -67,15 +67,12 @@ impl Served {
             .expect("the binary starts");
         let stdout = child.stdout.take().expect("it is piped");
         let stderr = child.stderr.take().expect("it is piped");
-        let mut line = String::new();
-        BufReader::new(stdout)
-            .read_line(&mut line)
-            .expect("it says where it listens");
+        let line = Lines::of(stdout).next();
         let port = line.trim().rsplit(':').next();
         let port = port.and_then(|port| port.parse().ok());
         Self {
             child,
-            warnings: BufReader::new(stderr),
+            warnings: Lines::of(stderr),
             port: port.unwrap_or_else(|| panic!("it says where it listens: {line:?}")),
         }
     }
@@ -84,9 +81,7 @@ impl Served {
     }
     /// Its next warning.
     fn warning(&mut self) -> String {
-        let mut line = String::new();
-        self.warnings.read_line(&mut line).expect("a line");
-        line
+        self.warnings.next()
     }
 }
 

@@ -1,8 +1,8 @@
 //! A running `serve`, and a folder for it.
 
-use std::io::{BufRead, BufReader};
+use crate::lines::Lines;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
 
@@ -10,7 +10,7 @@ const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
 pub(crate) struct Served {
     pub(crate) child: Child,
     pub(crate) url: String,
-    lines: BufReader<ChildStdout>,
+    lines: Lines,
 }
 
 impl Served {
@@ -47,7 +47,7 @@ impl Served {
             .spawn()
             .expect("the binary starts");
         let stdout = child.stdout.take().expect("it is piped");
-        let mut lines = BufReader::new(stdout);
+        let mut lines = Lines::of(stdout);
         let url = line_of(&mut lines, "listening on ");
         Self { child, url, lines }
     }
@@ -85,9 +85,8 @@ impl Served {
     }
 }
 
-fn line_of(lines: &mut BufReader<ChildStdout>, before: &str) -> String {
-    let mut line = String::new();
-    lines.read_line(&mut line).expect("it prints a line");
+fn line_of(lines: &mut Lines, before: &str) -> String {
+    let line = lines.next();
     let place = line.trim().strip_prefix(before);
     place
         .unwrap_or_else(|| panic!("{before}: {line:?}"))
