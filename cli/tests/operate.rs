@@ -197,6 +197,58 @@ fn the_access_log_is_opened_again_upon_sigusr1_and_loses_no_line() {
 }
 
 #[test]
+fn the_access_log_is_renamed_before_it_is_larger_than_its_bound_and_loses_no_line() {
+    let folder = Folder::new("rotate");
+    let root = folder.path();
+    let logs = Folder::new("rotate-logs");
+    let log = format!("{}/log", logs.path());
+    let rotated = [
+        "--access-log-bytes-max",
+        "4096",
+        "--access-log-files-kept",
+        "9",
+    ];
+    let served = Served::start(&[&["--access-log", &log][..], &rotated, &[&root]].concat());
+    let requests = 200;
+    for number in 0..requests {
+        asked(served.address(), &format!("/{number:04}"), &[]);
+    }
+    assert_eq!(served.terminate(), Some(0));
+    // The newest lines first, from file to file.
+    let mut files = 0;
+    let mut lines = Vec::new();
+    loop {
+        let name = if files == 0 {
+            log.clone()
+        } else {
+            format!("{log}.{files}")
+        };
+        let Ok(text) = fs::read_to_string(name) else {
+            break;
+        };
+        assert!(text.len() <= 4096, "{}", text.len());
+        lines.extend(text.lines().rev().map(str::to_owned));
+        files += 1;
+    }
+    assert!(files > 2, "{files}");
+    assert_eq!(lines.len(), requests);
+    for (line, number) in lines.iter().rev().zip(0..) {
+        assert!(line.contains(&format!("GET /{number:04} ")), "{line}");
+    }
+
+    let small = refused(&[
+        "--access-log",
+        &log,
+        "--access-log-bytes-max",
+        "4095",
+        &root,
+    ]);
+    assert!(small.contains("4096.."), "{small}");
+    let stdout = refused(&["--access-log", "-", "--access-log-bytes-max", "4096", &root]);
+    assert!(stdout.contains("is for a file"), "{stdout}");
+}
+
+#[test]
 fn no_request_can_forge_a_line_of_the_log() {
     let folder = Folder::new("forge");
     let path = folder.path();

@@ -21,7 +21,7 @@ use file::ConfigFile;
 use std::path::PathBuf;
 
 /// The arguments whose options a configuration file has keys for: a setting is in one place.
-pub(super) const SET_BY_FILES: [&str; 36] = [
+pub(super) const SET_BY_FILES: [&str; 38] = [
     "directory",
     "listen",
     "redirect_from",
@@ -56,6 +56,8 @@ pub(super) const SET_BY_FILES: [&str; 36] = [
     "access_log_format",
     "access_log_fields",
     "access_log_level",
+    "access_log_bytes_max",
+    "access_log_files_kept",
     "drain_delay",
     "drain",
 ];

@@ -34,6 +34,8 @@ use trunkline::ServerConfig;
 
 /// Requests that take longer have stories on the admin page, as those that fail have.
 const SLOW: Duration = Duration::from_secs(1);
+/// The least size of an access log that is renamed: a file of a few lines is a mistake in the unit.
+pub(super) const FILE_BYTES_LEAST: u64 = 4096;
 
 /// Flags of `serve` about its operation.
 #[derive(Clone, clap::Args)]
@@ -76,6 +78,13 @@ pub(crate) struct OperateOptions {
     /// change it.
     #[arg(long, value_enum, default_value_t = LogLevel::All, requires = "access_log")]
     pub(super) access_log_level: LogLevel,
+    /// Rename the file before a line would make it larger than this many bytes, to FILE.1, and what had that name to FILE.2,
+    /// and go on in a new one. Default: no limit.
+    #[arg(long, value_name = "BYTES", requires = "access_log", value_parser = clap::value_parser!(u64).range(FILE_BYTES_LEAST..))]
+    pub(super) access_log_bytes_max: Option<u64>,
+    /// The number of renamed files that are kept.
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "access_log_bytes_max", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) access_log_files_kept: u32,
     /// Seconds between SIGINT or SIGTERM, upon which /readyz says 503, and the drain: the time in which a load
     /// balancer notices. Requests are answered meanwhile.
     #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=3600))]

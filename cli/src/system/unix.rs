@@ -2,15 +2,16 @@
 
 use super::ProcessSignal;
 use crate::failure::Failure;
+use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Signal as RawSignal, getpid, kill_process};
 use rustix::time::{ClockId, clock_gettime};
 use std::ffi::OsStr;
-use std::fs::Metadata;
+use std::fs::{self, File, Metadata};
 use std::io;
 #[cfg(target_os = "linux")]
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 #[cfg(target_os = "linux")]
 use std::os::unix::net::SocketAddr as UnixAddress;
 use std::os::unix::net::UnixDatagram;
@@ -70,6 +71,25 @@ pub(crate) fn through_unix_socket(
 pub(crate) fn mode_for_all(file: &Metadata) -> Option<u32> {
     let mode = file.permissions().mode() & 0o777;
     (mode & 0o007 != 0).then_some(mode)
+}
+
+/// Waits until no other process has the file locked, and locks it for this one.
+pub(crate) fn lock_exclusive(file: &File) -> io::Result<()> {
+    Ok(flock(file, FlockOperation::LockExclusive)?)
+}
+
+pub(crate) fn unlock(file: &File) -> io::Result<()> {
+    Ok(flock(file, FlockOperation::Unlock)?)
+}
+
+/// Whether the path names the open file, and not another that has come into its place, or none.
+pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let open = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(named) => Ok((open.dev(), open.ino()) == (named.dev(), named.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// User and system time of this process so far. Zero where the system does not say.

@@ -6,6 +6,7 @@ use super::quic_lb::bytes_of;
 use crate::serve::ServeOptions;
 use crate::serve::listeners::ListenAddress;
 use crate::serve::listeners::ListenTable;
+use crate::serve::operate::FILE_BYTES_LEAST;
 use crate::serve::operate::access_log::{LogField, LogFormat, LogLevel};
 use clap::ValueEnum;
 use std::ops::RangeInclusive;
@@ -298,6 +299,11 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("log.fields", ValueKind::Texts("time, client, client_port, method, host, target, version, status, bytes, duration, referer, user_agent, \
              tls, error and story, as texts", fields), "[]",
         "The members of a JSON line in their order; none named: all").flag("--access-log-fields"),
+    Key::new("log.bytes_max", ValueKind::Bytes(FILE_BYTES_LEAST..=MANY * MIB, |o, n| o.operate.access_log_bytes_max = Some(n)), "(no limit)",
+        "The size of the access log, before which it is renamed to FILE.1, what had that name to FILE.2, and a new one begun")
+        .flag("--access-log-bytes-max"),
+    Key::new("log.files_kept", ValueKind::Count(1..=1000, "files", |o, n| o.operate.access_log_files_kept = n as u32), "5",
+        "Renamed files that are kept, with log.bytes_max").flag("--access-log-files-kept"),
     Key::new("log.qlog", ValueKind::File(|o, path| o.qlog = Some(path)), "(none)",
         "A file for the frames of HTTP/2 and HTTP/3 and what becomes of HTTP/3's packets (qlog), for debugging").flag("--qlog"),
     Key::new("admin.address", ValueKind::Text(ADDRESS, |o, text| {

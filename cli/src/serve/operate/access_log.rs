@@ -2,15 +2,17 @@
 //!
 //! Texts of clients cannot forge lines: whatever is not a visible ASCII character of its own stands as an escape.
 
+mod place;
+
 use super::OperateOptions;
 use crate::failure::Failure;
 use crate::serve::warn;
 use clap::ValueEnum;
 use http::{HeaderValue, Method, Uri, Version};
+use place::{Place, Rotation};
 use serde_json::json;
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -82,8 +84,9 @@ pub(crate) struct AccessLog {
     path: Option<PathBuf>,
     format: LogFormat,
     fields: Vec<LogField>,
+    rotation: Option<Rotation>,
     /// `None`: a line could not be written, and a warning was.
-    out: Mutex<Option<Box<dyn Write + Send>>>,
+    out: Mutex<Option<Place>>,
     /// A [`LogLevel`].
     level: AtomicU8,
 }
@@ -94,6 +97,12 @@ impl AccessLog {
         if options.access_log_format != LogFormat::Json && !options.access_log_fields.is_empty() {
             return Err(Failure::usage(
                 "--access-log-fields is for JSON lines: add --access-log-format json",
+            ));
+        }
+        let to_file = (options.access_log.as_deref()).is_some_and(|path| path != Path::new("-"));
+        if options.access_log_bytes_max.is_some() && !to_file {
+            return Err(Failure::usage(
+                "--access-log-bytes-max is for a file: name one with --access-log, not \"-\"",
             ));
         }
         Ok(())
@@ -110,7 +119,11 @@ impl AccessLog {
             false => options.access_log_fields.clone(),
         };
         let path = (path.to_str() != Some("-")).then(|| path.clone());
-        let out = open(path.as_deref()).map_err(|error| {
+        let rotation = options.access_log_bytes_max.map(|bytes_max| Rotation {
+            bytes_max,
+            files_kept: options.access_log_files_kept,
+        });
+        let out = Place::open(path.as_deref(), rotation).map_err(|error| {
             let path = path.as_deref().unwrap_or(Path::new("-")).display();
             Failure::usage(format_args!(
                 "--access-log {path} cannot be written: {error}"
@@ -120,6 +133,7 @@ impl AccessLog {
             path,
             format,
             fields,
+            rotation,
             out: Mutex::new(Some(out)),
             level: AtomicU8::new(options.access_log_level as u8),
         }))
@@ -142,7 +156,7 @@ impl AccessLog {
     /// Goes on in a file that is opened now: what had the path before was renamed. On an error the lines go on
     /// where they went.
     pub(in crate::serve) fn reopen(&self) -> io::Result<()> {
-        let opened = open(self.path.as_deref())?;
+        let opened = Place::open(self.path.as_deref(), self.rotation)?;
         *self.out.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
         Ok(())
     }
@@ -158,24 +172,20 @@ impl AccessLog {
             LogFormat::Json => json(access, now, &self.fields),
         };
         line.push('\n');
-        // No code panics while it holds the lock. One call per line: a reader of the file sees
-        // whole lines, also with several threads.
+        // No code panics while it holds the lock.
         let mut place = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(out) = &mut *place
-            && let Err(error) = out.write_all(line.as_bytes()).and_then(|()| out.flush())
-        {
-            warn(format_args!("the access log ends here: {error}"));
-            *place = None;
+        let Some(out) = &mut *place else { return };
+        match out.write(line.as_bytes()) {
+            Ok(None) => {}
+            Ok(Some(error)) => warn(format_args!(
+                "the access log stays in the file it had, beyond its size: {error}"
+            )),
+            Err(error) => {
+                warn(format_args!("the access log ends here: {error}"));
+                *place = None;
+            }
         }
     }
-}
-
-/// Behind what the file has already.
-fn open(path: Option<&Path>) -> io::Result<Box<dyn Write + Send>> {
-    Ok(match path {
-        None => Box::new(io::stdout()),
-        Some(path) => Box::new(OpenOptions::new().append(true).create(true).open(path)?),
-    })
 }
 
 /// The client's address and port: as a proxy states them, or the peer's.
