@@ -63,13 +63,13 @@ fn a_line_that_never_comes_fails_within_its_bound_and_says_what_came() {
         let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             lines.line_with("three");
         }));
-        let said = *failed
+        let message = *failed
             .expect_err("there is none")
             .downcast::<String>()
             .expect("a text");
         assert!(
-            said.starts_with(r#""three" is not in "one\ntwo\n""#),
-            "{said}"
+            message.starts_with(r#""three" is not in "one\ntwo\n""#),
+            "{message}"
         );
         drop(writer);
     }

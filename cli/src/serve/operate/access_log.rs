@@ -2,14 +2,14 @@
 //!
 //! Texts of clients cannot forge lines: whatever is not a visible ASCII character of its own stands as an escape.
 
-mod place;
+mod output;
 
 use super::OperateOptions;
 use crate::failure::Failure;
 use crate::serve::warn;
 use clap::ValueEnum;
 use http::{HeaderValue, Method, Uri, Version};
-use place::{Place, Rotation};
+use output::{LogOutput, Rotation};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::io;
@@ -86,7 +86,7 @@ pub(crate) struct AccessLog {
     fields: Vec<LogField>,
     rotation: Option<Rotation>,
     /// `None`: a line could not be written, and a warning was.
-    out: Mutex<Option<Place>>,
+    out: Mutex<Option<LogOutput>>,
     /// A [`LogLevel`].
     level: AtomicU8,
 }
@@ -123,7 +123,7 @@ impl AccessLog {
             bytes_max,
             files_kept: options.access_log_files_kept,
         });
-        let out = Place::open(path.as_deref(), rotation).map_err(|error| {
+        let out = LogOutput::open(path.as_deref(), rotation).map_err(|error| {
             let path = path.as_deref().unwrap_or(Path::new("-")).display();
             Failure::usage(format_args!(
                 "--access-log {path} cannot be written: {error}"
@@ -156,7 +156,7 @@ impl AccessLog {
     /// Goes on in a file that is opened now: what had the path before was renamed. On an error the lines go on
     /// where they went.
     pub(in crate::serve) fn reopen(&self) -> io::Result<()> {
-        let opened = Place::open(self.path.as_deref(), self.rotation)?;
+        let opened = LogOutput::open(self.path.as_deref(), self.rotation)?;
         *self.out.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
         Ok(())
     }

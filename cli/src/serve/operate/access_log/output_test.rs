@@ -44,17 +44,17 @@ fn rotation(bytes_max: u64, files_kept: u32) -> Option<Rotation> {
     })
 }
 
-fn write(place: &mut Place, line: &str) {
-    let renamed = place.write(line.as_bytes()).expect("it is written");
+fn write(output: &mut LogOutput, line: &str) {
+    let renamed = output.write(line.as_bytes()).expect("it is written");
     assert!(renamed.is_none(), "{renamed:?}");
 }
 
 #[test]
 fn a_file_never_grows_beyond_its_size_and_the_newest_are_kept() {
     let folder = Folder::new("size");
-    let mut place = Place::open(Some(&folder.file()), rotation(8, 2)).expect("it opens");
+    let mut output = LogOutput::open(Some(&folder.file()), rotation(8, 2)).expect("it opens");
     for line in ["1__\n", "2__\n", "3__\n", "4__\n", "5__\n", "6__\n"] {
-        write(&mut place, line);
+        write(&mut output, line);
     }
     let expected = [
         ("log", "5__\n6__\n"),
@@ -64,8 +64,8 @@ fn a_file_never_grows_beyond_its_size_and_the_newest_are_kept() {
     let expected = expected.map(|(name, text)| (name.to_owned(), text.to_owned()));
     assert_eq!(folder.files(), BTreeMap::from(expected.clone()));
     // A line that is longer than a file may be has one to itself.
-    write(&mut place, "7________\n");
-    write(&mut place, "8__\n");
+    write(&mut output, "7________\n");
+    write(&mut output, "8__\n");
     let files = folder.files();
     assert_eq!(
         (files["log"].as_str(), files["log.1"].as_str()),
@@ -78,8 +78,8 @@ fn a_file_never_grows_beyond_its_size_and_the_newest_are_kept() {
 fn the_lines_of_an_earlier_process_count() {
     let folder = Folder::new("earlier");
     fs::write(folder.file(), "earlier\n").expect("written");
-    let mut place = Place::open(Some(&folder.file()), rotation(10, 1)).expect("it opens");
-    write(&mut place, "now\n");
+    let mut output = LogOutput::open(Some(&folder.file()), rotation(10, 1)).expect("it opens");
+    write(&mut output, "now\n");
     let files = folder.files();
     assert_eq!(
         (files["log"].as_str(), files["log.1"].as_str()),
@@ -98,9 +98,10 @@ fn writers_of_one_file_rename_it_once_and_lose_no_line() {
         for writer in ["a", "b", "c"] {
             let path = &path;
             scope.spawn(move || {
-                let mut place = Place::open(Some(path), rotation(100, 1000)).expect("it opens");
+                let mut output =
+                    LogOutput::open(Some(path), rotation(100, 1000)).expect("it opens");
                 for number in 0..lines_each {
-                    write(&mut place, &format!("{writer}{number:05}\n"));
+                    write(&mut output, &format!("{writer}{number:05}\n"));
                 }
             });
         }
@@ -119,9 +120,9 @@ fn a_link_keeps_its_name_and_what_is_no_file_is_not_renamed() {
     let folder = Folder::new("link");
     let elsewhere = Folder::new("link-to");
     std::os::unix::fs::symlink(elsewhere.file(), folder.file()).expect("a link");
-    let mut place = Place::open(Some(&folder.file()), rotation(4, 1)).expect("it opens");
-    write(&mut place, "1__\n");
-    write(&mut place, "2__\n");
+    let mut output = LogOutput::open(Some(&folder.file()), rotation(4, 1)).expect("it opens");
+    write(&mut output, "1__\n");
+    write(&mut output, "2__\n");
     assert!(
         fs::symlink_metadata(folder.file())
             .expect("it is there")
@@ -132,7 +133,8 @@ fn a_link_keeps_its_name_and_what_is_no_file_is_not_renamed() {
         (files["log"].as_str(), files["log.1"].as_str()),
         ("2__\n", "1__\n")
     );
-    let mut device = Place::open(Some(Path::new("/dev/null")), rotation(4, 1)).expect("it opens");
+    let mut device =
+        LogOutput::open(Some(Path::new("/dev/null")), rotation(4, 1)).expect("it opens");
     for _ in 0..3 {
         write(&mut device, "1__\n");
     }
@@ -144,15 +146,15 @@ fn a_file_that_cannot_be_renamed_goes_on_and_says_so_once_for_each_size() {
     let folder = Folder::new("stuck");
     let taken = folder.0.join("log.1");
     fs::create_dir(&taken).expect("a folder");
-    let mut place = Place::open(Some(&folder.file()), rotation(8, 1)).expect("it opens");
-    let mut said = 0;
+    let mut output = LogOutput::open(Some(&folder.file()), rotation(8, 1)).expect("it opens");
+    let mut warnings = 0;
     for _ in 0..6 {
-        said += usize::from(place.write(b"1__\n").expect("it is written").is_some());
+        warnings += usize::from(output.write(b"1__\n").expect("it is written").is_some());
     }
-    assert_eq!(said, 2);
+    assert_eq!(warnings, 2);
     let text = fs::read_to_string(folder.file()).expect("text");
     assert_eq!(text.lines().count(), 6);
     fs::remove_dir(&taken).expect("it is empty");
-    write(&mut place, "2__\n");
+    write(&mut output, "2__\n");
     assert_eq!(fs::read_to_string(folder.file()).expect("text"), "2__\n");
 }

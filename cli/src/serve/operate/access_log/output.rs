@@ -1,4 +1,4 @@
-//! Where the lines of the access log go: standard output, or a file that is renamed once it has its size.
+//! The output of the access log: standard output, or a file that is renamed once it has its size.
 //!
 //! A file keeps its lines when it is renamed, here, by logrotate, or by another process that writes to it too, as the one
 //! before does while it drains.
@@ -17,13 +17,13 @@ pub(super) struct Rotation {
     pub(super) files_kept: u32,
 }
 
-/// A place for lines.
-pub(super) enum Place {
+/// An output of lines.
+pub(super) enum LogOutput {
     Stdout,
     File(LogFile),
 }
 
-impl Place {
+impl LogOutput {
     /// `None`: standard output. A file goes on behind what it has already.
     pub(super) fn open(path: Option<&Path>, rotation: Option<Rotation>) -> io::Result<Self> {
         Ok(match path {
@@ -92,7 +92,7 @@ impl LogFile {
         // Another process may come to the same end with the same file: the second one finds another at the path.
         lock_exclusive(&self.file)?;
         let renamed = self.rename_all(rotation);
-        // What follows works without it, and a lock ends with its file.
+        // A lock that stays ends with its file.
         let _ = unlock(&self.file);
         renamed?;
         let (path, real) = (self.path.clone(), self.real.clone());
@@ -143,5 +143,5 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[path = "place_test.rs"]
-mod place_test;
+#[path = "output_test.rs"]
+mod output_test;
