@@ -15,8 +15,8 @@ export const ofThread: MetricsSource[] = []
 /** A server of this package, or a dispatcher. */
 export interface MetricsSource { metrics: () => string }
 
-/** One metric: its description, and its samples by name and labels, which histograms need in their order. */
-interface Family { described: string; samples: Map<string, string> }
+/** One metric: its kind (`counter`, `gauge`, `histogram`, `info`), its description, and its samples by name and labels, which histograms need in their order. */
+export interface Family { kind: string, help: string, described: string, samples: Map<string, string> }
 
 /**
  * The counts of several servers and dispatchers as one exposition: an exposition names each metric once, so their
@@ -31,29 +31,35 @@ export const metrics = (...sources: MetricsSource[]): string => sources.length =
 /** The counts of several servers and dispatchers as one exposition. */
 export function sum (...sources: MetricsSource[]): string {
   if (sources.length === 1) return sources[0]!.metrics()
-  const families = new Map<string, Family>()
-  for (const source of sources) read(source.metrics(), families)
   let text = ''
-  for (const { described, samples } of families.values()) {
+  for (const { described, samples } of familiesOf(sources).values()) {
     text += described
     for (const [series, value] of samples) text += `${series} ${value}\n`
   }
   return text + END
 }
 
+/** The metrics of all sources by their names, summed. */
+export function familiesOf (sources: MetricsSource[]): Map<string, Family> {
+  const families = new Map<string, Family>()
+  for (const source of sources) read(source.metrics(), families)
+  return families
+}
+
 function read (text: string, families: Map<string, Family>): void {
-  let family: Family = { described: '', samples: new Map() }
+  let family: Family = { kind: '', help: '', described: '', samples: new Map() }
   let isNew = false
   for (const line of text.split('\n')) {
     if (line === '' || line === '# EOF') continue
     if (line.startsWith('# ')) {
-      const [, kind, name] = line.split(' ', 3) as [string, string, string]
-      if (kind === 'TYPE') {
+      const [, part, name, kind] = line.split(' ', 4) as [string, string, string, string]
+      if (part === 'TYPE') {
         const known = families.get(name)
         isNew = known === undefined
-        family = known ?? { described: '', samples: new Map() }
+        family = known ?? { kind, help: '', described: '', samples: new Map() }
         families.set(name, family)
       }
+      if (part === 'HELP') family.help = line.slice(`# HELP ${name} `.length)
       if (isNew) family.described += `${line}\n`
       continue
     }

@@ -18,6 +18,7 @@ pub(super) const ROWS: &[&str] = &[
     "errors",
     "failures",
     "open_metrics",
+    "prom_client",
     "channel",
     "server/listen_error",
     "inspect_page",
