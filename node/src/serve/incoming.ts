@@ -84,11 +84,14 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   contentType (): string | null { return this.list.get('content-type') }
   sendable (): HeaderList { return sendableOf(this.list) }
 
-  /** A request of the global class that shares the body with this one: a `fetch` that a program has kept takes it, too. */
+  /** A request of the global class that shares the body with this one: a `fetch` that a program has kept takes it, too. That class has no
+   * body of a GET or HEAD, which stays with this one. */
   clone (): globalThis.Request {
     const { url, method, signal } = this
-    const body = this.body?.fork().web ?? null
-    return new globalThis.Request(url, { method, headers: this.sendable().sorted(), body, duplex: 'half', signal })
+    const body = method === 'GET' || method === 'HEAD' ? null : this.body?.fork().web ?? null
+    const made = new globalThis.Request(url, { method, headers: this.sendable().sorted(), body, duplex: 'half', signal })
+    if (body === null) made.headers.delete('content-length')
+    return made
   }
 
   /** Whether the body is being read, or will be. */

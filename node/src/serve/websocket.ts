@@ -24,7 +24,8 @@ export interface WebSocketHandler<T = undefined> {
   open?: (ws: ServerWebSocket<T>) => void | Promise<void>
   /** A message: a string for text, bytes of the type `binaryType` otherwise. */
   message?: (ws: ServerWebSocket<T>, message: string | Buffer) => void | Promise<void>
-  /** The last call for a socket. `code` and `reason` are those of the side that closed first, 1006 where the client ended without a close frame. */
+  /** The last call for a socket. `code` and `reason` are those of the side that closed first; 1006 where the client ended without a close frame,
+   * or broke a rule of WebSockets, which the reason names. */
   close?: (ws: ServerWebSocket<T>, code: number, reason: string) => void | Promise<void>
   /** Called when waiting messages were sent, after a `send` that gave -1. */
   drain?: (ws: ServerWebSocket<T>) => void | Promise<void>
@@ -162,17 +163,20 @@ export class ServerWebSocket<T = undefined> {
     }
     peer.on('message', (bytes: Buffer, isBinary: boolean) => {
       active()
+      // For its handlers a socket that this side has closed is over.
+      if (this.#closedBy !== null) return
       this.#all.call('message', this, isBinary ? this.#typed(bytes) : bytes.toString())
     })
     peer.on('ping', (bytes: Buffer) => { active(); this.#all.call('ping', this, bytes) })
     peer.on('pong', (bytes: Buffer) => { active(); this.#all.call('pong', this, bytes) })
     // `close` follows.
-    peer.on('error', () => {})
+    let broken = ''
+    peer.on('error', (error: Error) => { broken = error.message })
     peer.on('close', (code: number, reason: Buffer) => {
       this.#all.forget(this, this.#topics)
       // Browsers answer a close frame with its code alone (RFC 6455 section 5.5.1), and some clients with nothing.
       const own = this.#closedBy
-      this.#all.call('close', this, own?.code ?? code, own?.reason ?? reason.toString())
+      this.#all.call('close', this, own?.code ?? code, own?.reason ?? (reason.toString() || broken))
     })
     this.#socket.on('drain', () => {
       if (!this.#waits) return
@@ -236,7 +240,7 @@ export class ServerWebSocket<T = undefined> {
     return this.#socket.writableNeedDrain ? -1 : Buffer.byteLength(bytes)
   }
 
-  /** Starts the closing handshake behind the sent messages. Default code: 1000. */
+  /** Starts the closing handshake behind the sent messages; messages that come behind it are not reported. Default code: 1000. */
   close (code = 1000, reason = ''): void {
     const isFirst = this.#peer.readyState === OPEN
     this.#peer.close(code, reason)

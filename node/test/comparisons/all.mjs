@@ -2,7 +2,7 @@
 // and how many differ with a reason. A difference without a reason fails, and so does a reason without a difference.
 //   node all.mjs [node20|node22|node24|node26 ..]
 import { lines } from '../support/lines/lines.mjs'
-import { compareSet, faultsOf, lineOf } from './compare.mjs'
+import { compareSet, faultsOf, lineOf, programFor } from './compare.mjs'
 import { lineMinOf, SETS } from './sets.mjs'
 
 const own = `node${lineOf(process.version)}`
@@ -17,6 +17,10 @@ const report = (label, { combinations, equal, differ }) => { console.log(`${labe
 for (const name of asked.length > 0 ? asked : Object.keys(programs).sort()) {
   for (const set of Object.keys(SETS)) {
     if (lineOf(name) < lineMinOf(set)) continue
+    if (programFor(set) === undefined) {
+      console.log(`${name}, ${set}: not compared, because its original is not installed`)
+      continue
+    }
     const compared = await compareSet(set, { program: programs[name], line: lineOf(name) })
     const counts = { combinations: compared.all.length, differ: compared.differing.length - compared.unexpected.filter(one => compared.differing.includes(one)).length }
     counts.equal = counts.combinations - compared.differing.length

@@ -4,9 +4,9 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { again } from '../support/lines/again.mjs'
-import { lines as installed } from '../support/lines/lines.mjs'
+import { bun, lines as installed } from '../support/lines/lines.mjs'
 import { reasonsOf } from './reasons.mjs'
-import { lineMinOf } from './sets.mjs'
+import { lineMinOf, SETS } from './sets.mjs'
 
 /** How long the programs of a set may take, together. */
 const ALL_MS_MAX = 600_000
@@ -14,9 +14,13 @@ const script = fileURLToPath(new URL('run.mjs', import.meta.url))
 
 export const lineOf = version => Number.parseInt(version.replace(/^(v|node)/, ''), 10)
 
-/** The Node.js that runs a set whose original needs a newer line; undefined where there is none. */
-export const programFor = (set, program = process.execPath, line = lineOf(process.version)) =>
-  line < lineMinOf(set) ? installed.node24 : program
+const isOfBun = set => SETS[set].original === 'bun'
+
+/** The Node.js that runs a set whose original needs a newer line; undefined where there is none, or no Bun for a set of Bun's. */
+export function programFor (set, program = process.execPath, line = lineOf(process.version)) {
+  if (isOfBun(set) && bun === undefined) return undefined
+  return line < lineMinOf(set) ? installed.node24 : program
+}
 
 /** The logs of the programs of a set, by their names. */
 export function logged (set, subject, program = process.execPath, names) {
@@ -46,7 +50,8 @@ export async function compareSet (set, { program = process.execPath, line = line
   const runner = programFor(set, program, line)
   const reasons = reasonsOf(set, runner === program ? line : 24)
   const subjects = ['original', 'ours']
-  const [theirs, ours] = await Promise.all(subjects.map(subject => logged(set, subject, runner, names)))
+  const runners = [isOfBun(set) ? bun : runner, runner]
+  const [theirs, ours] = await Promise.all(subjects.map((subject, index) => logged(set, subject, runners[index], names)))
   const equals = name => isDeepStrictEqual(ours.programs.get(name), theirs.programs.get(name))
   const all = () => [...theirs.programs.keys()]
   const both = name => [theirs.programs.get(name), ours.programs.get(name) ?? []]
@@ -54,7 +59,7 @@ export async function compareSet (set, { program = process.execPath, line = line
    * alone. */
   const unexpected = () => all().filter(name => equals(name) ? reasons.isExact(name) : !reasons.covers(name, ...both(name)))
   const errors = () => [theirs.error, ours.error].filter(error => error !== null)
-  if (errors().length === 0) await again([theirs, ours], unexpected, (index, some) => logged(set, subjects[index], runner, some))
+  if (errors().length === 0) await again([theirs, ours], unexpected, (index, some) => logged(set, subjects[index], runners[index], some))
   const differing = all().filter(name => !equals(name))
   const missing = (names ?? all()).filter(name => !theirs.programs.has(name) || !ours.programs.has(name))
   const counts = new Map()

@@ -11,7 +11,7 @@ const { chosen, total } = await sample()
 test('there are at least 3,000 generated comparisons', () => { assert.ok(total >= 3000, `${total}`) })
 
 for (const [set, names] of chosen) {
-  const skip = programFor(set) === undefined && 'its original needs a newer line of Node.js, and none is installed'
+  const skip = programFor(set) === undefined && 'its original, or the line of Node.js that it needs, is not installed'
   test(`${set}: a sample of ${names.length} logs the same, but those on the list`, { skip }, async () => {
     assert.deepEqual(faultsOf(set, await compareSet(set, { names })), [])
   })

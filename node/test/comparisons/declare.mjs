@@ -4,7 +4,7 @@ import test from 'node:test'
 import { compareSet, programFor } from './compare.mjs'
 
 export async function declare (set) {
-  if (programFor(set) === undefined) return test(`${set}: the same is logged`, { skip: 'its original needs a newer line of Node.js, and none is installed' }, () => {})
+  if (programFor(set) === undefined) return test(`${set}: the same is logged`, { skip: 'its original, or the line of Node.js that it needs, is not installed' }, () => {})
   const compared = await compareSet(set)
   const { theirs, ours, reasons, errors, stderr, missing, unused } = compared
 

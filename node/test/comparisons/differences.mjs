@@ -39,6 +39,10 @@ const HINTS = 'a hint cannot write another field or response: newer lines of Nod
 const BLANKS = 'a field whose value has blanks at an end is left out (RFC 9113 section 8.2.1), whatever strictFieldWhitespaceValidation says'
 const ONE = 'an answer that has gone in one message cannot be broken any more'
 
+const TYPED = 'a body has the content type of the fetch standard, and none where that gives none'
+const FAILED = 'a failure is a 500 without words, also of HEAD'
+const NONE = 'a handler gives a Response: anything else is a 500 with a message on stderr'
+
 const DUPLEX = 'sources of Node.js are streams of requests without saying so, too'
 const WHY = 'the cause says what was wrong'
 const IDENTITY = 'what is given as a certificate or key has to be one'
@@ -444,5 +448,50 @@ export const differences = {
     'responses: *, then stream.close': { reason: HEAD, of: ['client: '], programs: 20, lines: [22, 26] },
     'responses: *: end, then write*': { reason: ONE, programs: 8, lines: [22, 26] },
     'responses: *: end with a callback, then write*': { reason: ONE, programs: 8, lines: [22, 26] }
+  },
+  serve: {
+    'answers: json*': { reason: 'JSON is UTF-8 and has no charset (RFC 8259 section 11)', of: ['client: '], programs: 16 },
+    'routes: a Response of json, *': { reason: 'JSON is UTF-8 and has no charset (RFC 8259 section 11)', of: ['client: '], programs: 10 },
+    'answers: empty text, *': { reason: TYPED, of: ['client: '], programs: 8 },
+    'answers: bytes, *': { reason: TYPED, of: ['client: '], programs: 8 },
+    'answers: an ArrayBuffer, *': { reason: TYPED, of: ['client: '], programs: 8 },
+    'answers: a Blob*': { reason: TYPED, of: ['client: '], programs: 16 },
+    'answers: an async generator, *': { reason: 'the pieces of a generator go as they come', of: ['client: '], programs: 8 },
+    'answers: a stream with a length, *': { reason: 'a length that a handler gives goes with its stream', of: ['client: '], programs: 8 },
+    'answers: a file, *': { reason: 'a file has an etag and a date, and answers conditions', of: ['client: '], programs: 8 },
+    'answers: an empty file, *': { reason: 'a file has an etag and a date, and answers conditions', of: ['client: '], programs: 8 },
+    'answers: a part of a file, *': { reason: 'a 206 answers a request with a range (RFC 9110 section 15.3.7)', of: ['client: '], programs: 8 },
+    'answers: a file that is missing, *': { reason: FAILED, of: ['client: '], programs: 10 },
+    'answers: Response.error(), *': { reason: FAILED, of: ['client: '], programs: 10 },
+    'answers: a used Response, *': { reason: FAILED, of: ['client: '], programs: 10 },
+    'answers: a failure, *': { reason: FAILED, of: ['client: '], programs: 10 },
+    'answers: a rejection, *': { reason: FAILED, of: ['client: '], programs: 10 },
+    'answers: undefined, *': { reason: NONE, of: ['client: '], programs: 10 },
+    'answers: null, *': { reason: NONE, of: ['client: '], programs: 10 },
+    'answers: a string, *': { reason: NONE, of: ['client: '], programs: 10 },
+    'answers: a number, *': { reason: NONE, of: ['client: '], programs: 10 },
+    'answers: an object, *': { reason: NONE, of: ['client: '], programs: 10 },
+    'answers: a stream that fails at once, *': { reason: 'a stream that fails before its head is a failure of the handler: Bun cuts the connection', programs: 10 },
+    'answers: status 418, *': { reason: 'a status that is in no register has no reason phrase', of: ['client: '], programs: 10 },
+    'answers: status 599, *': { reason: 'a status that is in no register has no reason phrase', of: ['client: '], programs: 10 },
+    'answers: a reason, *': { reason: 'statusText is sent', of: ['client: '], programs: 10 },
+    'answers: a field twice, *': { reason: 'fields that are given apart are sent apart', of: ['client: '], programs: 8 },
+    'routes: *, error: *': { reason: FAILED, of: ['client: '], programs: 24 },
+    'requests: a fragment, *': { reason: 'a target has no fragment (RFC 9112 section 3.2)', programs: 12 },
+    'requests: absolute form, *': { reason: 'the absolute form names the host (RFC 9112 section 3.2.2)', of: ['server: '], programs: 2 },
+    'requests: HTTP/1.0 without a host, *': { reason: 'a request without a host has the URL of the server: `new URL(request.url)` takes it', of: ['server: '], programs: 2 },
+    'requests: a body of a GET, *': { reason: 'the body of a GET can be read', of: ['server: '], programs: 12 },
+    'requests: a body in chunks with trailers, *': { reason: 'trailers are read: Bun answers them with a 400 behind its response', programs: 12 },
+    'requests: an options request of all, *': { reason: 'a request of the server as a whole is served', programs: 12 },
+    'requests: *, blob': { reason: 'a Blob has the type of the request', of: ['server: '], programs: 9 },
+    'requests: *, formData': { reason: 'a part of a form has its own type, and a form that is cut is a TypeError', of: ['server: '], programs: 2 },
+    'requests: *, copy': { reason: 'a request whose body a copy has is used', of: ['server: '], programs: 11 },
+    'routes: exact, /./a': 'dot segments are taken out of paths, as in `request.url`',
+    'routes: *, /users/%zz': { reason: 'an escape that is none stays as it came', of: ['client: '], programs: 2 },
+    'routes: not escaped, *': { reason: 'a route may be written as it is read', programs: 22 },
+    'routes: a Response of a status, *': { reason: 'an etag is of a 200', of: ['client: '], programs: 10 },
+    'routes: *, without fetch': { reason: 'a path without the method is a 405 with `allow` (RFC 9110 section 15.5.6)', of: ['client: '], programs: 20 },
+    'sockets: *, the server closes, and sends': { reason: 'close is reported behind the handler that closes, not within it', of: ['server: '], programs: 7 },
+    'sockets: *': { reason: 'the client gets the code of a rule that it broke, and `close` the words of the package ws', of: ['server: close', 'client: close'], programs: 84 }
   }
 }

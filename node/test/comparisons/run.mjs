@@ -37,10 +37,18 @@ const load = {
   async 'node:http2' () {
     if (!isOurs) return (await import('node:http2')).default
     return set.isClient === true ? (await import('trunkline/http2')).default : (await import('trunkline')).http2
+  },
+  async bun () {
+    // The messages about failures are not compared.
+    console.error = () => {}
+    if (!isOurs) return { serve: Bun.serve, file: Bun.file, Response }
+    const { serve, file, Response: own } = await import('trunkline')
+    return { serve, file, Response: own }
   }
 }
 const module = await load[set.original]()
-const { Stage } = await import(set.original === 'undici' ? './client/stage.mjs' : set.isClient === true ? './connect/stage.mjs' : './server/stage.mjs')
+const stages = { undici: 'client', bun: 'serve' }
+const { Stage } = await import(`./${stages[set.original] ?? (set.isClient === true ? 'connect' : 'server')}/stage.mjs`)
 
 /** Events of the process belong to the programs that run. */
 const running = new Set()

@@ -25,7 +25,9 @@ export const SETS = {
   'server by sequence': { folder: 'server/sequences/', original: 'node:http2', isGenerated: true },
   // The sessions of Node 20 and 22 now and then end their process, with a failed assertion or a broken heap.
   'connect generated': { folder: 'connect/generated/', original: 'node:http2', isGenerated: true, isClient: true, lineMin: 24 },
-  'connect by sequence': { folder: 'connect/sequences/', original: 'node:http2', isGenerated: true, isClient: true, lineMin: 24 }
+  'connect by sequence': { folder: 'connect/sequences/', original: 'node:http2', isGenerated: true, isClient: true, lineMin: 24 },
+  // Bun runs the original in its own process.
+  serve: { folder: 'serve/generated/', original: 'bun', isGenerated: true }
 }
 /** The oldest line of Node.js that the original of a set runs on: undici 8 needs 22. */
 export const lineMinOf = set => SETS[set].lineMin ?? (SETS[set].original === 'undici' ? 22 : 0)

@@ -10,7 +10,8 @@ const OF = {
   client: ['client', 'client documented', 'client by page', 'client cases', 'client throws', 'client generated', 'client of each line, undici 8', 'client stacked', 'fetch generated'],
   server: ['server', 'server generated', 'server by sequence'],
   http: ['server of node:http'],
-  connect: ['connect generated', 'connect by sequence']
+  connect: ['connect generated', 'connect by sequence'],
+  serve: ['serve']
 }
 
 /** One row for a reason, with the programs that it is of. */

@@ -313,3 +313,39 @@ test('a request that does not say all of its URL has one that can be read', asyn
   await ask('OPTIONS * HTTP/1.0\r\n\r\n')
   assert.deepEqual(seen, [['GET', `${own}a?b`, '/a'], ['OPTIONS', 'http://a.test/', '/'], ['OPTIONS', own, '/']])
 })
+
+test('the bytes of a path that are not of ASCII are escaped one by one in its URL, and find their route', async () => {
+  const server = serve({ hostname: '127.0.0.1', routes: { '/grün/:name': request => new Lean(`${request.url} ${request.params.name}`) }, fetch: request => new Lean(request.url) })
+  const ask = async target => {
+    const socket = connect(server.port, '127.0.0.1')
+    socket.end(Buffer.from(`GET ${target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`))
+    const pieces = await socket.toArray()
+    return Buffer.concat(pieces).toString().split('\r\n\r\n')[1]
+  }
+  try {
+    assert.equal(await ask('/ü?ß=€'), 'http://localhost/%C3%BC?%C3%9F=%E2%82%AC')
+    assert.equal(await ask('/grün/größe'), 'http://localhost/gr%C3%BCn/gr%C3%B6%C3%9Fe größe')
+    assert.equal(await ask('http://localhost/ü'), 'http://localhost/%C3%BC')
+  } finally {
+    await server.stop(true)
+  }
+})
+
+test('a GET with a body can be cloned and copied without it, and its own body is read', async () => {
+  const server = serve({
+    hostname: '127.0.0.1',
+    async fetch (request) {
+      const copies = [request.clone(), new Request(request)]
+      return Lean.json([...copies.map(copy => [copy.method, copy.body, copy.headers.get('content-length')]), await request.text()])
+    }
+  })
+  try {
+    const socket = connect(server.port, '127.0.0.1')
+    socket.end('GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 5\r\n\r\nhello')
+    const answer = Buffer.concat(await socket.toArray()).toString()
+    const [clone, copy, text] = JSON.parse(answer.split('\r\n\r\n')[1])
+    assert.deepEqual([clone, copy, text], [['GET', null, null], ['GET', null, null], 'hello'])
+  } finally {
+    await server.stop(true)
+  }
+})

@@ -7,8 +7,13 @@ const UNUSUAL_PATH = /\/(?:\.|%2e)|[^!$%&()*+,\-./0-9:;=?@A-Z[\]_a-z~]/i
 /** Authorities that need normalisation: capitals, brackets, default ports. */
 const UNUSUAL_AUTHORITY = /[^a-z0-9.:-]|:(?:80|443)?$/
 
+/** The bytes of a target that are not of ASCII, escaped one by one: read as characters of Latin-1, the URL standard would write each
+ * as two bytes of UTF-8. */
+const escaped = (target: string): string => target.replace(/[\x80-\xff]/g, byte => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
+
 export function urlOf (exchange: Exchange): string {
-  const { path, authority } = exchange
+  const { authority } = exchange
+  const path = escaped(exchange.path)
   // The absolute form of HTTP/1.1 (RFC 9112 section 3.2.2).
   const isAbsolute = !path.startsWith('/') && /^https?:\/\//.test(path)
   if (!isAbsolute && (authority === '' || path === '*')) return unnamed(exchange)

@@ -20,6 +20,10 @@ for (const line of LINES) {
   if (!process.version.startsWith(`v${line.slice(4)}.`) && existsSync(program)) lines[line] = program
 }
 
+const bunProgram = `${folder}node_modules/bun/bin/bun`
+/** The program of Bun; undefined where it is not installed. */
+export const bun = existsSync(bunProgram) ? bunProgram : undefined
+
 /** Runs a script of this folder's parent, the program's own `flags` before it; resolves to how it ended. One that outlives its time is
  * killed, and says so. */
 export function run (program, script, { args = [], flags = [], limit = 60_000, env = {} } = {}) {
