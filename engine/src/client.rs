@@ -199,6 +199,15 @@ impl Client {
     pub fn metrics(&self) -> ClientMetrics {
         self.dispatch.metrics()
     }
+    /// Makes an instrument of `meter` for each metric of [`ClientMetrics::to_openmetrics`], as
+    /// [`MetricsReader::export_to`](crate::server::MetricsReader::export_to) does for a server, with names that begin with `http.client.` and
+    /// `trunkline.client.`. They do not keep the client alive, and observe nothing once it is gone. Call it once for a client.
+    #[cfg(feature = "opentelemetry")]
+    pub fn export_metrics_to(&self, meter: &opentelemetry::metrics::Meter) {
+        let dispatch = Arc::downgrade(&self.dispatch);
+        let read = move || Some(dispatch.upgrade()?.metrics().to_openmetrics());
+        crate::metrics::instruments::register(meter, read);
+    }
     /// The client's connections now, their exchanges with the reason why each waits, and the requests in line. Each
     /// connection that is listed answers in a turn of its own, and what has not answered within 250 ms is left out; nothing
     /// is kept for that between two calls.

@@ -4,6 +4,8 @@
 pub(crate) mod client;
 pub(crate) mod exposition;
 pub(crate) mod histogram;
+#[cfg(feature = "opentelemetry")]
+pub(crate) mod instruments;
 
 use trunkline_core::http::Version;
 

@@ -52,6 +52,7 @@ mod h3_slow_readers;
 mod h3_streams;
 mod h3_traces;
 mod inspect;
+mod meter;
 #[cfg(target_os = "linux")]
 mod mistakes;
 mod on_runtime;

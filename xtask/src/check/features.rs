@@ -40,6 +40,8 @@ const COMBINATIONS: &[&str] = &[
     "server,http3,self-signed,tracing",
     "server,hyper-upgrade",
     "client,server,tonic",
+    "client,opentelemetry",
+    "server,opentelemetry",
 ];
 
 /// The packages that users compile.
@@ -53,6 +55,8 @@ const CRATES_MAX: &[(&str, usize)] = &[
     ("server", 42),
     ("client,http3", 60),
     ("client,url", 70),
+    // The API alone: a program brings its SDK.
+    ("client,opentelemetry", 43),
 ];
 
 fn count_crates(features: &str, most: usize) -> Outcome {

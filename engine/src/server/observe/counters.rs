@@ -275,6 +275,16 @@ impl MetricsReader {
         }
         self.stories.extend_from_slice(&other.stories);
     }
+    /// Makes an instrument of `meter` for each metric of [`Metrics::to_openmetrics`], read whenever the meter's provider collects and
+    /// costing nothing between. Names and attributes are those of OpenTelemetry's semantic conventions where they have one
+    /// (`http.server.active_requests`, `network.protocol.version`), others begin with `trunkline.server.`. A histogram is three
+    /// counters, because OpenTelemetry has none that is observed: `http.server.request.duration.bucket` with the bound as `le`,
+    /// `.count` and `.sum`. The instruments live as long as the provider; call it once for a server.
+    #[cfg(feature = "opentelemetry")]
+    pub fn export_to(&self, meter: &opentelemetry::metrics::Meter) {
+        let reader = self.clone();
+        crate::metrics::instruments::register(meter, move || Some(reader.read().to_openmetrics()));
+    }
     /// The counts so far, of all workers.
     pub fn read(&self) -> Metrics {
         let workers = &self.workers;

@@ -26,7 +26,10 @@ const ENGINE: &[(&str, &[&str])] = &[
         ],
     ),
     ("engine/src/admin", &["guard", "state", "live", "site"]),
-    ("engine/src/metrics", &["histogram", "exposition", "client"]),
+    (
+        "engine/src/metrics",
+        &["histogram", "exposition", "instruments", "client"],
+    ),
     (
         "engine/src/body",
         &[
