@@ -503,8 +503,12 @@ export class CompatServer {
     const socket = shared !== undefined && Stage.is(shared) && !shared.destroyed ? shared.leaveServer() : socketOf(Socket, connection.encrypted, connection)
     socket.server = this.server
     new RefusedBytes(exchange, socket, this.server.httpAllowHalfOpen === true)
-    if (refused.code === '') socket.end(hostMissing())
-    else if (!this.server.emit('clientError', clientError(refused), socket)) socket.end(refusalOf(refused.status, refused.code))
+    if (refused.code === '') return void socket.end(hostMissing())
+    const error = clientError(refused)
+    if (this.server.emit('clientError', error, socket)) return
+    // Listeners of the socket get the error, as with node:http.
+    socket.failure = error
+    socket.end(refusalOf(refused.status, refused.code))
   }
 
   private onBroken (connection: Connection, error: number, code: string): void {
@@ -603,12 +607,15 @@ export class CompatServer {
     session.add(stream)
     showStream(stream)
     const flags = exchange.hasBody ? 4 : 5
+    const isCore = server.listenerCount('stream') + session.listenerCount('stream') > 0
+    const isCompatible = server.listenerCount('request') > 0 || COMPATIBLE.some(event => server.listenerCount(event) > 0)
+    if (isCore && isCompatible && exchange.hasBody) stream.intake.share()
     let isReported = false
     if (server.listenerCount('stream') > 0) {
       isReported = true
       server.emit('stream', stream, stream.headers, flags, stream.rawHeaders)
     }
-    if (server.listenerCount('request') > 0 || COMPATIBLE.some(event => server.listenerCount(event) > 0)) {
+    if (isCompatible) {
       isReported = true
       this.reportCompatible(stream)
     }

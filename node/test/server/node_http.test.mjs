@@ -169,3 +169,14 @@ test('a client of node:http2 reaches a server by an IPv6 address, whose brackets
   await once(stream, 'end')
   assert.match(text, new RegExp(`^\\[?::1\\]?:${port}$`))
 })
+
+test('the error of a malformed request is one of its socket where no listener of clientError takes it', async t => {
+  const errors = []
+  const server = createServer({ requests: 'http' }, () => {})
+  const closed = new Promise(resolve => {
+    server.on('connection', socket => { socket.on('error', error => { errors.push(error.code) }).on('close', resolve) })
+  })
+  assert.match(await answerTo(await listening(t, server), `GET / HTTP/1.1\r\n${HOST}bad name: x\r\n\r\n`), /^HTTP\/1\.1 400 /)
+  assert.equal(await closed, true)
+  assert.deepEqual(errors, ['HPE_INVALID_HEADER_TOKEN'])
+})

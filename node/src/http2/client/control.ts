@@ -6,6 +6,7 @@ import { getPackedSettings } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { asked } from '../asked'
 import { checkBytes, checkCall, checkInteger, checkNumber, checkObject, outOfRange, plain } from '../codes'
+import { withCustom } from '../custom_settings'
 import type { Socket } from '../connection/socket'
 import { Timer } from '../timer'
 import type { Machine } from './machines'
@@ -49,6 +50,9 @@ export abstract class SessionControl extends EventEmitter {
   protected carrying: Carrying | undefined
   protected timer: Timer | undefined
   protected local = INITIAL
+  /** Settings of extensions that were sent: they are shown from then on, as with node:http2. */
+  protected extensions: Pick<Http2Settings, 'customSettings'> = {}
+  private shownLocal: Http2Settings | undefined
   protected remote = INITIAL
   /** Changes of ours that the peer has not acknowledged, oldest first. */
   protected readonly changes: { settings: Http2Settings; callback?: SettingsCallback | undefined }[] = []
@@ -67,6 +71,7 @@ export abstract class SessionControl extends EventEmitter {
   abstract onCapacity (): void
 
   get pendingSettingsAck (): boolean { return this.pendingAck > 0 }
+  get localSettings (): Http2Settings { return this.destroyed || this.connecting ? {} : (this.shownLocal ??= { ...this.local, ...this.extensions }) }
 
   settings (settings: Http2Settings, callback?: SettingsCallback): void {
     this.check()
@@ -83,6 +88,7 @@ export abstract class SessionControl extends EventEmitter {
         return
       }
       this.changes.push({ settings: { ...settings }, callback: callback ? asked('HTTP2SETTINGS', callback) : undefined })
+      this.extensions = withCustom({}, this.extensions, settings ?? {})
       this.machine!.settings(packed)
       this.plan()
     }
@@ -175,8 +181,9 @@ export abstract class SessionControl extends EventEmitter {
     this.pendingAck--
     this.local = changed(this.local, oldest.settings)
     if (oldest.settings.enablePush === false) this.local = { ...this.local, enablePush: false }
-    oldest.callback?.(null, this.local, ms)
-    this.emit('localSettings', this.local)
+    this.shownLocal = undefined
+    oldest.callback?.(null, this.localSettings, ms)
+    this.emit('localSettings', this.localSettings)
   }
 
   onPing (payload: Buffer): void {

@@ -14,6 +14,7 @@ import { showCreated, showStarted } from './channels'
 import { cancelled, ofClient, tooManyOrigins } from './errors'
 import { headOf, rawHeadOf, type Defaults, type OutgoingHead } from './head'
 import { ClosedBy, Refusal, type Machine, type MachineEvents } from './machines'
+import { withCustom } from '../custom_settings'
 import { first, machineSettings, type Http2Settings } from './settings'
 import { SessionControl, type Carrying, type ClientSessionBounds } from './control'
 import { ClientHttp2Stream, type StreamOwner } from './stream'
@@ -129,6 +130,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     this.alpn = this.isEncrypted ? carrying.alpnProtocol as string : 'h2c'
     const given = this.options.settings ?? {}
     this.changes.push({ settings: first(given) })
+    this.extensions = withCustom({}, {}, given)
     this.pendingAck++
     this.carrier = new SocketLink(carrying, this, machineSettings(given, this.options), () => { this.afterWrite() })
     process.nextTick(connected)
@@ -147,7 +149,6 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   get destroyed (): boolean { return this.isDestroyed }
   get goawayCode (): number { return this.goaway_?.code ?? NO_ERROR }
   get goawayLastStreamID (): number { return this.goaway_?.last ?? 0 }
-  get localSettings (): Http2Settings { return this.isDestroyed || this.connecting ? {} : this.local }
   get remoteSettings (): Http2Settings { return this.isDestroyed || this.connecting ? {} : this.remote }
   get socket (): Socket | undefined { return this.isDestroyed ? undefined : (this.proxy ??= sessionSocket(this)) }
   get originSet (): string[] | undefined { return this.isEncrypted !== true || this.isDestroyed ? undefined : [...this.theOrigins()] }

@@ -15,6 +15,8 @@ import { trailerText } from '../stream/respond'
 import type { Socket } from '../connection/socket'
 import { isBody, type Face, type ServerHttp2Stream } from '../stream/stream'
 
+/** An interim status that HTTP/2 does not have (RFC 9113 section 8.6). */
+const SWITCHING_PROTOCOLS = 101
 const OF_REQUESTS = new Set([':status', ':method', ':path', ':authority', ':scheme'])
 /** RFC 8288: `<target>` and its parameters. */
 const LINK = /^(?:<[^>]*>)(?:\s*;\s*[^;"\s]+(?:=(")?[^;"\s]*\1)?)*$/
@@ -271,7 +273,12 @@ export class Http2ServerResponse implements Face {
 
   writeContinue (): boolean { return this.sendInformational(100, {}) }
 
-  writeInformation (status: number, headers: Headers = {}): boolean { return this.sendInformational(status, headers) }
+  writeInformation (status: number, headers?: Headers | null): boolean {
+    if (typeof status !== 'number' || status < 100 || status > 199 || status === SWITCHING_PROTOCOLS) throw invalidStatus(status)
+    if (this.stream.headersSent || this.isClosed) return false
+    if (headers != null) checkObject(headers, 'headers')
+    return this.sendInformational(status, headers ?? {})
+  }
 
   private sendInformational (status: number, headers: Headers): boolean {
     if (this.stream.headersSent || this.isClosed) return false

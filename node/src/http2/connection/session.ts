@@ -105,6 +105,9 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   /** Bytes of the connection that had gone when the timer fired last. */
   private sentAtTimeout = 0
   private local = UNSAID
+  /** Settings of extensions that were sent: they are shown from then on, as with node:http2. */
+  private extensions: Pick<Settings, 'customSettings'> = {}
+  private shownLocal: Settings | undefined
   private remote = UNSAID
   /** Changes of ours that the peer has not acknowledged, oldest first. */
   private readonly sent: { settings: Settings; callback?: SettingsCallback | undefined }[] = []
@@ -121,6 +124,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     this.rawSocket = socket
     connection.callbacks = this
     const first = changed(OURS, options.settings)
+    this.extensions = withCustom({}, {}, first)
     // HTTP/3 acknowledges nothing.
     if (connection.version === 20) this.sent.push({ settings: first })
     else this.local = changed(UNSAID, first)
@@ -154,7 +158,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   }
 
   /** Those that the peer has acknowledged. */
-  get localSettings (): Settings { return this.isDestroyed ? {} : this.local }
+  get localSettings (): Settings { return this.isDestroyed ? {} : (this.shownLocal ??= { ...this.local, ...this.extensions }) }
   get remoteSettings (): Settings { return this.isDestroyed ? {} : this.remote }
 
   /** Until the connection has applied the window that was set last, the accounts say the one before. */
@@ -219,8 +223,10 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     if (this.sent.length >= this.options.settingsMax) {
       if (callback) callback(plain('ERR_HTTP2_SETTINGS_CANCEL'))
       this.destroy(plain('ERR_HTTP2_MAX_PENDING_SETTINGS_ACK'))
-    } else if (this.connection.control(ControlFrame.Settings, packed)) this.sent.push({ settings: { ...settings }, callback: callback && asked('HTTP2SETTINGS', callback) })
-    else if (callback) process.nextTick(callback, plain('ERR_HTTP2_SETTINGS_CANCEL'))
+    } else if (this.connection.control(ControlFrame.Settings, packed)) {
+      this.sent.push({ settings: { ...settings }, callback: callback && asked('HTTP2SETTINGS', callback) })
+      this.extensions = withCustom({}, this.extensions, settings ?? {})
+    } else if (callback) process.nextTick(callback, plain('ERR_HTTP2_SETTINGS_CANCEL'))
   }
 
   ping (payload?: unknown, callback?: unknown): boolean | undefined {
@@ -402,8 +408,9 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     const oldest = this.sent.shift()
     if (oldest === undefined || this.isDestroyed) return
     this.local = changed(this.local, oldest.settings)
-    oldest.callback?.(null, this.local, ms)
-    this.emit('localSettings', this.local)
+    this.shownLocal = undefined
+    oldest.callback?.(null, this.localSettings, ms)
+    this.emit('localSettings', this.localSettings)
   }
 
   private takePing (payload: Buffer): void {

@@ -5,18 +5,25 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
 import type { Exchange } from '../../server/exchange'
+import { later } from '../later'
 
 export class Intake {
   /** Bytes that arrived while the reader had no room. */
   private held: Buffer[] = []
   private reader: Readable | null = null
-  /** Another that waits for the end. */
+  /** Another that waits for the end, and for the bytes where the body is shared. */
   private other: Readable | null = null
   private wants = false
+  private otherWants = false
+  /** Listeners of both APIs have the request: each that reads gets the bytes. */
+  private isShared = false
+  /** The readers of this turn are not all known yet. */
+  private isGathering = false
   private isDropped = false
   /** The peer has the credit for all that is held. */
   private isReleased = false
   private context: AsyncResource | undefined
+  private otherContext: AsyncResource | undefined
   /** Fails the reader: the rest of the body does not come. */
   private cut: ((reader: Readable) => void) | null = null
   /** All has come. */
@@ -39,11 +46,14 @@ export class Intake {
   isReadBy (by: object): boolean { return this.reader as object | null === by || this.other as object | null === by }
 
   /** Whether all of it was given to another reader. */
-  isSpent (by: object): boolean { return this.isWhole && !this.holds && this.reader !== null && this.reader as object !== by }
+  isSpent (by: object): boolean { return this.isWhole && !this.holds && this.reader !== null && this.reader as object !== by && this.other as object | null !== by }
+
+  /** Both APIs have listeners that may read the body. */
+  share (): void { this.isShared = this.isGathering = true }
 
   onData (chunk: Buffer): void {
     if (this.isDropped) this.take(chunk.length)
-    else if (this.reader === null || !this.wants || this.held.length > 0) this.held.push(chunk)
+    else if (this.held.length > 0 || !this.hasRoom) this.held.push(chunk)
     else this.give(chunk)
   }
 
@@ -60,17 +70,35 @@ export class Intake {
     this.settle()
   }
 
-  /** `reader` has room; the first reader gets the body. */
+  /** `reader` has room; the first reader gets the body, and a second one too where it is shared. */
   read (reader: Readable): void {
+    const isFirst = this.reader === null
     this.didRead = true
     // Calls its reader in the async context in which it began to read.
-    this.context ??= new AsyncResource('TRUNKLINEBODY')
     this.reader ??= reader
-    if (this.reader !== reader) this.other = reader
-    else {
+    if (this.reader === reader) {
+      this.context ??= new AsyncResource('TRUNKLINEBODY')
       this.wants = true
-      while (this.wants && this.held.length > 0) this.give(this.held.shift()!)
+    } else {
+      this.otherContext ??= new AsyncResource('TRUNKLINEBODY')
+      this.other = reader
+      this.otherWants = true
     }
+    if (!this.isGathering) this.pass()
+    // Listeners that were added in the turn of the request begin to read one after another.
+    else if (isFirst) later(() => { this.isGathering = false; this.pass() })
+  }
+
+  private get hasRoom (): boolean { return this.reader !== null && this.wants && !this.isGathering && (this.otherWants || !this.isSharing) }
+
+  /** Whether the second reader takes bytes: one that only waits for the end would hold up the first. */
+  private get isSharing (): boolean {
+    const { isShared, other } = this
+    return isShared && other !== null && !other.destroyed && (other.readableFlowing !== null || other.listenerCount('readable') > 0)
+  }
+
+  private pass (): void {
+    while (this.held.length > 0 && this.hasRoom) this.give(this.held.shift()!)
     this.settle()
   }
 
@@ -91,7 +119,7 @@ export class Intake {
 
   /** Ends the readers, once nothing is held. */
   private settle (): void {
-    if (this.held.length > 0) return
+    if (this.held.length > 0 || (this.isGathering && this.reader !== null)) return
     const { cut, other, reader } = this
     if (this.isWhole) {
       this.isEndGiven = reader !== null
@@ -103,7 +131,9 @@ export class Intake {
 
   private give (chunk: Buffer): void {
     const bytes = chunk.length
+    const { isSharing, other } = this
     this.wants = this.push(chunk)
+    if (isSharing) this.otherWants = this.otherContext!.runInAsyncScope(() => other!.push(chunk))
     this.take(bytes)
   }
 

@@ -37,6 +37,23 @@ const settings = (given, options = {}) => async ({ connect }, t) => {
   await closing(session)
 }
 
+/** The settings of extensions that a session shows at each step of its beginning. */
+const extensions = async ({ connect }, t) => {
+  const { url } = await t.serve('node', { listeners: { stream: ok } })
+  const session = t.open(connect, url, { settings: { customSettings: { 1000: 5 } } })
+  const log = t.log('session')
+  log('connecting', session.localSettings.customSettings)
+  session.on('connect', () => {
+    log('connect', session.localSettings.customSettings)
+    session.settings({ customSettings: { 1001: 6 } })
+    log('behind settings', session.localSettings.customSettings)
+  })
+  session.on('localSettings', settings => { log('acknowledged', settings.customSettings) })
+  await t.watch(session.request())
+  session.close()
+  await closing(session)
+}
+
 /** The requests that a server has got before it has sent its settings. */
 const early = (peerMaxConcurrentStreams, asked) => async ({ connect }, t) => {
   let heads = 0
@@ -112,6 +129,7 @@ const programs = {
   'settings, maxHeaderListSize': settings({ maxHeaderListSize: 10_000 }),
   'settings, maxHeaderSize': settings({ maxHeaderSize: 10_000 }),
   'settings, enableConnectProtocol': settings({ enableConnectProtocol: true }),
+  'settings, customSettings, step by step': extensions,
   'settings, customSettings': settings({ customSettings: { 1000: 5 } }, { remoteCustomSettings: [1000] }),
   'request, endStream': exchange({}, { request: { ':method': 'POST' }, streamOptions: { endStream: true } }),
   'request, exclusive, parent and weight': exchange({}, { streamOptions: { exclusive: true, parent: 0, weight: 10 } }),

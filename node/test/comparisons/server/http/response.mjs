@@ -262,6 +262,14 @@ export default {
     t.attempt(log, 'hints', () => response.writeEarlyHints({ link: ['</a>; rel=preload', '</b>; rel=preload'], 'x-a': 'b' }, () => { log('hinted') }))
     response.end()
   }),
+  'information of each status': one((response, { log, t }) => {
+    for (const status of [100, 103, 199, 101, 99, 200, '100', 110.5, undefined]) {
+      t.attempt(log, `inform ${String(status)}`, () => response.writeInformation(status, { 'X-A': `${String(status)}` }, () => { log('informed', status) }))
+    }
+    for (const headers of [undefined, null, 1, [], ['X-A', 'b'], [['x-a', 'c']], { 'a b': 'c' }, { a: 'b\r\nc: d' }]) t.attempt(log, `inform by ${JSON.stringify(headers)}`, () => response.writeInformation(110, headers))
+    response.end()
+    t.attempt(log, 'inform behind the end', () => response.writeInformation(103))
+  }),
   'early hints that cannot be': calls({
     nothing: response => response.writeEarlyHints(),
     'a text': response => response.writeEarlyHints('x'),

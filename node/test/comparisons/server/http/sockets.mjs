@@ -30,6 +30,15 @@ const kept = (event, at, answer) => (server, { log }) => {
   server.on(event, (...given) => { log(event, given[at].mark); given[at].end(answer) })
 }
 const LATE = { headersTimeout: 50, requestTimeout: 100, connectionsCheckingInterval: 20 }
+/** Logs what a listener of the socket learns of a request that is none. */
+const malformed = (answer, text = `GET / HTTP/1.1\r\n${HOST}bad name: x\r\n\r\n`) => raw((server, { log }) => {
+  server.on('connection', socket => {
+    socket.on('error', error => { log('error', error, error.message, error.rawPacket?.length) })
+    socket.on('close', hadError => { log('close', hadError) })
+  })
+  server.on('request', (request, response) => { log('request', request.url); response.end('ok') })
+  if (answer !== undefined) server.on('clientError', (error, socket) => { log('clientError', error); answer(socket, error) })
+}, text)
 const silent = prepare => raw(prepare, '', { options: LATE })
 
 export default {
@@ -119,6 +128,12 @@ export default {
     server.on('timeout', socket => { log('server'); socket.destroy() })
   }, `${get('/a')}${get('/b')}${get('/c')}`),
   'chunk extensions without an end': raw(server => { server.on('request', (request, response) => { request.resume().on('end', () => { response.end() }) }) }, `POST / HTTP/1.1\r\n${HOST}transfer-encoding: chunked\r\n\r\n2;${'a'.repeat(20_000)}\r\nab\r\n0\r\n\r\n`),
+  'the error of a malformed request': malformed(),
+  'the error of a request that is malformed behind another': malformed(undefined, `${get('/a')}GET / HTTP/1.1\r\n${HOST}bad name: x\r\n\r\n`),
+  'the error of a malformed request, answered': malformed(socket => { socket.end('HTTP/1.1 418 Teapot\r\nconnection: close\r\n\r\n') }),
+  'the error of a malformed request, destroyed': malformed(socket => { socket.destroy() }),
+  'the error of a malformed request, destroyed with it': malformed((socket, error) => { socket.destroy(error) }),
+  'the error of a chunk that is none': malformed(undefined, `POST / HTTP/1.1\r\n${HOST}transfer-encoding: chunked\r\n\r\nxyz\r\n`),
   'a client that says nothing': silent(() => {}),
   'a client that says nothing, with a listener of clientError': silent((server, { log }) => {
     server.on('clientError', (error, socket) => { log(error, socket.writable); socket.end('HTTP/1.1 408 Late\r\n\r\n') })

@@ -191,6 +191,14 @@ export default {
   'early hints that cannot be are refused': responding({
     text: response => { response.writeEarlyHints('x') }, nothing: response => { response.writeEarlyHints() }, 'no link': response => response.writeEarlyHints({}), link: response => { response.writeEarlyHints({ link: 'bad' }) }, empty: response => response.writeEarlyHints({ link: [] })
   }),
+  'writeInformation of each status': compat((request, response, { log, t }) => {
+    for (const status of [100, 102, 103, 199, 101, 99, 200, '100', 110.5, NaN, undefined, null]) {
+      t.attempt(log, `inform ${String(status)}`, () => response.writeInformation(status, { 'x-a': `${String(status)}` }))
+    }
+    for (const headers of [undefined, null, 1, 'x', [], { 'a b': 'c' }, { ':status': '200' }]) t.attempt(log, `inform by ${JSON.stringify(headers)}`, () => response.writeInformation(110, headers))
+    response.end()
+    for (const status of [101, 103]) t.attempt(log, `inform ${status} behind the end`, () => response.writeInformation(status))
+  }),
   'writeInformation where the class has it': compat((request, response, { log, t }) => {
     log(typeof response.writeInformation)
     if (response.writeInformation) t.attempt(log, 'inform', () => response.writeInformation(103, { 'x-a': 'b' }))

@@ -5,7 +5,27 @@ import { closing } from '../stage.mjs'
 
 const ended = async client => { if (!client.destroyed) await closing(client) }
 
+/** The settings of extensions that both sides show at each step of a connection's beginning. */
+const extensions = async (http2, t) => {
+  const log = t.log('server')
+  const custom = settings => settings.customSettings
+  const server = http2.createServer({ settings: { customSettings: { 1244: 456 } }, remoteCustomSettings: [55] })
+  server.on('session', own => {
+    log('session', custom(own.localSettings), own.localSettings === own.localSettings)
+    own.settings({ customSettings: { 1245: 7 } })
+    log('behind settings', custom(own.localSettings))
+    own.on('localSettings', settings => { log('acknowledged', custom(settings), custom(own.localSettings)) })
+  })
+  server.on('stream', stream => {
+    log('stream', custom(stream.session.localSettings), custom(stream.session.remoteSettings))
+    stream.respond()
+    stream.end()
+  })
+  await t.show(await t.open(server, { settings: { customSettings: { 55: 12 } }, remoteCustomSettings: [1244] }))
+}
+
 export default {
+  'settings of extensions before they are acknowledged': extensions,
   'state right behind setLocalWindowSize': session((own, { log }) => {
     for (const size of [1_000_000, 2_000_000, 500_000, 70_000]) {
       own.setLocalWindowSize(size)

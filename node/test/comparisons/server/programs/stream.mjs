@@ -14,10 +14,26 @@ const text = async stream => {
   return all
 }
 const MEBIBYTE = Buffer.alloc(1 << 20, 'x')
+/** Listeners of both APIs that read the body of one request. */
+const together = (size, readCore, readCompatible) => async (http2, t) => {
+  const server = http2.createServer()
+  server.on('stream', stream => { readCore(stream, t.log('core')) })
+  server.on('request', (request, response) => { readCompatible(request, t.log('compatible')); request.on('end', () => { response.end() }) })
+  await t.show(await t.open(server), { method: 'POST', body: 'x'.repeat(size) })
+}
+const byData = (readable, log) => {
+  let bytes = 0
+  readable.on('data', piece => { bytes += piece.length }).on('end', () => { log('end', bytes) })
+}
+const byIterating = async (readable, log) => { log('end', (await text(readable)).length) }
 /** Ends a stream whatever it is in. */
 const done = stream => { if (!stream.headersSent) stream.respond(); stream.end() }
 
 export default {
+  'listeners of both APIs read a small body': together(5, byData, byData),
+  'listeners of both APIs read a large body': together(300_000, byData, byData),
+  'listeners of both APIs read a body, one by iterating': together(300_000, byIterating, byData),
+  'listeners of both APIs read a body, both by iterating': together(300_000, byIterating, byIterating),
   'a stream is a duplex with a number': core((stream, { log }) => {
     log(stream instanceof Duplex, stream.constructor.name, stream.id, stream.pending, stream.closed, stream.destroyed, stream.aborted, stream.rstCode)
     done(stream)
