@@ -84,16 +84,20 @@ pub(super) fn persistence<'a>(
     (version == Version::Http10 && !keep_alive).then_some(CloseReason::Http10WithoutKeepAlive)
 }
 
-/// How many seconds the sender of this `keep-alive` field says that it waits for the next request:
-/// its `timeout` parameter. A hint that no RFC in force defines, and that nearly every server sends;
-/// some put a unit behind the number (`timeout=5s`).
-pub fn peer_patience(value: &[u8]) -> Option<u32> {
-    let text = value.split(|&byte| byte == b',').find_map(|item| {
-        let at = item.iter().position(|&byte| byte == b'=')?;
-        let name = item[..at].trim_ascii();
-        name.eq_ignore_ascii_case(b"timeout")
-            .then(|| item[at + 1..].trim_ascii())
-    })?;
+/// How many seconds the sender of these fields says that it waits for the next request: the first
+/// `timeout` parameter of its `keep-alive` fields, which are one list (RFC 9110 section 5.3). A hint
+/// that no RFC in force defines, and that nearly every server sends; some put a unit behind the
+/// number (`timeout=5s`).
+pub fn peer_patience<'a>(fields: impl Iterator<Item = Field<'a>>) -> Option<u32> {
+    let text = fields
+        .filter(|field| field.token == Some(Token::KEEP_ALIVE))
+        .flat_map(|field| field.value.split(|&byte| byte == b','))
+        .find_map(|item| {
+            let at = item.iter().position(|&byte| byte == b'=')?;
+            let name = item[..at].trim_ascii();
+            name.eq_ignore_ascii_case(b"timeout")
+                .then(|| item[at + 1..].trim_ascii())
+        })?;
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (number, unit) = text.split_at(digits);
     if !unit.iter().all(u8::is_ascii_alphabetic) {

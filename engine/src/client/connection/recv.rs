@@ -368,7 +368,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         if self.io.machine.version() != Version::Http11 {
             return;
         }
-        let value = head.get(Token::KEEP_ALIVE).and_then(h1::peer_patience);
+        let value = h1::peer_patience(head.fields());
         if value.is_none() || value == self.peer_patience {
             return;
         }

@@ -9,7 +9,7 @@ import type { Trace } from './channels'
 import { inspect } from 'node:util'
 import { UNKNOWN, type Connection } from '../connect/connection'
 import { markForUndici, RefusedTunnel, StreamTunnel, Tunnel } from './tunnel'
-import { InvalidArgumentError, RequestAbortedError, ResponseExceededMaxSizeError } from '../../errors'
+import { InformationalError, InvalidArgumentError, RequestAbortedError, ResponseExceededMaxSizeError } from '../../errors'
 import { errorOf, PROXY_WANTS_CREDENTIALS, type FailureOwner } from '../../failures'
 import { fieldsObject, fieldsOf, rawFields, type Fields } from '../prepare/head'
 import type { Load } from '../dispatcher/load'
@@ -136,6 +136,8 @@ export class Exchange implements ExchangeCallbacks, Tracked {
   connection: Connection = UNKNOWN
   private hasSent = false
   private tunnel: Tunnel | null = null
+  /** The handler has taken the tunnel: what becomes of it is told by its events. */
+  private hasHandedOver = false
   private readonly isNew: boolean
   private scope: AsyncResource | null
   private isPaused = false
@@ -195,7 +197,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     this.isAborted = true
     this.why = reason ?? new RequestAbortedError()
     // A WebSocket aborts its request behind the frame that says why.
-    if (this.tunnel?.isSending === true) this.tunnel.break(null)
+    if (this.hasHandedOver && this.tunnel?.isSending === true) this.tunnel.break(null)
     else this.giveUp(this.why as Error)
   }
 
@@ -291,15 +293,27 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     const isUpgrade = this.isOnStream && this.handler.constructor?.name === 'UpgradeHandler'
     if (isUpgrade && this.isNew) markForUndici(tunnel)
     if (this.isOnStream) this.proveKey()
-    // The trace ends here, as with undici.
-    this.trace?.onEnd('')
-    this.trace = null
     if (this.isNew) {
       (this.handler as NewHandler).onRequestUpgrade?.(this, status, fieldsObject(this.rawHeaders as string[]), tunnel)
     } else {
       // `upgrade()` of undici 6 knows no other status, and that of undici 7 takes it.
       (this.handler as OldHandler).onUpgrade?.(isUpgrade ? 101 : status, this.oldFields(this.rawHeaders), tunnel)
     }
+    if (!this.isOver) this.handOver()
+  }
+
+  private handOver (): void {
+    if (this.hasHandedOver) return
+    this.hasHandedOver = true
+    // The trace ends here, as with undici.
+    this.trace?.onEnd('')
+    this.trace = null
+  }
+
+  /** Its tunnel was destroyed by its user, whom its own events tell. */
+  release (reason: Error): void {
+    if (!this.isOver) this.handOver()
+    this.abort(reason)
   }
 
   /** RFC 8441 section 5 has no `sec-websocket-accept`, and no need of one. undici 8.10, which is Node
@@ -461,16 +475,26 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     this.trace?.onError(error)
     this.settle(error)
     // The caller that aborts needs no error: undici's fetch has no listener then.
-    if (this.tunnel !== null) {
-      this.tunnel.break(this.isAborted ? null : error)
+    if (this.hasHandedOver) {
+      this.tunnel?.break(this.isAborted ? null : error)
     } else {
       try {
         this.run(this.reportError, error)
       } catch (thrown) {
         this.owner.onFault(thrown)
       }
+      this.refuseTunnel(error)
     }
     this.leave()
+  }
+
+  /** Destroys the tunnel of a handler that threw or aborted when it got it. The handler has the error: without a listener of
+   * its own the tunnel has none, and a stream of HTTP/2 just ends, as with undici. */
+  private refuseTunnel (error: Error): void {
+    const { tunnel } = this
+    if (tunnel === null) return
+    const hasListener = !this.isOnStream && tunnel.listenerCount('error') > 0
+    tunnel.break(hasListener ? this.isAborted ? new InformationalError('aborted') : error : null)
   }
 
   private reportError (error: Error): void {

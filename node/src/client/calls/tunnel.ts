@@ -15,7 +15,7 @@ const LINGER_MS_MAX = 1_000
 /** Which exchange it is. */
 interface Under {
   number: number
-  abort: (reason: Error) => void
+  release: (reason: Error) => void
   giveUp: (reason: Error) => void
   /** Its connection. */
   readonly connection: Connection
@@ -114,7 +114,7 @@ export class Tunnel extends Duplex {
     this.held = []
     if (this.under.number !== 0) {
       if (this.ahead > 0) this.linger(reason)
-      else this.under.abort(reason)
+      else this.under.release(reason)
     }
     this.rouse(reason)
     done(error)

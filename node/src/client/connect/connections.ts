@@ -161,14 +161,24 @@ export class Connections implements ConnectionListener {
   }
 
   private onFailed (events: ConnectionEvent, url: URL): void {
-    if (this.onEmpty !== null) return
-    const error = errorOf(events.error!, false)
+    if (this.onEmpty === null) this.failures.push(this.failing(events, url, errorOf(events.error!, false)))
+  }
+
+  /** The failure of a connection to a port that there is none of: the engine makes no attempt. */
+  refuse (url: URL, error: Error): void {
+    const events: ConnectionEvent = { event: 'failed', origin: url.origin, serverName: null }
+    if (opening.hasSubscribers) opening.publish({ connectParams: this.paramsOf(events, url), connector: this.dialer?.connector ?? connector })
+    apart(this.failing(events, url, error))
+  }
+
+  /** Tells the channel of an attempt that failed; what is returned tells the listeners. */
+  private failing (events: ConnectionEvent, url: URL, error: Error): () => void {
     if (failed.hasSubscribers) failed.publish({ connectParams: this.paramsOf(events, url), connector: this.dialer?.connector ?? connector, error })
     const connection = new Connection(events, undefined, url.protocol === 'https:')
     connection.destroyed = true
     this.of.load(url).connection ??= connection
     const targets = this.targets(url, connection)
-    this.failures.push(() => { this.dispatcher.emit('connectionError', url, targets, error) })
+    return () => { this.dispatcher.emit('connectionError', url, targets, error) }
   }
 
   /** As with undici: behind the handler of the first request that fails with it, and in front of its callback. */

@@ -148,7 +148,11 @@ export class State {
     if (this.origins.size >= this.checked.maxOrigins && !this.origins.has(origin)) throw new MaxOriginsReachedError()
     const url = originOf(origin)
     const { host, protocol } = url
-    if (url.port === '0') throw refusedAt(url.hostname.replace(/^\[(.*)\]$/, '$1'))
+    if (url.port === '0') {
+      const error = refusedAt(url.hostname.replace(/^\[(.*)\]$/, '$1'))
+      this.connections.refuse(url, error)
+      throw error
+    }
     if (protocol === 'https:' && this.checked.isInsecureByEnvironment) warnOfEnvironment()
     const serverName = servername === null ? undefined : servername
     const protocols = isH1 ? 'h1' : undefined
@@ -230,8 +234,8 @@ export class State {
     for (const mock of this.mocks?.values() ?? []) void dispatcherOf(mock).close()
     const onLast = (): void => {
       for (const exchange of carried) failed(exchange, why)
-      // Behind the events of the connections.
-      queueMicrotask(() => { this.report() })
+      // Behind the events of the connections, and behind the callback of the request whose end this is.
+      queueMicrotask(() => { queueMicrotask(() => { this.report() }) })
     }
     this.connections.end(onLast, () => { this.bridge.unlisten(this.client, this.connections) })
   }

@@ -1,6 +1,7 @@
 // Connections and streams that leave HTTP: what was sent before an end arrives, whatever it comes together with.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import http from 'node:http'
 import http2 from 'node:http2'
 import net from 'node:net'
 import test from 'node:test'
@@ -285,3 +286,56 @@ test('a CONNECT goes on a stream where HTTP/2 is spoken in cleartext', { timeout
   const { socket } = await client.connect({ path: 'example.com:80' })
   assert.equal(await echoed(socket), 'there and back')
 })
+
+const SWITCHED = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n'
+
+/** Servers by what is opened on them, and the options of a dispatch that opens it. */
+const OPENED = {
+  'an upgrade': { options: { method: 'GET', path: '/', upgrade: 'echo' } },
+  'a tunnel': { options: { method: 'CONNECT', path: 'a.test:80' } },
+  'a tunnel of HTTP/2': { options: { method: 'CONNECT', path: 'a.test:80' }, isStream: true }
+}
+
+async function opening (t, isStream) {
+  const server = isStream ? http2.createServer().on('stream', stream => { stream.on('error', () => {}).respond({ ':status': 200 }) }) : http.createServer()
+  server.on('upgrade', (_, socket) => { socket.on('error', () => {}).write(SWITCHED) })
+  server.on('connect', (_, socket) => { socket.on?.('error', () => {}).write('HTTP/1.1 200 OK\r\n\r\n') })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  return `http://127.0.0.1:${server.address().port}`
+}
+
+for (const [name, { options, isStream = false }] of Object.entries(OPENED)) {
+  for (const doesThrow of [true, false]) {
+    for (const isOld of [true, false]) {
+      for (const listens of [true, false]) {
+        const what = `a ${isOld ? 'handler of older lines' : 'handler'} that ${doesThrow ? 'throws' : 'aborts'} when it gets ${name}${listens ? ' and listens to its errors' : ''} gets the error, and nothing is uncaught`
+        test(what, { timeout: 60_000 }, async t => {
+          const client = new Client(await opening(t, isStream), isStream ? { useH2c: true } : {})
+          t.after(() => client.destroy())
+          const mine = new Error('mine')
+          const errors = []
+          let abort
+          let closed
+          const take = socket => {
+            if (listens) socket.on('error', error => { errors.push(error) })
+            closed = once(socket, 'close').catch(() => {})
+            if (doesThrow) throw mine
+            abort(mine)
+          }
+          const error = await new Promise((resolve, reject) => {
+            const handler = isOld
+              ? { onConnect (given) { abort = given }, onUpgrade: (_, __, socket) => take(socket), onError: resolve, onHeaders: reject, onData: reject, onComplete: reject }
+              : { onRequestStart (controller) { abort = reason => controller.abort(reason) }, onRequestUpgrade: (_, __, ___, socket) => take(socket), onResponseError: (_, given) => resolve(given), onResponseStart: reject }
+            client.dispatch(options, handler)
+          })
+          assert.equal(error, mine)
+          await closed
+          const expected = !listens || isStream ? [] : [doesThrow ? 'mine' : 'aborted']
+          assert.deepEqual(errors.map(({ message }) => message), expected)
+        })
+      }
+    }
+  }
+}

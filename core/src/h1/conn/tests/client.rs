@@ -831,8 +831,33 @@ fn a_peers_patience_is_read_from_its_keep_alive_field() {
         ("", None),
     ];
     for (text, seconds) in cases {
-        assert_eq!(peer_patience(text.as_bytes()), seconds, "{text:?}");
+        assert_eq!(patience_of(&[text]), seconds, "{text:?}");
     }
+}
+
+#[test]
+fn a_peers_patience_is_read_from_all_its_keep_alive_fields() {
+    let cases: [(&[&str], Option<u32>); 7] = [
+        (&["max=2", "timeout=30"], Some(30)),
+        (&["max=2", "TIMEOUT=3"], Some(3)),
+        (&["", "timeout=3"], Some(3)),
+        (&["x-timeout=30", "timeout=3"], Some(3)),
+        (&["timeout=1", "timeout=9"], Some(1)),
+        // A parameter does not span fields.
+        (&["timeout=1", "0=max"], Some(1)),
+        (&["time", "out=30"], None),
+    ];
+    for (values, seconds) in cases {
+        assert_eq!(patience_of(values), seconds, "{values:?}");
+    }
+}
+
+fn patience_of(values: &[&str]) -> Option<u32> {
+    let mut fields = Fields::new();
+    for value in values {
+        fields.push(Token::KEEP_ALIVE, value.as_bytes());
+    }
+    peer_patience(fields.iter())
 }
 
 #[test]

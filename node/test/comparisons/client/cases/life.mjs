@@ -19,6 +19,17 @@ export default programs({
     const [, , error] = await disconnected
     p.log(known(error))
   },
+  'a keep-alive hint in several fields': async p => {
+    for (const values of [['max=2', 'timeout=1'], ['max=2', 'TIMEOUT=1'], ['', 'timeout=1'], ['timeout=1', '0=max'], ['x-timeout=30', 'timeout=1'], ['time', 'out=1']]) {
+      const hints = values.map(value => `Keep-Alive: ${value}\r\n`).join('')
+      const server = await raw(p.stage, socket => { socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 0\r\n${hints}Connection: keep-alive\r\n\r\n`) })
+      // Whether the hint was read is seen by the second connection.
+      const client = p.client(server.url, { keepAliveTimeoutThreshold: 1500 })
+      for (let n = 0; n < 2; n++) await client.request(get).then(a => a.body.dump())
+      await turns(10)
+      p.log(values.join(' and '), server.counts.sockets)
+    }
+  },
   'keep-alive below the threshold': async p => {
     const server = await raw(p.stage, socket => { socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nKeep-Alive: timeout=1s\r\nConnection: keep-alive\r\n\r\n') })
     const client = p.client(server.url, { keepAliveTimeoutThreshold: 1500 })

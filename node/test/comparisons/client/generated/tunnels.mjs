@@ -102,6 +102,45 @@ async function run (module, stage, { face, version, kind, talk, use, when, act }
   }
 }
 
+/** Acts of a handler when it gets the socket. */
+const TAKES = {
+  'throws': ({ mine }) => { throw mine },
+  'aborts': ({ controller }) => { controller.abort() },
+  'aborts with a reason': ({ controller, mine }) => { controller.abort(mine) },
+  'destroys it': ({ socket }) => { socket.destroy() },
+  'destroys it with an error': ({ socket, mine }) => { socket.destroy(mine) }
+}
+
+/** A handler's part: what it is told where it does not take what it gets. */
+async function handle (module, stage, { face, version, kind, listens, take }) {
+  for (const side of ['client', 'server', 'socket']) stage.log(side)
+  const log = stage.log('client')
+  const origin = await serve(stage, version, face, open)
+  const dispatcher = stage.own(MAKE[kind](module, origin, VERSIONS[version]))
+  const mine = new Error('mine')
+  const options = face === 'upgrade' ? { origin, method: 'GET', path: '/', upgrade: 'echo' } : { origin, method: 'CONNECT', path: 'localhost:1' }
+  let closed
+  await new Promise(resolve => {
+    dispatcher.dispatch(options, {
+      onRequestStart () {},
+      onRequestUpgrade (controller, status, headers, socket) {
+        log('opened', status, headers['x-own'])
+        if (listens) socket.on('error', error => { stage.log('socket')('error', error === mine, known(error)) })
+        closed = closing(socket)
+        // Behind the calls that the act leads to.
+        setImmediate(resolve)
+        take({ controller, socket, mine })
+      },
+      onResponseStart (_, status) { log('head', status) },
+      onResponseData () {},
+      onResponseEnd () { log('end') },
+      onResponseError (_, error) { log('failed', error === mine, known(error)) }
+    })
+  })
+  await closed
+  stage.log('socket')('close')
+}
+
 const programs = {}
 for (const face of Object.keys(HEADS)) {
   for (const version of Object.keys(VERSIONS)) {
@@ -115,6 +154,13 @@ for (const face of Object.keys(HEADS)) {
       for (const server of Object.keys(SERVERS).filter(one => !['an echo', 'no head', 'an end at once'].includes(one))) add(server, { talk: SERVERS[server], use: ends })
       add('an end at once', { talk: SERVERS['an end at once'], use: socket => { socket.end() } })
       for (const [label, cell] of Object.entries(ACTS)) add(label, { ...cell, talk: SERVERS['no head'], use: ends })
+      for (const [label, take] of Object.entries(TAKES)) {
+        for (const listens of [true, false]) {
+          // undici leaves an error that is the user's own uncaught.
+          if (label === 'destroys it with an error' && !listens) continue
+          programs[`${name}: a handler ${label}${listens ? ', with a listener of errors' : ''}`] = (module, stage) => handle(module, stage, { ...base, listens, take })
+        }
+      }
     }
   }
 }
