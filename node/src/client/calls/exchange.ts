@@ -136,7 +136,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
   connection: Connection = UNKNOWN
   private hasSent = false
   private tunnel: Tunnel | null = null
-  /** The handler has taken the tunnel: what becomes of it is told by its events. */
+  /** The handler has taken the tunnel, whose events tell its end from then on. */
   private hasHandedOver = false
   private readonly isNew: boolean
   private scope: AsyncResource | null

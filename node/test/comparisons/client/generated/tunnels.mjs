@@ -111,7 +111,7 @@ const TAKES = {
   'destroys it with an error': ({ socket, mine }) => { socket.destroy(mine) }
 }
 
-/** A handler's part: what it is told where it does not take what it gets. */
+/** The calls of a handler that does not take what it gets. */
 async function handle (module, stage, { face, version, kind, listens, take }) {
   for (const side of ['client', 'server', 'socket']) stage.log(side)
   const log = stage.log('client')
