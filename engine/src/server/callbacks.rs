@@ -220,8 +220,8 @@ impl StreamHandle {
 pub struct Answer<'a> {
     /// From 200 to 599, and 101 on HTTP/1.1.
     pub status: u16,
-    /// HTTP/1.1's words behind the status; empty: the usual ones.
-    pub reason: &'a [u8],
+    /// HTTP/1.1's words behind the status, which may be empty; `None`: the usual ones.
+    pub reason: Option<&'a [u8]>,
     /// Names and values in turn, separated by a zero byte; a one before a name marks its value as
     /// sensitive. Connection fields are left out where the version has none, and only HTTP/1.1
     /// keeps the case of names.
@@ -332,7 +332,7 @@ impl ConnectionHandle {
         fields: &[u8],
     ) -> Result<(), Violation> {
         let head_spec = self.head_spec(status, None, false);
-        let head = self.0.extra.make_head(now, &[], fields, head_spec)?;
+        let head = self.0.extra.make_head(now, None, fields, head_spec)?;
         self.push(Command::Informational(handle, head));
         Ok(())
     }

@@ -60,7 +60,7 @@ impl Callbacks for Named {
         if head.path() != Some(b"/wait") {
             let answer = Answer {
                 status: 200,
-                reason: b"",
+                reason: None,
                 fields: b"",
                 body: ResponseBody::Whole(Bytes::from(self.name)),
                 date: false,

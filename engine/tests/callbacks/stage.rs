@@ -215,7 +215,7 @@ impl Drop for TestServer {
 pub(crate) fn sends(body: ResponseBody) -> Answer<'static> {
     Answer {
         status: 200,
-        reason: b"",
+        reason: None,
         fields: b"x\0y",
         body,
         date: false,

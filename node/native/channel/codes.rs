@@ -90,6 +90,8 @@ pub(crate) mod response_flag {
     pub(crate) const NO_DATE: u32 = 1 << 18;
     /// No content-length is added; HTTP/1.1 then sends the body in chunks.
     pub(crate) const NO_LENGTH: u32 = 1 << 19;
+    /// HTTP/1.1: no words stand behind the status where none are given, in place of the usual ones.
+    pub(crate) const NO_REASON: u32 = 1 << 20;
 }
 /// Flags in the first word of a completion.
 pub(crate) mod completion_flag {

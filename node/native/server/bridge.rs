@@ -174,9 +174,10 @@ impl ServerBridge {
             body::STREAMING => ResponseBody::Streaming,
             _ => ResponseBody::Nothing,
         };
+        let is_usual = reason.is_empty() && entry[0] & response_flag::NO_REASON == 0;
         let answer = Answer {
             status: entry[respond::STATUS] as u16,
-            reason,
+            reason: (!is_usual).then_some(reason),
             fields,
             body,
             date: entry[0] & response_flag::NO_DATE == 0,

@@ -142,7 +142,7 @@ pub(crate) async fn send(answer: FileAnswer, failed: impl FnOnce(&io::Error)) {
     };
     let head = Answer {
         status,
-        reason: &[],
+        reason: None,
         fields: &fields,
         body,
         date,

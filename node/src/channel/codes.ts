@@ -85,6 +85,8 @@ export const enum ResponseFlag {
   NoDate = 1 << 18,
   /** No content-length is added; HTTP/1.1 then sends the body in chunks. */
   NoLength = 1 << 19,
+  /** HTTP/1.1: no words stand behind the status where none are given, in place of the usual ones. */
+  NoReason = 1 << 20,
 }
 
 /** Flags in the first word of a completion. */

@@ -252,7 +252,7 @@ export class ServerBridge implements ServerHalf {
 
   private writeAnswer (exchange: Exchange, status: number, fields: string, body: Buffer | string | null, streams: boolean, flags: number, reasonLength: number): boolean {
     const { bridge } = this
-    flags &= ResponseFlag.Quiet | ResponseFlag.NoDate | ResponseFlag.NoLength
+    flags &= ResponseFlag.Quiet | ResponseFlag.NoDate | ResponseFlag.NoLength | ResponseFlag.NoReason
     let room = fields.length
     let inline = false
     if (body !== null) {

@@ -180,3 +180,18 @@ test('the error of a malformed request is one of its socket where no listener of
   assert.equal(await closed, true)
   assert.deepEqual(errors, ['HPE_INVALID_HEADER_TOKEN'])
 })
+
+test('an empty reason phrase is sent as it is given, whole or in pieces, and no other status loses its own', async t => {
+  const server = createServer({ requests: 'http' }, (request, response) => {
+    const [, status, isGiven, pieces] = request.url.split('/')
+    response.writeHead(Number(status), ...isGiven === 'empty' ? [''] : [])
+    if (pieces !== undefined) response.write('a')
+    response.end('b')
+  })
+  const port = await listening(t, server)
+  const line = async path => (await answerTo(port, `GET ${path} HTTP/1.1\r\n${HOST}connection: close\r\n\r\n`)).split('\r\n')[0]
+  assert.equal(await line('/404/empty'), 'HTTP/1.1 404 ')
+  assert.equal(await line('/200/empty/pieces'), 'HTTP/1.1 200 ')
+  assert.equal(await line('/404/usual'), 'HTTP/1.1 404 Not Found')
+  assert.equal(await line('/200/usual/pieces'), 'HTTP/1.1 200 OK')
+})

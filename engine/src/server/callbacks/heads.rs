@@ -22,17 +22,19 @@ pub(in crate::server) struct HeadSpec {
 }
 
 impl AnswerOptions {
-    /// The head that `text` is; HTTP/1.1 says `reason` behind the status, unless it is empty.
+    /// The head that `text` is; HTTP/1.1 says `reason` behind the status, or the usual words.
     pub(in crate::server) fn make_head(
         &self,
         now: Instant,
-        reason: &[u8],
+        reason: Option<&[u8]>,
         text: &[u8],
         head_spec: HeadSpec,
     ) -> Result<ResponseHead, Violation> {
         let fields = self.head_fields(now, text, head_spec);
         let mut head = ResponseHead::new(head_spec.status, fields, head_spec.version)?;
-        if !reason.is_empty() && is_http1(head_spec.version) {
+        if let Some(reason) = reason
+            && is_http1(head_spec.version)
+        {
             head = head.with_reason(reason)?;
         }
         Ok(head)

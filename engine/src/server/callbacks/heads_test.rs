@@ -32,7 +32,7 @@ fn pair(name: &str, value: &str) -> (String, String) {
 #[test]
 fn a_text_becomes_fields_in_its_order() {
     let text = b"content-type\0text/plain\0set-cookie\0a=1\0set-cookie\0b=2";
-    let made = heads(None).make_head(Instant::now(), b"", text, head_spec(200, Version::Http2));
+    let made = heads(None).make_head(Instant::now(), None, text, head_spec(200, Version::Http2));
     let made = made.expect("it is valid");
     assert_eq!(
         printed(&made),
@@ -52,7 +52,7 @@ fn what_the_text_says_is_not_said_twice() {
         date: true,
         ..head_spec(200, Version::Http2)
     };
-    let made = heads(Some("h3=\":1\"")).make_head(Instant::now(), b"", text, head_spec);
+    let made = heads(Some("h3=\":1\"")).make_head(Instant::now(), None, text, head_spec);
     assert_eq!(made.expect("it is valid").fields().len(), 3);
 }
 
@@ -60,9 +60,9 @@ fn what_the_text_says_is_not_said_twice() {
 fn fields_of_the_connection_stay_where_they_belong() {
     let text = b"connection\0close\0transfer-encoding\0chunked\0upgrade\0x";
     let now = Instant::now();
-    let on_h2 = heads(None).make_head(now, b"", text, head_spec(200, Version::Http2));
+    let on_h2 = heads(None).make_head(now, None, text, head_spec(200, Version::Http2));
     assert_eq!(printed(&on_h2.expect("it is valid")), []);
-    let on_h1 = heads(None).make_head(now, b"", text, head_spec(200, Version::Http11));
+    let on_h1 = heads(None).make_head(now, None, text, head_spec(200, Version::Http11));
     assert_eq!(
         printed(&on_h1.expect("it is valid")),
         [pair("connection", "close"), pair("upgrade", "x")]
@@ -72,7 +72,7 @@ fn fields_of_the_connection_stay_where_they_belong() {
 #[test]
 fn a_sensitive_value_is_marked_and_its_name_is_clean() {
     let text = b"\x01set-cookie\0secret\0a\0b";
-    let made = heads(None).make_head(Instant::now(), b"", text, head_spec(200, Version::Http2));
+    let made = heads(None).make_head(Instant::now(), None, text, head_spec(200, Version::Http2));
     let made = made.expect("it is valid");
     let sensitive: Vec<bool> = made.fields().map(|field| field.sensitive).collect();
     assert_eq!(sensitive, [true, false]);
@@ -83,7 +83,7 @@ fn a_sensitive_value_is_marked_and_its_name_is_clean() {
 fn a_value_that_would_split_the_message_is_refused() {
     for text in [&b"a\0b\r\nc: d"[..], b"A b\0c", b"a b\0c", b"a\0b\nc"] {
         let made =
-            heads(None).make_head(Instant::now(), b"", text, head_spec(200, Version::Http11));
+            heads(None).make_head(Instant::now(), None, text, head_spec(200, Version::Http11));
         assert!(made.is_err(), "{text:?}");
     }
 }
@@ -92,19 +92,28 @@ fn a_value_that_would_split_the_message_is_refused() {
 fn http1_spells_names_and_says_a_reason_as_they_are_given_and_nobody_else_does() {
     let (heads, now) = (heads(None), Instant::now());
     let text = b"X-One\0Value\0connection\0close\0Content-Type\0text/plain";
-    let made = heads.make_head(now, b"Fine", text, head_spec(200, Version::Http11));
+    let made = heads.make_head(now, Some(b"Fine"), text, head_spec(200, Version::Http11));
     let made = made.expect("it is valid");
     let names: Vec<&[u8]> = made.section().spellings().collect();
     assert_eq!(names, [&b"X-One"[..], b"connection", b"Content-Type"]);
     assert_eq!(printed(&made)[0], pair("x-one", "Value"));
     assert_eq!(made.reason(), Some(&b"Fine"[..]));
-    let other = heads.make_head(now, b"Other", text, head_spec(200, Version::Http11));
+    let other = heads.make_head(now, Some(b"Other"), text, head_spec(200, Version::Http11));
     assert_eq!(other.expect("it is valid").reason(), Some(&b"Other"[..]));
-    let split = heads.make_head(now, b"a\r\nb: c", text, head_spec(200, Version::Http11));
+    let empty = heads.make_head(now, Some(b""), text, head_spec(200, Version::Http11));
+    assert_eq!(empty.expect("it is valid").phrase(), b"");
+    let usual = heads.make_head(now, None, text, head_spec(200, Version::Http11));
+    assert_eq!(usual.expect("it is valid").phrase(), b"OK");
+    let split = heads.make_head(
+        now,
+        Some(b"a\r\nb: c"),
+        text,
+        head_spec(200, Version::Http11),
+    );
     assert_eq!(split.expect_err("it splits"), Violation::FieldValueInvalid);
     let made = heads.make_head(
         now,
-        b"Fine",
+        Some(b"Fine"),
         b"x-one\0Value",
         head_spec(200, Version::Http2),
     );
@@ -148,7 +157,7 @@ fn a_text_becomes_a_head_that_splits_no_message_or_is_refused() {
         }
         let version = [Version::Http11, Version::Http2][below(2)];
         let head_spec = head_spec([200, 204, 304][below(3)], version);
-        let made = heads.make_head(now, b"", &text, head_spec);
+        let made = heads.make_head(now, None, &text, head_spec);
         let no_control = |text: &str| !text.contains(['\r', '\n', '\0']);
         if let Ok(head) = &made {
             good += 1;

@@ -230,6 +230,9 @@ function readFields (head: string, spells: boolean): string {
 function reasonOf (head: string): string { return head.slice(REASON_AT, head.indexOf('\r\n')) }
 const REASON_AT = 'HTTP/1.1 200 '.length
 
+/** The head of node:http is whole: it has its date and its reason phrase, or none by the program. */
+const OWN_HEAD = ResponseFlag.NoDate | ResponseFlag.NoReason
+
 /** Between a response of node:http and its exchange. */
 class Carrier implements ServerExchangeCallbacks {
   readonly intake: Intake
@@ -352,7 +355,7 @@ class Carrier implements ServerExchangeCallbacks {
   private flush (): void {
     if (this.head !== null) {
       const { status, text, reason } = this.head
-      this.exchange.respond(status, text, ResponseFlag.NoDate, reason)
+      this.exchange.respond(status, text, OWN_HEAD, reason)
       this.head = null
       this.isStreaming = true
     }
@@ -382,7 +385,7 @@ class Carrier implements ServerExchangeCallbacks {
       const body = pieces.length > 1 ? Buffer.concat(pieces) : pieces[0] ?? null
       // An exchange without body events reports its end here.
       const isQuiet = !this.exchange.hasBody
-      this.exchange.answer(status, text, body, ResponseFlag.NoDate | (isQuiet ? ResponseFlag.Quiet : 0) | (this.isChunked ? ResponseFlag.NoLength : 0), reason)
+      this.exchange.answer(status, text, body, OWN_HEAD | (isQuiet ? ResponseFlag.Quiet : 0) | (this.isChunked ? ResponseFlag.NoLength : 0), reason)
       if (isQuiet && this.ownsSocket) setImmediate(() => { this.socket.gone() })
     } else {
       this.flush()
