@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use support::service;
 use tokio::runtime::Runtime;
 use trunkline::client::{Client, ClientTls, Protocols};
+use trunkline::server::MemoryBudget;
 use trunkline::{Body, Running, Server, ServerConfig, Shedding, Tls, Windows};
 use trunkline_core::budget::Rate;
 
@@ -239,6 +240,58 @@ fn a_server_that_holds_too_much_for_clients_that_do_not_read_answers_with_503_un
             .any(|(name, count)| *name == "memory" && *count > 0),
         "{shed:?}"
     );
+}
+
+#[test]
+fn memory_that_a_client_of_one_address_holds_is_missing_at_another_that_shares_the_budget() {
+    let shedding = Shedding::default().with_send_budget_percent_max(Some(1));
+    let windows = Windows::default().with_send_budget(1 << 20);
+    let config = ServerConfig::default()
+        .with_shedding(shedding)
+        .with_windows(windows);
+    let large = Bytes::from(vec![7; LARGE]);
+    let start = |memory: &MemoryBudget| {
+        let large = large.clone();
+        let answer = move |request: Request<Body>| {
+            let body = match request.uri().path() {
+                "/large" => Body::full(large.clone()),
+                _ => Body::full("ok"),
+            };
+            async move { Response::new(body) }
+        };
+        let server = Server::bind("127.0.0.1:0").workers(1);
+        let server = server.config(config.clone()).memory_budget(memory);
+        server.serve(service(answer)).unwrap()
+    };
+    let shared = MemoryBudget::new(&config);
+    let (first, second) = (start(&shared), start(&shared));
+    let apart = start(&MemoryBudget::new(&config));
+    let ask = |of: &Running, path: &str| {
+        let mut socket = TcpStream::connect(of.local_addr()).unwrap();
+        let rest = "host: localhost\r\nconnection: close\r\n\r\n";
+        write!(socket, "GET {path} HTTP/1.1\r\n{rest}").unwrap();
+        socket
+    };
+    let is_served = |of: &Running| {
+        let mut answer = String::new();
+        ask(of, "/").read_to_string(&mut answer).unwrap();
+        answer.starts_with("HTTP/1.1 200 ")
+    };
+    assert!(is_served(&first) && is_served(&second));
+    let unread = ask(&first, "/large");
+    assert!((0..TRIES_MAX).any(|_| !is_served(&second)));
+    let metrics = second.metrics();
+    assert!(
+        metrics.requests_shed.contains(&("memory", 1)),
+        "{metrics:?}"
+    );
+    // The bytes in use are those of both, whichever is asked.
+    assert!(metrics.send_budget.bytes > 0);
+    assert_eq!(metrics.send_budget.total, 1 << 20);
+    assert!(is_served(&apart));
+    assert_eq!(apart.metrics().send_budget.bytes, 0);
+    drop(unread);
+    assert!((0..TRIES_MAX).any(|_| is_served(&second)));
 }
 
 #[test]
