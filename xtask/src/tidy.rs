@@ -53,6 +53,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     found.extend(layers::check_engine(&sources, &imports));
     found.extend(imports::check(&imports));
     found.extend(folders::check(&sources));
+    found.extend(folders::check_left_over(tree));
     found.extend(timers::check(&sources));
     found.extend(language::check(&sources));
     found.extend(packages::check(tree));

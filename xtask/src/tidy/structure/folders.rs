@@ -1,9 +1,10 @@
-//! The shape of Rust's folders: their size, and modules whose place and imports can be read from the
-//! files alone.
+//! The shape of folders: their size, modules whose place and imports can be read from the files alone,
+//! and files that do not belong there.
 
 use crate::tidy::Finding;
 use crate::tidy::rust::{Source, is_test_item, lines_of};
 use crate::tidy::structure::imports::CRATES;
+use crate::tidy::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::Visit;
 
@@ -58,6 +59,26 @@ pub(in crate::tidy) fn check(sources: &[Source]) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// Ends of the names of files that profilers, editors and merges leave behind.
+const LEFT_OVER: [&str; 7] = [
+    ".log",
+    ".cpuprofile",
+    ".heapsnapshot",
+    ".profraw",
+    ".orig",
+    ".rej",
+    ".tmp",
+];
+
+/// Files that a tool has left in a folder of the project.
+pub(in crate::tidy) fn check_left_over(tree: &Tree) -> Vec<Finding> {
+    let is_left_over = |path: &&str| LEFT_OVER.iter().any(|end| path.ends_with(end));
+    let paths = tree.paths().filter(is_left_over);
+    paths
+        .map(|path| Finding::new(path, 0, "a tool has left this file behind: delete it"))
+        .collect()
 }
 
 /// The bound and its exceptions, for print.

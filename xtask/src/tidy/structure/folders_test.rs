@@ -1,4 +1,4 @@
-use super::{EXCEPTIONS, check};
+use super::{EXCEPTIONS, check, check_left_over};
 use crate::tidy::rust::parse;
 use crate::tidy::tree::Tree;
 
@@ -97,4 +97,16 @@ fn each_exception_has_its_reason_and_an_idle_one_is_found() {
             .any(|finding| finding.text.contains("remove it")),
         "{idle:?}"
     );
+}
+
+#[test]
+fn a_file_that_a_profiler_left_is_found_and_one_of_its_kind_by_name_alone_is_not() {
+    let tree = Tree::of(&[
+        ("node/test/isolate-0x1-v8.log", ""),
+        ("core/src/log.rs", ""),
+        ("docs/catalog", ""),
+    ]);
+    let found = check_left_over(&tree);
+    let paths: Vec<&str> = found.iter().map(|finding| finding.path.as_str()).collect();
+    assert_eq!(paths, ["node/test/isolate-0x1-v8.log"]);
 }
