@@ -130,7 +130,7 @@ const UV_READABLE = 1
 const UV_WRITABLE = 2
 
 /** Versions of a connection. */
-const [SILENT, HTTP10, HTTP1] = [1, 10, 11]
+const SILENT = 1
 /** Age of a silent connection when `onConnection` gets it, in ms (`engine/src/server/connection/first_bytes.rs`). */
 const SILENT_MS = 200
 
@@ -431,7 +431,7 @@ export class CompatServer {
     const socket = this.keep(connection, connection.version >= 20 ? socketOf(Socket, connection.encrypted, connection) : socketOf(Stage, connection.encrypted, connection))
     if (connection.version >= 20) this.reportSession(connection, socket)
     else if (server.timeout > 0) (socket as Stage).limit(connection.version === SILENT ? Math.max(server.timeout - SILENT_MS, 1) : server.timeout)
-    if (connection.version === HTTP1 || connection.version === HTTP10) receiveErrors(server, socket)
+    if (connection.version < 20) receiveErrors(server, socket)
     if (this.isReported(connection)) return
     if (connection.encrypted && connection.stream === undefined) this.reportBare(connection, socket)
     this.announce(connection.encrypted ? 'secureConnection' : 'connection', socket)
@@ -441,7 +441,7 @@ export class CompatServer {
   private onIdentified (connection: Connection): void {
     const socket = this.sockets.get(connection)
     if (socket === undefined || this.dropped.has(connection)) return
-    if (connection.version < 20) return receiveErrors(this.server, socket)
+    if (connection.version < 20) return
     ;(socket as Stage).leaveHttp1()
     this.reportSession(connection, socket)
   }
@@ -466,6 +466,8 @@ export class CompatServer {
     if (this.server.listeners('connection').every(listener => listener === this.taking)) return
     const bare = new Socket(connection)
     over.once('close', () => { bare.gone() })
+    // As TLS has it, an error below is one above.
+    bare.on('error', error => { over.destroy(error) })
     this.announce('connection', bare)
   }
 
@@ -529,8 +531,6 @@ export class CompatServer {
       (connection.owner as ServerHttp2Session | null)?.onFailed(error)
       return
     }
-    // One that has said nothing yet may be anything: its errors are a server's of HTTP/1.1.
-    if (connection.version === SILENT && (socket as Stage).errorListener === undefined) receiveErrors(this.server, socket)
     // Its requests first get what came for them. Sockets of HTTP/1.1 have a listener, which emits `clientError`; one that a
     // listener of `upgrade` got may have none, and an error would end the process.
     if (socket.listenerCount('error') > 0) socket.failure = error

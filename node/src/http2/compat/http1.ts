@@ -73,13 +73,19 @@ export class Stage extends Socket {
   /** The connection is one of HTTP/2, whose session counts the time. */
   leaveHttp1 (): void {
     this.isStage = false
+    this.forgetErrors()
     this.setTimeout(0)
+  }
+
+  private forgetErrors (): void {
+    if (this.errorListener !== undefined) this.off('error', this.errorListener)
+    this.errorListener = undefined
   }
 
   /** Its bytes are the program's from now on: the server listens to it no more. */
   leaveServer (): this {
     this.isStage = false
-    if (this.errorListener !== undefined) this.off('error', this.errorListener)
+    this.forgetErrors()
     ;(this as { readableFlowing: boolean | null }).readableFlowing = null
     return this
   }

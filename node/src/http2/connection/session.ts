@@ -130,6 +130,9 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     else this.local = changed(UNSAID, first)
     if (options.origins.length > 0) this.origin(...options.origins)
     this.on('error', error => { this.server.emit('sessionError', error, this) })
+    socket.on('error', error => { this.onSocketError(error) })
+    // A listener of its connection may have destroyed it before the session.
+    if (socket.errored != null) process.nextTick(() => { this.onSocketError(socket.errored!) })
     process.nextTick(() => { this.reportConnect() })
   }
 
@@ -443,10 +446,14 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   onFailed (error: NodeJS.ErrnoException): void {
     if (this.isDestroyed) return
     if (error.code === 'EPIPE') return
-    this.rawSocket?.on('error', () => {}).destroy(error)
+    const { rawSocket } = this
     if (this.isLeft) this.end(NO_ERROR, undefined, true)
     else this.end(error, INTERNAL_ERROR, true)
+    rawSocket?.destroy(error)
   }
+
+  /** A program destroys the socket with an error, or emits one: as with node, that is the session's. */
+  private onSocketError (error: Error): void { this.end(error, INTERNAL_ERROR, true) }
 
   // The end of the connection.
 

@@ -10,6 +10,10 @@ import type { Connection } from '../../server/connection'
 import { plain } from '../codes'
 import { Timer } from '../timer'
 
+const NO_ERROR = 0
+/** The lowest version of a connection whose end has a code. */
+const HTTP2 = 20
+
 /** The bytes of a connection or a stream that has left HTTP, as those of a socket. */
 export interface SocketBytes {
   /** The reader has room. */
@@ -41,7 +45,7 @@ export class Socket extends Duplex {
   /** The action of its end before `carry`. */
   private endsBefore = (): void => {}
 
-  constructor (readonly of: Connection, private ends: () => void = () => { of.abort() }) {
+  constructor (readonly of: Connection, private ends: () => void = () => { of.abort(of.version >= HTTP2 ? NO_ERROR : undefined) }) {
     super({ allowHalfOpen: true, emitClose: false })
     if (!of.encrypted) return
     this.encrypted = true
@@ -174,7 +178,11 @@ function securedOf (Made: Function): Function {
 
 /** A socket of a connection, of node's class for it too. */
 export function socketOf<S extends Socket, A extends unknown[]> (Made: new (...given: A) => S, isSecure: boolean, ...given: A): S {
-  return Reflect.construct(Made, given, isSecure ? securedOf(Made) : Made) as S
+  if (!isSecure) return new Made(...given)
+  const socket = Reflect.construct(Made, given, securedOf(Made)) as S
+  // Servers of node:tls listen to the errors of each of theirs, so that none ends the process.
+  socket.on('error', () => {})
+  return socket
 }
 
 type Bag = Record<string | symbol, unknown>

@@ -24,7 +24,38 @@ const extensions = async (http2, t) => {
   await t.show(await t.open(server, { settings: { customSettings: { 55: 12 } }, remoteCustomSettings: [1244] }))
 }
 
+/** The error of a socket that a program destroys, or whose event it emits, where a response is open. */
+const faulty = act => async (http2, t) => {
+  const log = t.log('server')
+  const server = http2.createServer()
+  let socket
+  server.on('connection', one => { socket = one })
+  server.on('session', own => {
+    own.on('error', error => { log('session error', error) })
+    own.on('close', () => { log('session close', own.destroyed, own.closed) })
+  })
+  server.on('sessionError', error => { log('sessionError', error) })
+  server.on('stream', stream => {
+    stream.on('error', error => { log('stream error', error) })
+    stream.on('close', () => { log('stream close', stream.rstCode) })
+    stream.respond()
+    stream.write('x')
+  })
+  const client = await t.open(server)
+  const request = client.request()
+  request.on('error', () => {})
+  client.on('error', () => {})
+  await once(request, 'data')
+  const left = closing(client)
+  act(socket, new Error('a fault'))
+  await left
+  t.log('client')(request.rstCode)
+}
+
 export default {
+  'the error with which its socket is destroyed': faulty((socket, error) => { socket.destroy(error) }),
+  'an error that its socket emits': faulty((socket, error) => { socket.emit('error', error) }),
+  'its socket is destroyed': faulty(socket => { socket.destroy() }),
   'settings of extensions before they are acknowledged': extensions,
   'state right behind setLocalWindowSize': session((own, { log }) => {
     for (const size of [1_000_000, 2_000_000, 500_000, 70_000]) {

@@ -1,0 +1,102 @@
+// Errors of the sockets of connections: a program destroys one with an error, or emits one. As with node:http and node:http2
+// the error is one of the server or of the session, and ends no process.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import http2 from 'node:http2'
+import https from 'node:https'
+import net from 'node:net'
+import tls from 'node:tls'
+import test from 'node:test'
+import { createSecureServer, createServer } from 'trunkline'
+import { cert, key } from '../support/certificates/certificate.mjs'
+
+const FAULT = new Error('a fault of the program')
+const HOW = {
+  'is destroyed with': socket => { socket.destroy(FAULT) },
+  emits: socket => { socket.emit('error', FAULT) }
+}
+const MOMENTS = {
+  'in the event of its connection': act => act(),
+  'a turn later': act => { setImmediate(act) }
+}
+const SERVERS = {
+  'node:http2': { make: isSecure => isSecure ? http2.createSecureServer({ cert, key }) : http2.createServer(), isSession: true },
+  ours: { make: isSecure => isSecure ? createSecureServer({ cert, key }) : createServer(), isSession: true },
+  'node:http': { make: isSecure => isSecure ? https.createServer({ cert, key }) : http.createServer() },
+  'ours with requests of node:http': { make: isSecure => isSecure ? createSecureServer({ cert, key, allowHTTP1: true, requests: 'http' }) : createServer({ requests: 'http' }) }
+}
+
+async function listening (t, server) {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  return server.address().port
+}
+
+/** The close of what may fail before it. */
+const closing = emitter => new Promise(resolve => { emitter.once('close', resolve) })
+
+/** A client that says something once it is connected. */
+async function connect (t, port, isSecure, isSession) {
+  if (isSession) {
+    const client = http2.connect(`${isSecure ? 'https' : 'http'}://127.0.0.1:${port}`, { rejectUnauthorized: false })
+    client.on('error', () => {})
+    t.after(() => { client.destroy() })
+    client.request().on('error', () => {}).resume()
+    return client
+  }
+  const socket = isSecure ? tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false }) : net.connect(port, '127.0.0.1')
+  socket.on('error', () => {}).resume()
+  t.after(() => { socket.destroy() })
+  return socket
+}
+
+for (const [face, { make, isSession = false }] of Object.entries(SERVERS)) {
+  for (const isSecure of [false, true]) {
+    for (const [how, act] of Object.entries(HOW)) {
+      for (const [moment, at] of Object.entries(MOMENTS)) {
+        test(`${face}${isSecure ? ' over TLS' : ''}: an error that a socket ${how} ${moment} is ${isSession ? 'the session\'s' : 'one of clientError'}`, { timeout: 20_000 }, async t => {
+          const server = make(isSecure)
+          server.on('stream', stream => { stream.on('error', () => {}) })
+          server.on(isSecure ? 'secureConnection' : 'connection', socket => { at(() => { act(socket) }) })
+          const reported = new Promise(resolve => {
+            server.on(isSession ? 'sessionError' : 'clientError', (error, socket) => {
+              resolve(error)
+              if (!isSession) socket.destroy()
+            })
+          })
+          const client = await connect(t, await listening(t, server), isSecure, isSession)
+          const closed = closing(client)
+          assert.equal(await reported, FAULT)
+          await closed
+        })
+      }
+    }
+  }
+}
+
+for (const [name, make] of Object.entries({ 'node:http': https.createServer, ours: options => createSecureServer({ allowHTTP1: true, requests: 'http', ...options }) })) {
+  for (const [how, act] of Object.entries(HOW)) {
+    test(`${name} over TLS: an error that the socket of an upgrade ${how} ends no process`, { timeout: 20_000 }, async t => {
+      const server = make({ cert, key })
+      server.on('upgrade', (request, socket) => {
+        act(socket)
+        socket.destroy()
+      })
+      const client = await connect(t, await listening(t, server), true, false)
+      client.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')
+      await closing(client)
+    })
+  }
+}
+
+test('an error of the socket below TLS is one of the socket above', { timeout: 20_000 }, async t => {
+  const server = createSecureServer({ cert, key })
+  server.on('connection', socket => { socket.destroy(FAULT) })
+  const reported = once(server, 'sessionError')
+  const client = await connect(t, await listening(t, server), true, true)
+  const closed = closing(client)
+  assert.equal((await reported)[0], FAULT)
+  await closed
+})
