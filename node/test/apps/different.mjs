@@ -6,6 +6,7 @@ const ANY = { row: any, column: any, request: any, path: any }
 export const known = [
   { ...ANY, id: 'K1', reason: "Koa's body of 404 is the code on HTTP/2 and later, which have no reason phrase, and the phrase on HTTP/1.1.", row: /^koa$/, column: /h[23]$/, request: /nowhere/, path: /body|content-length/ },
   { ...ANY, id: 'H1', reason: '@hono/node-server gives an answer without content-type one of its own, and spells that of a text in its way; through `serve` the answer is the Response as it is.', row: /^hono$/, column: /^serve/, path: /content-type/ },
+  { ...ANY, id: 'S1', reason: "h3's adapter for Node.js spells the content-type of a text in its way; through `serve` the answer is the Response as it is.", row: /^h3$/, column: /^serve/, path: /content-type/ },
   { ...ANY, id: 'G1', reason: 'A head over the limit of the server resets its stream with ENHANCE_YOUR_CALM, which is RESOURCE_EXHAUSTED; node:http2 ends the call as INTERNAL.', row: /^grpc-js/, request: /metadata over the limit of heads/ },
   { ...ANY, id: 'G2', reason: 'A malformed frame ends the session and its calls; those of node:http2 wait for their deadline.', row: /^grpc-js/, column: /client|both/, request: /a frame that is malformed/ },
   { ...ANY, id: 'G3', reason: "A server lets 100 streams of a connection be open, one of node:http2 any number: a client of node:http2 that holds 10,000 calls back for it passes its own maxSessionMemory, and resets calls.", row: /^grpc-js-1\.1[23]/, column: /server/, request: /10,000 calls at once/ }

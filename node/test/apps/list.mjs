@@ -22,6 +22,9 @@ export const servers = [
   { name: 'trpc', packages: { '@trpc/server': '11.25.2' }, faces: ['listener', 'serve'] },
   { name: 'yoga', packages: { 'graphql-yoga': '5.24.1', graphql: '16.15.0' }, faces: ['listener', 'compatible', 'serve'] },
   { name: 'hono', packages: { hono: '4.13.19', '@hono/node-server': '2.1.8' }, faces: ['listener', 'compatible', 'serve'] },
+  { name: 'hapi', packages: { '@hapi/hapi': '21.4.10' }, faces: ['listener', 'compatible'] },
+  { name: 'h3', packages: { h3: '2.0.8' }, faces: ['listener', 'compatible', 'serve'] },
+  { name: 'tus', packages: { '@tus/server': '2.4.5', '@tus/file-store': '2.1.1' }, faces: ['listener', 'compatible'] },
   { name: 'socket.io', packages: { 'socket.io': '4.8.4' }, faces: ['listener', 'compatible'] },
   { name: 'vite', packages: { vite: '7.3.8' }, faces: ['listener', 'compatible'] },
   {
@@ -39,7 +42,8 @@ export const clients = [
   { name: 'aws-s3', packages: { '@aws-sdk/client-s3': '3.1169.0', '@smithy/undici-http-handler': '3.2.4' } },
   { name: 'axios', with: 'echo.mjs', packages: { axios: '1.21.1' } },
   { name: 'ky', with: 'echo.mjs', packages: { ky: '1.14.3' } },
-  { name: 'got', with: 'echo.mjs', packages: { got: '14.6.6' } }
+  { name: 'got', with: 'echo.mjs', packages: { got: '14.6.6' } },
+  { name: 'discord', packages: { '@discordjs/rest': '2.6.3', undici: '7.30.2' } }
 ]
 
 /** gRPC's services beside one's own. */
