@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{mpsc, oneshot};
@@ -363,5 +364,71 @@ fn a_make_service_is_called_once_for_a_connection_and_again_after_a_failure() {
             assert_eq!(response.text().await.unwrap(), "1");
         }
         assert_eq!(calls.load(Ordering::SeqCst), 2);
+    });
+}
+
+/// The thread that answers, by HTTP/1.1 and HTTP/2.
+#[test]
+fn a_server_within_a_runtime_of_one_thread_answers_on_that_thread() {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (listener, origin) = listener().await;
+        let thread = get(async || format!("{:?}", std::thread::current().id()));
+        tokio::spawn(async { serve(listener, Router::new().route("/", thread)).await });
+        for protocols in [Protocols::H1Only, Protocols::H2Only] {
+            let response = client_of(protocols).get(&origin).send().await.unwrap();
+            let here = format!("{:?}", std::thread::current().id());
+            assert_eq!(response.text().await.unwrap(), here, "{protocols:?}");
+        }
+    });
+}
+
+#[test]
+fn a_handler_that_blocks_delays_neither_other_connections_nor_others_of_its_http2_connection() {
+    for protocols in [Protocols::H1Only, Protocols::H2Only] {
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let released = Arc::new(std::sync::Mutex::new(released));
+        run(async {
+            let (listener, origin) = listener().await;
+            let (begun, mut begins) = mpsc::unbounded_channel();
+            let blocks = get(async move || {
+                begun.send(()).unwrap();
+                tokio::task::block_in_place(|| released.lock().unwrap().recv().unwrap());
+            });
+            let router = Router::new()
+                .route("/blocks", blocks)
+                .route("/", get(async || "free"));
+            tokio::spawn(async { serve(listener, router).await });
+            let client = client_of(protocols);
+            let blocked = tokio::spawn(client.get(format!("{origin}/blocks")).send());
+            begins.recv().await.unwrap();
+            let response = client.get(&origin).send().await.unwrap();
+            assert_eq!(response.text().await.unwrap(), "free", "{protocols:?}");
+            release.send(()).unwrap();
+            assert_eq!(blocked.await.unwrap().unwrap().status(), StatusCode::OK);
+        });
+    }
+}
+
+#[test]
+fn a_server_that_is_dropped_closes_its_connections_and_its_port() {
+    run(async {
+        let (listener, origin) = listener().await;
+        let address = listener.local_addr().unwrap();
+        let router = Router::new().route("/", get(async || "here"));
+        let server = tokio::spawn(async { serve(listener, router).await });
+        let mut open = tokio::net::TcpStream::connect(address).await.unwrap();
+        open.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+            .await
+            .unwrap();
+        let mut first = [0; 12];
+        open.read_exact(&mut first).await.unwrap();
+        assert_eq!(&first, b"HTTP/1.1 200");
+        server.abort();
+        assert!(server.await.unwrap_err().is_cancelled());
+        // Whether by its end or by a reset: nothing holds it.
+        let _ = open.read_to_end(&mut Vec::new()).await;
+        let refused = Client::new().get(origin).send().await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Connect);
     });
 }

@@ -120,7 +120,7 @@ const PAIRS: [Pair; 21] = [
 ];
 /// An axum application on a worker of ours.
 const OURS: &str = "axum on trunkline's worker";
-/// One with its handlers on its own runtime (`trunkline::serve`).
+/// One whose connections and handlers are on its own runtime (`trunkline::serve`).
 const ON_RUNTIME: &str = "axum by trunkline::serve";
 /// `axum::serve`, and under TLS hyper's connections.
 const ON_HYPER: &str = "axum on hyper";
@@ -276,7 +276,7 @@ fn page(figures: &Figures, requests: u64) -> String {
          server. Unary calls: messages of 100 bytes each way without protobuf, over cleartext HTTP/2, by tonic {} on our \
          client or on hyper's, to tonic's service on our server or on hyper's. axum: an application of two routes, a \
          text and a JSON body read and answered, asked by our client. Server and client have a processor and \
-         one thread each, but for `trunkline::serve`, which has one for connections and one for handlers; all by turns. CPU is user and kernel time, with a client's start. Median (smallest to \
+         one thread each that works; all by turns. CPU is user and kernel time, with a client's start. Median (smallest to \
          largest); differences below 20 % mean nothing.\n\n",
         locked_version("tonic"),
     );

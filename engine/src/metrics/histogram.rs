@@ -1,4 +1,4 @@
-//! Histograms of durations with fixed bounds: counted by one task or thread, summed when they are read.
+//! Histograms of durations with fixed bounds: counted by tasks, summed when they are read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -64,7 +64,7 @@ impl Histogram {
     }
 }
 
-/// A histogram that one task or thread counts.
+/// A histogram that is counted.
 #[derive(Debug, Default)]
 pub(crate) struct Counting {
     buckets: [AtomicU64; BOUNDS.len() + 1],
@@ -89,12 +89,10 @@ impl Bucket {
 
 impl Counting {
     /// Counts `times` durations of one bucket.
-    pub(crate) fn count(&self, bucket: Bucket, times: u32) {
-        bump(&self.buckets[bucket.at], u64::from(times));
-        bump(
-            &self.sum_nanos,
-            bucket.nanos.saturating_mul(u64::from(times)),
-        );
+    pub(crate) fn count(&self, bucket: Bucket, times: u32, writers: Writers) {
+        bump(&self.buckets[bucket.at], u64::from(times), writers);
+        let nanos = bucket.nanos.saturating_mul(u64::from(times));
+        bump(&self.sum_nanos, nanos, writers);
     }
     /// Adds the counts so far to `sum`.
     pub(crate) fn add_to(&self, sum: &mut Histogram) {
@@ -106,10 +104,21 @@ impl Counting {
     }
 }
 
-/// Adds to a counter that one thread writes: without a locked instruction, which would be the dearest part of
+/// The threads that write a counter at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writers {
+    One,
+    Many,
+}
+
+/// Adds to a counter: where one thread writes it without a locked instruction, which would be the dearest part of
 /// counting an exchange.
 #[inline]
-pub(crate) fn bump(counter: &AtomicU64, count: u64) {
+pub(crate) fn bump(counter: &AtomicU64, count: u64, writers: Writers) {
+    if writers == Writers::Many {
+        counter.fetch_add(count, Ordering::Relaxed);
+        return;
+    }
     let before = counter.load(Ordering::Relaxed);
     counter.store(before.wrapping_add(count), Ordering::Relaxed);
 }

@@ -4,7 +4,11 @@ use super::*;
 fn a_duration_counts_in_its_bucket_and_in_all_above_it() {
     let counting = Counting::default();
     for (micros, times) in [(0, 1), (100, 1), (101, 2), (10_000_000, 1), (10_000_001, 3)] {
-        counting.count(Bucket::of(Duration::from_micros(micros)), times);
+        counting.count(
+            Bucket::of(Duration::from_micros(micros)),
+            times,
+            Writers::One,
+        );
     }
     let mut read = Histogram::default();
     counting.add_to(&mut read);
@@ -21,4 +25,21 @@ fn a_duration_counts_in_its_bucket_and_in_all_above_it() {
 #[test]
 fn bounds_ascend() {
     assert!(BOUNDS.windows(2).all(|two| two[0] < two[1]));
+}
+
+#[test]
+fn no_count_of_several_threads_is_lost() {
+    let (counting, bucket) = (Counting::default(), Bucket::of(Duration::from_micros(1)));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..50_000 {
+                    counting.count(bucket, 1, Writers::Many);
+                }
+            });
+        }
+    });
+    let mut read = Histogram::default();
+    counting.add_to(&mut read);
+    assert_eq!(read.count(), 200_000);
 }

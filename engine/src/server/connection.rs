@@ -8,6 +8,7 @@ pub(super) mod proxied;
 #[cfg(feature = "http3")]
 pub(super) mod quic;
 mod serving;
+pub(super) mod unopened;
 
 use super::exchange::serve::{Exchanging, RawConnection, Serve};
 use super::observe::inspect::ConnectionStage;
@@ -63,8 +64,8 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> ServedConnection<S, T> {
     {
         let stall = self.io.tunnel_stall();
         // A tunnel is never idle.
-        self.serving.activity.exchanges.set(1);
-        self.serving.activity.stage.set(ConnectionStage::Tunnel);
+        self.serving.activity.set_exchanges(1);
+        self.serving.activity.set_stage(ConnectionStage::Tunnel);
         if let Some(left) = self.serving.left.take()
             && let (stream, rest) = *left
             && let Some(transport) = self.io.into_transport()
@@ -173,7 +174,7 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Future for ServedConnection<S,
                         return Poll::Ready(());
                     }
                     let activity = &connection.serving.activity;
-                    activity.stage.set(ConnectionStage::Closing);
+                    activity.set_stage(ConnectionStage::Closing);
                     connection.stage = Stage::Closing;
                 }
                 Stage::Closing => {

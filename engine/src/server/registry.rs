@@ -1,21 +1,21 @@
 //! The open connections of a worker: chooses which to close when all places are taken.
 
+mod activity;
 pub(in crate::server) mod places;
 pub(in crate::server) mod shedding;
 
 use super::observe::counters::{Counters, add};
 use super::observe::inspect::{ConnectionStage, Listed};
-use crate::connection_info::traffic::Traffic;
 use crate::driver::machine::inspection::{InspectLimits, Inspection, Numbered};
 use crate::driver::signals::{Signals, Stop};
 use crate::driver::timer;
+pub(in crate::server) use activity::Activity;
 use places::{ConnectionPlace, ConnectionPlaces};
-use shedding::{Shed, Shedder};
-use std::cell::{Cell, OnceCell, RefCell};
+use shedding::Shedder;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 use trunkline_core::limits::NEW_CONNECTION_GRACE;
@@ -43,96 +43,25 @@ impl Allowed {
 
 /// The connections of a worker.
 pub(in crate::server) struct OpenConnections {
-    by_number: RefCell<HashMap<u64, OpenConnection>>,
-    next: Cell<u64>,
+    by_number: Mutex<HashMap<u64, OpenConnection>>,
+    next: AtomicU64,
     pub(in crate::server) places: Arc<ConnectionPlaces>,
     pub(in crate::server) closed: Notify,
     /// A task makes room later.
-    is_retrying: Cell<bool>,
+    is_retrying: AtomicBool,
     counters: Arc<Counters>,
-    shedder: Option<Rc<Shedder>>,
+    shedder: Option<Arc<Shedder>>,
 }
 
 struct OpenConnection {
     signals: Arc<Signals>,
-    activity: Rc<Activity>,
+    activity: Arc<Activity>,
     /// The client; `None`: of a Unix socket.
     peer: Option<IpAddr>,
     port: u16,
     place: ConnectionPlace,
     /// It was asked to close for a new connection.
-    leaves: Cell<bool>,
-}
-
-/// A connection's activity, as its owner last reported it.
-pub(in crate::server) struct Activity {
-    /// Exchanges that are open.
-    pub(in crate::server) exchanges: Cell<u64>,
-    /// When it was accepted.
-    accepted_at: std::time::Instant,
-    /// When the last event of an exchange was; where there was none, when it was accepted.
-    pub(in crate::server) moved_at: Cell<std::time::Instant>,
-    pub(in crate::server) stage: Cell<ConnectionStage>,
-    /// It is of HTTP/1.1 and has had no request; it waits for one when it drains.
-    pub(in crate::server) awaits_first: Cell<bool>,
-    /// The client's address; `None`: of a Unix socket, or not known yet.
-    address: Cell<Option<Address>>,
-    /// Set with its place among the open connections, where requests may be refused.
-    shedder: OnceCell<Rc<Shedder>>,
-    /// Where bytes count against addresses: those of this connection, and how many of them have been charged.
-    traffic: OnceCell<Traffic>,
-    charged_bytes: Cell<u64>,
-}
-
-impl Activity {
-    /// Of a connection that was accepted now.
-    pub(in crate::server) fn new() -> Rc<Self> {
-        let now = std::time::Instant::now();
-        Rc::new(Self {
-            exchanges: Cell::new(0),
-            accepted_at: now,
-            moved_at: Cell::new(now),
-            stage: Cell::new(ConnectionStage::Opening),
-            awaits_first: Cell::new(false),
-            address: Cell::new(None),
-            shedder: OnceCell::new(),
-            traffic: OnceCell::new(),
-            charged_bytes: Cell::new(0),
-        })
-    }
-    /// Whether a request that has come is to be answered without a handler.
-    pub(in crate::server) fn sheds(&self, now: std::time::Instant) -> Option<Shed> {
-        self.charge_bytes(now);
-        self.shedder.get()?.sheds(self.address.get(), now)
-    }
-    /// Whether this connection needs counts of its own ([`count_by`](Self::count_by)).
-    pub(in crate::server) fn counts_bytes(&self) -> bool {
-        (self.shedder.get()).is_some_and(|shedder| shedder.counts_bytes())
-    }
-    /// Its bytes are counted there from now on.
-    pub(in crate::server) fn count_by(&self, traffic: &Traffic) {
-        if self.counts_bytes() {
-            // It has one transport.
-            let _ = self.traffic.set(traffic.clone());
-        }
-    }
-    /// Charges its address with what the connection has moved since the last time.
-    pub(in crate::server) fn charge_bytes(&self, now: std::time::Instant) {
-        if let Some(traffic) = self.traffic.get()
-            && let Some(address) = self.address.get()
-            && let Some(shedder) = self.shedder.get()
-        {
-            let moved = traffic.bytes_read() + traffic.bytes_written();
-            let new = moved.saturating_sub(self.charged_bytes.replace(moved));
-            if new > 0 {
-                shedder.moved(address, new, now);
-            }
-        }
-    }
-    /// Whether its first request may lie unread in its socket.
-    fn is_new(&self, now: std::time::Instant) -> bool {
-        self.moved_at.get() == self.accepted_at && now - self.accepted_at < NEW_CONNECTION_GRACE
-    }
+    leaves: bool,
 }
 
 /// The key by which connections are counted: an IPv4 address, or an IPv6 network of 64 bits, the
@@ -159,20 +88,25 @@ impl OpenConnections {
     pub(in crate::server) fn new(
         places: &Arc<ConnectionPlaces>,
         counters: &Arc<Counters>,
-        shedder: Option<Rc<Shedder>>,
-    ) -> Rc<Self> {
-        Rc::new(Self {
-            by_number: RefCell::default(),
-            next: Cell::new(0),
+        shedder: Option<Arc<Shedder>>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            by_number: Mutex::default(),
+            next: AtomicU64::new(0),
             places: Arc::clone(places),
             closed: Notify::new(),
-            is_retrying: Cell::new(false),
+            is_retrying: AtomicBool::new(false),
             counters: Arc::clone(counters),
             shedder,
         })
     }
     pub(in crate::server) fn len(&self) -> usize {
-        self.by_number.borrow().len()
+        self.all().len()
+    }
+    fn all(&self) -> MutexGuard<'_, HashMap<u64, OpenConnection>> {
+        // Entries are whole before and after each change.
+        let all = self.by_number.lock();
+        all.unwrap_or_else(PoisonError::into_inner)
     }
     /// Whether no further connection is taken before one has ended.
     pub(super) fn is_full(&self) -> bool {
@@ -201,9 +135,9 @@ impl OpenConnections {
     }
     /// A connection of `peer` was accepted; `None`: of a Unix socket.
     pub(in crate::server) fn enter(
-        this: &Rc<Self>,
+        this: &Arc<Self>,
         signals: &Arc<Signals>,
-        activity: &Rc<Activity>,
+        activity: &Arc<Activity>,
         peer: Option<SocketAddr>,
     ) -> OpenEntry {
         let place = this.take_place(peer.map(|peer| peer.ip()));
@@ -211,51 +145,48 @@ impl OpenConnections {
     }
     /// As [`enter`](Self::enter), at a place that it has.
     pub(super) fn enter_at(
-        this: &Rc<Self>,
+        this: &Arc<Self>,
         place: ConnectionPlace,
-        (signals, activity): (&Arc<Signals>, &Rc<Activity>),
+        (signals, activity): (&Arc<Signals>, &Arc<Activity>),
         peer: Option<SocketAddr>,
     ) -> OpenEntry {
-        let number = this.next.get();
-        this.next.set(number + 1);
-        activity.address.set(place.address());
+        let number = this.next.fetch_add(1, Ordering::Relaxed);
+        activity.set_address(place.address());
         let connection = OpenConnection {
             signals: Arc::clone(signals),
-            activity: Rc::clone(activity),
+            activity: Arc::clone(activity),
             peer: peer.map(|peer| peer.ip()),
             port: peer.map_or(0, |peer| peer.port()),
             place,
-            leaves: Cell::new(false),
+            leaves: false,
         };
         if let Some(shedder) = &this.shedder {
-            // It has one place.
-            let _ = activity.shedder.set(Rc::clone(shedder));
+            activity.shed_by(shedder);
         }
-        this.by_number.borrow_mut().insert(number, connection);
+        this.all().insert(number, connection);
         OpenEntry {
-            open: Rc::clone(this),
+            open: Arc::clone(this),
             number,
         }
     }
     /// Whether one of them gives its place up, or could: those that have no exchange.
     pub(super) fn can_make_room(&self) -> bool {
-        let open = self.by_number.borrow();
+        let open = self.all();
         let mut all = open.values();
-        all.any(|open| open.leaves.get() || open.activity.exchanges.get() == 0)
+        all.any(|open| open.leaves || open.activity.exchanges() == 0)
     }
     /// A peer waits for a place, and none is free: the connections that have been without an
     /// exchange for longest give theirs up, each as its version lets it. False: all that could are new.
     pub(super) fn make_room(&self) -> bool {
-        let open = self.by_number.borrow();
-        let leaving = open.values().filter(|open| open.leaves.get()).count();
+        let mut open = self.all();
+        let leaving = open.values().filter(|open| open.leaves).count();
         let wanted = self
             .places
             .allowed()
             .displaced_at_once()
             .saturating_sub(leaving);
-        let is_idle =
-            |open: &&OpenConnection| !open.leaves.get() && open.activity.exchanges.get() == 0;
-        let mut idle: Vec<_> = open.values().filter(is_idle).collect();
+        let is_idle = |open: &&mut OpenConnection| !open.leaves && open.activity.exchanges() == 0;
+        let mut idle: Vec<_> = open.values_mut().filter(is_idle).collect();
         if wanted == 0 || idle.is_empty() {
             return true;
         }
@@ -265,12 +196,12 @@ impl OpenConnections {
             return false;
         }
         let last = wanted.min(idle.len()) - 1;
-        idle.select_nth_unstable_by_key(last, |open| open.activity.moved_at.get());
-        for open in &idle[..=last] {
-            open.leaves.set(true);
+        idle.select_nth_unstable_by_key(last, |open| open.activity.moved_at());
+        for open in &mut idle[..=last] {
+            open.leaves = true;
             let activity = &open.activity;
-            let is_opening = activity.stage.get() == ConnectionStage::Opening;
-            let drains = !is_opening && !activity.awaits_first.get();
+            let is_opening = activity.stage() == ConnectionStage::Opening;
+            let drains = !is_opening && !activity.awaits_first();
             open.signals.stop(match drains {
                 true => Stop::Drain,
                 // A handshake handles no other command, and connections without a request must not
@@ -282,19 +213,19 @@ impl OpenConnections {
         true
     }
     /// Makes room now or, where all that could give way are new, when they are not any more.
-    pub(super) fn make_room_soon(this: &Rc<Self>) {
-        if this.make_room() || this.is_retrying.replace(true) {
+    pub(super) fn make_room_soon(this: &Arc<Self>) {
+        if this.make_room() || this.is_retrying.swap(true, Ordering::Relaxed) {
             return;
         }
-        let this = Rc::clone(this);
+        let this = Arc::clone(this);
         tokio::task::spawn_local(async move {
             timer::sleep(NEW_CONNECTION_GRACE).await;
-            this.is_retrying.set(false);
+            this.is_retrying.store(false, Ordering::Relaxed);
             this.make_room();
         });
     }
     pub(in crate::server) fn stop(&self, how: Stop) {
-        for connection in self.by_number.borrow().values() {
+        for connection in self.all().values() {
             connection.signals.stop(how);
         }
     }
@@ -305,13 +236,13 @@ impl OpenConnections {
         limits: InspectLimits,
         reply: &mpsc::UnboundedSender<Numbered>,
     ) -> (Vec<Listed>, u64) {
-        let open = self.by_number.borrow();
+        let open = self.all();
         let mut order: Vec<_> = open.iter().collect();
-        order.sort_unstable_by_key(|(number, open)| (open.activity.exchanges.get() == 0, **number));
+        order.sort_unstable_by_key(|(number, open)| (open.activity.exchanges() == 0, **number));
         let unlisted = order.len().saturating_sub(limits.connections_max);
         order.truncate(limits.connections_max);
         let listed = order.into_iter().map(|(&number, open)| {
-            let stage = open.activity.stage.get();
+            let stage = open.activity.stage();
             if stage == ConnectionStage::Serving {
                 open.signals.inspect(Inspection {
                     number,
@@ -322,7 +253,7 @@ impl OpenConnections {
             Listed {
                 number,
                 peer: open.peer.map(|peer| SocketAddr::new(peer, open.port)),
-                accepted_at: open.activity.accepted_at,
+                accepted_at: open.activity.accepted_at(),
                 stage,
             }
         });
@@ -330,8 +261,8 @@ impl OpenConnections {
     }
     /// Exchanges that are open.
     pub(super) fn exchanges(&self) -> u64 {
-        let open = self.by_number.borrow();
-        let exchanges = open.values().map(|open| open.activity.exchanges.get());
+        let open = self.all();
+        let exchanges = open.values().map(|open| open.activity.exchanges());
         exchanges.sum()
     }
     pub(super) async fn wait_until_empty(&self, until: Instant) -> bool {
@@ -347,7 +278,7 @@ impl OpenConnections {
 
 /// A connection's place among the open ones; leaves it on drop.
 pub(in crate::server) struct OpenEntry {
-    open: Rc<OpenConnections>,
+    open: Arc<OpenConnections>,
     number: u64,
 }
 
@@ -355,7 +286,7 @@ impl OpenEntry {
     /// The way to set its address later.
     pub(in crate::server) fn name(&self) -> EntryName {
         EntryName {
-            open: Rc::clone(&self.open),
+            open: Arc::clone(&self.open),
             number: self.number,
         }
     }
@@ -363,7 +294,7 @@ impl OpenEntry {
 
 /// A connection whose client's address is not known yet.
 pub(in crate::server) struct EntryName {
-    open: Rc<OpenConnections>,
+    open: Arc<OpenConnections>,
     number: u64,
 }
 
@@ -373,14 +304,14 @@ impl EntryName {
         if !self.open.admits(peer) {
             return false;
         }
-        let mut open = self.open.by_number.borrow_mut();
+        let mut open = self.open.all();
         if let Some(connection) = open.get_mut(&self.number)
             && connection.place.address().is_none()
         {
             connection.peer = Some(peer);
             connection.place.set_address(peer);
             let address = connection.place.address();
-            connection.activity.address.set(address);
+            connection.activity.set_address(address);
         }
         true
     }
@@ -388,7 +319,7 @@ impl EntryName {
 
 impl Drop for OpenEntry {
     fn drop(&mut self) {
-        let left = self.open.by_number.borrow_mut().remove(&self.number);
+        let left = self.open.all().remove(&self.number);
         if let Some(left) = &left {
             left.activity.charge_bytes(std::time::Instant::now());
         }

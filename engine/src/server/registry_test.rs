@@ -3,7 +3,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 use trunkline_core::min_rate::Scarcity;
 
-fn open(connections: usize, per_address: Option<usize>) -> (Rc<OpenConnections>, Scarcity) {
+fn open(connections: usize, per_address: Option<usize>) -> (Arc<OpenConnections>, Scarcity) {
     let allowed = Allowed {
         connections,
         per_address,
@@ -22,7 +22,7 @@ fn v6(network: u16, host: u16) -> SocketAddr {
     (address, 1000).into()
 }
 
-fn enter(open: &Rc<OpenConnections>, peer: Option<SocketAddr>) -> (OpenEntry, Rc<Activity>) {
+fn enter(open: &Arc<OpenConnections>, peer: Option<SocketAddr>) -> (OpenEntry, Arc<Activity>) {
     let activity = Activity::new();
     let entry = OpenConnections::enter(open, &Arc::default(), &activity, peer);
     (entry, activity)
@@ -39,12 +39,7 @@ fn an_address_has_no_more_connections_than_it_may() {
     assert!(open.admits(v4(2).ip()));
     drop(first);
     assert!(open.admits(v4(1).ip()));
-    assert_eq!(
-        open.counters
-            .connections_refused
-            .load(std::sync::atomic::Ordering::Relaxed),
-        2
-    );
+    assert_eq!(open.counters.connections_refused.load(Ordering::Relaxed), 2);
 }
 
 #[test]
@@ -86,17 +81,17 @@ fn the_connection_that_idles_for_longest_gives_way_and_one_with_an_exchange_does
     let began = std::time::Instant::now();
     for (at, (_, activity)) in entries.iter().enumerate() {
         let after = Duration::from_secs(10 - at as u64);
-        activity.moved_at.set(began + after);
+        activity.set_moved_at(began + after);
     }
     // The one that moved first is at work.
-    entries[3].1.exchanges.set(1);
+    entries[3].1.set_exchanges(1);
     assert!(open.is_full());
     open.make_room();
     let leaves = |open: &OpenConnections| -> Vec<u64> {
-        let all = open.by_number.borrow();
+        let all = open.all();
         let mut leaves: Vec<u64> = all
             .iter()
-            .filter(|(_, open)| open.leaves.get())
+            .filter(|(_, open)| open.leaves)
             .map(|(&number, _)| number)
             .collect();
         leaves.sort_unstable();
@@ -113,16 +108,14 @@ fn a_connection_that_was_accepted_just_now_keeps_its_place_until_its_first_reque
     let (open, _) = open(2, None);
     let entries = [enter(&open, None), enter(&open, None)];
     let leaving = |open: &OpenConnections| {
-        let all = open.by_number.borrow();
-        all.values().filter(|open| open.leaves.get()).count()
+        let all = open.all();
+        all.values().filter(|open| open.leaves).count()
     };
     assert!(!open.make_room(), "both may have a request in their socket");
     assert_eq!(leaving(&open), 0);
     // It has had one, and waits for the next.
     let activity = &entries[0].1;
-    activity
-        .moved_at
-        .set(activity.moved_at.get() + Duration::from_nanos(1));
+    activity.set_moved_at(activity.moved_at() + Duration::from_nanos(1));
     assert!(open.make_room());
     assert_eq!(leaving(&open), 1);
 }

@@ -23,6 +23,7 @@ use extensions::EarlyData;
 use http::{Request, StatusCode};
 use service::HttpService;
 use slot::{Slot, SlotStage, Step};
+use std::future::Ready;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -36,6 +37,7 @@ mod handler_runtime;
 pub(super) mod interim;
 pub(super) mod on_runtime;
 pub(super) mod per_connection;
+pub(super) mod runtime_tower;
 pub(super) mod service;
 pub(super) mod service_fn;
 mod slot;
@@ -104,6 +106,11 @@ impl<S: HttpService> Serve for Tower<S> {
 }
 
 impl<S: HttpService> Exchanging for TowerExchanges<S> {
+    type Pause = Ready<()>;
+
+    fn pause(&self) -> Option<Ready<()>> {
+        None
+    }
     fn len(&self) -> usize {
         self.slots.as_ref().map_or(0, |slots| slots.waiting.len())
     }

@@ -6,6 +6,7 @@ pub(super) mod generations;
 #[cfg(feature = "http3")]
 pub(super) mod quic;
 pub(super) mod second;
+pub(super) mod spawn;
 #[cfg(not(feature = "http3"))]
 pub(super) mod without_quic;
 
@@ -17,7 +18,7 @@ use super::exchange::serve::{Pause, Serve};
 use super::observe::inspect::WorkerList;
 use super::registry::OpenConnections;
 use super::registry::places::ConnectionPlaces;
-use super::registry::shedding::{AddressRates, Shedder, measure};
+use super::registry::shedding::{AddressRates, Shedder};
 use crate::config::Shedding;
 use crate::driver::machine::inspection::{InspectLimits, Numbered};
 use crate::driver::signals::{Signals, Stop};
@@ -30,16 +31,16 @@ use generations::WorkerSockets;
 use quic::QuicHandOver;
 use quic::{QuicListener, QuicSetup};
 use second::{LeftConnection, SecondLink};
+use spawn::{Measuring, SpawnConnections};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
 use std::mem;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::runtime::LocalOptions;
+use tokio::runtime::{Handle, LocalOptions};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -96,7 +97,7 @@ pub(super) struct WorkerConfig<S> {
 }
 
 /// Runs a worker until it is drained or `commands` is closed. `begun` gets the result of the start.
-pub(super) fn run<S: Serve>(
+pub(super) fn run<S: SpawnConnections>(
     worker_config: WorkerConfig<S>,
     commands: mpsc::UnboundedReceiver<WorkerCommand>,
     begun: &Sender<io::Result<()>>,
@@ -109,8 +110,10 @@ pub(super) fn run<S: Serve>(
         Ok(runtime) => runtime.block_on(async move {
             let worker = Worker::new(worker_config)?;
             let _ = begun.send(Ok(()));
-            // The runtime goes next, and what is still open with it.
+            let open = Arc::clone(&worker.open);
             worker.run(commands).await;
+            // The runtime goes next, and its connections with it; those of another runtime stop by themselves.
+            open.stop(Stop::Abort);
             Ok(())
         }),
         Err(error) => Err(error),
@@ -125,12 +128,12 @@ pub(super) fn run<S: Serve>(
 ///
 /// # Errors
 /// When the runtime cannot use a socket.
-pub(super) async fn serve_here<S: Serve>(
+pub(super) async fn serve_here<S: SpawnConnections>(
     worker_config: WorkerConfig<S>,
     commands: mpsc::UnboundedReceiver<WorkerCommand>,
 ) -> io::Result<()> {
     let worker = Worker::new(worker_config)?;
-    let open = Rc::clone(&worker.open);
+    let open = Arc::clone(&worker.open);
     worker.run(commands).await;
     open.stop(Stop::Abort);
     open.wait_until_empty(after(LAST_WORDS)).await;
@@ -150,10 +153,10 @@ impl QuicTask {
     fn new<S: Serve>(
         setup: QuicSetup,
         shared: &WorkerContext<S>,
-        open: &Rc<OpenConnections>,
+        open: &Arc<OpenConnections>,
     ) -> io::Result<Self> {
         let signals = Arc::new(Signals::default());
-        let (shared, open) = (shared.clone(), Rc::clone(open));
+        let (shared, open) = (shared.clone(), Arc::clone(open));
         let notes = Arc::clone(&signals);
         let released = setup.released();
         let listener = QuicListener::new(setup, shared, open, notes)?;
@@ -195,7 +198,7 @@ struct Worker<S> {
     acceptor: Acceptor,
     quic: Option<QuicTask>,
     shared: WorkerContext<S>,
-    open: Rc<OpenConnections>,
+    open: Arc<OpenConnections>,
     /// They wait for a place: one that was accepted at most, those that were given, and those that the
     /// kernel had queued when the drain began.
     waiting: VecDeque<Accepted>,
@@ -205,24 +208,7 @@ struct Worker<S> {
     _measuring: Measuring,
 }
 
-/// The task that measures how late the worker is; it ends with this.
-struct Measuring(JoinHandle<()>);
-
-impl Measuring {
-    fn new<S: Serve>(shedder: Option<Rc<Shedder>>, shared: &WorkerContext<S>) -> Self {
-        let (service, counters) = (shared.service.clone(), Arc::clone(&shared.counters));
-        let measures = measure(shedder, counters, move |now| service.lag(now));
-        Self(tokio::task::spawn_local(measures))
-    }
-}
-
-impl Drop for Measuring {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-impl<S: Serve> Worker<S> {
+impl<S: SpawnConnections> Worker<S> {
     /// Within the runtime that is to serve.
     fn new(worker_config: WorkerConfig<S>) -> io::Result<Self> {
         let shared = worker_config.shared;
@@ -351,6 +337,8 @@ impl<S: Serve> Worker<S> {
         if self.shared.service.pause().is_some() {
             return Poll::Ready(None);
         }
+        // The socket is registered with the runtime that it is accepted within.
+        let _within = self.shared.service.runtime().map(Handle::enter);
         self.acceptor.poll_accept(cx).map(Some)
     }
     /// Takes the connections that the kernel has accepted, and closes the listener: one that is closed
@@ -368,7 +356,10 @@ impl<S: Serve> Worker<S> {
     }
     fn take_all(&mut self, queue: &AcceptQueue) {
         for _ in 0..QUEUED_MAX {
-            match queue.accept() {
+            let within = self.shared.service.runtime().map(Handle::enter);
+            let accepted = queue.accept();
+            drop(within);
+            match accepted {
                 Ok(Some(accepted)) => self.take(accepted),
                 Ok(None) => break,
                 Err(error) if is_of_one_connection(&error) => {}

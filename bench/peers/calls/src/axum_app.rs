@@ -1,4 +1,4 @@
-//! An axum application, and the three ways it is served: by our workers, by us with its handlers on its own
+//! An axum application, and the three ways it is served: by our workers, by us on its own
 //! runtime, and by axum and hyper.
 
 use crate::{Outcome, config};
@@ -62,7 +62,7 @@ pub(crate) fn serve_on_workers(address: &str, files: Files<'_>) -> Outcome {
     Ok(())
 }
 
-/// As `axum::serve` is called: connections on a worker of ours, handlers on this runtime.
+/// As `axum::serve` is called: connections and handlers on this runtime.
 pub(crate) async fn serve_on_this_runtime(address: &str, files: Files<'_>) -> Outcome {
     let listener = TcpListener::bind(address).await?;
     let mut server = trunkline::serve(listener, router()).workers(1);

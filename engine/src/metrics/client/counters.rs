@@ -3,7 +3,7 @@
 use super::ClientVersionMetrics;
 use crate::error::ErrorKind;
 use crate::error::stories::Stories;
-use crate::metrics::histogram::{Bucket, Counting, bump};
+use crate::metrics::histogram::{Bucket, Counting, Writers, bump};
 use crate::metrics::{CLASSES, class_of, place_of};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
@@ -30,16 +30,16 @@ impl ConnectionCounts {
     }
     /// A request starts this long after its submission.
     pub(crate) fn started(&self, after: Duration) {
-        self.queue.count(Bucket::of(after), 1);
+        self.queue.count(Bucket::of(after), 1, Writers::One);
     }
     /// The head of a final response came.
     pub(crate) fn answered(&self, status: u16, after: Duration) {
-        bump(&self.responses[class_of(status)], 1);
-        self.first_byte.count(Bucket::of(after), 1);
+        bump(&self.responses[class_of(status)], 1, Writers::One);
+        self.first_byte.count(Bucket::of(after), 1, Writers::One);
     }
     /// An exchange ended in order.
     pub(crate) fn ended(&self, after: Duration) {
-        self.duration.count(Bucket::of(after), 1);
+        self.duration.count(Bucket::of(after), 1, Writers::One);
     }
     /// Adds the counts so far to those of its version. `open`: the connection is.
     pub(crate) fn add_to(&self, versions: &mut [ClientVersionMetrics; 3], open: bool) {

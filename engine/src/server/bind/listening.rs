@@ -13,7 +13,6 @@ use crate::server::callbacks::Callbacks;
 use crate::server::callbacks::serve::CallbackServer;
 use crate::server::connection::accept::{Cleartext, WorkerContext};
 use crate::server::exchange::info_policy::InfoPolicy;
-use crate::server::exchange::serve::Serve;
 use crate::server::no_worker;
 use crate::server::observe::counters::{Counters, MetricsReader};
 use crate::server::observe::metrics::Metrics;
@@ -23,6 +22,7 @@ use crate::server::registry::shedding::AddressRates;
 use crate::server::response::AnswerOptions;
 use crate::server::worker::quic::QuicSetup;
 use crate::server::worker::second::{Second, SecondLink};
+use crate::server::worker::spawn::SpawnConnections;
 use crate::server::worker::{self, WorkerCommand, WorkerConfig};
 use crate::tls::Tls;
 use std::fmt;
@@ -136,7 +136,7 @@ impl<A> BoundServer<A> {
         Ok((server_handle, serving))
     }
     /// Starts a thread for each listener.
-    pub(in crate::server) fn serve<S: Serve + Send>(
+    pub(in crate::server) fn serve<S: SpawnConnections + Send>(
         mut self,
         service: S,
     ) -> Result<Running<A>, Error>

@@ -1,5 +1,5 @@
-//! Serving from inside a tokio runtime, as axum's users write it: handlers run on that runtime,
-//! connections on threads of the server.
+//! Serving from inside a tokio runtime, as axum's users write it: handlers and connections run on that
+//! runtime.
 
 use super::target::{IntoListener, ListenTarget};
 use crate::config::ServerConfig;
@@ -15,8 +15,10 @@ use tokio::runtime::Handle;
 /// Serves `service` on `listener` until the process ends, or the signal of
 /// [`with_graceful_shutdown`](ServeBuilder::with_graceful_shutdown) comes.
 ///
-/// Handlers are tasks of the tokio runtime that the future is awaited on: what they spawn lives on
-/// when the server has ended, and a handler that blocks delays no connection.
+/// Connections over TCP and Unix sockets are tasks of the tokio runtime that the future is awaited on, which has its I/O and
+/// its time enabled. Handlers run there too, over HTTP/1.1 in the task of their connection, else in one of their own: what they
+/// spawn lives on when the server has ended, and a handler that blocks delays no other request.
+/// The listening sockets and HTTP/3 have threads of the server's.
 /// [`Server`] serves without a runtime around it, with handlers on the connections' threads.
 ///
 /// ```no_run
@@ -101,8 +103,8 @@ impl<H, P> ServeBuilder<H, P> {
         self.server = self.server.tls(tls);
         self
     }
-    /// Threads that connections run on; handlers run on the caller's runtime. Default 0: one per
-    /// processor.
+    /// Threads that accept connections and that HTTP/3 runs on; handlers, and connections over TCP and Unix
+    /// sockets, run on the caller's runtime. Default 0: one per processor.
     pub fn workers(mut self, workers: usize) -> Self {
         self.server = self.server.workers(workers);
         self
@@ -154,7 +156,9 @@ where
             let mut server = self.server;
             server.config.connection_info |= H::READS_PEER;
             server.config.extended_connect |= H::HAS_UPGRADES;
-            let mut running = server.serve(self.handlers.on(Handle::current()))?;
+            let runtime = Handle::current();
+            let service = self.handlers.on(runtime.clone());
+            let mut running = server.serve_on(runtime, service)?;
             let signal = self.signal.unwrap_or_else(|| Box::pin(pending()));
             tokio::select! {
                 () = signal => { running.drain(self.drain_timeout).await; }

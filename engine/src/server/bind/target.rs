@@ -2,8 +2,10 @@
 
 use crate::error::Error;
 use crate::server::tower::Tower;
-use crate::server::{BoundServer, HttpService, Peer, Running, Server};
+use crate::server::tower::runtime_tower::RuntimeTower;
+use crate::server::{BoundServer, HttpService, Peer, Running, Server, TaskService};
 use std::io;
+use tokio::runtime::Handle;
 
 /// A socket that listens, of the standard library or of tokio: a TCP socket, or a Unix socket. A type of
 /// yours that has one inside is made one by passing [`into_target`](Self::into_target) on.
@@ -44,6 +46,19 @@ impl<P: ListenTarget> Server<P> {
     pub fn serve<S: HttpService>(self, service: S) -> Result<Running<P::Address>, Error> {
         let workers = self.workers;
         P::open(self, workers)?.serve(Tower(service))
+    }
+    /// As [`serve`](Self::serve), where connections over byte streams are tasks of `runtime`.
+    pub(in crate::server) fn serve_on<S: TaskService>(
+        self,
+        runtime: Handle,
+        service: S,
+    ) -> Result<Running<P::Address>, Error> {
+        let workers = self.workers;
+        let bound = P::open(self, workers)?;
+        for counters in &bound.counters {
+            counters.share();
+        }
+        bound.serve(RuntimeTower::new(service, runtime))
     }
     /// Opens the sockets without accepting connections, for [`BoundServer::serve_callbacks`].
     ///

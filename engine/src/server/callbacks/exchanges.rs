@@ -55,6 +55,8 @@ pub(in crate::server) struct CallbackExchanges<A: Callbacks> {
 const NOBODYS: StreamId = StreamId(u64::MAX);
 
 impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
+    type Pause = Pause;
+
     fn len(&self) -> usize {
         self.entries.len() - self.free.len()
     }

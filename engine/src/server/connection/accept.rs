@@ -25,7 +25,6 @@ use crate::tls::Tls;
 use crate::tunnel::upgrade::Upgraded;
 use bytes::Bytes;
 use std::pin::Pin;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
@@ -156,16 +155,18 @@ impl TransportFacts {
 ///
 /// Written by hand: an async block keeps a place for each value that it holds or passes on, and
 /// its task is as large as the largest of its stages for as long as the connection lives.
-pub(in crate::server) struct Served<S: Serve, T> {
-    stage: Stage<S, T>,
+///
+/// `F`: the future of its start, which is `Send` where the task is to be.
+pub(in crate::server) struct Served<S: Serve, T, F> {
+    stage: Stage<S, T, F>,
     counters: Arc<Counters>,
     /// Its place among the open connections, until its end.
     entry: Option<OpenEntry>,
 }
 
-enum Stage<S: Serve, T> {
+enum Stage<S: Serve, T, F> {
     /// The handshake, or the first bytes.
-    Starting(Starting<S, T>, Arc<Signals>),
+    Starting(Pin<Box<F>>, Arc<Signals>),
     Serving(Box<ServedConnection<S, T>>),
     Over,
 }
@@ -174,18 +175,40 @@ enum Stage<S: Serve, T> {
 pub(in crate::server) enum Opening<S: Serve, T> {
     Http(Box<ServedConnection<S, T>>),
     /// It does not say what it speaks: goes with its place among the open connections to who takes it.
-    Unnegotiated(Box<dyn FnOnce(OpenEntry)>),
+    Unnegotiated(Box<Unnegotiated<S>>),
     /// It speaks nothing that is served, or was not admitted.
     Nothing,
 }
 
-type Started<S, T> = io::Result<Opening<S, T>>;
-type Starting<S, T> = Pin<Box<dyn Future<Output = Started<S, T>>>>;
+/// The result of a start.
+pub(in crate::server) type Started<S, T> = io::Result<Opening<S, T>>;
 
-impl<S: Serve, T> Served<S, T> {
+/// A client under TLS that said nothing of what it speaks.
+pub(in crate::server) struct Unnegotiated<S> {
+    opener: Opener<S>,
+    bytes: Upgraded,
+    info: Option<ConnectionInfo>,
+}
+
+impl<S: Serve> Unnegotiated<S> {
+    /// Gives it to the service; `entry`: its place among the open connections.
+    fn meet(self, entry: OpenEntry) {
+        let shared = &self.opener.shared;
+        let left = RawConnection {
+            stream: StreamId(1),
+            bytes: self.bytes,
+            entry,
+            stall: TunnelStall::of(&shared.config.timeouts),
+        };
+        let signals = &self.opener.signals;
+        shared.service.take_upgraded(left, self.info, signals);
+    }
+}
+
+impl<S: Serve, T, F: Future<Output = Started<S, T>>> Served<S, T, F> {
     /// Serves what [`Opener::start`] gives; `signals` are its.
     pub(in crate::server) fn new(
-        start: impl Future<Output = Started<S, T>> + 'static,
+        start: F,
         signals: Arc<Signals>,
         counters: &Arc<Counters>,
         entry: OpenEntry,
@@ -198,7 +221,7 @@ impl<S: Serve, T> Served<S, T> {
     }
 }
 
-impl<S: Serve, T: Io> Future for Served<S, T> {
+impl<S: Serve, T: Io, F: Future<Output = Started<S, T>>> Future for Served<S, T, F> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -211,9 +234,9 @@ impl<S: Serve, T: Io> Future for Served<S, T> {
                     Poll::Ready(Ok(Opening::Http(connection))) => {
                         self.stage = Stage::Serving(connection);
                     }
-                    Poll::Ready(Ok(Opening::Unnegotiated(meet))) => {
+                    Poll::Ready(Ok(Opening::Unnegotiated(unnegotiated))) => {
                         if let Some(entry) = self.entry.take() {
-                            meet(entry);
+                            unnegotiated.meet(entry);
                         }
                         break;
                     }
@@ -243,14 +266,14 @@ impl<S: Serve, T: Io> Future for Served<S, T> {
     }
 }
 
-impl<S: Serve, T> Unpin for Served<S, T> {}
+impl<S: Serve, T, F> Unpin for Served<S, T, F> {}
 
 /// A connection that begins: what it shares with the others of its worker, and its own signals.
 pub(in crate::server) struct Opener<S> {
     pub(in crate::server) shared: WorkerContext<S>,
     pub(in crate::server) signals: Arc<Signals>,
     /// Its exchanges and its stage, as the worker's registry reads them.
-    pub(in crate::server) activity: Rc<Activity>,
+    pub(in crate::server) activity: Arc<Activity>,
 }
 
 impl<S: Serve> Opener<S> {
@@ -378,16 +401,10 @@ impl<S: Serve> Opener<S> {
             let exchanges = self.shared.exchanges(&self.signals, true);
             return self.connection(opened, (&[], Instant::now()), exchanges);
         }
-        let bytes = Upgraded::new(opened.transport, &Bytes::new());
-        Opening::Unnegotiated(Box::new(move |entry| {
-            let left = RawConnection {
-                stream: StreamId(1),
-                bytes,
-                entry,
-                stall: TunnelStall::of(&self.shared.config.timeouts),
-            };
-            let (service, info) = (&self.shared.service, opened.info);
-            service.take_upgraded(left, info, &self.signals);
+        Opening::Unnegotiated(Box::new(Unnegotiated {
+            bytes: Upgraded::new(opened.transport, &Bytes::new()),
+            info: opened.info,
+            opener: self,
         }))
     }
     /// The connection; `first` came already, at `now`.
@@ -399,7 +416,7 @@ impl<S: Serve> Opener<S> {
     ) -> Opening<S, T> {
         let shared = &self.shared;
         let mut machine = self.machine(opened.http2, now);
-        self.activity.awaits_first.set(!opened.http2);
+        self.activity.set_awaits_first(!opened.http2);
         machine.handle_bytes(now, first);
         let version = machine.version();
         let config = Arc::clone(&shared.config);
@@ -414,7 +431,7 @@ impl<S: Serve> Opener<S> {
             Arc::clone(&self.signals),
             Arc::clone(&shared.extra),
             (Arc::clone(&shared.counters), version),
-            Rc::clone(&self.activity),
+            Arc::clone(&self.activity),
         );
         serving.set_targets(targets);
         Opening::Http(Box::new(ServedConnection::new(io, serving)))

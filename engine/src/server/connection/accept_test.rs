@@ -32,7 +32,7 @@ fn what_an_idle_connection_holds_is_no_larger_than_its_bound() {
     let sizes = [
         (
             "task",
-            size_of::<Served<Tower<Answer>, TcpStream>>(),
+            size_of::<Served<Tower<Answer>, TcpStream, ()>>(),
             TASK_BYTES_MAX,
         ),
         (

@@ -17,7 +17,6 @@ use crate::server::observe::handshake_failure::HandshakeFailure;
 use crate::server::registry::{Activity, OpenConnections, OpenEntry};
 use quinn_proto::{Connection, ConnectionEvent, ConnectionHandle, Transmit};
 use std::net::SocketAddr;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Instant;
@@ -71,7 +70,7 @@ impl<S: Serve> QuicConnection<S> {
         quic: Connection,
         handle: ConnectionHandle,
         shared: &WorkerContext<S>,
-        open: &Rc<OpenConnections>,
+        open: &Arc<OpenConnections>,
         endpoint: &Arc<Signals>,
         now: Instant,
     ) -> Self {

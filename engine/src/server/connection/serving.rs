@@ -4,7 +4,7 @@
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Notes, Signals, Stop};
 use crate::server::exchange::control::PeerEvent;
-use crate::server::exchange::serve::{Exchanging, Pause, Serve};
+use crate::server::exchange::serve::{Exchanging, Serve};
 use crate::server::exchange::turn::with_turn;
 use crate::server::observe::counters::{Counters, add};
 use crate::server::observe::inspect::ConnectionStage;
@@ -13,7 +13,7 @@ use crate::server::response::AnswerOptions;
 use bytes::Bytes;
 use http::StatusCode;
 use std::mem;
-use std::rc::Rc;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Instant;
@@ -23,6 +23,8 @@ use trunkline_core::http::idempotence::may_be_early;
 use trunkline_core::http::{
     Event, HostRule, RequestHead, SchemeRule, StreamId, TargetRule, Version,
 };
+
+type Paused<S> = <<S as Serve>::Exchanges as Exchanging>::Pause;
 
 /// The exchanges of one connection and those who may leave it notes.
 pub(in crate::server) struct Serving<S: Serve> {
@@ -38,7 +40,7 @@ pub(in crate::server) struct Serving<S: Serve> {
     /// Open exchanges, as the counters have them.
     counted: u32,
     /// For the drain, and for the choice of connections to close.
-    pub(in crate::server) activity: Rc<Activity>,
+    pub(in crate::server) activity: Arc<Activity>,
     /// The connection left HTTP with this exchange; the bytes came behind it.
     pub(in crate::server) left: Option<Box<(StreamId, Bytes)>>,
     pub(in crate::server) draining: bool,
@@ -47,7 +49,7 @@ pub(in crate::server) struct Serving<S: Serve> {
     /// The handshake is not done: requests that come now are early data.
     early: bool,
     /// Nothing is read until it is over, and since when.
-    paused: Option<Box<(Pause, Instant)>>,
+    paused: Option<Box<(Paused<S>, Instant)>>,
     /// The largest datagram, bytes, as last reported to the exchanges.
     datagram_size: Option<usize>,
     /// Which requests are answered here; known before the first.
@@ -61,9 +63,9 @@ impl<S: Serve> Serving<S> {
         signals: Arc<Signals>,
         extra: Arc<AnswerOptions>,
         (counters, version): (Arc<Counters>, Version),
-        activity: Rc<Activity>,
+        activity: Arc<Activity>,
     ) -> Self {
-        activity.stage.set(ConnectionStage::Serving);
+        activity.set_stage(ConnectionStage::Serving);
         Self {
             exchanges,
             signals,
@@ -106,7 +108,7 @@ impl<S: Serve> Serving<S> {
                 },
                 Some(paused) => {
                     let (pause, since) = &mut **paused;
-                    if pause.as_mut().poll(cx).is_pending() {
+                    if Pin::new(pause).poll(cx).is_pending() {
                         return true;
                     }
                     machine.postpone(now.saturating_duration_since(*since));
@@ -192,7 +194,7 @@ impl<S: Serve> Serving<S> {
         };
         let enough = machine.written().len().saturating_add(bytes);
         let requests = self.answer(machine, now, first, enough);
-        self.activity.moved_at.set(now);
+        self.activity.set_moved_at(now);
         self.activity.charge_bytes(now);
         self.count(machine, requests);
         true
@@ -277,7 +279,7 @@ impl<S: Serve> Serving<S> {
                 Machine::H3(_) => &self.counters.requests_h3,
             };
             add(counter, requests);
-            self.activity.awaits_first.set(false);
+            self.activity.set_awaits_first(false);
         }
         while let Some(violation) = machine.poll_refused() {
             self.counters.broken(violation);
@@ -287,7 +289,7 @@ impl<S: Serve> Serving<S> {
     /// Counts the exchanges that are open, where their number has changed.
     fn count_open(&mut self) {
         let open = self.exchanges.len() as u64;
-        self.activity.exchanges.set(open);
+        self.activity.set_exchanges(open);
         // Fewer than are allowed at once, of which there are no 2^32.
         if open as u32 != self.counted {
             self.counters

@@ -71,12 +71,12 @@ pub(in crate::server) struct RawConnection {
 
 /// The exchanges of one connection: takes the machine's events, and answers.
 pub(in crate::server) trait Exchanging: 'static {
+    /// A time in which nothing is read.
+    type Pause: Future<Output = ()> + Unpin;
     /// How many are open.
     fn len(&self) -> usize;
     /// `Some`: nothing is to be read until it is over.
-    fn pause(&self) -> Option<Pause> {
-        None
-    }
+    fn pause(&self) -> Option<Self::Pause>;
     /// The target of a request that is open, where it is kept: for the access log.
     fn target_of(&self, stream: StreamId) -> Option<Box<str>> {
         let _ = stream;

@@ -1,5 +1,5 @@
 //! The counters of a server: one place for each event, which every report reads. Each worker counts without
-//! sharing; reading sums the workers.
+//! sharing, unless its connections are tasks of a runtime with several threads; reading sums the workers.
 
 use super::handshake_failure;
 use super::metrics::{InUse, Metrics, VersionMetrics};
@@ -7,10 +7,10 @@ use super::resident;
 use crate::connection_info::traffic::Traffic;
 use crate::driver::quic::rules;
 use crate::error::stories::Stories;
-use crate::metrics::histogram::{Bucket, Counting, Histogram, bump};
+use crate::metrics::histogram::{Bucket, Counting, Histogram, Writers, bump};
 use crate::metrics::{CLASSES, VERSIONS, class_of, place_of};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use trunkline_core::credit::BudgetShare;
 use trunkline_core::error::{Closed, TransportEnd, Violation};
@@ -19,6 +19,8 @@ use trunkline_core::http::{Reset, ResetBy, Version};
 /// The counters of one worker.
 #[derive(Debug, Default)]
 pub(in crate::server) struct Counters {
+    /// The worker's connections run on several threads.
+    is_shared: AtomicBool,
     pub(in crate::server) connections_accepted: AtomicU64,
     pub(in crate::server) connections_closed: AtomicU64,
     pub(in crate::server) connections_refused: AtomicU64,
@@ -65,7 +67,7 @@ pub(in crate::server) struct Counters {
     quic_bytes_written: AtomicU64,
 }
 
-/// The counters of one version of HTTP. The worker's thread alone writes them.
+/// The counters of one version of HTTP.
 #[derive(Debug, Default)]
 struct VersionCounters {
     connections: AtomicU64,
@@ -103,6 +105,16 @@ const CLOSED_BY: [&str; 7] = [
 ];
 
 impl Counters {
+    /// Several threads count from now on.
+    pub(in crate::server) fn share(&self) {
+        self.is_shared.store(true, Ordering::Relaxed);
+    }
+    fn writers(&self) -> Writers {
+        match self.is_shared.load(Ordering::Relaxed) {
+            true => Writers::Many,
+            false => Writers::One,
+        }
+    }
     /// A handshake failed for this of [`handshake_failure::NAMES`].
     pub(super) fn handshake_failed_by(&self, kind: usize) {
         add(&self.handshakes_failed_by[kind], 1);
@@ -153,22 +165,34 @@ impl Counters {
     }
     /// A connection speaks this version from now on.
     pub(in crate::server) fn speaks(&self, version: Version) {
-        bump(&self.versions[place_of(version)].connections, 1);
+        bump(
+            &self.versions[place_of(version)].connections,
+            1,
+            self.writers(),
+        );
     }
     /// It has ended, or has left HTTP.
     pub(in crate::server) fn speaks_no_more(&self, version: Version) {
-        bump(&self.versions[place_of(version)].connections_closed, 1);
+        bump(
+            &self.versions[place_of(version)].connections_closed,
+            1,
+            self.writers(),
+        );
     }
     /// The number of a connection's open exchanges was `before`, and is `now`.
     pub(in crate::server) fn exchanges_open(&self, version: Version, before: u32, now: u32) {
         // Wrapping: one that became smaller adds a number that the sum takes back.
         let change = u64::from(now).wrapping_sub(u64::from(before));
-        bump(&self.versions[place_of(version)].exchanges_open, change);
+        bump(
+            &self.versions[place_of(version)].exchanges_open,
+            change,
+            self.writers(),
+        );
     }
     /// The head of a final response was sent.
     pub(in crate::server) fn answered(&self, version: Version, status: u16) {
         let responses = &self.versions[place_of(version)].responses;
-        bump(&responses[class_of(status)], 1);
+        bump(&responses[class_of(status)], 1, self.writers());
     }
     /// As many exchanges had their final head sent and as many ended, this long after their request's head.
     pub(in crate::server) fn took(
@@ -178,40 +202,42 @@ impl Counters {
         (heads, ends): (u32, u32),
     ) {
         let bucket = Bucket::of(time);
-        let counters = &self.versions[place_of(version)];
+        let (counters, writers) = (&self.versions[place_of(version)], self.writers());
         if heads > 0 {
-            counters.first_byte.count(bucket, heads);
+            counters.first_byte.count(bucket, heads, writers);
         }
         if ends > 0 {
-            counters.duration.count(bucket, ends);
+            counters.duration.count(bucket, ends, writers);
         }
     }
     /// A turn of the worker was measured, and came this late.
     pub(in crate::server) fn turn_was_late(&self, late: Duration) {
-        self.turns_late.count(Bucket::of(late), 1);
+        self.turns_late.count(Bucket::of(late), 1, self.writers());
         let nanos = u64::try_from(late.as_nanos()).unwrap_or(u64::MAX);
         self.last_turn_late.store(nanos, Ordering::Relaxed);
     }
     /// A TLS handshake over a byte stream was completed.
     pub(in crate::server) fn tls_handshake_done(&self, time: Duration) {
-        self.tls_handshakes.count(Bucket::of(time), 1);
+        self.tls_handshakes
+            .count(Bucket::of(time), 1, self.writers());
     }
     /// A QUIC handshake was completed.
     pub(in crate::server) fn quic_handshake_done(&self, time: Duration) {
-        self.quic_handshakes.count(Bucket::of(time), 1);
+        self.quic_handshakes
+            .count(Bucket::of(time), 1, self.writers());
     }
     /// A QUIC connection has ended.
     pub(in crate::server) fn quic_ended(&self, sent: u64, lost: u64, rtt: Option<Duration>) {
         add(&self.quic_packets_sent, sent);
         add(&self.quic_packets_lost, lost);
         if let Some(rtt) = rtt {
-            self.quic_rtt.count(Bucket::of(rtt), 1);
+            self.quic_rtt.count(Bucket::of(rtt), 1, self.writers());
         }
     }
     /// Bytes of UDP payloads.
     pub(in crate::server) fn quic_bytes(&self, read: u64, written: u64) {
-        bump(&self.quic_bytes_read, read);
-        bump(&self.quic_bytes_written, written);
+        bump(&self.quic_bytes_read, read, self.writers());
+        bump(&self.quic_bytes_written, written, self.writers());
     }
     /// Where the bytes of a connection over a byte stream are counted; `own`: also in counts of its own.
     pub(in crate::server) fn stream_traffic(&self, own: bool) -> Traffic {

@@ -11,9 +11,8 @@ use crate::driver::timer;
 use crate::server::observe::counters::Counters;
 use crate::server::observe::resident;
 use http::StatusCode;
-use std::cell::Cell;
-use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use trunkline_core::credit::BudgetShare;
 
@@ -73,10 +72,10 @@ pub(in crate::server) struct Shedder {
     settings: Shedding,
     send_budget: Arc<BudgetShare>,
     addresses: Arc<AddressRates>,
-    /// As last measured.
-    lag: Cell<Duration>,
+    /// As last measured, nanoseconds.
+    lag: AtomicU64,
     /// The memory of the process as last measured, bytes.
-    resident: Cell<u64>,
+    resident: AtomicU64,
 }
 
 impl Shedder {
@@ -85,7 +84,7 @@ impl Shedder {
         settings: &Shedding,
         send_budget: &Arc<BudgetShare>,
         addresses: &Arc<AddressRates>,
-    ) -> Option<Rc<Self>> {
+    ) -> Option<Arc<Self>> {
         let Shedding {
             requests_per_address,
             bytes_per_address,
@@ -99,22 +98,18 @@ impl Shedder {
             || send_budget_percent_max.is_some()
             || process_memory_max.is_some();
         is_on.then(|| {
-            Rc::new(Self {
+            Arc::new(Self {
                 settings: settings.clone(),
                 send_budget: Arc::clone(send_budget),
                 addresses: Arc::clone(addresses),
-                lag: Cell::new(Duration::ZERO),
-                resident: Cell::new(0),
+                lag: AtomicU64::new(0),
+                resident: AtomicU64::new(0),
             })
         })
     }
     /// Whether a request of `address` is to be answered here; `None` there: of a Unix socket.
     pub(super) fn sheds(&self, address: Option<Address>, now: Instant) -> Option<Shed> {
-        if self
-            .settings
-            .lag_max
-            .is_some_and(|most| self.lag.get() > most)
-        {
+        if self.settings.lag_max.is_some_and(|most| self.lag() > most) {
             return Some(Shed::Lag);
         }
         let percent = u64::from(self.settings.send_budget_percent_max.unwrap_or(100));
@@ -123,7 +118,7 @@ impl Shedder {
             return Some(Shed::Memory);
         }
         let most = self.settings.process_memory_max;
-        if most.is_some_and(|most| self.resident.get() > most) {
+        if most.is_some_and(|most| self.resident.load(Ordering::Relaxed) > most) {
             return Some(Shed::Process);
         }
         self.addresses.request(&self.settings, address?, now)
@@ -136,6 +131,13 @@ impl Shedder {
     pub(super) fn moved(&self, address: Address, bytes: u64, now: Instant) {
         self.addresses.moved(&self.settings, address, bytes, now);
     }
+    fn lag(&self) -> Duration {
+        Duration::from_nanos(self.lag.load(Ordering::Relaxed))
+    }
+    pub(super) fn set_lag(&self, lag: Duration) {
+        let nanos = u64::try_from(lag.as_nanos()).unwrap_or(u64::MAX);
+        self.lag.store(nanos, Ordering::Relaxed);
+    }
     /// Whether it decides by what is measured.
     fn needs_measures(&self) -> bool {
         self.settings.lag_max.is_some() || self.settings.process_memory_max.is_some()
@@ -145,7 +147,7 @@ impl Shedder {
 /// Measures how late the worker's turns are, for its counters, and where `shedder` has a bound on that or on the size of the process,
 /// for it too; for as long as it is polled. `behind`: how far what answers for the worker is, as of now.
 pub(in crate::server) async fn measure(
-    shedder: Option<Rc<Shedder>>,
+    shedder: Option<Arc<Shedder>>,
     counters: Arc<Counters>,
     behind: impl Fn(Instant) -> Duration,
 ) {
@@ -163,9 +165,10 @@ pub(in crate::server) async fn measure(
         let Some(shedder) = &shedder else {
             continue;
         };
-        shedder.lag.set(late.max(behind(now)));
+        shedder.set_lag(late.max(behind(now)));
         if shedder.settings.process_memory_max.is_some() {
-            shedder.resident.set(resident::bytes().unwrap_or(0));
+            let bytes = resident::bytes().unwrap_or(0);
+            shedder.resident.store(bytes, Ordering::Relaxed);
         }
     }
 }

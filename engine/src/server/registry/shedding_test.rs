@@ -12,7 +12,7 @@ fn address(number: u32) -> Address {
     Address::of(IpAddr::V4(Ipv4Addr::from(number)))
 }
 
-fn shedder(settings: Shedding) -> Rc<Shedder> {
+fn shedder(settings: Shedding) -> Arc<Shedder> {
     let budget = Arc::new(BudgetShare::new(1000));
     Shedder::new(&settings, &budget, &AddressRates::new(Instant::now())).expect("something is on")
 }
@@ -58,7 +58,7 @@ fn a_worker_that_is_behind_refuses_until_it_is_not() {
         (most + Duration::from_millis(1), Some(Shed::Lag)),
         (Duration::from_millis(1), None),
     ] {
-        shedder.lag.set(lag);
+        shedder.set_lag(lag);
         assert_eq!(shedder.sheds(Some(address(1)), now), shed, "{lag:?}");
         assert_eq!(shedder.sheds(None, now), shed, "{lag:?}");
     }
@@ -75,7 +75,7 @@ fn the_lag_is_what_keeps_the_thread_from_its_timers() {
     let counters = Arc::<Counters>::default();
     let behind = runtime.block_on(async {
         let mut measures = std::pin::pin!(measure(
-            Some(Rc::clone(&shedder)),
+            Some(Arc::clone(&shedder)),
             Arc::clone(&counters),
             |_| Duration::ZERO
         ));
@@ -87,12 +87,12 @@ fn the_lag_is_what_keeps_the_thread_from_its_timers() {
             std::hint::spin_loop();
         }
         let measured = async {
-            while shedder.lag.get().is_zero() {
+            while shedder.lag().is_zero() {
                 tokio::task::yield_now().await;
             }
         };
         tokio::select! { biased; () = &mut measures => {}, () = measured => {} }
-        shedder.lag.get()
+        shedder.lag()
     });
     assert!(behind >= MEASURE_INTERVAL / 2, "{behind:?}");
     // The metrics have it, too.
@@ -124,13 +124,13 @@ fn a_server_that_holds_more_than_its_share_for_clients_that_do_not_read_refuses(
 }
 
 /// The answer of a shedder once it has measured something.
-fn measured(shedder: &Rc<Shedder>, behind: Duration) -> Option<Shed> {
+fn measured(shedder: &Arc<Shedder>, behind: Duration) -> Option<Shed> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
         .expect("a runtime");
     runtime.block_on(async {
-        let measures = measure(Some(Rc::clone(shedder)), Arc::default(), move |_| behind);
+        let measures = measure(Some(Arc::clone(shedder)), Arc::default(), move |_| behind);
         let _ = tokio::time::timeout(3 * MEASURE_INTERVAL, measures).await;
         shedder.sheds(None, Instant::now())
     })

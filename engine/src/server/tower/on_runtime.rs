@@ -4,13 +4,14 @@
 use super::handler_runtime::HandlerRuntime;
 use super::service::TaskService;
 use crate::body::Body;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response, StatusCode, Version};
 use http_body::{Frame, SizeHint};
 use pin_project_lite::pin_project;
+use std::fmt;
 use std::future::poll_fn;
 use std::panic::resume_unwind;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tower_service::Service;
@@ -26,6 +27,7 @@ use tower_service::Service;
 pub fn on_runtime<S>(runtime: Handle, service: S) -> OnRuntime<S> {
     OnRuntime {
         runtime: HandlerRuntime::new(runtime),
+        place: CallPlace::Task,
         service,
     }
 }
@@ -34,7 +36,29 @@ pub fn on_runtime<S>(runtime: Handle, service: S) -> OnRuntime<S> {
 #[derive(Clone, Debug)]
 pub struct OnRuntime<S> {
     runtime: HandlerRuntime,
+    place: CallPlace,
     service: S,
+}
+
+impl<S> OnRuntime<S> {
+    /// For connections over byte streams that are tasks of `runtime` themselves.
+    pub(super) fn in_connections(runtime: Handle, service: S) -> Self {
+        Self {
+            runtime: HandlerRuntime::new(runtime),
+            place: CallPlace::Connection,
+            service,
+        }
+    }
+}
+
+/// Where calls run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CallPlace {
+    /// Each in a task of the runtime.
+    Task,
+    /// In the task of their connection, which is one of the runtime, where no other request can wait for them: over
+    /// HTTP/1.1. Over HTTP/2 each has a task, so that one that blocks does not delay the others; HTTP/3 runs elsewhere.
+    Connection,
 }
 
 impl<S> Service<Request<Body>> for OnRuntime<S>
@@ -52,7 +76,8 @@ where
     }
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let mut service = self.service.clone();
-        RuntimeCall::spawn(&self.runtime, async move {
+        let at = (self.place, request.version());
+        RuntimeCall::begin(&self.runtime, at, async move {
             poll_fn(|cx| service.poll_ready(cx)).await?;
             service.call(request).await
         })
@@ -60,22 +85,40 @@ where
 }
 
 /// A call under way. Dropping it aborts the call.
-#[derive(Debug)]
 pub struct RuntimeCall<B, E> {
-    task: JoinHandle<Result<Response<B>, E>>,
+    run: Run<B, E>,
     runtime: HandlerRuntime,
+    /// The connection runs within the context of the runtime, and polls the response's body there.
+    is_within: bool,
+}
+
+enum Run<B, E> {
+    Task(JoinHandle<Result<Response<B>, E>>),
+    Here(Pin<Box<dyn Future<Output = Result<Response<B>, E>> + Send>>),
 }
 
 impl<B: Send + 'static, E: Send + 'static> RuntimeCall<B, E> {
-    /// Runs `call` as a task of `runtime`.
-    pub(super) fn spawn(
+    /// Runs `call`: as a task of `runtime`, or where it is polled.
+    pub(super) fn begin(
         runtime: &HandlerRuntime,
+        (place, version): (CallPlace, Version),
         call: impl Future<Output = Result<Response<B>, E>> + Send + 'static,
     ) -> Self {
+        let is_within = place == CallPlace::Connection && version != Version::HTTP_3;
         Self {
-            task: runtime.handle().spawn(call),
+            run: match is_within && version < Version::HTTP_2 {
+                true => Run::Here(Box::pin(call)),
+                false => Run::Task(runtime.handle().spawn(call)),
+            },
             runtime: runtime.clone(),
+            is_within,
         }
+    }
+}
+
+impl<B, E> fmt::Debug for RuntimeCall<B, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RuntimeCall").finish_non_exhaustive()
     }
 }
 
@@ -83,20 +126,20 @@ impl<B, E> Future for RuntimeCall<B, E> {
     type Output = Result<Response<RuntimeBody<B>>, E>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Poll::Ready(ended) = Pin::new(&mut self.task).poll(cx) else {
-            return Poll::Pending;
+        let ended = match &mut self.run {
+            Run::Task(task) => ready!(Pin::new(task).poll(cx)),
+            Run::Here(call) => Ok(ready!(call.as_mut().poll(cx))),
         };
-        let runtime = self.runtime.clone();
+        let (runtime, is_within) = (self.runtime.clone(), self.is_within);
+        let with_runtime = |body| RuntimeBody::new(Some(body), runtime.clone(), is_within);
         Poll::Ready(match ended {
-            Ok(answer) => {
-                answer.map(|response| response.map(|body| RuntimeBody::new(Some(body), runtime)))
-            }
+            Ok(answer) => answer.map(|response| response.map(with_runtime)),
             // The server answers a panic of a handler with 500, wherever it ran.
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => resume_unwind(panic),
                 // Nothing but the end of its runtime cancels the task of a call that is still awaited.
                 Err(_) => {
-                    let mut response = Response::new(RuntimeBody::new(None, runtime));
+                    let mut response = Response::new(RuntimeBody::new(None, runtime, is_within));
                     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
                     Ok(response)
                 }
@@ -107,7 +150,9 @@ impl<B, E> Future for RuntimeCall<B, E> {
 
 impl<B, E> Drop for RuntimeCall<B, E> {
     fn drop(&mut self) {
-        self.task.abort();
+        if let Run::Task(task) = &self.run {
+            task.abort();
+        }
     }
 }
 
@@ -119,15 +164,17 @@ pin_project! {
         #[pin]
         body: Option<B>,
         runtime: HandlerRuntime,
+        is_within: bool,
         has_waited: bool,
     }
 }
 
 impl<B> RuntimeBody<B> {
-    fn new(body: Option<B>, runtime: HandlerRuntime) -> Self {
+    fn new(body: Option<B>, runtime: HandlerRuntime, is_within: bool) -> Self {
         Self {
             body,
             runtime,
+            is_within,
             has_waited: false,
         }
     }
@@ -149,7 +196,7 @@ impl<B: http_body::Body> http_body::Body for RuntimeBody<B> {
             return Poll::Ready(None);
         };
         let polled = {
-            let _within = this.runtime.handle().enter();
+            let _within = (!*this.is_within).then(|| this.runtime.handle().enter());
             body.poll_frame(cx)
         };
         let is_end = match &polled {

@@ -2,7 +2,7 @@
 //! `into_make_service_with_connect_info` does.
 
 use super::handler_runtime::HandlerRuntime;
-use super::on_runtime::{OnRuntime, RuntimeBody, RuntimeCall, on_runtime};
+use super::on_runtime::{CallPlace, OnRuntime, RuntimeBody, RuntimeCall};
 use super::service::{HttpService, MakeTaskService, Peer, TaskService};
 use super::upgrading::{HAS_UPGRADES, Upgrading, upgrading};
 use crate::body::Body;
@@ -34,7 +34,7 @@ pub trait IntoHandlers<Kind, P = SocketAddr> {
 /// hand.
 pub trait Handlers: Send + 'static {
     /// The service of a connection.
-    type Service: HttpService;
+    type Service: TaskService;
     /// Whether it reads the connection's peer.
     const READS_PEER: bool;
     /// Whether it takes streams of HTTP/2 and HTTP/3 out of HTTP.
@@ -69,7 +69,7 @@ where
     const READS_PEER: bool = false;
 
     fn on(self, runtime: Handle) -> Self::Service {
-        on_runtime(runtime, upgrading(self.0))
+        OnRuntime::in_connections(runtime, upgrading(self.0))
     }
 }
 
@@ -144,7 +144,8 @@ where
         let (mut make, made) = (self.make.clone(), Arc::clone(&self.made));
         let info = request.extensions().get::<ConnectionInfo>();
         let peer = info.and_then(P::of);
-        RuntimeCall::spawn(&self.runtime, async move {
+        let at = (CallPlace::Connection, request.version());
+        RuntimeCall::begin(&self.runtime, at, async move {
             let mut made = made.lock().await;
             let service = match &*made {
                 Some(service) => service.clone(),

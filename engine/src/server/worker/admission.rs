@@ -2,22 +2,22 @@
 //! proxy, and the task that serves it.
 
 use super::second::LeftConnection;
+use super::spawn::SpawnConnections;
 use super::{Accepted, Worker};
 use crate::connection_info::Addresses;
 #[cfg(unix)]
 use crate::connection_info::unix::UnixPeer;
 use crate::driver::signals::{Signals, Stop};
 use crate::net::byte_stream::Io;
-use crate::server::connection::accept::{Opener, Served, TransportFacts};
-use crate::server::connection::proxied::start_proxied;
-use crate::server::exchange::serve::Serve;
+use crate::server::connection::accept::{Opener, TransportFacts};
+use crate::server::connection::unopened::Unopened;
 use crate::server::observe::counters::add;
 use crate::server::registry::places::ConnectionPlace;
 use crate::server::registry::{Activity, OpenConnections, OpenEntry};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-impl<S: Serve> Worker<S> {
+impl<S: SpawnConnections> Worker<S> {
     /// Serves it, or lets it wait until another one has given way.
     pub(super) fn take(&mut self, accepted: Accepted) {
         if let Some(peer) = accepted.peer()
@@ -127,9 +127,9 @@ impl<S: Serve> Worker<S> {
         known: TransportFacts,
     ) {
         let (opener, entry) = self.enter(peer, place);
-        let signals = Arc::clone(&opener.signals);
-        let start = opener.start(socket, known);
-        tokio::task::spawn_local(Served::new(start, signals, &self.shared.counters, entry));
+        self.shared
+            .service
+            .spawn(Unopened::new(socket, known, opener, entry));
     }
     /// `own`: the addresses of the proxy and of this server.
     fn serve_proxied(
@@ -139,9 +139,9 @@ impl<S: Serve> Worker<S> {
         place: Option<ConnectionPlace>,
     ) {
         let (opener, entry) = self.enter(None, place);
-        let signals = Arc::clone(&opener.signals);
-        let start = start_proxied(socket, own, opener, entry.name());
-        tokio::task::spawn_local(Served::new(start, signals, &self.shared.counters, entry));
+        self.shared
+            .service
+            .spawn(Unopened::proxied(socket, own, opener, entry));
     }
     fn enter(
         &self,

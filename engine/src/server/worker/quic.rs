@@ -25,7 +25,6 @@ pub(super) use forwarding::QuicHandOver;
 use quinn_proto::{DatagramEvent, Endpoint, Incoming, Transmit};
 pub(in crate::server) use setup::{Quic, QuicSetup};
 use std::pin::Pin;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
@@ -41,7 +40,7 @@ const TRANSMITS_PER_TURN_MAX: usize = 3;
 /// The endpoint of one worker.
 pub(in crate::server) struct QuicListener<S: Serve> {
     shared: WorkerContext<S>,
-    open: Rc<OpenConnections>,
+    open: Arc<OpenConnections>,
     socket: QuicSocket,
     endpoint: Endpoint,
     worker: u16,
@@ -77,7 +76,7 @@ impl<S: Serve> QuicListener<S> {
     pub(in crate::server) fn new(
         setup: QuicSetup,
         shared: WorkerContext<S>,
-        open: Rc<OpenConnections>,
+        open: Arc<OpenConnections>,
         signals: Arc<Signals>,
     ) -> std::io::Result<Self> {
         let socket = QuicSocket::new(setup.socket)?;

@@ -1,8 +1,8 @@
 //! The first worker's way to the second one of its server (`bind/second.rs`).
 
+use super::spawn::SpawnConnections;
 use super::{Worker, WorkerCommand};
 use crate::net::listener::AcceptedSocket;
-use crate::server::exchange::serve::Serve;
 use crate::server::observe::counters::Counters;
 use crate::server::registry::places::{ConnectionPlace, ConnectionPlaces};
 use crate::server::registry::shedding::AddressRates;
@@ -72,7 +72,7 @@ impl SecondLink {
     }
 }
 
-impl<S: Serve> Worker<S> {
+impl<S: SpawnConnections> Worker<S> {
     /// Connections that begin have these settings, with either worker.
     pub(super) fn configure(&mut self, http1: Arc<Config>, others: Arc<Config>) {
         if let Some(second) = &self.second {

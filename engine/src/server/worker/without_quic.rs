@@ -18,7 +18,6 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::sync::watch;
@@ -57,7 +56,7 @@ impl NoQuicListener {
     pub(in crate::server) fn new<S>(
         setup: NoQuicSetup,
         _: WorkerContext<S>,
-        _: Rc<OpenConnections>,
+        _: Arc<OpenConnections>,
         _: Arc<Signals>,
     ) -> io::Result<Self> {
         match setup {}

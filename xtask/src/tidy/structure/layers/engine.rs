@@ -247,6 +247,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "serving",
             "accept",
             "proxied",
+            "unopened",
             "quic",
         ],
     ),
@@ -280,6 +281,10 @@ const ENGINE: &[(&str, &[&str])] = &[
             "trace",
         ],
     ),
+    (
+        "engine/src/server/registry",
+        &["places", "shedding", "activity"],
+    ),
     ("engine/src/server/response", &["date"]),
     (
         "engine/src/server/tower",
@@ -293,11 +298,19 @@ const ENGINE: &[(&str, &[&str])] = &[
             "per_connection",
             "slot",
             "extensions",
+            "runtime_tower",
         ],
     ),
     (
         "engine/src/server/worker",
-        &["generations", "second", "without_quic", "quic", "admission"],
+        &[
+            "generations",
+            "spawn",
+            "second",
+            "without_quic",
+            "quic",
+            "admission",
+        ],
     ),
     (
         "engine/src/tls",
