@@ -163,6 +163,9 @@ pub(crate) struct ServeOptions {
     /// The addresses beside the first, which a file alone has.
     #[arg(skip)]
     listeners: Vec<ListenTable>,
+    /// The file is read again when it changes.
+    #[arg(skip)]
+    reload_on_change: bool,
     /// The first address is not under TLS.
     #[arg(skip)]
     in_clear: bool,

@@ -199,6 +199,34 @@ fn sighup_changes_limits_without_losing_a_connection_names_what_waits_and_keeps_
 }
 
 #[test]
+fn a_file_that_wants_it_is_read_again_without_a_signal_and_a_wrong_one_changes_nothing() {
+    let folder = Folder::new("config-change");
+    // The length tells one text from the next: a file system may keep times by the second.
+    let begin = "listen = \"127.0.0.1:0\"\ntest_endpoints = true\nreload_on_change = true\n";
+    let write = |rest: &str| {
+        let file = folder.file("serve.new", format!("{begin}{rest}").as_bytes());
+        let place = file.replace("serve.new", "serve.toml");
+        fs::rename(file, &place).expect("ours");
+        place
+    };
+    let (served, mut stderr) = serve(&write(""));
+    let connect = || connect(served.address());
+    let long = format!("x: {}\r\n", "x".repeat(2000));
+    let mut first = connect();
+    assert!(ask(&mut first, &long).starts_with("HTTP/1.1 200 "));
+    write("[limits]\nhead_bytes_max = 12\n");
+    stderr.line_with("the settings stay as they were");
+    stderr.line_with("limits.head_bytes_max is 12");
+    write("[limits]\nhead_bytes_max = 1024\n");
+    stderr.line_with("serve.toml was read again");
+    assert!(ask(&mut connect(), &long).starts_with("HTTP/1.1 431 "));
+    // An open connection goes on, with the limits that it had.
+    assert!(ask(&mut first, &long).starts_with("HTTP/1.1 200 "));
+    drop(first);
+    assert_eq!(served.terminate(), Some(0));
+}
+
+#[test]
 fn certificates_change_with_their_files_and_a_pair_that_does_not_fit_keeps_those_before() {
     let folder = Folder::new("config-certificates");
     let (chain, key) = certificate(&folder, "a", "localhost");

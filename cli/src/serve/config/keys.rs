@@ -145,6 +145,8 @@ pub(super) const KEYS: &[Key] = &[
         "As forwarded, in X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host").flag("--x-forwarded"),
     Key::new("scheme_from_gateway", ValueKind::Flag(|o, on| o.scheme_from_gateway = on), "false",
         "Every peer is a gateway that ends TLS: http and https are taken as requests say").flag("--scheme-from-gateway"),
+    Key::new("reload_on_change", ValueKind::Flag(|o, on| o.reload_on_change = on), "false",
+        "Read this file again when it has changed, and then not for 5 s, as at SIGHUP").live(),
     Key::new("test_endpoints", ValueKind::Flag(|o, on| o.test_endpoints = on), "false",
         "Answer /bytes/N, /delay/MS, /echo and /status/N").flag("--test-endpoints"),
     Key::new("files.listing", ValueKind::Flag(|o, on| o.no_listing = !on), "true",

@@ -1,4 +1,4 @@
-//! SIGHUP, and changes of certificate files: certificates, session ticket keys and the configuration file are read again.
+//! SIGHUP, and changes of certificate files and where that is wished of the configuration file: certificates, session ticket keys and the configuration file are read again.
 //! A file that cannot be used changes nothing.
 
 use super::Settled;
@@ -9,7 +9,7 @@ use crate::serve::operate::access_log::AccessLog;
 use crate::serve::operate::notify::Notify;
 use crate::serve::{config, refused, report};
 use crate::system::{CaughtSignal, ProcessSignal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc::UnboundedSender;
@@ -29,6 +29,10 @@ pub(in crate::serve) struct Renewal {
     log: Option<Arc<AccessLog>>,
     /// Those that are looked at, and how they were.
     files: Vec<(PathBuf, State)>,
+    /// The configuration file before it was read.
+    settings: State,
+    /// As it was at the last look, where it was another then.
+    changed: Option<State>,
     /// The options are told there when they have changed.
     renewed: UnboundedSender<NewSettings>,
 }
@@ -45,6 +49,7 @@ impl Renewal {
         renewed: UnboundedSender<NewSettings>,
     ) -> Result<Self, Failure> {
         let files = look(&started);
+        let settings = look_at_settings(&started);
         let is_needed = !files.is_empty() || started.file.is_some();
         let hangup = is_needed
             .then(|| CaughtSignal::new(ProcessSignal::Hangup))
@@ -56,6 +61,8 @@ impl Renewal {
             tls,
             log,
             files,
+            settings,
+            changed: None,
             renewed,
         })
     }
@@ -79,9 +86,9 @@ impl Renewal {
         loop {
             let is_hangup = tokio::select! {
                 signal = hangup.recv() => signal.is_some(),
-                () = tokio::time::sleep(LOOK_INTERVAL), if !self.files.is_empty() => false,
+                () = tokio::time::sleep(LOOK_INTERVAL), if self.looks() => false,
             };
-            if is_hangup {
+            if is_hangup || self.has_new_settings() {
                 notify.reloading();
                 self.read_again(&running);
                 notify.ready();
@@ -92,12 +99,34 @@ impl Renewal {
         }
     }
 
+    fn looks(&self) -> bool {
+        !self.files.is_empty() || self.latest().options.reload_on_change
+    }
+    /// Whether the configuration file has changed and is at two looks the same: an editor may write it in pieces.
+    fn has_new_settings(&mut self) -> bool {
+        if !self.latest().options.reload_on_change {
+            return false;
+        }
+        let now = look_at_settings(self.latest());
+        let before = self.changed.take();
+        if now == self.settings {
+            return false;
+        }
+        if before.as_ref() == Some(&now) {
+            return true;
+        }
+        self.changed = Some(now);
+        false
+    }
     fn latest(&self) -> &Settled {
         self.latest.as_ref().unwrap_or(&self.started)
     }
 
     /// All of it.
     fn read_again(&mut self, running: &ConfigHandle) {
+        // As it is before it is read: a change after it is found by the next look.
+        self.settings = look_at_settings(self.latest());
+        self.changed = None;
         let new = match self.started.again() {
             Ok(new) => new,
             Err(why) => {
@@ -165,10 +194,16 @@ fn report_certificates(renewed: Result<bool, Failure>) {
 }
 
 fn look(settled: &Settled) -> Vec<(PathBuf, State)> {
-    let state = |path: &PathBuf| {
-        let found = std::fs::metadata(path).ok()?;
-        Some((found.len(), found.modified().ok()))
-    };
     let files = tls::files(&settled.options).into_iter();
     files.map(|path| (path.clone(), state(&path))).collect()
+}
+
+/// `None` too where there is no such file among the options.
+fn look_at_settings(settled: &Settled) -> State {
+    state(settled.file.as_ref()?.path())
+}
+
+fn state(path: &Path) -> State {
+    let found = std::fs::metadata(path).ok()?;
+    Some((found.len(), found.modified().ok()))
 }
