@@ -8,12 +8,13 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// The sources of `peers/grpc-go`; a change builds it again.
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 6] = [
     include_str!("../peers/grpc-go/go.mod"),
     include_str!("../peers/grpc-go/go.sum"),
     include_str!("../peers/grpc-go/main.go"),
     include_str!("../peers/grpc-go/serve.go"),
     include_str!("../peers/grpc-go/call.go"),
+    include_str!("../peers/grpc-go/bench.go"),
 ];
 
 /// grpc-go's server of the suite, running.

@@ -1,5 +1,6 @@
 //! `make bench` and its parts: measurements of the crate `trunkline-bench`, one per name.
 
+use crate::check::apps::grpc_go;
 use crate::tools::{cargo, run};
 use crate::{Outcome, node};
 
@@ -36,7 +37,10 @@ pub(crate) fn bench(names: &[String]) -> Outcome {
             ));
         }
         if matches!(name, "client" | "grpc") {
-            node::script("release", &format!("bench/{name}.mjs"), flags)?;
+            let grpc_go = (name == "grpc").then(grpc_go).flatten();
+            let variables = grpc_go.map(|program| ("TRUNKLINE_GRPC_GO", program));
+            let script = format!("bench/{name}.mjs");
+            node::script_with("release", &script, flags, variables.as_slice())?;
             continue;
         }
         let needs_addon = name == "node-server" || name == "windows-real" && node::is_there();

@@ -186,6 +186,16 @@ pub(crate) fn soak(flags: &[String]) -> Outcome {
 
 /// Runs a script of `node/test` with an addon and an origin built in `profile`.
 pub(crate) fn script(profile: &str, name: &str, flags: &[String]) -> Outcome {
+    script_with(profile, name, flags, &[])
+}
+
+/// As [`script`], with these variables in its environment.
+pub(crate) fn script_with(
+    profile: &str,
+    name: &str,
+    flags: &[String],
+    variables: &[(&str, String)],
+) -> Outcome {
     is_there_or_report()?;
     build(profile)?;
     let origin = origin(profile)?;
@@ -196,7 +206,8 @@ pub(crate) fn script(profile: &str, name: &str, flags: &[String]) -> Outcome {
     run(command
         .arg(script)
         .args(flags)
-        .env("TRUNKLINE_ORIGIN", origin))
+        .env("TRUNKLINE_ORIGIN", origin)
+        .envs(variables.iter().cloned()))
 }
 
 /// Builds the engine's examples `origin` and, beside it, `quic_peer`; where the first lies.

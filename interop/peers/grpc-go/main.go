@@ -1,4 +1,5 @@
-// grpc-go's interop suite as a foreign server (`serve`) and as a foreign client (`call`, one case per process).
+// grpc-go's interop suite as a foreign server (`serve`) and as a foreign client (`call`, one case per process), and small calls
+// that are measured (`bench`).
 package main
 
 import (
@@ -7,7 +8,7 @@ import (
 )
 
 func main() {
-	usage := "usage: grpc-go serve|call FLAGS"
+	usage := "usage: grpc-go serve|call|bench FLAGS"
 	if len(os.Args) < 2 {
 		fmt.Fprintln(os.Stderr, usage)
 		os.Exit(2)
@@ -18,6 +19,8 @@ func main() {
 		err = serve(os.Args[2:])
 	case "call":
 		err = call(os.Args[2:])
+	case "bench":
+		err = bench(os.Args[2:])
 	default:
 		err = fmt.Errorf("%s", usage)
 	}

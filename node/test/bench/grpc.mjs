@@ -1,12 +1,14 @@
-// gRPC in Node.js: grpc-js on node:http2 and on this package, connect-node beside them. Client and server are processes of
+// gRPC in Node.js: grpc-js on node:http2 and on this package, connect-node and grpc-go beside them. Client and server are processes of
 // their own, so that the CPU of each is known: a client is measured against grpc-js's server on node:http2, a server by
 // grpc-js's client on node:http2. Combinations by turns, in another order in every round; medians of all rounds.
+// TRUNKLINE_GRPC_GO is the program of interop/peers/grpc-go; without it its rows are left out, and on other systems than Linux.
 // node grpc.mjs [--quick] [--rounds 5] [--docs]
-import { fork } from 'node:child_process'
+import { execFileSync, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem, type } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, rounds: { type: 'string' }, docs: { type: 'boolean', default: false } } })
@@ -23,6 +25,8 @@ const SCENARIOS = {
 const OWN = 'node:http2'
 /** The stack of the client and that of the server. */
 const COMBINATIONS = [[OWN, OWN], ['trunkline', OWN], [OWN, 'trunkline'], [OWN, 'trunkline inline'], ['trunkline', 'trunkline'], ['connect-node', 'connect-node']]
+const GO = process.platform === 'linux' ? process.env.TRUNKLINE_GRPC_GO : undefined
+if (GO !== undefined) COMBINATIONS.push(['grpc-go', 'grpc-go'])
 
 /** The engine on JavaScript's thread. */
 const INLINE = { ...process.env, TRUNKLINE_ENGINE: 'inline' }
@@ -51,12 +55,48 @@ async function started (clientStack, serverStack) {
   }
 }
 
+/** Microseconds of user and kernel time of a process, by Linux: utime and stime of proc(5), in ticks. */
+function cpuOf (pid, ticks) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / ticks * 1e6
+}
+
+/** As `started`, of grpc-go's client and server. */
+async function startedGo () {
+  const ticks = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
+  const run = (...flags) => {
+    const child = spawn(GO, ['bench', ...flags.map(String)], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    return { child, line: async () => {
+      const { value, done } = await lines.next()
+      if (done) throw new Error(`grpc-go bench ${flags.join(' ')} has ended`)
+      return value
+    } }
+  }
+  const server = run('serve')
+  const port = await server.line()
+  const clients = new Map()
+  return {
+    async measure ({ kind, atOnce, channels }, count) {
+      const flags = ['-port', port, '-kind', kind, '-at-once', atOnce, '-channels', channels]
+      const key = flags.join(' ')
+      if (!clients.has(key)) clients.set(key, run('call', ...flags))
+      const client = clients.get(key)
+      const before = cpuOf(server.child.pid, ticks)
+      client.child.stdin.write(`${count}\n`)
+      const [cpu, time] = (await client.line()).split(' ').map(Number)
+      return { client: cpu / count, server: (cpuOf(server.child.pid, ticks) - before) / count, rate: count / time * 1e6 }
+    },
+    end () { for (const { child } of [server, ...clients.values()]) child.kill('SIGKILL') }
+  }
+}
+
 const found = new Map()
 const load = loadavg()[0].toFixed(2)
 for (let at = 0; at < rounds; at++) {
   const turn = COMBINATIONS.map((_, index) => COMBINATIONS[(index * (at % 2 === 0 ? 1 : COMBINATIONS.length - 1) + at) % COMBINATIONS.length])
   for (const [clientStack, serverStack] of turn) {
-    const pair = await started(clientStack, serverStack)
+    const pair = await (clientStack === 'grpc-go' ? startedGo() : started(clientStack, serverStack))
     for (const [name, scenario] of Object.entries(SCENARIOS)) {
       await pair.measure(scenario, Math.ceil(scenario.count / 2))
       const key = `${name}|${clientStack}|${serverStack}`
@@ -82,8 +122,8 @@ for (const name of Object.keys(SCENARIOS)) {
 }
 const page = `# gRPC in Node.js, measured
 
-grpc-js on node:http2 and on this package (\`trunkline/register\`), connect-node (its gRPC protocol, on node:http2) beside it, over
-cleartext HTTP/2. Messages have 100 bytes; grpc-js gets them as bytes, connect-node as a message of protobuf. Client and server are
+grpc-js on node:http2 and on this package (\`trunkline/register\`), connect-node (its gRPC protocol, on node:http2)${GO === undefined ? '' : ' and grpc-go'} beside it, over
+cleartext HTTP/2. Messages have 100 bytes; grpc-js${GO === undefined ? ' gets' : ' and grpc-go get'} them as bytes, connect-node as a message of protobuf. Client and server are
 processes of their own. CPU is user and kernel time of all threads of one process, per call, in microseconds: median (smallest to
 largest) of ${rounds} rounds by turns, each behind a warm-up.
 
@@ -99,7 +139,7 @@ largest) of ${rounds} rounds by turns, each behind a warm-up.
 ${goals.join('\n')}
 
 A client's ratio is against the same server, a server's with the same client. "Inline" is the engine on JavaScript's thread
-(\`TRUNKLINE_ENGINE=inline\`).
+(\`TRUNKLINE_ENGINE=inline\`). tonic on ours and on hyper are measured [beside each other](bench-calls.md), in unary calls.
 
 | scenario | client | server | client CPU | server CPU | calls/s |
 |---|---|---|---|---|---|

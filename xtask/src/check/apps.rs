@@ -25,7 +25,7 @@ pub(crate) fn interop() -> Outcome {
 }
 
 /// The program of `interop/peers/grpc-go`; without Go, the sentence that says so is printed.
-fn grpc_go() -> Option<String> {
+pub(crate) fn grpc_go() -> Option<String> {
     let made = cargo(&["run", "--quiet", "-p", "trunkline-interop", "--", "grpc-go"])
         .stderr(Stdio::inherit())
         .output()
