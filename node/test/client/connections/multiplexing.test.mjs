@@ -175,14 +175,17 @@ test('h2 without TLS by prior knowledge, and h3 by prior knowledge', async () =>
   await client.close()
   await plain.close()
 
-  const server = await origin()
-  const agent = new Agent({ http3: 'only', connect, connections: 4 })
-  const answers = await burst(2000, agent, server.https, { path: '/delay/5' })
-  assert.ok(answers.every(answer => answer.status === 200))
-  const counts = JSON.parse((await get(agent, server.https, { path: '/counts' })).body)
-  assert.deepEqual([counts.h3, counts.connections <= 4], [2000, true])
-  await agent.close()
-  await server.close()
+  await withoutStall(async () => {
+    const server = await origin()
+    const agent = new Agent({ http3: 'only', connect, connections: 4 })
+    const answers = await burst(2000, agent, server.https, { path: '/delay/5' })
+    assert.ok(answers.every(answer => answer.status === 200))
+    const counts = JSON.parse((await get(agent, server.https, { path: '/counts' })).body)
+    assert.equal(counts.h3, 2000)
+    await agent.close()
+    await server.close()
+    return () => { assert.ok(counts.connections <= 4, `${counts.connections} connections`) }
+  })
 })
 
 test('warm-up opens connections before there are requests, and the statistics show them', async () => {

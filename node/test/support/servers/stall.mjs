@@ -1,8 +1,8 @@
-// Counts that hold only while this process runs: a server in it that stands still for two seconds is
-// suspect to the client, which opens another connection, as it should.
+// Counts that hold only while this process runs: a server that stands still is suspect to the client, which opens
+// another connection, as it should. One in another process of a machine so busy stands still too.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
-/** Far below the two seconds of silence that make a connection suspect. */
+/** Far below the silence that makes a connection suspect: two seconds over TCP, some hundred milliseconds over QUIC. */
 const STALL_MS = 200
 const ROUNDS_MAX = 20
 
