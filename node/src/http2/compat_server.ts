@@ -432,6 +432,7 @@ export class CompatServer {
     if (connection.version >= 20) this.reportSession(connection, socket)
     else if (server.timeout > 0) (socket as Stage).limit(connection.version === SILENT ? Math.max(server.timeout - SILENT_MS, 1) : server.timeout)
     if (connection.version < 20) receiveErrors(server, socket)
+    connection.stream?.on('error', error => { this.failWith(connection, error) })
     if (this.isReported(connection)) return
     if (connection.encrypted && connection.stream === undefined) this.reportBare(connection, socket)
     this.announce(connection.encrypted ? 'secureConnection' : 'connection', socket)
@@ -523,10 +524,13 @@ export class CompatServer {
   }
 
   private onFailed (connection: Connection, code: string): void {
-    const socket = this.sockets.get(connection)
     // A stream that was given has its own error.
-    if (this.dropped.has(connection) || connection.stream !== undefined || socket === undefined) return
-    const error = transportError(code)
+    if (connection.stream === undefined) this.failWith(connection, transportError(code))
+  }
+
+  private failWith (connection: Connection, error: NodeJS.ErrnoException): void {
+    const socket = this.sockets.get(connection)
+    if (this.dropped.has(connection) || socket === undefined) return
     if (connection.version >= 20) {
       (connection.owner as ServerHttp2Session | null)?.onFailed(error)
       return

@@ -100,3 +100,46 @@ test('an error of the socket below TLS is one of the socket above', { timeout: 2
   assert.equal((await reported)[0], FAULT)
   await closed
 })
+
+for (const [face, { make, isSession = false }] of Object.entries(SERVERS)) {
+  for (const [how, act] of Object.entries(HOW)) {
+    test(`${face}: an error that a stream which was given to it ${how} is ${isSession ? 'the session\'s' : 'one of clientError'}`, { timeout: 20_000 }, async t => {
+      const server = make(false)
+      let given
+      server.on('request', (request, response) => {
+        response.on('error', () => {})
+        response.write('x')
+        setImmediate(() => { act(given) })
+      })
+      const reported = new Promise(resolve => {
+        server.on(isSession ? 'sessionError' : 'clientError', (error, socket) => {
+          resolve(error)
+          if (!isSession) socket.destroy()
+        })
+      })
+      const giver = net.createServer(socket => {
+        given = socket
+        server.emit('connection', socket)
+      })
+      const client = await connect(t, await listening(t, giver), false, isSession)
+      const closed = closing(client)
+      if (!isSession) client.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+      assert.equal(await reported, FAULT)
+      await closed
+    })
+  }
+}
+
+for (const [name, api] of Object.entries({ 'node:http2': http2, ours: { createServer } })) {
+  test(`${name}: an error that the socket of a request emits is its stream's`, { timeout: 20_000 }, async t => {
+    const server = api.createServer((request, response) => {
+      request.socket.emit('error', FAULT)
+      response.end('ok')
+    })
+    const client = await connect(t, await listening(t, server), false, true)
+    const request = client.request().resume()
+    const [headers] = await once(request, 'response')
+    assert.equal(headers[':status'], 200)
+    await once(request, 'end')
+  })
+}

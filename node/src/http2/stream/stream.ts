@@ -637,6 +637,15 @@ for (const name of ['_readableState', '_writableState']) {
     configurable: true
   })
 }
+/** The listener of errors is one of the Duplex. */
+Object.defineProperty(prototype, 'emit', {
+  value (this: ServerHttp2Stream, event: string, ...given: unknown[]) {
+    if (event === 'error') this.become()
+    return Duplex.prototype.emit.call(this as unknown as Duplex, event, ...given)
+  },
+  writable: true,
+  configurable: true
+})
 for (const name of ['on', 'addListener', 'prependListener'] as const) {
   Object.defineProperty(prototype, name, {
     value (this: ServerHttp2Stream, event: string, listener: () => void) {
