@@ -196,9 +196,18 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     if (this.isAborted || this.isOver) return
     this.isAborted = true
     this.why = reason ?? new RequestAbortedError()
-    // A WebSocket aborts its request behind the frame that says why.
-    if (this.hasHandedOver && this.tunnel?.isSending === true) this.tunnel.break(null)
+    if (this.tunnel?.isSending === true) this.leaveBehindBytes(this.tunnel)
     else this.giveUp(this.why as Error)
+  }
+
+  /** Written bytes leave before the end: a WebSocket aborts its request behind the frame that says why. */
+  private leaveBehindBytes (tunnel: Tunnel): void {
+    if (this.hasHandedOver) return tunnel.break(null)
+    // Its handler aborts when it gets the tunnel, and has the error at once.
+    this.hasHandedOver = true
+    this.trace?.onError(this.why as Error)
+    this.trace = null
+    this.refuse(this.why as Error)
   }
 
   /** Ends it, and not by the wish of its handler: `aborted` stays what the handler made of it, for retries ask for it. */
@@ -475,17 +484,19 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     this.trace?.onError(error)
     this.settle(error)
     // The caller that aborts needs no error: undici's fetch has no listener then.
-    if (this.hasHandedOver) {
-      this.tunnel?.break(this.isAborted ? null : error)
-    } else {
-      try {
-        this.run(this.reportError, error)
-      } catch (thrown) {
-        this.owner.onFault(thrown)
-      }
-      this.refuseTunnel(error)
-    }
+    if (this.hasHandedOver) this.tunnel?.break(this.isAborted ? null : error)
+    else this.refuse(error)
     this.leave()
+  }
+
+  /** The handler has the error, and a tunnel that it was about to get ends. */
+  private refuse (error: Error): void {
+    try {
+      this.run(this.reportError, error)
+    } catch (thrown) {
+      this.owner.onFault(thrown)
+    }
+    this.refuseTunnel(error)
   }
 
   /** Destroys the tunnel of a handler that threw or aborted when it got it. The handler has the error: without a listener of

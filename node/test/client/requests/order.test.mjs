@@ -89,7 +89,7 @@ test('a dispatcher that nothing holds but the promise of its close is kept until
   assert.equal(await promise, null)
 })
 
-test('bytes that were written in front of an abort reach the peer of an upgrade', async t => {
+test('bytes that were written in front of an abort reach the peer of an upgrade, and its handler has the error at once', async t => {
   const { server, url } = await serve(t, () => {})
   const got = new Promise(resolve => {
     server.on('upgrade', (request, socket) => {
@@ -100,6 +100,7 @@ test('bytes that were written in front of an abort reach the peer of an upgrade'
     })
   })
   const client = new Client(url)
+  const errors = []
   t.after(() => client.destroy())
   client.dispatch({ ...get, upgrade: 'proto' }, {
     onRequestStart () {},
@@ -107,9 +108,10 @@ test('bytes that were written in front of an abort reach the peer of an upgrade'
       socket.on('error', () => {}).write('the last words')
       controller.abort()
     },
-    onResponseError () {}
+    onResponseError (_, error) { errors.push(error.code) }
   })
   assert.equal(await got, 'the last words')
+  assert.deepEqual(errors, ['UND_ERR_ABORTED'])
 })
 
 test('a body with listeners ends before its text resolves, and one that was read says that it has ended', async t => {
