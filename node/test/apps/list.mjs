@@ -56,6 +56,7 @@ export const programs = [
   { name: 'grpc-js-1.13', program: 'grpc-js', packages: { '@grpc/grpc-js': '1.13.7', ...BESIDE } },
   { name: 'grpc-js-1.12', program: 'grpc-js', packages: { '@grpc/grpc-js': '1.12.7', ...BESIDE } },
   { name: 'grpc-interop', packages: { '@grpc/grpc-js': '1.14.7', '@grpc/proto-loader': '0.8.1' }, needs: 'TRUNKLINE_GRPC_GO' },
+  { name: 'connect-http2', packages: { '@connectrpc/connect': '2.3.0', '@connectrpc/connect-node': '2.3.0', '@bufbuild/protobuf': '2.17.0' } },
   { name: 'nice-grpc', packages: { 'nice-grpc': '2.1.18', '@grpc/grpc-js': '1.14.7' } },
   { name: 'got-http2', with: 'h2_echo.mjs', packages: { got: '14.6.6', 'http2-wrapper': '2.2.4' } },
   { name: 'axios-http2', with: 'h2_echo.mjs', packages: { axios: '1.21.1' } },
