@@ -1,11 +1,18 @@
-// Declares the tests of a set whose programs are written one by one: one for each program.
+// Declares the tests of sets whose programs are written one by one: one for each program.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { compareSet, programFor } from './compare.mjs'
 
-export async function declare (set) {
-  if (programFor(set) === undefined) return test(`${set}: the same is logged`, { skip: 'its original, or the line of Node.js that it needs, is not installed' }, () => {})
-  const compared = await compareSet(set)
+/** All sets are run before the first test is declared: a file whose tests are over is expected to end. The comparisons, by their order. */
+export async function declare (...sets) {
+  const all = []
+  for (const set of sets) all.push(programFor(set) === undefined ? undefined : await compareSet(set))
+  for (const [at, set] of sets.entries()) declareSet(set, all[at])
+  return all
+}
+
+function declareSet (set, compared) {
+  if (compared === undefined) return test(`${set}: the same is logged`, { skip: 'its original, or the line of Node.js that it needs, is not installed' }, () => {})
   const { theirs, ours, reasons, errors, stderr, missing, unused } = compared
 
   test(`${set}: every program runs to its end with the original and with this package, and logs something`, () => {
@@ -19,5 +26,4 @@ export async function declare (set) {
     else test(`${name} (differs: ${reason})`, () => { if (reasons.isExact(name)) assert.notDeepEqual(ours.get(name), lines, 'it is equal: take it off the list') })
   }
   test(`${set}: every reason is one of a program that differs`, () => { assert.deepEqual(unused, []) })
-  return compared
 }

@@ -9,7 +9,7 @@ import { again } from '../support/lines/again.mjs'
 // All at once: most of the time they wait.
 const overTls = compareSet('server over TLS')
 const another = logged('server', 'original')
-const { theirs } = await declare('server')
+const [{ theirs }] = await declare('server')
 
 test('there are programs for the whole API', () => { assert.ok(theirs.size >= 350, `${theirs.size} programs`) })
 

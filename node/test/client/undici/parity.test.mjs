@@ -6,8 +6,7 @@ import { declare } from '../../comparisons/declare.mjs'
 import { linesThatDiffer, reasonsOf } from '../../comparisons/reasons.mjs'
 import { programsOf } from '../../comparisons/sets.mjs'
 
-await declare('client')
-await declare('client documented')
+await declare('client', 'client documented')
 
 test('there are at least 60 programs of undici\'s documentation', async () => {
   const { size } = await programsOf('client documented')
