@@ -152,8 +152,23 @@ export class Body extends LazyReadable {
     // An error without a listener must not end the process, as with undici's bodies.
     this.on('error', noop)
     if (this.collected !== null) this.destroy(error)
+    else if (this.waiting >= this.highWaterMark) this.breakBehind(error)
     // A reader gets the bytes that came before; the receiver of the answer can listen in this turn.
     else setImmediate(() => { if (!this.destroyed) this.destroy(error) })
+  }
+
+  /** Bytes that wait for their reader. */
+  private get waiting (): number { return this.held.reduce((sum, { chunk }) => sum + chunk.length, this.readableLength) }
+
+  /** Fails behind the bytes that came before: more than the stream buffers wait for a reader that is slower than the peer,
+   * and as with undici, which stops reading the connection then, it gets all of them first. */
+  private breakBehind (error: Error): void {
+    this.read = (size?: number): unknown => {
+      const got = super.read(size) as unknown
+      const isAsking = got === null || this.readableFlowing !== false || this.listenerCount('readable') > 0
+      if (isAsking && this.held.length === 0 && this.readableLength === 0) process.nextTick(() => { this.destroy(error) })
+      return got
+    }
   }
 
   // A Readable's side.

@@ -215,10 +215,12 @@ class RequestHandler extends Following implements NewHandler, BodySource {
   }
 
   onResponseError (_: Exchange | null, error: Error): void {
-    this.over()
     const { reported } = this
     this.reported = null
     this.endBody(error)
+    // A body that fails may have bytes to read yet.
+    this.hasEnded = this.answer !== null
+    if (this.answer === null) this.over()
     if (reported !== null) queueMicrotask(() => { reported(error, this.failed as never) })
     else this.answer?.body.break(error)
   }

@@ -186,7 +186,8 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
 
   private over (error?: Error): void {
     this.isOver = true
-    if (error !== undefined) this.unfollow?.()
+    // A body that fails may have bytes to read yet.
+    if (error !== undefined && this.answer === null) this.unfollow?.()
     if (this.upload !== null) this.upload.stop(error)
     else if (error !== undefined && isStream(this.extras.body)) endStream(this.extras.body, error)
     this.owner.onOver(this)

@@ -81,8 +81,10 @@ export function takesStrings (handler: OldHandler): boolean {
   return TAKES_STRINGS.has(name) || (name === 'Object' && 'abort' in handler && 'body' in handler)
 }
 
+/** What a handler that paused gets later. */
+type Held = Buffer | Error | null
 /** The usual, empty list of deferred data; never written to. */
-const NOTHING: (Buffer | null)[] = []
+const NOTHING: Held[] = []
 
 /** The alert of a server that speaks none of the protocols that it was offered (RFC 7301 section 3.2). */
 const NO_APPLICATION_PROTOCOL = 120
@@ -144,6 +146,8 @@ export class Exchange implements ExchangeCallbacks, Tracked {
   private isAborted = false
   private why: unknown = null
   private isOver = false
+  /** The handler has the end of the response: nothing follows but what it throws. */
+  private hasEnded = false
   private hasResponse = false
   private isDelivering = false
   private received = 0
@@ -151,8 +155,8 @@ export class Exchange implements ExchangeCallbacks, Tracked {
   private trailerText = ''
   private headFields: (string | Buffer)[] | null = null
   private trailerFields: (string | Buffer)[] | null = null
-  /** Data received while the handler paused; a final null is the end of the body. */
-  private held: (Buffer | null)[] = NOTHING
+  /** Data received while the handler paused; a final null is the end of the body, and a final error its failure. */
+  private held: Held[] = NOTHING
 
   constructor (
     readonly bridge: Bridge,
@@ -193,7 +197,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
   }
 
   abort (reason?: unknown): void {
-    if (this.isAborted || this.isOver) return
+    if (this.isAborted || this.isOver || this.hasEnded) return
     this.isAborted = true
     this.why = reason ?? new RequestAbortedError()
     if (this.tunnel?.isSending === true) this.leaveBehindBytes(this.tunnel)
@@ -397,7 +401,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
 
   private get isHolding (): boolean { return this.held.length > 0 }
 
-  private hold (what: Buffer | null): void {
+  private hold (what: Held): void {
     if (this.held === NOTHING) this.held = [what]
     else this.held.push(what)
   }
@@ -411,6 +415,10 @@ export class Exchange implements ExchangeCallbacks, Tracked {
         this.guard(this.finish)
         break
       }
+      if (chunk instanceof Error) {
+        this.fail(chunk)
+        break
+      }
       this.guard(this.give, chunk)
       if (this.number !== 0) this.bridge.take(this.number, chunk.length)
     }
@@ -420,6 +428,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
   private finish (): void {
     if (this.isOver) return
     this.trace?.onEnd(this.trailerText)
+    this.hasEnded = true
     if (this.isNew) (this.handler as NewHandler).onResponseEnd?.(this, this.trailers)
     else (this.handler as OldHandler).onComplete?.(this.oldFields(this.rawTrailers))
     this.settle()
@@ -434,9 +443,15 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     const error = errorOf(failure, this.hasResponse, this.owner)
     // In a later turn than the head: a fetch that receives both in one turn misses the end of its
     // body.
-    if (this.hasResponse) setImmediate(() => { this.fail(error) })
+    if (this.hasResponse) setImmediate(() => { this.failBehind(error) })
     else this.fail(error)
     this.owner.emitFailures()
+  }
+
+  /** A handler that has paused gets what came in front of the failure first, as with undici, which stops reading then. */
+  private failBehind (error: Error): void {
+    if (this.isOver || this.tunnel !== null || !(this.isPaused || this.isHolding)) this.fail(error)
+    else this.hold(error)
   }
 
   /** Sends it once more in the other way, where the peer does not take the one that it went. */

@@ -211,7 +211,7 @@ export abstract class Dispatcher extends EventEmitter {
     try {
       if (!exchange.start()) return true
     } catch (error) {
-      exchange.abort(error)
+      exchange.giveUp(error as Error)
       return true
     }
     if (made.onStream) submitOnStream(state, exchange, made)

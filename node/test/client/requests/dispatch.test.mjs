@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage, createHook } from 'node:async_hooks'
 import { once } from 'node:events'
-import { STATUS_CODES } from 'node:http'
+import http, { STATUS_CODES } from 'node:http'
 import { Readable } from 'node:stream'
 import { setTimeout as after } from 'node:timers/promises'
 import test from 'node:test'
@@ -533,3 +533,27 @@ test('a reason phrase is what the server says, on HTTP/1.1', async t => {
   await ask('/hints', { 'x-status': '299', 'x-reason': 'A word' })
   assert.deepEqual(printed, ['200 OK', '200 Fine', '404 Gone Fishing', `413 ${STATUS_CODES[413]}`, '103 Early Hints', '299 A word'])
 })
+
+for (const [when, isNew] of [['onResponseEnd', true], ['onComplete', false]]) {
+  test(`an abort in ${when} is behind the end, and no error follows`, { timeout: 60_000 }, async t => {
+    const server = http.createServer((_, response) => { response.end('text') })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.after(() => { server.close() })
+    const client = new Client(`http://127.0.0.1:${server.address().port}`)
+    t.after(() => client.destroy())
+    const calls = []
+    let abort
+    const end = () => {
+      calls.push('end')
+      abort(new Error('late'))
+    }
+    const fail = () => { calls.push('error') }
+    client.dispatch({ path: '/', method: 'GET' }, isNew
+      ? { onRequestStart (controller) { abort = reason => { controller.abort(reason) } }, onResponseStart () {}, onResponseData () {}, onResponseEnd: end, onResponseError: fail }
+      : { onConnect (given) { abort = given }, onHeaders: () => true, onData: () => true, onComplete: end, onError: fail })
+    // The next request of the connection comes behind all of it.
+    await client.request({ path: '/', method: 'GET' }).then(({ body }) => body.text())
+    assert.deepEqual(calls, ['end'])
+  })
+}
