@@ -81,7 +81,7 @@ export function takesStrings (handler: OldHandler): boolean {
   return TAKES_STRINGS.has(name) || (name === 'Object' && 'abort' in handler && 'body' in handler)
 }
 
-/** What a handler that paused gets later. */
+/** Items that a handler gets when it resumes. */
 type Held = Buffer | Error | null
 /** The usual, empty list of deferred data; never written to. */
 const NOTHING: Held[] = []
@@ -140,6 +140,8 @@ export class Exchange implements ExchangeCallbacks, Tracked {
   private tunnel: Tunnel | null = null
   /** The handler has taken the tunnel, whose events tell its end from then on. */
   private hasHandedOver = false
+  /** It is over, and its tunnel sends what was written. */
+  private isLingering = false
   private readonly isNew: boolean
   private scope: AsyncResource | null
   private isPaused = false
@@ -200,24 +202,17 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     if (this.isAborted || this.isOver || this.hasEnded) return
     this.isAborted = true
     this.why = reason ?? new RequestAbortedError()
-    if (this.tunnel?.isSending === true) this.leaveBehindBytes(this.tunnel)
+    // A WebSocket aborts its request behind the frame that says why.
+    if (this.hasHandedOver && this.tunnel?.isSending === true) this.tunnel.break(null)
     else this.giveUp(this.why as Error)
-  }
-
-  /** Written bytes leave before the end: a WebSocket aborts its request behind the frame that says why. */
-  private leaveBehindBytes (tunnel: Tunnel): void {
-    if (this.hasHandedOver) return tunnel.break(null)
-    // Its handler aborts when it gets the tunnel, and has the error at once.
-    this.hasHandedOver = true
-    this.trace?.onError(this.why as Error)
-    this.trace = null
-    this.refuse(this.why as Error)
   }
 
   /** Ends it, and not by the wish of its handler: `aborted` stays what the handler made of it, for retries ask for it. */
   giveUp (error: Error): void {
-    if (this.isOver) return
-    if (this.number !== 0) this.bridge.cancel(this.number)
+    const { isLingering } = this
+    // The bytes that a handler wrote before it threw or aborted go first: the tunnel calls once more behind them.
+    this.isLingering = !this.isOver && !this.hasHandedOver && this.tunnel?.isSending === true
+    if ((!this.isOver || isLingering) && !this.isLingering && this.number !== 0) this.bridge.cancel(this.number)
     this.fail(error)
   }
 

@@ -89,30 +89,32 @@ test('a dispatcher that nothing holds but the promise of its close is kept until
   assert.equal(await promise, null)
 })
 
-test('bytes that were written in front of an abort reach the peer of an upgrade, and its handler has the error at once', async t => {
-  const { server, url } = await serve(t, () => {})
-  const got = new Promise(resolve => {
-    server.on('upgrade', (request, socket) => {
-      const pieces = []
-      const whole = () => { resolve(Buffer.concat(pieces).toString()) }
-      socket.on('data', piece => { pieces.push(piece) }).on('error', () => {}).on('end', whole).on('close', whole)
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: proto\r\n\r\n')
+for (const [what, act] of [['an abort', controller => { controller.abort() }], ['an exception', () => { throw new Error('mine') }]]) {
+  test(`bytes that were written in front of ${what} reach the peer of an upgrade, and its handler has the error at once`, async t => {
+    const { server, url } = await serve(t, () => {})
+    const got = new Promise(resolve => {
+      server.on('upgrade', (request, socket) => {
+        const pieces = []
+        const whole = () => { resolve(Buffer.concat(pieces).toString()) }
+        socket.on('data', piece => { pieces.push(piece) }).on('error', () => {}).on('end', whole).on('close', whole)
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: proto\r\n\r\n')
+      })
     })
+    const client = new Client(url)
+    const errors = []
+    t.after(() => client.destroy())
+    client.dispatch({ ...get, upgrade: 'proto' }, {
+      onRequestStart () {},
+      onRequestUpgrade (controller, status, headers, socket) {
+        socket.on('error', () => {}).write('the last words')
+        act(controller)
+      },
+      onResponseError (_, error) { errors.push(error.code ?? error.message) }
+    })
+    assert.equal(await got, 'the last words')
+    assert.deepEqual(errors, [what === 'an abort' ? 'UND_ERR_ABORTED' : 'mine'])
   })
-  const client = new Client(url)
-  const errors = []
-  t.after(() => client.destroy())
-  client.dispatch({ ...get, upgrade: 'proto' }, {
-    onRequestStart () {},
-    onRequestUpgrade (controller, status, headers, socket) {
-      socket.on('error', () => {}).write('the last words')
-      controller.abort()
-    },
-    onResponseError (_, error) { errors.push(error.code) }
-  })
-  assert.equal(await got, 'the last words')
-  assert.deepEqual(errors, ['UND_ERR_ABORTED'])
-})
+}
 
 test('a body with listeners ends before its text resolves, and one that was read says that it has ended', async t => {
   const { url } = await serve(t, (request, response) => { response.end('hello') })
