@@ -556,8 +556,10 @@ export class CompatServer {
     const { server } = this
     const [error, socket] = [handshakeError(failure), socketOf(Socket, true, connection)]
     this.reportBare(connection, socket)
+    // As with node, the socket is destroyed, and the server's own listener, which emits `clientError`, comes before those of the program.
+    socket.destroy(error)
+    server.emit('clientError', error, socket)
     server.emit('tlsClientError', error, socket)
-    if (!server.emit('clientError', error, socket)) socket.destroy()
   }
 
   private reportSession (connection: Connection, socket: Socket): void {

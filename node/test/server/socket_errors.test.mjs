@@ -143,3 +143,23 @@ for (const [name, api] of Object.entries({ 'node:http2': http2, ours: { createSe
     await once(request, 'end')
   })
 }
+
+for (const [name, api] of Object.entries({ 'node:http2': http2, ours: { createSecureServer } })) {
+  test(`${name}: a handshake that fails is told with a socket that is destroyed, as clientError first`, { timeout: 20_000 }, async t => {
+    const server = api.createSecureServer({ cert, key })
+    const events = []
+    const reported = new Promise(resolve => {
+      server.on('clientError', (error, socket) => { events.push('clientError', socket.destroyed) })
+      server.on('tlsClientError', (error, socket) => {
+        events.push('tlsClientError', socket.destroyed)
+        resolve()
+      })
+    })
+    const client = await connect(t, await listening(t, server), false, false)
+    const closed = closing(client)
+    client.write('no TLS at all, and long enough for a record')
+    await reported
+    await closed
+    assert.deepEqual(events, ['clientError', true, 'tlsClientError', true])
+  })
+}

@@ -40,6 +40,16 @@ export default {
     const [error, of] = await reported
     log(error instanceof Error, error.code, typeof of.destroy)
   },
+  'the events of a handshake that fails, in their order': async (http2, t) => {
+    const log = t.log('server')
+    const server = http2.createSecureServer({ cert, key })
+    for (const event of ['clientError', 'tlsClientError']) server.on(event, (error, socket) => { log(event, error instanceof Error, socket.destroyed, socket.writable) })
+    const port = await t.listen(server)
+    const reported = once(server, 'tlsClientError')
+    const socket = net.connect(port, '127.0.0.1', () => { socket.end('no TLS at all, and long enough for a record') })
+    socket.on('error', () => {}).resume()
+    await reported
+  },
   'a client that speaks nothing that is offered': async (http2, t) => {
     const server = http2.createSecureServer({ cert, key })
     await t.listen(server)
