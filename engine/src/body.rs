@@ -9,6 +9,8 @@ mod convert;
 #[cfg(feature = "fs")]
 mod file;
 pub(crate) mod header_map;
+#[cfg(feature = "client")]
+mod kept;
 mod read;
 #[cfg(feature = "websocket")]
 mod sender;
@@ -18,6 +20,8 @@ pub(crate) mod window;
 pub use stream::BodyStream;
 
 use crate::body::begun::Begun;
+#[cfg(feature = "client")]
+use crate::body::kept::Rewindable;
 use crate::body::window::WindowHandle;
 use crate::driver::signals::Signals;
 use crate::error::{Error, ErrorKind, Fault, Retry};
@@ -51,6 +55,9 @@ enum Kind {
     Foreign(Mutex<ForeignBody>),
     /// Its first frame was read ahead.
     Begun(Box<Begun>),
+    /// Its first bytes are kept.
+    #[cfg(feature = "client")]
+    Rewindable(Box<Rewindable>),
 }
 
 type ForeignBody = Pin<Box<dyn http_body::Body<Data = Bytes, Error = Error> + Send>>;
@@ -161,6 +168,8 @@ impl http_body::Body for Body {
                 *self = mem::take(&mut begun.rest);
                 Poll::Ready(first)
             }
+            #[cfg(feature = "client")]
+            Kind::Rewindable(kept) => kept.poll_frame(cx),
         }
     }
     fn is_end_stream(&self) -> bool {
@@ -170,6 +179,8 @@ impl http_body::Body for Body {
             Kind::Pipe(reader) => reader.is_at_end(),
             Kind::Foreign(body) => lock(body).is_end_stream(),
             Kind::Begun(_) => false,
+            #[cfg(feature = "client")]
+            Kind::Rewindable(kept) => kept.is_end_stream(),
         }
     }
     fn size_hint(&self) -> SizeHint {
@@ -181,6 +192,8 @@ impl http_body::Body for Body {
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
             Kind::Foreign(body) => lock(body).size_hint(),
             Kind::Begun(_) => SizeHint::default(),
+            #[cfg(feature = "client")]
+            Kind::Rewindable(kept) => kept.size_hint(),
         }
     }
 }
@@ -193,6 +206,8 @@ impl fmt::Debug for Body {
             Kind::Pipe(_) => "pipe",
             Kind::Foreign(_) => "foreign",
             Kind::Begun(_) => "begun",
+            #[cfg(feature = "client")]
+            Kind::Rewindable(_) => "rewindable",
         };
         f.debug_tuple("Body").field(&kind).finish()
     }

@@ -74,6 +74,7 @@ pub use trunkline_core::pool::{
 use crate::body::Body;
 use crate::error::Error;
 use dispatch::Dispatch;
+use http::request::Parts;
 use http::{Method, Request};
 use std::error;
 use std::sync::Arc;
@@ -137,6 +138,10 @@ impl Client {
             true => Body::empty(),
             false => Body::wrap(body),
         };
+        self.execute_body(parts, body)
+    }
+    /// As [`execute`](Self::execute), with a body of ours.
+    pub(crate) fn execute_body(&self, parts: Parts, body: Body) -> ResponseFuture {
         request::send(&self.dispatch, parts, body, None)
     }
 

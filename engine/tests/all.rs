@@ -39,6 +39,7 @@ mod drain_queue;
 mod ends;
 mod forwarding;
 mod grpc_malformed;
+mod grpc_unprocessed;
 mod h1_over_tcp;
 mod h2_over_tcp;
 mod h3_broken_off;

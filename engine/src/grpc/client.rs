@@ -11,6 +11,9 @@ use tower_service::Service;
 
 /// The service that a generated client of tonic takes in place of a channel.
 ///
+/// A call that the server says it has not processed (behind the last stream of a GOAWAY, or refused) is sent again, as
+/// gRPC's transparent retries are, where no part of a response has come and its messages so far are 64 KiB at most.
+///
 /// ```no_run
 /// # fn example() -> Result<(), trunkline::Error> {
 /// use trunkline::grpc::GrpcClient;
@@ -49,9 +52,15 @@ where
     }
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         request.extensions_mut().insert(Multiplexed);
-        let deadline = deadline_of(request.headers());
+        // The message of a unary call is a stream to tonic, and can be sent again as a whole body can.
+        let (parts, body) = request.into_parts();
+        let body = match body.is_end_stream() {
+            true => Body::empty(),
+            false => Body::wrap(body).keeping(),
+        };
+        let deadline = deadline_of(&parts.headers);
         GrpcCall {
-            call: self.client.execute(request),
+            call: self.client.execute_body(parts, body),
             deadline,
             side: Side::Client,
         }

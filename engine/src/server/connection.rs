@@ -8,7 +8,6 @@ pub(super) mod proxied;
 #[cfg(feature = "http3")]
 pub(super) mod quic;
 mod serving;
-pub(super) mod unopened;
 
 use super::exchange::serve::{Exchanging, RawConnection, Serve};
 use super::observe::inspect::ConnectionStage;

@@ -29,7 +29,7 @@ pub(super) struct ExchangeEntry {
     /// Distinguishes this entry from earlier ones in its slot.
     pub(super) serial: u64,
     pub(super) upload: Upload,
-    /// A part of a streaming body was read: it cannot be sent again.
+    /// A part of a streaming body was read: it cannot be sent again, unless the body keeps that part.
     pub(super) body_read: bool,
     /// A 1xx came.
     pub(super) interim_seen: bool,
@@ -103,7 +103,8 @@ impl ExchangeEntry {
     /// Its request could be sent once more without reading a body twice, and nothing of a
     /// response came.
     pub(super) fn is_replayable(&self) -> bool {
-        matches!(self.incoming, Incoming::Awaited) && !self.interim_seen && !self.body_read
+        let has_body = !self.body_read || self.request.body.can_rewind();
+        matches!(self.incoming, Incoming::Awaited) && !self.interim_seen && has_body
     }
     /// Fails the exchange, whichever part of it the user waits for.
     pub(super) fn fail(mut self, on: ConnectionId, counts: &ClientCounts, error: Error) {

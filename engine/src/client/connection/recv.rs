@@ -90,6 +90,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             self.complete(slot, head, Bytes::new());
             self.finish_if_over(now, slot);
         } else {
+            // It is not sent again, whatever comes.
+            entry.request.body.forget();
             entry.incoming = Incoming::Head(head);
             self.heads.push(slot);
         }
@@ -221,6 +223,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             return;
         }
         entry.note_end(self.id, &error);
+        entry.request.body.rewind();
         if loss.cause == Cause::TooEarly {
             entry.request.early = Early::Never;
         }

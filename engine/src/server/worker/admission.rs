@@ -2,7 +2,7 @@
 //! proxy, and the task that serves it.
 
 use super::second::LeftConnection;
-use super::spawn::SpawnConnections;
+use super::spawn::{SpawnConnections, Unopened};
 use super::{Accepted, Worker};
 use crate::connection_info::Addresses;
 #[cfg(unix)]
@@ -10,7 +10,6 @@ use crate::connection_info::unix::UnixPeer;
 use crate::driver::signals::{Signals, Stop};
 use crate::net::byte_stream::Io;
 use crate::server::connection::accept::{Opener, TransportFacts};
-use crate::server::connection::unopened::Unopened;
 use crate::server::observe::counters::add;
 use crate::server::registry::places::ConnectionPlace;
 use crate::server::registry::{Activity, OpenConnections, OpenEntry};
