@@ -389,7 +389,7 @@ export const differences = {
     'heads: early hints, *': { reason: HINTS, of: ['client: '], programs: 9, lines: [20, 22] },
     'raw: *': { reason: 'an answer that is written by hand to a socket is framed by the server', of: ['client: '], programs: 12 },
     'response: early hints that cannot be': [HINTS, 20, 22],
-    'response: information of each status': ['an interim head whose status has no name has no reason phrase', 26],
+    'response: information of each status': ['an interim head whose status has no name has no reason phrase', 24, 26],
     'sockets: the error of a chunk that is none': STRICT,
     'sockets: the error of a request that is malformed behind another': 'also behind an answer a refusal is sent',
     'sockets: bytesWritten behind a write': ['bytes that a response has written count at once', 26],
