@@ -9,9 +9,9 @@ mod convert;
 #[cfg(feature = "fs")]
 mod file;
 pub(crate) mod header_map;
-#[cfg(feature = "client")]
-mod kept;
 mod read;
+#[cfg(feature = "client")]
+mod rewindable;
 #[cfg(feature = "websocket")]
 mod sender;
 mod stream;
@@ -21,7 +21,7 @@ pub use stream::BodyStream;
 
 use crate::body::begun::Begun;
 #[cfg(feature = "client")]
-use crate::body::kept::Rewindable;
+use crate::body::rewindable::Rewindable;
 use crate::body::window::WindowHandle;
 use crate::driver::signals::Signals;
 use crate::error::{Error, ErrorKind, Fault, Retry};

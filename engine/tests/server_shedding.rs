@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use support::service;
 use tokio::runtime::Runtime;
 use trunkline::client::{Client, ClientTls, Protocols};
-use trunkline::server::MemoryBudget;
+use trunkline::server::{MemoryBudget, Port};
 use trunkline::{Body, Running, Server, ServerConfig, Shedding, Tls, Windows};
 use trunkline_core::budget::Rate;
 
@@ -187,14 +187,17 @@ fn a_worker_that_is_behind_answers_with_503_until_it_is_not() {
     });
 }
 
-#[test]
-fn a_server_that_holds_too_much_for_clients_that_do_not_read_answers_with_503_until_they_are_gone()
-{
+/// A server sheds once a hundredth of a mebibyte waits for clients that do not read.
+fn little_memory() -> ServerConfig {
     let shedding = Shedding::default().with_send_budget_percent_max(Some(1));
     let windows = Windows::default().with_send_budget(1 << 20);
-    let config = ServerConfig::default()
+    ServerConfig::default()
         .with_shedding(shedding)
-        .with_windows(windows);
+        .with_windows(windows)
+}
+
+/// Serves `/large`, which no client reads, and small answers.
+fn serves_large(server: Server<Port>) -> Running {
     let large = Bytes::from(vec![7; LARGE]);
     let answer = move |request: Request<Body>| {
         let body = match request.uri().path() {
@@ -203,27 +206,32 @@ fn a_server_that_holds_too_much_for_clients_that_do_not_read_answers_with_503_un
         };
         async move { Response::new(body) }
     };
-    let running = Server::bind("127.0.0.1:0")
-        .workers(1)
-        .config(config)
-        .serve(service(answer))
-        .unwrap();
-    let ask = |path: &str| {
-        let mut socket = TcpStream::connect(running.local_addr()).unwrap();
-        write!(
-            socket,
-            "GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
-        )
-        .unwrap();
-        socket
-    };
-    let status = || {
-        let mut answer = String::new();
-        ask("/").read_to_string(&mut answer).unwrap();
-        answer
-    };
+    server.serve(service(answer)).unwrap()
+}
+
+/// Sends a request on a connection of its own.
+fn sent(to: &Running, path: &str) -> TcpStream {
+    let mut socket = TcpStream::connect(to.local_addr()).unwrap();
+    let rest = "host: localhost\r\nconnection: close\r\n\r\n";
+    write!(socket, "GET {path} HTTP/1.1\r\n{rest}").unwrap();
+    socket
+}
+
+/// The answer to a small request.
+fn small(of: &Running) -> String {
+    let mut answer = String::new();
+    sent(of, "/").read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_server_that_holds_too_much_for_clients_that_do_not_read_answers_with_503_until_they_are_gone()
+{
+    let server = Server::bind("127.0.0.1:0").workers(1);
+    let running = serves_large(server.config(little_memory()));
+    let status = || small(&running);
     assert!(status().starts_with("HTTP/1.1 200 "));
-    let unread = ask("/large");
+    let unread = sent(&running, "/large");
     let refused = std::iter::repeat_with(status).take(TRIES_MAX);
     let refused = refused
         .into_iter()
@@ -244,41 +252,17 @@ fn a_server_that_holds_too_much_for_clients_that_do_not_read_answers_with_503_un
 
 #[test]
 fn memory_that_a_client_of_one_address_holds_is_missing_at_another_that_shares_the_budget() {
-    let shedding = Shedding::default().with_send_budget_percent_max(Some(1));
-    let windows = Windows::default().with_send_budget(1 << 20);
-    let config = ServerConfig::default()
-        .with_shedding(shedding)
-        .with_windows(windows);
-    let large = Bytes::from(vec![7; LARGE]);
+    let config = little_memory();
     let start = |memory: &MemoryBudget| {
-        let large = large.clone();
-        let answer = move |request: Request<Body>| {
-            let body = match request.uri().path() {
-                "/large" => Body::full(large.clone()),
-                _ => Body::full("ok"),
-            };
-            async move { Response::new(body) }
-        };
         let server = Server::bind("127.0.0.1:0").workers(1);
-        let server = server.config(config.clone()).memory_budget(memory);
-        server.serve(service(answer)).unwrap()
+        serves_large(server.config(config.clone()).memory_budget(memory))
     };
     let shared = MemoryBudget::new(&config);
     let (first, second) = (start(&shared), start(&shared));
     let apart = start(&MemoryBudget::new(&config));
-    let ask = |of: &Running, path: &str| {
-        let mut socket = TcpStream::connect(of.local_addr()).unwrap();
-        let rest = "host: localhost\r\nconnection: close\r\n\r\n";
-        write!(socket, "GET {path} HTTP/1.1\r\n{rest}").unwrap();
-        socket
-    };
-    let is_served = |of: &Running| {
-        let mut answer = String::new();
-        ask(of, "/").read_to_string(&mut answer).unwrap();
-        answer.starts_with("HTTP/1.1 200 ")
-    };
+    let is_served = |of: &Running| small(of).starts_with("HTTP/1.1 200 ");
     assert!(is_served(&first) && is_served(&second));
-    let unread = ask(&first, "/large");
+    let unread = sent(&first, "/large");
     assert!((0..TRIES_MAX).any(|_| !is_served(&second)));
     let metrics = second.metrics();
     assert!(

@@ -107,5 +107,5 @@ impl Rewindable {
 }
 
 #[cfg(test)]
-#[path = "kept_test.rs"]
-mod kept_test;
+#[path = "rewindable_test.rs"]
+mod rewindable_test;
