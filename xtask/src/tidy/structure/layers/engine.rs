@@ -36,7 +36,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "header_map",
             "sender",
             "begun",
-            "kept",
+            "rewindable",
             "convert",
             "window",
             "read",
