@@ -246,14 +246,19 @@ export class Exchange {
     this.report(callbacks => { callbacks.onClosed(code, byPeer) })
   }
 
-  /** The error, with the exchange's story where it has one: as the errors of a client. */
-  withStory<E extends Error> (error: E): E {
-    const { storyId } = this
-    if (storyId !== 0) {
-      const story = (): string | undefined => this.connection.listener.story(storyId)
-      Object.defineProperties(error, { storyId: { value: storyId, enumerable: true, configurable: true }, story: { get: story, configurable: true } })
-    }
-    return error
+  /**
+   * Gives `target`, an error or what stands for the exchange, the exchange's story where it has one, as errors of a client have theirs. `isShown`:
+   * console.log prints its number. The faces of Node.js's own modules keep it from there, and from comparisons. What is there already stays.
+   */
+  withStory<T extends object> (target: T, isShown = false): T {
+    const { storyId, connection: { listener } } = this
+    if (storyId === 0 || 'storyId' in target || 'story' in target) return target
+    const keep = (value: unknown): void => { Object.defineProperty(target, 'story', { value, writable: true, enumerable: true, configurable: true }) }
+    return Object.defineProperties(target, {
+      storyId: { value: storyId, writable: true, enumerable: isShown, configurable: true },
+      // A program may have a story of its own on its request.
+      story: { get: () => listener.story(storyId), set: keep, configurable: true }
+    })
   }
 
   private hold (bytes: number): void {

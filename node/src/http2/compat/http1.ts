@@ -464,8 +464,9 @@ class Carrier implements ServerExchangeCallbacks {
   }
 
   onClosed (code: number, byPeer = true): void {
-    const { exchange, response } = this
+    const { exchange, request, response } = this
     clearTimeout(this.deadline)
+    exchange.withStory(request)
     if (!byPeer && !this.isRefused && exchange.version < 20 && !exchange.headSent && !exchange.connection.closed && !this.isDestroyed) {
       // A malformed body: as with node its refusal comes first, over the connection, which then ends.
       this.isRefused = true

@@ -138,7 +138,7 @@ export class Http2ServerRequest {
       this.aborted = true
       this.emit('aborted')
     }
-    Readable.prototype.destroy.call(this as unknown as Readable, this.listenerCount('error') > 0 ? aborted() : undefined)
+    Readable.prototype.destroy.call(this as unknown as Readable, this.listenerCount('error') > 0 ? this.stream.exchange.withStory(aborted()) : undefined)
   }
 }
 

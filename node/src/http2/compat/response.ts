@@ -75,7 +75,7 @@ export class Http2ServerResponse implements Face {
 
   /** Programs may put something else, or nothing, in the place of the request. */
   req: Http2ServerRequest
-  private readonly request: Http2ServerRequest
+  readonly request: Http2ServerRequest
 
   constructor (readonly stream: ServerHttp2Stream, request: Http2ServerRequest) {
     this.req = this.request = request

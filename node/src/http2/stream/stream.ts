@@ -39,6 +39,8 @@ export interface Face {
   trailers: () => string
   /** Whether it has listeners. */
   readonly isReceived: boolean
+  /** The request that handlers have. */
+  readonly request: object
 }
 
 /** Members that a stream implements in another form than Duplex. */
@@ -442,6 +444,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   }
 
   onClosed (code: number): void {
+    if (this.exchange.storyId !== 0) this.placeStory()
     if (this.destroyed) return
     const isOrderly = code === NO_ERROR && this.exchange.received && this.exchange.done
     if (!this.isEndRead && !isOrderly && this.intake.waits) {
@@ -471,6 +474,12 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     }
     if (!this.intake.didRead && this.readableFlowing === null) this.resume()
     else this.read(0)
+  }
+
+  /** An abort has no error, so the stream and the request have the story too. */
+  private placeStory (): void {
+    this.exchange.withStory(this)
+    if (this.face !== null) this.exchange.withStory(this.face.request)
   }
 
   /** The Duplex was never initialised, so only the compatible API gets an event. */
@@ -570,7 +579,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
       if (isRead) this.read(0)
     }
     for (const { done: wrote } of this.writing?.splice(0) ?? []) wrote()
-    const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? streamError(code) : null)
+    // An error that was given may be that of other streams too.
+    const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? this.exchange.withStory(streamError(code)) : null)
     this.leave()
     if (failure !== null) showError(this, failure)
     done(failure)
