@@ -20,6 +20,8 @@ export interface ByteSource {
   readonly errored?: { reason: unknown } | null
   /** `holder` is what programs read it by from now on: once that is collected, the rest has no reader. */
   watch?: (holder: object) => void
+  /** Whether it is the body of a request of a server. */
+  readonly isOfRequest?: boolean
 }
 
 /** Bytes that can be read again and again, as of a Blob, a form or a file. */
@@ -36,6 +38,11 @@ const isRepeatable = (content: Content): content is Repeatable => typeof content
 const isSource = (content: Content): content is ByteSource => typeof content === 'object' && 'all' in content && 'next' in content && 'cancel' in content
 
 export function isDisturbed (stream: ReadableStream): boolean { return Readable.isDisturbed(stream as unknown as NodeJS.ReadableStream) }
+
+/** Streams of requests of a server. */
+const ofRequests = new WeakSet<ReadableStream>()
+/** Whether it is the body of a request of a server: where that is sent on, it needs no `duplex`, and the request's length is its own. */
+export function isOfRequest (stream: unknown): boolean { return stream instanceof ReadableStream && ofRequests.has(stream) }
 
 export function unusable (): TypeError { return new TypeError('Body is unusable: Body has already been read') }
 
@@ -115,7 +122,9 @@ export class Body {
   fork (): Body {
     const { whole } = this
     if (whole !== null && this.stream === null) return new Body(whole)
-    const [one, other] = this.web.tee()
+    const { web } = this
+    const [one, other] = web.tee()
+    if (isOfRequest(web)) ofRequests.add(one).add(other)
     this.stream = one
     // Pieces of a caller's stream are the caller's; those of ours are bytes, which `tee` copies itself.
     return new Body(this.content instanceof ReadableStream ? clonedStream(other) : other)
@@ -267,6 +276,7 @@ function sourceStream (content: ByteSource): ReadableStream<Uint8Array> {
   }
   const stream = new ReadableStream<Uint8Array>(source as never, { highWaterMark: 0 })
   content.watch?.(stream)
+  if (content.isOfRequest === true) ofRequests.add(stream)
   return stream
 }
 

@@ -45,6 +45,8 @@ export class HeaderList {
   private made: Field[] | null = null
   /** The pairs that an iterator goes over, made by its first step and dropped by each change. */
   private sortedPairs: [string, string][] | null = null
+  /** Whether they came with a request of a server, or are a copy of such: some of them are not sent on. */
+  isReceived = false
 
   constructor (fields?: Field[]) { if (fields !== undefined) this.made = fields }
 
@@ -133,6 +135,16 @@ export class HeaderList {
     for (const { lower, value } of this.fields) text += text === '' ? `${lower}\0${value}` : `\0${lower}\0${value}`
     return text
   }
+}
+
+/** Fields of one connection of HTTP/1.1 (RFC 9110 section 7.6.1), and what its sender waits for. */
+const OF_CONNECTION = ['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade', 'expect']
+
+/** The fields of a request that was received which go along where it is fetched. */
+export function sendableOf (list: HeaderList): HeaderList {
+  const left = new Set(OF_CONNECTION)
+  for (const name of (list.get('connection') ?? '').split(',')) left.add(name.trim().toLowerCase())
+  return new HeaderList(list.fields.filter(({ lower }) => !left.has(lower)))
 }
 
 /** The text of a name in any spelling. */

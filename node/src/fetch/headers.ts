@@ -114,7 +114,7 @@ for (const [key, length] of [['append', 2], ['set', 2], ['forEach', 1]] as const
 export function headersOver (list: HeaderList, guard: Guard): Headers { return new (Headers as new (...args: unknown[]) => Headers)(OVER, list, guard) }
 
 /** The list of one of ours; undefined: it is not one. */
-function listOf (value: unknown): HeaderList | undefined {
+export function listOf (value: unknown): HeaderList | undefined {
   return typeof value === 'object' && value !== null && hasList(value) ? listOfHeaders(value) : undefined
 }
 
@@ -129,6 +129,7 @@ export function fill (list: HeaderList, init: unknown, isLoose = false): void {
   if (known !== undefined) {
     // As Node.js's own fetch, for servers that go by the spelling of names.
     for (const { name, lower, value } of known.joined()) list.append(name, lower, value)
+    if (known.isReceived) list.isReceived = true
     return
   }
   if (method != null) return fillPairs(list, init as Iterable<unknown>)

@@ -10,6 +10,8 @@ export interface Readable {
   body: Body | null
   /** The value of `content-type`, read when it is needed. */
   contentType: () => string | null
+  /** Programs get no stream of the body. */
+  readonly hidesBody?: boolean
 }
 
 export interface BodyMethods {
@@ -41,7 +43,10 @@ function ownBytes (bytes: Buffer): Uint8Array<ArrayBuffer> { return new Uint8Arr
 /** `find` gives the message of an object, and throws a TypeError where the object is none. */
 export function mixBody (prototype: object, find: (object: object) => Readable): void {
   const mixed = {
-    get body (): ReadableStream<Uint8Array> | null { return find(this).body?.web ?? null },
+    get body (): ReadableStream<Uint8Array> | null {
+      const message = find(this)
+      return message.hidesBody === true ? null : message.body?.web ?? null
+    },
     get bodyUsed (): boolean { return find(this).body?.used ?? false },
     async text (): Promise<string> {
       const { body } = sound(find(this))

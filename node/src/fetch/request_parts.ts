@@ -1,10 +1,10 @@
 // The state of a request (https://fetch.spec.whatwg.org/#concept-request), and how a caller's arguments make it.
 
 import type { AnyDispatcher } from '../client/calls/api'
-import { unusable, type Body } from './body'
+import { isOfRequest, unusable, type Body } from './body'
 import { byteString, dictionary, oneOf } from './convert'
 import { extract } from './extract'
-import { HeaderList, nameOf, valueOf } from './header_list'
+import { HeaderList, nameOf, sendableOf, valueOf } from './header_list'
 import { fill } from './headers'
 import type { Readable } from './mixin'
 import { baseUrl, parseUrl, type ParsedUrl } from './url'
@@ -91,7 +91,7 @@ export class MadeParts implements RequestParts {
 }
 
 /** A request of another package, or of Node.js's own class. */
-function isForeign (input: unknown): input is globalThis.Request {
+export function isForeign (input: unknown): input is globalThis.Request {
   if (typeof input !== 'object' || input === null) return false
   const { [Symbol.toStringTag]: tag, url, method, headers } = input as Partial<globalThis.Request> & { [Symbol.toStringTag]?: string }
   return tag === 'Request' && typeof url === 'string' && typeof method === 'string' && typeof headers === 'object'
@@ -117,7 +117,7 @@ function startOf (input: unknown, known: (value: unknown) => RequestParts | unde
     parts.list = other.sendable()
     parts.followed = other.followed
     parts.dispatcher = other.dispatcher
-    return { parts, body: other.body }
+    return { parts, body: other.hidesBody === true ? null : other.body }
   }
   if (!isForeign(input)) return { parts: new MadeParts(targetOf(typeof input === 'string' ? input : `${input as string}`)), body: null }
   const parts = new MadeParts(targetOf(input.url))
@@ -152,8 +152,16 @@ export function requestPartsFrom (input: unknown, init: unknown, known: (value: 
   parts.list = new HeaderList()
   if (headers !== undefined) fill(parts.list, headers)
   else if (before.fields.length > 0) parts.list = before.copy()
+  if (parts.list.isReceived || isOfRequest(given['body'])) parts.list = sentOn(parts.list, given['body'])
   applyBody(parts, given, body)
   return parts
+}
+
+/** The fields of a request of a server that is sent on with `body`, which has the length that was said only if it is the request's own. */
+export function sentOn (list: HeaderList, body: unknown): HeaderList {
+  const sent = sendableOf(list)
+  if (!isOfRequest(body)) sent.delete('content-length')
+  return sent
 }
 
 /** The members of a request of another class, which are accessors that spreading does not read. */
@@ -240,7 +248,7 @@ function applyBody (parts: MadeParts, given: Record<string, unknown>, inputBody:
     return
   }
   const extracted = extract(body, parts.settings.keepalive)
-  if (body instanceof ReadableStream && duplex == null) throw new TypeError('RequestInit: duplex option is required when sending a body.')
+  if (body instanceof ReadableStream && duplex == null && !isOfRequest(body)) throw new TypeError('RequestInit: duplex option is required when sending a body.')
   parts.body = extracted.body
   const { type } = extracted
   if (type !== null && !parts.list.has('content-type')) parts.list.append('content-type', nameOf('content-type'), valueOf(type, 'content-type'))

@@ -2,13 +2,13 @@
 // created on first access.
 
 import { Body, type ByteSource } from '../fetch/body'
-import { HeaderList, TextList } from '../fetch/header_list'
+import { HeaderList, sendableOf, TextList } from '../fetch/header_list'
 import { headersOver, type Headers } from '../fetch/headers'
 import { USUAL, type RequestParts } from '../fetch/request_parts'
 import type { Exchange, ServerExchangeCallbacks } from '../server/exchange'
 import type { TrailersInit } from '../fetch/fields'
 import { CookieMap } from './web/cookies'
-import { ServedList, sendableOf } from './web/served_list'
+import { ServedList } from './web/served_list'
 import { urlOf } from './web/url'
 
 /** A request's body is longer than the server's `maxRequestBodySize`. */
@@ -82,16 +82,22 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   get followed (): AbortSignal { return this.signal }
   get body (): Body | null { return this.exchange.hasBody ? (this.made ??= new Body(this)) : null }
   contentType (): string | null { return this.list.get('content-type') }
-  sendable (): HeaderList { return sendableOf(this.list) }
+  readonly isOfRequest = true
+  /** The body of a GET or HEAD is read by its methods alone: what sends requests on has no body of them
+   * (https://fetch.spec.whatwg.org/#dom-request, step 35). */
+  get hidesBody (): boolean { return this.method === 'GET' || this.method === 'HEAD' }
+  sendable (): HeaderList {
+    const list = sendableOf(this.list)
+    if (this.hidesBody) list.delete('content-length')
+    return list
+  }
 
   /** A request of the global class that shares the body with this one: a `fetch` that a program has kept takes it, too. That class has no
    * body of a GET or HEAD, which stays with this one. */
   clone (): globalThis.Request {
     const { url, method, signal } = this
-    const body = method === 'GET' || method === 'HEAD' ? null : this.body?.fork().web ?? null
-    const made = new globalThis.Request(url, { method, headers: this.sendable().sorted(), body, duplex: 'half', signal })
-    if (body === null) made.headers.delete('content-length')
-    return made
+    const body = this.hidesBody ? null : this.body?.fork().web ?? null
+    return new globalThis.Request(url, { method, headers: this.sendable().sorted(), body, duplex: 'half', signal })
   }
 
   /** Whether the body is being read, or will be. */

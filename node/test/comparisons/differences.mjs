@@ -41,6 +41,7 @@ const ONE = 'an answer that has gone in one message cannot be broken any more'
 
 const TYPED = 'a body has the content type of the fetch standard, and none where that gives none'
 const FAILED = 'a failure is a 500 without words, also of HEAD'
+const REFUSED = 'fields of a connection are refused where a program has copied them out of `request.headers`, as by Node.js\'s own fetch'
 const NONE = 'a handler gives a Response: anything else is a 500 with a message on stderr'
 
 const DUPLEX = 'sources of Node.js are streams of requests without saying so, too'
@@ -485,6 +486,10 @@ export const differences = {
     'requests: absolute form, *': { reason: 'the absolute form names the host (RFC 9112 section 3.2.2)', of: ['server: '], programs: 2 },
     'requests: HTTP/1.0 without a host, *': { reason: 'a request without a host has the URL of the server: `new URL(request.url)` takes it', of: ['server: '], programs: 2 },
     'requests: a body of a GET, *': { reason: 'the body of a GET can be read', of: ['server: '], programs: 12 },
+    'forwards: a GET with a body*, read before, *': { reason: 'the body of a GET can be read', of: ['upstream: '], programs: 4 },
+    'forwards: a GET with a body in chunks, with headers *': { reason: REFUSED, programs: 4 },
+    'forwards: a GET with fields of its connection, with headers *': { reason: REFUSED, programs: 4 },
+    'forwards: a DELETE, *': { reason: 'a DELETE without a body says no length, as with Node.js\'s own fetch', of: ['upstream: '], programs: 20 },
     'requests: a body in chunks with trailers, *': { reason: 'trailers are read: Bun answers them with a 400 behind its response', programs: 12 },
     'requests: an options request of all, *': { reason: 'a request of the server as a whole is served', programs: 12 },
     'requests: *, blob': { reason: 'a Blob has the type of the request', of: ['server: '], programs: 9 },

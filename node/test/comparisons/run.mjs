@@ -41,9 +41,9 @@ const load = {
   async bun () {
     // The messages about failures are not compared.
     console.error = () => {}
-    if (!isOurs) return { serve: Bun.serve, file: Bun.file, Response }
-    const { serve, file, Response: own } = await import('trunkline')
-    return { serve, file, Response: own }
+    if (!isOurs) return { serve: Bun.serve, file: Bun.file, fetch, Request, Response }
+    const { serve, file, fetch: own, Request: OwnRequest, Response: OwnResponse } = await import('trunkline')
+    return { serve, file, fetch: own, Request: OwnRequest, Response: OwnResponse }
   }
 }
 const module = await load[set.original]()

@@ -2,10 +2,12 @@
 // is what it would read of a request of that method, with those headers and that body.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import test from 'node:test'
 import { inspect, promisify } from 'node:util'
-import { Response as Lean, serve } from 'trunkline'
+import { fetch as ownFetch, Request as OwnRequest, Response as Lean, serve } from 'trunkline'
 import { outcome } from '../support/outcome.mjs'
 
 const form = () => {
@@ -331,11 +333,61 @@ test('the bytes of a path that are not of ASCII are escaped one by one in its UR
   }
 })
 
-test('a GET with a body can be cloned and copied without it, and its own body is read', async () => {
+/** A request that a handler passes on in each of `ways`, which are named by paths, as it reaches another server. */
+async function passedOn (ways, head) {
+  const upstream = createServer(async (request, response) => {
+    const text = Buffer.concat(await request.toArray()).toString()
+    const { 'content-length': length = null, 'transfer-encoding': coding = null, expect = null, 'keep-alive': keepAlive = null } = request.headers
+    response.end(JSON.stringify([request.method, length, coding, expect, keepAlive, text]))
+  })
+  await once(upstream.listen(0, '127.0.0.1'), 'listening')
+  const target = `http://127.0.0.1:${upstream.address().port}/`
+  const server = serve({ hostname: '127.0.0.1', fetch: request => ways[new URL(request.url).pathname.slice(1)](target, request), error: error => new Lean(JSON.stringify(`${error} ${error.cause?.message}`)) })
+  try {
+    const found = {}
+    for (const way of Object.keys(ways)) {
+      const socket = connect(server.port, '127.0.0.1')
+      socket.write(head.replace('/', `/${way}`))
+      const answer = Buffer.concat(await socket.toArray()).toString()
+      found[way] = /\[.*\]|".*"/.exec(answer.split('\r\n\r\n').slice(1).join(' '))?.[0] ?? answer
+    }
+    return found
+  } finally {
+    await server.stop(true)
+    upstream.close()
+    upstream.closeAllConnections()
+  }
+}
+
+/** As handlers for Bun pass requests on: without `duplex`, with the headers as they are, with the body of a GET. */
+const waysOf = (fetch, Request) => ({
+  request: (target, request) => fetch(new Request(target, request)),
+  changes: (target, request) => fetch(target, request),
+  members: (target, { method, headers, body }) => fetch(target, { method, headers, body }),
+  made: (target, { method, headers, body }) => fetch(new Request(target, { method, headers, body })),
+  copied: (target, { method, headers, body }) => fetch(target, { method, headers: new Headers(headers), body }),
+  object: (target, { method, headers, body }) => fetch(target, { method, headers: Object.fromEntries(headers), body })
+})
+
+for (const [name, fetch, Request] of [['fetch of this package', ownFetch, OwnRequest], ['the global fetch', (...args) => globalThis.fetch(...args), class { constructor (...args) { return new globalThis.Request(...args) } }]]) {
+  test(`a request that was received is sent on by ${name} with its body, and without fields of its connection`, async () => {
+    const ways = waysOf(fetch, Request)
+    const same = expected => Object.fromEntries(Object.keys(ways).map(way => [way, expected]))
+    const head = 'host: localhost\r\nconnection: close\r\n'
+    assert.deepEqual(await passedOn(ways, `POST / HTTP/1.1\r\n${head}content-length: 5\r\nkeep-alive: timeout=5\r\n\r\nhello`), same('["POST","5",null,null,null,"hello"]'))
+    assert.deepEqual(await passedOn(ways, `POST / HTTP/1.1\r\n${head}transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`), same('["POST",null,"chunked",null,null,"hello"]'))
+    assert.deepEqual(await passedOn(ways, `GET / HTTP/1.1\r\n${head}content-length: 5\r\n\r\nhello`), same('["GET",null,null,null,null,""]'))
+    const { put } = await passedOn({ put: (target, { headers }) => fetch(target, { method: 'PUT', headers, body: 'longer' }) }, `POST / HTTP/1.1\r\n${head}content-length: 5\r\nexpect: 100-continue\r\n\r\nhello`)
+    assert.equal(put, '["PUT","6",null,null,null,"longer"]')
+  })
+}
+
+test('a GET with a body has no stream of it, can be cloned and copied without it, and its own body is read', async () => {
   const server = serve({
     hostname: '127.0.0.1',
     async fetch (request) {
-      const copies = [request.clone(), new Request(request)]
+      if (request.body !== null) throw new Error('there is a stream')
+      const copies = [request.clone(), new Request(request), new OwnRequest(request)]
       return Lean.json([...copies.map(copy => [copy.method, copy.body, copy.headers.get('content-length')]), await request.text()])
     }
   })
@@ -343,8 +395,8 @@ test('a GET with a body can be cloned and copied without it, and its own body is
     const socket = connect(server.port, '127.0.0.1')
     socket.end('GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 5\r\n\r\nhello')
     const answer = Buffer.concat(await socket.toArray()).toString()
-    const [clone, copy, text] = JSON.parse(answer.split('\r\n\r\n')[1])
-    assert.deepEqual([clone, copy, text], [['GET', null, null], ['GET', null, null], 'hello'])
+    const [clone, copy, own, text] = JSON.parse(answer.split('\r\n\r\n')[1])
+    assert.deepEqual([clone, copy, own, text], [['GET', null, null], ['GET', null, null], ['GET', null, null], 'hello'])
   } finally {
     await server.stop(true)
   }

@@ -2,19 +2,38 @@
 // built-in classes recognise their instances by private members, so they get a built-in request
 // made at that moment.
 
+import { isOfRequest } from '../../fetch/body'
 import { fetch as ownFetch } from '../../fetch/fetch'
+import { HeaderList } from '../../fetch/header_list'
+import { fill, listOf } from '../../fetch/headers'
 import { Request, requestPartsOf } from '../../fetch/request'
+import { isForeign, sentOn } from '../../fetch/request_parts'
 import { builtInOf } from './request'
 
 /** Puts a built-in request in the place of one of ours, as the first argument (the request) and the second (its changes). */
 function converted (args: unknown[], BuiltIn: typeof globalThis.Request): unknown[] {
   const [input, init] = args
   const [isInput, isInit] = [requestPartsOf(input) !== undefined, requestPartsOf(init) !== undefined]
+  if (!isInit) args = [input, changesOf(init), ...args.slice(2)]
   if (!isInput && !isInit) return args
   // The Fetch standard (Request constructor, step 36): a body in `init` takes the place of the input's, which is left.
   const hasOther = typeof init === 'object' && init !== null && (init as RequestInit).body != null
   const first = isInput ? builtInOf(input as Request, !hasOther, BuiltIn) : input
-  return [first, isInit ? builtInOf(init as Request, true, BuiltIn) : init, ...args.slice(2)]
+  return [first, isInit ? builtInOf(init as Request, true, BuiltIn) : args[1], ...args.slice(2)]
+}
+
+/** Changes of a request that have the fields or the body of one of ours, as the built-in classes take them. */
+function changesOf (init: unknown): unknown {
+  if (typeof init !== 'object' || init === null || isForeign(init)) return init
+  const { body, headers, duplex } = init as RequestInit & { duplex?: unknown }
+  const changes: Record<string, unknown> = {}
+  if (headers !== undefined && (isOfRequest(body) || listOf(headers)?.isReceived === true)) {
+    const list = new HeaderList()
+    fill(list, headers)
+    changes['headers'] = new globalThis.Headers(sentOn(list, body).sorted())
+  }
+  if (isOfRequest(body) && duplex == null) changes['duplex'] = 'half'
+  return Object.keys(changes).length === 0 ? init : Object.assign(Object.create(init) as object, changes)
 }
 
 /** As `found`, with requests of ours among its arguments converted. */

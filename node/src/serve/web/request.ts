@@ -10,14 +10,13 @@ export function incomingOf (request: unknown): Incoming | undefined {
 }
 
 /** A request of Node.js's own class that is what `request` is: to be read in its place. `asksBody`: the body goes with it, else its length is
- * left out too. `BuiltIn`: that class, which has no body of a GET or HEAD. */
+ * left out too. `BuiltIn`: that class. */
 export function builtInOf (request: Request, asksBody: boolean, BuiltIn: typeof globalThis.Request): globalThis.Request {
   const parts = requestPartsOf(request)!
-  const takesBody = asksBody && request.method !== 'GET' && request.method !== 'HEAD'
   const { method, url, signal, redirect, referrerPolicy, integrity, keepalive, cache, credentials } = request
   const headers = new globalThis.Headers(parts.sendable().sorted())
   const settings = { redirect, referrerPolicy, integrity, keepalive, cache, credentials } as RequestInit
-  const made = new BuiltIn(url, { ...settings, method, headers, body: takesBody ? request.body : null, duplex: 'half', signal })
-  if (!takesBody) made.headers.delete('content-length')
+  const made = new BuiltIn(url, { ...settings, method, headers, body: asksBody ? request.body : null, duplex: 'half', signal })
+  if (!asksBody) made.headers.delete('content-length')
   return made
 }

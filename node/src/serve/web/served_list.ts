@@ -4,7 +4,10 @@ import { fieldsOf, HeaderList, type Field } from '../../fetch/header_list'
 import type { Exchange } from '../../server/exchange'
 
 export class ServedList extends HeaderList {
-  constructor (private readonly exchange: Exchange) { super() }
+  constructor (private readonly exchange: Exchange) {
+    super()
+    this.isReceived = true
+  }
 
   /** HTTP/2 and HTTP/3 say the host in `:authority` (RFC 9113 section 8.3.1); beside a target in absolute form
    * the field is ignored (RFC 9112 section 3.2.2). */
@@ -34,14 +37,4 @@ export class ServedList extends HeaderList {
     if (this.isMade) return super.has(lower)
     return lower === 'host' ? this.host() !== null : this.exchange.field(lower) !== undefined
   }
-}
-
-/** Fields of one connection of HTTP/1.1 (RFC 9110 section 7.6.1), and what its sender waits for. */
-const OF_CONNECTION = ['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade', 'expect']
-
-/** The fields that go along where the request is fetched. */
-export function sendableOf (list: HeaderList): HeaderList {
-  const left = new Set(OF_CONNECTION)
-  for (const name of (list.get('connection') ?? '').split(',')) left.add(name.trim().toLowerCase())
-  return new HeaderList(list.fields.filter(({ lower }) => !left.has(lower)))
 }
