@@ -54,6 +54,8 @@ pub(super) enum WorkerCommand {
     Take(AcceptedSocket),
     /// A connection of the server's other worker.
     Leave(LeftConnection),
+    /// HTTP/3, of which another worker was to take care.
+    ServeQuic(Box<QuicSetup>),
     /// The other worker waits for a place.
     MakeRoom,
     /// Connections that are accepted from now on have this.
@@ -263,6 +265,10 @@ impl<S: SpawnConnections> Worker<S> {
                         self.take(accepted);
                     },
                     Some(WorkerCommand::Leave(left)) => self.serve_left(left),
+                    // Without a socket that the runtime can use TCP goes on.
+                    Some(WorkerCommand::ServeQuic(setup)) => {
+                        self.quic = QuicTask::new(*setup, &self.shared, &self.open).ok();
+                    }
                     Some(WorkerCommand::MakeRoom) => OpenConnections::make_room_soon(&self.open),
                     last => break last,
                 },
@@ -411,6 +417,7 @@ impl<S: SpawnConnections> Worker<S> {
                     Some(
                         WorkerCommand::Configure { .. }
                         | WorkerCommand::MakeRoom
+                        | WorkerCommand::ServeQuic(_)
                         | WorkerCommand::Serve(_)
                         | WorkerCommand::Take(_),
                     ) => {}

@@ -13,7 +13,7 @@ use trunkline::server::{Ended, ResponseBody};
 use trunkline::{ErrorKind, Server, Tls};
 
 /// A client of HTTP/3 whose connections carry one request each.
-fn a_client(root: CertificateDer<'static>) -> Client {
+pub(super) fn a_client(root: CertificateDer<'static>) -> Client {
     Client::builder()
         .protocols(Protocols::H3Only)
         .resolve("localhost", [([127, 0, 0, 1], 0).into()])

@@ -1,8 +1,11 @@
 //! Servers with a second worker on another thread: connections are left to it, and both are one server.
 
+use super::http3::a_client;
 use super::support::{Peer, runtime};
 use bytes::Bytes;
+use http_body_util::BodyExt;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
@@ -14,7 +17,7 @@ use trunkline::server::{
     Answer, Callbacks, ConnectionHandle, Ended, InspectLimits, Inspector, ResponseBody,
     SecondWorker, ServerHandle, StreamHandle,
 };
-use trunkline::{ConnectionInfo, Server, ServerConfig};
+use trunkline::{ConnectionInfo, Server, ServerConfig, Tls};
 
 const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 /// A request that is not answered.
@@ -91,11 +94,28 @@ struct Pair {
     threads: Vec<JoinHandle<()>>,
 }
 
+/// The body of a response.
+type Asking = Pin<Box<dyn Future<Output = Bytes>>>;
 type Drains = Box<dyn FnOnce(&ServerHandle) + Send>;
 
 impl Pair {
     fn new(config: ServerConfig) -> Self {
-        let mut listening = Server::bind("127.0.0.1:0").config(config).listen().unwrap();
+        Self::of(Server::bind("127.0.0.1:0").config(config))
+    }
+    /// With HTTP/3, and a client of it.
+    fn with_http3() -> (Self, Asking) {
+        let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+        let pair = Self::of(Server::bind("127.0.0.1:0").tls(tls).http3(true));
+        let client = a_client(root);
+        let url = format!("https://localhost:{}/", pair.address.port());
+        let asking = Box::pin(async move {
+            let response = client.get(&url).send().await.unwrap();
+            response.into_body().collect().await.unwrap().to_bytes()
+        });
+        (pair, asking)
+    }
+    fn of(server: Server) -> Self {
+        let mut listening = server.listen().unwrap();
         let address = listening.local_addr();
         let second = listening.second_worker();
         let inspector = listening.inspector();
@@ -282,5 +302,49 @@ fn an_idle_connection_of_the_second_worker_gives_way_to_a_new_one_where_the_firs
     pair.asks(GET).receives_until("first");
     assert_eq!(left.receives_to_the_end(), "");
     assert_eq!(pair.inspector.metrics().connections_displaced, 1);
+    pair.ends();
+}
+
+#[test]
+fn http3_is_the_second_workers_whose_packets_wait_until_it_serves() {
+    let (mut pair, asking) = Pair::with_http3();
+    pair.start_second();
+    assert_eq!(runtime().block_on(asking), "second");
+    let listed = runtime().block_on(pair.inspector.inspect(InspectLimits::default()));
+    assert_eq!((listed.workers, listed.silent_workers), (2, 0));
+    pair.ends();
+}
+
+#[test]
+fn http3_comes_back_where_there_will_be_no_second_worker() {
+    let (mut pair, asking) = Pair::with_http3();
+    pair.second = None;
+    assert_eq!(runtime().block_on(asking), "first");
+    pair.ends();
+}
+
+#[test]
+fn a_drain_waits_for_a_second_worker_that_has_http3_alone() {
+    let (mut pair, asking) = Pair::with_http3();
+    pair.start_second();
+    assert_eq!(runtime().block_on(asking), "second");
+    pair.drains();
+    pair.ends();
+}
+
+#[test]
+fn the_sockets_of_both_workers_go_to_another_process() {
+    let (mut pair, _) = Pair::with_http3();
+    pair.start_second();
+    let (sender, sockets) = mpsc::channel();
+    let order: Drains = Box::new(move |handle| {
+        let duplicates = handle.hand_over();
+        tokio::task::spawn_local(async move { sender.send(duplicates.await) });
+        handle.drain(PATIENCE);
+    });
+    assert!(pair.drains.take().unwrap().send(order).is_ok());
+    let sockets = sockets.recv_timeout(PATIENCE).unwrap().unwrap();
+    assert_eq!(sockets.local_addr(), Some(pair.address));
+    assert!(sockets.have_udp());
     pair.ends();
 }

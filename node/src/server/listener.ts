@@ -271,12 +271,9 @@ export class Listener {
 
   /** Listens; what is wrong is thrown as the engine says it ([`Failure`]). */
   listen (options: ListenOptions): void {
-    const isAuto = this.place === 'auto'
-    // HTTP/3 has one socket for all of its connections, which are not left to others.
-    if (isAuto && options.http3 === true) this.bridge = theServerBridge('threads')
     if (this.bridge.bridge.hasEnded) throw ENDED_FAILURE
     const { tls, readableAll = false, writableAll = false, quicLb, ...given } = options
-    const leaves = isAuto && this.bridge.bridge.native.inline === 1
+    const leaves = this.place === 'auto' && this.bridge.bridge.native.inline === 1
     const rest = quicLb === undefined ? { ...given, leaves } : { ...given, leaves, quicLb: quicLbOf(quicLb) }
     this.admission = new Admission(clientsOf(tls ?? {}))
     this.ahead = new Ahead(options.windows?.sendBudget)
@@ -289,6 +286,8 @@ export class Listener {
     this.meeting = options.handOver
     this.where = 'address' in where ? where : null
     this.bridge.enlist(this.number, this)
+    // HTTP/3 has one socket for all of its connections, which are not left to others: it begins there.
+    if (leaves && options.http3 === true) this.startSecond()
     if (options.path !== undefined) {
       openTo(options.path, readableAll, writableAll)
       this.file = fileAt(options.path)
@@ -500,9 +499,11 @@ export class Listener {
     process.emitWarning(`the new process does not serve, this one goes on: ${why}`, { code: 'TRUNKLINE_HAND_OVER' })
   }
 
-  /** Connections that begin are left to a second worker from here on, which starts on an engine's thread; where that cannot run they come back. */
-  overloaded (): void {
-    if (!this.isKnown) return
+  /** Connections that begin are left to a second worker from here on. */
+  overloaded (): void { if (this.isKnown) this.startSecond() }
+
+  /** Starts the second worker on an engine's thread; where that cannot run its connections, and HTTP/3, come back. */
+  private startSecond (): void {
     const { server, second } = { server: this.number, second: threadsIfThere() }
     if (second === undefined) return void this.bridge.bridge.ask('alone', { server })
     if (this.bridge.bridge.ask('second', { server }) !== true) return

@@ -10,10 +10,12 @@ const { host } = createRequire(import.meta.url)('../../dist/channel/platforms.js
 const GOLDEN = join(here, 'mistakes.golden.txt')
 const MISTAKE_MS_MAX = 120_000
 
-/** Without what differs between two runs and machines: ports, processes, the platform. */
+/** Without what differs between two runs and machines: ports, processes, the platform; and without the list of options, to which an option more
+ * is no change of a mistake's message. */
 function steady (text) {
   return text
     .replaceAll(/\b(127\.0\.0\.1|localhost|0\.0\.0\.0|\[?::1?\]?):\d+/g, '$1:PORT')
+    .replaceAll(/\bit has \w+(, \w+)+/g, 'it has OPTIONS')
     .replaceAll(/\bport: \d+/g, 'port: PORT')
     .replaceAll(/\(platform \w+, arch \w+(, libc \w+)?\)/g, '(PLATFORM)')
     .replaceAll(new RegExp(`(for |trunkline/)${host()}\\b`, 'g'), '$1PLATFORM')

@@ -6,7 +6,7 @@ import net from 'node:net'
 import test from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import tls from 'node:tls'
-import { createSecureContext, createSecureServer, Response, serve } from 'trunkline'
+import { Agent, createSecureContext, createSecureServer, Response, serve } from 'trunkline'
 import { theBridge } from '../../dist/channel/ring.js'
 import { cert, key } from '../support/certificates/certificate.mjs'
 
@@ -119,13 +119,22 @@ test('servers of node:http2 choose contexts and report secrets for handshakes of
   await closed
 })
 
-test('with HTTP/3 all connections are beside JavaScript\'s thread', { skip }, async t => {
+test('with HTTP/3 its connections are beside JavaScript\'s thread, and those over TCP on it', { skip }, async t => {
   const server = serve({ engine: 'auto', port: 0, hostname: '127.0.0.1', http3: true, tls: { cert, key }, fetch: () => new Response('whole') })
   t.after(() => server.stop(true))
-  const socket = tls.connect({ port: server.port, host: '127.0.0.1', rejectUnauthorized: false })
-  t.after(() => { socket.destroy() })
-  await asks(socket, 'whole')
+  const agent = new Agent({ http3: 'only', connect: { ca: cert } })
+  t.after(() => agent.destroy())
+  const { body } = await agent.request({ origin: `https://localhost:${server.port}`, path: '/', method: 'GET' })
+  assert.equal(await body.text(), 'whole')
   assert.deepEqual(divided(server.listener), [0, 1])
+  // A thread that is busy yet gives it away.
+  for (let tries = 0; divided(server.listener)[0] === 0; tries++) {
+    assert.ok(tries < BURSTS_MAX, `${tries} connections over TCP are all beside JavaScript's thread`)
+    await setTimeout(WINDOW_MS)
+    const socket = tls.connect({ port: server.port, host: '127.0.0.1', rejectUnauthorized: false })
+    t.after(() => { socket.destroy() })
+    await asks(socket, 'whole')
+  }
 })
 
 test('where the engine beside JavaScript\'s thread has ended, its connections are closed and all others are served here', { skip }, async t => {
@@ -149,9 +158,16 @@ test('where the engine beside JavaScript\'s thread has ended, its connections ar
   }
   await askAll(burst(3 * BURST, connect))
   assert.deepEqual(divided(server.listener), [here + 3 * BURST, 0])
-  // A server that begins now has one worker.
+  // A server that begins now has one worker, HTTP/3 included.
   const other = serve({ engine: 'auto', port: 0, hostname: '127.0.0.1', fetch: () => new Response('whole') })
   t.after(() => other.stop(true))
   await askAll(burst(3 * BURST, () => net.connect(other.port, '127.0.0.1')))
   assert.deepEqual(divided(other.listener), [3 * BURST, 0])
+  const third = serve({ engine: 'auto', port: 0, hostname: '127.0.0.1', http3: true, tls: { cert, key }, fetch: () => new Response('whole') })
+  t.after(() => third.stop(true))
+  const agent = new Agent({ engine: 'inline', http3: 'only', connect: { ca: cert } })
+  t.after(() => agent.destroy())
+  const { body } = await agent.request({ origin: `https://localhost:${third.port}`, path: '/', method: 'GET' })
+  assert.equal(await body.text(), 'whole')
+  assert.deepEqual(divided(third.listener), [1, 0])
 })

@@ -272,13 +272,19 @@ impl ServerHandle {
     /// When the server drains or has ended, or the process has no descriptor left.
     #[cfg(unix)]
     pub fn hand_over(&self) -> impl Future<Output = Result<Sockets, Error>> + use<> {
-        Sockets::of(&[&self.commands])
+        Sockets::of(&self.with_sockets())
     }
     /// Another server has begun to serve on `sockets`: this one accepts no more and reads no UDP socket among them, and
     /// serves its connections on; [`drain`](Self::drain) is to follow. HTTP/3 packets of its connections come from the other one.
     #[cfg(unix)]
     pub fn leave_to_other(&self, sockets: Sockets) -> impl Future<Output = ()> + use<> {
-        sockets.leave_to_other(&[&self.commands])
+        sockets.leave_to_other(&self.with_sockets())
+    }
+    /// The ways to the workers that have sockets.
+    #[cfg(unix)]
+    fn with_sockets(&self) -> Vec<&mpsc::UnboundedSender<WorkerCommand>> {
+        let second = self.second.as_ref().and_then(SecondLink::with_socket);
+        iter::once(&self.commands).chain(second).collect()
     }
     /// Serves a stream as a connection that was accepted: its first bytes, or the TLS handshake, say what
     /// it speaks; one that is secured already ([`ByteStream::secured`]) speaks what ALPN has chosen, and

@@ -1,5 +1,5 @@
 //! A second worker of a server with callbacks, on another thread: it has the server's settings, counts, places and budgets,
-//! and gets connections from the first, which alone has the sockets.
+//! and gets connections from the first, which alone has the listening socket. The UDP socket of HTTP/3 is the second's.
 
 use super::listening::{BoundServer, unusable};
 use crate::error::Error;
@@ -10,6 +10,7 @@ use crate::server::no_worker;
 use crate::server::observe::counters::Counters;
 use crate::server::registry::places::ConnectionPlaces;
 use crate::server::registry::shedding::AddressRates;
+use crate::server::worker::quic::QuicSetup;
 use crate::server::worker::second::{Second, SecondLink};
 use crate::server::worker::{self, WorkerCommand, WorkerConfig};
 use std::cell::Cell;
@@ -19,21 +20,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use tokio::sync::mpsc;
 
-/// A worker that has not started; see [`BoundServer::second_worker`]. Where it is dropped the first serves all.
+/// A worker that has not started; see [`BoundServer::second_worker`]. Where it is dropped the first serves all, HTTP/3 included.
 pub struct SecondWorker {
     worker_config: WorkerConfig<()>,
     queue: Queue,
     serves: Arc<AtomicBool>,
 }
 
-/// The commands of a worker that has not started.
+/// The commands of a worker that has not started, and its HTTP/3.
 struct Queue {
     commands: Option<mpsc::UnboundedReceiver<WorkerCommand>>,
+    setup: Option<QuicSetup>,
     first: Option<mpsc::WeakUnboundedSender<WorkerCommand>>,
 }
 
 impl Drop for Queue {
-    /// Gives connections back.
+    /// Gives connections and HTTP/3 back.
     fn drop(&mut self) {
         let first = self
             .first
@@ -43,6 +45,9 @@ impl Drop for Queue {
             return;
         };
         commands.close();
+        if let Some(setup) = self.setup.take() {
+            let _ = first.send(WorkerCommand::ServeQuic(Box::new(setup)));
+        }
         while let Ok(command) = commands.try_recv() {
             if matches!(command, WorkerCommand::Leave(_)) {
                 // A server that has ended closes it.
@@ -56,13 +61,15 @@ impl<A> BoundServer<A> {
     /// A second worker, for another thread, before [`serve_callbacks`](Self::serve_callbacks). It gets the
     /// connections over TCP and Unix sockets of which [`Callbacks::leaves_connection`] says so: they wait until it serves. Both are one server: one
     /// [`ServerHandle`](super::listening::ServerHandle) commands them, bounds and budgets are for both together, and so are counts and
-    /// lists. HTTP/3, and streams that are given, stay with the first.
+    /// lists. All of HTTP/3 is the second's, whose packets wait until it serves; streams that are given stay with the first.
     pub fn second_worker(&mut self) -> SecondWorker {
         let (commands, receiver) = mpsc::unbounded_channel();
+        let setup = self.setups.pop();
         let second = SecondLink {
             commands,
             has_left: Cell::new(false),
             serves: Arc::default(),
+            has_quic: setup.is_some(),
         };
         let (counters, places) = (
             Arc::<Counters>::default(),
@@ -88,6 +95,7 @@ impl<A> BoundServer<A> {
         let first = self.commands.last().map(|(first, _)| first.downgrade());
         let queue = Queue {
             commands: Some(receiver),
+            setup,
             first,
         };
         SecondWorker {
@@ -102,7 +110,7 @@ impl SecondWorker {
     /// Serves on the calling thread, as [`BoundServer::serve_callbacks`] does: the future ends with the server.
     ///
     /// # Errors
-    /// The future's: none but a fault of this crate, because it has no sockets that could be unusable.
+    /// The future's: when the runtime cannot use the UDP socket.
     pub fn serve_callbacks<T: Callbacks>(
         self,
         callbacks: T,
@@ -115,7 +123,7 @@ impl SecondWorker {
         let commands = queue.commands.take();
         let WorkerConfig {
             listener,
-            setup,
+            setup: _,
             shared,
             places,
             shedding,
@@ -125,7 +133,7 @@ impl SecondWorker {
         let service = CallbackServer::new(callbacks, &shared.extra);
         let worker_config = WorkerConfig {
             listener,
-            setup,
+            setup: queue.setup.take(),
             shared: shared.serving(service),
             places,
             shedding,

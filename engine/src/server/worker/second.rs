@@ -29,6 +29,8 @@ pub(in crate::server) struct SecondLink {
     pub(in crate::server) has_left: Cell<bool>,
     /// It has started.
     pub(in crate::server) serves: Arc<AtomicBool>,
+    /// The server's HTTP/3 is its own.
+    pub(in crate::server) has_quic: bool,
 }
 
 /// A connection for the second worker, which has its place.
@@ -64,9 +66,14 @@ impl SecondLink {
         // One that has ended has nothing to drain.
         let _ = self.commands.send(WorkerCommand::Drain { deadline, cut });
     }
+    /// The way to it, where it has a socket that another process may take over.
+    #[cfg(unix)]
+    pub(in crate::server) fn with_socket(&self) -> Option<&mpsc::UnboundedSender<WorkerCommand>> {
+        (self.has_quic && !self.commands.is_closed()).then_some(&self.commands)
+    }
     /// Waits until it has drained; one to which nothing was left need not start for that.
     pub(in crate::server) async fn ended(&self) {
-        if self.has_left.get() {
+        if self.has_left.get() || self.has_quic {
             self.commands.closed().await;
         }
     }
