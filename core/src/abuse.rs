@@ -42,6 +42,13 @@ pub enum Verdict {
 #[derive(Clone, Debug)]
 pub struct Abuse {
     rates: Rates,
+    /// The limits of these two counts.
+    stream_errors_max: u32,
+    refused_max: u32,
+    /// Frames that broke a rule of their stream.
+    stream_errors: u32,
+    /// Streams that were refused since one was taken.
+    refused_in_a_row: u32,
     /// Nothing until the first charge: full budgets.
     budgets: Option<Box<Budgets>>,
     /// Streams the peer opened and streams that were reset, lately; see [`RATIO_STREAMS`].
@@ -113,6 +120,10 @@ impl Abuse {
                 resets: limits.resets,
                 pings: limits.pings,
             },
+            stream_errors_max: limits.stream_errors_max,
+            refused_max: limits.refused_streams_max,
+            stream_errors: 0,
+            refused_in_a_row: 0,
             budgets: None,
             opened_lately: 0,
             reset_lately: 0,
@@ -159,13 +170,33 @@ impl Abuse {
     /// We refused a stream: it has cost a header block, and counts like a reset.
     pub fn stream_refused(&mut self, now: Instant) -> Verdict {
         self.count(AbuseKind::StreamsRefused);
+        if self.refused_in_a_row > self.refused_max {
+            return Verdict::Close(Violation::RefusedStreamsTooMany);
+        }
+        self.refused_in_a_row = self.refused_in_a_row.saturating_add(1);
         self.charge_reset(now)
+    }
+
+    /// A stream was taken.
+    #[inline]
+    pub fn stream_accepted(&mut self) {
+        self.refused_in_a_row = 0;
+    }
+
+    /// Counts a frame that broke a rule of its stream. True: it is one too many.
+    fn exceeds_stream_errors(&mut self) -> bool {
+        let exceeds = self.stream_errors > self.stream_errors_max;
+        self.stream_errors = self.stream_errors.saturating_add(1);
+        exceeds
     }
 
     /// We reset a stream because the peer broke a rule (CVE-2025-8671). Those that a single frame
     /// provokes have a budget of their own, far smaller.
     pub fn reset_provoked(&mut self, violation: Violation, now: Instant) -> Verdict {
         self.count(AbuseKind::ResetsProvoked);
+        if self.exceeds_stream_errors() {
+            return Verdict::Close(Violation::StreamErrorsTooMany);
+        }
         if needs_no_request(violation) && !self.budgets(now).provoked.charge(1, now) {
             return Verdict::Close(Violation::ResetsTooMany);
         }
@@ -235,6 +266,9 @@ impl Abuse {
 
     fn empty_data(&mut self) -> Verdict {
         self.count(AbuseKind::EmptyData);
+        if self.exceeds_stream_errors() {
+            return Verdict::Close(Violation::StreamErrorsTooMany);
+        }
         self.empty_in_a_row += 1;
         let total = self.counts[AbuseKind::EmptyData as usize];
         if self.empty_in_a_row > EMPTY_FRAMES_CONSECUTIVE_MAX || total > EMPTY_FRAMES_TOTAL_MAX {

@@ -249,6 +249,10 @@ violations! {
     EmptyFramesTooMany => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "more empty frames than empty_frames_max";
     PingsTooMany => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "PING or SETTINGS frames faster than their budget refills";
     WindowUpdatesTooMany => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "WINDOW_UPDATE frames out of proportion to the DATA sent";
+    QueuedBytesTooMany => Stream, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "a request while more bytes of responses wait than queued_bytes_max";
+    StreamErrorsTooMany => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "more frames that break a rule of their stream than stream_errors_max";
+    RefusedStreamsTooMany => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "more streams refused one after the other than refused_streams_max";
+    SettingsTooMany => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "more settings in a frame than settings_per_frame_max";
     PriorityUpdatesTooMany => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "more PRIORITY_UPDATE frames pending than priority_updates_pending_max";
 
     // Timeouts: the peer was too slow (limits.rs, struct Timeouts).

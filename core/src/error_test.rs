@@ -221,6 +221,9 @@ fn floods_are_asked_to_calm_down_and_lose_the_connection() {
         PingsTooMany,
         WindowUpdatesTooMany,
         PriorityUpdatesTooMany,
+        StreamErrorsTooMany,
+        RefusedStreamsTooMany,
+        SettingsTooMany,
         ContinuationsTooMany,
         HeaderBlockTooLarge,
     ];

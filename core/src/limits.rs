@@ -303,6 +303,19 @@ crate::options! {
         /// Points for oddities that are tolerated (docs/attacks.md names them): a burst and a rate per second. The
         /// connection drains at three quarters and ends at all of it. Range: any. Default 10,000 at once and 330 a second.
         pub glitches: Rate = GLITCHES, with_glitches;
+        /// Frames of a peer that break a rule of their stream, and empty DATA frames that end none, on one connection; beyond it the
+        /// connection ends, whatever `resets` says. Range: any. Default 4,294,967,295: `resets` and `glitches` bound them.
+        pub stream_errors_max: u32 = u32::MAX, with_stream_errors_max;
+        /// Bytes of responses that wait on one connection; while more do, the streams of further requests are refused with
+        /// ENHANCE_YOUR_CALM. Range: any. Default 18,446,744,073,709,551,615: `send_buffer_bytes_max` and
+        /// [`Windows::send_budget`] bound them.
+        pub queued_bytes_max: u64 = u64::MAX, with_queued_bytes_max;
+        /// Streams of a peer that are refused one after the other, because it has too many open or too many bytes wait for it; beyond it
+        /// the connection ends, whatever `resets` says. Range: any. Default 4,294,967,295: `resets` bounds them.
+        pub refused_streams_max: u32 = u32::MAX, with_refused_streams_max;
+        /// HTTP/2: settings in one SETTINGS frame; more end the connection. Range: any. Default 4,294,967,295: the size of a frame
+        /// bounds them.
+        pub settings_per_frame_max: u32 = u32::MAX, with_settings_per_frame_max;
         /// PING and SETTINGS frames of a peer: a burst and a rate per second; beyond it the connection ends. Range: any.
         /// Default 100 at once and 10 a second.
         pub pings: Rate = PINGS, with_pings;

@@ -133,5 +133,5 @@ fn the_documentation_of_each_field_says_its_default() {
         }
         documentation.clear();
     }
-    assert_eq!(fields, 40);
+    assert_eq!(fields, 44);
 }

@@ -15,6 +15,7 @@ mod h2_errors;
 mod h2_exchange;
 mod h2_flow;
 mod h2_heads;
+mod h2_owner_limits;
 mod h2_resets;
 mod h2_session;
 mod h2_windows;

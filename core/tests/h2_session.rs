@@ -52,6 +52,22 @@ fn settings_of_the_peer_and_acknowledgements_are_reported() {
 }
 
 #[test]
+fn settings_that_come_together_are_reported_frame_by_frame() {
+    however_it_is_cut(|cut| {
+        let mut rig = settled(cut);
+        rig.conn.reported_settings();
+        let frames =
+            [1_000, 2_000, 3_000].map(|size| settings_frame(&[Setting::HeaderTableSize(size)]));
+        rig.sends(&frames.concat());
+        for size in [1_000, 2_000, 3_000] {
+            assert!(matches!(rig.event(), Some(Event::SettingsReceived { .. })));
+            assert_eq!(rig.conn.reported_settings().header_table_size, size);
+        }
+        assert_eq!(rig.conn.reported_settings(), rig.conn.peer_settings());
+    });
+}
+
+#[test]
 fn settings_of_extensions_are_reported_up_to_a_bound_and_change_nothing() {
     however_it_is_cut(|cut| {
         let mut rig = settled(cut);

@@ -11,7 +11,7 @@ impl Session {
     /// `handlers_max` are the bounds of this version.
     ///
     /// # Errors
-    /// [`Violation::StreamsTooMany`]: the client may send it again; [`Violation::PseudoFieldUnknown`]
+    /// [`Violation::StreamsTooMany`], [`Violation::QueuedBytesTooMany`]: the client may send it again; [`Violation::PseudoFieldUnknown`]
     /// for an extended CONNECT that we have not offered (RFC 8441 section 4, RFC 9220 section 3).
     #[inline]
     pub(crate) fn admit_request(
@@ -23,6 +23,9 @@ impl Session {
         // Handlers of reset streams count too (CVE-2023-44487).
         if open >= open_max || self.handlers() >= handlers_max {
             return Err(Violation::StreamsTooMany);
+        }
+        if self.queued() as u64 > self.config().limits.queued_bytes_max {
+            return Err(Violation::QueuedBytesTooMany);
         }
         if head.protocol().is_some() && !self.config().extended_connect {
             return Err(Violation::PseudoFieldUnknown);
@@ -64,6 +67,7 @@ pub(crate) fn begin_exchange<F: Framing>(
     head: RequestHead,
     end: bool,
 ) {
+    framing.session_mut().abuse_mut().stream_accepted();
     let is_last = framing.session_mut().accepted();
     if !end {
         let look = framing.session().config().timeouts.body_look();
@@ -91,7 +95,7 @@ pub(crate) fn charge_violation<F: Framing>(
     }
     let session = framing.session_mut();
     let verdict = match violation {
-        Violation::StreamsTooMany => {
+        Violation::StreamsTooMany | Violation::QueuedBytesTooMany => {
             session.totals_mut().refused += 1;
             session.abuse_mut().stream_refused(now)
         }

@@ -295,6 +295,11 @@ impl Session {
     pub(crate) fn send_account_mut(&mut self) -> &mut SendAccount {
         &mut self.send_account
     }
+    /// Bytes of bodies that wait on the streams.
+    pub(crate) fn queued(&self) -> usize {
+        self.queued
+    }
+
     /// `bytes` were queued on a stream.
     #[inline]
     pub(crate) fn note_queued(&mut self, bytes: usize) {

@@ -121,8 +121,8 @@ pub enum Event {
     /// HTTP/2, with [`Config::frame_events`](crate::limits::Config): the peer asked whether we live,
     /// and was answered.
     PingReceived { opaque: [u8; 8] },
-    /// HTTP/2 and HTTP/3, with [`Config::frame_events`](crate::limits::Config): the peer's settings
-    /// are those of [`peer_settings`](crate::h2::Conn::peer_settings) now.
+    /// HTTP/2 and HTTP/3, with [`Config::frame_events`](crate::limits::Config): the peer has sent its settings, over HTTP/2 those
+    /// of [`reported_settings`](crate::h2::Conn::reported_settings).
     SettingsReceived {
         /// HTTP/2: identifier and value of the settings of this frame that no other part knows, in their order, at most
         /// [`EXTENSION_SETTINGS_MAX`](crate::limits::EXTENSION_SETTINGS_MAX).

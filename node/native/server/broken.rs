@@ -13,6 +13,11 @@ const BAD_CLIENT_MAGIC: i32 = -903;
 /// NGHTTP2_ERR_FLOODED.
 const FLOODED: i32 = -904;
 
+/// NGHTTP2_ERR_CALLBACK_FAILURE, by which node:http2 ends a session that has refused too many streams.
+const CALLBACK_FAILURE: i32 = -902;
+/// No number of nghttp2's: node:http2 has a code of its own for a peer that breaks too many streams.
+const STREAM_ERRORS: i32 = -1;
+
 /// The number of nghttp2's for a connection that ends by a broken rule.
 pub(crate) fn nghttp2_error(violation: Violation) -> i32 {
     match violation {
@@ -27,6 +32,8 @@ pub(crate) fn nghttp2_error(violation: Violation) -> i32 {
         | Violation::WindowUpdatesTooMany
         | Violation::PriorityUpdatesTooMany
         | Violation::ContinuationsTooMany => FLOODED,
+        Violation::StreamErrorsTooMany => STREAM_ERRORS,
+        Violation::RefusedStreamsTooMany => CALLBACK_FAILURE,
         _ => PROTO,
     }
 }

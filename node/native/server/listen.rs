@@ -100,6 +100,7 @@ overrides!(LimitsAsk of Limits {
     send_buffer_bytes_max: usize, requests_per_connection_max: u64, head_bytes_max: usize,
     target_bytes_max: usize, chunk_extension_bytes_max: usize, interim_responses_max: u32,
     resets: RateAsk, glitches: RateAsk, pings: RateAsk,
+    stream_errors_max: u32, refused_streams_max: u32, queued_bytes_max: u64, settings_per_frame_max: u32,
 });
 /// How often something may happen.
 #[derive(Clone, Copy, Deserialize)]

@@ -268,7 +268,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Events of a few bytes.
-    fn short(&mut self, conn: &Conn, event: Event) {
+    fn short(&mut self, conn: &mut Conn, event: Event) {
         match event {
             // With the connection: the session's end has the reason, and ends each of its streams with it.
             Event::StreamReset {
@@ -289,7 +289,7 @@ impl<'a> Batch<'a> {
             }
             Event::PingReceived { opaque } => self.record([kind::PING, 0, 0, 0], &opaque),
             Event::SettingsReceived { extensions } => {
-                let text = describe(&conn.peer_settings(), &extensions);
+                let text = describe(&conn.reported_settings(), &extensions);
                 self.record([kind::SETTINGS, 0, 0, 0], text.as_bytes());
             }
             Event::SettingsAcknowledged { round_trip } => {

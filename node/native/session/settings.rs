@@ -18,6 +18,8 @@ pub(super) struct Settings {
     max_header_list_size: Option<usize>,
     max_header_list_pairs: Option<usize>,
     peer_max_concurrent_streams: Option<u32>,
+    max_session_invalid_frames: Option<u32>,
+    max_settings: Option<u32>,
     /// Identifier and value of settings of extensions.
     extension_settings: Vec<(u16, u32)>,
 }
@@ -42,6 +44,8 @@ impl Settings {
                     .unwrap_or(defaults.field_count_max),
             )
             .with_early_streams_max(self.peer_max_concurrent_streams.unwrap_or(100))
+            .with_stream_errors_max(self.max_session_invalid_frames.unwrap_or(u32::MAX))
+            .with_settings_per_frame_max(self.max_settings.unwrap_or(u32::MAX))
             // The server's limit alone counts.
             .with_concurrent_streams_max(u32::MAX)
             .with_send_buffer_bytes_max(SEND_AHEAD_BYTES);

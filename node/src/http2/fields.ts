@@ -168,6 +168,9 @@ function textOfPairs (count: number, pseudo: string, hidden: string[] | undefine
   return text
 }
 
+/** Bytes of a header block at most, unless `maxSendHeaderBlockLength` says it: nghttp2's default. */
+export const BLOCK_BYTES_DEFAULT = 65_536
+
 /** Whether the header block of a text may have more bytes than `most`: what nghttp2 compares with `maxSendHeaderBlockLength`. Two
  * changes of the table's size, each field as a literal with two lengths of six bytes, and `:status` beside the text. */
 export function exceedsBlock (text: string, most: number): boolean {

@@ -8,6 +8,7 @@ import https from 'node:https'
 import nodeHttp2, { type SecureServerOptions, type ServerOptions, type Settings } from 'node:http2'
 import net from 'node:net'
 import tls from 'node:tls'
+import { settingsMaxOf } from './settings_max'
 import { checkCall, checkObject, invalidType, invalidValue } from './codes'
 import { checkListed } from './custom_settings'
 import type { ClientOptions } from '../server/tls/clients'
@@ -44,6 +45,9 @@ const HEAD_BYTES_BESIDE = 64 + HEAD_FIELDS_MAX * 4
 const UNKNOWN_PROTOCOL_MS = 10_000
 /** Pings, and changes of settings, that a session may have under way: the default of node:http2. */
 const OUTSTANDING_MAX = 10
+
+/** The unit of `maxSessionMemory`. */
+const BYTES_PER_MB = 1_000_000
 
 /** From this line on node lets a program send fields twice of which a message has one. */
 const LOOSE_FIELDS_FROM = 24
@@ -159,8 +163,12 @@ function checkSettings (settings: Settings | undefined): void {
 }
 
 /** Options of node:http2 that are limits of the engine's. */
-function limitsOf ({ maxHeaderListPairs: pairs, streamResetBurst: burst, streamResetRate: perSecond }: Http2ServerOptions & Untyped): Limits {
-  const limits: Limits = {}
+function limitsOf (options: Http2ServerOptions & Untyped): Limits {
+  const { maxHeaderListPairs: pairs, streamResetBurst: burst, streamResetRate: perSecond, maxSessionInvalidFrames: invalid, maxSessionRejectedStreams: rejected } = options
+  const limits: Limits = { settingsPerFrameMax: settingsMaxOf(options.maxSettings) }
+  if (invalid !== undefined) limits.streamErrorsMax = invalid
+  if (rejected !== undefined) limits.refusedStreamsMax = rejected
+  if (typeof options.maxSessionMemory === 'number') limits.queuedBytesMax = Math.trunc(Math.max(options.maxSessionMemory, 1) * BYTES_PER_MB)
   if (typeof pairs === 'number') limits.fieldCountMax = Math.max(pairs, HEADER_PAIRS_MIN)
   // Node applies the two only together.
   if (burst !== undefined && perSecond !== undefined) limits.resets = { burst, perSecond }
@@ -188,6 +196,7 @@ function pathOf (value: unknown): string | undefined {
 interface Untyped {
   streamResetBurst?: number
   streamResetRate?: number
+  maxSettings?: number
   maxOutstandingSettings?: number
   maxSendHeaderBlockLength?: number
   strictSingleValueFields?: boolean

@@ -35,6 +35,17 @@ export interface Limits {
   resets?: Rate
   /** Points for tolerated oddities; a connection drains at 75 % and ends at 100 %. Default: 10000 at once, 330 per second. */
   glitches?: Rate
+  /** Frames of a peer that break a rule of their stream, and empty DATA frames that end none, before its connection ends, whatever `resets`
+   * says. Default: `resets` and `glitches` bound them. */
+  streamErrorsMax?: number
+  /** Streams of a peer that are refused one after the other, because it has too many open, before its connection ends, whatever
+   * `resets` says. Default: `resets` bounds them. */
+  refusedStreamsMax?: number
+  /** Bytes of responses that wait on a connection of HTTP/2 before its next streams are refused with ENHANCE_YOUR_CALM; each response may
+   * still wait. Default: send buffers bound them. */
+  queuedBytesMax?: number
+  /** HTTP/2: settings in one SETTINGS frame; more end the connection. Default: 32 with the API of node:http2, otherwise the size of a frame bounds them. */
+  settingsPerFrameMax?: number
   /** PING and SETTINGS frames of a peer (CVE-2019-9512, CVE-2019-9515). Default: 100 at once, 10 per second. */
   pings?: Rate
   /** Bytes that wait to be written before a connection is read no further (CVE-2019-9517). Default: 262144. */
@@ -136,7 +147,7 @@ const rate: Check = value => {
 const LIMITS: Record<keyof Limits, Check> = {
   fieldCountMax: whole, headerTableBytesMax: whole, fieldSectionBytesMax: whole, headerBlockBytesMax: whole, continuationsMax: unsigned,
   concurrentStreamsMax: unsigned, runningHandlersMax: unsigned, requestStreamsMax: unsigned, requestHandlersMax: unsigned, resets: rate, glitches: rate,
-  pings: rate, outboxBytesMax: whole, sendBufferBytesMax: whole, requestsPerConnectionMax: whole, headBytesMax: whole, targetBytesMax: whole,
+  pings: rate, streamErrorsMax: unsigned, refusedStreamsMax: unsigned, queuedBytesMax: whole, settingsPerFrameMax: unsigned, outboxBytesMax: whole, sendBufferBytesMax: whole, requestsPerConnectionMax: whole, headBytesMax: whole, targetBytesMax: whole,
   chunkExtensionBytesMax: whole, interimResponsesMax: unsigned
 }
 const TIMEOUTS: Record<keyof Timeouts, Check> = {

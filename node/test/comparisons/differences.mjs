@@ -25,6 +25,7 @@ const HEAD = 'a head that was given goes, also when its stream is destroyed in t
 const REPORTED = 'the end of a session comes before its server\'s'
 const CONTEXT = 'a read calls back in the context in which reading began, where node has none'
 const STREAM = 'what breaks a stream alone ends the stream, and not its session (RFC 9113 section 5.4.2)'
+const CALM = 'the code for a client that breaks or resets too many streams is ENHANCE_YOUR_CALM (RFC 9113 section 7)'
 const STATUS = 'a refusal says by its status what was wrong'
 const STRICT = 'a request is refused before its head is given to the program where what came with the head is wrong'
 const REASONS = 'the reason beside a code of llhttp is that of the code'
@@ -69,7 +70,6 @@ const WRITTEN = 'what was written before the end goes: node drops pieces behind 
 const DROPPED = 'a session that its server destroys drops what was written and is not in frames yet: node does so in other orders'
 const UNANSWERED = 'the end of a stream without a head is an answer: with node its client waits for one'
 const TRAILERS = 'trailers of a response are sent also where its stream gave the head'
-const UNSENT = 'a request without a body that is reset before there is a connection is not sent'
 const FRAMES = 'frames have at most 16 KiB'
 const TABLE = 'the table of the compressor is the engine\'s: 4 KiB at most, as the peer allows'
 const UNCONNECTED = 'before there is a connection the call does nothing: node fails by an error of its own'
@@ -105,7 +105,6 @@ export const differences = {
     'effects: settings, enableConnectProtocol': 'a setting that means nothing of a client is not sent',
     'effects: settings, maxConcurrentStreams': 'a setting that means nothing of a client is not sent',
     'effects: settings, maxFrameSize': FRAMES,
-    'writes: clear, before the connection, an end, *, close *': { reason: UNSENT, of: ['server: bytes'], programs: 9 },
     'writes: *, two writes, *': { reason: WRITTEN, of: ['server: bytes'], programs: 81 },
     'writes: *, a write and an end with a text, *': { reason: WRITTEN, of: ['server: bytes'], programs: 90 },
     'writes: *, session *': { reason: WRITTEN, of: ['server: bytes'], programs: 210 },
@@ -405,14 +404,17 @@ export const differences = {
   'server generated': {
     'effects: maxDeflateDynamicTableSize 0': TABLE,
     'effects: maxHeaderListPairs 10, more': STATUS,
-    'effects: maxSettings 2, more': 'the settings of a frame are bounded by the size of frames',
+    'effects: maxSendHeaderBlockLength, none, trailers of 64 KiB': 'trailers that cannot be sent fail their stream: with node its client takes the response for whole',
     'effects: settings, maxFrameSize': FRAMES,
     'heads: request, trailers, a name in capitals': RESET_BODY,
     'heads: request, trailers, a pseudo-header': RESET_BODY,
     'heads: request, trailers, connection': RESET_BODY,
     'heads: *a line feed*': { reason: DANGEROUS, programs: 18 },
     'heads: *, strict false': { reason: BLANKS, of: ['server: '], programs: 24, lines: [22, 24, 26] },
-    'effects: streamResetBurst 1': 'the code for a client that resets too many streams is ENHANCE_YOUR_CALM (RFC 9113 section 7)',
+    'effects: streamResetBurst 1': CALM,
+    'effects: maxSessionInvalidFrames 1, *': { reason: CALM, of: ['client: GOAWAY'], programs: 2 },
+    'effects: maxSessionRejectedStreams 1, ten': CALM,
+    'effects: maxSessionRejectedStreams 20, ten': 'a stream beyond the limit of streams is refused alone (RFC 9113 section 5.1.2)',
     'writes: *, close 8 and destroy': { reason: WRITTEN, of: ['client: bytes'], programs: 70, lines: [20] },
     'writes: *, two writes, *': { reason: WRITTEN, of: ['client: bytes'], programs: 81 },
     'writes: *, a write and an end with a text, *': { reason: WRITTEN, of: ['client: bytes'], programs: 90 },

@@ -48,7 +48,7 @@ async function events (stream) {
 }
 
 for (const [name, http2] of Object.entries(MODULES)) {
-  test(`${name}: a request that was reset before there was a connection takes its id`, async t => {
+  test(`${name}: a request that was reset before there was a connection is sent`, async t => {
     const ids = []
     const server = nodeHttp2.createServer()
     server.on('stream', stream => { ids.push(stream.id); answering(stream) })
@@ -57,8 +57,7 @@ for (const [name, http2] of Object.entries(MODULES)) {
     closed.close(1)
     assert.deepEqual(await events(closed), ['end', 'ready', 'error Stream closed with error code NGHTTP2_PROTOCOL_ERROR', 1, 1])
     assert.deepEqual(await events(session.request()), ['response', 'end', 0, 3])
-    // Node sends it, and its RST_STREAM behind it.
-    if (http2 === ours) assert.deepEqual(ids, [3])
+    assert.deepEqual(ids, [1, 3], 'it is sent, and its RST_STREAM behind it')
   })
 
   test(`${name}: a request that was closed in order before there was a connection is sent with its body`, async t => {
@@ -91,6 +90,97 @@ for (const [name, http2] of Object.entries(MODULES)) {
     }
     await events(session.request({ ':path': '/good' }))
     assert.deepEqual(paths, ['/good'])
+  })
+
+  test(`${name}: a path has the low byte of each character`, async t => {
+    const server = nodeHttp2.createServer()
+    const paths = []
+    server.on('stream', (stream, headers) => { paths.push(headers[':path']); answering(stream) })
+    const session = await connected(t, http2, server)
+    for (const path of ['/caf\u00e9', '/\u20ac', '/\u0100']) await events(session.request({ ':path': path }))
+    assert.deepEqual(paths, ['/caf\u00e9', '/\u00ac'], 'and one without a low byte that a head can carry fails')
+  })
+
+  test(`${name}: trailers longer than a header block may be fail their frame, their stream and then the session`, async t => {
+    const server = http2.createServer()
+    const long = { 'x-long': 'x'.repeat(64 * 1024) }
+    const seen = []
+    const note = (side, emitter) => {
+      for (const event of ['frameError', 'error', 'close']) emitter.on(event, (...given) => { seen.push([side, event, ...given.map(one => one?.message ?? one)].join(' ')) })
+    }
+    server.on('stream', stream => {
+      note('server', stream)
+      stream.respond({}, { waitForTrailers: true })
+      stream.on('wantTrailers', () => { stream.sendTrailers(long) })
+      stream.end()
+    })
+    const session = await connected(t, nodeHttp2, server)
+    const asked = session.request()
+    note('client', asked)
+    asked.resume()
+    await once(session, 'close')
+    const failed = 'error Stream closed with error code NGHTTP2_FRAME_SIZE_ERROR'
+    assert.deepEqual(seen.filter(line => line.includes('frameError')), ['server frameError 1 6 1'])
+    // With node the response may look whole.
+    if (http2 === ours) assert.deepEqual(seen.filter(line => line.startsWith('client')), [`client ${failed}`, 'client close'])
+  })
+
+  test(`${name}: trailers of a request that are longer than a header block may be fail it`, async t => {
+    const server = nodeHttp2.createServer()
+    server.on('stream', stream => { stream.on('error', () => {}); stream.resume() })
+    const session = await connected(t, http2, server)
+    const stream = session.request({ ':method': 'POST' }, { waitForTrailers: true })
+    const seen = []
+    stream.on('frameError', (...given) => { seen.push(given) })
+    stream.on('error', error => { seen.push(error.message) })
+    stream.on('wantTrailers', () => { stream.sendTrailers({ 'x-long': 'x'.repeat(64 * 1024) }) })
+    stream.end()
+    await once(session, 'close')
+    assert.deepEqual(seen, [[1, 6, 1], 'Stream closed with error code NGHTTP2_FRAME_SIZE_ERROR'])
+  })
+
+  test(`${name}: settings of several frames are reported one by one`, async t => {
+    const server = http2.createServer()
+    const sizes = []
+    const [session] = await Promise.all([once(server, 'session').then(([one]) => one), connected(t, nodeHttp2, server).then(client => {
+      client.on('connect', () => { for (const size of [70_000, 80_000, 90_000]) client.settings({ initialWindowSize: size }) })
+    })])
+    await new Promise(resolve => {
+      session.on('remoteSettings', settings => {
+        sizes.push(settings.initialWindowSize)
+        if (sizes.length === 4) resolve()
+      })
+    })
+    assert.deepEqual(sizes, [65_535, 70_000, 80_000, 90_000])
+  })
+
+  test(`${name}: a session whose answers wait beyond maxSessionMemory refuses streams`, async t => {
+    const server = http2.createServer({ maxSessionMemory: 1 })
+    let streams = 0
+    server.on('stream', stream => {
+      stream.on('error', () => {})
+      streams++
+      stream.respond()
+      stream.end(Buffer.alloc(2_000_000))
+    })
+    const session = await connected(t, nodeHttp2, server)
+    const first = session.request()
+    await once(first, 'response')
+    const second = session.request()
+    const [error] = await once(second.resume(), 'error')
+    assert.equal(error.message, 'Stream closed with error code NGHTTP2_ENHANCE_YOUR_CALM')
+    await once(first.resume(), 'close')
+    await events(session.request())
+    assert.equal(streams, 2, 'the first and the third')
+  })
+
+  test(`${name}: a frame of more settings than maxSettings ends its session`, async t => {
+    const server = http2.createServer({ maxSettings: 1 })
+    server.on('session', session => { session.on('remoteSettings', () => { assert.fail('it was taken') }) })
+    const port = await listen(t, server)
+    const client = nodeHttp2.connect(`http://127.0.0.1:${port}`, { settings: { headerTableSize: 1000, initialWindowSize: 70_000 } })
+    const [error] = await once(client, 'error')
+    assert.equal(error.message, 'Session closed with error code 11')
   })
 
   test(`${name}: a session whose ids are used up says so to each further request`, async t => {

@@ -13,7 +13,7 @@ use crate::limits::{EXTENSION_SETTINGS_MAX, HPACK_TABLE_BYTES_MAX};
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// Frames of ours whose acknowledgement is due.
+/// Frames of ours whose acknowledgement is due, and SETTINGS of the peer's whose events wait for the owner.
 ///
 /// Invariant: SETTINGS are acknowledged in the order in which they went out (RFC 9113 section 6.5.3),
 /// the preface's first.
@@ -24,6 +24,8 @@ pub(in crate::h2) struct Unacknowledged {
     has_preface_settings: bool,
     /// Nothing while nothing of the user's is unanswered.
     later: Option<Box<UserFrames>>,
+    /// The peer's settings behind each SETTINGS whose event the owner has not handled, oldest first.
+    reported: Vec<Settings>,
 }
 
 /// The user's unanswered PINGs and SETTINGS, oldest first.
@@ -39,6 +41,7 @@ impl Unacknowledged {
             started_at: now,
             has_preface_settings: false,
             later: None,
+            reported: Vec::new(),
         }
     }
     /// When our preface went out.
@@ -125,6 +128,9 @@ impl Conn {
         if frame.ack {
             return self.take_settings_ack(now);
         }
+        if frame.count() > self.session.config().limits.settings_per_frame_max as usize {
+            return Err(Violation::SettingsTooMany);
+        }
         if self.life != Life::Settings {
             let verdict = self.session.abuse_mut().settings(now);
             self.judge(now, verdict)?;
@@ -145,6 +151,7 @@ impl Conn {
         }
         if self.session.config().frame_events {
             let extensions = frame.extensions().take(EXTENSION_SETTINGS_MAX).collect();
+            self.unacknowledged.reported.push(self.peer);
             self.session
                 .push_event(Event::SettingsReceived { extensions });
         }
@@ -154,6 +161,16 @@ impl Conn {
     /// The peer's settings; before its first SETTINGS the defaults.
     pub fn peer_settings(&self) -> Settings {
         self.peer
+    }
+
+    /// The peer's settings as the frame of the oldest [`SettingsReceived`](Event::SettingsReceived) left them for which this was not
+    /// called: frames behind it may have come already. Call it for each of these events; without one they are those of now.
+    pub fn reported_settings(&mut self) -> Settings {
+        let reported = &mut self.unacknowledged.reported;
+        match reported.is_empty() {
+            true => self.peer,
+            false => reported.remove(0),
+        }
     }
 
     /// Sends changed settings, perhaps none; they bind the peer once it has acknowledged them. The

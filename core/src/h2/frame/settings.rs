@@ -119,6 +119,11 @@ impl<'a> SettingsFrame<'a> {
         pairs(self.payload).filter_map(|(id, value)| Setting::parse(id, value).ok().flatten())
     }
 
+    /// Settings in the frame, those that we do not know too.
+    pub fn count(self) -> usize {
+        self.payload.len() / SETTING_BYTES
+    }
+
     /// Identifier and value of the settings we do not know.
     pub fn extensions(self) -> impl Iterator<Item = (u16, u32)> + use<'a> {
         pairs(self.payload).filter(|&(id, value)| matches!(Setting::parse(id, value), Ok(None)))

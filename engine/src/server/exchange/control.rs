@@ -49,7 +49,7 @@ impl PeerEvent {
             Event::SettingsReceived { extensions } => match machine.h3() {
                 Some(conn) => Self::Http3Settings(conn.peer_settings()?),
                 None => Self::Settings {
-                    settings: machine.h2()?.peer_settings(),
+                    settings: machine.h2()?.reported_settings(),
                     extensions,
                 },
             },

@@ -28,6 +28,8 @@ export interface ClientSessionBounds {
   maxOutstandingSettings?: number
   maxHeaderListPairs?: number
   peerMaxConcurrentStreams?: number
+  maxSessionInvalidFrames?: number
+  maxSettings?: number
   maxSendHeaderBlockLength?: number
   maxOriginSetSize?: number | null
   strictSingleValueFields?: boolean

@@ -10,8 +10,12 @@ import { TEXT_LENGTH_MAX } from './machines'
 /** Methods whose requests have no body unless their user says so. */
 const BODILESS = new Set(['DELETE', 'GET', 'HEAD'])
 
-/** Whether a pseudo-header has a character that no head can carry. */
-const isBadPseudo = (name: Name, value: string): boolean => name.isPseudo && BAD_VALUE.test(value)
+/** A pseudo-header with one byte for each character, as node:http2 writes it; undefined: no head can carry it. */
+function pseudoOf (value: string): string | undefined {
+  if (!BAD_VALUE.test(value)) return value
+  const bytes = Buffer.from(value, 'latin1').toString('latin1')
+  return BAD_VALUE.test(bytes) ? undefined : bytes
+}
 
 class HeadText {
   private pseudo = ''
@@ -37,8 +41,8 @@ class HeadText {
     const isHidden = this.hidden !== undefined && this.hidden.includes(name.lower)
     if (name.isPseudo) {
       if (!this.allowsPseudo) throw invalidPseudoHeader(name.lower)
-      const one = String(values === undefined ? value : values[0])
-      if (isBadPseudo(name, one)) this.isUnsendable = true
+      const one = pseudoOf(String(values === undefined ? value : values[0]))
+      if (one === undefined) this.isUnsendable = true
       else this.pseudo += `${fieldText(name, one, isHidden)}\0`
     } else if (values === undefined) this.addField(name, typeof value === 'string' ? value : String(value), isHidden)
     else for (const one of values) this.addField(name, String(one), isHidden)

@@ -8,7 +8,7 @@ import { inspect, type InspectOptions } from 'node:util'
 import { checkNumber, checkObject, invalidType, outOfRange, plain, sessionError } from '../codes'
 import { brokenSession } from '../connection/broken'
 import { sessionSocket, type Socket } from '../connection/socket'
-import { exceedsBlock, type Headers } from '../fields'
+import { BLOCK_BYTES_DEFAULT, exceedsBlock, type Headers } from '../fields'
 import { SocketLink } from './socket_link'
 import { showCreated, showStarted } from './channels'
 import { cancelled, ofClient, tooManyOrigins } from './errors'
@@ -99,7 +99,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   private alpn: string | undefined
   private readonly defaults: Defaults
   /** Bytes of a header block of ours at most. */
-  private readonly blockBytesMax: number | undefined
+  private readonly blockBytesMax: number = BLOCK_BYTES_DEFAULT
 
   constructor (options: ClientSessionBounds, socket: Duplex, authority: string, protocol: string) {
     super(options)
@@ -224,14 +224,10 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   /** Gives a stream to the machine. False: the server has no room for it. */
   private open ({ stream, head, isEnd }: Asked): boolean {
     const machine = this.machine!
-    // A request that was reset before there was a connection takes its id and is not sent: a server would begin to answer it. One
-    // that was closed in order is sent, and one that has a body with as much of it as was written.
-    const isReset = stream.isClosed && stream.rstCode !== NO_ERROR && stream.writableLength === 0
-    const isTooLong = this.blockBytesMax !== undefined && exceedsBlock(head.text, this.blockBytesMax)
-    const isUnsent = isReset || isTooLong
-    const id = isUnsent ? machine.pass() : machine.request(head.text, isEnd)
+    const isTooLong = this.exceedsBlock(head.text)
+    const id = isTooLong ? machine.pass() : machine.request(head.text, isEnd)
     if (id === 0) return this.refuse(stream, machine)
-    this.opened(stream, id, isEnd || isUnsent)
+    this.opened(stream, id, isEnd || isTooLong)
     if (isTooLong) this.failHead(stream, id)
     this.plan()
     showStarted(stream)
@@ -244,6 +240,16 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
       if (stream.destroyed) return
       stream.inContext(() => { stream.emit('frameError', HEADERS, FRAME_SIZE_ERROR, id) })
       stream.onStreamClosed(REFUSED_STREAM, false)
+      this.close()
+    })
+  }
+
+  exceedsBlock (text: string): boolean { return exceedsBlock(text, this.blockBytesMax) }
+
+  failTrailers (stream: ClientHttp2Stream): void {
+    stream.inContext(() => { stream.emit('frameError', HEADERS, FRAME_SIZE_ERROR, stream.id) })
+    setImmediate(() => {
+      stream.inContext(() => { stream.close(FRAME_SIZE_ERROR) })
       this.close()
     })
   }

@@ -1,6 +1,7 @@
 // The settings of a client's session, as node:http2 has them.
 
 import type { Settings as NodeSettings } from 'node:http2'
+import { settingsMaxOf } from '../settings_max'
 import { extensionsOf, withCustom, withListed, type CustomSettings } from '../custom_settings'
 
 /** With the older name of one of them, which node's types lack. */
@@ -48,10 +49,15 @@ export function remoteOf (values: readonly number[], before: Http2Settings, list
 }
 
 /** Options of a session that are the machine's. */
-interface Bounds { maxHeaderListPairs?: number | undefined; peerMaxConcurrentStreams?: number | undefined }
+interface Bounds {
+  maxHeaderListPairs?: number | undefined
+  peerMaxConcurrentStreams?: number | undefined
+  maxSessionInvalidFrames?: number | undefined
+  maxSettings?: number | undefined
+}
 
 /** As `node/native/session/settings.rs` takes them. */
-export function machineSettings (settings: Http2Settings, { maxHeaderListPairs, peerMaxConcurrentStreams }: Bounds): object {
+export function machineSettings (settings: Http2Settings, { maxHeaderListPairs, peerMaxConcurrentStreams, maxSessionInvalidFrames, maxSettings }: Bounds): object {
   const list = settings.maxHeaderSize ?? settings.maxHeaderListSize
   const whole = (value: unknown): number | undefined => typeof value === 'number' && value >= 0 ? Math.trunc(value) : undefined
   return {
@@ -60,6 +66,8 @@ export function machineSettings (settings: Http2Settings, { maxHeaderListPairs, 
     maxHeaderListSize: list === undefined ? undefined : Math.min(whole(list)!, SECTION_BYTES_MAX),
     maxHeaderListPairs: whole(maxHeaderListPairs),
     peerMaxConcurrentStreams: whole(peerMaxConcurrentStreams),
+    maxSessionInvalidFrames: whole(maxSessionInvalidFrames),
+    maxSettings: settingsMaxOf(maxSettings),
     extensionSettings: extensionsOf(settings.customSettings)
   }
 }

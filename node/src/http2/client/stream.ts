@@ -49,6 +49,10 @@ export interface StreamOwner {
   /** Both sides of a stream may have ended: after the next write. */
   watchEnd: (stream: ClientHttp2Stream) => void
   refresh: () => void
+  /** Whether a header block is longer than its user, or nghttp2, lets it be. */
+  exceedsBlock: (text: string) => boolean
+  /** Trailers are too long: their stream ends, and the session with its last one. */
+  failTrailers: (stream: ClientHttp2Stream) => void
   /** A stream is gone. */
   forget: (stream: ClientHttp2Stream) => void
   /** The server serves the stream's origin no longer (RFC 9110 section 15.5.20). */
@@ -298,6 +302,7 @@ export class ClientHttp2Stream extends Duplex {
     const { owner, streamId } = this
     if (this.destroyed || owner?.machine === undefined) return
     this.waitsForTrailers = false
+    if (owner.exceedsBlock(text)) return owner.failTrailers(this)
     if (!owner.machine.finish(streamId!, text)) {
       this.destroy(streamError(INTERNAL_ERROR))
       return

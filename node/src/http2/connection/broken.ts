@@ -29,9 +29,12 @@ const REASONS: Record<string, string> = {
 const SESSION_ERRORS: Record<number, string> = {
   505: 'Protocol error',
   524: 'Flow control error',
+  902: 'The user callback function failed',
   903: 'Received bad client magic byte string',
   904: 'Flooding was detected in this HTTP/2 session, and it must be closed'
 }
+/** The addon's number for a peer that broke too many streams, which nghttp2 has none for. */
+const STREAM_ERRORS = 1
 const BAD_REQUEST = 400
 /** Answers of node:http by llhttp's code, where the rule has another one. */
 const STATUSES: Record<string, number> = { HPE_CHUNK_EXTENSIONS_OVERFLOW: 413 }
@@ -72,6 +75,7 @@ export function transportError (code: string): ClientError {
 
 /** The error of a session whose peer broke HTTP/2. */
 export function brokenSession (number: number): Error {
+  if (number === STREAM_ERRORS) return Object.assign(new Error('Too many invalid HTTP/2 frames'), { code: 'ERR_HTTP2_TOO_MANY_INVALID_FRAMES', errno: -number })
   return Object.assign(new Error(SESSION_ERRORS[number] ?? SESSION_ERRORS[505]), { code: 'ERR_HTTP2_ERROR', errno: -number })
 }
 

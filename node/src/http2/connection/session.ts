@@ -11,6 +11,7 @@ import {
   checkBytes, checkCall, checkInteger, checkNumber, checkObject, checkText, invalidCharacter, invalidType, outOfRange, plain, sessionError
 } from '../codes'
 import { withCustom, withListed, type CustomSettings } from '../custom_settings'
+import { BLOCK_BYTES_DEFAULT } from '../fields'
 import { later, type FreshConnections } from '../later'
 import { sessionSocket, type Socket } from './socket'
 import { Timer } from '../timer'
@@ -36,7 +37,7 @@ export interface SessionOptions {
   settingsMax: number
   /** Whether fields of which a message has one may have one value alone. */
   isStrict: boolean
-  /** Bytes of a header block of ours at most; undefined: as many as fit the channel. */
+  /** Bytes of a header block of ours at most; undefined: nghttp2's default. */
   headBlockBytesMax: number | undefined
   /** Origins that the server answers for beside that of the connection. */
   origins: unknown[]
@@ -144,7 +145,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   }
 
   get isStrict (): boolean { return this.options.isStrict }
-  get headBlockBytesMax (): number | undefined { return this.options.headBlockBytesMax }
+  /** HTTP/3 is not nghttp2's: there it is bounded where its user says so. */
+  get headBlockBytesMax (): number | undefined { return this.options.headBlockBytesMax ?? (this.connection.version === 20 ? BLOCK_BYTES_DEFAULT : undefined) }
   get encrypted (): boolean { return this.connection.encrypted }
   get alpnProtocol (): string { return this.connection.alpn ?? 'h2c' }
   get connecting (): boolean { return false }

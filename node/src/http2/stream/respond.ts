@@ -25,7 +25,7 @@ export interface AnsweredStream {
   /** Whether a head is longer than its user lets it be. */
   isTooLong: (text: string) => boolean
   /** The final head was too long, and nothing is sent. */
-  failHead: () => void
+  failBlock: () => void
   readonly destroyed: boolean
   readonly closed: boolean
   readonly headersSent: boolean
@@ -122,7 +122,7 @@ export function respond (stream: AnsweredStream, given: Headers | unknown[] | un
     stream.sentHeaders = headers
   }
   if (options?.waitForTrailers) stream.waitsForTrailers = true
-  if (stream.isTooLong(text)) return stream.failHead()
+  if (stream.isTooLong(text)) return stream.failBlock()
   const ends = options?.endStream === true || isBodyless(status) || stream.headRequest
   if (ends) stream.waitsForTrailers = false
   stream.keepHead(status, text, ResponseFlag.NoDate | (ends ? ResponseFlag.End : 0))
@@ -160,6 +160,7 @@ export function sendTrailers (stream: AnsweredStream, given: Headers | undefined
   stream.sentTrailers = headers
   stream.waitsForTrailers = false
   stream.flush()
+  if (stream.isTooLong(text)) return stream.failBlock()
   stream.exchange.end(text)
   stream.declineUnread()
 }

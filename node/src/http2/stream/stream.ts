@@ -260,7 +260,9 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
       return
     }
     this.flush()
-    this.exchange.end(this.face?.trailers())
+    const trailers = this.face?.trailers()
+    if (trailers !== undefined && this.isTooLong(trailers)) return this.failBlock()
+    this.exchange.end(trailers)
     this.declineUnread()
   }
 
@@ -321,7 +323,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     return most !== undefined && exceedsBlock(text, most)
   }
 
-  failHead (): void {
+  /** A head or trailers that are longer than `isTooLong` lets them be: the stream ends, and the session with its last one. */
+  failBlock (): void {
     this.headersSent = true
     const session = this.of
     setImmediate(() => {

@@ -110,6 +110,12 @@ const programs = {
   'maxSendHeaderBlockLength 100, a short head': exchange({ maxSendHeaderBlockLength: 200 }),
   'maxSendHeaderBlockLength 100, a long head': exchange({ maxSendHeaderBlockLength: 100 }, { request: many(50) }),
   'maxSendHeaderBlockLength 10,000, a long head': exchange({ maxSendHeaderBlockLength: 10_000 }, { request: many(50) }),
+  'maxSendHeaderBlockLength, none, a head of 60 KiB': exchange({}, { request: { 'x-long': 'x'.repeat(60 * 1024) } }),
+  'maxSendHeaderBlockLength, none, a head of 64 KiB': exchange({}, { request: { 'x-long': 'x'.repeat(64 * 1024) } }),
+  'maxSettings 1, more': exchange({ maxSettings: 1 }),
+  ...Object.fromEntries(['/caf\u00e9', '/\u20ac', '/\u0100', '/\u{1f600}'].map(path => [`request, the path ${JSON.stringify(path)}`, exchange({}, {
+    request: { ':path': path }, serve: (stream, headers) => { stream.on('error', () => {}); stream.respond({ 'x-path': Buffer.from(headers[':path'], 'latin1').toString('hex') }); stream.end() }
+  })])),
   'peerMaxConcurrentStreams 1': early(1, 5),
   'peerMaxConcurrentStreams 3': early(3, 5),
   'peerMaxConcurrentStreams, none': early(undefined, 5),

@@ -72,6 +72,9 @@ const bytes = (options, frames) => async (http2, t) => {
   }
 }
 
+/** Requests with a status, which is malformed (RFC 9113 section 8.3.1). */
+const malformed = count => Array.from({ length: count }, (_, at) => frame(1, 5, 2 * at + 1, Buffer.from([0x88])))
+
 const programs = {
   'maxHeaderListPairs 10, fewer': exchange({ maxHeaderListPairs: 10 }, { headers: many(5) }),
   'maxHeaderListPairs 10, more': exchange({ maxHeaderListPairs: 10 }, { headers: many(20) }),
@@ -84,6 +87,22 @@ const programs = {
   'maxSendHeaderBlockLength, a short head': exchange({ maxSendHeaderBlockLength: 200 }),
   'maxSendHeaderBlockLength, a long head': exchange({ maxSendHeaderBlockLength: 100 }, { serve: stream => { stream.respond(many(50)); stream.end('ok') } }),
   'maxSendHeaderBlockLength, a long head that fits': exchange({ maxSendHeaderBlockLength: 10_000 }, { serve: stream => { stream.respond(many(50)); stream.end('ok') } }),
+  ...Object.fromEntries([30, 64].map(kib => [`maxSendHeaderBlockLength, none, a head of ${kib} KiB`, exchange({}, { serve: stream => { stream.respond({ 'x-long': 'x'.repeat(kib * 1024) }); stream.end('ok') } })])),
+  ...Object.fromEntries([30, 64].map(kib => [`maxSendHeaderBlockLength, none, trailers of ${kib} KiB`, exchange({}, {
+    serve: stream => {
+      stream.respond({}, { waitForTrailers: true })
+      stream.on('wantTrailers', () => { stream.sendTrailers({ 'x-long': 'x'.repeat(kib * 1024) }) })
+      stream.end('ok')
+    }
+  })])),
+  ...Object.fromEntries([1, 20].map(max => [`maxSessionInvalidFrames ${max}, ten`, bytes({ maxSessionInvalidFrames: max }, [frame(SETTINGS, 0, 0), ...malformed(10)])])),
+  ...Object.fromEntries([1, 20].map(max => [`maxSessionInvalidFrames ${max}, five of DATA without bytes`, bytes({ maxSessionInvalidFrames: max }, [
+    frame(SETTINGS, 0, 0), frame(1, 4, 1, Buffer.from([0x83, 0x84, 0x86, 0x41, 0x01, 0x61])), ...Array(5).fill(frame(0, 0, 1))
+  ])])),
+  ...Object.fromEntries([1, 20].map(max => [`maxSessionRejectedStreams ${max}, ten`, bytes({ maxSessionRejectedStreams: max, settings: { maxConcurrentStreams: 1 } }, [
+    frame(SETTINGS, 0, 0), frame(SETTINGS, 1, 0), ...Array.from({ length: 11 }, (_, at) => frame(1, 4, 2 * at + 1, Buffer.from([0x83, 0x84, 0x86, 0x41, 0x01, 0x61])))
+  ])])),
+  'maxSettings 2, fewer': bytes({ maxSettings: 2 }, [frame(SETTINGS, 0, 0, Buffer.from([0, 3, 0, 0, 0, 1]))]),
   'maxSettings 2, more': bytes({ maxSettings: 2 }, [frame(SETTINGS, 0, 0, Buffer.concat(Array(4).fill(Buffer.from([0, 3, 0, 0, 0, 1]))))]),
   'maxDeflateDynamicTableSize 0': exchange({ maxDeflateDynamicTableSize: 0 }, {
     serve: stream => { stream.respond({ 'x-a': 'kept' }); stream.end() },
