@@ -56,6 +56,9 @@ struct OriginAsk {
     url: String,
     server_name: Option<String>,
     protocols: Option<String>,
+    /// No proxy is between.
+    #[serde(default)]
+    is_direct: bool,
 }
 
 #[derive(Deserialize)]
@@ -140,9 +143,12 @@ impl Clients {
         let client = self.client(ask.client)?.clone();
         let versions = ask.protocols.as_deref().map(protocols).transpose();
         let versions = versions.map_err(|why| failure::refusal("config", &why))?;
-        let origin = client
+        let mut origin = client
             .origin(&ask.url, ask.server_name.as_deref(), versions)
             .map_err(|error| failure::describe(&error))?;
+        if ask.is_direct {
+            Arc::make_mut(&mut origin).proxy = None;
+        }
         self.next += 1;
         let is_proxied = origin.proxy.is_some();
         let target = Target {

@@ -49,7 +49,6 @@ pub(crate) struct Settings {
     /// For the origins of each scheme.
     http_proxy: Option<String>,
     https_proxy: Option<String>,
-    no_proxy: Option<String>,
     proxy_authorization: Option<String>,
     proxy_headers: Vec<(String, String)>,
     proxy_server_name: Option<String>,
@@ -243,9 +242,6 @@ impl Settings {
         }
         if let Some(name) = &self.proxy_server_name {
             builder = builder.proxy_server_name(name);
-        }
-        if let Some(list) = &self.no_proxy {
-            builder = builder.no_proxy(list);
         }
         if let Some(value) = &self.proxy_authorization {
             builder = builder.proxy_authorization(value);

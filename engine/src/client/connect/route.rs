@@ -100,7 +100,9 @@ impl Route {
     pub(in crate::client) fn complete(&self, origin: &mut Origin) {
         origin.custom = self.connector.is_some();
         origin.local_address = self.local_address;
-        origin.proxy = self.proxy_for(origin).map(|proxy| proxy.displayed.clone());
+        origin.proxy = self
+            .chosen_proxy(origin)
+            .map(|proxy| proxy.displayed.clone());
     }
 
     /// Opens the way to `origin`, up to the first byte of its own. `addresses`: where it is known to be.
@@ -281,7 +283,12 @@ impl Route {
         of_host.or(self.unix_socket.as_ref()).map(PathBuf::as_path)
     }
 
+    /// The proxy that the origin names: a caller may have taken it out, to reach the origin directly.
     pub(super) fn proxy_for(&self, origin: &Origin) -> Option<&Arc<Proxy>> {
+        origin.proxy.as_ref().and(self.chosen_proxy(origin))
+    }
+
+    fn chosen_proxy(&self, origin: &Origin) -> Option<&Arc<Proxy>> {
         if self.connector.is_some() || self.unix_socket_for(&origin.host).is_some() {
             return None;
         }

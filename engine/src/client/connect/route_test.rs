@@ -17,7 +17,8 @@ fn variables(name: &str) -> Option<OsString> {
 
 /// The proxy of an `https` origin with this host.
 fn proxy_of(route: &Route, host: &str) -> Option<String> {
-    let origin = Origin::new(Scheme::Https, host, 443, Protocols::H2AndH1);
+    let mut origin = Origin::new(Scheme::Https, host, 443, Protocols::H2AndH1);
+    route.complete(&mut origin);
     let proxy = route.proxy_for(&origin);
     proxy.map(|proxy| proxy.host.clone().into())
 }
@@ -39,8 +40,20 @@ fn the_environments_proxies_are_taken_where_nothing_else_is_set() {
     ] {
         assert_eq!(proxy_of(&route, host), None, "{host}");
     }
-    let http = Origin::new(Scheme::Http, "a.example", 80, Protocols::H2AndH1);
+    let mut http = Origin::new(Scheme::Http, "a.example", 80, Protocols::H2AndH1);
+    route.complete(&mut http);
     assert!(route.proxy_for(&http).is_none());
+}
+
+#[test]
+fn an_origin_whose_proxy_was_taken_out_is_reached_directly() {
+    let mut route = Route::default();
+    route.read_environment(variables);
+    let mut origin = Origin::new(Scheme::Https, "a.example", 443, Protocols::H2AndH1);
+    route.complete(&mut origin);
+    assert!(route.proxy_for(&origin).is_some());
+    origin.proxy = None;
+    assert!(route.proxy_for(&origin).is_none());
 }
 
 #[test]

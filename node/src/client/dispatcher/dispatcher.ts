@@ -485,13 +485,14 @@ function promised (start: (done: Callback) => void): Promise<void> {
   })
 }
 
-/** Passes an error to the handler; throws it where the handler has no method for it. */
+/** Passes an error to the handler; throws it where the handler has no method for it. True, because nothing is under way whose end would emit
+ * `drain`: a caller that waits for it would wait for ever. Handlers of undici 6 and 7 get the false of those. */
 function refuse (handler: Handler, error: Error): boolean {
   if (isNew(handler) || typeof (handler as Partial<NewHandler>).onResponseError === 'function') {
     const hook = (handler as Partial<NewHandler>).onResponseError
     if (typeof hook !== 'function') throw error
     hook.call(handler, null, error)
-    return false
+    return true
   }
   const hook = (handler as OldHandler).onError
   if (typeof hook !== 'function') throw error

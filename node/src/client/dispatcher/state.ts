@@ -42,6 +42,8 @@ export class State {
   mocks: Mocks | null = null
   /** Dispatchers of the user's making, which stand in the engine's place. */
   delegate: Delegate | null = null
+  /** Origins that are reached without the proxy; null: none but the engine's. */
+  bypass: { has: (url: URL) => boolean } | null = null
   closed = false
   destroyed = false
   /** Why connections are closed: the error of `destroy`, or undici's own. */
@@ -133,7 +135,7 @@ export class State {
   }
 
   target (origin: string, servername: string | null, isH1: boolean): Target {
-    if (servername !== null || isH1) return this.targetOf(origin, servername, isH1)
+    if (servername !== null || isH1 || this.bypass !== null) return this.targetOf(origin, servername, isH1)
     if (origin === this.lastOrigin) return this.lastTarget!
     const target = this.targetOf(origin, null, false)
     this.lastOrigin = origin
@@ -142,7 +144,8 @@ export class State {
   }
 
   private targetOf (origin: string, servername: string | null, isH1: boolean): Target {
-    const key = servername === null && !isH1 ? origin : `${origin} ${servername ?? ''} ${isH1 ? 'h1' : ''}`
+    const isDirect = this.bypass?.has(originOf(origin)) === true
+    const key = servername === null && !isH1 && !isDirect ? origin : `${origin} ${servername ?? ''} ${isH1 ? 'h1' : ''} ${isDirect ? 'direct' : ''}`
     const known = this.targets.get(key)
     if (known !== undefined) return known
     if (this.origins.size >= this.checked.maxOrigins && !this.origins.has(origin)) throw new MaxOriginsReachedError()
@@ -156,7 +159,7 @@ export class State {
     if (protocol === 'https:' && this.checked.isInsecureByEnvironment) warnOfEnvironment()
     const serverName = servername === null ? undefined : servername
     const protocols = isH1 ? 'h1' : undefined
-    const asked = { client: this.client, url: origin, serverName, protocols }
+    const asked = { client: this.client, url: origin, serverName, protocols, isDirect }
     const { number, isProxied } = this.ask('origin', asked) as { number: number; isProxied: boolean }
     const isForwarded = isProxied && origin.startsWith('http:') && this.checked.forwards
     const target = { number, authority: host, declinesWebSocket: false, lacksHttp1: false, isForwarded, load: this.load(url) }

@@ -4,6 +4,7 @@
 import { Agent, Client, Pool } from '../client'
 import { InvalidArgumentError } from '../../errors'
 import type { ConnectOptions, Options, Way } from '../options'
+import { Bypass } from './bypass'
 import { ThroughProxy } from './proxy_factory'
 import { kState } from '../dispatcher/state'
 import { isInsecureByEnvironment, tls, warnOfEnvironment } from '../tls'
@@ -80,7 +81,7 @@ export class ProxyAgent extends Agent {
 
 /**
  * Reaches origins through the proxies that the environment names at its creation, and those of
- * `noProxy` directly.
+ * `noProxy` directly; the environment's list is the one of the moment of a request.
  */
 export class EnvHttpProxyAgent extends Agent {
   constructor (options: EnvProxyOptions = {}) {
@@ -94,9 +95,10 @@ export class EnvHttpProxyAgent extends Agent {
     const httpProxy = envUrl(http, options)
     super(options, wayOf(options, {
       httpProxy,
-      httpsProxy: envUrl(https, options) ?? httpProxy,
-      noProxy: bypass(options.noProxy ?? env['no_proxy'] ?? env['NO_PROXY'] ?? '')
+      httpsProxy: envUrl(https, options) ?? httpProxy
     }))
+    const { noProxy } = options
+    this[kState].bypass = new Bypass(() => noProxy ?? env['no_proxy'] ?? env['NO_PROXY'] ?? '')
   }
 }
 
@@ -120,11 +122,6 @@ function proxyUrl (url: URL, options: Through): string {
   const credentials = username === '' ? '' : `${username}:${password}@`
   // As with undici, the proxy looks names up.
   return `${isSocks ? 'socks5h:' : protocol}//${credentials}${host}`
-}
-
-/** undici's list as the engine's: a leading dot does not leave the name itself out. */
-function bypass (list: string): string {
-  return list.split(/[,\s]/).map(entry => entry.replace(/^\./, '')).filter(entry => entry !== '').join(',')
 }
 
 function wayOf (options: Through, proxies: Record<string, string | undefined>): Way {

@@ -242,6 +242,29 @@ test("the environment's proxies: by scheme, with exceptions, small letters first
   for (const one of [forHttp, forHttps, plain, secure]) await one.close()
 })
 
+test("the environment's list of hosts without a proxy is read at each request, and an entry that means nothing is passed over", async () => {
+  const via = await proxy()
+  const origin = await h1(answer)
+  const { port } = new URL(origin.url)
+  const { no_proxy: kept } = process.env
+  const agents = [new EnvHttpProxyAgent({ httpProxy: via.url }), new EnvHttpProxyAgent({ httpProxy: via.url, noProxy: 'a.test' })]
+  const visit = async list => {
+    process.env.no_proxy = list
+    via.asked.length = 0
+    for (const agent of agents) assert.equal((await get(`${origin.url}/a`, agent)).text, '/a')
+    return via.asked.length
+  }
+  try {
+    assert.equal(await visit(''), 2)
+    for (const list of ['localhost', `*:${port}`, `x localhost:${port}`]) assert.equal(await visit(list), 1, `the option stands before ${list}`)
+    for (const list of ['localhost:1', '*host', 'http://localhost', 'localhost:', '127.0.0.0/8', '*.localhost', '[::1']) assert.equal(await visit(list), 2, list)
+  } finally {
+    if (kept === undefined) delete process.env.no_proxy
+    else process.env.no_proxy = kept
+    for (const one of [...agents, via, origin]) await one.close()
+  }
+})
+
 test('a tunnel is shown on the channel undici:proxy:connected', async () => {
   const between = await proxy()
   const server = await h2(answer)
