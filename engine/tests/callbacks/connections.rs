@@ -4,8 +4,9 @@ use super::frames::{Frame, FramePeer, GET, kind};
 use super::stage::{Recorded, Recorder, TestServer, sends, whole};
 use super::support::Peer;
 use bytes::Bytes;
+use std::io::ErrorKind;
 use std::rc::Rc;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use trunkline::core::error::H2Code;
 use trunkline::core::h2::frame::Setting;
@@ -41,6 +42,20 @@ fn a_connection_is_reported_when_its_version_is_known_and_not_with_its_first_req
 }
 
 #[test]
+fn a_transport_that_the_peer_resets_is_reported_once_before_the_end_of_its_exchange() {
+    let server = TestServer::new(|_, _, _| {});
+    let mut peer = Peer::connect(server.address);
+    peer.sends("GET /h1 HTTP/1.1\r\nhost: a\r\n\r\n");
+    server.receives_a_request(Version::Http11, "/h1");
+    peer.resets();
+    assert!(matches!(server.receives(), Recorded::Ended(_)));
+    let failures = server.failures.lock().unwrap().clone();
+    assert_eq!(failures, [ErrorKind::ConnectionReset]);
+    assert_eq!(server.receives(), Recorded::Disconnected);
+    assert_eq!(server.failures.lock().unwrap().len(), 1);
+}
+
+#[test]
 fn an_access_log_is_refused_because_nobody_would_write_it() {
     let server = Server::bind("127.0.0.1:0").access_log(|_| {});
     let (received, _) = mpsc::channel();
@@ -49,6 +64,7 @@ fn an_access_log_is_refused_because_nobody_would_write_it() {
         does: Rc::new(|_, _, _| {}),
         connections_open: Rc::default(),
         behind: Rc::default(),
+        failures: Arc::default(),
     };
     let refused = server
         .listen()

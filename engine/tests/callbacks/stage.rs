@@ -2,9 +2,10 @@
 
 use bytes::Bytes;
 use std::cell::RefCell;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -40,7 +41,11 @@ pub(crate) struct Recorder {
     pub(crate) connections_open: Rc<RefCell<Vec<(ConnectionHandle, StreamHandle)>>>,
     /// It does not keep up until this ends.
     pub(crate) behind: Rc<RefCell<Option<Arc<Notify>>>>,
+    /// Of transports. Apart, because a peer that goes with unread bytes resets its connection or ends it.
+    pub(crate) failures: Failures,
 }
+
+pub(crate) type Failures = Arc<Mutex<Vec<ErrorKind>>>;
 
 impl Callbacks for Recorder {
     type Connection = ConnectionHandle;
@@ -96,6 +101,9 @@ impl Callbacks for Recorder {
     fn received(&self, _: &ConnectionHandle, received: server::PeerEvent) {
         self.received.send(Recorded::Control(received)).unwrap();
     }
+    fn failed(&self, _: &ConnectionHandle, error: &io::Error) {
+        self.failures.lock().unwrap().push(error.kind());
+    }
     fn disconnected(&self, _: ConnectionHandle) {
         // The test may be over.
         let _ = self.received.send(Recorded::Disconnected);
@@ -118,6 +126,7 @@ pub(crate) struct TestServer {
     pub(crate) received: mpsc::Receiver<Recorded>,
     pub(crate) tasks: Option<tasks::UnboundedSender<Task>>,
     pub(crate) thread: Option<JoinHandle<()>>,
+    pub(crate) failures: Failures,
 }
 
 impl TestServer {
@@ -134,6 +143,8 @@ impl TestServer {
         let address = listening.local_addr();
         let (received, receives) = mpsc::channel();
         let (tasks, mut to_do) = tasks::unbounded_channel::<Task>();
+        let failures = Failures::default();
+        let reported = Arc::clone(&failures);
         let thread = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -148,6 +159,7 @@ impl TestServer {
                     does: Rc::new(does),
                     connections_open: Rc::clone(&connections_open),
                     behind: Rc::default(),
+                    failures: reported,
                 };
                 let (server_handle, serving) = listening.serve_callbacks(recorder.clone()).unwrap();
                 let serving = tokio::task::spawn_local(async move {
@@ -167,6 +179,7 @@ impl TestServer {
             received: receives,
             tasks: Some(tasks),
             thread: Some(thread),
+            failures,
         }
     }
     pub(crate) fn receives(&self) -> Recorded {

@@ -76,6 +76,11 @@ impl Peer {
     pub(crate) fn ends(&mut self) {
         self.socket.shutdown(std::net::Shutdown::Write).unwrap();
     }
+    /// Resets the connection, as a process does that is killed with unread bytes.
+    pub(crate) fn resets(self) {
+        let socket = socket2::SockRef::from(&self.socket);
+        socket.set_linger(Some(Duration::ZERO)).unwrap();
+    }
     /// Everything up to and with `end`.
     pub(crate) fn receives_until(&mut self, end: &str) -> String {
         let mut received = Vec::new();
