@@ -15,6 +15,8 @@ use trunkline_interop::{Certificate, Cores, Process, Workplace, free_port};
 
 /// Requests at once, of a round; each is a scenario.
 const AT_ONCE: [u64; 2] = [1, 64];
+/// One at a time takes ten times as long for each request: a round of those has so many times fewer.
+const FEWER_ALONE: u64 = 4;
 /// A client and the server that it asks.
 struct Pair {
     /// The first two arguments of `bench-calls` for the client.
@@ -141,15 +143,32 @@ const SERVERS: [(&str, &str, bool); 9] = [
 /// Flags of `calls`.
 #[derive(clap::Args)]
 pub(crate) struct CallsOptions {
-    /// Rounds of each client.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-    rounds: u32,
-    /// Requests of a round.
-    #[arg(long, default_value_t = 50_000, value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
-    requests: u64,
+    /// Rounds of each client [default: 5].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: Option<u32>,
+    /// Requests of a round with 64 at once; one at a time a quarter of them [default: 40,000].
+    #[arg(long, value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
+    requests: Option<u64>,
+    /// Three rounds of 8,000: half a minute in place of three.
+    #[arg(long)]
+    quick: bool,
     /// Write the page into `docs/measured` too.
     #[arg(long)]
     docs: bool,
+}
+
+impl CallsOptions {
+    fn rounds(&self) -> u32 {
+        self.rounds.unwrap_or(if self.quick { 3 } else { 5 })
+    }
+    fn requests(&self, at_once: u64) -> u64 {
+        let many = if self.quick { 8_000 } else { 40_000 };
+        let requests = self.requests.unwrap_or(many);
+        match at_once {
+            1 => requests / FEWER_ALONE,
+            _ => requests,
+        }
+    }
 }
 
 /// CPU per request, in microseconds.
@@ -202,15 +221,15 @@ pub(crate) fn run(options: &CallsOptions) -> Result<(), String> {
     let client_core = Placement::TwoCores.load_cores(&cores);
     let mut figures = Figures::default();
     for at_once in AT_ONCE {
-        eprintln!("{at_once} at once: {} rounds", options.rounds);
+        let (rounds, requests) = (options.rounds(), options.requests(at_once));
+        eprintln!("{at_once} at once: {rounds} rounds of {requests} requests");
         let mut received = PAIRS.map(|_| Vec::new());
-        for _ in 0..options.rounds {
+        for _ in 0..rounds {
             for (pair, received) in PAIRS.iter().zip(&mut received) {
                 let (url, family) = servers.find(pair.server)?;
-                let (count, many) = (options.requests.to_string(), at_once.to_string());
+                let (count, many) = (requests.to_string(), at_once.to_string());
                 let [way, kind] = pair.client;
                 let arguments = [way, kind, &url, &count, &many];
-                let requests = options.requests;
                 received.push(round(
                     &program,
                     &client_core,
@@ -230,7 +249,7 @@ pub(crate) fn run(options: &CallsOptions) -> Result<(), String> {
             add(Metric::Rate, |round| round.per_second);
         }
     }
-    let page = page(&figures, options.requests);
+    let page = page(&figures, AT_ONCE.map(|at_once| options.requests(at_once)));
     println!("{page}");
     let files = [("bench-calls.csv", figures.csv()), ("bench-calls.md", page)];
     if options.docs {
@@ -269,10 +288,10 @@ fn scenario(calls: &str, at_once: u64) -> String {
     format!("{calls}, {at_once} at once")
 }
 
-fn page(figures: &Figures, requests: u64) -> String {
+fn page(figures: &Figures, [alone, many]: [u64; 2]) -> String {
     let mut text = format!(
         "# Small calls of Rust programs, measured beside each other\n\n\
-         {requests} requests per round, one at a time or 64 at once. GET: answers of 1 KiB over HTTP/2 and TLS by our \
+         {alone} requests per round one at a time, {many} with 64 at once. GET: answers of 1 KiB over HTTP/2 and TLS by our \
          server. Unary calls: messages of 100 bytes each way without protobuf, over cleartext HTTP/2, by tonic {} on our \
          client or on hyper's, to tonic's service on our server or on hyper's. axum: an application of two routes, a \
          text and a JSON body read and answered, asked by our client. Server and client have a processor and \
