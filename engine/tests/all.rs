@@ -40,6 +40,7 @@ mod ends;
 mod forwarding;
 mod grpc_malformed;
 mod grpc_unprocessed;
+mod grpc_unprocessed_http3;
 mod h1_over_tcp;
 mod h2_over_tcp;
 mod h3_broken_off;
