@@ -38,6 +38,7 @@ mod drain_queue;
 #[path = "ends/main.rs"]
 mod ends;
 mod forwarding;
+mod grpc_client;
 mod grpc_malformed;
 mod grpc_unprocessed;
 mod grpc_unprocessed_http3;

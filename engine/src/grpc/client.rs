@@ -3,7 +3,7 @@
 use super::{GrpcBody, GrpcCall, Side, deadline_of};
 use crate::body::Body;
 use crate::client::{Client, Multiplexed, ResponseFuture};
-use http::{Request, Response};
+use http::{Request, Response, Uri};
 use std::error::Error;
 use std::task::{Context, Poll};
 use tonic::Status;
@@ -15,11 +15,11 @@ use tower_service::Service;
 /// gRPC's transparent retries are, where no part of a response has come and its messages so far are 64 KiB at most.
 ///
 /// ```no_run
-/// # fn example() -> Result<(), trunkline::Error> {
+/// # fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// use trunkline::grpc::GrpcClient;
 ///
-/// let service = GrpcClient::new(trunkline::Client::new());
-/// // let greeter = GreeterClient::with_origin(service, "http://127.0.0.1:50051".parse()?);
+/// let service = GrpcClient::new(trunkline::Client::new()).with_origin("http://127.0.0.1:50051".parse()?);
+/// // let greeter = GreeterClient::new(service);
 /// # drop(service);
 /// # Ok(())
 /// # }
@@ -27,6 +27,8 @@ use tower_service::Service;
 #[derive(Clone, Debug)]
 pub struct GrpcClient {
     client: Client,
+    /// Of calls that have none of their own.
+    origin: Option<Uri>,
 }
 
 impl GrpcClient {
@@ -34,8 +36,28 @@ impl GrpcClient {
     /// `http` URLs are reached by HTTP/2 with prior knowledge. A client of
     /// [`Protocols::H1Only`](crate::client::Protocols::H1Only) stays one.
     pub fn new(client: Client) -> Self {
-        Self { client }
+        Self {
+            client,
+            origin: None,
+        }
     }
+    /// Calls go to this scheme, authority and, if it has one, below this path, unless the generated client has an origin
+    /// of its own: its `new` and `with_interceptor` take none. Default: none, and a call without one is an error.
+    pub fn with_origin(mut self, origin: Uri) -> Self {
+        self.origin = Some(origin);
+        self
+    }
+}
+
+/// `uri`, at `origin`. One that does not fit it stays, and is the error of its request.
+fn placed(uri: &Uri, origin: &Uri) -> Option<Uri> {
+    let mut parts = origin.clone().into_parts();
+    let path = uri.path_and_query()?;
+    parts.path_and_query = Some(match origin.path().trim_end_matches('/') {
+        "" => path.clone(),
+        prefix => format!("{prefix}{path}").parse().ok()?,
+    });
+    Uri::from_parts(parts).ok()
 }
 
 impl<B> Service<Request<B>> for GrpcClient
@@ -52,6 +74,12 @@ where
     }
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         request.extensions_mut().insert(Multiplexed);
+        if request.uri().authority().is_none()
+            && let Some(origin) = &self.origin
+            && let Some(uri) = placed(request.uri(), origin)
+        {
+            *request.uri_mut() = uri;
+        }
         // The message of a unary call is a stream to tonic, and can be sent again as a whole body can.
         let (parts, body) = request.into_parts();
         let body = match body.is_end_stream() {

@@ -1,0 +1,51 @@
+//! The client that generated clients of tonic stand on: where its calls go.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+use http::{Request, Response};
+use std::convert::Infallible;
+use tonic::Code;
+use tower_service::Service as _;
+use trunkline::grpc::GrpcClient;
+use trunkline::{Body, Client, Server, service_fn};
+
+/// A call as the `new` of a generated client makes it: its URI is a path alone.
+fn call() -> Request<Body> {
+    let request = Request::post("/test.Service/Method").header("content-type", "application/grpc");
+    request.body(Body::empty()).unwrap()
+}
+
+#[tokio::test]
+async fn a_call_without_an_origin_goes_to_that_of_the_client_and_below_its_path() {
+    let asked = service_fn(async |request: Request<Body>| {
+        let response = Response::builder()
+            .header("content-type", "application/grpc")
+            .header("grpc-status", "0")
+            .header("asked", request.uri().to_string());
+        Ok::<_, Infallible>(response.body(Body::empty()).unwrap())
+    });
+    let server = Server::bind("127.0.0.1:0").workers(1).serve(asked).unwrap();
+    let origin = format!("http://{}", server.local_addr());
+    let client = GrpcClient::new(Client::new());
+    for (path, asked) in [
+        ("", "/test.Service/Method"),
+        ("/", "/test.Service/Method"),
+        ("/v1", "/v1/test.Service/Method"),
+        ("/v1/", "/v1/test.Service/Method"),
+    ] {
+        let there = format!("{origin}{path}").parse().unwrap();
+        let response = client.clone().with_origin(there).call(call()).await;
+        let expected = format!("{origin}{asked}");
+        assert_eq!(response.unwrap().headers()["asked"], expected, "{path}");
+    }
+    // A generated client's own counts.
+    let mut own = call();
+    *own.uri_mut() = format!("{origin}/own").parse().unwrap();
+    let elsewhere = "http://127.0.0.1:9".parse().unwrap();
+    let response = client.clone().with_origin(elsewhere).call(own).await;
+    assert_eq!(
+        response.unwrap().headers()["asked"],
+        format!("{origin}/own")
+    );
+    let nowhere = client.clone().call(call()).await.unwrap_err();
+    assert_eq!(nowhere.code(), Code::Internal, "{nowhere}");
+}
