@@ -91,8 +91,8 @@
 //!
 //! # Where handlers run
 //!
-//! - [`serve`]: connections run on threads of the server, handlers as tasks of the tokio runtime that the
-//!   future is awaited on. They may block in place and spawn; what they spawn lives on when the server has ended.
+//! - [`serve`]: connections and handlers are tasks of the tokio runtime that the future is awaited on. Handlers may block in
+//!   place and spawn; what they spawn lives on when the server has ended.
 //! - [`Server::serve`]: handlers run on the thread of their connection, a `current_thread` runtime of
 //!   the server's. It is the fastest way, and their futures need not be `Send`. A handler that blocks delays
 //!   every connection of its thread, and tasks that it spawns end with the server: [`Running::drain`] does not

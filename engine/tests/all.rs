@@ -59,6 +59,7 @@ mod meter;
 #[cfg(target_os = "linux")]
 mod mistakes;
 mod on_runtime;
+mod on_runtime_http3;
 mod proxy_protocol;
 mod reqwest_lines;
 #[cfg(unix)]

@@ -14,7 +14,7 @@ pub(super) mod without_quic;
 pub(super) use without_quic as quic;
 
 use super::connection::accept::WorkerContext;
-use super::exchange::serve::{Pause, Serve};
+use super::exchange::serve::Pause;
 use super::observe::inspect::WorkerList;
 use super::registry::OpenConnections;
 use super::registry::places::ConnectionPlaces;
@@ -152,26 +152,18 @@ struct QuicTask {
 
 impl QuicTask {
     /// Starts the endpoint; a stop note makes it accept no new connection.
-    fn new<S: Serve>(
+    fn new<S: SpawnConnections>(
         setup: QuicSetup,
         shared: &WorkerContext<S>,
         open: &Arc<OpenConnections>,
     ) -> io::Result<Self> {
         let signals = Arc::new(Signals::default());
-        let (shared, open) = (shared.clone(), Arc::clone(open));
-        let notes = Arc::clone(&signals);
-        let released = setup.released();
-        let listener = QuicListener::new(setup, shared, open, notes)?;
+        let (context, open) = (shared.clone(), Arc::clone(open));
+        let _within = shared.service.runtime().map(Handle::enter);
+        let listener = QuicListener::new(setup, context, open, Arc::clone(&signals))?;
         #[cfg(unix)]
         let hand_over = listener.hand_over();
-        let serves = async move {
-            if let Some(mut released) = released {
-                // Without a sender the process before has ended.
-                let _ = released.wait_for(|released| *released).await;
-            }
-            listener.await;
-        };
-        let task = tokio::task::spawn_local(serves);
+        let task = shared.service.spawn_endpoint(listener);
         Ok(Self {
             signals,
             task,
@@ -179,14 +171,11 @@ impl QuicTask {
             hand_over,
         })
     }
-}
-
-impl QuicTask {
     /// Ends the endpoint; its port is free again.
     async fn end(mut self) {
         self.task.abort();
-        // It was aborted, or had ended.
-        let _ = (&mut self.task).await;
+        // It was aborted, or had ended; one of a runtime whose threads are all blocked ends when they are not.
+        let _ = timer::timeout_at(after(LAST_WORDS), &mut self.task).await;
     }
 }
 
@@ -296,14 +285,25 @@ impl<S: SpawnConnections> Worker<S> {
                 self.take_queued(acceptor).await;
                 let count = self.drain(until, &mut reported, &mut commands).await;
                 self.await_second(&mut commands).await;
+                // Who waits for the count blocks its thread for the end of this one next.
+                self.end_quic().await;
                 for cut in reported {
                     // The receiver may be gone.
                     let _ = cut.send(count);
                 }
             }
-            _ => drop(acceptor),
+            _ => {
+                drop(acceptor);
+                // Who drops the server waits for this worker, and may do so on the endpoint's only thread.
+                let runtime = self.shared.service.runtime();
+                if runtime.is_none_or(|runtime| runtime.metrics().num_workers() > 1) {
+                    self.end_quic().await;
+                }
+            }
         }
-        if let Some(quic) = self.quic {
+    }
+    async fn end_quic(&mut self) {
+        if let Some(quic) = self.quic.take() {
             quic.end().await;
         }
     }
@@ -324,6 +324,8 @@ impl<S: SpawnConnections> Worker<S> {
     #[cfg(unix)]
     fn duplicate(&mut self) -> io::Result<WorkerSockets> {
         let listener = self.acceptor.duplicate()?;
+        // What it is to receive from the other process is registered with the runtime of the endpoint.
+        let _within = self.shared.service.runtime().map(Handle::enter);
         let quic = self.quic.as_ref().map(|quic| quic.hand_over.sockets());
         let quic = quic.transpose()?;
         Ok(WorkerSockets { listener, quic })

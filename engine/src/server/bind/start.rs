@@ -16,9 +16,10 @@ use tokio::runtime::Handle;
 /// [`with_graceful_shutdown`](ServeBuilder::with_graceful_shutdown) comes.
 ///
 /// Connections over TCP and Unix sockets are tasks of the tokio runtime that the future is awaited on, which has its I/O and
-/// its time enabled. Handlers run there too, over HTTP/1.1 in the task of their connection, else in one of their own: what they
+/// its time enabled; those of HTTP/3 are one task for each worker. Handlers run there too, over HTTP/1.1 in the task of their
+/// connection, else in one of their own: what they
 /// spawn lives on when the server has ended, and a handler that blocks delays no other request.
-/// The listening sockets and HTTP/3 have threads of the server's.
+/// The sockets that listen for connections over TCP have threads of the server's.
 /// [`Server`] serves without a runtime around it, with handlers on the connections' threads.
 ///
 /// ```no_run
@@ -103,8 +104,8 @@ impl<H, P> ServeBuilder<H, P> {
         self.server = self.server.tls(tls);
         self
     }
-    /// Threads that accept connections and that HTTP/3 runs on; handlers, and connections over TCP and Unix
-    /// sockets, run on the caller's runtime. Default 0: one per processor.
+    /// Threads that accept connections, and sockets of HTTP/3; connections and handlers run on the caller's
+    /// runtime. Default 0: one per processor.
     pub fn workers(mut self, workers: usize) -> Self {
         self.server = self.server.workers(workers);
         self

@@ -41,7 +41,7 @@ pub struct OnRuntime<S> {
 }
 
 impl<S> OnRuntime<S> {
-    /// For connections over byte streams that are tasks of `runtime` themselves.
+    /// For connections that are tasks of `runtime` themselves, those of HTTP/3 parts of one.
     pub(super) fn in_connections(runtime: Handle, service: S) -> Self {
         Self {
             runtime: HandlerRuntime::new(runtime),
@@ -57,7 +57,7 @@ pub(super) enum CallPlace {
     /// Each in a task of the runtime.
     Task,
     /// In the task of their connection, which is one of the runtime, where no other request can wait for them: over
-    /// HTTP/1.1. Over HTTP/2 each has a task, so that one that blocks does not delay the others; HTTP/3 runs elsewhere.
+    /// HTTP/1.1. Over HTTP/2 and HTTP/3 each has a task, so that one that blocks does not delay the others.
     Connection,
 }
 
@@ -104,7 +104,7 @@ impl<B: Send + 'static, E: Send + 'static> RuntimeCall<B, E> {
         (place, version): (CallPlace, Version),
         call: impl Future<Output = Result<Response<B>, E>> + Send + 'static,
     ) -> Self {
-        let is_within = place == CallPlace::Connection && version != Version::HTTP_3;
+        let is_within = place == CallPlace::Connection;
         Self {
             run: match is_within && version < Version::HTTP_2 {
                 true => Run::Here(Box::pin(call)),

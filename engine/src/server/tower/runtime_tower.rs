@@ -1,4 +1,4 @@
-//! A tower service whose connections over byte streams are tasks of the caller's runtime: a request costs no
+//! A tower service whose connections are tasks of the caller's runtime, all of HTTP/3 one task: a request costs no
 //! change of threads there.
 
 use super::service::TaskService;

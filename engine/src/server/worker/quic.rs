@@ -28,7 +28,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use trunkline_core::budget::Budget;
 use trunkline_core::limits::{QUIC_ANSWERS, QUIC_HALF_OPEN_MAX, QUIC_RESET_INTERVAL_MIN};
 
@@ -69,10 +69,12 @@ pub(in crate::server) struct QuicListener<S: Serve> {
     answers: Budget,
     /// No new connections.
     draining: bool,
+    /// Becomes true, or loses its sender, when the socket may be read; `None`: it may be now.
+    released: Option<watch::Receiver<bool>>,
 }
 
 impl<S: Serve> QuicListener<S> {
-    /// Within the worker's runtime. `signals`: drains it.
+    /// Within the runtime that is to run it. `signals`: drains it.
     pub(in crate::server) fn new(
         setup: QuicSetup,
         shared: WorkerContext<S>,
@@ -109,7 +111,18 @@ impl<S: Serve> QuicListener<S> {
             batch: Batch::default(),
             answers: Budget::new(QUIC_ANSWERS, Instant::now()),
             draining: false,
+            released: setup.released,
         })
+    }
+    /// Serves until it is dropped; `Send` where the exchanges of `S` are.
+    pub(super) fn serve(mut self) -> impl Future<Output = ()> + use<S> {
+        async move {
+            if let Some(mut released) = self.released.take() {
+                // Without a sender the process before has ended.
+                let _ = released.wait_for(|released| *released).await;
+            }
+            self.await;
+        }
     }
     /// For the worker, which may hand the socket over.
     #[cfg(unix)]

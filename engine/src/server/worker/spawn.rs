@@ -1,5 +1,6 @@
 //! The tasks of a worker: on its own thread, or on a runtime of the caller's.
 
+use super::quic::QuicListener;
 use crate::connection_info::Addresses;
 use crate::net::byte_stream::Io;
 use crate::server::callbacks::Callbacks;
@@ -23,6 +24,10 @@ pub(in crate::server) trait SpawnConnections: Serve {
     fn spawn<T: Io>(&self, unopened: Unopened<Self, T>) {
         tokio::task::spawn_local(unopened.serve());
     }
+    /// Spawns the task of an endpoint for HTTP/3, likewise.
+    fn spawn_endpoint(&self, endpoint: QuicListener<Self>) -> JoinHandle<()> {
+        tokio::task::spawn_local(endpoint.serve())
+    }
     /// The runtime of the connections; `None`: the worker's own.
     fn runtime(&self) -> Option<&Handle> {
         None
@@ -36,6 +41,9 @@ impl<A: Callbacks> SpawnConnections for CallbackServer<A> {}
 impl<S: TaskService> SpawnConnections for RuntimeTower<S> {
     fn spawn<T: Io>(&self, unopened: Unopened<Self, T>) {
         self.runtime.spawn(unopened.serve());
+    }
+    fn spawn_endpoint(&self, endpoint: QuicListener<Self>) -> JoinHandle<()> {
+        self.runtime.spawn(endpoint.serve())
     }
     fn runtime(&self) -> Option<&Handle> {
         Some(&self.runtime)

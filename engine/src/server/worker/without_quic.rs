@@ -15,22 +15,15 @@ use crate::server::registry::OpenConnections;
 use crate::server::worker::generations::QuicWorkerSockets;
 use crate::tls::Tls;
 use std::convert::Infallible;
+use std::future::Ready;
 use std::io;
+use std::marker::PhantomData;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use tokio::sync::watch;
 use trunkline_core::limits::Config;
 
 /// The endpoint of a worker.
 pub(in crate::server) enum NoQuicSetup {}
-
-impl NoQuicSetup {
-    pub(super) fn released(&self) -> Option<watch::Receiver<bool>> {
-        match *self {}
-    }
-}
 
 /// HTTP/3 to be.
 pub(in crate::server) struct NoQuic {
@@ -50,10 +43,13 @@ impl NoQuic {
 }
 
 /// The task of an endpoint.
-pub(in crate::server) enum NoQuicListener {}
+pub(in crate::server) struct NoQuicListener<S> {
+    never: Infallible,
+    _service: PhantomData<S>,
+}
 
-impl NoQuicListener {
-    pub(in crate::server) fn new<S>(
+impl<S> NoQuicListener<S> {
+    pub(in crate::server) fn new(
         setup: NoQuicSetup,
         _: WorkerContext<S>,
         _: Arc<OpenConnections>,
@@ -61,9 +57,12 @@ impl NoQuicListener {
     ) -> io::Result<Self> {
         match setup {}
     }
+    pub(super) fn serve(self) -> Ready<()> {
+        match self.never {}
+    }
     #[cfg(unix)]
     pub(super) fn hand_over(&self) -> NoQuicHandOver {
-        match *self {}
+        match self.never {}
     }
 }
 
@@ -80,13 +79,5 @@ impl NoQuicHandOver {
     }
     pub(super) fn begin(&self) {
         match self.never {}
-    }
-}
-
-impl Future for NoQuicListener {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        match *self {}
     }
 }

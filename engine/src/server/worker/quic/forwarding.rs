@@ -8,12 +8,11 @@ use crate::server::worker::generations::{Generations, QuicWorkerSockets};
 use bytes::BytesMut;
 use quinn_proto::EcnCodepoint;
 use socket2::SockRef;
-use std::cell::{Cell, RefCell};
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::os::fd::AsFd as _;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use tokio::io::ReadBuf;
 use tokio::net::{UdpSocket, UnixDatagram};
@@ -25,18 +24,29 @@ const PACKETS_PER_ROUND_MAX: usize = 64;
 /// The largest UDP payload and the addresses before it.
 const BUFFER_BYTES: usize = 64 * 1024 + 64;
 
-/// The state that a worker shares with its endpoint, on one thread.
+/// The state that a worker shares with its endpoint, which may run on another thread.
 #[derive(Default)]
 struct State {
     /// Gets the packets that a later process forwards.
-    forwarded: RefCell<Option<UnixDatagram>>,
+    forwarded: Mutex<Option<UnixDatagram>>,
+    /// `forwarded` holds one.
+    has_forwarded: AtomicBool,
     /// A later process reads the UDP socket.
-    is_handed_over: Cell<bool>,
+    is_handed_over: AtomicBool,
+}
+
+impl State {
+    /// Nothing that holds the lock panics half way.
+    fn forwarded(&self) -> MutexGuard<'_, Option<UnixDatagram>> {
+        self.forwarded
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The worker's way to hand its endpoint's socket over.
 pub(in crate::server::worker) struct QuicHandOver {
-    state: Rc<State>,
+    state: Arc<State>,
     udp: Arc<UdpSocket>,
     generations: Arc<Generations>,
 }
@@ -54,7 +64,8 @@ impl QuicHandOver {
         // The system may allow less.
         let _ = SockRef::from(&forward).set_send_buffer_size(QUEUE_BYTES);
         let udp = self.udp.as_fd().try_clone_to_owned()?.into();
-        *self.state.forwarded.borrow_mut() = Some(UnixDatagram::from_std(reads)?);
+        *self.state.forwarded() = Some(UnixDatagram::from_std(reads)?);
+        self.state.has_forwarded.store(true, Ordering::Release);
         let generations = Arc::clone(&self.generations);
         Ok(QuicWorkerSockets {
             udp,
@@ -65,13 +76,13 @@ impl QuicHandOver {
     /// From now on the process with the sockets of the last call reads the UDP socket, and this one takes
     /// the packets that it forwards, once its endpoint is woken.
     pub(in crate::server::worker) fn begin(&self) {
-        self.state.is_handed_over.set(true);
+        self.state.is_handed_over.store(true, Ordering::Release);
     }
 }
 
 /// An endpoint's exchange of packets with other processes.
 pub(super) struct PacketForwarding {
-    state: Rc<State>,
+    state: Arc<State>,
     generations: Arc<Generations>,
     /// Allocated with the first packet.
     buffer: Vec<u8>,
@@ -80,7 +91,7 @@ pub(super) struct PacketForwarding {
 impl PacketForwarding {
     pub(super) fn new(generations: Arc<Generations>) -> Self {
         Self {
-            state: Rc::default(),
+            state: Arc::default(),
             generations,
             buffer: Vec::new(),
         }
@@ -88,14 +99,14 @@ impl PacketForwarding {
     /// For the worker of the endpoint on `udp`.
     pub(super) fn hand_over(&self, udp: Arc<UdpSocket>) -> QuicHandOver {
         QuicHandOver {
-            state: Rc::clone(&self.state),
+            state: Arc::clone(&self.state),
             udp,
             generations: Arc::clone(&self.generations),
         }
     }
     /// Whether a later process reads the UDP socket.
     pub(super) fn is_handed_over(&self) -> bool {
-        self.state.is_handed_over.get()
+        self.state.is_handed_over.load(Ordering::Acquire)
     }
     /// Forwards the packet to its connection's process. Gives it back where that has ended: the packet is
     /// to be answered here.
@@ -133,7 +144,10 @@ impl PacketForwarding {
         cx: &mut Context<'_>,
         sink: &mut impl FnMut(ReceivedDatagram),
     ) -> bool {
-        let forwarded = self.state.forwarded.borrow();
+        if !self.state.has_forwarded.load(Ordering::Acquire) {
+            return false;
+        }
+        let forwarded = self.state.forwarded();
         let Some(socket) = &*forwarded else {
             return false;
         };

@@ -38,14 +38,7 @@ pub(in crate::server) struct QuicSetup {
     )]
     pub(super) generations: Arc<Generations>,
     /// See [`QuicInheritance`]; `None`: there is no process before.
-    released: Option<watch::Receiver<bool>>,
-}
-
-impl QuicSetup {
-    /// Becomes true, or loses its sender, when the socket may be read; `None`: it may be now.
-    pub(in crate::server::worker) fn released(&self) -> Option<watch::Receiver<bool>> {
-        self.released.clone()
-    }
+    pub(super) released: Option<watch::Receiver<bool>>,
 }
 
 /// HTTP/3 to be.
