@@ -103,6 +103,8 @@ pub struct Conn {
     pub(super) scarcity: Scarcity,
     /// Something happened since that conclusions are still to be drawn from.
     pub(super) unsettled: bool,
+    /// They may wait for one attempt to write.
+    pub(super) awaits_write: bool,
     /// Client: the capacity its owner knows of.
     pub(super) reported_capacity: u32,
     /// Client: a proxy reads our requests.
@@ -207,6 +209,7 @@ impl Conn {
             scarcity: Scarcity::default(),
             send_account: SendAccount::own(config.windows.send_budget),
             unsettled: true,
+            awaits_write: false,
             reported_capacity: 0,
             proxy: None,
             asks_close: false,
@@ -272,8 +275,13 @@ impl Conn {
     // Facts and time out.
 
     /// The bytes that may go out now. Write its slices, `advance` it, and call again until it is
-    /// empty: the call is also how the machine learns what was written.
+    /// empty: the call is also how the machine learns what was written. Where nothing can be written, call it once more
+    /// before the deadline is asked for.
     pub fn poll_write(&mut self, now: Instant) -> &mut Outbox {
+        let awaits_write = std::mem::take(&mut self.awaits_write);
+        if awaits_write && !self.outbox.is_empty() && self.outbox.len() == self.outbox_len {
+            return &mut self.outbox;
+        }
         if self.unsettled || self.outbox.len() != self.outbox_len {
             self.advance(now);
         }

@@ -186,6 +186,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
                         self.blocked_since = Some(now);
                     }
                     self.note_blocked(now);
+                    // It may have waited for the write with its conclusions.
+                    let _ = self.machine.poll_write(now);
                     return Poll::Pending;
                 }
             }

@@ -52,6 +52,7 @@ impl Conn {
     pub(super) fn advance(&mut self, now: Instant) {
         self.enter();
         self.unsettled = false;
+        self.awaits_write = false;
         loop {
             while self.advance_front() {}
             let may_parse = matches!(self.receiving, Receiving::Head(_))

@@ -195,11 +195,8 @@ impl Conn {
             };
         }
         match sending {
-            // Nothing follows from a head before its body.
-            Sending::Body(_) if index == 0 => {
-                self.enter();
-                self.unsettled = true;
-            }
+            // It is concluded with the body, or by the `poll_write` that follows.
+            Sending::Body(_) | Sending::Done if index == 0 => self.conclude_later(now),
             _ => self.advance(now),
         }
         Ok(())
@@ -264,10 +261,13 @@ impl Conn {
                 }
             }
         }
-        if end {
-            self.exchanges[index].sending = Sending::Done;
+        match end {
+            true => {
+                self.exchanges[index].sending = Sending::Done;
+                self.conclude_later(now);
+            }
+            false => self.advance(now),
         }
-        self.advance(now);
         Ok(())
     }
 
@@ -323,6 +323,19 @@ impl Conn {
             self.exchanges[index].unattended = true;
             self.unsettled = true;
         }
+    }
+
+    /// What follows from a part of a response is concluded once, when the bytes are written. Only where others wait behind it,
+    /// or the connection ends with it, that is now.
+    fn conclude_later(&mut self, now: Instant) {
+        let front = self.exchanges.front();
+        let ends = self.draining || front.is_some_and(|open| open.close.is_some());
+        if ends || self.side == Side::Client || self.exchanges.len() > 1 {
+            return self.advance(now);
+        }
+        self.enter();
+        self.unsettled = true;
+        self.awaits_write = true;
     }
 
     /// The outbox of an exchange: a server's first one writes, the others wait for it.

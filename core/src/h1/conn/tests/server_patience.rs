@@ -231,3 +231,20 @@ fn a_connection_that_says_nothing_is_answered_with_408_where_a_first_request_has
     assert!(script.wrote().starts_with("HTTP/1.1 408 "));
     assert_eq!(script.received(), ["closed ByUs(HeadTimeout)"]);
 }
+
+#[test]
+fn an_answer_that_the_transport_does_not_take_has_its_deadline_all_the_same() {
+    let stall = Duration::from_secs(1);
+    let mut config = Config::default();
+    config.timeouts.write_stall = Some(stall);
+    let mut script = Script::new(Side::Server, config);
+    script.connection_lists(GET);
+    script.respond(1, &response(200, &[]), true);
+    // As a driver does whose socket is full: one attempt, and one more call.
+    script.write(0);
+    script.write(0);
+    assert_eq!(script.conn.next_deadline(), Some(script.now + stall));
+    script.write(usize::MAX);
+    script.write(usize::MAX);
+    assert_ne!(script.conn.next_deadline(), Some(script.now + stall));
+}
