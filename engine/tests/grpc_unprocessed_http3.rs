@@ -132,6 +132,9 @@ fn call(sent: &[u8], ends: &'static [End], message: &'static [u8]) -> (Code, Vec
     (code, server.join().unwrap())
 }
 
+/// What happens, the bytes and the ends that the peer sends, the message, the code of the call, and whether it came again.
+type Row<'a> = (&'a str, &'a [u8], &'static [End], &'static [u8], Code, bool);
+
 #[test]
 fn a_call_over_http_3_that_the_peer_left_unprocessed_is_sent_again_and_no_other_is() {
     const REJECTS: &[End] = &[End::Reset(h3::REQUEST_REJECTED)];
@@ -140,7 +143,7 @@ fn a_call_over_http_3_that_the_peer_left_unprocessed_is_sent_again_and_no_other_
     const CANCELS: &[End] = &[End::Reset(CANCELLED)];
     let foreign = h3::frame(h3::HEADERS, &h3::section(&[FOREIGN]));
     let large: &[u8] = vec![0; 100_000].leak();
-    let rows: [(&str, &[u8], &'static [End], &'static [u8], Code, bool); 6] = [
+    let rows: [Row<'_>; 6] = [
         ("GOAWAY below it", b"", GOES_AWAY, MESSAGE, Code::Ok, true),
         ("H3_REQUEST_REJECTED", b"", REJECTS, MESSAGE, Code::Ok, true),
         (

@@ -115,14 +115,12 @@ impl<S: Serve> QuicListener<S> {
         })
     }
     /// Serves until it is dropped; `Send` where the exchanges of `S` are.
-    pub(super) fn serve(mut self) -> impl Future<Output = ()> + use<S> {
-        async move {
-            if let Some(mut released) = self.released.take() {
-                // Without a sender the process before has ended.
-                let _ = released.wait_for(|released| *released).await;
-            }
-            self.await;
+    pub(super) async fn serve(mut self) {
+        if let Some(mut released) = self.released.take() {
+            // Without a sender the process before has ended.
+            let _ = released.wait_for(|released| *released).await;
         }
+        self.await;
     }
     /// For the worker, which may hand the socket over.
     #[cfg(unix)]

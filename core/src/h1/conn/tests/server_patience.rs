@@ -239,7 +239,9 @@ fn an_answer_that_the_transport_does_not_take_has_its_deadline_all_the_same() {
     config.timeouts.write_stall = Some(stall);
     let mut script = Script::new(Side::Server, config);
     script.connection_lists(GET);
-    script.respond(1, &response(200, &[]), true);
+    let answer = response(200, &[]);
+    let answered = script.conn.respond(script.now, StreamId(1), &answer, true);
+    answered.unwrap();
     // As a driver does whose socket is full: one attempt, and one more call.
     script.write(0);
     script.write(0);
