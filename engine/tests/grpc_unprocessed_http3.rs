@@ -132,7 +132,7 @@ fn call(sent: &[u8], ends: &'static [End], message: &'static [u8]) -> (Code, Vec
     (code, server.join().unwrap())
 }
 
-/// What happens, the bytes and the ends that the peer sends, the message, the code of the call, and whether it came again.
+/// A name, the bytes and the ends that the peer sends, the message, the code of the call, and whether it came again.
 type Row<'a> = (&'a str, &'a [u8], &'static [End], &'static [u8], Code, bool);
 
 #[test]

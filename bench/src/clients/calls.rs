@@ -15,7 +15,7 @@ use trunkline_interop::{Certificate, Cores, Process, Workplace, free_port};
 
 /// Requests at once, of a round; each is a scenario.
 const AT_ONCE: [u64; 2] = [1, 64];
-/// One at a time takes ten times as long for each request: a round of those has so many times fewer.
+/// The quotient of the requests of a round with 64 at once and of one with one at a time, where each takes ten times as long.
 const FEWER_ALONE: u64 = 4;
 /// A client and the server that it asks.
 struct Pair {

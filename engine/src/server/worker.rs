@@ -21,17 +21,15 @@ use super::registry::places::ConnectionPlaces;
 use super::registry::shedding::{AddressRates, Shedder};
 use crate::config::Shedding;
 use crate::driver::machine::inspection::{InspectLimits, Numbered};
-use crate::driver::signals::{Signals, Stop};
+use crate::driver::signals::Stop;
 use crate::driver::timer;
 use crate::net::byte_stream::ByteStream;
 use crate::net::listener::{AcceptQueue, Accepted, AcceptedSocket, Acceptor, Listener};
 #[cfg(unix)]
 use generations::WorkerSockets;
-#[cfg(unix)]
-use quic::QuicHandOver;
-use quic::{QuicListener, QuicSetup};
+use quic::QuicSetup;
 use second::{LeftConnection, SecondLink};
-use spawn::{Measuring, SpawnConnections};
+use spawn::{Measuring, QuicTask, SpawnConnections};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
@@ -42,7 +40,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::runtime::{Handle, LocalOptions};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use trunkline_core::limits::Config;
 
@@ -142,49 +139,6 @@ pub(super) async fn serve_here<S: SpawnConnections>(
     Ok(())
 }
 
-/// The task of the endpoint for HTTP/3, which ends with this.
-struct QuicTask {
-    signals: Arc<Signals>,
-    task: JoinHandle<()>,
-    #[cfg(unix)]
-    hand_over: QuicHandOver,
-}
-
-impl QuicTask {
-    /// Starts the endpoint; a stop note makes it accept no new connection.
-    fn new<S: SpawnConnections>(
-        setup: QuicSetup,
-        shared: &WorkerContext<S>,
-        open: &Arc<OpenConnections>,
-    ) -> io::Result<Self> {
-        let signals = Arc::new(Signals::default());
-        let (context, open) = (shared.clone(), Arc::clone(open));
-        let _within = shared.service.runtime().map(Handle::enter);
-        let listener = QuicListener::new(setup, context, open, Arc::clone(&signals))?;
-        #[cfg(unix)]
-        let hand_over = listener.hand_over();
-        let task = shared.service.spawn_endpoint(listener);
-        Ok(Self {
-            signals,
-            task,
-            #[cfg(unix)]
-            hand_over,
-        })
-    }
-    /// Ends the endpoint; its port is free again.
-    async fn end(mut self) {
-        self.task.abort();
-        // It was aborted, or had ended; one of a runtime whose threads are all blocked ends when they are not.
-        let _ = timer::timeout_at(after(LAST_WORDS), &mut self.task).await;
-    }
-}
-
-impl Drop for QuicTask {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
 struct Worker<S> {
     acceptor: Acceptor,
     quic: Option<QuicTask>,
@@ -276,30 +230,40 @@ impl<S: SpawnConnections> Worker<S> {
         }
         match command {
             Some(WorkerCommand::Drain { deadline, cut }) => {
-                let (until, mut reported) = (after(deadline), vec![cut]);
-                self.is_draining = true;
-                if let Some(second) = &self.second {
-                    second.drain(deadline);
-                }
-                self.open.stop(Stop::Drain);
-                self.take_queued(acceptor).await;
-                let count = self.drain(until, &mut reported, &mut commands).await;
-                self.await_second(&mut commands).await;
-                // Who waits for the count blocks its thread for the end of this one next.
-                self.end_quic().await;
-                for cut in reported {
-                    // The receiver may be gone.
-                    let _ = cut.send(count);
-                }
+                self.finish(acceptor, (deadline, cut), commands).await;
             }
             _ => {
                 drop(acceptor);
-                // Who drops the server waits for this worker, and may do so on the endpoint's only thread.
+                // The thread that drops the server waits for this worker, and may be the endpoint's only one.
                 let runtime = self.shared.service.runtime();
                 if runtime.is_none_or(|runtime| runtime.metrics().num_workers() > 1) {
                     self.end_quic().await;
                 }
             }
+        }
+    }
+    /// Takes the last connections and lets all of them finish, at most until `deadline`; `cut` gets the number of exchanges that
+    /// had not.
+    async fn finish(
+        &mut self,
+        acceptor: Acceptor,
+        (deadline, cut): (Duration, oneshot::Sender<u64>),
+        mut commands: mpsc::UnboundedReceiver<WorkerCommand>,
+    ) {
+        let (until, mut reported) = (after(deadline), vec![cut]);
+        self.is_draining = true;
+        if let Some(second) = &self.second {
+            second.drain(deadline);
+        }
+        self.open.stop(Stop::Drain);
+        self.take_queued(acceptor).await;
+        let count = self.drain(until, &mut reported, &mut commands).await;
+        self.await_second(&mut commands).await;
+        // The thread that receives the count waits for the end of this one next.
+        self.end_quic().await;
+        for cut in reported {
+            // The receiver may be gone.
+            let _ = cut.send(count);
         }
     }
     async fn end_quic(&mut self) {
@@ -324,7 +288,7 @@ impl<S: SpawnConnections> Worker<S> {
     #[cfg(unix)]
     fn duplicate(&mut self) -> io::Result<WorkerSockets> {
         let listener = self.acceptor.duplicate()?;
-        // What it is to receive from the other process is registered with the runtime of the endpoint.
+        // The socket for packets of the other process is registered with the runtime of the endpoint.
         let _within = self.shared.service.runtime().map(Handle::enter);
         let quic = self.quic.as_ref().map(|quic| quic.hand_over.sockets());
         let quic = quic.transpose()?;

@@ -325,8 +325,8 @@ impl Conn {
         }
     }
 
-    /// What follows from a part of a response is concluded once, when the bytes are written. Only where others wait behind it,
-    /// or the connection ends with it, that is now.
+    /// Conclusions from a part of a response are drawn once, when its bytes are written; where others wait behind it, or the
+    /// connection ends with it, now.
     fn conclude_later(&mut self, now: Instant) {
         let front = self.exchanges.front();
         let ends = self.draining || front.is_some_and(|open| open.close.is_some());

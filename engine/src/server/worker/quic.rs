@@ -4,6 +4,7 @@
 
 #[cfg(unix)]
 mod forwarding;
+mod release;
 mod setup;
 
 use crate::driver::quic::config::cid::{CidOwner, Steering};
@@ -69,7 +70,7 @@ pub(in crate::server) struct QuicListener<S: Serve> {
     answers: Budget,
     /// No new connections.
     draining: bool,
-    /// Becomes true, or loses its sender, when the socket may be read; `None`: it may be now.
+    /// As [`QuicSetup::released`].
     released: Option<watch::Receiver<bool>>,
 }
 
@@ -113,14 +114,6 @@ impl<S: Serve> QuicListener<S> {
             draining: false,
             released: setup.released,
         })
-    }
-    /// Serves until it is dropped; `Send` where the exchanges of `S` are.
-    pub(super) async fn serve(mut self) {
-        if let Some(mut released) = self.released.take() {
-            // Without a sender the process before has ended.
-            let _ = released.wait_for(|released| *released).await;
-        }
-        self.await;
     }
     /// For the worker, which may hand the socket over.
     #[cfg(unix)]

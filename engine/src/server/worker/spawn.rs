@@ -1,18 +1,24 @@
 //! The tasks of a worker: on its own thread, or on a runtime of the caller's.
 
-use super::quic::QuicListener;
+#[cfg(unix)]
+use super::quic::QuicHandOver;
+use super::quic::{QuicListener, QuicSetup};
+use super::{LAST_WORDS, after};
 use crate::connection_info::Addresses;
+use crate::driver::signals::Signals;
+use crate::driver::timer;
 use crate::net::byte_stream::Io;
 use crate::server::callbacks::Callbacks;
 use crate::server::callbacks::serve::CallbackServer;
 use crate::server::connection::accept::{Opener, Served, Started, TransportFacts, WorkerContext};
 use crate::server::connection::proxied::start_proxied;
 use crate::server::exchange::serve::Serve;
-use crate::server::registry::OpenEntry;
 use crate::server::registry::shedding::{Shedder, measure};
+use crate::server::registry::{OpenConnections, OpenEntry};
 use crate::server::tower::Tower;
 use crate::server::tower::runtime_tower::RuntimeTower;
 use crate::server::{HttpService, TaskService};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -72,6 +78,49 @@ impl Measuring {
 impl Drop for Measuring {
     fn drop(&mut self) {
         self.0.abort();
+    }
+}
+
+/// The task of the endpoint for HTTP/3, which ends with this.
+pub(super) struct QuicTask {
+    pub(super) signals: Arc<Signals>,
+    task: JoinHandle<()>,
+    #[cfg(unix)]
+    pub(super) hand_over: QuicHandOver,
+}
+
+impl QuicTask {
+    /// Starts the endpoint; a stop note makes it accept no new connection.
+    pub(super) fn new<S: SpawnConnections>(
+        setup: QuicSetup,
+        shared: &WorkerContext<S>,
+        open: &Arc<OpenConnections>,
+    ) -> io::Result<Self> {
+        let signals = Arc::new(Signals::default());
+        let (context, open) = (shared.clone(), Arc::clone(open));
+        let _within = shared.service.runtime().map(Handle::enter);
+        let listener = QuicListener::new(setup, context, open, Arc::clone(&signals))?;
+        #[cfg(unix)]
+        let hand_over = listener.hand_over();
+        let task = shared.service.spawn_endpoint(listener);
+        Ok(Self {
+            signals,
+            task,
+            #[cfg(unix)]
+            hand_over,
+        })
+    }
+    /// Ends the endpoint; its port is free again.
+    pub(super) async fn end(mut self) {
+        self.task.abort();
+        // It was aborted, or had ended; one of a runtime whose threads are all blocked ends when they are not.
+        let _ = timer::timeout_at(after(LAST_WORDS), &mut self.task).await;
+    }
+}
+
+impl Drop for QuicTask {
+    fn drop(&mut self) {
+        self.task.abort();
     }
 }
 

@@ -37,7 +37,7 @@ pub(in crate::server) struct QuicSetup {
         )
     )]
     pub(super) generations: Arc<Generations>,
-    /// See [`QuicInheritance`]; `None`: there is no process before.
+    /// Becomes true, or loses its sender, when the socket may be read; `None`: it may be now. See [`QuicInheritance`].
     pub(super) released: Option<watch::Receiver<bool>>,
 }
 

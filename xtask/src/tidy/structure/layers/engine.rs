@@ -305,10 +305,10 @@ const ENGINE: &[(&str, &[&str])] = &[
         "engine/src/server/worker",
         &[
             "generations",
-            "spawn",
-            "second",
             "without_quic",
             "quic",
+            "spawn",
+            "second",
             "admission",
         ],
     ),
