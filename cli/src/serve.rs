@@ -178,6 +178,9 @@ pub(crate) struct ServeOptions {
 
 /// Serves until SIGINT or SIGTERM, then drains.
 pub(crate) fn run(flags: ServeOptions) -> Result<(), Failure> {
+    if let Some(started) = crate::system::next_process::pass_on() {
+        return started;
+    }
     if flags.example_config {
         return print_example();
     }

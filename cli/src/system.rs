@@ -1,6 +1,7 @@
 //! Differences of operating systems: Unix sockets, listening sockets that pass between processes, signals, the service manager, the
 //! modes of files. Other systems than Unix have the same names, with types that have no value or errors that name what is missing.
 
+pub(crate) mod next_process;
 #[cfg(unix)]
 mod unix;
 #[cfg(not(unix))]
@@ -31,4 +32,6 @@ pub(crate) enum ProcessSignal {
     Hangup,
     /// SIGUSR1; on Windows the button of the admin page alone.
     User,
+    /// SIGUSR2; none on Windows.
+    Upgrade,
 }

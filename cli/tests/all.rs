@@ -13,10 +13,12 @@ mod get_files;
 mod http3;
 #[path = "support/lines.rs"]
 mod lines;
+mod next_process;
 mod operate;
 #[path = "support/scripted.rs"]
 mod scripted;
 mod serve;
 #[path = "support/served.rs"]
 mod served;
+mod unit_file;
 mod upgrade;

@@ -18,6 +18,7 @@ use super::{ServeOptions, report};
 use crate::failure::Failure;
 use crate::serve::listeners::ListenAddress;
 use crate::system::SuccessorListener;
+use crate::system::next_process::{self, NextProcess};
 use access_log::{AccessLog, LogField, LogFormat, LogLevel};
 use admin::{AdminOptions, Readiness};
 use given::GivenSockets;
@@ -55,7 +56,7 @@ pub(crate) struct OperateOptions {
     pub(super) slow: Duration,
     /// Take the place of the server that was started with the same path: this one receives its listening sockets over
     /// a Unix socket there, and the other drains once this one serves; no client is refused, and no connection lost. Then,
-    /// and where none runs, wait there for the next one.
+    /// and where none runs, wait there for the next one, which SIGUSR2 starts: the same command again.
     #[arg(long, value_name = "PATH", conflicts_with = "open")]
     pub(super) upgrade: Option<PathBuf>,
     /// Append a line for every request to this file; `-` for standard output. SIGUSR1 makes the file be opened
@@ -116,6 +117,7 @@ pub(super) struct Operation {
     log: Option<Arc<AccessLog>>,
     admin: Option<AdminOptions>,
     upgrade: Option<PathBuf>,
+    next: Option<NextProcess>,
     notify: Notify,
     drain_delay: Duration,
     drain: Duration,
@@ -133,6 +135,7 @@ impl Operation {
             log,
             admin: operate.admin_options()?,
             upgrade: operate.upgrade.clone(),
+            next: NextProcess::new(operate.upgrade.is_some())?,
             notify: Notify::of_environment(),
             drain_delay: Duration::from_secs(operate.drain_delay),
             drain: Duration::from_secs(operate.drain),
@@ -176,6 +179,7 @@ impl Operation {
         if let Some(address) = admin.as_ref().and_then(Listening::address) {
             print_line(&format!("admin on http://{address}"));
         }
+        next_process::wait_for_end_of_parent();
         notify.started(given.report_serving());
         // Its duplicates of the listening sockets would outlive those of the workers.
         drop(given);
@@ -196,12 +200,15 @@ impl Operation {
         readiness: &Readiness,
     ) -> Result<(), Failure> {
         let drain = self.drain;
+        let mut next = self.next.take();
         let handed_over = {
+            let mut next = std::pin::pin!(NextProcess::start_upon_signals(&mut next));
             let successor = upgrade::successor(successors.as_ref(), &listeners, admin.as_ref());
             let mut successor = std::pin::pin!(successor);
             loop {
                 tokio::select! {
                     () = self.stop.wait() => break None,
+                    () = &mut next => {}
                     sockets = &mut successor => break Some(sockets),
                     Some((options, config)) = renewed.recv() => listeners.renew(&options, &config, drain),
                 }
@@ -213,7 +220,13 @@ impl Operation {
             if let Some((admin, sockets)) = admin.zip(sockets.admin) {
                 admin.drain(Some(sockets), Duration::ZERO).await;
             }
-            let drained = listeners.drain(sockets.site, sockets.others, drain);
+            let mut drained = std::pin::pin!(listeners.drain(sockets.site, sockets.others, drain));
+            // A manager that ends the service sends each of its processes the signal, of which the first one drains.
+            tokio::select! {
+                biased;
+                () = self.stop.wait() => {}
+                cut = &mut drained => return self.ended(cut),
+            }
             return self.drained(drained).await;
         }
         if let Some(successors) = &successors {
@@ -230,14 +243,17 @@ impl Operation {
     /// Waits for the end of the drains, or for a signal to cut them.
     async fn drained(&mut self, drained: impl Future<Output = u64>) -> Result<(), Failure> {
         tokio::select! {
-            cut = drained => match cut {
-                0 => Ok(()),
-                cut => Err(Failure::remote(format_args!(
-                    "{cut} requests had not finished after {} s and were cut",
-                    self.drain.as_secs()
-                ))),
-            },
+            cut = drained => self.ended(cut),
             () = self.stop.wait() => Err(cut_short()),
+        }
+    }
+    fn ended(&self, cut: u64) -> Result<(), Failure> {
+        match cut {
+            0 => Ok(()),
+            cut => Err(Failure::remote(format_args!(
+                "{cut} requests had not finished after {} s and were cut",
+                self.drain.as_secs()
+            ))),
         }
     }
 }

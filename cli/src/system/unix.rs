@@ -115,6 +115,7 @@ impl CaughtSignal {
             ProcessSignal::Terminate => SignalKind::terminate(),
             ProcessSignal::Hangup => SignalKind::hangup(),
             ProcessSignal::User => SignalKind::user_defined1(),
+            ProcessSignal::Upgrade => SignalKind::user_defined2(),
         };
         let caught = signal(kind);
         caught
@@ -134,6 +135,7 @@ pub(crate) fn raise(signal: ProcessSignal) {
         ProcessSignal::Terminate => RawSignal::TERM,
         ProcessSignal::Hangup => RawSignal::HUP,
         ProcessSignal::User => RawSignal::USR1,
+        ProcessSignal::Upgrade => RawSignal::USR2,
     };
     // A process may always send signals to itself.
     let _ = kill_process(getpid(), signal);

@@ -147,6 +147,7 @@ pub(crate) fn cpu_time() -> Duration {
 static TERMINATE: Notify = Notify::const_new();
 static HANGUP: Notify = Notify::const_new();
 static USER: Notify = Notify::const_new();
+static UPGRADE: Notify = Notify::const_new();
 
 /// An event of the console or of the admin page.
 pub(crate) enum ConsoleEvent {
@@ -166,6 +167,7 @@ impl ConsoleEvent {
             }
             ProcessSignal::Hangup => Ok(Self::Raised(&HANGUP)),
             ProcessSignal::User => Ok(Self::Raised(&USER)),
+            ProcessSignal::Upgrade => Ok(Self::Raised(&UPGRADE)),
         };
         caught.map_err(|error: io::Error| {
             Failure::usage(format_args!("cannot catch Ctrl-C: {error}"))
@@ -198,6 +200,7 @@ pub(crate) fn raise(signal: ProcessSignal) {
         ProcessSignal::Interrupt | ProcessSignal::Terminate => TERMINATE.notify_one(),
         ProcessSignal::Hangup => HANGUP.notify_one(),
         ProcessSignal::User => USER.notify_one(),
+        ProcessSignal::Upgrade => UPGRADE.notify_one(),
     }
 }
 
