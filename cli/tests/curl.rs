@@ -11,9 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// Fields that name the client, or say what it decodes.
-const OWN_FIELDS: [&str; 5] = [
+const OWN_FIELDS: [&str; 4] = [
     "user-agent",
-    "accept",
     "accept-encoding",
     "connection",
     "proxy-connection",

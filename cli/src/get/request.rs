@@ -181,6 +181,10 @@ fn fields(options: &GetOptions) -> Result<HeaderMap, Failure> {
     }
     let agent = HeaderValue::from_static(concat!("trunkline/", env!("CARGO_PKG_VERSION")));
     fields.entry(USER_AGENT).or_insert(agent);
+    // Without it any type is welcome too (RFC 9110 section 12.5.1), which not every server knows.
+    fields
+        .entry(ACCEPT)
+        .or_insert(HeaderValue::from_static("*/*"));
     // A range is one of the bytes as they come (RFC 9110 section 14.1): a part of a compressed body
     // does not decode.
     if !options.raw && options.continue_at.is_none() && !fields.contains_key(RANGE) {

@@ -3,8 +3,46 @@
 use crate::failure::Failure;
 use crate::get::given;
 use http::{HeaderMap, StatusCode, Uri, Version};
+use serde_json::{Number, Value};
 use std::time::{Duration, Instant};
 use trunkline::client::ConnectionUse;
+
+/// The variables that `%{json}` has.
+const IN_JSON: [&str; 25] = [
+    "content_type",
+    "errormsg",
+    "exitcode",
+    "filename_effective",
+    "http_code",
+    "http_version",
+    "local_ip",
+    "local_port",
+    "method",
+    "num_connects",
+    "num_redirects",
+    "redirect_url",
+    "remote_ip",
+    "remote_port",
+    "response_code",
+    "scheme",
+    "size_download",
+    "size_header",
+    "speed_download",
+    "time_appconnect",
+    "time_connect",
+    "time_pretransfer",
+    "time_starttransfer",
+    "time_total",
+    "url_effective",
+];
+
+/// Whether the variable is a number in JSON, as in curl's.
+fn is_number(name: &str) -> bool {
+    let (first, last) = (name.split('_').next(), name.rsplit('_').next());
+    name == "exitcode"
+        || last == Some("port")
+        || matches!(first, Some("num" | "size" | "speed" | "time"))
+}
 
 /// The facts of a URL's last exchange.
 pub(in crate::get) struct Facts {
@@ -91,8 +129,38 @@ impl Facts {
             "time_total" => seconds(self.began.elapsed()),
             "exitcode" => self.exit_code.to_string(),
             "errormsg" => self.error.clone(),
+            "header_json" => self.fields_as_json(),
+            "json" => self.as_json(),
             _ => return None,
         })
+    }
+    /// Each field of the head with its values.
+    fn fields_as_json(&self) -> String {
+        let fields = self.head.as_ref().map(|(_, _, fields)| fields);
+        let names = fields.iter().flat_map(|fields| fields.keys());
+        let members = names.map(|name| {
+            let values = fields
+                .iter()
+                .flat_map(|fields| fields.get_all(name))
+                .map(|value| Value::from(String::from_utf8_lossy(value.as_bytes())));
+            (name.to_string(), values.collect())
+        });
+        Value::Object(members.collect()).to_string()
+    }
+    /// The variables of [`IN_JSON`]: numbers as such, and null for what there is not.
+    fn as_json(&self) -> String {
+        let members = IN_JSON.into_iter().map(|name| {
+            let text = self.value(name).unwrap_or_default();
+            let value = match text.parse::<Number>() {
+                _ if text.is_empty() => Value::Null,
+                // Of three digits, or 000.
+                _ if name.ends_with("_code") => Value::from(text.parse::<u16>().unwrap_or(0)),
+                Ok(number) if is_number(name) => Value::Number(number),
+                _ => Value::String(text),
+            };
+            (name.to_owned(), value)
+        });
+        Value::Object(members.collect()).to_string()
     }
     fn version(&self) -> &'static str {
         match self.head.as_ref().map(|(version, ..)| *version) {

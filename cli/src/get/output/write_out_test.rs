@@ -39,6 +39,41 @@ fn variables_have_their_values_and_escapes_are_letters() {
 }
 
 #[test]
+fn all_variables_and_all_fields_come_as_json() {
+    let mut facts = facts();
+    let (_, _, fields) = facts.head.as_mut().expect("set");
+    fields.append("x-a", "1".parse().expect("a value"));
+    fields.append("x-a", "\"2\"".parse().expect("a value"));
+    assert_eq!(
+        filled("%{header_json}", &facts).0,
+        r#"{"content-type":["text/plain"],"x-a":["1","\"2\""]}"#
+    );
+    let value: Value = serde_json::from_str(&filled("%{json}", &facts).0).expect("JSON");
+    let of = |name: &str| value.get(name).expect(name).clone();
+    assert_eq!(of("http_code"), 404);
+    assert_eq!(of("exitcode"), 22);
+    assert_eq!(of("size_download"), 5);
+    assert!(of("time_total").is_f64());
+    assert_eq!(of("http_version"), "2");
+    assert_eq!(of("url_effective"), "https://a.test/x");
+    assert_eq!(of("redirect_url"), Value::Null);
+    let without_head = Facts::new(Uri::from_static("http://a.test/"));
+    assert_eq!(filled("%{header_json}", &without_head).0, "{}");
+    assert!(
+        filled("%{json}", &without_head)
+            .0
+            .contains("\"http_code\":0,")
+    );
+}
+
+#[test]
+fn each_variable_of_json_is_known_by_its_name() {
+    for name in IN_JSON {
+        assert!(facts().value(name).is_some(), "{name}");
+    }
+}
+
+#[test]
 fn times_are_seconds_with_six_digits() {
     let (text, _) = filled("%{time_total}", &facts());
     let (seconds, rest) = text.split_once('.').expect("a point");
