@@ -111,7 +111,10 @@ fn each_kind_has_a_name_of_its_own_and_a_section_of_the_guide() {
         let help = of(kind).help();
         let error = of(kind).with_source(io::Error::other("the cause"));
         assert!(!error.to_string().contains("see docs"), "{error}");
-        assert!(format!("{error:#}").ends_with(&format!(": the cause (see {help})")));
+        let whole = format!("{error:#}");
+        assert!(whole.ends_with(&format!(": the cause (see {help})")));
+        let passed_on = of(kind).with_source(io::Error::other(whole.clone()));
+        assert!(format!("{passed_on:#}").ends_with(&whole), "not twice");
         assert!(format!("{error:?}").ends_with(&format!("help: \"{help}\" }}")));
         let (page, anchor) = help.split_once('#').expect("a page and an anchor");
         let text = std::fs::read_to_string(format!("{root}{page}")).expect("a page of the guide");

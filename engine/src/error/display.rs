@@ -7,7 +7,12 @@ use std::{error, fmt};
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
-            return write!(f, "{} (see {})", with_causes(self), self.help());
+            let (text, help) = (with_causes(self), self.help());
+            // The message of another process ends with it already.
+            return match text.contains(&help) {
+                true => f.write_str(&text),
+                false => write!(f, "{text} (see {help})"),
+            };
         }
         match &self.text {
             Some(text) => f.write_str(text)?,
