@@ -22,6 +22,7 @@ import { Contexts } from './handshake/contexts'
 import { AdoptedStream } from './connection/adopted'
 import { handshakeError } from './handshake/handshake'
 import type { Engine } from '../channel/place'
+import type { Carried } from '../channel/streams'
 import { choose, type Chooser } from './handshake/client_hello'
 import { receiveErrors, Stage, reportAsHttp1, reportUpgrade, type Http1 } from './compat/http1'
 import { isOfHttp1 } from './compat/express'
@@ -151,7 +152,7 @@ export class CompatServer {
   private readonly contexts = new WeakMap<Listener, Contexts>()
   private readonly fresh = new FreshConnections()
   /** Streams of JavaScript's. */
-  private readonly given = new AdoptedStream(() => this.detached())
+  private readonly given = new AdoptedStream(() => this.detached(), (listener, stream, error) => { this.onFailedEarly(listener, stream, error) })
   /** The socket that listeners are being told of by this; itself: none. */
   private announced: unknown = this
   /** The listener of the server's own that takes streams. */
@@ -428,6 +429,7 @@ export class CompatServer {
     if (connection.stream === undefined) server._connections = (server._connections ?? 0) + 1
     // A socket for its bytes follows at once.
     if (connection.version === 0) return
+    if (connection.stream !== undefined && connection.version !== SILENT) this.given.begin(connection.stream)
     const socket = this.keep(connection, connection.version >= 20 ? socketOf(Socket, connection.encrypted, connection) : socketOf(Stage, connection.encrypted, connection))
     if (connection.version >= 20) this.reportSession(connection, socket)
     else if (server.timeout > 0) (socket as Stage).limit(connection.version === SILENT ? Math.max(server.timeout - SILENT_MS, 1) : server.timeout)
@@ -441,6 +443,7 @@ export class CompatServer {
   /** The first bytes of a connection in cleartext have come. */
   private onIdentified (connection: Connection): void {
     const socket = this.sockets.get(connection)
+    if (connection.stream !== undefined) this.given.begin(connection.stream)
     if (socket === undefined || this.dropped.has(connection)) return
     if (connection.version < 20) return
     ;(socket as Stage).leaveHttp1()
@@ -540,6 +543,22 @@ export class CompatServer {
     if (socket.listenerCount('error') > 0) socket.failure = error
   }
 
+  /** A stream that was given failed before its first byte: of a server of node:http that is a client's error, of one of node:http2
+   * a session's. */
+  private onFailedEarly (listener: Listener, stream: Carried, error: Error): void {
+    const { server } = this
+    if (this.options.requests === 'http') {
+      if (!server.emit('clientError', error, stream)) stream.destroy(error)
+      return
+    }
+    const connection = listener.expect(stream, '')
+    connection.closed = true
+    this.reportSession(connection, this.keep(connection, socketOf(Socket, connection.encrypted, connection)))
+    const session = connection.owner as ServerHttp2Session
+    session.onFailed(error)
+    session.onConnectionClosed(() => { this.sockets.delete(connection) })
+  }
+
   private onClientHello (hello: Hello, connection: Connection): void {
     // Its callbacks are those of its own listeners alone.
     const listener = connection.listener as Listener
@@ -564,10 +583,15 @@ export class CompatServer {
 
   private reportSession (connection: Connection, socket: Socket): void {
     const { server } = this
-    const session = new ServerHttp2Session(connection, server as never, socket, this.fresh, { ...this.options.session, settings: this.settings })
-    connection.owner = session
+    const session = this.sessionOf(connection, socket)
     if (server.timeout > 0) session.setTimeout(server.timeout, () => { this.onSessionTimeout(session) })
     if (server.emit('session', session)) this.fresh.add(connection)
+  }
+
+  private sessionOf (connection: Connection, socket: Socket): ServerHttp2Session {
+    const session = new ServerHttp2Session(connection, this.server as never, socket, this.fresh, { ...this.options.session, settings: this.settings })
+    connection.owner = session
+    return session
   }
 
   private onSessionTimeout (session: ServerHttp2Session): void {
@@ -587,6 +611,12 @@ export class CompatServer {
     }
     if (connection.owner instanceof ServerHttp2Session) connection.owner.onConnectionClosed(reported)
     else later(reported)
+  }
+
+  /** A session on a stream whose protocol is HTTP/2, without an event of the server's. */
+  handshake (stream: unknown): ServerHttp2Session {
+    const connection = this.given.expect(stream)
+    return this.sessionOf(connection, this.keep(connection, socketOf(Socket, connection.encrypted, connection)))
   }
 
   // Exchanges.

@@ -1,9 +1,9 @@
 // The replacement of node:http2: all of its exports, with our servers.
 
 import nodeHttp2 from 'node:http2'
-import { createSecureServer, createServer } from './server'
+import { createSecureServer, createServer, performServerHandshake } from './server'
 
 export { createSecureServer, createServer, Http2SecureServer, Http2Server, type Http2SecureServerOptions, type Http2ServerOptions } from './server'
 
 /** The module of node, with servers of ours: `import { http2 } from 'trunkline'`. */
-export const http2 = { ...nodeHttp2, createServer, createSecureServer }
+export const http2 = { ...nodeHttp2, createServer, createSecureServer, performServerHandshake }

@@ -2,8 +2,8 @@
 
 import '../node_version'
 import nodeHttp2 from 'node:http2'
-import { createSecureServer, createServer } from './server'
+import { createSecureServer, createServer, performServerHandshake } from './server'
 import { connect } from './client/connect'
 
-const whole = { ...nodeHttp2, connect: connect as unknown as typeof nodeHttp2.connect, createServer, createSecureServer }
+const whole = { ...nodeHttp2, connect: connect as unknown as typeof nodeHttp2.connect, createServer, createSecureServer, performServerHandshake }
 export = whole

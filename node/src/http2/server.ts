@@ -24,6 +24,8 @@ import { policyOf, type Policy } from '../server/tls/policy'
 import { notProvided } from '../server/refused'
 import { CompatServer, type AcceptedHandle, type CompatServerOptions } from './compat_server'
 import { ENGINES_TEXT, isEngine, type Engine } from '../channel/place'
+import { ofClient } from './client/errors'
+import type { ServerHttp2Session } from './connection/session'
 import { ownHttp1, setMembers, takesHostless, uniqueOf, warnStrict, type HttpOptions, type Http1Options, type OwnHttp1 } from './http1_options'
 import type { Chooser } from './handshake/client_hello'
 import type { ServerHttp2Stream } from './stream/stream'
@@ -545,6 +547,21 @@ function onRejection (this: net.Server, error: Error, event: string, ...given: a
     else otherwise.call(this, error, event, ...given)
   }
 }
+/** Streams with a session of `performServerHandshake`. */
+const bound = new WeakSet<object>()
+
+/**
+ * A session of HTTP/2 on a stream whose protocol is known by other means, as node:http2's: without a server, and its events are its own.
+ *
+ * @throws TypeError (`ERR_INVALID_ARG_TYPE`) for what is no Duplex or wrong options; Error (`ERR_HTTP2_SOCKET_BOUND`) where the stream has a session already.
+ */
+export function performServerHandshake (socket: object, options: Http2ServerOptions = {}): ServerHttp2Session {
+  if (bound.has(socket)) throw ofClient('ERR_HTTP2_SOCKET_BOUND')
+  const session = new Http2Server({ ...options, http1: false }).compatServer.handshake(socket)
+  bound.add(socket)
+  return session
+}
+
 export function createServer (options?: Http2ServerOptions | Listener, listener?: Listener): Http2Server {
   return typeof options === 'function' ? new Http2Server({}, options) : new Http2Server(options, listener)
 }

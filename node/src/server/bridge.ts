@@ -9,7 +9,7 @@ import {
 } from '../channel/codes'
 import type { ServerPlace } from '../channel/place'
 import { apart, theBridge, type Bridge, type ServerHalf } from '../channel/ring'
-import { streamsOf } from '../channel/streams'
+import { streamsOf, type Carried } from '../channel/streams'
 import type { Ahead } from './ahead'
 import type { ListenerCallbacks } from './callbacks'
 import { Connection, type Accounts } from './connection'
@@ -29,7 +29,9 @@ interface Listener {
   readonly callbacks: ListenerCallbacks
   readonly admission: Admission
   readonly ahead: Ahead
+  readonly expected: { get: (stream: Carried) => Connection<Listener> | undefined }
   opened: (connection: Connection) => void
+  begun: (connection: Connection, number: number) => void
   story: (id: number) => string | undefined
   closed: (connection: Connection) => void
   ended: (half: ServerBridge) => void
@@ -75,8 +77,11 @@ export class ServerBridge implements ServerHalf {
           return listener.callbacks.onIdentified?.(met)
         }
         const stream = completions[at + ConnectedWord.Stream]!
-        const connection = new Connection(this, listener, number, completions[at + ConnectedWord.Version]!, text, stream === 0 ? undefined : streamsOf(this.bridge).streamOf(stream))
+        const carried = stream === 0 ? undefined : streamsOf(this.bridge).streamOf(stream)
+        const expected = carried === undefined ? undefined : listener.expected.get(carried)
+        const connection = expected ?? new Connection(this, listener, number, completions[at + ConnectedWord.Version]!, text, carried)
         this.connections.set(number, connection)
+        if (expected !== undefined) return listener.begun(expected, number)
         return listener.opened(connection)
       }
       case Completion.Disconnected: {

@@ -68,6 +68,7 @@ export class Connection<L extends Taking = Taking> {
   callbacks: ConnectionCallbacks | null = null
   /** Bytes that came behind its next request, which asks to leave HTTP/1.1. */
   upgradeHead: Buffer | undefined
+  private early: (() => void)[] = []
   private printed: string[] | undefined
   private last: readonly [number, number] | undefined
   private whose: TlsClient | undefined
@@ -77,7 +78,8 @@ export class Connection<L extends Taking = Taking> {
   constructor (
     private readonly bridge: ConnectionCommands,
     readonly listener: L,
-    readonly number: number,
+    /** The engine's number of it; 0: the engine has not begun it yet. */
+    public number: number,
     /** 10, 11, 20 or 30; 0: none that is known; 1: not yet. */
     public version: number,
     private readonly text: string,
@@ -107,26 +109,41 @@ export class Connection<L extends Taking = Taking> {
     return (this.whose ??= new TlsClient(this.listener.admission, this.parts[7] ?? '', this.parts.slice(8)))
   }
 
+  /** The engine has begun it; calls that were made before reach it now. */
+  begin (number: number): void {
+    this.number = number
+    const { early } = this
+    this.early = []
+    for (const call of early) call()
+  }
+
+  /** Whether the engine has not begun it: `call` is made when it has. */
+  private waits (call: () => void): boolean {
+    if (this.number === 0) this.early.push(call)
+    return this.number === 0
+  }
+
   /** Takes no more requests, and ends when those that are open have (GOAWAY; `connection: close`). */
-  shutDown (): void { if (!this.closed) this.bridge.shutDown(this.number) }
+  shutDown (): void { if (!this.closed && !this.waits(() => { this.shutDown() })) this.bridge.shutDown(this.number) }
   /** Sends a control frame. False: the connection is closed, or is none of HTTP/2. */
   control (frame: ControlFrame, bytes: Uint8Array = NOTHING, first = 0, second = 0): boolean {
     if (this.closed || this.version !== 20) return false
+    if (this.waits(() => { this.control(frame, bytes, first, second) })) return true
     this.bridge.control(this.number, frame, bytes, first, second)
     return true
   }
 
   /** The windows of an HTTP/2 connection now. Blocks this thread until the engine answers. */
   accounts (): Accounts {
-    const now = this.closed || this.version !== 20 ? null : this.bridge.snapshot(this.number)
+    const now = this.closed || this.version !== 20 || this.number === 0 ? null : this.bridge.snapshot(this.number)
     return now ?? NO_ACCOUNTS
   }
 
   /** Bytes so far, read and written: of HTTP, without the records of TLS; over QUIC of UDP payloads. */
-  get traffic (): readonly [number, number] { return this.last ?? this.bridge.traffic(this.number, false) ?? NOTHING_COUNTED }
+  get traffic (): readonly [number, number] { return this.last ?? (this.number === 0 ? null : this.bridge.traffic(this.number, false)) ?? NOTHING_COUNTED }
   /** The connection has ended with these counts. */
   end (traffic: [number, number] | null): void { this.last = traffic ?? NOTHING_COUNTED }
 
   /** Ends at once. */
-  abort (code: number = CANCEL): void { if (!this.closed) this.bridge.abort(this.number, code) }
+  abort (code: number = CANCEL): void { if (!this.closed && !this.waits(() => { this.abort(code) })) this.bridge.abort(this.number, code) }
 }

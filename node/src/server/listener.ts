@@ -10,11 +10,11 @@ import { NO_METRICS } from '../open_metrics'
 import { openPage, type InspectPage, type InspectPageOptions } from '../inspect_page'
 import { placeOf, type Engine, type EnginePlace } from '../channel/place'
 import { ENDED_FAILURE, type Bridge, type Failure } from '../channel/ring'
-import type { StreamAsk } from '../channel/streams'
+import type { Carried, StreamAsk } from '../channel/streams'
 import { theServerBridge, turnInline, type ServerBridge } from './bridge'
 import { Admission, clientsOf, completed, type ClientOptions, type ClientsAsk } from './tls/clients'
 import type { FailedHandshake, Hello, ListenerCallbacks } from './callbacks'
-import type { Connection } from './connection'
+import { Connection } from './connection'
 import { quicLbOf, type QuicLb } from './quic_lb'
 import type { Policy } from './tls/policy'
 
@@ -232,6 +232,8 @@ function threadsIfThere (): ServerBridge | undefined {
 export class Listener {
   /** Those that are open. */
   readonly connections = new Set<Connection>()
+  /** Connections on streams whose owner has them before the engine. */
+  readonly expected = new WeakMap<Carried, Connection<Listener>>()
   /** Where the engine runs. */
   private readonly place: EnginePlace
   /** To the engine that has the sockets. */
@@ -304,6 +306,13 @@ export class Listener {
 
   /** Serves a stream that was made in JavaScript. */
   serve (stream: StreamAsk): void { this.bridge.bridge.ask('serve', { server: this.number, stream }) }
+
+  /** A connection of HTTP/2 on a stream that `serve` gets next: its owner has it before the engine. `text`: as `Connection` has it. */
+  expect (stream: Carried, text: string): Connection<Listener> {
+    const connection = new Connection<Listener>(this.bridge, this, 0, 20, text, stream)
+    this.expected.set(stream, connection)
+    return connection
+  }
 
   /** The client that listed proxies state (native/server/forwarded.rs). */
   forwarded (question: object): unknown {
@@ -480,6 +489,12 @@ export class Listener {
   opened (connection: Connection): void {
     this.connections.add(connection)
     this.callbacks.onConnection?.(connection)
+  }
+
+  /** The engine has an expected connection. */
+  begun (connection: Connection, number: number): void {
+    this.connections.add(connection)
+    connection.begin(number)
   }
 
   closed (connection: Connection): void {

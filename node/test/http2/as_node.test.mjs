@@ -6,6 +6,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import http from 'node:http'
 import nodeHttp2 from 'node:http2'
+import { duplexPair } from 'node:stream'
 import test from 'node:test'
 import ours from 'trunkline/http2'
 import { certificate } from '../support/certificates/certificates.mjs'
@@ -172,6 +173,49 @@ for (const [name, http2] of Object.entries(MODULES)) {
     await once(first.resume(), 'close')
     await events(session.request())
     assert.equal(streams, 2, 'the first and the third')
+  })
+
+  test(`${name}: performServerHandshake gives a session on a stream at once`, async t => {
+    const [near, far] = duplexPair()
+    const session = http2.performServerHandshake(far, { settings: { maxConcurrentStreams: 7 } })
+    assert.throws(() => http2.performServerHandshake(far), { code: 'ERR_HTTP2_SOCKET_BOUND' })
+    session.on('stream', (stream, headers) => {
+      stream.respond({ 'x-path': headers[':path'] })
+      stream.end('hi')
+    })
+    const client = nodeHttp2.connect('http://example.com', { createConnection: () => near })
+    const pinged = new Promise(resolve => { session.ping((error, _, payload) => { resolve([error, payload.length]) }) })
+    const [settings] = await once(client, 'remoteSettings')
+    assert.equal(settings.maxConcurrentStreams, 7)
+    assert.deepEqual(await pinged, [null, 8])
+    const stream = client.request({ ':path': '/there' })
+    const seen = []
+    stream.on('response', head => { seen.push(head['x-path']) })
+    stream.setEncoding('utf8').on('data', piece => { seen.push(piece) })
+    await once(stream, 'close')
+    // Node's client emits a head a tick after it has come.
+    assert.deepEqual(seen.sort(), ['/there', 'hi'])
+    const ended = once(session, 'close')
+    client.close()
+    await ended
+  })
+
+  test(`${name}: performServerHandshake on what is no HTTP/2 is an error of the session`, async t => {
+    const [near, far] = duplexPair()
+    const session = http2.performServerHandshake(far)
+    near.resume().write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+    const [error] = await once(session, 'error')
+    assert.deepEqual([error.code, error.message], ['ERR_HTTP2_ERROR', 'Received bad client magic byte string'])
+  })
+
+  test(`${name}: a stream that fails before its first byte is an error of its session`, async t => {
+    const server = http2.createServer()
+    const [, far] = duplexPair()
+    const reported = once(server, 'sessionError')
+    server.emit('connection', far)
+    far.destroy(new Error('gone'))
+    const [error, session] = await reported
+    assert.deepEqual([error.message, session.destroyed], ['gone', true])
   })
 
   test(`${name}: a frame of more settings than maxSettings ends its session`, async t => {
