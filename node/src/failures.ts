@@ -116,7 +116,7 @@ function pick (failure: Failure, text: string, answered: boolean): Error {
     case 'tls':
       return ofTls(failure, text)
     case 'proxy':
-      return proxyError(failure.proxy ?? '', text)
+      return proxyError(failure, text)
     case 'timeout':
       if (failure.waitReason) return new QueueTimeoutError(text)
       // In undici's words, which programs match; the engine's say which bound it was.
@@ -196,7 +196,7 @@ const cureOf = (cure: string | undefined): string => cure === undefined ? '' : `
 /** A handshake that failed, with the code and the words of Node.js first. */
 function ofTls (failure: Failure, text: string): Error {
   const { tls: fault, message, proxy, system: code } = failure
-  if (fault == null) return code ? system(code, text) : system('ERR_SSL_PROTOCOL_ERROR', text)
+  if (fault == null) return cutHandshake(code, text)
   if (fault.alert !== undefined) {
     const known = ALERTS[fault.alert]
     const name = hasNewNames ? known?.replace('SSLV3', 'SSL/TLS') : known
@@ -211,14 +211,25 @@ function ofTls (failure: Failure, text: string): Error {
   return proxy === 'handshake' ? new SecureProxyConnectionError(words, { cause: error }) : error
 }
 
+/** A handshake that ended without a fault of TLS: where the server has ended its connection, in the words of Node.js, by which programs know
+ * that another try may succeed. */
+function cutHandshake (code: string | null | undefined, text: string): Error {
+  const cause = new Error(text)
+  if (code) return Object.assign(system(code, `read ${code}`), { errno: errnoOf(code), syscall: 'read', cause })
+  const [, host, port] = /^the TLS handshake with https:\/\/(.+?)(?::(\d+))? failed: unexpected end of file$/.exec(text) ?? []
+  if (host === undefined) return system('ERR_SSL_PROTOCOL_ERROR', text)
+  const words = 'Client network socket disconnected before secure TLS connection was established'
+  return Object.assign(system('ECONNRESET', words), { path: undefined, host: host.replace(/^\[(.*)\]$/, '$1'), port: port ?? '443', localAddress: null, cause })
+}
+
 const ALTNAME_INVALID = 'ERR_TLS_CERT_ALTNAME_INVALID'
 
 /** The errno of Node.js for an unknown host name (UV_EAI_NONAME). */
 const ENOTFOUND_ERRNO = -3008
 const EAI_AGAIN_ERRNO = -3001
-/** undici's words for a peer that is gone, which programs look for. */
 /** The code with which a stream is reset whose content is not as long as its head says (RFC 9113 section 8.1.1). */
 const PROTOCOL_ERROR = 1
+/** undici's words for a peer that is gone, which programs look for. */
 const OTHER_SIDE_CLOSED = 'other side closed'
 /** undici's words for NO_ERROR and CANCEL: a stream that was ended and did not fail. */
 const GRACEFUL_WORDS: Record<number, string> = {
@@ -254,7 +265,8 @@ function ended (failure: Failure, text: string): Error {
   if (kind === 'closed' && detail === '0') return new SocketError(OTHER_SIDE_CLOSED, { cause: new Error(text) })
   if (kind === 'closed') return Object.assign(system('ERR_HTTP2_SESSION_ERROR', `Session closed with error code ${detail}`), { cause: new Error(text) })
   if (kind === 'transport' && code) return Object.assign(system(code, `read ${code}`), { errno: errnoOf(code), syscall: 'read', cause: new Error(text) })
-  return new SocketError(text === 'the transport closed' ? OTHER_SIDE_CLOSED : text)
+  if (!/^the transport closed(;|$)/.test(text)) return new SocketError(text)
+  return text.includes(';') ? new SocketError(OTHER_SIDE_CLOSED, { cause: new Error(text) }) : new SocketError(OTHER_SIDE_CLOSED)
 }
 
 /** Why a connection was closed by its peer, in undici's words for HTTP/2; without a fault it is no failure. */
@@ -273,8 +285,11 @@ function errnoOf (code: string): number | undefined {
 
 /** With undici's codes. A proxy that answers CONNECT with another status than 2xx has aborted the request
  * there; the cause says what it was. */
-function proxyError (why: string, text: string): Error {
+function proxyError ({ proxy, system: code }: Failure, text: string): Error {
   const own = new ProxyConnectionError(text)
+  const why = proxy ?? ''
+  // One that ends its connection is asked again by a RetryAgent, as with undici.
+  if (code && why === '') return Object.assign(system(code, `read ${code}`), { errno: errnoOf(code), syscall: 'read', cause: own })
   if (why.startsWith('status ')) return new RequestAbortedError(`Proxy response (${why.slice(7)}) !== 200 when HTTP Tunneling`, { cause: own })
   if (!why.startsWith('UND_ERR_SOCKS5')) return own
   return new Socks5ProxyError(text, why)

@@ -42,6 +42,7 @@ const ONE = 'an answer that has gone in one message cannot be broken any more'
 
 const TYPED = 'a body has the content type of the fetch standard, and none where that gives none'
 const FAILED = 'a failure is a 500 without words, also of HEAD'
+const PROXY_WHY = 'the refusal of a proxy says why'
 const REFUSED = 'fields of a connection are refused where a program has copied them out of `request.headers`, as by Node.js\'s own fetch'
 const NONE = 'a handler gives a Response: anything else is a 500 with a message on stderr'
 
@@ -227,6 +228,10 @@ export const differences = {
     'redirects: * to no URL, follow': { reason: WHY, of: ['fetch: failed'], programs: 7 }
   },
   'client generated': {
+    'proxies: *: an interim head first, *': { reason: 'interim heads come before the answer, also of a proxy (RFC 9110 section 15.2)', of: ['client: ', 'proxy: ', 'origin: '], programs: 14 },
+    'proxies: *: an end *the head, *': { reason: PROXY_WHY, of: ['client: first', 'proxy: '], programs: 42 },
+    'proxies: fields, *: fields, some': { reason: 'a field of a request takes the place of the one that the proxy gets else', of: ['proxy: '], programs: 2 },
+    'proxies: *: what is no HTTP, *': { reason: PROXY_WHY, of: ['client: first'], programs: 14 },
     'exchanges: *, h2*: headersTimeout': { reason: TIMEOUTS, of: ['client: failed'], programs: 24 },
     'exchanges: *, h2*: bodyTimeout': { reason: TIMEOUTS, of: ['client: failed'], programs: 24 },
     'exchanges: *, h3*: headersTimeout': { reason: TIMEOUTS, of: ['client: failed'], programs: 8 },

@@ -108,6 +108,12 @@ export interface Made {
   webSocketKey: string | null
 }
 
+/** The path as it is written: to a proxy that forwards, a name in the `host` field says nothing of where the request goes, so that the URL is written out
+ * here (RFC 9112 section 3.2.2). */
+function targetOf ({ isForwarded, authority }: Target, host: string | null, path: string): string {
+  return isForwarded && host !== null && host !== authority && path[0] === '/' ? `http://${authority}${path}` : path
+}
+
 /** Checks a request and makes its head; what is wrong is thrown, and nothing is sent. */
 export function prepare (state: Targets, origin: string, options: DispatchOptions, handler: Handler | null): Made {
   const { method } = options
@@ -143,16 +149,17 @@ export function prepare (state: Targets, origin: string, options: DispatchOption
   const ends = options.reset ?? (head.reset || checked.pipelining === 0)
   // A stream may turn out to be empty, and then there is no body.
   const endsWithBody = options.reset == null && isOdd ? SubmissionFlag.BodyEndsConnection : 0
+  const written = method === 'CONNECT' ? tunnelTo(path, target.authority) : targetOf(target, head.host, withQuery(path, options.query))
   return {
     target,
-    head: textOf(method, method === 'CONNECT' ? tunnelTo(path, target.authority) : withQuery(path, options.query), head.host ?? target.authority, fields),
+    head: textOf(method, written, head.host ?? target.authority, fields),
     // Of no bytes the end is there with the head: an answer may come before the source has said it.
     body: leavesHttp ? 'tunnel' : upload === null ? given as Buffer | null : length === 0 ? null : 'streaming',
     upload,
     length,
     headersTimeout: time('headersTimeout', options.headersTimeout) ?? checked.headersTimeout,
     bodyTimeout: time('bodyTimeout', options.bodyTimeout) ?? checked.bodyTimeout,
-    flags: (ends ? SubmissionFlag.EndsConnection : endsWithBody) | (upload === null ? 0 : SubmissionFlag.HeadWithBody) | (upload === null && !leavesHttp ? 0 : SubmissionFlag.Watched) | ((options.blocking ?? method !== 'HEAD') ? SubmissionFlag.Blocks : 0) | (path[0] === 'h' && !leavesHttp ? SubmissionFlag.AbsoluteForm : 0) | repeats(options.idempotent),
+    flags: (ends ? SubmissionFlag.EndsConnection : endsWithBody) | (upload === null ? 0 : SubmissionFlag.HeadWithBody) | (upload === null && !leavesHttp ? 0 : SubmissionFlag.Watched) | ((options.blocking ?? method !== 'HEAD') ? SubmissionFlag.Blocks : 0) | (written[0] === 'h' && !leavesHttp ? SubmissionFlag.AbsoluteForm : 0) | repeats(options.idempotent),
     elsewhere: onStream && hasH1(checked) ? overH1(state, origin, servername) : null,
     onStream,
     overStreams,

@@ -155,8 +155,11 @@ function fieldsFor ({ auth, headers = {}, token }: Through, url?: URL): { proxyA
   return { proxyAuthorization: auth ? `Basic ${auth}` : token ? token : ofUrl, proxyHeaders: fields.filter(field => !isOwn(field)) }
 }
 
+const OF_THE_CONNECTION = new Set(['host', 'connection', 'proxy-connection'])
+
 function fieldsOf (headers: ProxyHeaders): [string, string][] {
   if (headers === null || typeof headers !== 'object') throw new InvalidArgumentError('headers must be an object or an array')
   return Object.entries(headers).flatMap(([name, value]) =>
-    (value === undefined ? [] : Array.isArray(value) ? value as string[] : [value]).map(one => [name, String(one)] as [string, string]))
+    // undici's own stand before these.
+    (value === undefined || OF_THE_CONNECTION.has(name.toLowerCase()) ? [] : Array.isArray(value) ? value as string[] : [value]).map(one => [name, String(one)] as [string, string]))
 }

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
 import { setTimeout as after } from 'node:timers/promises'
-import { EnvHttpProxyAgent, ProxyAgent, request } from 'trunkline'
+import { Agent, EnvHttpProxyAgent, ProxyAgent, request } from 'trunkline'
 import * as undici7 from 'undici7'
 import { cert } from '../../support/certificates/certificate.mjs'
 import { proxy, socks } from '../../support/servers/proxy.mjs'
@@ -199,7 +199,7 @@ test('options that cannot be used are refused as undici refuses them, and functi
   assert.throws(() => new ProxyAgent({ uri: 'http://a', factory: 1 }), /must be a function/)
   assert.throws(() => new ProxyAgent({ uri: 'socks5://a', factory () {} }), { code: 'UND_ERR_INVALID_ARG', message: /^factory is not taken with a proxy of SOCKS/ })
   assert.throws(() => new EnvHttpProxyAgent({ clientFactory () {} }), { code: 'UND_ERR_INVALID_ARG', message: /^clientFactory is not taken by EnvHttpProxyAgent/ })
-  assert.throws(() => new ProxyAgent({ uri: 'http://a', headers: { host: 'b' } }), invalid)
+  assert.throws(() => new ProxyAgent({ uri: 'http://a', headers: { upgrade: 'b' } }), invalid)
   const agent = new ProxyAgent('http://127.0.0.1:1')
   const own = get('http://a.test', agent, { headers: { 'Proxy-Authorization': 'mine' } })
   await assert.rejects(own, { code: 'UND_ERR_INVALID_ARG', message: /ProxyAgent constructor/ })
@@ -240,6 +240,48 @@ test("the environment's proxies: by scheme, with exceptions, small letters first
     else process.env[name] = value
   }
   for (const one of [forHttp, forHttps, plain, secure]) await one.close()
+})
+
+test('a host field does not say where a request goes that a proxy forwards, and fields of the connection are the engine\'s', async () => {
+  const via = await proxy()
+  const origin = await h1(answer)
+  const dispatcher = new ProxyAgent({ uri: via.url, headers: { Host: 'other.test', connection: 'close', 'X-Own': 'yes' } })
+  const { statusCode, body } = await request(`${origin.url}/a`, { dispatcher, headers: { host: 'named.test' } })
+  assert.deepEqual([statusCode, await body.text()], [200, '/a'])
+  assert.equal(via.asked.length, 1)
+  for (const one of [dispatcher, via, origin]) await one.close()
+})
+
+test('a proxy that resets its connection is asked again by a RetryAgent', async () => {
+  const origin = await h1(answer)
+  let count = 0
+  const via = net.createServer(socket => {
+    socket.on('error', () => {})
+    socket.once('data', () => {
+      if (count++ === 0) return socket.resetAndDestroy()
+      const onward = net.connect(Number(new URL(origin.url).port), '127.0.0.1', () => { socket.write('HTTP/1.1 200 OK\r\n\r\n') })
+      onward.on('error', () => {}).pipe(socket).pipe(onward)
+    })
+  })
+  await once(via.listen(0, '127.0.0.1'), 'listening')
+  const dispatcher = new ProxyAgent({ uri: `http://127.0.0.1:${via.address().port}`, proxyTunnel: true })
+  await assert.rejects(dispatcher.request({ origin: origin.url, path: '/a', method: 'GET' }), { code: 'ECONNRESET', message: 'read ECONNRESET', errno: -104, syscall: 'read' })
+  const answered = await new undici7.RetryAgent(dispatcher, { minTimeout: 1 }).request({ origin: origin.url, path: '/a', method: 'GET' })
+  assert.equal(await answered.body.text(), '/a')
+  await dispatcher.close()
+  via.close()
+  await origin.close()
+})
+
+test('a server that ends its connection within the handshake has reset it, in the words of Node.js', async () => {
+  const server = net.createServer(socket => { socket.once('data', () => { socket.end() }).on('error', () => {}) })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const agent = new Agent()
+  const { port } = server.address()
+  const asked = agent.request({ origin: `https://127.0.0.1:${port}`, path: '/', method: 'GET' })
+  await assert.rejects(asked, { code: 'ECONNRESET', message: 'Client network socket disconnected before secure TLS connection was established', host: '127.0.0.1', port: String(port) })
+  await agent.close()
+  server.close()
 })
 
 test("the environment's list of hosts without a proxy is read at each request, and an entry that means nothing is passed over", async () => {
