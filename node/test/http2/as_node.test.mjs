@@ -175,6 +175,22 @@ for (const [name, http2] of Object.entries(MODULES)) {
     assert.equal(streams, 2, 'the first and the third')
   })
 
+  test(`${name}: settings of extensions stay behind a change of others, at both sides`, async t => {
+    const custom = { 1244: 456 }
+    const server = http2.createServer({ settings: { customSettings: custom } })
+    const [[own], client] = await Promise.all([once(server, 'session'), listen(t, server).then(port => {
+      const session = http2.connect(`http://127.0.0.1:${port}`, { settings: { customSettings: custom } })
+      t.after(() => { session.destroy() })
+      return once(session, 'connect').then(() => session)
+    })])
+    for (const session of [own, client]) {
+      const applied = new Promise(resolve => { session.settings({ headerTableSize: 1000 }, resolve) })
+      assert.deepEqual({ ...session.localSettings.customSettings }, custom)
+      await applied
+      assert.deepEqual({ ...session.localSettings.customSettings }, custom)
+    }
+  })
+
   test(`${name}: performServerHandshake gives a session on a stream at once`, async t => {
     const [near, far] = duplexPair()
     const session = http2.performServerHandshake(far, { settings: { maxConcurrentStreams: 7 } })

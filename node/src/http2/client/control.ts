@@ -90,7 +90,7 @@ export abstract class SessionControl extends EventEmitter {
         return
       }
       this.changes.push({ settings: { ...settings }, callback: callback ? asked('HTTP2SETTINGS', callback) : undefined })
-      this.extensions = withCustom({}, this.extensions, settings ?? {})
+      this.extensions = withCustom({ ...this.extensions }, this.extensions, settings ?? {})
       this.machine!.settings(packed)
       this.plan()
     }

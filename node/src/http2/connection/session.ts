@@ -230,7 +230,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
       this.destroy(plain('ERR_HTTP2_MAX_PENDING_SETTINGS_ACK'))
     } else if (this.connection.control(ControlFrame.Settings, packed)) {
       this.sent.push({ settings: { ...settings }, callback: callback && asked('HTTP2SETTINGS', callback) })
-      this.extensions = withCustom({}, this.extensions, settings ?? {})
+      this.extensions = withCustom({ ...this.extensions }, this.extensions, settings ?? {})
     } else if (callback) process.nextTick(callback, plain('ERR_HTTP2_SETTINGS_CANCEL'))
   }
 

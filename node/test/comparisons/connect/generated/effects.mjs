@@ -47,6 +47,8 @@ const extensions = async ({ connect }, t) => {
     log('connect', session.localSettings.customSettings)
     session.settings({ customSettings: { 1001: 6 } })
     log('behind settings', session.localSettings.customSettings)
+    session.settings({ headerTableSize: 1000 })
+    log('behind others', session.localSettings.customSettings)
   })
   session.on('localSettings', settings => { log('acknowledged', settings.customSettings) })
   await t.watch(session.request())
