@@ -43,6 +43,8 @@ pub(crate) struct ListenAsk {
     hand_over: Option<String>,
     /// A socket that is open, in place of both.
     fd: Option<i32>,
+    /// A UDP socket that is open, for HTTP/3 beside it.
+    udp_fd: Option<i32>,
     /// Nowhere: streams and accepted sockets are given to it.
     detached: bool,
     /// On the UDP port alone, for HTTP/3: accepted sockets are given to it.
@@ -361,8 +363,21 @@ impl ListenAsk {
         self.open_unix(Server::bind_unix(path), tls)
     }
     fn open_inherited(&self, fd: i32, tls: Option<&Tls>) -> Result<BoundSockets, Value> {
+        if self.udp_fd.is_some() && !self.http3 {
+            let text = "udpFd is given and http3 is off: the socket would not be read; turn http3 on, or leave the socket out";
+            return Err(failure::refusal("config", text));
+        }
         match InheritedSocket::listen(fd, self.fd_is_borrowed, self.config().backlog) {
-            Ok(InheritedSocket::Tcp(listener)) => self.open_port(Server::on(listener), tls),
+            Ok(InheritedSocket::Tcp(listener)) => match self.udp_fd {
+                None => self.open_port(Server::on(listener), tls),
+                Some(udp_fd) => {
+                    let address = listener.local_addr();
+                    let port = address.map_err(|error| inherited::refused(fd, &error))?;
+                    let udp = inherited::udp(udp_fd, port.port())?;
+                    let sockets = Sockets::of_port(vec![listener], vec![udp]);
+                    self.open_port(Server::on_sockets(sockets), tls)
+                }
+            },
             Ok(InheritedSocket::Unix(listener)) => self.open_unix(Server::on_unix(listener), tls),
             Err(error) => Err(inherited::refused(fd, &error)),
         }

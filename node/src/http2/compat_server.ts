@@ -86,6 +86,7 @@ export interface Offer {
   http2?: boolean
   http3?: boolean
   quicLb?: QuicLb | undefined
+  udpFd?: number | undefined
   isSecure?: boolean
   /** The default certificate. */
   tls?: Identity | undefined
@@ -192,6 +193,7 @@ export class CompatServer {
     if (backlog > 0) question.backlog = backlog
     if (this.options.handOver !== undefined) question.handOver = this.options.handOver
     if (this.options.shedding !== undefined) question.shedding = this.options.shedding
+    if (this.offer.udpFd !== undefined && place.fd !== undefined) question.udpFd = this.offer.udpFd
     if (this.offer.quicLb !== undefined) question.quicLb = this.offer.quicLb
     listener.listen(question)
     this.listener = listener

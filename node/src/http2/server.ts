@@ -110,6 +110,8 @@ export interface Http2SecureServerOptions extends SecureServerOptions, Http2Serv
   http3?: boolean
   /** Connection ids of HTTP/3 by which load balancers find this server (QUIC-LB). Default: ids that say nothing to others. */
   quicLb?: QuicLb
+  /** The descriptor of a UDP socket for HTTP/3, of the port of the TCP socket that `listen({ fd })` names, which the server closes at its end. Default: it binds one. */
+  udpFd?: number
 }
 
 /** Private members of `net.Server`, as far as they are needed here. */
@@ -490,7 +492,7 @@ export class Http2SecureServer extends serving(tls.Server, https.Server) {
     checkChooser(chooser, http3)
     this.admission = admissionOf(own as ClientAuthOptions)
     this.policy = policyOf(own)
-    const offer = { http1: allowHTTP1, http3, quicLb: own.quicLb, isSecure: true, tls: identityOf(others), clients: this.admission, policy: this.policy, chooser }
+    const offer = { http1: allowHTTP1, http3, quicLb: own.quicLb, udpFd: own.udpFd, isSecure: true, tls: identityOf(others), clients: this.admission, policy: this.policy, chooser }
     const http1 = allowHTTP1 || own.requests === 'http' ? ownHttp1(own) : {}
     if (own.requests === 'http') beAlso(this, https.Server)
     Object.assign(this, { compatServer: new CompatServer(this, compatServerOptions(own, http1), offer) })

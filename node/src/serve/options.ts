@@ -91,7 +91,7 @@ export interface ServeOptions<Data = undefined, Paths extends string = string> e
 /** Names of options that may change. */
 const RELOADED = ['fetch', 'routes', 'static', 'error', 'websocket', 'development', 'maxRequestBodySize', 'idleTimeout']
 const ADVERTISED = [
-  ...RELOADED, 'id', 'signal', 'hostname', 'host', 'port', 'path', 'unix', 'readableAll', 'writableAll', 'fd', 'sharesPort', 'reusePort', 'handOver', 'backlog', 'tls', 'http1', 'http2', 'http3',
+  ...RELOADED, 'id', 'signal', 'hostname', 'host', 'port', 'path', 'unix', 'readableAll', 'writableAll', 'fd', 'udpFd', 'sharesPort', 'reusePort', 'handOver', 'backlog', 'tls', 'http1', 'http2', 'http3',
   'extendedConnect', 'schemeFromGateway', 'proxyProtocol', 'forwarding', 'quicLb', 'expectations', 'connectionsMax', 'shedding', 'limits', 'timeouts', 'windows', 'overrideGlobalObjects', 'engine'
 ]
 const NAMES = new Set([...ADVERTISED, 'fdIsBorrowed', 'frameEvents', 'spelledNames', 'http1Timeouts'])

@@ -65,6 +65,8 @@ export interface ListenTarget {
   writableAll?: boolean
   /** A descriptor of a listening TCP or Unix socket in place of both, which the server closes at its end. */
   fd?: number
+  /** A descriptor of a UDP socket of the same port, for HTTP/3 beside the TCP socket `fd`, which the server closes at its end. Default: with `http3` the server binds one. */
+  udpFd?: number
   /** The owner of the descriptor closes it. */
   fdIsBorrowed?: boolean
   /** Listens nowhere; streams are passed to it with `serve`, accepted sockets with `take`. */

@@ -85,6 +85,38 @@ pub(crate) mod inherited {
         )
     }
 
+    /// The UDP socket of `fd`, which is closed with it.
+    ///
+    /// # Errors
+    /// Where it is none, or of another port: it stays open then.
+    pub(crate) fn udp(fd: RawFd, port: u16) -> Result<std::net::UdpSocket, Value> {
+        let unusable = |error: &io::Error| {
+            of_descriptor(format!("the descriptor {fd} is no UDP socket"), error)
+        };
+        let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
+        if fd < 0 {
+            return Err(unusable(&invalid()));
+        }
+        // SAFETY: as in `InheritedSocket::listen`.
+        let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
+        let socket = SockRef::from(&borrowed);
+        let address = match socket.r#type() {
+            Ok(Type::DGRAM) => socket.local_addr().map(|address| address.as_socket()),
+            Ok(_) => Err(invalid()),
+            Err(error) => Err(error),
+        };
+        let address = address.map_err(|error| unusable(&error))?;
+        let address = address.ok_or_else(|| unusable(&invalid()))?;
+        if address.port() != port {
+            let text = format!(
+                "the descriptor {fd} is at {address}, and the server's port is {port}: both have one port"
+            );
+            return Err(failure::refusal("config", &text));
+        }
+        // SAFETY: JavaScript gives it away, as that of the port.
+        Ok(Socket::from(unsafe { OwnedFd::from_raw_fd(fd) }).into())
+    }
+
     /// The error for JavaScript of a descriptor that cannot be served.
     pub(crate) fn unserved(fd: RawFd, error: &io::Error) -> Value {
         of_descriptor(
