@@ -67,9 +67,20 @@ export function errorOf (failure: Failure, answered: boolean, owner?: FailureOwn
     if (story != null && owner !== undefined) keepStory(error, owner.bridge, story)
     if (error instanceof SocketError) error.socket = socketOf(failure, owner)
   }
+  if (error instanceof HeadersTimeoutError || error instanceof BodyTimeoutError) noteTimeout(error, failure, owner)
   // An error of the program's own functions stays as it is.
   if (failure.storyId != null && failure.own == null) (error as FailureFacts).storyId = failure.storyId
   return error
+}
+
+const timeouts = new WeakMap<object, Error>()
+/** The timeout by which the last request on a connection ended; undefined: there was none. */
+export function timeoutOn (connection: object): Error | undefined { return timeouts.get(connection) }
+
+/** A connection of HTTP/1.1 ends with a request that was given up: its `disconnect` says why, as with undici. */
+function noteTimeout (error: Error, { attempts }: Failure, owner: FailureOwner | undefined): void {
+  const last = attempts?.at(-1)
+  if (last !== undefined && owner !== undefined) timeouts.set(owner.connection(last.connection), error)
 }
 
 /** The addresses of the last connection that the request was on. */
@@ -112,7 +123,7 @@ function pick (failure: Failure, text: string, answered: boolean): Error {
         const words = `connect ${failure.system} ${address.ip}:${address.port}`
         return Object.assign(system(failure.system, words), facts, { address: address.ip, port: address.port, cause: new Error(text) })
       }
-      return new ConnectTimeoutError(text)
+      return new ConnectTimeoutError(timedOut(text), { cause: new Error(text) })
     case 'tls':
       return ofTls(failure, text)
     case 'proxy':
@@ -130,6 +141,16 @@ function pick (failure: Failure, text: string, answered: boolean): Error {
     default:
       return ended(failure, text)
   }
+}
+
+const MS: Record<string, number> = { s: 1000, ms: 1, 'µs': 0.001 }
+
+/** A connect timeout in undici's words, which programs match; the engine's are the cause. */
+function timedOut (text: string): string {
+  const [, scheme, host, amount, unit] = /^no connection to (https?):\/\/(\S+) within ([\d.]+)(s|ms|µs)$/.exec(text) ?? []
+  if (host === undefined) return text
+  const address = /:\d+$/.test(host) ? host : `${host}:${scheme === 'https' ? 443 : 80}`
+  return `Connect Timeout Error (attempted address: ${address}, timeout: ${Number(amount) * MS[unit!]!}ms)`
 }
 
 /** OpenSSL's words for alerts, which are the codes of Node.js behind `ERR_SSL_`. */

@@ -7,7 +7,7 @@ import { isIP } from 'node:net'
 import { Connection, UNKNOWN, type ConnectionEvent } from './connection'
 import type { Dialer } from './dial'
 import { InformationalError, InvalidArgumentError, NotSupportedError } from '../../errors'
-import { errorOf, goneAway, keepOwnError } from '../../failures'
+import { errorOf, goneAway, keepOwnError, timeoutOn } from '../../failures'
 import type { Load } from '../dispatcher/load'
 import type { Lookup } from '../options'
 import type { Bridge, Failure, ConnectionListener } from '../../channel/ring'
@@ -198,7 +198,7 @@ export class Connections implements ConnectionListener {
     this.of.load(url).onClosed()
     const targets = this.targets(url, connection)
     const isGraceful = isGracefulEnd(events.error!, connection)
-    const error = isGraceful ? this.of.reason ?? gracefulEnd(events.error!) : connection.alpnProtocol === 'h2' ? goneAway(events.error!) : errorOf(events.error!, false)
+    const error = isGraceful ? this.of.reason ?? timeoutOf(connection) ?? gracefulEnd(events.error!) : connection.alpnProtocol === 'h2' ? goneAway(events.error!) : errorOf(events.error!, false)
     const emit = (): void => { this.dispatcher.emit('disconnect', url, targets, error) }
     // Where the dispatcher ends, requests fail first.
     if (this.onLast !== null) this.farewells.push(emit)
@@ -298,6 +298,9 @@ function isGracefulEnd ({ kind, detail }: Failure, { alpnProtocol }: Connection)
 const HAS_LEFT = 'the connection speaks another protocol now'
 /** undici's words for the ends that the engine names so; all others are a reset. */
 const WORDS: Record<string, string> = { 'a request on the connection was given up': 'aborted', [HAS_LEFT]: 'upgrade' }
+
+/** The timeout of a request with which a connection of HTTP/1.1 ended. */
+function timeoutOf (connection: Connection): Error | undefined { return connection.alpnProtocol === 'h2' || connection.alpnProtocol === 'h3' ? undefined : timeoutOn(connection) }
 
 /** Why a connection of a dispatcher that goes on was closed, in undici's words. */
 function gracefulEnd ({ kind, message }: Failure): Error {

@@ -339,6 +339,26 @@ test('what connect.lookup fails with is what requests fail with', async () => {
   await silent.close()
 })
 
+test('a time limit that is over is named in the words of undici, and by the end of the connection of HTTP/1.1', async () => {
+  const server = net.createServer(socket => { socket.on('error', () => {}).once('data', data => { if (String(data).startsWith('POST')) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nha') }) })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address()
+  for (const [method, limit, code] of [['GET', 'headersTimeout', 'UND_ERR_HEADERS_TIMEOUT'], ['POST', 'bodyTimeout', 'UND_ERR_BODY_TIMEOUT']]) {
+    const client = new Client(`http://127.0.0.1:${port}`, { [limit]: 50 })
+    const ended = once(client, 'disconnect')
+    const asked = client.request({ path: '/', method }).then(({ body }) => body.text())
+    const error = await asked.then(() => null, error => error)
+    assert.equal(error?.code, code)
+    assert.equal((await ended)[2], error)
+    await client.close()
+  }
+  const secure = new Agent({ connectTimeout: 50 })
+  const message = `Connect Timeout Error (attempted address: 127.0.0.1:${port}, timeout: 50ms)`
+  await assert.rejects(get(secure, `https://127.0.0.1:${port}`), { code: 'UND_ERR_CONNECT_TIMEOUT', message })
+  await secure.close()
+  server.close()
+})
+
 test('reset and connection: close end an HTTP/1.1 connection behind the request, and no other', async () => {
   const seen = []
   const server = await h1((request, response) => { seen.push(request.headers.connection); response.end('answer') })
