@@ -1,7 +1,8 @@
 //! The metrics of a server or a client as instruments of an OpenTelemetry meter, which read the exposition: one set of
 //! names, kinds and labels for both.
 //!
-//! OpenTelemetry has no histogram that is observed, so one of ours is three counters, by the parts that OpenMetrics gives it.
+//! OpenTelemetry has no histogram that is observed, so one of ours is three counters, by the parts that OpenMetrics gives it. Its SDK for Rust (0.33) takes no
+//! aggregated data from a producer either, as SDKs for other languages do.
 
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{AsyncInstrument, Meter};

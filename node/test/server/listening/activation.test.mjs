@@ -16,6 +16,12 @@ const ca = readFileSync(certFile)
 const VERSIONS = { 'http/1.1': { allowH2: false }, h2: { allowH2: true }, h3: { http3: 'only' } }
 const skip = process.platform === 'win32' && 'there are no descriptors'
 
+/** Node.js 26 has it behind a symbol alone. */
+function descriptorOf (socket) {
+  const states = Object.getOwnPropertySymbols(socket).map(name => socket[name])
+  return states.find(state => typeof state?.handle?.fd === 'number').handle.fd
+}
+
 /** A port of TCP, with a UDP socket of the same number or of another. */
 async function sockets (samePort = true) {
   for (;;) {
@@ -23,7 +29,7 @@ async function sockets (samePort = true) {
     await once(tcp, 'listening')
     const udp = dgram.createSocket('udp4').bind(samePort ? tcp.address().port : 0, '127.0.0.1')
     const isBound = await new Promise(resolve => udp.once('listening', () => { resolve(true) }).once('error', () => { resolve(false) }))
-    if (isBound) return { tcp, udp, port: tcp.address().port, fds: [tcp._handle.fd, udp._handle.fd] }
+    if (isBound) return { tcp, udp, port: tcp.address().port, fds: [tcp._handle.fd, descriptorOf(udp)] }
     tcp.close()
   }
 }
