@@ -197,6 +197,19 @@ fn what_is_wrong_is_named_with_its_line_its_column_and_what_is_allowed() {
             "root = \"/srv\"\naccess-log = \"-\"\n",
             "the nearest known one is log.access.",
         ),
+        // As other servers have them.
+        (
+            "root = \"/srv\"\n[tls]\ncert = \"a\"\n",
+            ":3:1: unknown key tls.cert; the nearest known one is certificate.chain.",
+        ),
+        (
+            "root = \"/srv\"\nport = 80\n",
+            ":2:1: unknown key port; the nearest known one is listen.",
+        ),
+        (
+            "root = \"/srv\"\n[log]\nfile = \"a\"\n",
+            ":3:1: unknown key log.file; the nearest known one is log.access.",
+        ),
         (
             "root = \"/srv\"\nlimits = 3\n",
             ":2:1: limits is a table: write [limits]",

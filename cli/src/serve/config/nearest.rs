@@ -2,6 +2,35 @@
 
 use super::keys::{KEYS, Key, TABLES};
 
+/// Keys of the files of other servers, by their last part, and ours. The table is that in which it was written; `None`: any.
+const FOREIGN: [(Option<&str>, &str, &str); 16] = [
+    (None, "cert", "certificate.chain"),
+    (None, "cert_file", "certificate.chain"),
+    (None, "certificate", "certificate.chain"),
+    (None, "ssl_certificate", "certificate.chain"),
+    (None, "key_file", "certificate.key"),
+    (None, "ssl_certificate_key", "certificate.key"),
+    (Some("tls"), "key", "certificate.key"),
+    (None, "session_tickets", "tls.tickets"),
+    (None, "ticket_keys", "tls.tickets"),
+    (None, "ssl_session_ticket_key", "tls.tickets"),
+    (Some("log"), "file", "log.access"),
+    (Some("log"), "path", "log.access"),
+    (Some("admin"), "listen", "admin.address"),
+    (Some(""), "port", "listen"),
+    (Some(""), "bind", "listen"),
+    (Some(""), "directory", "root"),
+];
+
+/// Our key for one of another server's.
+fn of_foreign(table: &str, name: &str) -> Option<&'static Key> {
+    let fits = |of: Option<&str>| of.is_none_or(|of| of == table);
+    let found = FOREIGN
+        .iter()
+        .find(|(of, foreign, _)| fits(*of) && *foreign == name);
+    found.and_then(|(.., ours)| KEYS.iter().find(|key| key.path == *ours))
+}
+
 /// The message about `name` in `table`, which is empty at the top.
 pub(super) fn unknown(table: &str, name: &str) -> String {
     let written = match table {
@@ -16,6 +45,7 @@ pub(super) fn unknown(table: &str, name: &str) -> String {
     // A flag's name is known too: --access-log is log.access.
     let flag = format!("--{}", name.replace('_', "-"));
     let of_flag = KEYS.iter().find(|key| key.flag == Some(flag.as_str()));
+    let of_flag = of_flag.or_else(|| of_foreign(table, name));
     let key = of_flag.or_else(|| KEYS.iter().min_by_key(|key| distance(key)));
     let tables = TABLES.iter().filter(|_| table.is_empty());
     let near = |name: &str, other: &str| 2 * strsim::damerau_levenshtein(name, other);
