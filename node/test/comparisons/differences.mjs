@@ -409,6 +409,7 @@ export const differences = {
   'server generated': {
     'effects: maxDeflateDynamicTableSize 0': TABLE,
     'effects: maxHeaderListPairs 10, more': STATUS,
+    'effects: maxSettings 2, more': ['a connection that its peer has broken ends: this line of node:http2 leaves it open', 20],
     'effects: maxSendHeaderBlockLength, none, trailers of 64 KiB': 'trailers that cannot be sent fail their stream: with node its client takes the response for whole',
     'effects: settings, maxFrameSize': FRAMES,
     'heads: request, trailers, a name in capitals': RESET_BODY,

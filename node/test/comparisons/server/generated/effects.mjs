@@ -109,6 +109,22 @@ const programs = {
     then: (session, t) => { t.log('state')(session.state.inflateDynamicTableSize) }
   }),
   'maxSessionMemory 1': exchange({ maxSessionMemory: 1 }),
+  ...Object.fromEntries([1, 3].map(most => [`maxSessionMemory ${most}, a stream beside one of 2 MB that is not read`, async (http2, t) => {
+    const server = http2.createServer({ maxSessionMemory: most })
+    server.on('stream', (stream, headers) => {
+      stream.on('error', () => {})
+      stream.respond()
+      stream.end(Buffer.alloc(headers[':path'] === '/long' ? 2_000_000 : 2))
+    })
+    const client = await t.open(server)
+    const long = client.request({ ':path': '/long' })
+    await new Promise(resolve => { long.once('response', resolve) })
+    await t.show(client)
+    const ended = closing(long)
+    long.resume()
+    await ended
+    await t.show(client, { name: 'behind it' })
+  }])),
   'maxReservedRemoteStreams 0': exchange({ maxReservedRemoteStreams: 0 }),
   'peerMaxConcurrentStreams 1': exchange({ peerMaxConcurrentStreams: 1 }),
   'paddingStrategy of none': exchange({ paddingStrategy: 0 }),
