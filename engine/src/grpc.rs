@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::error::classify::grpc_code_of;
 use bytes::Buf;
 use framing::Framing;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 use pin_project_lite::pin_project;
@@ -25,6 +25,11 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 use tonic::{Code, Status};
 use tower_service::Service;
+
+/// As names, which a lookup need not parse.
+static TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
+static STATUS: HeaderName = HeaderName::from_static("grpc-status");
+static ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 
@@ -181,8 +186,8 @@ where
                     this.framing.advance(data.chunk());
                 }
                 // tonic takes such an end for one in order, and drops the part of a message.
-                let is_cut = frame.trailers_ref().is_some_and(is_success)
-                    && this.framing.is_within_message();
+                let is_cut = this.framing.is_within_message()
+                    && frame.trailers_ref().is_some_and(is_success);
                 if is_cut {
                     this.body.set(None);
                     return Poll::Ready(Some(Err(Status::internal(CUT))));
@@ -222,7 +227,7 @@ fn poll_deadline(deadline: &mut Deadline, cx: &mut Context<'_>) -> Poll<()> {
 }
 
 fn deadline_of(fields: &HeaderMap) -> Deadline {
-    let time = timeout::of(fields.get("grpc-timeout")?)?;
+    let time = timeout::of(fields.get(&TIMEOUT)?)?;
     Some(Box::pin(sleep(time)))
 }
 
@@ -253,7 +258,7 @@ fn foreign_status<B>(response: &Response<B>) -> Option<Status> {
     let media_type = fields.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
     let is_grpc = media_type.is_some_and(|media_type| media_type.starts_with(MEDIA_TYPE));
     let http = response.status();
-    if (http == StatusCode::OK && is_grpc) || fields.contains_key("grpc-status") {
+    if (http == StatusCode::OK && is_grpc) || fields.contains_key(&STATUS) {
         return None;
     }
     let media_type = String::from_utf8_lossy(media_type.unwrap_or(b"none"));
@@ -267,7 +272,7 @@ const CODINGS: [&str; 4] = ["identity", "gzip", "deflate", "zstd"];
 /// The status of a response in a coding that was not asked for and that tonic does not have: INTERNAL (gRPC's
 /// compression.md), where tonic says UNIMPLEMENTED, which is the server's word for a request.
 fn coding_status(fields: &HeaderMap) -> Option<Status> {
-    let coding = fields.get("grpc-encoding")?;
+    let coding = fields.get(&ENCODING)?;
     let is_known = CODINGS.iter().any(|known| coding == known);
     (!is_known).then(|| {
         Status::internal(format!(
@@ -281,7 +286,7 @@ const MEDIA_TYPE: &[u8] = b"application/grpc";
 
 /// Whether these trailers say that the call has succeeded.
 fn is_success(trailers: &HeaderMap) -> bool {
-    trailers.get("grpc-status").is_some_and(|code| code == "0")
+    trailers.get(&STATUS).is_some_and(|code| code == "0")
 }
 
 const CUT: &str = "the response ends within a message";

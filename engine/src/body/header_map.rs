@@ -12,10 +12,27 @@ static NAMES: LazyLock<Vec<Option<HeaderName>>> = LazyLock::new(|| {
     Token::all().map(name).collect()
 });
 
+/// Names without a token that calls of gRPC have: they need no look at each of their bytes.
+static GRPC_NAMES: [HeaderName; 6] = [
+    HeaderName::from_static("grpc-status"),
+    HeaderName::from_static("grpc-encoding"),
+    HeaderName::from_static("grpc-accept-encoding"),
+    HeaderName::from_static("grpc-message"),
+    HeaderName::from_static("grpc-timeout"),
+    HeaderName::from_static("grpc-status-details-bin"),
+];
+
 /// The name of a field, without a look at its bytes where it has a token.
 pub(crate) fn name_of(field: &Field<'_>) -> Option<HeaderName> {
     match field.token {
         Some(token) => NAMES[token.index()].clone(),
+        None if field.name.starts_with(b"grpc-") => {
+            let mut known = GRPC_NAMES.iter();
+            let known = known.find(|name| name.as_str().as_bytes() == field.name);
+            known
+                .cloned()
+                .or_else(|| HeaderName::from_bytes(field.name).ok())
+        }
         None => HeaderName::from_bytes(field.name).ok(),
     }
 }
