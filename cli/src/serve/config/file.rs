@@ -229,11 +229,16 @@ impl Reading<'_> {
         }
     }
     fn listeners(&mut self, all: &[Spanned<DeValue<'_>>]) {
+        let refused = self.refused.len();
         for (number, table) in all.iter().enumerate() {
             self.options.listeners.push(ListenTable::default());
             for (name, value) in table.get_ref().as_table().into_iter().flatten() {
                 self.value(LISTEN, name, value, &format!(".{number}"));
             }
+        }
+        // An address that was refused would be missed too.
+        if self.refused.len() > refused {
+            return;
         }
         let places: Vec<usize> = all.iter().map(|table| table.span().start).collect();
         if let Err((at, why)) = listeners::settle(self.options, &places) {

@@ -407,6 +407,14 @@ fn several_addresses_are_tables_of_which_the_first_is_the_sites_own() {
 }
 
 #[test]
+fn an_address_that_cannot_be_used_is_not_said_to_be_missing() {
+    let why = read("root = \"/srv\"\n[[listen]]\naddress = \"127.0.0.1:99999\"\n")
+        .expect_err("no such port");
+    assert!(why.contains(":3:11: listen.address is"), "{why}");
+    assert!(!why.contains("has no address"), "{why}");
+}
+
+#[test]
 fn tables_of_addresses_that_cannot_be_used_are_named_with_their_line() {
     let first = "root = \"/srv\"\n[[listen]]\naddress = \"[::]:443\"\n";
     for (rest, expected) in [
