@@ -157,6 +157,18 @@ pin_project! {
     }
 }
 
+/// An empty one: interceptors of tonic answer with it where they refuse a call.
+impl<B> Default for GrpcBody<B> {
+    fn default() -> Self {
+        Self {
+            body: None,
+            deadline: None,
+            side: Side::Client,
+            framing: Framing::default(),
+        }
+    }
+}
+
 impl<B> http_body::Body for GrpcBody<B>
 where
     B: http_body::Body,

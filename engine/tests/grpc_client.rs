@@ -5,7 +5,7 @@ use http::{Request, Response};
 use std::convert::Infallible;
 use tonic::Code;
 use tower_service::Service as _;
-use trunkline::grpc::GrpcClient;
+use trunkline::grpc::{GrpcBody, GrpcClient};
 use trunkline::{Body, Client, Server, service_fn};
 
 /// A call as the `new` of a generated client makes it: its URI is a path alone.
@@ -48,4 +48,11 @@ async fn a_call_without_an_origin_goes_to_that_of_the_client_and_below_its_path(
     );
     let nowhere = client.clone().call(call()).await.unwrap_err();
     assert_eq!(nowhere.code(), Code::Internal, "{nowhere}");
+}
+
+/// tonic asks for it: `with_interceptor` of a generated client takes no service without.
+#[test]
+fn an_interceptor_may_refuse_a_call_with_an_empty_body() {
+    let body = GrpcBody::<Body>::default();
+    assert!(http_body::Body::is_end_stream(&body));
 }
