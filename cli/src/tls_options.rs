@@ -11,7 +11,7 @@ pub(crate) struct TlsOptions {
     /// Do not verify the server's certificate.
     #[arg(short = 'k', long)]
     insecure: bool,
-    /// Believe the certificates in this PEM file too.
+    /// Believe the certificates in this PEM file too, by OpenSSL's rules: a server's own certificate may be among them.
     #[arg(long, value_name = "FILE")]
     cacert: Option<PathBuf>,
     /// Our certificate chain in this PEM file, and its key if --key names no other file.
@@ -33,7 +33,8 @@ impl TlsOptions {
             tls = tls.insecure();
         }
         if let Some(path) = &self.cacert {
-            tls = tls.roots_from_pem_file(path)?;
+            // One that `openssl req -x509` has made says that it is an authority.
+            tls = tls.roots_from_pem_file(path)?.openssl_rules();
         }
         if let Some(path) = &self.cert {
             tls = tls.identity_from_pem_files(path, self.key.as_ref().unwrap_or(path))?;

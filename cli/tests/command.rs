@@ -175,6 +175,25 @@ fn sighup_makes_the_certificate_be_read_again() {
 }
 
 #[test]
+fn a_servers_own_certificate_is_believed_by_cacert_although_it_is_an_authority() {
+    let folder = Folder::new("own-authority");
+    let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).expect("a name");
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let certificate = params.self_signed(&key).expect("a certificate");
+    let certificate = folder.file("cert.pem", certificate.pem().as_bytes());
+    let key = folder.file("key.pem", key.serialize_pem().as_bytes());
+    let flags = ["--tls-cert", &certificate, "--tls-key", &key];
+    let served = Served::start(&[&["--test-endpoints"], &flags[..]].concat());
+    let url = served.url("/bytes/5").replace("127.0.0.1", "localhost");
+    for version in ["--http1.1", "--http2", "--http3-only"] {
+        let output = run(&["get", version, "--cacert", &certificate, &url]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert_eq!(run(&["get", version, &url]).status.code(), Some(60));
+    }
+}
+
+#[test]
 fn a_certificate_that_is_not_believed_exits_with_60() {
     let served = Served::start(&["--test-endpoints", "--tls-self-signed"]);
     let output = run(&["get", &served.url("/bytes/1")]);
