@@ -42,13 +42,8 @@ pub enum Verdict {
 #[derive(Clone, Debug)]
 pub struct Abuse {
     rates: Rates,
-    /// The limits of these two counts.
-    stream_errors_max: u32,
-    refused_max: u32,
-    /// Frames that broke a rule of their stream.
-    stream_errors: u32,
-    /// Streams that were refused since one was taken.
-    refused_in_a_row: u32,
+    /// Nothing where the owner has set no limit of these counts.
+    counted: Option<Box<CountedLimits>>,
     /// Nothing until the first charge: full budgets.
     budgets: Option<Box<Budgets>>,
     /// Streams the peer opened and streams that were reset, lately; see [`RATIO_STREAMS`].
@@ -61,6 +56,33 @@ pub struct Abuse {
     unread: u64,
     overhead: u64,
     counts: [u32; NAMES.len()],
+}
+
+/// Counts that end a connection, whatever its budgets say.
+#[derive(Clone, Debug)]
+struct CountedLimits {
+    stream_errors_max: u32,
+    refused_max: u32,
+    /// Frames that broke a rule of their stream.
+    stream_errors: u32,
+    /// Streams that were refused since one was taken.
+    refused_in_a_row: u32,
+}
+
+impl CountedLimits {
+    fn new(limits: &Limits) -> Option<Box<Self>> {
+        let (stream_errors_max, refused_max) =
+            (limits.stream_errors_max, limits.refused_streams_max);
+        let is_set = stream_errors_max.min(refused_max) < u32::MAX;
+        is_set.then(|| {
+            Box::new(Self {
+                stream_errors_max,
+                refused_max,
+                stream_errors: 0,
+                refused_in_a_row: 0,
+            })
+        })
+    }
 }
 
 /// How the budgets of a connection refill.
@@ -120,10 +142,7 @@ impl Abuse {
                 resets: limits.resets,
                 pings: limits.pings,
             },
-            stream_errors_max: limits.stream_errors_max,
-            refused_max: limits.refused_streams_max,
-            stream_errors: 0,
-            refused_in_a_row: 0,
+            counted: CountedLimits::new(limits),
             budgets: None,
             opened_lately: 0,
             reset_lately: 0,
@@ -170,23 +189,30 @@ impl Abuse {
     /// We refused a stream: it has cost a header block, and counts like a reset.
     pub fn stream_refused(&mut self, now: Instant) -> Verdict {
         self.count(AbuseKind::StreamsRefused);
-        if self.refused_in_a_row > self.refused_max {
-            return Verdict::Close(Violation::RefusedStreamsTooMany);
+        if let Some(counted) = &mut self.counted {
+            if counted.refused_in_a_row > counted.refused_max {
+                return Verdict::Close(Violation::RefusedStreamsTooMany);
+            }
+            counted.refused_in_a_row = counted.refused_in_a_row.saturating_add(1);
         }
-        self.refused_in_a_row = self.refused_in_a_row.saturating_add(1);
         self.charge_reset(now)
     }
 
     /// A stream was taken.
     #[inline]
     pub fn stream_accepted(&mut self) {
-        self.refused_in_a_row = 0;
+        if let Some(counted) = &mut self.counted {
+            counted.refused_in_a_row = 0;
+        }
     }
 
     /// Counts a frame that broke a rule of its stream. True: it is one too many.
     fn exceeds_stream_errors(&mut self) -> bool {
-        let exceeds = self.stream_errors > self.stream_errors_max;
-        self.stream_errors = self.stream_errors.saturating_add(1);
+        let Some(counted) = &mut self.counted else {
+            return false;
+        };
+        let exceeds = counted.stream_errors > counted.stream_errors_max;
+        counted.stream_errors = counted.stream_errors.saturating_add(1);
         exceeds
     }
 

@@ -17,7 +17,7 @@ use trunkline_core::limits::Config;
 use trunkline_core::{h1, h2};
 
 /// Bytes of the machines themselves: they stand beside each other in memory, one per connection.
-const H2_BYTES_MAX: usize = 1344;
+const H2_BYTES_MAX: usize = 1352;
 const H1_BYTES_MAX: usize = 512;
 /// Beside the machine: the few entries of the compression tables, how the last streams ended, and
 /// where a body came the connection's window.

@@ -35,6 +35,13 @@ fn time(time: Option<Duration>) -> String {
     time.map_or(0, |time| time.as_millis()).to_string()
 }
 
+/// What bounds it where the engine's default does not: the largest number.
+fn unbounded<N: Into<u64>>(default: N, text: &str) -> String {
+    let default = default.into();
+    assert!(default == u64::MAX || default == u64::from(u32::MAX));
+    text.to_owned()
+}
+
 fn compare(interface: &str, defaults: &[(&str, String)]) {
     let engine: BTreeMap<String, String> = defaults
         .iter()
@@ -47,7 +54,10 @@ fn compare(interface: &str, defaults: &[(&str, String)]) {
         let value = match (number, value.as_str()) {
             (Ok(number), _) => serde_json::json!(number),
             (_, "true") => serde_json::json!(true),
-            _ => serde_json::json!({ "burst": 1, "perSecond": 1 }),
+            (_, text) if text.contains(" at once, ") => {
+                serde_json::json!({ "burst": 1, "perSecond": 1 })
+            }
+            _ => serde_json::json!(1),
         };
         let ask = serde_json::json!({ group.clone(): { *name: value } });
         let read: Result<ListenAsk, _> = serde_json::from_value(ask);
@@ -87,6 +97,28 @@ fn limits_have_the_names_and_defaults_that_their_documentation_states() {
             (
                 "requestHandlersMax",
                 limits.request_handlers_max.to_string(),
+            ),
+            (
+                "streamErrorsMax",
+                unbounded(
+                    limits.stream_errors_max,
+                    "`resets` and `glitches` bound them",
+                ),
+            ),
+            (
+                "refusedStreamsMax",
+                unbounded(limits.refused_streams_max, "`resets` bounds them"),
+            ),
+            (
+                "queuedBytesMax",
+                unbounded(limits.queued_bytes_max, "send buffers bound them"),
+            ),
+            (
+                "settingsPerFrameMax",
+                unbounded(
+                    limits.settings_per_frame_max,
+                    "32 with the API of node:http2, otherwise the size of a frame bounds them",
+                ),
             ),
             ("resets", rate(limits.resets)),
             ("glitches", rate(limits.glitches)),

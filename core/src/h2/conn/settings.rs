@@ -22,17 +22,18 @@ pub(in crate::h2) struct Unacknowledged {
     started_at: Instant,
     /// The SETTINGS of our preface are acknowledged.
     has_preface_settings: bool,
-    /// Nothing while nothing of the user's is unanswered.
-    later: Option<Box<UserFrames>>,
-    /// The peer's settings behind each SETTINGS whose event the owner has not handled, oldest first.
-    reported: Vec<Settings>,
+    /// Nothing while there are none.
+    later: Option<Box<LaterFrames>>,
 }
 
-/// The user's unanswered PINGs and SETTINGS, oldest first.
+/// Each oldest first.
 #[derive(Debug, Default)]
-struct UserFrames {
+struct LaterFrames {
+    /// The user's that are unanswered.
     pings: VecDeque<([u8; 8], Instant)>,
     settings: VecDeque<(Vec<Setting>, Instant)>,
+    /// The peer's settings behind each SETTINGS whose event the owner has not handled.
+    reported: VecDeque<Settings>,
 }
 
 impl Unacknowledged {
@@ -41,7 +42,6 @@ impl Unacknowledged {
             started_at: now,
             has_preface_settings: false,
             later: None,
-            reported: Vec::new(),
         }
     }
     /// When our preface went out.
@@ -93,10 +93,21 @@ impl Unacknowledged {
         let (_, sent_at) = self.later.as_ref()?.settings.front()?;
         Some(*sent_at)
     }
-    /// Once all is answered the memory goes.
+    fn push_reported(&mut self, settings: Settings) {
+        let later = self.later.get_or_insert_default();
+        later.reported.push_back(settings);
+    }
+    fn take_reported(&mut self) -> Option<Settings> {
+        let reported = self.later.as_mut()?.reported.pop_front();
+        self.forget_answered();
+        reported
+    }
+    /// Once all is answered and handled the memory goes.
     fn forget_answered(&mut self) {
-        let later = self.later.as_ref();
-        if later.is_some_and(|later| later.pings.is_empty() && later.settings.is_empty()) {
+        let is_over = |later: &LaterFrames| {
+            later.pings.is_empty() && later.settings.is_empty() && later.reported.is_empty()
+        };
+        if self.later.as_deref().is_some_and(is_over) {
             self.later = None;
         }
     }
@@ -151,7 +162,7 @@ impl Conn {
         }
         if self.session.config().frame_events {
             let extensions = frame.extensions().take(EXTENSION_SETTINGS_MAX).collect();
-            self.unacknowledged.reported.push(self.peer);
+            self.unacknowledged.push_reported(self.peer);
             self.session
                 .push_event(Event::SettingsReceived { extensions });
         }
@@ -166,11 +177,7 @@ impl Conn {
     /// The peer's settings as the frame of the oldest [`SettingsReceived`](Event::SettingsReceived) left them for which this was not
     /// called: frames behind it may have come already. Call it for each of these events; without one they are those of now.
     pub fn reported_settings(&mut self) -> Settings {
-        let reported = &mut self.unacknowledged.reported;
-        match reported.is_empty() {
-            true => self.peer,
-            false => reported.remove(0),
-        }
+        self.unacknowledged.take_reported().unwrap_or(self.peer)
     }
 
     /// Sends changed settings, perhaps none; they bind the peer once it has acknowledged them. The
