@@ -35,7 +35,7 @@ fn time(time: Option<Duration>) -> String {
     time.map_or(0, |time| time.as_millis()).to_string()
 }
 
-/// What bounds it where the engine's default does not: the largest number.
+/// The documented bound of a number that the engine leaves unbounded.
 fn unbounded<N: Into<u64>>(default: N, text: &str) -> String {
     let default = default.into();
     assert!(default == u64::MAX || default == u64::from(u32::MAX));
