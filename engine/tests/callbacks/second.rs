@@ -4,7 +4,7 @@ use super::http3::a_client;
 use super::support::{Peer, runtime};
 use bytes::Bytes;
 use http_body_util::BodyExt;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -184,9 +184,13 @@ impl Pair {
     fn next(&self) -> &'static str {
         self.events.recv_timeout(PATIENCE).unwrap()
     }
+    /// Drains; the second worker has the command when this returns: the first closes its socket behind it.
     fn drains(&mut self) {
         let drains: Drains = Box::new(|handle| handle.drain(PATIENCE));
         assert!(self.drains.take().unwrap().send(drains).is_ok());
+        while TcpStream::connect(self.address).is_ok() {
+            thread::yield_now();
+        }
     }
     /// Both workers end.
     fn ends(mut self) {
