@@ -8,6 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
+use std::task::Poll;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -17,14 +18,14 @@ use trunkline::server::{
     Answer, Callbacks, ConnectionHandle, Ended, InspectLimits, Inspector, ResponseBody,
     SecondWorker, ServerHandle, StreamHandle,
 };
-use trunkline::{ConnectionInfo, Server, ServerConfig, Tls};
+use trunkline::{Body, ConnectionInfo, Server, ServerConfig, Tls};
 
 const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 /// A request that is not answered.
 const WAIT: &str = "GET /wait HTTP/1.1\r\nhost: a\r\n\r\n";
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Answers with the name of its worker.
+/// Answers with the name of its worker, once a request is whole.
 #[derive(Clone)]
 struct Named {
     name: &'static str,
@@ -34,7 +35,7 @@ struct Named {
 
 impl Callbacks for Named {
     type Connection = ConnectionHandle;
-    type Exchange = ();
+    type Exchange = (ConnectionHandle, StreamHandle);
 
     fn leaves_connection(&self) -> bool {
         assert_eq!(self.name, "first", "the second has no other");
@@ -58,28 +59,40 @@ impl Callbacks for Named {
         commands: &ConnectionHandle,
         handle: StreamHandle,
         head: &RequestHead,
-        _: bool,
-    ) {
-        if head.path() != Some(b"/wait") {
-            let answer = Answer {
-                status: 200,
-                reason: None,
-                fields: b"",
-                body: ResponseBody::Whole(Bytes::from(self.name)),
-                date: false,
-                length: true,
-                quiet: false,
-            };
-            commands.answer(Instant::now(), handle, answer);
+        end: bool,
+    ) -> Self::Exchange {
+        let exchange = (commands.clone(), handle);
+        if end && head.path() != Some(b"/wait") {
+            self.answers(&exchange);
         }
         // As above.
         let _ = self.events.send(self.name);
+        exchange
     }
-    fn body(&self, (): &(), _: Bytes, _: bool) {}
-    fn trailers(&self, (): &(), _: &Fields) {}
-    fn room(&self, (): &(), _: usize) {}
-    fn ended(&self, (): (), _: Ended) {}
+    fn body(&self, exchange: &Self::Exchange, _: Bytes, end: bool) {
+        if end {
+            self.answers(exchange);
+        }
+    }
+    fn trailers(&self, _: &Self::Exchange, _: &Fields) {}
+    fn room(&self, _: &Self::Exchange, _: usize) {}
+    fn ended(&self, _: Self::Exchange, _: Ended) {}
     fn disconnected(&self, _: ConnectionHandle) {}
+}
+
+impl Named {
+    fn answers(&self, (commands, handle): &(ConnectionHandle, StreamHandle)) {
+        let answer = Answer {
+            status: 200,
+            reason: None,
+            fields: b"",
+            body: ResponseBody::Whole(Bytes::from(self.name)),
+            date: false,
+            length: true,
+            quiet: false,
+        };
+        commands.answer(Instant::now(), *handle, answer);
+    }
 }
 
 /// A server whose first worker runs, and its second worker.
@@ -102,14 +115,14 @@ impl Pair {
     fn new(config: ServerConfig) -> Self {
         Self::of(Server::bind("127.0.0.1:0").config(config))
     }
-    /// With HTTP/3, and a client of it.
-    fn with_http3() -> (Self, Asking) {
+    /// With HTTP/3, and a request of a client with this body.
+    fn with_http3(body: Body) -> (Self, Asking) {
         let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
         let pair = Self::of(Server::bind("127.0.0.1:0").tls(tls).http3(true));
         let client = a_client(root);
         let url = format!("https://localhost:{}/", pair.address.port());
         let asking = Box::pin(async move {
-            let response = client.get(&url).send().await.unwrap();
+            let response = client.post(&url).body(body).send().await.unwrap();
             response.into_body().collect().await.unwrap().to_bytes()
         });
         (pair, asking)
@@ -311,7 +324,7 @@ fn an_idle_connection_of_the_second_worker_gives_way_to_a_new_one_where_the_firs
 
 #[test]
 fn http3_is_the_second_workers_whose_packets_wait_until_it_serves() {
-    let (mut pair, asking) = Pair::with_http3();
+    let (mut pair, asking) = Pair::with_http3(Body::empty());
     pair.start_second();
     assert_eq!(runtime().block_on(asking), "second");
     let listed = runtime().block_on(pair.inspector.inspect(InspectLimits::default()));
@@ -321,24 +334,35 @@ fn http3_is_the_second_workers_whose_packets_wait_until_it_serves() {
 
 #[test]
 fn http3_comes_back_where_there_will_be_no_second_worker() {
-    let (mut pair, asking) = Pair::with_http3();
+    let (mut pair, asking) = Pair::with_http3(Body::empty());
     pair.second = None;
     assert_eq!(runtime().block_on(asking), "first");
     pair.ends();
 }
 
 #[test]
-fn a_drain_waits_for_a_second_worker_that_has_http3_alone() {
-    let (mut pair, asking) = Pair::with_http3();
+fn a_drain_waits_for_the_exchanges_of_a_second_worker_that_has_http3_alone() {
+    let (upload, body) = Body::channel();
+    let (mut pair, asking) = Pair::with_http3(body);
     pair.start_second();
-    assert_eq!(runtime().block_on(asking), "second");
-    pair.drains();
+    runtime().block_on(async {
+        let mut asking = asking;
+        // The request has begun; its end follows behind the drain.
+        while pair.events.try_recv().is_err() {
+            let asked = std::future::poll_fn(|cx| Poll::Ready(asking.as_mut().poll(cx))).await;
+            assert!(asked.is_pending());
+            tokio::task::yield_now().await;
+        }
+        pair.drains();
+        upload.finish();
+        assert_eq!(asking.await, "second");
+    });
     pair.ends();
 }
 
 #[test]
 fn the_sockets_of_both_workers_go_to_another_process() {
-    let (mut pair, _) = Pair::with_http3();
+    let (mut pair, _) = Pair::with_http3(Body::empty());
     pair.start_second();
     let (sender, sockets) = mpsc::channel();
     let order: Drains = Box::new(move |handle| {
