@@ -20,8 +20,8 @@ use std::time::Instant;
 /// The packages that are built and tested: all but the benchmarks, whose foreign clients and
 /// servers take a minute to compile. `ready` tests those.
 const SELECTION: [&str; 3] = ["--workspace", "--exclude", "trunkline-bench"];
-/// Programs of tests at once beyond one for each core: a quarter of their time they wait for deadlines and peers.
-const WORKERS_BEYOND_CORES: usize = 1;
+/// Programs of tests at once beyond one for each core: half of their time they wait for deadlines and peers.
+const WORKERS_BEYOND_CORES: usize = 2;
 /// Tests of one Rust program that run at once.
 const TEST_THREADS: &str = "4";
 /// Files of the package's tests whose loop is cut into jobs, so that none takes long, by their path's
@@ -32,6 +32,14 @@ const SHARES: [(&str, usize); 4] = [
     ("lines/fetch.", 4),
     ("lines/", 2),
     ("server/suite.", 5),
+];
+/// Files that are begun first, by the beginning of their path: one that takes a minute would otherwise run alone at the end.
+const LONG: [&str; 5] = [
+    "lines/",
+    "package/types",
+    "client/requests/ends",
+    "client/inline/requests",
+    "server/listening/cluster",
 ];
 /// The compiler gives way to tests that run beside it.
 const COMPILER_NICE: &str = "10";
@@ -68,8 +76,9 @@ pub(crate) fn test() -> Outcome {
         let built = rust_jobs(&folder);
         let _ = peers.join();
         let added = built.map(|jobs| {
-            queue.add(late);
             queue.add(jobs);
+            // In front of them: the longest of all is among these, and waits for most of its time.
+            queue.add(late);
         });
         queue.close();
         for worker in workers {
@@ -93,14 +102,14 @@ fn make_peers() {
     }
 }
 
-/// The files of the package's tests, those that wait longest first; and apart, those with foreign peers and
+/// The files of the package's tests, those that take longest first; and apart, those with foreign peers and
 /// with the example `quic_peer`, which are made together with the Rust tests.
 fn node_jobs(origin: &Path) -> Result<(Vec<Job>, Vec<Job>), String> {
     let folder = root().join("node").join("test");
     let mut names = Vec::new();
     test_files(&folder, "", &mut names)?;
     names.sort_by_key(|name| {
-        let is_long = name.starts_with("lines/") || name.starts_with("package/types");
+        let is_long = LONG.iter().any(|beginning| name.starts_with(beginning));
         (!is_long, name.clone())
     });
     let (late, early): (Vec<_>, Vec<_>) = names

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A program that runs longer stands still; the longest takes less than one minute.
+/// A program that runs longer stands still; the longest takes under three minutes.
 const JOB_TIME_MAX: Duration = Duration::from_secs(600);
 /// How often a program is asked whether it has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
