@@ -4,7 +4,7 @@
 import type { X509Certificate } from 'node:crypto'
 import http, { type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { upgradeOf } from '../http2/compat/http1'
+import { upgradeOf } from '../http2/compat/http1/upgrade'
 import { wantedUpgrade } from '../http2/compat/upgrade'
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'

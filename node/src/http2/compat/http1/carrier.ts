@@ -1,0 +1,361 @@
+// The way between a response of node:http and its exchange: the response composes its head as usual, and its socket writes become the
+// exchange's response, whole where it ends within one turn.
+
+import http from 'node:http'
+import { apart } from '../../../channel/ring'
+import { ResponseFlag } from '../../../channel/codes'
+import { checkLength } from '../../../server/exchange'
+import type { Exchange, ServerExchangeCallbacks } from '../../../server/exchange'
+import { asked } from '../../asked'
+import { showResponse } from '../../channels'
+import { aborted } from '../../codes'
+import { LateBytes, refusalOf, requestTimeout } from '../../connection/broken'
+import { Intake } from '../../stream/intake'
+import { later } from '../../later'
+import { RawAnswer } from '../raw_answer'
+import { asUtf8, fieldsOf, lastHead, reasonOf } from './fields'
+import { carried, NEEDS_DRAIN, originals, takesBadHints, type EndNotifier, type Request, type Response } from './members'
+import type { Stage } from './stage'
+
+const CANCEL = 8
+
+const REQUEST_TIMEOUT = 408
+
+/** A response with its carrier. */
+interface CarriedResponse extends Response { [carried]: ResponseCarrier }
+
+/** The head of node:http is whole: it has its date and its reason phrase, or none by the program. */
+const OWN_HEAD = ResponseFlag.NoDate | ResponseFlag.NoReason
+
+/** Between a response of node:http and its exchange. */
+export class ResponseCarrier implements ServerExchangeCallbacks {
+  readonly intake: Intake
+  private head: { status: number; reason: string; text: string; isWide: boolean } | null = null
+  private pieces: Buffer[] = []
+  private waiting: ((error: Error | null) => void)[] = []
+  private isStreaming = false
+  /** The head says that the body comes in chunks (HTTP/1.1). */
+  private isChunked = false
+  /** The end of the turn is waited for. */
+  isPlanned = false
+  private isFinished = false
+  /** The end was put behind the bytes that came before it. */
+  private isEndRead = false
+  /** The body broke a rule: the connection is that of the refusal. */
+  private isRefused = false
+  private deadline: NodeJS.Timeout | undefined
+  /** The answer that the program writes to the socket itself. */
+  private raw: RawAnswer | undefined
+  /** Of an informational head, what was written so far. */
+  private informational = ''
+  /** Reports room to a waiting writer, in its own context. */
+  private drains: (() => void) | undefined
+
+  constructor (
+    private readonly exchange: Exchange,
+    private readonly request: Request,
+    private readonly response: Response,
+    private readonly socket: Stage,
+    private readonly ownsSocket: boolean,
+    private readonly server: EndNotifier
+  ) {
+    this.intake = new Intake(exchange)
+    this.request._read = read
+    this.request._carrier = this
+    response[carried] = this
+    response._storeHeader = storeHeader
+    response._send = send
+    response._writeRaw = writeRaw
+    if (takesBadHints) response.writeEarlyHints = writeEarlyHints
+    response._finish = finish
+    response.on('finish', reportFinished)
+  }
+
+  /** Limits the wait for the rest of the request to the server's `requestTimeout`. */
+  limit (): void {
+    const { exchange, server, socket } = this
+    if (server.requestTimeout === undefined || server.requestTimeout <= 0) return
+    this.deadline = setTimeout(() => {
+      if (exchange.received || exchange.closed) return
+      // An answer that has begun can only be cut.
+      this.isRefused = !exchange.headSent
+      if (exchange.headSent) exchange.reset(CANCEL)
+      else new LateBytes(exchange, socket, this)
+      if (!server.emit('clientError', requestTimeout(), socket) && this.isRefused) socket.end(refusalOf(REQUEST_TIMEOUT))
+    }, server.requestTimeout).unref()
+  }
+
+  // Calls of the response.
+
+  keepHead (): void {
+    const { response } = this
+    const spells = this.exchange.version < 20
+    const head = response._header ?? ''
+    const text = fieldsOf(head, spells)
+    const reason = spells ? reasonOf(head) : ''
+    try {
+      checkLength(reason.length + text.length)
+    } catch (error) {
+      // Another head may be made.
+      response._header = null
+      throw error
+    }
+    this.head = { status: response.statusCode, reason, text, isWide: lastHead.isWide }
+    this.isChunked = spells && response.chunkedEncoding
+    // The framing is the engine's.
+    ;(response as unknown as { chunkedEncoding: boolean }).chunkedEncoding = false
+  }
+
+  send (data: string | Buffer, encoding: BufferEncoding | null | undefined, done: (() => void) | null | undefined): boolean {
+    if (this.head?.isWide === true) {
+      // Node puts its head in front of a text and encodes both at once; in front of chunks and bytes it is Latin-1.
+      const isText = typeof data === 'string' && (encoding == null || encoding === 'utf8') && !(this.isChunked && data.length > 0)
+      if (isText) Object.assign(this.head, { reason: asUtf8(this.head.reason), text: asUtf8(this.head.text) })
+      this.head.isWide = false
+    }
+    if (data.length > 0) {
+      const bytes = typeof data === 'string' ? Buffer.from(data, encoding ?? 'utf8') : data
+      if (this.isStreaming) this.exchange.write(bytes)
+      else this.pieces.push(bytes)
+    }
+    // As with node, an end behind the end of the connection finishes nothing.
+    if (typeof done === 'function' && !this.response.destroyed) this.waiting.push(asked('WRITEWRAP', done))
+    this.plan()
+    if (this.unsent <= this.exchange.pendingMax) return true
+    this.drains ??= asked('WRITEWRAP', () => { this.response.emit('drain') })
+    return false
+  }
+
+  /** Whether the program has ended it. */
+  private get isDestroyed (): boolean { return this.request.destroyed || this.response.destroyed || this.socket.destroyed }
+
+  /** Bytes of the body that wait here or on their way. */
+  get unsent (): number { return this.exchange.pending + this.kept }
+
+  private get kept (): number { return this.pieces.reduce((sum, piece) => sum + piece.length, 0) }
+
+  private plan (): void {
+    if (this.isPlanned) return
+    this.isPlanned = true
+    if (planned.push(this) === 1) process.nextTick(endTurn)
+  }
+
+  /** A response that is not complete at the end of the turn is sent piece by piece. */
+  endTurn (): void {
+    this.isPlanned = false
+    if (!this.isFinished) this.flush()
+  }
+
+  private flush (): void {
+    if (this.head !== null) {
+      const { status, text, reason } = this.head
+      this.exchange.respond(status, text, OWN_HEAD, reason)
+      this.head = null
+      this.isStreaming = true
+    }
+    for (const piece of this.pieces.splice(0)) this.exchange.write(piece)
+  }
+
+  reportRoom (): void {
+    if (!this.exchange.hasRoom) return
+    for (const done of this.waiting.splice(0)) done(null)
+    const { response } = this
+    if (NEEDS_DRAIN === undefined || !(response as unknown as Record<symbol, boolean>)[NEEDS_DRAIN] || this.isFinished) return
+    ;(response as unknown as Record<symbol, boolean>)[NEEDS_DRAIN] = false
+    const { drains } = this
+    this.drains = undefined
+    if (drains === undefined) response.emit('drain')
+    else drains()
+  }
+
+  finish (): void {
+    if (this.isFinished) return
+    const trailers = this.response._trailer ? fieldsOf(`\r\n${this.response._trailer}`, this.exchange.version < 20) : ''
+    if (this.head !== null && trailers === '') {
+      const { status, text, reason } = this.head
+      this.head = null
+      const { pieces } = this
+      this.pieces = []
+      const body = pieces.length > 1 ? Buffer.concat(pieces) : pieces[0] ?? null
+      // An exchange without body events reports its end here.
+      const isQuiet = !this.exchange.hasBody
+      this.exchange.answer(status, text, body, OWN_HEAD | (isQuiet ? ResponseFlag.Quiet : 0) | (this.isChunked ? ResponseFlag.NoLength : 0), reason)
+      if (isQuiet && this.ownsSocket) setImmediate(() => { this.socket.gone() })
+    } else {
+      this.flush()
+      this.exchange.end(trailers)
+    }
+    this.isFinished = true
+  }
+
+  /** Tells the end of an answer that went as one message. */
+  settle (): void {
+    if (this.isFinished && !this.isStreaming) for (const done of this.waiting.splice(0)) done(null)
+  }
+
+  /** Sends a head once it is whole: programs write it in pieces, too. */
+  sendInformational (piece: string): void {
+    this.informational += piece
+    if (!this.informational.endsWith('\r\n\r\n')) return
+    const head = this.informational
+    this.informational = ''
+    this.exchange.sendInformational(Number(head.slice(9, 12)), fieldsOf(head, this.exchange.version < 20))
+  }
+
+  /** The bytes written to the socket are the answer, unless there is one. */
+  answerByHand (): void {
+    const { exchange, socket } = this
+    if (exchange.headSent || exchange.closed || this.head !== null) return
+    this.raw = new RawAnswer(exchange, socket, () => { socket.letGo() })
+  }
+
+  onFinish (): void {
+    const { request, response, server, socket } = this
+    showResponse(request, response, socket, server)
+    if (!request._consuming && !request._readableState.resumeScheduled) request._dump()
+    if (socket._httpMessage === response) response.detachSocket(socket as never)
+    socket.ahead = undefined
+    socket.answered()
+    process.nextTick(reportClosed, response)
+    if (response._last && this.exchange.version < 20) socket.end()
+  }
+
+  // The events of the exchange.
+
+  onData (chunk: Buffer): void {
+    // A socket that was destroyed gives nothing more.
+    if (this.socket.destroyed) return this.exchange.take(chunk.length)
+    this.socket.refresh()
+    this.intake.onData(chunk)
+  }
+
+  onEnd (trailers = ''): void {
+    const { request } = this
+    clearTimeout(this.deadline)
+    request.complete = true
+    const raw = trailers === '' ? [] : trailers.split('\0')
+    if (raw.length > 0) request._addHeaderLines(raw, raw.length)
+    this.intake.onEnd()
+  }
+
+  onRoom (): void {
+    this.socket.refresh()
+    this.raw?.onRoom()
+    this.reportRoom()
+  }
+
+  /** As node:http has it, where the end is read a turn behind what was said before it. */
+  onHalfClosed (): void {
+    later(() => {
+      if (!this.exchange.done && this.server.httpAllowHalfOpen !== true) this.exchange.reset(CANCEL)
+    })
+  }
+
+  onClosed (code: number, byPeer = true): void {
+    const { exchange, request, response } = this
+    clearTimeout(this.deadline)
+    exchange.withStory(request)
+    if (!byPeer && !this.isRefused && exchange.version < 20 && !exchange.headSent && !exchange.connection.closed && !this.isDestroyed) {
+      // A malformed body: as with node its refusal comes first, over the connection, which then ends.
+      this.isRefused = true
+      return later(() => { this.onClosed(code, byPeer) })
+    }
+    if (this.raw !== undefined && code === 0) {
+      // As with node, which does not know that this is an answer, the request ends with its connection.
+      if (exchange.version < 20 && !this.socket.destroyed) return void this.socket.once('close', () => { this.fail(undefined) })
+      this.socket.gone()
+      return this.fail(undefined)
+    }
+    // An answer without a body is whole with its head, though its handler may say its end later.
+    const isWhole = code === 0 && (response.writableEnded || !response._hasBody)
+    if (!isWhole && !this.isEndRead && this.intake.holds) {
+      // As in `onHalfClosed`: a reader gets the bytes that came before the end.
+      this.isEndRead = true
+      return later(() => { this.onClosed(code, byPeer) })
+    }
+    const error = isWhole ? undefined : exchange.withStory(aborted())
+    // By this node:http knows that an end that was asked for is none.
+    if (!isWhole) this.socket._hadError = true
+    for (const done of this.waiting.splice(0)) apart(() => { done(error ?? null) })
+    if (isWhole) {
+      if (this.ownsSocket) setImmediate(() => { this.socket.gone() })
+      return
+    }
+    // A refusal of the rest of its body may still be written: as with node the request ends with its connection.
+    const { socket } = this
+    if (this.isRefused && socket.isCarrying && !socket.destroyed) return void socket.once('close', () => { this.fail(error) })
+    if (this.ownsSocket || exchange.connection.closed) this.socket.gone()
+    if (exchange.version < 20) {
+      // A malformed request may still be answered, and the engine ends its connection.
+      if (!byPeer) this.socket.release()
+      this.socket.gone()
+    }
+    this.fail(error)
+  }
+
+  /** The request, or its response, is not whole. */
+  private fail (error: Error | undefined): void {
+    this.intake.drop()
+    this.request.destroy(error)
+    // One that was detached has no connection to end with.
+    if (this.raw === undefined || this.response.socket !== null) reportClosed(this.response)
+  }
+}
+
+/** Those that wait for the end of the turn, which they have one for all of. */
+let planned: ResponseCarrier[] = []
+function endTurn (): void {
+  const now = planned
+  planned = []
+  for (const carrier of now) carrier.endTurn()
+  later(() => {
+    for (const carrier of now) apart(() => { carrier.reportRoom() })
+  })
+}
+
+function reportClosed (response: Response): void {
+  if (response._closed) return
+  ;(response as { destroyed: boolean }).destroyed = true
+  response._closed = true
+  response.emit('close')
+}
+
+// Wrappers of the methods of a request and a response; own members, so that frameworks may give
+// them other prototypes.
+
+function read (this: Request): void {
+  this._consuming = true
+  this._readableState.readingMore = false
+  this._carrier.intake.read(this)
+}
+function reportFinished (this: CarriedResponse): void { this[carried].onFinish() }
+
+function storeHeader (this: CarriedResponse, first: string, headers: unknown): void {
+  originals._storeHeader.call(this, first, headers)
+  this[carried].keepHead()
+}
+function send (this: CarriedResponse, data: string | Buffer, encoding?: BufferEncoding | null, done?: (() => void) | null): boolean {
+  this._headerSent = true
+  if (typeof encoding === 'function') [encoding, done] = [null, encoding]
+  return this[carried].send(data, encoding, done)
+}
+function writeRaw (this: CarriedResponse, data: string, encoding: unknown, done?: () => void): boolean {
+  this[carried].sendInformational(data)
+  const reported = typeof encoding === 'function' ? encoding as () => void : done
+  if (typeof reported === 'function') process.nextTick(reported)
+  return true
+}
+/** Checks what the newest Node.js checks: one hint must not write other fields, or another response. */
+function writeEarlyHints (this: CarriedResponse, hints: Record<string, string | string[]>, done?: () => void): void {
+  // Without a link nothing is written.
+  for (const name of hints?.link == null ? [] : Object.keys(hints)) {
+    if (name === 'link') continue
+    http.validateHeaderName(name)
+    http.validateHeaderValue(name, hints[name] as string)
+  }
+  originals.writeEarlyHints.call(this, hints, done)
+}
+function finish (this: CarriedResponse): void {
+  this[carried].finish()
+  originals._finish.call(this)
+}

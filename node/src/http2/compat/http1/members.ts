@@ -1,0 +1,92 @@
+// Parts of node:http on which its form of a server stands: classes, options, and private members, which no other file declares.
+
+import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+
+/** The exchange of a response, as its socket needs it. */
+export interface PendingAnswer {
+  /** Bytes of the body that wait here or on their way. */
+  readonly unsent: number
+  /** Calls back the writers of an answer that went as one message. */
+  settle: () => void
+  /** From here on the bytes written to the socket are the answer, unless there is one. */
+  answerByHand: () => void
+}
+
+/** The member of a response that has its exchange. */
+export const carried = Symbol('carrier')
+
+/** Private members of node:http, as far as they are needed here. */
+export interface Request extends IncomingMessage {
+  _consuming: boolean
+  _dump: () => void
+  joinDuplicateHeaders: boolean
+  _addHeaderLines: (raw: string[], count: number) => void
+  _readableState: { destroyed: boolean; readingMore: boolean; resumeScheduled: boolean }
+}
+export interface Response extends ServerResponse {
+  _header: string | null
+  _headerSent: boolean
+  _hasBody: boolean
+  _last: boolean
+  _trailer: string
+  _closed: boolean
+  _expect_continue: boolean
+  _keepAliveTimeout: number
+  _maxRequestsPerSocket: number
+  maxRequestsOnConnectionReached: boolean
+  _storeHeader: (first: string, headers: unknown) => void
+  _send: (data: string | Buffer, encoding?: BufferEncoding | null, done?: (() => void) | null) => boolean
+  _writeRaw: (data: string, encoding: unknown, done?: () => void) => boolean
+  _finish: () => void
+  [carried]: PendingAnswer
+}
+
+/** The classes of requests and responses, by the options of node:http. */
+export interface Http1 {
+  IncomingMessage: typeof IncomingMessage
+  ServerResponse: typeof ServerResponse
+  /** A field that comes again is joined to the one before, also where node:http keeps the first alone. */
+  joinDuplicateHeaders?: boolean
+  /** A body for a response that has none is an error. */
+  rejectNonStandardBodyWrites?: boolean
+  /** Names of fields whose values go in one line, and under which symbol node:http keeps them. */
+  unique?: { symbol: symbol; names: unknown } | undefined
+}
+
+/** The server, which emits the requests. */
+export interface EndNotifier {
+  /** How long a request may take to be whole, in ms; 0 and undefined: for ever. */
+  requestTimeout?: number
+  /** Whether a client that has ended its side of its connection waits for answers. */
+  httpAllowHalfOpen?: boolean
+  /** Ms that a connection without a request stays open, as announced to clients; 0: for ever. */
+  keepAliveTimeout?: number
+  /** Ms beyond those that clients are told of. */
+  keepAliveTimeoutBuffer?: number
+  /** Whether a request that asks for an upgrade gets it; undefined: where there is a listener. */
+  shouldUpgradeCallback?: (request: IncomingMessage) => boolean
+  /** Ms without a sign of life on a connection with a request; 0: for ever. */
+  timeout: number
+  /** How many requests a connection of HTTP/1.1 may have; 0 and undefined: any number. */
+  maxRequestsPerSocket?: number
+  /** The most fields of a request that are passed on; 0 and null: all. */
+  maxHeadersCount?: number | null
+  emit: (event: string, ...args: unknown[]) => boolean
+  listenerCount: (event: string) => number
+}
+
+export const originals = http.ServerResponse.prototype as unknown as Response
+/** A member that node:http has under a symbol of its own. */
+export const symbolOf = (made: object, name: string): symbol | undefined => Object.getOwnPropertySymbols(made).find(symbol => symbol.description === name)
+const sample = new http.ServerResponse(new http.IncomingMessage(null as never))
+/** Whether Node.js writes names and values of early hints as they are given, line breaks and all: it does before 24. */
+export const takesBadHints = (() => {
+  try {
+    sample.writeEarlyHints({ link: '</>; rel=preload', 'a b': '' })
+    return true
+  } catch {
+    return false
+  }
+})()
+/** Says that a writer shall wait. */
+export const NEEDS_DRAIN = symbolOf(sample, 'kNeedDrain')

@@ -1,0 +1,111 @@
+// Emits exchanges on a server in the form of node:http: a real IncomingMessage and a real ServerResponse, whatever the version.
+
+import type { ServerResponse } from 'node:http'
+import { AHEAD_BYTES_MAX } from '../../../server/ahead'
+import type { Exchange } from '../../../server/exchange'
+import { showRequest } from '../../channels'
+import { clientError, LateBytes, refusalOf } from '../../connection/broken'
+import { Socket, socketOf } from '../../connection/socket'
+import { ResponseCarrier } from './carrier'
+import type { EndNotifier, Http1, Request, Response } from './members'
+import { requestOf } from './request'
+import { isFree, receiveErrors, Stage } from './stage'
+import { reportConnect, reportUpgrade } from './upgrade'
+
+const CANCEL = 8
+
+/** From this line on node refuses a request with more fields than `maxHeadersCount`; those before leave them out. */
+const REFUSES_FIELDS = Number.parseInt(process.versions.node, 10) >= 22
+const FIELDS_TOO_LARGE = 431
+
+function hasTooManyFields (exchange: Exchange, most: number | null | undefined): boolean {
+  return most != null && most > 0 && exchange.rawFields().length > 2 * most
+}
+
+/** Emits an exchange on `server`. `shared`: the socket of its connection. */
+export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: Socket, http1: Http1): void {
+  if (REFUSES_FIELDS && exchange.version < 20 && hasTooManyFields(exchange, server.maxHeadersCount)) {
+    const socket = isFree(shared) ? shared.leaveServer() : socketOf(Socket, exchange.connection.encrypted, exchange.connection)
+    new LateBytes(exchange, socket, { onData () {}, onEnd () {}, onRoom () {}, onClosed () {} })
+    const error = clientError({ code: 'HPE_HEADER_OVERFLOW', status: FIELDS_TOO_LARGE, packet: Buffer.alloc(0), parsed: 0 })
+    if (!server.emit('clientError', error, socket)) socket.end(refusalOf(FIELDS_TOO_LARGE))
+    return
+  }
+  if (reportUpgrade(server, exchange, http1, shared)) return
+  if (exchange.version < 20 && exchange.method === 'CONNECT') return reportConnect(server, exchange, http1, shared)
+  const ownsSocket = !Stage.is(shared) || Boolean(shared._httpMessage)
+  const socket = ownsSocket ? socketOf(Stage, exchange.connection.encrypted, exchange.connection, () => { exchange.reset(CANCEL) }) : shared
+  if (ownsSocket) {
+    socket.server = server
+    receiveErrors(server, socket)
+  }
+  if (ownsSocket && exchange.version < 20) {
+    const { newest } = shared as Stage
+    Object.assign(socket, { before: shared, ahead: newest })
+    ;(shared as Stage).newest = socket
+  }
+  socket.limit(server.timeout)
+  const request = requestOf(exchange, socket, http1, server.maxHeadersCount)
+  const { rejectNonStandardBodyWrites } = http1
+  const response = new (http1.ServerResponse as new (request: unknown, options: object) => ServerResponse)(request, { highWaterMark: AHEAD_BYTES_MAX, rejectNonStandardBodyWrites }) as Response
+  // Node's own goes by the minor number of the version, and refuses trailers where it is zero.
+  response.useChunkedEncodingByDefault = !exchange.isHttp10
+  response.shouldKeepAlive = keepsAlive(exchange)
+  response._keepAliveTimeout = server.keepAliveTimeout ?? 0
+  if (exchange.version < 20) response._maxRequestsPerSocket = server.maxRequestsPerSocket ?? 0
+  if (http1.unique !== undefined) (response as unknown as Record<symbol, unknown>)[http1.unique.symbol] = http1.unique.names
+  response.assignSocket(socket as never)
+  const carrier = new ResponseCarrier(exchange, request, response, socket, ownsSocket, server)
+  exchange.owner = carrier
+  exchange.callbacks = carrier
+  socket.answering = carrier
+  if (exchange.hasBody && exchange.version < 20) carrier.limit()
+  showRequest(request, response, socket, server)
+  if (!isDropped(server, shared, request, response)) report(server, exchange, request, response)
+  if (!exchange.hasBody && !request.complete) {
+    request.complete = true
+    request.push(null)
+  }
+}
+
+/** Whether its connection may have another request behind it (RFC 9112 section 9.3). */
+function keepsAlive (exchange: Exchange): boolean {
+  const options = exchange.field('connection') ?? ''
+  return exchange.isHttp10 ? /\bkeep-alive\b/i.test(options) : !/\bclose\b/i.test(options)
+}
+
+/** Counts a request of a connection of HTTP/1.1: the last that it may have is answered with its end, and one behind
+ * that with nothing else. */
+function isDropped (server: EndNotifier, shared: Socket, request: Request, response: Response): boolean {
+  const { maxRequestsPerSocket: most = 0 } = server
+  if (!(most > 0) || !Stage.is(shared)) return false
+  const count = ++shared.requestCount
+  response.maxRequestsOnConnectionReached = count >= most
+  if (count <= most) return false
+  server.emit('dropRequest', request, shared)
+  response.writeHead(503)
+  response.end()
+  return true
+}
+
+function report (server: EndNotifier, exchange: Exchange, request: Request, response: Response): void {
+  const expected = exchange.field('expect')
+  if (exchange.method === 'CONNECT') {
+    if (server.emit('connect', request, response)) return
+    response.statusCode = 405
+    response.end()
+  } else if (expected === undefined) {
+    server.emit('request', request, response)
+  } else if (/^100-continue$/i.test(expected)) {
+    response._expect_continue = true
+    if (server.listenerCount('checkContinue') > 0) {
+      server.emit('checkContinue', request, response)
+      return
+    }
+    response.writeContinue()
+    server.emit('request', request, response)
+  } else if (!server.emit('checkExpectation', request, response)) {
+    response.writeHead(417)
+    response.end()
+  }
+}
