@@ -4,7 +4,7 @@
 import type { Failure } from './channel/ring'
 import { InvalidArgumentError } from './errors'
 import { errorOf } from './failures'
-import { listenError, NO_PORT } from './server/listen_error'
+import { listenError, NO_PORT } from './server/listen/error'
 
 /** Where the page of `inspect` is served, and to whom. */
 export interface InspectPageOptions {

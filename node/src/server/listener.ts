@@ -15,7 +15,7 @@ import { theServerBridge, turnInline, type ServerBridge } from './bridge'
 import { Admission, clientsOf, completed, type ClientOptions, type ClientsAsk } from './tls/clients'
 import type { FailedHandshake, Hello, ListenerCallbacks } from './callbacks'
 import { Connection } from './connection'
-import { quicLbOf, type QuicLb } from './quic_lb'
+import { quicLbOf, type QuicLb } from './listen/quic_lb'
 import type { Policy } from './tls/policy'
 
 /** A certificate chain and its key, both in PEM. */

@@ -20,7 +20,7 @@ pub(super) const ROWS: &[&str] = &[
     "open_metrics",
     "prom_client",
     "channel",
-    "server/listen_error",
+    "server/listen/error",
     "inspect_page",
     "server/refused",
     "server/bounds",

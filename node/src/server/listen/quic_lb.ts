@@ -1,7 +1,7 @@
 // Connection ids of HTTP/3 by which load balancers find a server (QUIC-LB).
 
 import { inspect } from 'node:util'
-import { InvalidArgumentError } from '../errors'
+import { InvalidArgumentError } from '../../errors'
 
 /** How the connection ids of HTTP/3 name this server to load balancers (draft-ietf-quic-load-balancers-21). */
 export interface QuicLb {
