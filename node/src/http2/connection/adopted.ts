@@ -2,7 +2,8 @@
 // and 'secureConnection' where TLS is done already.
 
 import net from 'node:net'
-import type { Identity, Listener } from '../../server/listener'
+import type { Identity } from '../../server/listen/options'
+import type { Listener } from '../../server/listener'
 import { isDuplex, streamsOf, type Carried, type Carrier } from '../../channel/streams'
 import type { Connection } from '../../server/connection'
 import { invalidType, plain } from '../codes'

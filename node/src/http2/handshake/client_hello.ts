@@ -2,7 +2,7 @@
 
 import { inspect } from 'node:util'
 import type { SecureContext } from 'node:tls'
-import type { Hello } from '../../server/listener'
+import type { Hello } from '../../server/callbacks'
 import type { Socket } from '../connection/socket'
 
 /** Options of node:tls by which a server chooses. */

@@ -2,7 +2,7 @@
 
 import { HandshakeFailure } from '../../channel/codes'
 import { ALERTS } from '../../failures'
-import type { FailedHandshake } from '../../server/listener'
+import type { FailedHandshake } from '../../server/callbacks'
 
 const CODES: Record<number, string> = {
   [HandshakeFailure.Timeout]: 'ERR_TLS_HANDSHAKE_TIMEOUT',

@@ -3,7 +3,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { completed, type ClientOptions } from './clients'
-import type { Identity, ListenTls } from '../listener'
+import type { Identity, ListenTls } from '../listen/options'
 import { identityInPfx, type PfxContent } from './pfx'
 import { policyOf, type Policy, type PolicyOptions } from './policy'
 import { notProvided } from '../refused'

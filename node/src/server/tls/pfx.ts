@@ -4,7 +4,7 @@
 
 import { X509Certificate, createDecipheriv, createHash, createPrivateKey, pbkdf2Sync } from 'node:crypto'
 import { completed } from './clients'
-import type { Identity } from '../listener'
+import type { Identity } from '../listen/options'
 import { notProvided } from '../refused'
 
 /** A value of DER: its tag, and what is in it. */

@@ -28,6 +28,7 @@ pub(super) const ROWS: &[&str] = &[
     "server/tls/clients",
     "server/tls/context",
     "server/tls/policy",
+    "server/listen",
     "server",
     "server/tls",
     "http2/codes",
