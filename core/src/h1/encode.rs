@@ -136,7 +136,10 @@ fn proxy_lines(out: &mut Vec<u8>, head: &RequestHead, proxy: &Proxy) {
         line(out, b"proxy-authorization", authorization);
     }
     for (name, value) in proxy.fields.iter() {
-        if !head.fields().any(|field| *field.name == **name) {
+        if !head
+            .fields()
+            .any(|field| field.name.eq_ignore_ascii_case(name))
+        {
             line(out, name, value);
         }
     }

@@ -9,12 +9,12 @@ pub struct Proxy {
     /// The value of `proxy-authorization` on every request that brings none of its own. It must
     /// be a valid field value.
     pub authorization: Option<Box<[u8]>>,
-    /// Names (lower-case) and values of further fields on every request that brings none of that
+    /// Names and values of further fields on every request that brings none of that
     /// name. They must be valid, and neither about framing nor about the connection.
     pub fields: Arc<[ProxyField]>,
 }
 
-/// A field that is meant for a proxy: its name, in lower case, and its value.
+/// A field that is meant for a proxy: its name as it is spelled on the wire, and its value.
 pub type ProxyField = (Box<[u8]>, Box<[u8]>);
 
 impl fmt::Debug for Proxy {

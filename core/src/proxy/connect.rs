@@ -46,9 +46,11 @@ impl Connect {
         fields.push(Token::AUTHORITY, authority.as_bytes());
         if let Some(authorization) = authorization {
             fields.push(Token::PROXY_AUTHORIZATION, authorization);
+            fields.spell(b"proxy-authorization");
         }
         for (name, value) in more {
-            fields.push_named(name, value);
+            fields.push_named(&name.to_ascii_lowercase(), value);
+            fields.spell(name);
         }
         let head = RequestHead::from_fields(fields, Version::Http2).ok()?;
         let config = Config {

@@ -65,11 +65,16 @@ fn it_asks_for_host_and_port_with_its_credentials() {
 #[test]
 fn it_carries_the_fields_that_are_meant_for_the_proxy() {
     let now = start();
-    let field = (b"x-for"[..].into(), b"the proxy"[..].into());
-    let mut connect = Connect::new(now, "a.test:443", None, &[field]).unwrap();
+    let fields = [
+        (b"X-For"[..].into(), b"the proxy"[..].into()),
+        (b"User-Agent"[..].into(), b"a"[..].into()),
+    ];
+    let mut connect = Connect::new(now, "a.test:443", Some(b"Basic eDp5"), &fields).unwrap();
     assert_eq!(
         String::from_utf8(connect.poll_write(now)).unwrap(),
-        "CONNECT a.test:443 HTTP/1.1\r\nhost: a.test:443\r\nx-for: the proxy\r\n\r\n"
+        "CONNECT a.test:443 HTTP/1.1\r\nhost: a.test:443\r\nproxy-authorization: Basic eDp5\r\n\
+         X-For: the proxy\r\nUser-Agent: a\r\n\r\n",
+        "as they are spelled"
     );
 }
 

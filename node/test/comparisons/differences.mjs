@@ -138,6 +138,7 @@ export const differences = {
     'pipeline: a handler whose stream is destroyed': LISTENED,
     'tunnel: upgrade: what is opened': 'the status is said too',
     'tunnel: what a server sends for an upgrade': 'a CONNECT that becomes a tunnel does not ask for the end of its connection',
+    'ways: ProxyAgent: the fields of a CONNECT': 'a CONNECT that becomes a tunnel asks neither for the end of its connection nor for its persistence (RFC 9112 appendix C.2.2)',
     'wire: an absolute path': 'the host field is that of the URL (RFC 9112 section 3.2.2)',
     'wire: connect': 'the host field is the target (RFC 9112 section 3.2.3), and a CONNECT that becomes a tunnel does not ask for the end of its connection',
     'wire: connect to a slash': METHOD,

@@ -227,5 +227,5 @@ fn proxy_field(name: &str, value: &str) -> Result<ProxyField, Error> {
     // The value may be a secret: it is not repeated.
     let value = HeaderValue::from_str(value)
         .map_err(|_| refuse("has a value with a character that is not visible ASCII or a space"))?;
-    Ok((checked.as_str().as_bytes().into(), value.as_bytes().into()))
+    Ok((name.as_bytes().into(), value.as_bytes().into()))
 }

@@ -9,7 +9,8 @@ import type { Dialer } from './dial'
 import { InformationalError, InvalidArgumentError, NotSupportedError } from '../../errors'
 import { errorOf, goneAway, keepOwnError, timeoutOn } from '../../failures'
 import type { Load } from '../dispatcher/load'
-import type { Lookup } from '../options'
+import type { Checked, Lookup } from '../options'
+import { tunnelParams } from './tunnel_params'
 import type { Bridge, Failure, ConnectionListener } from '../../channel/ring'
 import { streamsOf } from '../../channel/streams'
 
@@ -24,7 +25,7 @@ export type OwningDispatcher = EventEmitter & { readonly origin: URL | null; rea
 /** The state of the dispatcher, which counts its requests by origin. */
 export interface Of {
   readonly dispatcher: OwningDispatcher
-  readonly checked: { readonly connections: number | null }
+  readonly checked: Pick<Checked, 'connections' | 'forwards' | 'isProxied' | 'settings'>
   /** Why the dispatcher closes its connections; null: it does not. */
   readonly reason: Error | null
   load: (url: URL) => Load
@@ -148,11 +149,23 @@ export class Connections implements ConnectionListener {
     load.onOpened(connection, events.version)
     if (EVENTS.some(event => this.dispatcher.listenerCount(event) > 0)) listened.add(this)
     const connectParams = this.paramsOf(events, url)
-    if (events.proxied && proxied.hasSubscribers) proxied.publish({ socket: connection, connectParams })
+    if (events.proxied && proxied.hasSubscribers) this.onTunnel(connection, url)
     if (opened.hasSubscribers) opened.publish({ connectParams, connector: this.dialer?.connector ?? connector, socket: events.stream ? streamsOf(this.bridge).streamOf(events.stream) ?? connection : connection })
     this.emitGracefulEnds()
-    this.dispatcher.emit('connect', url, this.targets(url, connection))
+    this.emit('connect', url, this.targets(url, connection))
     this.of.settle(load)
+  }
+
+  /** A connection through a proxy of HTTP is shown where it is a tunnel, as with undici. */
+  private onTunnel (socket: Connection, url: URL): void {
+    const { forwards, settings } = this.of.checked
+    const connectParams = forwards && url.protocol === 'http:' ? null : tunnelParams(settings, url)
+    if (connectParams !== null) proxied.publish({ socket, connectParams })
+  }
+
+  /** Not of agents behind a proxy: those of undici have none of these events. */
+  private emit (event: 'connect' | 'disconnect' | 'connectionError', ...parts: [url: URL, targets: object[], error?: Error]): void {
+    if (!this.of.checked.isProxied) this.dispatcher.emit(event, ...parts)
   }
 
   /** More requests are carried than are under way. */
@@ -178,7 +191,7 @@ export class Connections implements ConnectionListener {
     connection.destroyed = true
     this.of.load(url).connection ??= connection
     const targets = this.targets(url, connection)
-    return () => { this.dispatcher.emit('connectionError', url, targets, error) }
+    return () => { this.emit('connectionError', url, targets, error) }
   }
 
   /** As with undici: behind the handler of the first request that fails with it, and in front of its callback. */
@@ -199,7 +212,7 @@ export class Connections implements ConnectionListener {
     const targets = this.targets(url, connection)
     const isGraceful = isGracefulEnd(events.error!, connection)
     const error = isGraceful ? this.of.reason ?? timeoutOf(connection) ?? gracefulEnd(events.error!) : connection.alpnProtocol === 'h2' ? goneAway(events.error!) : errorOf(events.error!, false)
-    const emit = (): void => { this.dispatcher.emit('disconnect', url, targets, error) }
+    const emit = (): void => { this.emit('disconnect', url, targets, error) }
     // Where the dispatcher ends, requests fail first.
     if (this.onLast !== null) this.farewells.push(emit)
     else if (isGraceful && events.error!.message !== HAS_LEFT) this.emitLater(emit)

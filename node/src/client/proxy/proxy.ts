@@ -7,6 +7,7 @@ import type { ConnectOptions, Options, Way } from '../options'
 import { Bypass } from './bypass'
 import { ThroughProxy } from './proxy_factory'
 import { kState } from '../dispatcher/state'
+import { basicOf } from '../connect/tunnel_params'
 import { isInsecureByEnvironment, tls, warnOfEnvironment } from '../tls'
 
 type ProxyHeaders = Record<string, string | readonly string[] | undefined>
@@ -149,9 +150,7 @@ function fieldsFor ({ auth, headers = {}, token }: Through, url?: URL): { proxyA
   const fields = fieldsOf(headers)
   const isOwn = ([name]: [string, string]): boolean => name.toLowerCase() === 'proxy-authorization'
   const own = fields.find(isOwn)?.[1]
-  const { username = '', password = '' } = url ?? {}
-  const plain = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-  const ofUrl = username === '' ? own : `Basic ${Buffer.from(plain).toString('base64')}`
+  const ofUrl = (url === undefined ? undefined : basicOf(url)) ?? own
   return { proxyAuthorization: auth ? `Basic ${auth}` : token ? token : ofUrl, proxyHeaders: fields.filter(field => !isOwn(field)) }
 }
 

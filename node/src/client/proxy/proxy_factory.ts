@@ -11,7 +11,7 @@ import { ByOrigin, type Child, type Factory } from '../dispatcher/factory'
 import { forDispatchers } from '../calls/handler'
 import type { ConnectOptions } from '../options'
 import type { DispatchOptions } from '../prepare/prepare'
-import type { EventEmitter } from 'node:events'
+import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 
 type Fields = Record<string, string | readonly string[] | undefined>
@@ -43,6 +43,8 @@ export class ThroughProxy implements Delegate {
   private readonly client: Opening
 
   constructor (owner: EventEmitter, private readonly through: Through) {
+    // As with undici, whose agent behind a proxy has none of its dispatchers' events; of ours a drain comes.
+    const listened = new EventEmitter().on('drain', (origin: URL, targets: object[]) => { owner.emit('drain', origin, [owner, ...targets.slice(1)]) })
     const { clientFactory, connectTimeout, factory, options, proxyTls, requestTls, tunnels, url } = through
     const connector = (tls: ConnectOptions | undefined, allowH2: boolean): Connector => {
       return buildConnector({ ...(connectTimeout === undefined ? {} : { timeout: connectTimeout }), ...tls, allowH2 } as BuildOptions)
@@ -62,7 +64,7 @@ export class ThroughProxy implements Delegate {
       const forwards = new URL(origin).protocol === 'http:' && !tunnels
       return forwards ? this.forwarding(factory(url, { connect: named(toProxy) })) : factory(origin, given)
     }
-    this.inner = new ByOrigin(owner, make, { ...options, connect } as Through['options'])
+    this.inner = new ByOrigin(listened, make, { ...options, connect } as Through['options'])
   }
 
   /** A tunnel to what the connector is asked for. */

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
 import { setTimeout as after } from 'node:timers/promises'
-import { Agent, EnvHttpProxyAgent, ProxyAgent, request } from 'trunkline'
+import { Agent, EnvHttpProxyAgent, Pool, ProxyAgent, request } from 'trunkline'
 import * as undici7 from 'undici7'
 import { cert } from '../../support/certificates/certificate.mjs'
 import { proxy, socks } from '../../support/servers/proxy.mjs'
@@ -313,15 +313,79 @@ test('a tunnel is shown on the channel undici:proxy:connected', async () => {
   const received = []
   const listener = message => { received.push(message) }
   subscribe('undici:proxy:connected', listener)
-  const agent = new ProxyAgent({ uri: between.url, requestTls: { ca: cert } })
+  const plain = await h1(answer)
+  const agent = new ProxyAgent({ uri: between.url.replace('//', '//me:p%40ss@'), requestTls: { ca: cert }, headers: { 'X-For': 'the proxy' } })
   await get(server.url, agent)
+  await get(plain.url, agent)
   unsubscribe('undici:proxy:connected', listener)
-  assert.equal(received.length, 1)
+  assert.equal(received.length, 1, 'a connection for requests in absolute form is no tunnel')
   assert.equal(received[0].socket.remotePort, Number(new URL(between.url).port), 'the socket is one to the proxy')
-  assert.equal(received[0].connectParams.hostname, 'localhost')
+  const { host } = new URL(server.url)
+  assert.deepEqual(received[0].connectParams, {
+    origin: between.url,
+    port: new URL(between.url).port,
+    path: host,
+    headers: { 'X-For': 'the proxy', 'proxy-authorization': `Basic ${Buffer.from('me:p@ss').toString('base64')}`, host },
+    servername: 'localhost'
+  })
+  await plain.close()
   await agent.close()
   await between.close()
   await server.close()
+})
+
+for (const [way, options] of Object.entries({ 'the engine': {}, 'a factory': { factory: (origin, given) => new Pool(origin, given) } })) {
+  test(`an agent behind a proxy has no events of connections, as with undici: by ${way}`, async () => {
+    const between = await proxy()
+    const server = await h1(answer)
+    const agent = new ProxyAgent({ uri: between.url, proxyTunnel: true, ...options })
+    const events = []
+    for (const event of ['connect', 'disconnect', 'connectionError']) agent.on(event, () => { events.push(event) })
+    assert.equal((await get(server.url, agent)).statusCode, 200)
+    await between.close()
+    await assert.rejects(get(server.url, agent))
+    await agent.close()
+    assert.deepEqual(events, [])
+    await server.close()
+  })
+}
+
+test('an agent behind a proxy drains once a request may follow', async () => {
+  const between = await proxy()
+  const server = await h1(answer)
+  for (const options of [{}, { factory: (origin, given) => new Pool(origin, given) }]) {
+    const agent = new ProxyAgent({ uri: between.url, proxyTunnel: true, connections: 1, ...options })
+    const drained = once(agent, 'drain')
+    const ended = new Promise((resolve, reject) => {
+      const isFree = agent.dispatch({ origin: server.url, path: '/', method: 'GET' }, { onRequestStart () {}, onResponseStart () {}, onResponseData () {}, onResponseEnd () { resolve() }, onResponseError (_, error) { reject(error) } })
+      assert.equal(isFree, false)
+    })
+    await ended
+    const [, targets] = await drained
+    assert.equal(targets[0], agent)
+    await agent.close()
+  }
+  await between.close()
+  await server.close()
+})
+
+test('fields for a proxy go as they are spelled', async () => {
+  const heads = []
+  const server = net.createServer(socket => {
+    socket.on('error', () => {}).once('data', bytes => {
+      heads.push(bytes.toString('latin1'))
+      socket.end('HTTP/1.1 407 no\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
+    })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  for (const proxyTunnel of [true, false]) {
+    const agent = new ProxyAgent({ uri: `http://127.0.0.1:${server.address().port}`, proxyTunnel, headers: { 'X-For': 'the proxy' } })
+    await assert.rejects(get('http://origin.test/', agent))
+    await agent.close()
+  }
+  assert.equal(heads.length, 2)
+  for (const head of heads) assert.match(head, /\r\nX-For: the proxy\r\n/)
+  server.close()
 })
 
 const hasTinyproxy = (() => {

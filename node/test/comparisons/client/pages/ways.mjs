@@ -176,6 +176,33 @@ export default {
       const { headers, body } = await agent.request({ origin: server.url, path: '/a?b', method: 'GET' })
       p.log(headers.via, await body.text())
     },
+    'ProxyAgent: events, and the channel of tunnels': async (p, { ProxyAgent }) => {
+      const server = await p.serve(hello)
+      const front = await proxy(p)
+      for (const proxyTunnel of [true, false]) {
+        const agent = p.own(new ProxyAgent({ uri: front.url, proxyTunnel, token: 'Bearer x', headers: { 'X-Own': 'a' } }))
+        for (const event of ['connect', 'disconnect', 'connectionError']) agent.on(event, (origin, targets) => { p.log(event, targets.length) })
+        const listener = ({ connectParams: { origin, path, headers, servername } }) => { p.log('tunnel', portless(origin), portless(path), Object.entries({ ...headers, 'proxy-connection': 'keep-alive', host: 'host' }).map(pair => pair.join(' ')).sort(), servername) }
+        diagnostics.subscribe('undici:proxy:connected', listener)
+        await p.settle('request', agent.request({ ...get, origin: server.url }).then(textOf))
+        diagnostics.unsubscribe('undici:proxy:connected', listener)
+        if (proxyTunnel) await agent.request({ ...get, origin: 'http://127.0.0.1:1' }).catch(({ code }) => { p.log('to a port that is closed', code) })
+        await agent.close()
+        await turns(3)
+      }
+    },
+    'ProxyAgent: the fields of a CONNECT': async (p, { ProxyAgent }) => {
+      const front = await p.stage.serveRaw(socket => {
+        socket.on('error', () => {}).once('data', bytes => {
+          for (const line of portless(bytes.toString('latin1')).split('\r\n').filter(Boolean).sort()) p.log(line)
+          socket.end('HTTP/1.1 502 no\r\ncontent-length: 0\r\n\r\n')
+        })
+      })
+      for (const options of [{}, { headers: { 'X-Own': 'a', 'User-Agent': 'mine' } }, { token: 'Bearer x' }]) {
+        const agent = p.own(new ProxyAgent({ uri: front.url, ...options }))
+        await p.settle('request', agent.request({ ...get, origin: 'https://origin.test:444' }).then(textOf))
+      }
+    },
     'ProxyAgent: by default, for a plain origin': async (p, { ProxyAgent }) => {
       const server = await p.serve(hello)
       const front = await proxy(p)
