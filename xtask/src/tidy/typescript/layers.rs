@@ -48,6 +48,7 @@ pub(super) const ROWS: &[&str] = &[
     "http2/client",
     "http2/handshake",
     "http2/compat",
+    "http2/server",
     "http2",
     // Bodies and headers of fetch, on which one of its exchanges stands.
     "fetch/multipart",

@@ -1,0 +1,52 @@
+// The engine's limits, timeouts and windows by the settings of HTTP/2, the members of a server and its options, of which the last go
+// before the others.
+
+import type { Settings } from 'node:http2'
+import type { Limits, Timeouts, Windows } from '../../server/bounds'
+import type { CompatServerOptions, OwnServer } from './compat_options'
+
+/** RFC 9113 section 6.9.2, as node:http2 has it. */
+const WINDOW_DEFAULT = 65_535
+
+/** How long a head may take, which is a part of its request; 0: for ever, undefined: as the engine has it. */
+function headTimeout ({ headersTimeout, requestTimeout }: OwnServer): number | undefined {
+  const limits = [headersTimeout, requestTimeout].filter(time => time !== undefined)
+  const finite = limits.filter(time => time > 0)
+  return limits.length === 0 ? undefined : finite.length === 0 ? 0 : Math.min(...finite)
+}
+
+/** The timeouts that node:http has as members of a server; 0: never. */
+export function http1Timeouts (server: OwnServer, options: CompatServerOptions): Timeouts {
+  const { httpAllowHalfOpen, keepAliveTimeout, keepAliveTimeoutBuffer = 0 } = server
+  const head = headTimeout(server)
+  const patience = keepAliveTimeout === undefined || keepAliveTimeout === 0 ? keepAliveTimeout : keepAliveTimeout + keepAliveTimeoutBuffer
+  // Listeners of `timeout` are told of a connection without a request, and decide.
+  const idle = server.listenerCount('timeout') > 0 && patience !== undefined && patience > 0 ? head : patience
+  return {
+    ...(head === undefined ? {} : { head, firstRequest: head }),
+    ...(idle === undefined ? {} : { idle }),
+    ...(httpAllowHalfOpen === true ? { halfClosed: 0 } : {}),
+    ...options.timeouts
+  }
+}
+
+/** Settings of HTTP/2 that are limits of the engine's. */
+export function limitsOf (settings: Settings, options: CompatServerOptions): Limits {
+  const limits: Limits = {}
+  const { maxConcurrentStreams, maxHeaderListSize, maxHeaderSize } = settings as Settings & { maxHeaderSize?: number }
+  if (maxConcurrentStreams !== undefined) {
+    limits.concurrentStreamsMax = limits.requestStreamsMax = maxConcurrentStreams
+    // A handler may outlive its stream for a while.
+    limits.runningHandlersMax = limits.requestHandlersMax = Math.min(2 * maxConcurrentStreams, 2 ** 32 - 1)
+  }
+  const { headerTableSize } = settings
+  if (headerTableSize !== undefined) limits.headerTableBytesMax = headerTableSize
+  const list = maxHeaderSize ?? maxHeaderListSize
+  if (list !== undefined) limits.fieldSectionBytesMax = list
+  return { ...limits, ...options.limits }
+}
+
+/** The windows, with that of a stream by its setting. */
+export function windowsOf (settings: Settings, options: CompatServerOptions): Windows {
+  return { ...options.windows, streamInitial: settings.initialWindowSize ?? WINDOW_DEFAULT }
+}

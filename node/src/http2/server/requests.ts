@@ -1,0 +1,90 @@
+// Requests of HTTP/2 and HTTP/3 as node:http2's servers emit them: streams of the core API, requests and responses of the compatible
+// one, or both of the same exchange.
+
+import { Http2ServerRequest as NodeRequest, Http2ServerResponse as NodeResponse } from 'node:http2'
+import type { Exchange } from '../../server/exchange'
+import { showStream } from '../channels'
+import { reportUpgrade } from '../compat/http1/upgrade'
+import { Http2ServerRequest } from '../compat/request'
+import { Http2ServerResponse } from '../compat/response'
+import type { ServerHttp2Session } from '../connection/session'
+import { ServerHttp2Stream } from '../stream/stream'
+import type { CompatServerOptions, OwnServer } from './compat_options'
+
+/** A class of a user's in place of ours: it is made over the stream as node:http2 makes its own. */
+type RequestClass = new (stream: unknown, headers: unknown, options: undefined, raw: string[]) => { socket: unknown }
+type ResponseClass = new (stream: unknown) => { socket: unknown }
+
+/** Events of requests of HTTP/1.1. */
+const OF_HTTP1 = ['request', 'connect', 'upgrade', 'checkContinue', 'checkExpectation']
+/** Events of the compatible API beside `request`. */
+const COMPATIBLE = ['connect', 'checkContinue', 'checkExpectation']
+
+/** Emits an exchange of HTTP/2 or HTTP/3 on `server` as a stream, as a request, or both. */
+export function reportStream (server: OwnServer, options: CompatServerOptions, exchange: Exchange): void {
+  const session = exchange.connection.owner as ServerHttp2Session
+  if (exchange.protocol !== '' && !wantsTunnels(server, session) && reportUpgrade(server, exchange, options.http1)) return
+  const stream = new ServerHttp2Stream(session, exchange)
+  session.add(stream)
+  showStream(stream)
+  const flags = exchange.hasBody ? 4 : 5
+  const isCore = server.listenerCount('stream') + session.listenerCount('stream') > 0
+  const isCompatible = server.listenerCount('request') > 0 || COMPATIBLE.some(event => server.listenerCount(event) > 0)
+  if (isCore && isCompatible && exchange.hasBody) stream.intake.share()
+  let isReported = false
+  if (server.listenerCount('stream') > 0) {
+    isReported = true
+    server.emit('stream', stream, stream.headers, flags, stream.rawHeaders)
+  }
+  if (isCompatible) {
+    isReported = true
+    reportCompatible(server, options, stream)
+  }
+  if (session.listenerCount('stream') > 0) {
+    isReported = true
+    session.emit('stream', stream, stream.headers, flags, stream.rawHeaders)
+  }
+  if (!isReported) stream.become()
+}
+
+/** Whether a request of HTTP/1.1 would never be answered: the program listens to streams alone. */
+export const lacksHttp1 = (server: OwnServer): boolean => OF_HTTP1.every(event => server.listenerCount(event) === 0)
+
+/** Whether a listener handles an extended CONNECT as node:http2 does. */
+function wantsTunnels (server: OwnServer, session: ServerHttp2Session): boolean {
+  return server.listenerCount('stream') + server.listenerCount('connect') + session.listenerCount('stream') > 0
+}
+
+function reportCompatible (server: OwnServer, options: CompatServerOptions, stream: ServerHttp2Stream): void {
+  const { exchange } = stream
+  const [request, response] = pairOf(options, stream)
+  if (exchange.method === 'CONNECT') {
+    if (!server.emit('connect', request, response)) refuse(response, 405)
+    return
+  }
+  const expected = exchange.field('expect')
+  if (expected === undefined) server.emit('request', request, response)
+  else if (expected !== '100-continue') {
+    if (!server.emit('checkExpectation', request, response)) refuse(response, 417)
+  } else if (!server.emit('checkContinue', request, response)) {
+    response.writeContinue()
+    server.emit('request', request, response)
+  }
+}
+
+function pairOf ({ Http2ServerRequest: ownRequest, Http2ServerResponse: ownResponse }: CompatServerOptions, stream: ServerHttp2Stream): [Http2ServerRequest, Http2ServerResponse] {
+  const isOwn = ownRequest !== undefined || ownResponse !== undefined
+  if (!isOwn) {
+    const request = new Http2ServerRequest(stream)
+    return [request, new Http2ServerResponse(stream, request)]
+  }
+  // Both of node's kind: they find each other by symbols of node's own.
+  const request = new ((ownRequest ?? NodeRequest) as RequestClass)(stream, stream.headers, undefined, stream.rawHeaders)
+  const response = new ((ownResponse ?? NodeResponse) as ResponseClass)(stream)
+  return [request, response] as unknown as [Http2ServerRequest, Http2ServerResponse]
+}
+
+function refuse (response: Http2ServerResponse, status: number): void {
+  response.statusCode = status
+  response.end()
+}
