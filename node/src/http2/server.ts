@@ -27,7 +27,7 @@ import { CompatServer, type AcceptedHandle } from './server/compat_server'
 import { ENGINES_TEXT, isEngine, type Engine } from '../channel/place'
 import { ofClient } from './client/errors'
 import type { ServerHttp2Session } from './connection/session'
-import { ownHttp1, setMembers, takesHostless, uniqueOf, warnStrict, type HttpOptions, type Http1Options, type OwnHttp1 } from './http1_options'
+import { ownHttp1, setMembers, takesHostless, uniqueOf, warnStrict, type HttpOptions, type Http1Options, type OwnHttp1 } from './server/http1_options'
 import type { Chooser } from './handshake/client_hello'
 import type { ServerHttp2Stream } from './stream/stream'
 

@@ -2,7 +2,7 @@
 
 import http from 'node:http'
 import nodeHttp2, { type SecureServerOptions } from 'node:http2'
-import { symbolOf } from './compat/http1/members'
+import { symbolOf } from '../compat/http1/members'
 
 /** As they were when this was loaded: programs may put ours in their place. */
 const { createServer: nodeServer } = http
