@@ -12,8 +12,8 @@ const TABLES = [
   ['serve/options.ts', 'ServeOptions', '`serve`', ''],
   ['serve/options.ts', 'ReloadOptions', '`serve` and `server.reload`', ''],
   ['serve/websocket.ts', 'WebSocketHandler', '`websocket` of `serve`', ''],
-  ['server/listener.ts', 'ListenOptions', 'Listening', 'Of `serve`, and where node:http2 has them of `createServer` and `createSecureServer`.'],
-  ['server/listener.ts', 'ListenTarget', 'Where a server listens', ''],
+  ['server/listen/options.ts', 'ListenOptions', 'Listening', 'Of `serve`, and where node:http2 has them of `createServer` and `createSecureServer`.'],
+  ['server/listen/options.ts', 'ListenTarget', 'Where a server listens', ''],
   ['server/bounds.ts', 'Limits', '`limits`', 'Of each server.'],
   ['server/bounds.ts', 'Timeouts', '`timeouts`', 'Of each server, ms.'],
   ['server/bounds.ts', 'Windows', '`windows`', 'Of each server, bytes.']
