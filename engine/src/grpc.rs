@@ -20,6 +20,7 @@ use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 use pin_project_lite::pin_project;
 use std::error::Error as StdError;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
@@ -45,6 +46,9 @@ impl From<Error> for Status {
 /// A tonic service that heeds `grpc-timeout`: the call is dropped when its time has passed, and the client
 /// gets DEADLINE_EXCEEDED. `tonic::service::Routes` and generated servers do not do it by themselves;
 /// requests without the field have no deadline.
+///
+/// A panic of the service or of its body ends the call with UNKNOWN, the code of gRPC for an exception of a server's
+/// application ("Status codes and their use in gRPC"); the messages before it arrive.
 ///
 /// ```no_run
 /// # async fn example(listener: tokio::net::TcpListener, routes: tonic::service::Routes)
@@ -117,7 +121,10 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        if let Poll::Ready(outcome) = this.call.poll(cx) {
+        let Some(polled) = polled(*this.side, || this.call.poll(cx)) else {
+            return Poll::Ready(Ok(status_response(panicked_fields())));
+        };
+        if let Poll::Ready(outcome) = polled {
             let (deadline, side) = (this.deadline.take(), *this.side);
             let response = match outcome {
                 Ok(response) => response,
@@ -139,7 +146,7 @@ where
         ready!(poll_deadline(this.deadline, cx));
         Poll::Ready(match this.side {
             Side::Client => Err(exceeded()),
-            Side::Server => Ok(late_response()),
+            Side::Server => Ok(status_response(late_fields())),
         })
     }
 }
@@ -185,7 +192,11 @@ where
         let Some(body) = this.body.as_mut().as_pin_mut() else {
             return Poll::Ready(None);
         };
-        if let Poll::Ready(frame) = body.poll_frame(cx) {
+        let Some(polled) = polled(*this.side, || body.poll_frame(cx)) else {
+            this.body.set(None);
+            return Poll::Ready(Some(Ok(Frame::trailers(panicked_fields()))));
+        };
+        if let Poll::Ready(frame) = polled {
             let Some(frame) = frame else {
                 this.body.set(None);
                 return Poll::Ready(None);
@@ -227,6 +238,15 @@ where
             // It may be cut short.
             (Some(_), Some(_)) => SizeHint::default(),
         }
+    }
+}
+
+/// The outcome of a poll; `None`: code of a server panicked, which the panic hook has reported. What panicked is dropped and
+/// never polled again, so the state that it left is not observed.
+fn polled<T>(side: Side, poll: impl FnOnce() -> T) -> Option<T> {
+    match side {
+        Side::Client => Some(poll()),
+        Side::Server => catch_unwind(AssertUnwindSafe(poll)).ok(),
     }
 }
 
@@ -309,24 +329,30 @@ fn exceeded() -> Status {
 }
 
 fn late_fields() -> HeaderMap {
+    status_fields(Code::DeadlineExceeded, EXCEEDED)
+}
+
+/// Those of an exception of a server's application. The panic's own words may hold what a client must not see.
+fn panicked_fields() -> HeaderMap {
+    status_fields(Code::Unknown, "the handler panicked")
+}
+
+fn status_fields(code: Code, message: &'static str) -> HeaderMap {
     let mut fields = HeaderMap::new();
-    fields.insert(
-        "grpc-status",
-        HeaderValue::from(Code::DeadlineExceeded as i32),
-    );
-    fields.insert("grpc-message", HeaderValue::from_static(EXCEEDED));
+    fields.insert(&STATUS, HeaderValue::from(code as i32));
+    fields.insert("grpc-message", HeaderValue::from_static(message));
     fields
 }
 
 /// Of headers alone ("Trailers-Only" in the specification of gRPC over HTTP/2).
-fn late_response<B>() -> Response<GrpcBody<B>> {
+fn status_response<B>(fields: HeaderMap) -> Response<GrpcBody<B>> {
     let mut response = Response::new(GrpcBody {
         body: None,
         deadline: None,
         side: Side::Server,
         framing: Framing::default(),
     });
-    *response.headers_mut() = late_fields();
+    *response.headers_mut() = fields;
     let media_type = HeaderValue::from_static("application/grpc");
     response.headers_mut().insert(CONTENT_TYPE, media_type);
     response
