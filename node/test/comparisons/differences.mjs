@@ -57,6 +57,7 @@ const LATER = 'a small answer is there as a whole before its reader listens, as 
 const ENDING = 'a connection that is not used again says so'
 const CUT = 'a body that was cut at its length leaves its connection in order'
 const RESET_BODY = 'a body that was reset is not whole'
+const SESSIONS = 'close of a server closes its sessions, as on newer lines of Node.js'
 
 const AT_ONCE = 'a handler gets its controller at once, and may abort while there is no connection'
 const MADE = 'errors are made of their words'
@@ -422,6 +423,12 @@ export const differences = {
     'effects: maxSessionInvalidFrames 1, *': { reason: CALM, of: ['client: GOAWAY'], programs: 2 },
     'effects: maxSessionRejectedStreams 1, ten': CALM,
     'effects: maxSessionRejectedStreams 20, ten': 'a stream beyond the limit of streams is refused alone (RFC 9113 section 5.1.2)',
+    'closes: *, a whole answer to a body: *': { reason: RESET_BODY, of: ['request'], programs: 49 },
+    'closes: *: server.close, then session.close': { reason: 'the callback of a session that is closed with its server is called', of: ['session called'], programs: 14, lines: [24, 26] },
+    'closes: h1 over TLS, *: server.close*': { reason: 'idle connections of HTTP/1.1 end with their server, as those of node:https', of: ['server', 'called'], programs: 30 },
+    'closes: *: server.closeIdleConnections': { reason: 'closeIdleConnections ends sessions without a stream too', of: ['session', 'client', 'state'], programs: 20 },
+    'closes: *: session.goaway*': { reason: 'a session whose client has ended its connection ends', of: ['state', 'last', 'server', 'session', 'client'], programs: 42 },
+    'closes: h2*: server.close*': { reason: SESSIONS, of: ['state', 'client', 'session'], programs: 90, lines: [20, 22] },
     'writes: *, close 8 and destroy': { reason: WRITTEN, of: ['client: bytes'], programs: 70, lines: [20] },
     'writes: *, two writes, *': { reason: WRITTEN, of: ['client: bytes'], programs: 81 },
     'writes: *, a write and an end with a text, *': { reason: WRITTEN, of: ['client: bytes'], programs: 90 },

@@ -440,6 +440,28 @@ test('a large answer that goes on while nothing is written is no timeout, and on
   }
 })
 
+test('an answer that ends begins the time of its session and of its stream anew', async t => {
+  const [ofSession, ofStream] = [987_655, 987_656]
+  const { setTimeout: builtIn } = globalThis
+  const begun = []
+  t.mock.method(globalThis, 'setTimeout', (call, ms, ...given) => {
+    if (ms !== ofSession && ms !== ofStream) return builtIn(call, ms, ...given)
+    const timer = { unref: () => timer, refresh: () => { begun.push(ms) } }
+    return timer
+  })
+  const server = ours.createServer()
+  const answered = new Promise(resolve => server.on('request', (request, response) => {
+    request.stream.session.setTimeout(ofSession)
+    response.setTimeout(ofStream)
+    begun.length = 0
+    response.end('ok')
+    resolve([...begun].sort())
+  }))
+  const session = await connected(t, nodeHttp2, server)
+  session.request().resume()
+  assert.deepEqual(await answered, [ofSession, ofStream])
+})
+
 test('a session with an address of IPv6 asks for it in brackets', async t => {
   const server = nodeHttp2.createServer()
   server.on('stream', answering)

@@ -352,6 +352,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     if (this.isDuplex || this.waitsForTrailers || this.isClosed) return false
     const trailers = this.face?.trailers()
     if (trailers) return false
+    this.timer?.refresh()
+    this.of?.refresh()
     this.isAnswered = true
     this.turnOfAnswer = thisTurn()
     this.isQuiet = outgoing.hasHead && !this.exchange.hasBody && this.face?.isReceived !== true && !showsCloses()
