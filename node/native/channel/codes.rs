@@ -121,6 +121,21 @@ pub(crate) mod control_frame {
     /// The number is the bytes of the connection's receive window.
     pub(crate) const WINDOW: u32 = 6;
 }
+/// The version of HTTP of a connection or a head; newer ones have greater codes.
+pub(crate) mod http_version {
+    /// No version: the client left ALPN out.
+    pub(crate) const NONE: u32 = 0;
+    /// Not known yet: `connected` with the one follows.
+    pub(crate) const UNIDENTIFIED: u32 = 1;
+    /// HTTP/1.0.
+    pub(crate) const HTTP10: u32 = 10;
+    /// HTTP/1.1.
+    pub(crate) const HTTP11: u32 = 11;
+    /// HTTP/2.
+    pub(crate) const HTTP2: u32 = 20;
+    /// HTTP/3.
+    pub(crate) const HTTP3: u32 = 30;
+}
 /// Why a handshake failed.
 pub(crate) mod handshake_failure {
     /// For another reason.
@@ -273,7 +288,7 @@ pub(crate) mod completion {
     /// phrase and the fields, names and values by turns with a zero between two.
     /// - `status`: The status code.
     /// - `body`: The length of a body behind the text, or where it lies.
-    /// - `version`: 10, 11, 20 or 30.
+    /// - `version`: One of `http_version`.
     /// - `reason`: One more than the length of the reason phrase in front of the fields; 0: the
     ///   usual one.
     pub(crate) fn response(
@@ -381,8 +396,7 @@ pub(crate) mod completion {
     }
     /// A server has a connection; the text is its addresses and what TLS agreed on.
     /// - `server`: The server's number.
-    /// - `version`: 10, 11, 20 or 30; 0: none; 1: not known yet, and `connected` with the one
-    ///   follows.
+    /// - `version`: One of `http_version`.
     /// - `stream`: The stream of JavaScript's that carries it; 0: none.
     pub(crate) fn connected(number: u32, server: u32, version: u32, stream: u32) -> Entry {
         [21, number, server, 0, 0, 0, version, stream]

@@ -4,9 +4,10 @@
 use super::codes::submission::{
     CONTROL, FINISH, INFORM, PIECE, REQUEST, RESPOND, SEND, STREAM_PIECE, request, respond,
 };
-use super::codes::{Entry, LENGTH, body};
+use super::codes::{Entry, LENGTH, body, http_version};
 use super::ring::{body_of, code_of, text_of};
 use std::path::PathBuf;
+use trunkline::core::http::Version;
 
 /// The position in the arena and the length of the bytes that belong to an entry; `None`: none do.
 pub(crate) fn range(entry: &Entry) -> Option<(u32, u32)> {
@@ -33,6 +34,16 @@ pub(crate) fn answer_parts<'a>(entry: &Entry, bytes: &'a [u8]) -> (&'a [u8], &'a
     let reason_length = entry[respond::REASON_LENGTH] as usize;
     let (reason, fields) = head.split_at(reason_length.min(head.len()));
     (reason, fields, body)
+}
+
+/// The code of a version of HTTP.
+pub(crate) fn version_code(version: Version) -> u32 {
+    match version {
+        Version::Http10 => http_version::HTTP10,
+        Version::Http11 => http_version::HTTP11,
+        Version::Http2 => http_version::HTTP2,
+        Version::Http3 => http_version::HTTP3,
+    }
 }
 
 /// A file as a response's body, or a part of one.

@@ -1,8 +1,9 @@
 //! One exchange between the rings and the engine: the engine's events become completions, and the
 //! request body comes from submissions.
 
-use crate::channel::codes::{BY_REFERENCE_BYTES_MIN, completion, completion_flag};
+use crate::channel::codes::{BY_REFERENCE_BYTES_MIN, completion, completion_flag, http_version};
 use crate::channel::heads::fields::{spelled, with_text, with_text_behind};
+use crate::channel::records::version_code;
 use crate::channel::ring::Entry;
 use crate::channel::shared::Shared;
 use crate::failure;
@@ -76,7 +77,7 @@ impl ExchangeListener for ExchangeCallbacks {
     fn interim(&mut self, head: &ResponseHead, version: Version) {
         let reason = head.reason();
         let reason_length = reason.map_or(0, words_len);
-        let (status, version) = (u32::from(head.status), number_of(version));
+        let (status, version) = (u32::from(head.status), version_code(version));
         let entry = completion::interim(self.number, status, version, reason_length);
         let fields = spelled(head.section(), head.fields());
         with_text_behind(reason.unwrap_or_default(), fields, |text| {
@@ -84,7 +85,7 @@ impl ExchangeListener for ExchangeCallbacks {
         });
     }
     fn response(&mut self, head: &ResponseHead, version: Version, body: BodyArrival) {
-        let version = number_of(version);
+        let version = version_code(version);
         let (mut behind, mut word, mut flags) = (Bytes::new(), 0, 0);
         if let BodyArrival::Whole(body) = body {
             self.over();
@@ -99,7 +100,7 @@ impl ExchangeListener for ExchangeCallbacks {
         }
         let reason = match head.phrase() {
             b"OK" if head.status == 200 => None,
-            reason => Some(reason).filter(|_| version < 20),
+            reason => Some(reason).filter(|_| version < http_version::HTTP2),
         };
         let (status, reason_length) = (u32::from(head.status), reason.map_or(0, words_len));
         let mut entry = completion::response(self.number, status, word, version, reason_length);
@@ -139,16 +140,6 @@ impl Drop for ExchangeCallbacks {
         if !self.is_over {
             self.finish(completion::cancelled, &[]);
         }
-    }
-}
-
-/// The version of HTTP in the word of a head.
-fn number_of(version: Version) -> u32 {
-    match version {
-        Version::Http10 => 10,
-        Version::Http11 => 11,
-        Version::Http2 => 20,
-        Version::Http3 => 30,
     }
 }
 

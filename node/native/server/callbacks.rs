@@ -4,10 +4,11 @@
 use super::bridge::ServerBridge;
 use super::broken;
 use super::control;
-use super::described::{described, digits, lengths, places, write_head};
+use super::described::{described, lengths, places, write_head};
 use super::secured::choices::kind_of;
-use crate::channel::codes::{completion, completion_flag};
+use crate::channel::codes::{completion, completion_flag, http_version};
 use crate::channel::heads::fields::{spelled, with_text};
+use crate::channel::records::version_code;
 use crate::channel::shared::Shared;
 use crate::failure::code_of;
 use bytes::Bytes;
@@ -31,9 +32,6 @@ pub(crate) struct Server {
     /// It has not asked for its second worker yet.
     pub(crate) is_alone: Rc<Cell<bool>>,
 }
-
-/// The version of a connection whose first bytes have not come; `connected` follows with the one that they say.
-const UNIDENTIFIED: u32 = 1;
 
 /// A connection by its number.
 pub(crate) struct Connection {
@@ -66,17 +64,17 @@ impl Callbacks for Server {
         version: Version,
         info: Option<&ConnectionInfo>,
     ) -> Connection {
-        self.register(commands, digits(version), info)
+        self.register(commands, version_code(version), info)
     }
     fn accepted(
         &self,
         commands: ConnectionHandle,
         info: Option<&ConnectionInfo>,
     ) -> Option<Connection> {
-        Some(self.register(commands, UNIDENTIFIED, info))
+        Some(self.register(commands, http_version::UNIDENTIFIED, info))
     }
     fn identified(&self, connection: &Connection, version: Version) {
-        let entry = completion::connected(connection.number, self.number, digits(version), 0);
+        let entry = completion::connected(connection.number, self.number, version_code(version), 0);
         self.server_bridge.shared.complete(entry, &[], &[]);
     }
     fn unnegotiated(
@@ -85,7 +83,7 @@ impl Callbacks for Server {
         handle: StreamHandle,
         info: Option<&ConnectionInfo>,
     ) -> Option<(Connection, u32)> {
-        let connection = self.register(commands, 0, info);
+        let connection = self.register(commands, http_version::NONE, info);
         let (number, serial) = self.server_bridge.begin(&connection.commands, handle);
         let entry = completion::unnegotiated(number, serial, connection.number);
         self.server_bridge.shared.complete(entry, &[], &[]);

@@ -3,7 +3,7 @@
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::net::SocketAddr;
-use trunkline::core::http::{RequestHead, Token, Version};
+use trunkline::core::http::{RequestHead, Token};
 use trunkline::{CertificateFault, ConnectionInfo};
 
 /// A request's head as JavaScript splits it: a name is found by the line feed before it and the
@@ -130,13 +130,4 @@ pub(crate) fn places(addresses: Option<(SocketAddr, SocketAddr)>) -> String {
     };
     let ((peer_ip, peer_port), (ip, port)) = ((peer.ip(), peer.port()), (local.ip(), local.port()));
     format!("{peer_ip}\0{peer_port}\0{ip}\0{port}")
-}
-
-pub(crate) fn digits(version: Version) -> u32 {
-    match version {
-        Version::Http10 => 10,
-        Version::Http11 => 11,
-        Version::Http2 => 20,
-        Version::Http3 => 30,
-    }
 }

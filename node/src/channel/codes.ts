@@ -119,6 +119,22 @@ export const enum ControlFrame {
   Window = 6,
 }
 
+/** The version of HTTP of a connection or a head; newer ones have greater codes. */
+export const enum HttpVersion {
+  /** No version: the client left ALPN out. */
+  None = 0,
+  /** Not known yet: `connected` with the one follows. */
+  Unidentified = 1,
+  /** HTTP/1.0. */
+  Http10 = 10,
+  /** HTTP/1.1. */
+  Http11 = 11,
+  /** HTTP/2. */
+  Http2 = 20,
+  /** HTTP/3. */
+  Http3 = 30,
+}
+
 /** Why a handshake failed. */
 export const enum HandshakeFailure {
   /** For another reason. */
@@ -285,7 +301,7 @@ export const enum ResponseWord {
   Status = 2,
   /** The length of a body behind the text, or where it lies. */
   Body = 5,
-  /** 10, 11, 20 or 30. */
+  /** One of `http_version`. */
   Version = 6,
   /** One more than the length of the reason phrase in front of the fields; 0: the usual one. */
   Reason = 7,
@@ -371,7 +387,7 @@ export const enum ClosedWord {
 export const enum ConnectedWord {
   /** The server's number. */
   Server = 2,
-  /** 10, 11, 20 or 30; 0: none; 1: not known yet, and `connected` with the one follows. */
+  /** One of `http_version`. */
   Version = 6,
   /** The stream of JavaScript's that carries it; 0: none. */
   Stream = 7,

@@ -9,7 +9,7 @@ import { NO_METRICS, ofThread } from '../open_metrics'
 import { load, type Native } from './addon'
 import { placeOf, type EnginePlace } from './place'
 import {
-  Body, BY_REFERENCE_BYTES_MIN, Completion, CompletionFlag, Control, DataWord, DialWord, EntryWord, InterimWord, LookupWord,
+  Body, BY_REFERENCE_BYTES_MIN, Completion, CompletionFlag, Control, DataWord, DialWord, EntryWord, HttpVersion, InterimWord, LookupWord,
   ResponseWord, RoomWord, StartedWord, SubmissionFlag, writeCancel, writeEnd, writeFail, writePiece, writeRequest, writeTake
 } from './codes'
 
@@ -560,7 +560,7 @@ export class Bridge {
     else if (bodyWord > 0) body = this.copy((position + length) | 0, bodyWord)
     const status = completions[at + ResponseWord.Status]!
     const version = completions[at + ResponseWord.Version]!
-    let reason = version < 20 ? 'OK' : ''
+    let reason = version < HttpVersion.Http2 ? 'OK' : ''
     const own = completions[at + ResponseWord.Reason]!
     if (own > 0) {
       reason = fields.slice(0, own - 1)
@@ -576,7 +576,7 @@ export class Bridge {
     const version = this.completions[at + InterimWord.Version]!
     const own = this.completions[at + InterimWord.Reason]!
     // HTTP/2 and HTTP/3 have no reason phrase (RFC 9113 section 8.3.2).
-    if (own === 0) callbacks.onInterim(status, text, version < 20 ? STATUS_CODES[status] ?? '' : '', version)
+    if (own === 0) callbacks.onInterim(status, text, version < HttpVersion.Http2 ? STATUS_CODES[status] ?? '' : '', version)
     else callbacks.onInterim(status, text.slice(own - 1), text.slice(0, own - 1), version)
   }
 

@@ -4,6 +4,7 @@
 import type { X509Certificate } from 'node:crypto'
 import http, { type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { HttpVersion } from '../channel/codes'
 import { upgradeOf } from '../http2/compat/http1/upgrade'
 import { wantedUpgrade } from '../http2/compat/upgrade'
 import type { Connection } from '../server/connection'
@@ -31,7 +32,7 @@ export function wantsWebSocket (incoming: Incoming): boolean {
   const { exchange } = incoming
   if (exchange.closed || exchange.headSent || incoming.isLeft || wantedUpgrade(exchange) !== 'websocket') return false
   if (!VERSIONS.has(exchange.field('sec-websocket-version') ?? '')) return false
-  return exchange.version >= 20 || (exchange.method === 'GET' && KEY.test(exchange.field('sec-websocket-key') ?? ''))
+  return exchange.version >= HttpVersion.Http2 || (exchange.method === 'GET' && KEY.test(exchange.field('sec-websocket-key') ?? ''))
 }
 
 /** Hands the exchange over, as listeners of `upgrade` of node:http get it. */

@@ -1,6 +1,6 @@
 // One connection of a server, of any version.
 
-import { type ControlFrame } from '../channel/codes'
+import { HttpVersion, type ControlFrame } from '../channel/codes'
 import type { Ahead } from './ahead'
 import type { Carried } from '../channel/streams'
 import { TlsClient, type Admission } from './tls/clients'
@@ -127,7 +127,7 @@ export class Connection<L extends Taking = Taking> {
   shutDown (): void { if (!this.closed && !this.waits(() => { this.shutDown() })) this.bridge.shutDown(this.number) }
   /** Sends a control frame. False: the connection is closed, or is none of HTTP/2. */
   control (frame: ControlFrame, bytes: Uint8Array = NOTHING, first = 0, second = 0): boolean {
-    if (this.closed || this.version !== 20) return false
+    if (this.closed || this.version !== HttpVersion.Http2) return false
     if (this.waits(() => { this.control(frame, bytes, first, second) })) return true
     this.bridge.control(this.number, frame, bytes, first, second)
     return true
@@ -135,7 +135,7 @@ export class Connection<L extends Taking = Taking> {
 
   /** The windows of an HTTP/2 connection now. Blocks this thread until the engine answers. */
   accounts (): Accounts {
-    const now = this.closed || this.version !== 20 || this.number === 0 ? null : this.bridge.snapshot(this.number)
+    const now = this.closed || this.version !== HttpVersion.Http2 || this.number === 0 ? null : this.bridge.snapshot(this.number)
     return now ?? NO_ACCOUNTS
   }
 

@@ -1,7 +1,7 @@
 // One request and its response, on any version: the base of the web-standard server and of the API
 // of `node:http2`. The head is parsed on first access.
 
-import { ResponseFlag } from '../channel/codes'
+import { HttpVersion, ResponseFlag } from '../channel/codes'
 import { HEAD_BYTES_MAX } from '../channel/ring'
 import type { Connection } from './connection'
 
@@ -169,7 +169,7 @@ export class Exchange {
   rawFields (raw: string[] = []): string[] {
     const { text } = this
     const section = text.slice(this.fieldsStart)
-    const isSpelled = this.version < 20
+    const isSpelled = this.version < HttpVersion.Http2
     if (section !== known.section || isSpelled !== known.isSpelled) {
       const fields = fieldsIn(section, isSpelled)
       if (text.length > KNOWN_LENGTH_MAX) return raw.concat(fields)
@@ -180,7 +180,7 @@ export class Exchange {
 
   /** The names of fields that the client has marked never-indexed (RFC 7541 section 7.1.3). */
   get sensitive (): string[] {
-    const named = this.version < 20 ? -1 : this.text.indexOf('\n\0')
+    const named = this.version < HttpVersion.Http2 ? -1 : this.text.indexOf('\n\0')
     return named === -1 ? [] : this.text.slice(named + 2).split(',')
   }
 

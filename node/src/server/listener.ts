@@ -1,6 +1,7 @@
 // A listening server of HTTP/1.1, HTTP/2 and HTTP/3, below every API: it passes exchanges on as
 // they are.
 
+import { HttpVersion } from '../channel/codes'
 import { Ahead } from './ahead'
 import { rmSync } from 'node:fs'
 import { errorOf } from '../failures'
@@ -108,7 +109,7 @@ export class Listener {
 
   /** A connection of HTTP/2 on a stream that `serve` gets next: its owner has it before the engine. `text`: as `Connection` has it. */
   expect (stream: Carried, text: string): Connection<Listener> {
-    const connection = new Connection<Listener>(this.bridge, this, 0, 20, text, stream)
+    const connection = new Connection<Listener>(this.bridge, this, 0, HttpVersion.Http2, text, stream)
     this.expected.set(stream, connection)
     return connection
   }

@@ -43,6 +43,11 @@ const NUMBERS: &[(&str, &str, &str)] = &[
         "code",
         "Which control frame a submission is.",
     ),
+    (
+        "http_version",
+        "code",
+        "The version of HTTP of a connection or a head; newer ones have greater codes.",
+    ),
     ("handshake_failure", "code", "Why a handshake failed."),
 ];
 

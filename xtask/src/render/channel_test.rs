@@ -17,6 +17,7 @@ watched = { bit = 17, doc = "Watched." }
 [response_flag]
 [completion_flag]
 [control_frame]
+[http_version]
 [handshake_failure]
 [[submission]]
 name = "take_up"

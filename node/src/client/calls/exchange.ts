@@ -4,6 +4,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
+import { HttpVersion } from '../../channel/codes'
 import type { Upload } from '../prepare/upload'
 import type { Trace } from './channels'
 import { inspect } from 'node:util'
@@ -247,7 +248,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
 
   private giveInterim (status: number, reason: string, version: number): void {
     // As with undici, where each message of HTTP/1.1 starts, and a stream of HTTP/2 once.
-    if (version < 20) this.handler.onResponseStarted?.()
+    if (version < HttpVersion.Http2) this.handler.onResponseStarted?.()
     this.giveHead(status, reason)
   }
 

@@ -1,7 +1,7 @@
 // An answer that a program writes by hand to the socket of a request: a whole message of HTTP/1.1, which goes as the answer of
 // its exchange on every version.
 
-import { ResponseFlag } from '../../channel/codes'
+import { HttpVersion, ResponseFlag } from '../../channel/codes'
 import type { Exchange } from '../../server/exchange'
 import { asked } from '../asked'
 import type { Socket, SocketBytes } from '../connection/socket'
@@ -106,7 +106,7 @@ export class RawAnswer implements SocketBytes {
 
   /** Fields as they cross the channel: those of the connection are the engine's on a stream. */
   private textOf (fields: [string, string][]): string {
-    const spells = this.exchange.version < 20
+    const spells = this.exchange.version < HttpVersion.Http2
     const kept = fields.filter(([name]) => name !== '' && name.toLowerCase() !== 'transfer-encoding' && (spells || !OF_CONNECTIONS.has(name.toLowerCase())))
     return kept.map(([name, value]) => `${spells ? name : name.toLowerCase()}\0${value}`).join('\0')
   }
@@ -121,7 +121,7 @@ export class RawAnswer implements SocketBytes {
     // The end of such a body is that of its connection.
     if (this.framing === null && valueOf('connection') === undefined) fields.push(['Connection', 'close'])
     const isEmpty = this.framing !== null && 'left' in this.framing && this.framing.left === 0
-    exchange.respond(status, this.textOf(fields), ResponseFlag.NoDate | (isEmpty ? ResponseFlag.End : 0), exchange.version < 20 ? reason : '')
+    exchange.respond(status, this.textOf(fields), ResponseFlag.NoDate | (isEmpty ? ResponseFlag.End : 0), exchange.version < HttpVersion.Http2 ? reason : '')
     if (isEmpty) this.over()
   }
 
@@ -146,7 +146,7 @@ export class RawAnswer implements SocketBytes {
   /** The connection of HTTP/1.1 ends behind it. */
   private end (): void {
     this.exchange.end()
-    if (this.exchange.version < 20) this.socket.of.shutDown()
+    if (this.exchange.version < HttpVersion.Http2) this.socket.of.shutDown()
   }
 
   /** As on one of the system what was written leaves, and an end follows it, which is that of a body without another. */

@@ -4,6 +4,7 @@
 import { EventEmitter } from 'node:events'
 import { Http2ServerRequest as NodeRequest } from 'node:http2'
 import { Readable } from 'node:stream'
+import { HttpVersion } from '../../channel/codes'
 import { aborted, checkText, invalidValue } from '../codes'
 import type { Headers } from '../fields'
 import { streamSocket, type Socket } from '../connection/socket'
@@ -35,7 +36,7 @@ export class Http2ServerRequest {
   get rawHeaders (): string[] { return this.stream.rawHeaders }
   get complete (): boolean { return this.aborted || this.isOver || this.stream.destroyed || (this.isReadable && this.readableEnded) }
   get httpVersion (): string { return `${this.httpVersionMajor}.0` }
-  get httpVersionMajor (): number { return this.stream.exchange.version === 30 ? 3 : 2 }
+  get httpVersionMajor (): number { return this.stream.exchange.version === HttpVersion.Http3 ? 3 : 2 }
   get httpVersionMinor (): number { return 0 }
   get scheme (): string | undefined { return this.headers[':scheme'] as string | undefined }
   get authority (): string | undefined {

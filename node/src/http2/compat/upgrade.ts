@@ -4,7 +4,7 @@
 // connection that never used HTTP has no head before its bytes.
 
 import { apart } from '../../channel/ring'
-import { ResponseFlag } from '../../channel/codes'
+import { HttpVersion, ResponseFlag } from '../../channel/codes'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { aborted } from '../codes'
 import { asked } from '../asked'
@@ -35,12 +35,12 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   private refusal: { status: number; reason: string; fields: string; body: Buffer[] } | null = null
 
   /** `isBare`: no head stands before the bytes; `answers`: what is written is an answer, whatever its status. */
-  constructor (private readonly exchange: Exchange, protected readonly socket: Socket, isBare = false, private readonly answers = exchange.version >= 20) {
+  constructor (private readonly exchange: Exchange, protected readonly socket: Socket, isBare = false, private readonly answers = exchange.version >= HttpVersion.Http2) {
     if (isBare) {
       this.head = null
       exchange.headSent = true
     }
-    this.awaitsBodyEnd = !isBare && exchange.version < 20 && exchange.hasBody
+    this.awaitsBodyEnd = !isBare && exchange.version < HttpVersion.Http2 && exchange.hasBody
     this.intake = new Intake(exchange, true)
     exchange.owner = exchange.callbacks = this
     socket.carry(this)
@@ -75,7 +75,7 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
 
   private respond (status: number, reason: string, lines: string[]): void {
     const { exchange } = this
-    const isStream = exchange.version >= 20
+    const isStream = exchange.version >= HttpVersion.Http2
     const fields: string[] = []
     for (const line of lines) {
       const colon = line.indexOf(':')
@@ -98,7 +98,7 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   /** As on one of the system what was written leaves, and an end follows it. */
   leave (): void {
     const { exchange } = this
-    if (exchange.version < 20 || !exchange.headSent || exchange.done || exchange.closed) return exchange.reset(CANCEL)
+    if (exchange.version < HttpVersion.Http2 || !exchange.headSent || exchange.done || exchange.closed) return exchange.reset(CANCEL)
     exchange.end()
     exchange.decline()
   }
@@ -145,7 +145,7 @@ export function upgradeSocket (exchange: Exchange, isBare = false): Socket {
  * section 7.8), by extended CONNECT elsewhere.
  */
 export function wantedUpgrade (exchange: Exchange): string | null {
-  if (exchange.version >= 20) return exchange.protocol.toLowerCase() || null
+  if (exchange.version >= HttpVersion.Http2) return exchange.protocol.toLowerCase() || null
   const wanted = exchange.field('connection')
   if (wanted === undefined || !/\bupgrade\b/i.test(wanted)) return null
   return exchange.field('upgrade')?.toLowerCase() ?? null

@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events'
 import { getPackedSettings, type Settings as NodeSettings } from 'node:http2'
 import { inspect, type InspectOptions } from 'node:util'
 import { Open, type Tracked } from '../../open'
-import { ControlFrame } from '../../channel/codes'
+import { ControlFrame, HttpVersion } from '../../channel/codes'
 import type { Accounts, Connection, ConnectionCallbacks } from '../../server/connection'
 import { asked } from '../asked'
 import {
@@ -127,7 +127,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     const first = changed(OURS, options.settings)
     this.extensions = withCustom({}, {}, first)
     // HTTP/3 acknowledges nothing.
-    if (connection.version === 20) this.sent.push({ settings: first })
+    if (connection.version === HttpVersion.Http2) this.sent.push({ settings: first })
     else this.local = changed(UNSAID, first)
     if (options.origins.length > 0) this.origin(...options.origins)
     this.on('error', error => { this.server.emit('sessionError', error, this) })
@@ -146,7 +146,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
 
   get isStrict (): boolean { return this.options.isStrict }
   /** HTTP/3 is not nghttp2's: there it is bounded where its user says so. */
-  get headBlockBytesMax (): number | undefined { return this.options.headBlockBytesMax ?? (this.connection.version === 20 ? BLOCK_BYTES_DEFAULT : undefined) }
+  get headBlockBytesMax (): number | undefined { return this.options.headBlockBytesMax ?? (this.connection.version === HttpVersion.Http2 ? BLOCK_BYTES_DEFAULT : undefined) }
   get encrypted (): boolean { return this.connection.encrypted }
   get alpnProtocol (): string { return this.connection.alpn ?? 'h2c' }
   get connecting (): boolean { return false }
@@ -265,7 +265,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     this.refresh()
     const { connection } = this
     // The last stream is one of the peer's (RFC 9113 section 6.8): with one of ours nothing is sent, as with node:http2.
-    if (connection.version === 20 && lastStreamID > 0 && lastStreamID % 2 === 0) return
+    if (connection.version === HttpVersion.Http2 && lastStreamID > 0 && lastStreamID % 2 === 0) return
     if (connection.control(ControlFrame.Goaway, bytesOf(data), code >>> 0, Math.max(lastStreamID, 0))) return
     // HTTP/3 has neither a code nor words for people.
     if (code === NO_ERROR) connection.shutDown()

@@ -3,6 +3,7 @@
 
 import type { Settings } from 'node:http2'
 import net from 'node:net'
+import { HttpVersion } from '../../channel/codes'
 import { InvalidArgumentError } from '../../errors'
 import type { InspectPage, InspectPageOptions } from '../../inspect_page'
 import { sum } from '../../open_metrics'
@@ -272,7 +273,7 @@ export class CompatServer {
   private onRequest (exchange: Exchange): void {
     const { server } = this
     if (this.connections.dropped.has(exchange.connection)) return
-    if (exchange.version < 20 || this.wantsHttp1) {
+    if (exchange.version < HttpVersion.Http2 || this.wantsHttp1) {
       const socket = this.connections.sockets.get(exchange.connection)
       if (socket !== undefined && !this.wantsHttp1 && lacksHttp1(server)) this.connections.refuseHttp1(exchange.connection, socket)
       else if (socket !== undefined) reportAsHttp1(server, exchange, socket, this.options.http1)

@@ -2,6 +2,7 @@
 // order of node, and none for a connection that was dropped.
 
 import type { Settings } from 'node:http2'
+import { HttpVersion } from '../../channel/codes'
 import type { Carried } from '../../channel/streams'
 import type { FailedHandshake, Hello } from '../../server/callbacks'
 import type { Connection } from '../../server/connection'
@@ -19,8 +20,6 @@ import { handshakeError } from '../handshake/handshake'
 import { FreshConnections, later } from '../later'
 import type { CompatServerOptions, Offer, OwnServer } from './compat_options'
 
-/** Versions of a connection. */
-const SILENT = 1
 /** Age of a silent connection when `onConnection` gets it, in ms (`engine/src/server/connection/first_bytes.rs`). */
 const SILENT_MS = 200
 
@@ -68,12 +67,12 @@ export class ServerConnections {
     // As with node, connections that were given are not counted.
     if (connection.stream === undefined) server._connections = (server._connections ?? 0) + 1
     // A socket for its bytes follows at once.
-    if (connection.version === 0) return
-    if (connection.stream !== undefined && connection.version !== SILENT) this.given.begin(connection.stream)
-    const socket = this.keep(connection, connection.version >= 20 ? socketOf(Socket, connection.encrypted, connection) : socketOf(Stage, connection.encrypted, connection))
-    if (connection.version >= 20) this.reportSession(connection, socket)
-    else if (server.timeout > 0) (socket as Stage).limit(connection.version === SILENT ? Math.max(server.timeout - SILENT_MS, 1) : server.timeout)
-    if (connection.version < 20) receiveErrors(server, socket)
+    if (connection.version === HttpVersion.None) return
+    if (connection.stream !== undefined && connection.version !== HttpVersion.Unidentified) this.given.begin(connection.stream)
+    const socket = this.keep(connection, connection.version >= HttpVersion.Http2 ? socketOf(Socket, connection.encrypted, connection) : socketOf(Stage, connection.encrypted, connection))
+    if (connection.version >= HttpVersion.Http2) this.reportSession(connection, socket)
+    else if (server.timeout > 0) (socket as Stage).limit(connection.version === HttpVersion.Unidentified ? Math.max(server.timeout - SILENT_MS, 1) : server.timeout)
+    if (connection.version < HttpVersion.Http2) receiveErrors(server, socket)
     connection.stream?.on('error', error => { this.failWith(connection, error) })
     if (this.isReported(connection)) return
     if (connection.encrypted && connection.stream === undefined) this.reportBare(connection, socket)
@@ -85,7 +84,7 @@ export class ServerConnections {
     const socket = this.sockets.get(connection)
     if (connection.stream !== undefined) this.given.begin(connection.stream)
     if (socket === undefined || this.dropped.has(connection)) return
-    if (connection.version < 20) return
+    if (connection.version < HttpVersion.Http2) return
     ;(socket as Stage).leaveHttp1()
     this.reportSession(connection, socket)
   }
@@ -159,7 +158,7 @@ export class ServerConnections {
 
   onBroken (connection: Connection, error: number, code: string): void {
     if (this.dropped.has(connection)) return
-    if (connection.version >= 20) return (connection.owner as ServerHttp2Session | null)?.onBroken(brokenSession(error))
+    if (connection.version >= HttpVersion.Http2) return (connection.owner as ServerHttp2Session | null)?.onBroken(brokenSession(error))
     // Nothing can be answered any more.
     const socket = this.sockets.get(connection)
     socket?.gone()
@@ -174,7 +173,7 @@ export class ServerConnections {
   private failWith (connection: Connection, error: NodeJS.ErrnoException): void {
     const socket = this.sockets.get(connection)
     if (this.dropped.has(connection) || socket === undefined) return
-    if (connection.version >= 20) {
+    if (connection.version >= HttpVersion.Http2) {
       (connection.owner as ServerHttp2Session | null)?.onFailed(error)
       return
     }

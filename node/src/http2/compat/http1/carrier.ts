@@ -3,7 +3,7 @@
 
 import http from 'node:http'
 import { apart } from '../../../channel/ring'
-import { ResponseFlag } from '../../../channel/codes'
+import { HttpVersion, ResponseFlag } from '../../../channel/codes'
 import { checkLength } from '../../../server/exchange'
 import type { Exchange, ServerExchangeCallbacks } from '../../../server/exchange'
 import { asked } from '../../asked'
@@ -89,7 +89,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks {
 
   keepHead (): void {
     const { response } = this
-    const spells = this.exchange.version < 20
+    const spells = this.exchange.version < HttpVersion.Http2
     const head = response._header ?? ''
     const text = fieldsOf(head, spells)
     const reason = spells ? reasonOf(head) : ''
@@ -170,7 +170,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks {
 
   finish (): void {
     if (this.isFinished) return
-    const trailers = this.response._trailer ? fieldsOf(`\r\n${this.response._trailer}`, this.exchange.version < 20) : ''
+    const trailers = this.response._trailer ? fieldsOf(`\r\n${this.response._trailer}`, this.exchange.version < HttpVersion.Http2) : ''
     if (this.head !== null && trailers === '') {
       const { status, text, reason } = this.head
       this.head = null
@@ -199,7 +199,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks {
     if (!this.informational.endsWith('\r\n\r\n')) return
     const head = this.informational
     this.informational = ''
-    this.exchange.sendInformational(Number(head.slice(9, 12)), fieldsOf(head, this.exchange.version < 20))
+    this.exchange.sendInformational(Number(head.slice(9, 12)), fieldsOf(head, this.exchange.version < HttpVersion.Http2))
   }
 
   /** The bytes written to the socket are the answer, unless there is one. */
@@ -217,7 +217,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks {
     socket.ahead = undefined
     socket.answered()
     process.nextTick(reportClosed, response)
-    if (response._last && this.exchange.version < 20) socket.end()
+    if (response._last && this.exchange.version < HttpVersion.Http2) socket.end()
   }
 
   // The events of the exchange.
@@ -255,14 +255,14 @@ export class ResponseCarrier implements ServerExchangeCallbacks {
     const { exchange, request, response } = this
     clearTimeout(this.deadline)
     exchange.withStory(request)
-    if (!byPeer && !this.isRefused && exchange.version < 20 && !exchange.headSent && !exchange.connection.closed && !this.isDestroyed) {
+    if (!byPeer && !this.isRefused && exchange.version < HttpVersion.Http2 && !exchange.headSent && !exchange.connection.closed && !this.isDestroyed) {
       // A malformed body: as with node its refusal comes first, over the connection, which then ends.
       this.isRefused = true
       return later(() => { this.onClosed(code, byPeer) })
     }
     if (this.raw !== undefined && code === 0) {
       // As with node, which does not know that this is an answer, the request ends with its connection.
-      if (exchange.version < 20 && !this.socket.destroyed) return void this.socket.once('close', () => { this.fail(undefined) })
+      if (exchange.version < HttpVersion.Http2 && !this.socket.destroyed) return void this.socket.once('close', () => { this.fail(undefined) })
       this.socket.gone()
       return this.fail(undefined)
     }
@@ -285,7 +285,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks {
     const { socket } = this
     if (this.isRefused && socket.isCarrying && !socket.destroyed) return void socket.once('close', () => { this.fail(error) })
     if (this.ownsSocket || exchange.connection.closed) this.socket.gone()
-    if (exchange.version < 20) {
+    if (exchange.version < HttpVersion.Http2) {
       // A malformed request may still be answered, and the engine ends its connection.
       if (!byPeer) this.socket.release()
       this.socket.gone()

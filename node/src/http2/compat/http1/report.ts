@@ -1,6 +1,7 @@
 // Emits exchanges on a server in the form of node:http: a real IncomingMessage and a real ServerResponse, whatever the version.
 
 import type { ServerResponse } from 'node:http'
+import { HttpVersion } from '../../../channel/codes'
 import { AHEAD_BYTES_MAX } from '../../../server/ahead'
 import type { Exchange } from '../../../server/exchange'
 import { showRequest } from '../../channels'
@@ -24,7 +25,7 @@ function hasTooManyFields (exchange: Exchange, most: number | null | undefined):
 
 /** Emits an exchange on `server`. `shared`: the socket of its connection. */
 export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: Socket, http1: Http1): void {
-  if (REFUSES_FIELDS && exchange.version < 20 && hasTooManyFields(exchange, server.maxHeadersCount)) {
+  if (REFUSES_FIELDS && exchange.version < HttpVersion.Http2 && hasTooManyFields(exchange, server.maxHeadersCount)) {
     const socket = isFree(shared) ? shared.leaveServer() : socketOf(Socket, exchange.connection.encrypted, exchange.connection)
     new LateBytes(exchange, socket, { onData () {}, onEnd () {}, onRoom () {}, onClosed () {} })
     const error = clientError({ code: 'HPE_HEADER_OVERFLOW', status: FIELDS_TOO_LARGE, packet: Buffer.alloc(0), parsed: 0 })
@@ -32,14 +33,14 @@ export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: 
     return
   }
   if (reportUpgrade(server, exchange, http1, shared)) return
-  if (exchange.version < 20 && exchange.method === 'CONNECT') return reportConnect(server, exchange, http1, shared)
+  if (exchange.version < HttpVersion.Http2 && exchange.method === 'CONNECT') return reportConnect(server, exchange, http1, shared)
   const ownsSocket = !Stage.is(shared) || Boolean(shared._httpMessage)
   const socket = ownsSocket ? socketOf(Stage, exchange.connection.encrypted, exchange.connection, () => { exchange.reset(CANCEL) }) : shared
   if (ownsSocket) {
     socket.server = server
     receiveErrors(server, socket)
   }
-  if (ownsSocket && exchange.version < 20) {
+  if (ownsSocket && exchange.version < HttpVersion.Http2) {
     const { newest } = shared as Stage
     Object.assign(socket, { before: shared, ahead: newest })
     ;(shared as Stage).newest = socket
@@ -52,14 +53,14 @@ export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: 
   response.useChunkedEncodingByDefault = !exchange.isHttp10
   response.shouldKeepAlive = keepsAlive(exchange)
   response._keepAliveTimeout = server.keepAliveTimeout ?? 0
-  if (exchange.version < 20) response._maxRequestsPerSocket = server.maxRequestsPerSocket ?? 0
+  if (exchange.version < HttpVersion.Http2) response._maxRequestsPerSocket = server.maxRequestsPerSocket ?? 0
   if (http1.unique !== undefined) (response as unknown as Record<symbol, unknown>)[http1.unique.symbol] = http1.unique.names
   response.assignSocket(socket as never)
   const carrier = new ResponseCarrier(exchange, request, response, socket, ownsSocket, server)
   exchange.owner = carrier
   exchange.callbacks = carrier
   socket.answering = carrier
-  if (exchange.hasBody && exchange.version < 20) carrier.limit()
+  if (exchange.hasBody && exchange.version < HttpVersion.Http2) carrier.limit()
   showRequest(request, response, socket, server)
   if (!isDropped(server, shared, request, response)) report(server, exchange, request, response)
   if (!exchange.hasBody && !request.complete) {

@@ -1,6 +1,7 @@
 // Requests of node:http made from exchanges of every version: HTTP/2 and HTTP/3 get the fields that programs of HTTP/1.1 look for.
 
 import { randomBytes } from 'node:crypto'
+import { HttpVersion } from '../../../channel/codes'
 import type { Exchange } from '../../../server/exchange'
 import type { Socket } from '../../connection/socket'
 import type { Http1, Request } from './members'
@@ -13,7 +14,7 @@ const KEY_BYTES = 16
 function rawOf (exchange: Exchange): string[] {
   const raw = exchange.rawFields()
   // RFC 9112 section 3.2.2: beside a target in absolute form the host of the field is ignored.
-  if (exchange.version < 20 && exchange.ownScheme !== '') replaceHost(raw, exchange.authority)
+  if (exchange.version < HttpVersion.Http2 && exchange.ownScheme !== '') replaceHost(raw, exchange.authority)
   const has = (name: string): boolean => exchange.field(name) !== undefined
   if (exchange.authority !== '' && !has('host')) raw.unshift('host', exchange.authority)
   const isBody = exchange.hasBody && exchange.protocol === ''
@@ -31,13 +32,13 @@ function replaceHost (raw: string[], authority: string): void {
 /** The target as it came: proxies get it in absolute form. */
 function targetOf (exchange: Exchange): string {
   const { ownScheme, authority, path } = exchange
-  return exchange.version < 20 && ownScheme !== '' ? `${ownScheme}://${authority}${path}` : path || authority
+  return exchange.version < HttpVersion.Http2 && ownScheme !== '' ? `${ownScheme}://${authority}${path}` : path || authority
 }
 
 /** A request of node:http for an exchange. */
 export function requestOf (exchange: Exchange, socket: Socket, http1: Http1, fieldsMax?: number | null): Request {
   const request = new http1.IncomingMessage(socket as never) as Request
-  const major = exchange.version === 30 ? 3 : exchange.version === 20 ? 2 : 1
+  const major = exchange.version === HttpVersion.Http3 ? 3 : exchange.version === HttpVersion.Http2 ? 2 : 1
   request.httpVersionMajor = major
   request.httpVersionMinor = major === 1 && !exchange.isHttp10 ? 1 : 0
   request.httpVersion = `${major}.${request.httpVersionMinor}`

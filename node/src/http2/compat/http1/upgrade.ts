@@ -2,6 +2,7 @@
 // of the exchange's own.
 
 import type { IncomingMessage } from 'node:http'
+import { HttpVersion } from '../../../channel/codes'
 import type { Exchange } from '../../../server/exchange'
 import { Socket, socketOf } from '../../connection/socket'
 import { UpgradeBytes, wantedUpgrade } from '../upgrade'
@@ -19,7 +20,7 @@ export function upgradeOf (exchange: Exchange, http1: Http1, shared?: Socket): [
   const bytes = new UpgradeBytes(exchange, socket)
   bytes.skips = head.length
   const request = requestOf(exchange, socket, http1)
-  if (exchange.version >= 20) request.method = 'GET'
+  if (exchange.version >= HttpVersion.Http2) request.method = 'GET'
   ;(request as unknown as { upgrade: boolean }).upgrade = true
   request.complete = true
   request.push(null)
