@@ -12,14 +12,13 @@ mod quic;
 mod wire;
 
 use bytes::{Buf, Bytes};
-use h3::{End, Script};
+use h3::{End, Script, Seen};
 use http::Request;
 use http_body::Frame;
 use http_body_util::StreamBody;
 use quic::Quic;
 use quinn_proto::VarInt;
 use quinn_proto::coding::Codec;
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -56,21 +55,12 @@ fn content(mut frames: &[u8]) -> Vec<u8> {
 
 /// Reacts to the first call by these ends, and answers every other one; the bodies of those.
 fn serve(mut quic: Quic, sent: &[u8], ends: &[End], stop: &AtomicBool) -> Vec<Vec<u8>> {
-    let (mut controls, mut requests, mut bodies) = (BTreeMap::new(), Vec::new(), Vec::new());
+    let (mut seen, mut bodies) = (Seen::default(), Vec::new());
     while !stop.load(Ordering::SeqCst) {
-        quic.turn();
-        for connection in quic.connections() {
-            controls
-                .entry(connection)
-                .or_insert_with(|| h3::open_control(&mut quic, connection));
-        }
-        for request in quic.requests() {
-            if requests.contains(&request) {
-                continue;
-            }
-            requests.push(request);
+        for request in seen.turn(&mut quic) {
+            seen.requests.push(request);
             let (connection, stream) = request;
-            if requests.len() > 1 {
+            if seen.requests.len() > 1 {
                 bodies.push(content(&quic.received(connection, stream).unwrap().bytes));
                 let head = h3::frame(h3::HEADERS, &h3::section(&[OK]));
                 quic.write(connection, stream, &head, true);
@@ -83,7 +73,7 @@ fn serve(mut quic: Quic, sent: &[u8], ends: &[End], stop: &AtomicBool) -> Vec<Ve
                 is_whole: false,
             };
             for &end in ends {
-                let streams = (stream, controls[&connection]);
+                let streams = (stream, seen.controls[&connection]);
                 h3::play(&mut quic, connection, streams, &script, end, false);
                 script.sent.clear();
             }

@@ -2,6 +2,7 @@
 
 use super::quic::Quic;
 use quinn_proto::{Dir, StreamId, VarInt, coding::Codec};
+use std::collections::BTreeMap;
 
 pub(crate) const DATA: u64 = 0;
 pub(crate) const HEADERS: u64 = 1;
@@ -130,6 +131,31 @@ pub(crate) enum End {
     StatelessReset,
     /// No packet any more.
     Silence,
+}
+
+/// The connections and requests that a scripted server has seen.
+#[derive(Default)]
+pub(crate) struct Seen {
+    /// Our control stream by connection.
+    pub(crate) controls: BTreeMap<usize, StreamId>,
+    /// The requests that were handled.
+    pub(crate) requests: Vec<(usize, StreamId)>,
+}
+
+impl Seen {
+    /// Moves `quic` on and opens a control stream on each new connection; the requests that are not
+    /// among those that were handled.
+    pub(crate) fn turn(&mut self, quic: &mut Quic) -> Vec<(usize, StreamId)> {
+        quic.turn();
+        for connection in quic.connections() {
+            self.controls
+                .entry(connection)
+                .or_insert_with(|| open_control(quic, connection));
+        }
+        let mut requests = quic.requests();
+        requests.retain(|request| !self.requests.contains(request));
+        requests
+    }
 }
 
 /// A control stream with empty SETTINGS, on which more can be written.

@@ -1,9 +1,8 @@
 //! Scripted peers on HTTP/3, for the tests of the engine and, as a program (`quic_peer.rs`), for
 //! those of the package: the rows of the tables with the ends that each stands for, and a server.
 
-use super::h3::{self, End, SOME_CODES, Script, TRANSPORT_CODES, codes, play};
+use super::h3::{self, End, SOME_CODES, Script, Seen, TRANSPORT_CODES, codes, play};
 use super::quic::Quic;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -28,30 +27,20 @@ pub(crate) fn serve(
     played: impl FnOnce(),
 ) -> usize {
     let mut played = Some(played);
-    let mut controls = BTreeMap::new();
-    let mut answered = Vec::new();
+    let mut seen = Seen::default();
     while !stop.load(Ordering::SeqCst) {
-        quic.turn();
-        for connection in quic.connections() {
-            controls
-                .entry(connection)
-                .or_insert_with(|| h3::open_control(&mut quic, connection));
-        }
-        for request in quic.requests() {
-            if answered.contains(&request) {
-                continue;
-            }
-            answered.push(request);
+        for request in seen.turn(&mut quic) {
+            seen.requests.push(request);
             let (connection, stream) = request;
-            if answered.len() == 1 {
-                let streams = (stream, controls[&connection]);
+            if seen.requests.len() == 1 {
+                let streams = (stream, seen.controls[&connection]);
                 play(&mut quic, connection, streams, script, end, is_together);
                 if let Some(played) = played.take() {
                     played();
                 }
                 if end == End::StatelessReset {
-                    controls.clear();
-                    answered.resize(1, request);
+                    seen.controls.clear();
+                    seen.requests.resize(1, request);
                 }
                 continue;
             }
@@ -60,7 +49,7 @@ pub(crate) fn serve(
             quic.write(connection, stream, &[head, body].concat(), true);
         }
     }
-    answered.len()
+    seen.requests.len()
 }
 
 /// The first part of an upload that goes on.

@@ -31,6 +31,21 @@ export const ANSWERS = {
   }
 }
 
+/** A server of one program, in cleartext for `h1`, with listeners by `listen(server)`: its origin. Its sockets end with the program. */
+export async function ownServer (stage, version, listen) {
+  const server = version === 'h1' ? http.createServer() : https.createServer({ key, cert })
+  const sockets = new Set()
+  server.on(version === 'h1' ? 'connection' : 'secureConnection', socket => { sockets.add(socket.on('error', () => {})) })
+  listen(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  stage.closers.push(async () => {
+    for (const socket of sockets) socket.destroy()
+    await new Promise(resolve => { server.close(resolve) })
+  })
+  return `http${version === 'h1' ? '' : 's'}://localhost:${server.address().port}`
+}
+
 /** Ways in which an exchange breaks. What is written before is on its way when it does. */
 export const BREAKS = {
   'the connection ends before the head': response => { lose(response) },

@@ -1,10 +1,8 @@
 // Acts of a handler of dispatch x the call in which it acts x the answer x version: the calls that follow, and what becomes of
 // the next request. And readers that are slower than a peer that breaks off.
-import http from 'node:http'
-import https from 'node:https'
 import { Writable } from 'node:stream'
-import { once } from 'node:events'
-import { cert, key } from '../../../support/certificates/certificate.mjs'
+import { cert } from '../../../support/certificates/certificate.mjs'
+import { ownServer } from '../origins.mjs'
 import { turns } from '../stage.mjs'
 
 const VERSIONS = { h1: {}, h1s: { allowH2: false, connect: { ca: cert } } }
@@ -32,23 +30,13 @@ const ACTS = {
 const CALLS = ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd', 'onResponseError']
 const known = error => [error?.name, error?.code ?? 'without a code', error?.message].join(' ')
 
-async function serve (stage, version, answer) {
-  const handle = (request, response) => {
+const serve = (stage, version, answer) => ownServer(stage, version, server => {
+  server.on('request', (request, response) => {
     request.resume()
     if (request.method === 'HEAD') response.end()
     else answer(response)
-  }
-  const server = version === 'h1' ? http.createServer(handle) : https.createServer({ key, cert }, handle)
-  const sockets = new Set()
-  server.on(version === 'h1' ? 'connection' : 'secureConnection', socket => { sockets.add(socket.on('error', () => {})) })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  stage.closers.push(async () => {
-    for (const socket of sockets) socket.destroy()
-    await new Promise(resolve => { server.close(resolve) })
   })
-  return `http${version === 'h1' ? '' : 's'}://localhost:${server.address().port}`
-}
+})
 
 function acting (version, answer, call, act) {
   return async (module, stage) => {

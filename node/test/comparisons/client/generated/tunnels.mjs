@@ -1,9 +1,7 @@
 // upgrade() and connect() x version of HTTP x dispatcher x outcome: what their callers see of what is opened, or why
 // nothing is.
-import { once } from 'node:events'
-import http from 'node:http'
-import https from 'node:https'
-import { cert, key } from '../../../support/certificates/certificate.mjs'
+import { cert } from '../../../support/certificates/certificate.mjs'
+import { ownServer } from '../origins.mjs'
 import { closing } from '../stage.mjs'
 
 const MAKE = {
@@ -50,12 +48,7 @@ const ACTS = {
   'destroys the dispatcher with an error when the server has it': { when: 'request', act: ({ dispatcher }) => { dispatcher.destroy(new Error('over')).catch(() => {}) } }
 }
 
-async function serve (stage, version, face, talk) {
-  const server = version === 'h1' ? http.createServer() : https.createServer({ key, cert })
-  const sockets = new Set()
-  server.on(version === 'h1' ? 'connection' : 'secureConnection', socket => {
-    sockets.add(socket.on('error', () => {}))
-  })
+const serve = (stage, version, face, talk) => ownServer(stage, version, server => {
   for (const event of ['upgrade', 'connect']) {
     server.on(event, (request, socket) => {
       stage.log('server')(request.method, request.headers.upgrade ?? '', event === 'connect' ? 'a host' : request.url)
@@ -63,14 +56,7 @@ async function serve (stage, version, face, talk) {
     })
   }
   server.on('request', (request, response) => { response.end('no switch') })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  stage.closers.push(async () => {
-    for (const socket of sockets) socket.destroy()
-    await new Promise(resolve => { server.close(resolve) })
-  })
-  return `http${version === 'h1' ? '' : 's'}://localhost:${server.address().port}`
-}
+})
 
 async function run (module, stage, { face, version, kind, talk, use, when, act }) {
   for (const side of ['client', 'server']) stage.log(side)
