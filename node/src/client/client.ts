@@ -2,7 +2,9 @@
 // have. Agent: any origin. All three use the engine's pool with different bounds.
 
 import { Dispatcher } from './dispatcher/dispatcher'
-import { check, originOf, type Options, type UrlParts, type Way } from './options'
+import type { Options, Way } from './options'
+import { check } from './options/check'
+import { originOf, type UrlParts } from './options/url'
 import './calls/debug'
 import { Connection } from './connect/connection'
 import { OriginEntry } from './connect/connections'

@@ -8,7 +8,7 @@ import {
 } from './calls/api'
 import { InvalidArgumentError } from '../errors'
 import type { AnswerCallback } from './calls/direct_request'
-import { urlOf, type UrlParts } from './options'
+import { urlOf, type UrlParts } from './options/url'
 import { noteGoodPath } from './prepare/head'
 import { usualDispatcher } from './process_dispatcher'
 import { plainPath } from '../url_path'

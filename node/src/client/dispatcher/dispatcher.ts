@@ -3,13 +3,12 @@
 
 import { constants } from 'node:buffer'
 import { EventEmitter } from 'node:events'
-import type { Duplex, Readable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import type { Answer } from '../calls/answer'
 import { connect, kRequest, pipeline, request, setOwnDispatch, stream, upgrade, type ConnectRequest, type Opened, type PipelineCall, type RequestOptions, type StreamAnswer, type StreamFactory } from '../calls/api'
 import { endStream, isStream } from '../prepare/body'
-import { Upload } from '../prepare/upload'
-import { isWatched, Trace } from '../calls/channels'
-import { ClientDestroyedError, InformationalError, InvalidArgumentError, NotSupportedError } from '../../errors'
+import { isWatched } from '../calls/channels'
+import { ClientDestroyedError, InvalidArgumentError, NotSupportedError } from '../../errors'
 import { errorOf } from '../../failures'
 import { NO_METRICS } from '../../open_metrics'
 import { openPage, type InspectPage, type InspectPageOptions } from '../../inspect_page'
@@ -17,66 +16,20 @@ import { checkHandler, Exchange, isNew, type Handler, type NewHandler, type OldH
 import { forInterceptors } from '../calls/handler'
 import { DirectRequest, type RequestExtras, type AnswerCallback } from '../calls/direct_request'
 import { kFetch, type DirectHop } from '../../fetch/hop'
-import { check, type Options, type Way } from '../options'
-import { onStream, prepare, type Dispatch, type DispatchOptions, type Made } from '../prepare/prepare'
-import { SubmissionFlag } from '../../channel/codes'
+import type { Options, Way } from '../options'
+import { check } from '../options/check'
+import { prepare, type Dispatch, type DispatchOptions } from '../prepare/prepare'
 import { type Failure } from '../../channel/ring'
-import type { Target } from './load'
+import { checkOrder, type AnyInterceptor } from './interceptors'
 import { mockOf } from './mocks'
 import { kState, State } from './state'
+import { counted, NO_STATS, withHidden, type PoolStats, type Stats } from './stats'
+import { submit, submitLeaving, submitOnStream, traced, watch } from './submit'
 import { answerUndici } from './undici'
 
 export type { Dispatch, DispatchOptions } from '../prepare/prepare'
 export type Interceptor = (dispatch: Dispatch, origin?: string | null) => Dispatch
-/** An interceptor of any package: what it takes and gives is undici's of some version. */
-type AnyInterceptor = (dispatch: any, origin?: any) => (options: any, handler: any) => boolean
 type Callback = (error: Error | null, data: null) => void
-
-function submit (state: State, exchange: Exchange | DirectRequest | DirectHop, made: Made): void {
-  const { target, head, body, headersTimeout, bodyTimeout, flags } = made
-  exchange.isForwarded = target.isForwarded
-  state.bridge.submit(exchange, target.number, head, body, headersTimeout, bodyTimeout, flags)
-  if (exchange.number === 0) return
-  if (made.upload === null) {
-    if (Buffer.isBuffer(made.body)) exchange.onSent(made.body)
-    return exchange.onAllSent()
-  }
-  const upload = new Upload(state.bridge, exchange, made.upload, made.length, state.checked.strictContentLength, made.headersTimeout)
-  exchange.upload = upload
-  // It runs when the request starts on a connection (`onStarted`). Where that is now, the first bytes go with the head, as
-  // with undici: a server that answers a small body without reading it would else answer in front of it, and the connection
-  // would be lost. A channel's subscribers see the head first.
-  if (exchange.trace === null && target.load.isServed) void upload.run()
-}
-
-/**
- * Sends a CONNECT on a stream, an extended one for a WebSocket; where the peer does not take that, it is requested
- * over HTTP/1.1, from then on at once.
- */
-function submitOnStream (state: State, exchange: Exchange, made: Made): void {
-  const { target, elsewhere } = made
-  exchange.isOnStream = true
-  exchange.webSocketKey = made.webSocketKey
-  exchange.onDeclined = () => {
-    if (elsewhere === null) return exchange.onSourceFailed(new InformationalError(NO_EXTENDED_CONNECT))
-    target.declinesWebSocket = true
-    exchange.isOnStream = false
-    submit(state, exchange, { ...made, target: elsewhere() })
-  }
-  submit(state, exchange, { ...made, head: onStream(made.head), body: 'streaming' })
-}
-
-/** A request that leaves HTTP on HTTP/1.1; where the peer speaks HTTP/2 alone, it goes on a stream, from then on at once. */
-function submitLeaving (state: State, exchange: Exchange, made: Made, overStreams: Target): void {
-  exchange.onNoHttp1 = () => {
-    overStreams.lacksHttp1 = true
-    submitOnStream(state, exchange, { ...made, target: overStreams, elsewhere: null })
-  }
-  submit(state, exchange, made)
-}
-
-/** undici's words, by which its fetch knows what it is. */
-const NO_EXTENDED_CONNECT = 'HTTP/2: Extended CONNECT protocol not supported by server'
 
 /** The base class of Client, Pool and Agent. */
 export abstract class Dispatcher extends EventEmitter {
@@ -386,98 +339,6 @@ export abstract class Dispatcher extends EventEmitter {
   async [Symbol.asyncDispose] (): Promise<void> { if (!this.destroyed) await this.close() }
 }
 
-/** By this undici 8 knows interceptors whose order counts; each copy of it has a symbol of its own. */
-const KIND = 'interceptor kind'
-
-/** The cache knows redirects by what `redirect` leaves in front of it: behind it, it would keep what another origin answered as the
- * answer of the one that was asked. */
-function checkOrder (interceptors: (AnyInterceptor | null | undefined)[]): void {
-  const kinds = interceptors.flatMap(interceptor => {
-    if (typeof interceptor !== 'function') return []
-    const symbol = Object.getOwnPropertySymbols(interceptor).find(({ description }) => description === KIND)
-    return symbol === undefined ? [] : [(interceptor as unknown as Record<symbol, unknown>)[symbol]]
-  })
-  const cache = kinds.indexOf('cache')
-  if (cache !== -1 && kinds.includes('redirect') && cache < kinds.indexOf('redirect')) {
-    throw new InvalidArgumentError("the cache interceptor must be composed after the redirect interceptor: composed before it, it keeps the answers of other origins, and answers to credentials, as those of the origin that was asked")
-  }
-}
-
-/**
- * The statistics of undici's Pool; those of a Client are the first four, of which `connected` is a
- * boolean.
- */
-interface PoolStats {
-  /** Open connections. */
-  connected: number
-  /** Requests that wait for a connection. */
-  pending: number
-  /** Requests on a connection. */
-  running: number
-  /** Pending and running requests together. */
-  size: number
-  /** Open connections without a request. */
-  free: number
-  /** As `pending`. */
-  queued: number
-}
-
-/** undici's statistics with ours beside them, which are not enumerable. */
-function withHidden (visible: object, { origins, totals }: Pick<Stats, 'origins' | 'totals'>): Stats {
-  return Object.defineProperties(visible, { origins: { value: origins }, totals: { value: totals } }) as Stats
-}
-
-const NO_STATS = { origins: [], totals: { submitted: 0, dispatched: 0, waited: 0, failed: 0, attempts: 0, connections: 0, retriesUnprocessed: 0, retriesLost: 0 } }
-
-/** Counts as undici's dispatchers have them. `underWay`: requests that have not ended, also those that the engine has not got yet. */
-function counted (origins: Stats['origins'], underWay: number, isClient: boolean): object {
-  const sum = (count: (of: Stats['origins'][number]) => number): number => origins.reduce((all, one) => all + count(one), 0)
-  const connected = sum(one => one.connections)
-  // The engine counts a request that has failed a moment longer.
-  const running = Math.min(sum(one => one.active), underWay)
-  // As many requests as these connections carry at once.
-  const full = sum(one => Math.floor(one.active / (one.limit ?? 1)))
-  const pending = Math.max(sum(one => one.waiting + one.paused), underWay - running)
-  const size = running + pending
-  if (isClient) return { connected: connected > 0, pending, running, size }
-  return { connected, free: Math.max(connected - full, 0), pending, queued: pending, running, size }
-}
-
-/** The statistics of a dispatcher. */
-export interface Stats extends Partial<Omit<PoolStats, 'connected'>> {
-  /** Of a Client whether it is connected, of a Pool its open connections. */
-  connected?: number | boolean
-  /**
-   * One entry per origin: waiting and paused requests and why they wait, open, suspect and draining
-   * connections, attempts, active requests, the limit of requests per connection (null: unknown),
-   * and the round trip in ms (null: not measured).
-   */
-  origins: {
-    origin: string
-    serverName: string | null
-    waiting: number
-    paused: number
-    waitReason: string | null
-    connections: number
-    suspect: number
-    draining: number
-    attempts: number
-    active: number
-    limit: number | null
-    roundTripMs: number | null
-  }[]
-  /** Counts over the dispatcher's life. */
-  totals: Record<'submitted' | 'dispatched' | 'waited' | 'failed' | 'attempts' | 'connections' | 'retriesUnprocessed' | 'retriesLost', number>
-}
-
-/**
- * Publishes a request to the diagnostics channels; its head gets the fields that subscribers add.
- */
-function traced (origin: string, options: DispatchOptions, made: Made): Trace {
-  made.flags |= SubmissionFlag.Watched
-  return new Trace(origin, options, made)
-}
-
 /** Resolves to null, as undici's do. */
 function promised (start: (done: Callback) => void): Promise<void> {
   return new Promise<void>((resolve, reject) => {
@@ -498,13 +359,6 @@ function refuse (handler: Handler, error: Error): boolean {
   if (typeof hook !== 'function') throw error
   hook.call(handler, error)
   return false
-}
-
-/** A source that fails before it is read fails the exchange; one that does not destroy itself at its end is destroyed there. */
-function watch (body: Readable, exchange: Exchange | DirectRequest | DirectHop): void {
-  body.once('error', error => { exchange.abort(error) })
-  const { autoDestroy } = (body as { _readableState?: { autoDestroy?: boolean } })._readableState ?? {}
-  if (autoDestroy !== true) body.once('end', () => { endStream(body) })
 }
 
 setOwnDispatch(Dispatcher.prototype.dispatch)
