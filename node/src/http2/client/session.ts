@@ -15,7 +15,8 @@ import { cancelled, ofClient, tooManyOrigins } from './errors'
 import { headOf, rawHeadOf, type Defaults, type OutgoingHead } from './head'
 import { ClosedBy, Refusal, type Machine, type MachineEvents } from './machines'
 import { withCustom } from '../custom_settings'
-import { first, machineSettings, type Http2Settings } from './settings'
+import { sentHeadMaxOf } from '../option_bounds'
+import { first, machineSettings, settingsError, type Http2Settings } from './settings'
 import { SessionControl, type Carrying, type ClientSessionBounds } from './control'
 import { ClientHttp2Stream, type StreamOwner } from './stream'
 
@@ -105,7 +106,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     super(options)
     if (carried.has(socket)) throw ofClient('ERR_HTTP2_SOCKET_BOUND')
     carried.add(socket)
-    if (typeof options.maxSendHeaderBlockLength === 'number') this.blockBytesMax = options.maxSendHeaderBlockLength
+    this.blockBytesMax = sentHeadMaxOf(options.maxSendHeaderBlockLength) ?? this.blockBytesMax
     this.defaults = { authority, protocol, isStrict: options.strictSingleValueFields !== false }
     const carrying = this.carrying = socket as Carrying
     this.rawSocket = socket as Socket
@@ -129,6 +130,11 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     this.isEncrypted = carrying.encrypted === true
     this.alpn = this.isEncrypted ? carrying.alpnProtocol as string : 'h2c'
     const given = this.options.settings ?? {}
+    const refused = settingsError(given)
+    if (refused !== undefined) {
+      this.destroy(refused)
+      return
+    }
     this.changes.push({ settings: first(given) })
     this.extensions = withCustom({}, {}, given)
     this.pendingAck++

@@ -1,7 +1,7 @@
 // The settings of a client's session, as node:http2 has them.
 
-import type { Settings as NodeSettings } from 'node:http2'
-import { settingsMaxOf } from '../settings_max'
+import { getPackedSettings, type Settings as NodeSettings } from 'node:http2'
+import { countOf, settingsMaxOf } from '../option_bounds'
 import { extensionsOf, withCustom, withListed, type CustomSettings } from '../custom_settings'
 
 /** With the older name of one of them, which node's types lack. */
@@ -48,6 +48,16 @@ export function remoteOf (values: readonly number[], before: Http2Settings, list
   return withListed(next, before, values, listed)
 }
 
+/** The error that ends a session of these settings: node checks them when its first frame is written. */
+export function settingsError (settings: Http2Settings): Error | undefined {
+  try {
+    getPackedSettings(settings)
+    return undefined
+  } catch (error) {
+    return error as Error
+  }
+}
+
 /** Options of a session that are the machine's. */
 interface Bounds {
   maxHeaderListPairs?: number | undefined
@@ -64,9 +74,9 @@ export function machineSettings (settings: Http2Settings, { maxHeaderListPairs, 
     headerTableSize: whole(settings.headerTableSize),
     initialWindowSize: whole(settings.initialWindowSize),
     maxHeaderListSize: list === undefined ? undefined : Math.min(whole(list)!, SECTION_BYTES_MAX),
-    maxHeaderListPairs: whole(maxHeaderListPairs),
-    peerMaxConcurrentStreams: whole(peerMaxConcurrentStreams),
-    maxSessionInvalidFrames: whole(maxSessionInvalidFrames),
+    maxHeaderListPairs: countOf(maxHeaderListPairs),
+    peerMaxConcurrentStreams: countOf(peerMaxConcurrentStreams),
+    maxSessionInvalidFrames: countOf(maxSessionInvalidFrames),
     maxSettings: settingsMaxOf(maxSettings),
     extensionSettings: extensionsOf(settings.customSettings)
   }

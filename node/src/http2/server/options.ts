@@ -12,7 +12,7 @@ import { checkObject, invalidType, invalidValue } from '../codes'
 import { checkListed } from '../custom_settings'
 import type { Chooser } from '../handshake/client_hello'
 import { takesHostless, uniqueOf, warnStrict, type HttpOptions, type Http1Options, type OwnHttp1 } from './http1_options'
-import { settingsMaxOf } from '../settings_max'
+import { countOf, memoryOf, sentHeadMaxOf, settingsMaxOf } from '../option_bounds'
 import type { CompatServerOptions } from './compat_options'
 
 /** Of a request: the pseudo-headers alone are as many. */
@@ -32,9 +32,6 @@ const HEAD_BYTES_BESIDE = 64 + HEAD_FIELDS_MAX * 4
 const UNKNOWN_PROTOCOL_MS = 10_000
 /** Pings, and changes of settings, that a session may have under way: the default of node:http2. */
 const OUTSTANDING_MAX = 10
-
-/** The unit of `maxSessionMemory`. */
-const BYTES_PER_MB = 1_000_000
 
 /** From this line on node lets a program send fields twice of which a message has one. */
 const LOOSE_FIELDS_FROM = 24
@@ -138,14 +135,16 @@ export function checkSettings (settings: Settings | undefined): void {
 /** Options of node:http2 that are limits of the engine's. */
 function limitsOf (options: Http2ServerOptions & Untyped): Limits {
   const { maxHeaderListPairs: pairs, streamResetBurst: burst, streamResetRate: perSecond, maxSessionInvalidFrames: invalid, maxSessionRejectedStreams: rejected } = options
-  const limits: Limits = { settingsPerFrameMax: settingsMaxOf(options.maxSettings) }
-  if (invalid !== undefined) limits.streamErrorsMax = invalid
-  if (rejected !== undefined) limits.refusedStreamsMax = rejected
-  if (typeof options.maxSessionMemory === 'number') limits.queuedBytesMax = Math.trunc(Math.max(options.maxSessionMemory, 1) * BYTES_PER_MB)
-  if (typeof pairs === 'number') limits.fieldCountMax = Math.max(pairs, HEADER_PAIRS_MIN)
+  const found: Record<string, unknown> = {
+    settingsPerFrameMax: settingsMaxOf(options.maxSettings),
+    streamErrorsMax: countOf(invalid),
+    refusedStreamsMax: countOf(rejected),
+    queuedBytesMax: memoryOf(options.maxSessionMemory),
+    fieldCountMax: countOf(pairs, HEADER_PAIRS_MIN)
+  }
   // Node applies the two only together.
-  if (burst !== undefined && perSecond !== undefined) limits.resets = { burst, perSecond }
-  return limits
+  if (burst !== undefined && perSecond !== undefined) found.resets = { burst: countOf(burst), perSecond: countOf(perSecond) }
+  return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined))
 }
 
 /** The limits of a head of HTTP/1.1. `bytes`: of its target, names and values, as node:http counts them. */
@@ -197,7 +196,7 @@ export function compatServerOptions (options: Http2ServerOptions & Untyped & Htt
       pingsMax: options.maxOutstandingPings ?? OUTSTANDING_MAX,
       settingsMax: typeof options.maxOutstandingSettings === 'number' ? Math.max(options.maxOutstandingSettings, 1) : OUTSTANDING_MAX,
       isStrict: !(takesLooseFields && options.strictSingleValueFields === false),
-      headBlockBytesMax: typeof options.maxSendHeaderBlockLength === 'number' ? options.maxSendHeaderBlockLength : undefined,
+      headBlockBytesMax: sentHeadMaxOf(options.maxSendHeaderBlockLength),
       origins: options.origins ?? [],
       listedSettings: options.remoteCustomSettings ?? []
     },

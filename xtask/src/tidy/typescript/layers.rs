@@ -37,7 +37,7 @@ pub(super) const ROWS: &[&str] = &[
     "http2/timer",
     "http2/asked",
     "http2/custom_settings",
-    "http2/settings_max",
+    "http2/option_bounds",
     "http2/channels",
     "http2/connection/socket",
     "http2/connection/session",
