@@ -38,9 +38,13 @@ pub(crate) fn bench(names: &[String]) -> Outcome {
         }
         if matches!(name, "client" | "grpc") {
             let grpc_go = (name == "grpc").then(grpc_go).flatten();
-            let variables = grpc_go.map(|program| ("TRUNKLINE_GRPC_GO", program));
+            let mut variables =
+                Vec::from_iter(grpc_go.map(|program| ("TRUNKLINE_GRPC_GO", program)));
+            if name == "grpc" {
+                variables.push(("TRUNKLINE_GRPC_RUST", rust_calls()?));
+            }
             let script = format!("bench/{name}.mjs");
-            node::script_with("release", &script, flags, variables.as_slice())?;
+            node::script_with("release", &script, flags, &variables)?;
             continue;
         }
         let needs_addon = name == "node-server" || name == "windows-real" && node::is_there();
@@ -51,4 +55,20 @@ pub(crate) fn bench(names: &[String]) -> Outcome {
         run(cargo(&program).arg(name).args(flags))?;
     }
     Ok(())
+}
+
+/// Builds the program of tonic's clients and servers; its path.
+fn rust_calls() -> Result<String, String> {
+    let build = [
+        "build",
+        "--release",
+        "--quiet",
+        "-p",
+        "trunkline-bench",
+        "--bin",
+        "bench-calls",
+    ];
+    run(&mut cargo(&build))?;
+    let program = node::built_in("release").join("bench-calls");
+    Ok(program.display().to_string())
 }

@@ -1,20 +1,27 @@
-//! A unary method of gRPC that sends its message back, as bytes: what protobuf would cost is left out.
+//! Two methods of gRPC whose messages are bytes, so that protobuf costs nothing: one sends its message back, one sends it
+//! many times.
 
 use bytes::{Buf, BufMut, Bytes};
+use futures_util::stream::{Iter, iter};
 use http::{Request, Response};
 use std::convert::Infallible;
 use std::future::{Future, Ready, ready};
+use std::iter::{RepeatN, repeat_n};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tonic::Status;
 use tonic::body::Body;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
-use tonic::server::{Grpc, NamedService, UnaryService};
+use tonic::server::{Grpc, NamedService, ServerStreamingService, UnaryService};
 use tonic::service::Routes;
 use tower_service::Service;
 
-/// The method's path.
+/// The path of the method that sends a message back.
 pub(crate) const PATH: &str = "/bench.Echo/Echo";
+/// The path of the method that sends it [`STREAMED`] times.
+pub(crate) const STREAM_PATH: &str = "/bench.Echo/Stream";
+/// Messages of one stream.
+pub(crate) const STREAMED: usize = 1000;
 
 /// The server's services.
 pub(crate) fn routes() -> Routes {
@@ -37,7 +44,12 @@ impl Service<Request<Body>> for Echo {
         Poll::Ready(Ok(()))
     }
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        Box::pin(async { Ok(Grpc::new(Raw).unary(Back, request).await) })
+        match request.uri().path() {
+            STREAM_PATH => {
+                Box::pin(async { Ok(Grpc::new(Raw).server_streaming(Back, request).await) })
+            }
+            _ => Box::pin(async { Ok(Grpc::new(Raw).unary(Back, request).await) }),
+        }
     }
 }
 
@@ -49,6 +61,17 @@ impl UnaryService<Bytes> for Back {
 
     fn call(&mut self, request: tonic::Request<Bytes>) -> Self::Future {
         ready(Ok(tonic::Response::new(request.into_inner())))
+    }
+}
+
+impl ServerStreamingService<Bytes> for Back {
+    type Response = Bytes;
+    type ResponseStream = Iter<RepeatN<Result<Bytes, Status>>>;
+    type Future = Ready<Result<tonic::Response<Self::ResponseStream>, Status>>;
+
+    fn call(&mut self, request: tonic::Request<Bytes>) -> Self::Future {
+        let messages = repeat_n(Ok(request.into_inner()), STREAMED);
+        ready(Ok(tonic::Response::new(iter(messages))))
     }
 }
 

@@ -7,8 +7,10 @@
 //! bench-calls get trunkline|reqwest URL COUNT AT_ONCE
 //! bench-calls hello|json h1|h2|h3 URL COUNT AT_ONCE      our client asks an axum application
 //! bench-calls call trunkline|tonic URL COUNT AT_ONCE
+//! bench-calls rounds trunkline|tonic URL echo|stream AT_ONCE CHANNELS
 //! ```
 //!
+//! `serve trunkline|tonic 127.0.0.1:0` prints the address, and `rounds` answers each line of its input.
 //! A client prints `count seconds` of its requests: the handshake and a first request are before them, and in
 //! its CPU time. Every program has one thread that works.
 
@@ -16,6 +18,7 @@
 mod allocator;
 mod axum_app;
 mod echo;
+mod rounds;
 
 use bytes::Bytes;
 use http::uri::PathAndQuery;
@@ -27,6 +30,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tokio::task::JoinSet;
 use tonic::client::{Grpc, GrpcService};
+use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Channel, Endpoint};
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::grpc::GrpcClient;
@@ -189,13 +193,17 @@ fn main() -> Outcome {
         ["serve", "files", address, certificate, key] => serve_files(address, certificate, key),
         ["serve", "trunkline", address] => {
             let server = Server::bind(*address).workers(1).config(config());
-            server.serve(echo::routes())?.join();
+            let server = server.serve(echo::routes())?;
+            println!("{}", server.local_addr());
+            server.join();
             Ok(())
         }
-        ["serve", "tonic", address] => {
+        ["serve", "tonic", address] => runtime.block_on(async {
+            let incoming = TcpIncoming::bind(address.parse()?)?.with_nodelay(Some(true));
+            println!("{}", incoming.local_addr()?);
             let server = tonic::transport::Server::builder().add_routes(echo::routes());
-            Ok(runtime.block_on(server.serve(address.parse()?))?)
-        }
+            Ok(server.serve_with_incoming(incoming).await?)
+        }),
         ["serve", kind, address, files @ ..] => {
             let files = match files {
                 [certificate, key] => Some((*certificate, *key)),
@@ -219,6 +227,10 @@ fn main() -> Outcome {
         ] => {
             let (count, at_once) = (count.parse()?, at_once.parse()?);
             runtime.block_on(run(way, kind, url, count, at_once))
+        }
+        ["rounds", kind, url, method, at_once, channels] => {
+            let (at_once, channels) = (at_once.parse()?, channels.parse()?);
+            runtime.block_on(rounds::run(kind, url, method, at_once, channels))
         }
         _ => Err("usage: see the head of the source".into()),
     }
