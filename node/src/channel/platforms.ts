@@ -1,7 +1,7 @@
 // The platforms with a prebuilt addon, each in a package of its own. The loader and the scripts of
 // `pack/` read this table; `.github/workflows/node-pack.yml` builds each of them.
 
-export interface Platform {
+interface Platform {
   /** As in the package's name. */
   name: string
   /** `process.platform` and `process.arch`. */

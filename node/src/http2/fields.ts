@@ -185,7 +185,7 @@ const FIELD_OVERHEAD = 12
 const BLOCK_OVERHEAD = 12 + FIELD_OVERHEAD + ':status200'.length
 
 /** A final head that is good, as it was given. */
-export class FinalHead {
+class FinalHead {
   private date = ''
   private datedText = ''
   readonly hasDate: boolean
@@ -231,7 +231,7 @@ function isPlainName (name: string): boolean { return name === name.toLowerCase(
 function isPlainValue (value: unknown): boolean { return typeof value === 'string' || typeof value === 'number' }
 
 /** Facts of a request beside its fields. */
-export interface RequestFields {
+interface RequestFields {
   readonly method: string
   readonly path: string
   readonly authority: string

@@ -24,7 +24,7 @@ type Source = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 export type Answered = Response | globalThis.Response
 
 /** How failures of handlers are answered. */
-export interface FailureSettings {
+interface FailureSettings {
   error?: ((error: unknown, request: globalThis.Request) => Answered | Promise<Answered>) | undefined
   development: boolean
 }

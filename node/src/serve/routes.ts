@@ -18,10 +18,10 @@ export type ParamsOf<Path extends string> =
     : Path extends `${string}:${infer Name}/${infer Rest}` ? { [K in Name]: string } & ParamsOf<`/${Rest}`>
       : Path extends `${string}:${infer Name}` ? { [K in Name]: string } : {}
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH' | 'HEAD' | 'OPTIONS'
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH' | 'HEAD' | 'OPTIONS'
 
 /** A handler, or an answer that is made once; `H` is the handler's type. */
-export type RouteValue<H> = H | Response | globalThis.Response
+type RouteValue<H> = H | Response | globalThis.Response
 
 /** The value of a path: for every method, or by method; `false`: none, and `fetch` is called. */
 export type Route<H> = RouteValue<H> | { [M in Method]?: RouteValue<H> } | false
@@ -29,7 +29,7 @@ export type Route<H> = RouteValue<H> | { [M in Method]?: RouteValue<H> } | false
 type Handler = (request: never, server: never) => unknown
 
 /** The match of a request. */
-export interface Match { value: Handler | Fixed; params: Record<string, string> }
+interface Match { value: Handler | Fixed; params: Record<string, string> }
 
 interface Entry { path: string; names: string[]; all: Handler | Fixed | null; methods: Map<string, Handler | Fixed> | null }
 interface Node { next: Map<string, Node>; param: Node | null; entry: Entry | null; rest: Entry | null }

@@ -45,7 +45,7 @@ const takesArrays = Number.parseInt(process.versions.node, 10) >= TAKES_ARRAYS_F
 const failsLater = Number.parseInt(process.versions.node, 10) >= FAILS_LATER_FROM
 
 /** Options of a request. */
-export interface StreamOptions {
+interface StreamOptions {
   /** Whether no content follows. Default: true for GET, HEAD and DELETE, false for others, as with node:http2. */
   endStream?: boolean
   /** Checked and ignored: priorities of RFC 7540 are deprecated (RFC 9113 section 5.3.2). */

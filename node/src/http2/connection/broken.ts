@@ -53,7 +53,7 @@ export interface Refused {
   parsed: number
 }
 
-export interface ClientError extends Error { code: string; bytesParsed?: number; rawPacket?: Buffer; reason?: string }
+interface ClientError extends Error { code: string; bytesParsed?: number; rawPacket?: Buffer; reason?: string }
 
 /** That a request is not whole in its time. */
 export const requestTimeout = (): ClientError => Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })

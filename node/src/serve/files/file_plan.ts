@@ -8,7 +8,7 @@ import type { Encoded } from '../web/response'
 import type { FileBody, FilePart } from '../web/file_body'
 
 /** A status, its fields, and the part of the file that follows; null: nothing does. */
-export interface FilePlan { status: number; fields: string; part: FilePart | null }
+interface FilePlan { status: number; fields: string; part: FilePart | null }
 
 const OK = 200
 const PARTIAL = 206
@@ -20,7 +20,7 @@ const UNSATISFIABLE = 416
 interface Validators { etag: string; modified: string }
 
 /** The value of a field among names and values by turns; undefined: it is not there. */
-export function valueIn (fields: string, name: string): string | undefined {
+function valueIn (fields: string, name: string): string | undefined {
   const pieces = fields === '' ? [] : fields.split('\0')
   for (let at = 0; at < pieces.length; at += 2) if (pieces[at] === name) return pieces[at + 1]
   return undefined

@@ -27,7 +27,7 @@ export interface ClientOptions {
 /** These options in the engine's form. */
 export interface ClientsAsk { issuers: string; revoked?: string; admits: 'believed' | 'everybody' }
 
-export function pemOf (given: Pem): string {
+function pemOf (given: Pem): string {
   return typeof given === 'string' ? given : Buffer.from(given.buffer, given.byteOffset, given.byteLength).toString()
 }
 
