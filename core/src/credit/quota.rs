@@ -8,11 +8,6 @@ pub struct Overflow;
 
 /// The sender's side: what the peer still lets us use. May be negative after the peer shrinks
 /// its window (RFC 9113 section 6.9.2).
-///
-/// It counts in two ways. A window of bytes only ever runs forward: [`grant`](Self::grant),
-/// [`adjust`](Self::adjust), [`spend`](Self::spend). A level, the concurrent streams of HTTP/2,
-/// goes up and down: [`set_limit`](Self::set_limit), [`spend`](Self::spend),
-/// [`refund`](Self::refund).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     limit: i64,
@@ -35,7 +30,7 @@ impl Quota {
     pub fn balance(&self) -> i64 {
         self.limit.saturating_sub(self.used)
     }
-    /// The used part: since the start of a window, or at the moment of a level.
+    /// The bytes used since the start of the window.
     pub fn used(&self) -> u64 {
         self.used.unsigned_abs()
     }
@@ -51,10 +46,6 @@ impl Quota {
         debug_assert!(bytes <= self.available());
         self.used = self.used.saturating_add(i64::from(bytes));
     }
-    /// A level: what was used is not any more.
-    pub fn refund(&mut self, count: u32) {
-        self.used = self.used.saturating_sub(i64::from(count)).max(0);
-    }
     /// The peer changed its initial window by `delta` (RFC 9113 section 6.9.2). An overflow
     /// changes nothing.
     ///
@@ -66,10 +57,6 @@ impl Quota {
         }
         self.limit = self.limit.saturating_add(delta);
         Ok(())
-    }
-    /// A level: the peer lets us use `limit` at a time, which may be less than we use.
-    pub fn set_limit(&mut self, limit: u32) {
-        self.limit = i64::from(limit);
     }
 }
 

@@ -50,20 +50,3 @@ fn no_sequence_of_settings_overflows() {
     }
     assert_eq!(quota.available(), 0);
 }
-
-#[test]
-fn a_level_may_fall_below_what_is_open() {
-    let mut streams = Quota::new(100);
-    streams.spend(100);
-    assert_eq!(streams.available(), 0);
-    streams.set_limit(10);
-    streams.refund(90);
-    assert_eq!(streams.available(), 0, "ten are open");
-    streams.refund(1);
-    assert_eq!((streams.available(), streams.used()), (1, 9));
-    streams.set_limit(u32::MAX);
-    assert_eq!(streams.available(), u32::MAX - 9);
-    streams.refund(9);
-    streams.refund(9);
-    assert_eq!(streams.used(), 0, "never negative");
-}

@@ -140,19 +140,8 @@ impl StreamState {
     pub fn can_recv(self) -> bool {
         matches!(self, Self::Open | Self::HalfClosedLocal)
     }
-    /// Whether we may still send headers or data on a stream that was opened.
-    pub fn can_send(self) -> bool {
-        matches!(self, Self::Open | Self::HalfClosedRemote)
-    }
     /// Whether the stream is over.
     pub fn is_closed(self) -> bool {
         matches!(self, Self::Closed(_))
-    }
-    /// Whether the stream counts against SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113 section 5.1.2).
-    pub fn is_active(self) -> bool {
-        matches!(
-            self,
-            Self::Open | Self::HalfClosedLocal | Self::HalfClosedRemote
-        )
     }
 }

@@ -132,12 +132,7 @@ fn a_peer_that_may_not_send_has_its_headers_and_data_refused() {
         let ignored = state == Closed(ResetByUs);
         assert_eq!(data.is_ok() && !ignored, state.can_recv(), "{state:?}");
         let sent = step(state, SendData { end: false });
-        assert_eq!(sent.is_ok(), state.can_send(), "{state:?}");
+        let may_send = matches!(state, Open | HalfClosedRemote);
+        assert_eq!(sent.is_ok(), may_send, "{state:?}");
     }
-}
-
-#[test]
-fn open_and_half_closed_streams_count_as_active() {
-    let active: Vec<_> = STATES.into_iter().filter(|s| s.is_active()).collect();
-    assert_eq!(active, [Open, HalfClosedLocal, HalfClosedRemote]);
 }

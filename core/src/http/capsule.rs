@@ -36,10 +36,6 @@ impl Capsule {
     pub fn value(&self) -> &Bytes {
         &self.value
     }
-    /// The payload, by value.
-    pub fn into_value(self) -> Bytes {
-        self.value
-    }
 }
 
 /// Its bytes in a tunnel.
