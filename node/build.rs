@@ -1,4 +1,4 @@
-//! How the addon is linked: its symbols of Node-API and libuv are those of the process that loads it.
+//! Links the addon: its symbols of Node-API and libuv are those of the process that loads it.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -96,7 +96,7 @@ pub struct StreamSnapshot {
     pub age: Duration,
     /// Bytes that came.
     pub received_bytes: u64,
-    /// Those of them that our user has not taken.
+    /// Received bytes that our user has not taken.
     pub unread_bytes: u64,
     /// The size of our receive window.
     pub receive_window: u32,
@@ -151,7 +151,7 @@ pub struct ConnectionSnapshot {
     pub unlisted: u32,
     /// Exchanges since it began.
     pub exchanges: u64,
-    /// Those of them that ended early; 0 on HTTP/1.1, where they end with the connection.
+    /// Exchanges that ended early; 0 on HTTP/1.1, where they end with the connection.
     pub resets: u64,
     /// Bytes that the peer lets us send now on the connection; `None`: HTTP/1.1 has no such window, and QUIC keeps its own.
     pub send_quota: Option<u64>,

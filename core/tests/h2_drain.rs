@@ -1,4 +1,4 @@
-//! How connections end in good order: drains of ours and of the peer's, age, idleness, end of
+//! Connections that end in good order: drains of ours and of the peer's, age, idleness, end of
 //! file; and pairs of machines that talk to each other.
 
 #[path = "h2/rig.rs"]

@@ -1,4 +1,4 @@
-//! How many connections a client opens, and how many requests it puts on each: counted at the
+//! The number of connections that a client opens, and of requests that it puts on each: counted at the
 //! server.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 

@@ -1,4 +1,4 @@
-//! Which lost requests a client sends again, and which connections it believes: with peers that
+//! Lost requests that a client sends again, and connections that it trusts: with peers that
 //! are scripted frame by frame.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 

@@ -1,4 +1,4 @@
-//! Which requests a connection carries: of its own scheme, and for the host that it was opened for.
+//! The requests that a connection carries: of its own scheme, and for the host that it was opened for.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/frame_client.rs"]

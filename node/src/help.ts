@@ -1,4 +1,4 @@
-// Where the package's page of errors speaks of a code.
+// The address of a code's section on the package's page of errors.
 
 /** Codes of alerts of TLS, of which there are many and each line of Node.js has its own, share one section. */
 const ALERT = /^ERR_SSL_.*ALERT/

@@ -1,4 +1,4 @@
-//! Where an answer goes: standard output, or a file with a progress bar on a terminal.
+//! The place that an answer is written to: standard output, or a file with a progress bar on a terminal.
 
 pub(super) mod heads;
 pub(super) mod pace;

@@ -118,8 +118,8 @@ pub enum Event {
         opaque: [u8; 8],
         round_trip: Duration,
     },
-    /// HTTP/2, with [`Config::frame_events`](crate::limits::Config): the peer asked whether we live,
-    /// and was answered.
+    /// HTTP/2, with [`Config::frame_events`](crate::limits::Config): the peer sent a PING,
+    /// which was acknowledged.
     PingReceived { opaque: [u8; 8] },
     /// HTTP/2 and HTTP/3, with [`Config::frame_events`](crate::limits::Config): the peer has sent its settings, over HTTP/2 those
     /// of [`reported_settings`](crate::h2::Conn::reported_settings).

@@ -1,4 +1,4 @@
-//! Which methods may be sent again (RFC 9110 section 9.2). Methods that RFC 9110 does not define
+//! Safe and idempotent methods (RFC 9110 section 9.2), which may be sent again. Methods that RFC 9110 does not define
 //! count as neither safe nor idempotent.
 
 /// RFC 9110 section 9.2.1: the client asks for no change.

@@ -1,4 +1,4 @@
-//! Which requests an origin server's connection may carry (RFC 9110 sections 7.4 and 15.5.20).
+//! The rule for requests that an origin server's connection may carry (RFC 9110 sections 7.4 and 15.5.20).
 
 use super::head::RequestHead;
 

@@ -22,7 +22,7 @@ pub struct OriginStats {
     pub wait_reason: Option<WaitReason>,
     /// Connections that may get requests.
     pub connections: u32,
-    /// Those of `connections` whose peer has been silent for too long.
+    /// The part of `connections` whose peer has been silent for too long.
     pub suspect: u32,
     /// Connections that only finish what they have.
     pub draining: u32,

@@ -1,5 +1,5 @@
-//! Which requests the admin address answers: a token where there is one, no name that another site has resolved to loopback,
-//! and no button pressed by another site's page.
+//! Refuses requests to the admin address without its token where it has one, those for a name that another site has resolved
+//! to loopback, and those that another site's page makes.
 
 use super::TOKEN_CHARACTERS_MIN;
 use crate::error::Error;

@@ -92,7 +92,7 @@ struct State {
     /// When the watching task looks next; `None`: there is no such task.
     alarm_at: Option<Instant>,
     tasks: Option<Tasks>,
-    /// Those who wait for connections to be warm.
+    /// Calls that wait for connections to be warm.
     warmers: Vec<Warmer>,
 }
 

@@ -1,4 +1,4 @@
-//! How many bytes a connection has carried.
+//! The number of bytes that a connection has carried.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

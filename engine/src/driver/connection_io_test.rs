@@ -1,4 +1,4 @@
-//! When an idle connection gives its buffers back, and what is read behind a write that failed. Time is an argument: nothing waits.
+//! The time at which an idle connection gives its buffers back, and reads behind a write that failed. Time is an argument: nothing waits.
 
 use super::*;
 use std::sync::Arc;

@@ -44,7 +44,7 @@ pub(super) struct BodyPlan {
 }
 
 impl AnswerOptions {
-    /// Where else the origin is served, for who is not there already.
+    /// The other places where the origin is served (Alt-Svc), for a client that does not use HTTP/3 yet.
     pub(super) fn elsewhere(&self, version: Version) -> Option<&str> {
         let alt_svc = self.alt_svc.as_deref();
         alt_svc.filter(|_| version != Version::Http3)

@@ -82,7 +82,7 @@ impl Datagrams {
     pub fn size_max(&self) -> Option<usize> {
         self.channel.lock().size_max
     }
-    /// Those that we have dropped, in either direction, because 64 waited.
+    /// Datagrams that we have dropped, in either direction, because 64 waited.
     pub fn dropped(&self) -> u64 {
         self.channel.lock().dropped
     }

@@ -1,4 +1,4 @@
-//! Where functions of Node-API and libuv come from: the process that loads the addon. Linux and macOS link them when they load it;
+//! Functions of Node-API and libuv, which come from the process that loads the addon. Linux and macOS link them when they load it;
 //! on Windows an import names a file, and the program is `node.exe` here and `electron.exe` there, so they are looked up.
 
 #[cfg(not(windows))]

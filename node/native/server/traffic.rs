@@ -1,4 +1,4 @@
-//! How many bytes the connections of servers have carried, for JavaScript that asks at any time.
+//! The numbers of bytes that the connections of servers have carried, which JavaScript may read at any time.
 
 use crate::calls::read;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-// Where the engine of a dispatcher or a server runs.
+// The thread on which the engine of a dispatcher or a server runs.
 
 import * as os from 'node:os'
 

@@ -30,7 +30,7 @@ function threadsIfThere (): ServerBridge | undefined {
 }
 
 export class Listener {
-  /** Those that are open. */
+  /** The connections that are open. */
   readonly connections = new Set<Connection>()
   /** Connections on streams whose owner has them before the engine. */
   readonly expected = new WeakMap<Carried, Connection<Listener>>()

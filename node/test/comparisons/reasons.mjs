@@ -1,4 +1,4 @@
-// Which reason of the accepted differences is a program's, and which of its lines that reason covers.
+// The reason of the accepted differences that is a program's, and the lines of the program that it covers.
 import { differences } from './differences.mjs'
 
 /** Over TLS the same programs run, and differ the same way. */

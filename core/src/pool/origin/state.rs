@@ -41,7 +41,7 @@ pub(in crate::pool) struct OriginState {
     unsettled: Vec<Key>,
     /// Connections that are open or suspect.
     pub(in crate::pool) connections: u32,
-    /// Those of `connections` that get no new request until their peer answers.
+    /// The part of `connections` that gets no new request until their peer answers.
     pub(in crate::pool) suspect: u32,
     /// Connections that stay silent and for which another was asked, until it works.
     pub(in crate::pool) silent: Vec<Key>,
@@ -49,7 +49,7 @@ pub(in crate::pool) struct OriginState {
     slow_answer: Option<SlowAnswer>,
     /// Connections that only finish what they have.
     pub(in crate::pool) draining: u32,
-    /// Those of `draining` that count against the bound on connections.
+    /// The part of `draining` that counts against the bound on connections.
     pub(in crate::pool) leaving: u32,
     pub(in crate::pool) attempts: u32,
     /// Sums over connections that are open: exchanges that may start, and those that did.

@@ -228,7 +228,7 @@ fn parse_credentials(kind: ProxyKind, userinfo: &str) -> Result<Credentials, Str
     Ok(credentials)
 }
 
-/// Which proxy an origin is reached through.
+/// The proxy of each origin.
 #[derive(Debug, Default)]
 pub(in crate::client) struct Proxies {
     pub(in crate::client) for_http: Option<Arc<Proxy>>,

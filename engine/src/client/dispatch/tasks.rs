@@ -1,4 +1,4 @@
-//! Where the tasks of a client run.
+//! The runtime that the tasks of a client run on.
 
 use crate::driver::event_loop::Spawner;
 use std::sync::Arc;

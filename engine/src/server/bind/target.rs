@@ -1,4 +1,4 @@
-//! Where a server listens: a port or a Unix socket, opened here or elsewhere.
+//! The place where a server listens: a port or a Unix socket, opened here or elsewhere.
 
 use crate::error::Error;
 use crate::server::tower::Tower;

@@ -16,7 +16,7 @@ use trunkline_core::http::Event;
 pub enum PeerEvent {
     /// Its settings are these now.
     Settings {
-        /// Those that have a meaning here.
+        /// The settings that have a meaning here.
         settings: Settings,
         /// Identifier and value of the settings of this frame that no other part knows, in their order, at most
         /// [`EXTENSION_SETTINGS_MAX`](trunkline_core::limits::EXTENSION_SETTINGS_MAX).
@@ -24,11 +24,11 @@ pub enum PeerEvent {
     },
     /// HTTP/3: its settings, which never change.
     Http3Settings(h3::settings::Settings),
-    /// It has applied the oldest of our settings that it had not, so long after they were sent.
+    /// It has acknowledged the oldest of our settings that it had not, this time after they were sent.
     SettingsAcknowledged(Duration),
-    /// It asked whether we live, with these bytes, and was answered.
+    /// It sent a PING with these bytes, which was acknowledged.
     Ping([u8; 8]),
-    /// It answered the ping with these bytes, so long after it was sent.
+    /// It acknowledged our PING with these bytes, this time after it was sent.
     Pong([u8; 8], Duration),
     /// It opens no more exchanges.
     Goaway {

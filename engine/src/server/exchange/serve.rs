@@ -162,7 +162,7 @@ pub(in crate::server) trait Exchanging: 'static {
     fn refuse(&mut self, stream: StreamId, refused: Refused) {
         let _ = (stream, refused);
     }
-    /// The connection left HTTP: what is left of it is for who answered that exchange.
+    /// The connection left HTTP: the rest of it belongs to the answerer of that exchange.
     fn leave(&mut self, left: RawConnection);
     /// Gives memory back while the connection idles.
     fn release(&mut self);

@@ -1,4 +1,4 @@
-//! Which requests a server's connections carry, by scheme and host; all others are answered with
+//! The requests that a server's connections carry, by scheme and host; all others are answered with
 //! 421.
 
 use crate::config::ServerConfig;

@@ -77,7 +77,7 @@ pub(in crate::server) struct LoggedFields {
 }
 
 impl LoggedFields {
-    /// Those that `get` finds; a copy of a value shares its bytes.
+    /// The fields that `get` finds; a copy of a value shares its bytes.
     fn of(get: impl Fn(HeaderName, Token) -> Option<HeaderValue>) -> Self {
         Self {
             host: get(HOST, Token::HOST),
@@ -85,7 +85,7 @@ impl LoggedFields {
             user_agent: get(USER_AGENT, Token::USER_AGENT),
         }
     }
-    /// Those of a request that no handler saw.
+    /// The fields of a request that no handler saw.
     pub(in crate::server) fn of_head(head: &RequestHead) -> Self {
         Self::of(|_, token| HeaderValue::from_bytes(head.get(token)?).ok())
     }

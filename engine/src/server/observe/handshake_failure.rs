@@ -56,7 +56,7 @@ pub(in crate::server) const NAMES: [&str; 11] = [
 ];
 
 impl HandshakeFailure {
-    /// Which of [`NAMES`] it has.
+    /// The index of its name in [`NAMES`].
     pub(in crate::server) fn index(&self) -> usize {
         match self {
             Self::Timeout => 0,

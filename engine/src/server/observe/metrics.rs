@@ -17,7 +17,7 @@ pub struct Metrics {
     pub connections_displaced: u64,
     /// TLS handshakes that failed or took too long.
     pub handshakes_failed: u64,
-    /// Those by why they failed: `timeout`, `gone`, `not_tls`, `version`, `cipher`, `protocol`,
+    /// Failed handshakes by the reason: `timeout`, `gone`, `not_tls`, `version`, `cipher`, `protocol`,
     /// `certificate` (none was sent, or none that is trusted), `refused`, `alert` (the client's),
     /// `proxy_header` (a proxy sent none, or a wrong one) and `other`, as [`HandshakeFailure`](crate::server::HandshakeFailure) has them. Without those that
     /// are zero.
@@ -36,7 +36,7 @@ pub struct Metrics {
     pub requests_h3: u64,
     /// Requests on HTTP/3 that came with the handshake and were handed to a handler.
     pub requests_early: u64,
-    /// Those that were answered with 425 instead, because their method may not come so early.
+    /// Early requests that were answered with 425, because their method may not come so early.
     pub too_early: u64,
     /// Of the connections accepted, those over QUIC.
     pub quic_connections: u64,
@@ -55,14 +55,14 @@ pub struct Metrics {
     pub datagrams_dropped: u64,
     /// QUIC packets of no connection that were answered (Version Negotiation, stateless reset).
     pub quic_answers: u64,
-    /// Those of them that were not answered, because too many came.
+    /// QUIC packets of no connection that were not answered, because too many came.
     pub quic_answers_withheld: u64,
     /// Connections that QUIC itself closed, or never let begin, because their peer broke one of its
     /// rules: by the name of RFC 9000 section 20.1. Rules without a violation are left out.
     pub quic_violations: Vec<(&'static str, u64)>,
     /// Exchanges that ended before their response did.
     pub resets: u64,
-    /// Those by the side that ended them: `server` (the client broke a rule), `client`, or `connection` (it
+    /// These exchanges by the side that ended them: `server` (the client broke a rule), `client`, or `connection` (it
     /// ended below them).
     pub resets_by: Vec<(&'static str, u64)>,
     /// Connections of HTTP that have ended, by the reason: `violation` (the client broke a rule), `peer` (the client

@@ -43,7 +43,7 @@ impl<S: HttpService<ResponseBody: Send, ResponseFuture: Send>> TaskService for S
 /// The other end of a connection: an address on a port, a process on a Unix socket. Not to be implemented by
 /// hand.
 pub trait Peer: Sized + Send + 'static {
-    /// That of a connection; `None`: it is not known.
+    /// The peer of a connection; `None`: it is not known.
     fn of(info: &ConnectionInfo) -> Option<Self>;
 }
 

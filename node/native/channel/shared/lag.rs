@@ -1,6 +1,5 @@
-//! How long JavaScript takes to come for what the engine has put into the ring: from the wake-up of its loop to the
-//! call that drains the ring. While the loop does something else, that is how long; while it drains or the engine runs on its
-//! thread, nothing waits.
+//! The time from the wake-up of JavaScript's loop to the call that drains the ring. It grows while the loop does something else; while
+//! the loop drains, or the engine runs on its thread, nothing waits.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -20,7 +20,7 @@ export function http1Timeouts (server: OwnServer, options: CompatServerOptions):
   const { httpAllowHalfOpen, keepAliveTimeout, keepAliveTimeoutBuffer = 0 } = server
   const head = headTimeout(server)
   const patience = keepAliveTimeout === undefined || keepAliveTimeout === 0 ? keepAliveTimeout : keepAliveTimeout + keepAliveTimeoutBuffer
-  // Listeners of `timeout` are told of a connection without a request, and decide.
+  // Listeners of `timeout` get a connection without a request, and decide.
   const idle = server.listenerCount('timeout') > 0 && patience !== undefined && patience > 0 ? head : patience
   return {
     ...(head === undefined ? {} : { head, firstRequest: head }),

@@ -28,9 +28,9 @@ export interface AcceptedHandle { fd?: number; close: () => void }
 /** Replaces libuv's handle in node's `net.Server`. */
 interface Handle {
   close: () => void
-  /** Those of ports alone have it. */
+  /** Present where the server listens on a port. */
   getsockname?: (out: Record<string, unknown>) => number
-  /** Those of paths alone have it. */
+  /** Present where the server listens at a path. */
   fchmod?: (mode: number) => number
   ref: () => void
   unref: () => void

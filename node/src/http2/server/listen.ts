@@ -1,4 +1,4 @@
-// Where a server listens: forms of `listen`'s arguments, descriptors, and in a worker of a cluster the primary, as node has it.
+// The place where a server listens: forms of `listen`'s arguments, descriptors, and in a worker of a cluster the primary, as node has it.
 
 import cluster from 'node:cluster'
 import net from 'node:net'

@@ -53,7 +53,7 @@ export class Outgoing {
     if (waiting.push(this) === 1) process.nextTick(sendAll)
   }
 
-  /** Takes the pieces out, for who writes them another way. */
+  /** Takes the pieces out, to be written in another way. */
   take (): Buffer[] {
     const { pieces } = this
     this.pieces = []

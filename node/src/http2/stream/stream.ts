@@ -86,7 +86,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   /** Trailers were asked for and are not sent. */
   waitsForTrailers = false
   trailersReady = false
-  /** The final head, or what makes it for who asks. */
+  /** The final head, or a function that makes it when it is first read. */
   private sent: Headers | (() => Headers) | undefined
   sentTrailers: Headers | undefined
   sentInfoHeaders: Headers[] | undefined

@@ -9,6 +9,8 @@ use crate::tidy::tree::Tree;
 const BEGINNINGS: &[&str] = &[
     "Who", "Whoever", "What", "Nobody", "Somebody", "So many", "The same",
 ];
+/// Words that must not begin the header of a file either: it says what the file is.
+const HEADER_BEGINNINGS: &[&str] = &["Which", "Where", "How", "When"];
 /// Phrases that must not occur in any comment or document, in lower case.
 const PHRASES: &[&str] = &[
     "is told", "hears of", "is heard", "nobody", "somebody", "whoever", "so many",
@@ -101,7 +103,12 @@ fn faults(comment: &Comment) -> impl Iterator<Item = String> {
         .is_some_and(|at| text[at..].starts_with('?'));
     let begins =
         |word: &&&str| !comment.is_paragraph && !is_question && starts_with_word(text, word);
-    let beginning = BEGINNINGS.iter().find(begins);
+    let of_header: &[&str] = if comment.line == 1 {
+        HEADER_BEGINNINGS
+    } else {
+        &[]
+    };
+    let beginning = BEGINNINGS.iter().chain(of_header).find(begins);
     let lower = text.to_lowercase();
     let phrases = PHRASES
         .iter()

@@ -26,6 +26,16 @@ fn a_doc_comment_or_header_begins_with_no_headless_clause() {
 }
 
 #[test]
+fn the_header_of_a_file_begins_with_no_question_word() {
+    for word in ["Which", "Where", "How", "When"] {
+        let begins = format!("begins with \"{word}\"; begin with a noun or a verb");
+        assert_eq!(texts("a.rs", &format!("//! {word} it runs.")), [begins]);
+        let doc = format!("fn f() {{}}\n/// {word} it runs.\nfn g() {{}}");
+        assert_eq!(texts("a.rs", &doc), [""; 0], "a doc comment");
+    }
+}
+
+#[test]
 fn a_comment_within_code_begins_with_no_headless_clause_in_any_language() {
     let begins = "begins with \"What\"; begin with a noun or a verb";
     for path in ["a.rs", "a.ts", "a.mts", "a.mjs", "a.go"] {

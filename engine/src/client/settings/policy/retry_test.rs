@@ -1,4 +1,4 @@
-//! Which requests are sent again, when, and how many.
+//! Requests that are sent again, their times and their number.
 
 use super::{Retries, RetryPolicy};
 use crate::error::{Error, ErrorKind, Fault, Retry};

@@ -61,7 +61,7 @@ export interface EndNotifier {
   httpAllowHalfOpen?: boolean
   /** Ms that a connection without a request stays open, as announced to clients; 0: for ever. */
   keepAliveTimeout?: number
-  /** Ms beyond those that clients are told of. */
+  /** Ms beyond the announced `keepAliveTimeout`. */
   keepAliveTimeoutBuffer?: number
   /** Whether a request that asks for an upgrade gets it; undefined: where there is a listener. */
   shouldUpgradeCallback?: (request: IncomingMessage) => boolean

@@ -4,7 +4,7 @@
 import { Socket } from '../../connection/socket'
 import { carried, type PendingAnswer, type EndNotifier, type Response } from './members'
 
-/** Where exchanges stand, as node:http knows it: of a connection of HTTP/1.1, or of one exchange. */
+/** The socket of exchanges in the form of node:http: a connection's of HTTP/1.1, or one exchange's. */
 export class Stage extends Socket {
   declare server: EndNotifier
   /** The response in progress. */
@@ -59,7 +59,7 @@ export class Stage extends Socket {
     else this.refresh()
   }
 
-  /** A request has been answered. Where the server has listeners for timeouts, they are told of a connection that has no request
+  /** A request has been answered. Where the server has listeners for timeouts, `timeout` is emitted for a connection without a request
    * for its `keepAliveTimeout`; the engine closes it later. */
   answered (): void {
     const { keepAliveTimeout = 0, keepAliveTimeoutBuffer = 0 } = this.server

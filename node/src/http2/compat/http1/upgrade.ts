@@ -45,7 +45,7 @@ function emitUpgrade (server: EndNotifier, event: string, exchange: Exchange, ht
   server.emit(event, request, socket, head)
 }
 
-/** A request of which it is asked whether it gets an upgrade: its head. */
+/** The head of a request as `shouldUpgradeCallback` gets it. */
 const askedOf = (exchange: Exchange, http1: Http1): IncomingMessage => requestOf(exchange, socketOf(Socket, exchange.connection.encrypted, exchange.connection), http1)
 
 /** CONNECT of HTTP/1.1: its listener gets the bytes of the connection, which ends without one. */

@@ -1,4 +1,4 @@
-// How a connection or a stream ends x when x who does it: what the session, its streams and its users see.
+// Ends of a connection or a stream x their moments x their side: what the session, its streams and its users see.
 import { closing, SERVERS, turns } from '../stage.mjs'
 
 /** When the end comes. */

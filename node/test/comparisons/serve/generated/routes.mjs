@@ -1,4 +1,4 @@
-// Which of the routes answers, by path and method; and who answers a failure.
+// The route that answers, by path and method, and the handler that answers a failure.
 const PATTERNS = {
   exact: ['/a'], root: ['/'], parameter: ['/users/:id'], two: ['/users/:id/posts/:post'], rest: ['/api/*'], all: ['/*'],
   'exact beside a parameter': ['/users/me', '/users/:id'], 'a parameter beside the rest': ['/api/:one', '/api/*'],

@@ -1,4 +1,4 @@
-// Which certificate a secure server shows to whom: SNICallback, ALPNCallback, and contexts for names.
+// The certificate that a secure server shows to a client: SNICallback, ALPNCallback, and contexts for names.
 import { once } from 'node:events'
 import tls from 'node:tls'
 import { cert, key } from '../stage.mjs'
