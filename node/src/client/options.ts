@@ -73,7 +73,7 @@ export interface Options {
   clientTtl?: number | null
   /** Requests after which a connection gets no more; 0: no bound. Default: no bound. */
   maxRequestsPerClient?: number | null
-  /** The most bytes of a response's head; from 1 to 524,288. Default: `http.maxHeaderSize` (16,384) on HTTP/1.1, 65,536 on
+  /** The most bytes of a response's head; from 1, and 524,288 for any larger number. Default: `http.maxHeaderSize` (16,384) on HTTP/1.1, 65,536 on
    * HTTP/2 and HTTP/3. */
   maxHeaderSize?: number
   /** The most bytes of a response's body; -1: no bound. Default: -1. */

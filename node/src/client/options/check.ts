@@ -7,14 +7,16 @@ import { placeOf } from '../../channel/place'
 import { warnOfSlips } from '../../near'
 import { CONNECT_OPTIONS, OPTIONS, type Checked, type ConnectOptions, type Lookup, type Options, type Way } from '../options'
 import { isInsecureByEnvironment, tls } from '../tls'
-import { addressOf, attemptDelay, engineOf, maxOriginsOf, number, pathOf, positive, refuse, time, whole } from './values'
+import { addressOf, atOnce, attemptDelay, copied, depthOf, engineOf, lenient, maxOriginsOf, number, pathOf, positive, probeAfter, refuse, time, whole, TIME_MS_MAX } from './values'
 
 /** Silence before the kernel asks, as undici has it. */
 const KEEP_ALIVE_MS = 60_000
 /** How long a connection may be idle, ms: undici's time, below the five seconds for which the servers of Node.js keep one. */
 const KEEP_ALIVE_TIMEOUT_MS = 4_000
 
-/** The largest head that a response may have: it crosses the channel in one piece. */
+/** RFC 9113 section 6.9.1. */
+const WINDOW_MAX = 2 ** 31 - 1
+/** The largest head that a response may have, whatever `maxHeaderSize` says: it crosses the channel in one piece. */
 const HEADER_BYTES_MAX = 512 * 1024
 
 function protocols (options: Options): string {
@@ -81,7 +83,7 @@ function connectorOf (options: Options): Checked['connector'] {
 
 /** The least of the times after which a connection gets no more requests. */
 function ageOf (options: Options): number | undefined {
-  const ages = [time('connectionAge', options.connectionAge), time('clientTtl', options.clientTtl)]
+  const ages = [time('connectionAge', options.connectionAge), lenient('clientTtl', options.clientTtl)]
   const bounds = ages.filter(age => age !== undefined && age > 0) as number[]
   return bounds.length === 0 ? undefined : Math.min(...bounds)
 }
@@ -93,8 +95,9 @@ const PING_INTERVAL_MS = 60_000
 const RESUMED_SERVERS_MAX = 4096
 
 /** Checks options; throws InvalidArgumentError. */
-export function check (options: Options, isClient: boolean, way?: Way): Checked {
-  if (options == null || typeof options !== 'object') return refuse('options must be an object')
+export function check (given: Options, isClient: boolean, way?: Way): Checked {
+  if (given == null || typeof given !== 'object') return refuse('options must be an object')
+  const options = isClient ? given : copied(given)
   for (const [name, instead] of Object.entries(GONE)) {
     if ((options as Record<string, unknown>)[name] !== undefined) return refuse(`unsupported ${name}, use ${instead} instead`)
   }
@@ -107,10 +110,9 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
   const lookup = lookupOf(connect)
   const connector = connectorOf(options)
   const { initialWindowSize, connectionWindowSize } = { ...options.h2Options?.settings, ...options.h2Options, ...defined(options) }
-  const connections = isClient ? 1 : whole('connections', options.connections, 0) ?? null
-  // undici takes true for 1 and false for 0.
-  const pipelining = whole('pipelining', typeof options.pipelining === 'boolean' ? Number(options.pipelining) : options.pipelining, 0)
-  const streams = whole('maxConcurrentStreams', options.maxConcurrentStreams ?? options.h2Options?.maxConcurrentStreams, 1)
+  const connections = isClient ? 1 : atOnce('connections', options.connections, 0) ?? null
+  const pipelining = depthOf(options.pipelining)
+  const streams = atOnce('maxConcurrentStreams', options.maxConcurrentStreams ?? options.h2Options?.maxConcurrentStreams, 1)
   const settings = {
     connections: connections === null || connections === 0 ? undefined : connections,
     sockets: whole('sockets', options.sockets, 1),
@@ -119,11 +121,11 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     // A connector's stream says itself what it speaks.
     protocols: connector === null ? protocols(options) : 'h2-or-h1',
     dials: connector !== null,
-    connectTimeout: time('connectTimeout', connect.timeout ?? options.connectTimeout),
+    connectTimeout: connect.timeout == null && isClient ? time('connectTimeout', options.connectTimeout) : lenient('connectTimeout', connect.timeout ?? options.connectTimeout),
     queueTimeout: time('queueTimeout', options.queueTimeout),
     keepAliveTimeout: positive('keepAliveTimeout', options.keepAliveTimeout) ?? KEEP_ALIVE_TIMEOUT_MS,
     keepAliveMax: positive('keepAliveMaxTimeout', options.keepAliveMaxTimeout) ?? 600_000,
-    keepAliveMargin: Math.max(Math.ceil(number('keepAliveTimeoutThreshold', options.keepAliveTimeoutThreshold, -Infinity) ?? 2000), 0),
+    keepAliveMargin: Math.min(Math.max(Math.ceil(number('keepAliveTimeoutThreshold', options.keepAliveTimeoutThreshold, -Infinity) ?? 2000), 0), TIME_MS_MAX),
     connectionAge: ageOf(options),
     requestsPerConnection: whole('maxRequestsPerClient', options.maxRequestsPerClient, 0),
     warmConnections: whole('warmConnections', options.warmConnections, 0),
@@ -133,20 +135,19 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     localAddress: connector === null ? addressOf(connect.localAddress ?? options.localAddress) : undefined,
     pingInterval: time('pingInterval', whole('pingInterval', options.h2Options?.pingInterval ?? options.pingInterval, 0)) ?? PING_INTERVAL_MS,
     resumedServers: Math.min(whole('maxCachedSessions', options.maxCachedSessions, 0) ?? CACHED_SESSIONS, RESUMED_SERVERS_MAX),
-    keepAliveProbe: connect.keepAlive === false ? undefined : time('keepAliveInitialDelay', connect.keepAliveInitialDelay) ?? KEEP_ALIVE_MS,
+    keepAliveProbe: connect.keepAlive === false ? undefined : probeAfter(connect.keepAliveInitialDelay) ?? KEEP_ALIVE_MS,
     tls: tls(connect),
     lookup: lookup !== null,
     ...way?.settings,
     resolve: addresses(options.resolve),
-    headerBytes: whole('maxHeaderSize', options.maxHeaderSize, 1),
+    headerBytes: whole('maxHeaderSize', options.maxHeaderSize, 1, HEADER_BYTES_MAX),
     // As with undici: on HTTP/1.1 as Node.js has it, by `--max-http-header-size` too.
     headBytes: Math.min(options.maxHeaderSize ?? maxHeaderSize, HEADER_BYTES_MAX),
-    streamWindow: whole('initialWindowSize', options.window?.stream ?? initialWindowSize, 1),
-    connectionWindow: whole('connectionWindowSize', options.window?.connection ?? connectionWindowSize, 1),
+    streamWindow: whole('initialWindowSize', options.window?.stream ?? initialWindowSize, 1, WINDOW_MAX),
+    connectionWindow: whole('connectionWindowSize', options.window?.connection ?? connectionWindowSize, 1, WINDOW_MAX),
     windowThreshold: whole('window.threshold', options.window?.threshold, 1),
-    memoryBudget: whole('memoryBudget', options.memoryBudget, 1)
+    memoryBudget: whole('memoryBudget', options.memoryBudget, 1, Number.MAX_SAFE_INTEGER)
   }
-  if (settings.headerBytes !== undefined && settings.headerBytes > HEADER_BYTES_MAX) return refuse(`maxHeaderSize must be at most ${HEADER_BYTES_MAX}`)
   const maxResponseSize = options.maxResponseSize ?? -1
   if (!Number.isInteger(maxResponseSize) || maxResponseSize < -1) return refuse('maxResponseSize must be a positive number')
   return {

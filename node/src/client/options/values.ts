@@ -7,7 +7,10 @@ import { InvalidArgumentError } from '../../errors'
 export const refuse = (text: string): never => { throw new InvalidArgumentError(text) }
 
 /** The largest time that an entry of the ring holds, ms: about 24 days, as with Node's timers. */
-const TIME_MS_MAX = 2 ** 31 - 1
+export const TIME_MS_MAX = 2 ** 31 - 1
+
+/** The largest count that the engine keeps. Programs write "no bound" as a larger one. */
+const COUNT_MAX = 2 ** 32 - 1
 
 /** undici's words for values of options that it does not take; for all others `invalid name`. */
 const WORDS: Record<string, string> = {
@@ -34,10 +37,45 @@ export function number (name: string, value: unknown, least: number): number | u
   return value
 }
 
-export function whole (name: string, value: unknown, least: number): number | undefined {
+/** A whole number from `least`; one beyond `most` is `most`. */
+export function whole (name: string, value: unknown, least: number, most = COUNT_MAX): number | undefined {
   if (value == null) return undefined
   if (!Number.isInteger(value) || (value as number) < least) return invalid(name)
-  return value as number
+  return Math.min(value as number, most)
+}
+
+/** A count of what may be under way at once, from `least`, where undici compares without looking: a fraction has room for one more,
+ * Infinity has no bound, and NaN is as if nothing were given. */
+export function atOnce (name: string, value: unknown, least: number): number | undefined {
+  if (value == null || Number.isNaN(value)) return undefined
+  if (typeof value !== 'number' || value < least) return invalid(name)
+  return Math.min(Math.ceil(value), COUNT_MAX)
+}
+
+/** Requests on one connection of HTTP/1.1; true is 1 and false 0, as where undici compares them. */
+export function depthOf (value: unknown): number | undefined {
+  return atOnce('pipelining', typeof value === 'boolean' || typeof value === 'string' ? Number(value) : value, 0)
+}
+
+/** Options of pools and agents as undici copies them for their connections, by JSON: a number that is not finite becomes none. */
+export function copied<T extends object> (options: T): T {
+  const entries = Object.entries(options)
+  if (entries.every(([, value]) => typeof value !== 'number' || Number.isFinite(value))) return options
+  return Object.fromEntries(entries.filter(([, value]) => typeof value !== 'number' || Number.isFinite(value))) as T
+}
+
+/** Seconds between which the kernel takes the silence before it asks: bounds of Linux's TCP_KEEPIDLE. */
+const [PROBE_MS_MIN, PROBE_MS_MAX] = [1000, 32_767_000]
+
+/** The silence before the kernel asks, ms: node:net hands on any number. */
+export function probeAfter (value: unknown): number | undefined {
+  if (value == null || (typeof value === 'number' && !(value > 0 && value < Infinity))) return undefined
+  return Math.min(Math.max(time('keepAliveInitialDelay', value)!, PROBE_MS_MIN), PROBE_MS_MAX)
+}
+
+/** A time that undici's timers take as it is: without an end where it is none. */
+export function lenient (name: string, value: unknown): number | undefined {
+  return typeof value === 'number' && !(value >= 0 && value < Infinity) ? 0 : time(name, value)
 }
 
 /** A path of a Unix socket. */
