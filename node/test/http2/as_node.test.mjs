@@ -397,6 +397,33 @@ for (const [name, http2] of Object.entries(MODULES)) {
     assert.deepEqual([typeof date, others], ['string', { ':status': 200, x: ['1', '2'], 'x-FOO': 'bar' }])
   })
 
+  test(`${name}: sessions of both sides that have ended show the settings of their own that they showed last`, async t => {
+    const server = http2.createServer({ settings: { initialWindowSize: 70_000 } })
+    const known = new Promise(resolve => server.on('session', session => { session.on('localSettings', () => { resolve(session) }) }))
+    const client = http2.connect(`http://127.0.0.1:${await listen(t, server)}`, { settings: { initialWindowSize: 80_000 } })
+    const [session] = await Promise.all([known, once(client, 'localSettings')])
+    const ended = Promise.all([once(session, 'close'), once(client, 'close')])
+    client.close()
+    await ended
+    assert.deepEqual([session, client].map(one => one.localSettings.initialWindowSize), [70_000, 80_000])
+    assert.deepEqual([session, client].map(one => one.remoteSettings), [{}, {}])
+  })
+
+  test(`${name}: a stream that is destroyed within its TLS handshake is a client that has left`, async () => {
+    const server = http2.createSecureServer({ ...certificate })
+    const failed = once(server, 'tlsClientError')
+    const [end, other] = duplexPair()
+    for (const side of [end, other]) side.on('error', () => {})
+    server.emit('connection', end)
+    // Begins a record of a handshake.
+    other.write(Buffer.from([22, 3, 1, 2, 0, 1]))
+    await new Promise(resolve => { setImmediate(resolve) })
+    end.destroy()
+    const [{ code }] = await failed
+    assert.equal(code, 'ECONNRESET')
+    server.close()
+  })
+
   test(`${name}: close of a server that was unref-ed calls back although nothing else holds the process`, { timeout: 60_000 }, async () => {
     const specifier = name === 'trunkline' ? 'trunkline/http2' : name
     const program = `import http2 from '${specifier}'

@@ -102,7 +102,9 @@ impl HandshakeFailure {
                 io::ErrorKind::UnexpectedEof
                 | io::ErrorKind::ConnectionReset
                 | io::ErrorKind::BrokenPipe
-                | io::ErrorKind::ConnectionAborted => Self::Gone,
+                | io::ErrorKind::ConnectionAborted
+                // A stream of the user's own that failed: TLS has none of this kind without one of rustls's within it.
+                | io::ErrorKind::Other => Self::Gone,
                 _ => Self::Other(error.to_string()),
             },
         }

@@ -163,7 +163,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   }
 
   /** Those that the peer has acknowledged. */
-  get localSettings (): Settings { return this.isDestroyed ? {} : (this.shownLocal ??= { ...this.local, ...this.extensions }) }
+  get localSettings (): Settings { return this.isDestroyed ? this.shownLocal ?? {} : (this.shownLocal ??= { ...this.local, ...this.extensions }) }
   get remoteSettings (): Settings { return this.isDestroyed ? {} : this.remote }
 
   /** Until the connection has applied the window that was set last, the accounts say the one before. */
