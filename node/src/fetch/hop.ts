@@ -116,6 +116,8 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   trace: Trace | null = null
   bodyBytesMax = Infinity
   isForwarded = false
+  /** Its head has not come, and its connection of HTTP/1.1 carries nothing behind it until then. */
+  blocks = false
   private bridge: Bridge | null = null
   private owner: Owner | null = null
   private hasHead = false
@@ -154,6 +156,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
     if (this.isIgnored) return
     if (status === 407 && this.isForwarded) return this.abortWith(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
     this.hasHead = true
+    this.blocks = false
     this.upload?.onHead()
     this.trace?.onHead(status, fields, reason)
     this.receiver.onHead(this, status, reason, new TextList(fields, false), whole)

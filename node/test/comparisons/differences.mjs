@@ -139,7 +139,6 @@ export const differences = {
     'pipeline: a handler whose stream is destroyed': LISTENED,
     'tunnel: upgrade: what is opened': 'the status is said too',
     'tunnel: what a server sends for an upgrade': 'a CONNECT that becomes a tunnel does not ask for the end of its connection',
-    'ways: ProxyAgent: the fields of a CONNECT': 'a CONNECT that becomes a tunnel asks neither for the end of its connection nor for its persistence (RFC 9112 appendix C.2.2)',
     'wire: an absolute path': 'the host field is that of the URL (RFC 9112 section 3.2.2)',
     'wire: connect': 'the host field is the target (RFC 9112 section 3.2.3), and a CONNECT that becomes a tunnel does not ask for the end of its connection',
     'wire: connect to a slash': METHOD,
@@ -184,6 +183,7 @@ export const differences = {
     'ways: h1, ProxyAgent: a tunnel and its credentials': 'a tunnel carries more than one request',
     'ways: *, ProxyAgent: refusals': 'the refusal says why',
     'ways: h2, channels: *': { reason: 'messages of channels are the same on every version', of: ['client: request:'], programs: 3 },
+    'ways: ProxyAgent: the fields of a CONNECT': 'a CONNECT that becomes a tunnel asks neither for the end of its connection nor for its persistence (RFC 9112 appendix C.2.2)',
     'ways: ProxyAgent: options that are refused': CLASS,
     'ways: best practices: fetch of Node.js with a dispatcher': ['a dispatcher takes handlers of every line of undici', 22, 24]
   },

@@ -175,6 +175,18 @@ for (const [name, http2] of Object.entries(MODULES)) {
     assert.equal(streams, 2, 'the first and the third')
   })
 
+  // Servers of gRPC say that there is no bound by the largest number.
+  test(`${name}: a server serves with any number as a bound that node:http2 does not check`, async t => {
+    for (const value of [Number.MAX_SAFE_INTEGER, 2 ** 31, 5.5]) {
+      for (const options of [{ maxSessionMemory: value }, { maxHeaderListPairs: value }, { streamResetBurst: value, streamResetRate: value }]) {
+        const server = http2.createServer(options, (request, response) => { response.end('served') })
+        const session = await connected(t, nodeHttp2, server)
+        const [headers] = await once(session.request().resume(), 'response')
+        assert.equal(headers[':status'], 200, JSON.stringify(options))
+      }
+    }
+  })
+
   test(`${name}: settings of extensions stay behind a change of others, at both sides`, async t => {
     const custom = { 1244: 456 }
     const server = http2.createServer({ settings: { customSettings: custom } })

@@ -58,6 +58,8 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   trace: Trace | null = null
   bodyBytesMax = Infinity
   isForwarded = false
+  /** Its head has not come, and its connection of HTTP/1.1 carries nothing behind it until then. */
+  blocks = false
   private answer: Answer | null = null
   private isOver = false
   private received = 0
@@ -108,6 +110,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
     if (status === 407 && this.isForwarded) return this.abort(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
     const { reported } = this
     this.reported = null
+    this.blocks = false
     this.upload?.onHead()
     this.trace?.onHead(status, fields, reason)
     this.answer = new Answer(status, reason, version, fields, this, this.extras)

@@ -127,6 +127,8 @@ export class Exchange implements ExchangeCallbacks, Tracked {
   leavesHttp = false
   /** A 407 comes from the proxy that the request was sent to. */
   isForwarded = false
+  /** Its head has not come, and its connection of HTTP/1.1 carries nothing behind it until then. */
+  blocks = false
   /** It does so on a stream, by CONNECT or an extended CONNECT (RFC 8441). */
   isOnStream = false
   /** Sends an extended CONNECT on HTTP/1.1 where the peer does not take it. */
@@ -267,6 +269,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     // As with undici: the caller of CONNECT gets every answer, and reads the body of a refusal from the socket.
     if (this.isConnect) return this.openTunnel(status, fields, new RefusedTunnel(this.bridge, this))
     this.hasResponse = true
+    this.blocks = false
     this.upload?.onHead()
     this.headText = fields
     this.headFields = null

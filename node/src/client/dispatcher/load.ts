@@ -44,9 +44,15 @@ export class Load {
   }
 
   /** The most requests that the open connections carry at once. */
-  get capacity (): number {
+  get capacity (): number { return this.open * this.depth }
+
+  /** How much of that one request takes: `blocks` is one behind which its connection of HTTP/1.1 carries nothing. */
+  share (blocks: boolean): number { return blocks && this.version === 'h1' ? this.depth : 1 }
+
+  /** The most requests that one connection carries at once. */
+  private get depth (): number {
     const { maxConcurrentStreams, pipelining } = this.checked
-    return this.open * (this.version === 'h1' ? Math.max(pipelining, 1) : maxConcurrentStreams)
+    return this.version === 'h1' ? Math.max(pipelining, 1) : maxConcurrentStreams
   }
 
   get isFull (): boolean { return this.count >= this.ceiling }

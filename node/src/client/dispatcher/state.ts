@@ -220,7 +220,7 @@ export class State {
         failed(exchange, why)
         continue
       }
-      room.set(load!, left - 1)
+      room.set(load!, left - load!.share(exchange.blocks))
       carried.push(exchange)
       if (number !== 0) this.bridge.cancel(number)
     }

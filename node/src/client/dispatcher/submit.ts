@@ -16,6 +16,7 @@ import type { State } from './state'
 export function submit (state: State, exchange: Exchange | DirectRequest | DirectHop, made: Made): void {
   const { target, head, body, headersTimeout, bodyTimeout, flags } = made
   exchange.isForwarded = target.isForwarded
+  exchange.blocks = (flags & SubmissionFlag.Blocks) !== 0
   state.bridge.submit(exchange, target.number, head, body, headersTimeout, bodyTimeout, flags)
   if (exchange.number === 0) return
   if (made.upload === null) {

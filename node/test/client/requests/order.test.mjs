@@ -45,6 +45,37 @@ test('destroy fails what waits first, then what is on a connection, and resolves
   assert.deepEqual(seen, [2, 3, 'disconnect', 1, 'destroyed'])
 })
 
+for (const { blocking, expected } of [
+  { blocking: undefined, expected: [2, 3, 4, 'disconnect', 1, 'destroyed'] },
+  { blocking: false, expected: [4, 'disconnect', 1, 2, 3, 'destroyed'] }
+]) {
+  test(`what is pipelined fails with its connection, and waits behind a request that blocks: blocking ${blocking}`, async t => {
+    const { server, url } = await serve(t, () => {})
+    const client = new Client(url, { pipelining: 3 })
+    const seen = []
+    client.on('disconnect', () => { seen.push('disconnect') })
+    const calls = [1, 2, 3, 4].map(at => client.request({ ...get, blocking }).catch(() => { seen.push(at) }))
+    await Promise.all([once(server, 'request'), once(client, 'connect')])
+    await client.destroy()
+    seen.push('destroyed')
+    await Promise.all(calls)
+    assert.deepEqual(seen, expected)
+  })
+}
+
+test('behind a head that has come a pipelined request is on its connection when destroy ends it', async t => {
+  const { url } = await serve(t, (request, response) => { response.write('a piece') })
+  const client = new Client(url, { pipelining: 3 })
+  const seen = []
+  const [first, ...others] = [1, 2, 3].map(at => client.request(get).catch(() => { seen.push(at) }))
+  const { body } = await first
+  body.on('error', () => {})
+  client.on('disconnect', () => { seen.push('disconnect') })
+  await client.destroy()
+  await Promise.all(others)
+  assert.deepEqual(seen, [3, 'disconnect', 2])
+})
+
 test('drain comes behind the end of a connection that carries no more requests, and in front of requests that fail with one', async t => {
   const { url } = await serve(t, (request, response) => {
     if (request.url === '/cut') request.socket.resetAndDestroy()
