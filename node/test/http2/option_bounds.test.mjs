@@ -1,5 +1,5 @@
-// Bounds of node:http2's options at any size: programs write "no bound" as a large number, as grpc-js's server does with
-// `maxSessionMemory: Number.MAX_SAFE_INTEGER`.
+// Bounds of node:http2, and times of node:http, at any size: programs write "no bound" as a large number, as grpc-js does with
+// `maxSessionMemory: Number.MAX_SAFE_INTEGER`, and times with fractions.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http2 from 'node:http2'
@@ -60,6 +60,19 @@ test('settings that no frame can carry end a session with the error of node:http
       const what = `${whose} ${JSON.stringify(settings)}`
       assert.equal((await ended)[0].code, 'ERR_HTTP2_STREAM_CANCEL', what)
       assert.equal((await failed)[0].code, 'ERR_HTTP2_INVALID_SETTING_VALUE', what)
+    }
+  }
+})
+
+test('times of a server in the form of node:http may have fractions, and its backlog any size', async t => {
+  for (const name of ['headersTimeout', 'requestTimeout', 'keepAliveTimeout', 'keepAliveTimeoutBuffer', 'backlog']) {
+    for (const value of [60_000 * 1.1, 2 ** 32, 1e21]) {
+      const server = createServer({ requests: 'http' }, (_, response) => { response.end('ok') })
+      t.after(() => { server.close() })
+      if (name !== 'backlog') server[name] = value
+      server.listen({ port: 0, host: '127.0.0.1', ...(name === 'backlog' ? { backlog: value } : {}) })
+      await once(server, 'listening')
+      assert.equal(await (await fetch(`http://127.0.0.1:${server.address().port}`, { headers: { connection: 'close' } })).text(), 'ok', `${name} ${value}`)
     }
   }
 })

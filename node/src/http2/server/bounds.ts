@@ -12,14 +12,17 @@ const WINDOW_DEFAULT = 65_535
 function headTimeout ({ headersTimeout, requestTimeout }: OwnServer): number | undefined {
   const limits = [headersTimeout, requestTimeout].filter(time => time !== undefined)
   const finite = limits.filter(time => time > 0)
-  return limits.length === 0 ? undefined : finite.length === 0 ? 0 : Math.min(...finite)
+  return limits.length === 0 ? undefined : finite.length === 0 ? 0 : wholeMs(Math.min(...finite))
 }
+
+/** Programs compute times, so that they have fractions; node's timers take them, and any large number. */
+const wholeMs = (ms: number): number => Math.min(Math.ceil(ms), Number.MAX_SAFE_INTEGER)
 
 /** The timeouts that node:http has as members of a server; 0: never. */
 export function http1Timeouts (server: OwnServer, options: CompatServerOptions): Timeouts {
   const { httpAllowHalfOpen, keepAliveTimeout, keepAliveTimeoutBuffer = 0 } = server
   const head = headTimeout(server)
-  const patience = keepAliveTimeout === undefined || keepAliveTimeout === 0 ? keepAliveTimeout : keepAliveTimeout + keepAliveTimeoutBuffer
+  const patience = keepAliveTimeout === undefined || keepAliveTimeout === 0 ? keepAliveTimeout : wholeMs(Number(keepAliveTimeout) + Number(keepAliveTimeoutBuffer))
   // Listeners of `timeout` get a connection without a request, and decide.
   const idle = server.listenerCount('timeout') > 0 && patience !== undefined && patience > 0 ? head : patience
   return {

@@ -22,6 +22,8 @@ import type { CompatServerOptions, Offer, OwnServer } from './compat_options'
 import { ServerConnections } from './connections'
 import { lacksHttp1, reportStream } from './requests'
 
+const BACKLOG_MAX = 2 ** 31 - 1
+
 /** A handle of libuv's for a socket that was accepted; on Windows without a descriptor. */
 export interface AcceptedHandle { fd?: number; close: () => void }
 
@@ -79,7 +81,8 @@ export class CompatServer {
     })
     const question: ListenOptions = { ...place, ...this.question(), ...this.secured() }
     if (place.path === undefined && place.detached !== true) question.sharesPort = this.options.sharesPort ?? isShared
-    if (backlog > 0) question.backlog = backlog
+    // The kernel takes an int, as which node hands on any number.
+    if (backlog > 0) question.backlog = Math.min(Math.ceil(backlog), BACKLOG_MAX)
     if (this.options.handOver !== undefined) question.handOver = this.options.handOver
     if (this.options.shedding !== undefined) question.shedding = this.options.shedding
     if (this.offer.udpFd !== undefined && place.fd !== undefined) question.udpFd = this.offer.udpFd
