@@ -239,6 +239,18 @@ export default {
       await new Promise(resolve => { connect({ hostname: 'localhost', protocol: 'http:', port: 1 }, (error, made) => { p.log(known(error), made); resolve() }) })
       p.attempt('a size that is none', () => buildConnector({ maxCachedSessions: -1 }), value => [typeof value])
     },
+    'expectContinue over HTTP/2, beside no body': async (p, { Client }) => {
+      const server = http2.createServer((request, response) => { request.resume().on('end', () => { response.end(`${request.method} ${request.headers.expect ?? 'none'}`) }) })
+      server.on('checkContinue', (request, response) => {
+        response.writeContinue()
+        server.emit('request', request, response)
+      })
+      await once(server.listen(0, 'localhost'), 'listening')
+      p.stage.closers.push(() => { server.close() })
+      const client = p.own(new Client(`http://localhost:${server.address().port}`, { allowH2: true, useH2c: true }))
+      for (const method of ['GET', 'DELETE', 'POST']) await p.settle(method, client.request({ path: '/', method, expectContinue: true }).then(textOf))
+      await client.close()
+    },
     'H2CClient': async (p, { H2CClient }) => {
       const server = http2.createServer((request, response) => { response.end(`${request.method} ${request.httpVersion}`) })
       server.listen(0, '127.0.0.1')
