@@ -91,3 +91,34 @@ export class Outgoing {
 
 function asBytes (body: Buffer | string): Buffer { return typeof body === 'string' ? Buffer.from(body) : body }
 function joined (pieces: Buffer[]): Buffer { return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces) }
+
+/** Whether a piece may be written, in this encoding. */
+export function isBody (chunk: unknown, encoding: unknown): boolean {
+  return (typeof chunk === 'string' || chunk instanceof Uint8Array) && (!encoding || encoding === 'utf8' || Buffer.isEncoding(encoding as string))
+}
+
+/** The bytes or text of an answer; undefined: the long way says what is wrong with it. */
+export function asBody (chunk: unknown, encoding: BufferEncoding | undefined): Buffer | string | undefined {
+  if (!isBody(chunk, encoding)) return undefined
+  if (typeof chunk === 'string') return encoding === 'utf8' ? chunk : Buffer.from(chunk, encoding)
+  if (Buffer.isBuffer(chunk)) return chunk
+  if (chunk instanceof Uint8Array) return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+  return undefined
+}
+
+/** Counts the turns with answers that were sent as one message. */
+let turn = 0
+let isTurnCounted = false
+function nextTurn (): void {
+  turn++
+  isTurnCounted = false
+}
+export function thisTurn (): number {
+  if (!isTurnCounted) process.nextTick(nextTurn)
+  isTurnCounted = true
+  return turn
+}
+
+
+/** Whether `counted` is the turn of now. */
+export const isThisTurn = (counted: number): boolean => counted === turn

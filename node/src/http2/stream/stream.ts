@@ -1,7 +1,7 @@
 // A stream of a server. Its prototype is Duplex from the start; the Duplex is initialised when a
 // member that needs it is first used, so a response that is given at once never creates one.
 
-import { Duplex, Readable, Writable } from 'node:stream'
+import { Duplex } from 'node:stream'
 import { inspect, type InspectOptions } from 'node:util'
 import type { ServerHttp2Session } from '../connection/session'
 import type { Tracked } from '../../open'
@@ -14,8 +14,9 @@ import { exceedsBlock, objectOf, rawOf, type Headers } from '../fields'
 import { respondWithDescriptor, respondWithFile, type FileResponseOptions } from './file'
 import { Intake } from './intake'
 import { later } from '../later'
+import { longEnd, longWrite, makeLazy, readableOf, writableLengthOf } from './lazy_duplex'
 import { sendInformational, respond, sendTrailers, type RespondOptions } from './respond'
-import { Outgoing } from './outgoing'
+import { asBody, isThisTurn, Outgoing, thisTurn } from './outgoing'
 import { Timer } from '../timer'
 
 const NO_ERROR = 0
@@ -54,26 +55,6 @@ function warnOfPriority (): void {
   if (!reportedPriority) process.emitWarning('http2Stream.priority is longer supported after priority signalling was deprecated in RFC 9113', 'DeprecationWarning', 'DEP0194')
   reportedPriority = true
 }
-
-/** Counts the turns with answers that were sent as one message. */
-let turn = 0
-let isTurnCounted = false
-function nextTurn (): void {
-  turn++
-  isTurnCounted = false
-}
-function thisTurn (): number {
-  if (!isTurnCounted) process.nextTick(nextTurn)
-  isTurnCounted = true
-  return turn
-}
-
-/** The members of a Duplex in fact. */
-const readableOf = Object.getOwnPropertyDescriptor(Readable.prototype, 'readable')!
-const writableLengthOf = (Object.getOwnPropertyDescriptor(Duplex.prototype, 'writableLength') ?? Object.getOwnPropertyDescriptor(Writable.prototype, 'writableLength'))!
-/** The write and the end of a Duplex in fact. */
-const longWrite = Duplex.prototype.write as (...given: unknown[]) => boolean
-const longEnd = Duplex.prototype.end as (...given: unknown[]) => unknown
 
 export interface ServerHttp2Stream extends Omit<Duplex, Own> {}
 export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
@@ -136,7 +117,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   /** Whether the response was sent as one message, so that no more events follow. */
   get isOver (): boolean { return this.isAnswered }
   /** Whether that message was sent in an earlier turn, or has gone. */
-  get isFinished (): boolean { return this.isAnswered && (this.isGone || this.turnOfAnswer !== turn) }
+  get isFinished (): boolean { return this.isAnswered && (this.isGone || !isThisTurn(this.turnOfAnswer)) }
   /** Read to its end by the request of the compatible API, it is as if it were read here. */
   get readable (): boolean {
     if (this.body?.isSpent(this) === true) return false
@@ -623,51 +604,4 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   }
 }
 
-/** Whether a piece may be written, in this encoding. */
-export function isBody (chunk: unknown, encoding: unknown): boolean {
-  return (typeof chunk === 'string' || chunk instanceof Uint8Array) && (!encoding || encoding === 'utf8' || Buffer.isEncoding(encoding as string))
-}
-
-/** The bytes or text of an answer; undefined: the long way says what is wrong with it. */
-function asBody (chunk: unknown, encoding: BufferEncoding | undefined): Buffer | string | undefined {
-  if (!isBody(chunk, encoding)) return undefined
-  if (typeof chunk === 'string') return !encoding === undefined || encoding === 'utf8' ? chunk : Buffer.from(chunk, encoding)
-  if (Buffer.isBuffer(chunk)) return chunk
-  if (chunk instanceof Uint8Array) return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-  return undefined
-}
-
-/** Members of which the first touch makes it a Duplex. */
-const { prototype } = ServerHttp2Stream
-Object.setPrototypeOf(prototype, Duplex.prototype)
-for (const name of ['_readableState', '_writableState']) {
-  Object.defineProperty(prototype, name, {
-    get (this: ServerHttp2Stream) {
-      this.become()
-      return Object.hasOwn(this, name) ? this[name as '_readableState'] : undefined
-    },
-    set (this: ServerHttp2Stream, value: unknown) {
-      Object.defineProperty(this, name, { value, writable: true, enumerable: true, configurable: true })
-    },
-    configurable: true
-  })
-}
-/** The listener of errors is one of the Duplex. */
-Object.defineProperty(prototype, 'emit', {
-  value (this: ServerHttp2Stream, event: string, ...given: unknown[]) {
-    if (event === 'error') this.become()
-    return Duplex.prototype.emit.call(this as unknown as Duplex, event, ...given)
-  },
-  writable: true,
-  configurable: true
-})
-for (const name of ['on', 'addListener', 'prependListener'] as const) {
-  Object.defineProperty(prototype, name, {
-    value (this: ServerHttp2Stream, event: string, listener: () => void) {
-      this.become()
-      return (Duplex.prototype[name] as (event: string, listener: () => void) => unknown).call(this, event, listener)
-    },
-    writable: true,
-    configurable: true
-  })
-}
+makeLazy(ServerHttp2Stream.prototype)
