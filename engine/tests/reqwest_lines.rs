@@ -305,3 +305,29 @@ fn http_3_is_answered_with_either_way_of_pacing() {
         assert_eq!(text, "hello", "{congestion:?}");
     }
 }
+
+#[test]
+fn a_request_that_says_close_ends_its_connection_and_goes_over_http_2_without_it() {
+    let fields = service_fn(async |request: http::Request<Body>| {
+        let close = request.headers().get("connection").cloned();
+        let close = close.unwrap_or(HeaderValue::from_static("none"));
+        Ok::<_, Infallible>(http::Response::new(Body::from(close.as_bytes().to_vec())))
+    });
+    let server = Server::bind("127.0.0.1:0").workers(1).serve(fields);
+    let server = server.unwrap();
+    let url = format!("http://{}/", server.local_addr());
+    runtime().block_on(async {
+        for (protocols, received, opened) in [
+            (Protocols::H1Only, "close", 3),
+            (Protocols::H2Only, "none", 1),
+        ] {
+            let client = Client::builder().protocols(protocols).build().unwrap();
+            for _ in 0..3 {
+                let request = client.get(&url).header("connection", "close");
+                let text = request.send().await.unwrap().text().await.unwrap();
+                assert_eq!(text, received);
+            }
+            assert_eq!(client.totals().connections, opened, "{protocols:?}");
+        }
+    });
+}

@@ -295,6 +295,7 @@ fn submit(
     let timeouts = &dispatch.settings.timeouts;
     let now = Instant::now();
     let mut request = Outgoing::new(now, origin, head, body);
+    request.ends_connection = compose::asks_for_close(&parts.headers);
     request.on_interim.clone_from(&extra.on_interim);
     request.patience = Patience {
         headers: timeouts.headers,

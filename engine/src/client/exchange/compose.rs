@@ -7,9 +7,11 @@ use crate::body::header_map::append_all;
 use crate::error::Error;
 use crate::tunnel::upgrade::Protocol;
 use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
+use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST};
 use http::request::Parts;
-use http::{Method, Response, StatusCode, Version as HttpVersion};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version as HttpVersion,
+};
 use http_body::Body as _;
 use std::io::Write;
 use trunkline_core::error::Misuse;
@@ -49,11 +51,9 @@ pub(in crate::client) fn request_head(parts: &Parts, body: &Body) -> Result<Requ
     };
     push_path(&mut fields, path, uri.query());
     for (name, value) in &parts.headers {
-        // The framing is the machine's; both fields do not exist in HTTP/2.
-        let framing = name == TRANSFER_ENCODING || (name == CONNECTION && value == "keep-alive");
         // RFC 9110 section 10.1.1: an expectation without a body has no effect.
         let idle = name == EXPECT && body.is_end_stream();
-        if name != HOST && !framing && !idle {
+        if name != HOST && !is_of_connection(name, value) && !idle {
             let name = FieldName::of(name.as_str().as_bytes());
             fields.push_with(name, value.is_sensitive(), |bytes| {
                 bytes.extend_from_slice(value.as_bytes());
@@ -69,6 +69,31 @@ pub(in crate::client) fn request_head(parts: &Parts, body: &Body) -> Result<Requ
     }
     RequestHead::from_fields(fields, Version::Http2)
         .map_err(|violation| Error::misuse(Misuse::Invalid(violation)))
+}
+
+/// Whether a field says something of the connection, which is the pool's, or of the framing, which is the machine's
+/// (RFC 9110 section 7.6.1): it does not exist in HTTP/2. Other options than these ask for what a pool cannot give.
+fn is_of_connection(name: &HeaderName, value: &HeaderValue) -> bool {
+    match name.as_str() {
+        "keep-alive" | "proxy-connection" | "transfer-encoding" => true,
+        "connection" => options(value).all(|option| {
+            let known = [&b"close"[..], b"keep-alive", b"te"];
+            known.iter().any(|known| option.eq_ignore_ascii_case(known))
+        }),
+        _ => false,
+    }
+}
+
+/// Whether a request asks for the end of its connection (RFC 9112 section 9.6).
+pub(in crate::client) fn asks_for_close(headers: &HeaderMap) -> bool {
+    let mut options = headers.get_all(CONNECTION).into_iter().flat_map(options);
+    options.any(|option| option.eq_ignore_ascii_case(b"close"))
+}
+
+/// The options of a field `connection`.
+fn options(value: &HeaderValue) -> impl Iterator<Item = &[u8]> {
+    let options = value.as_bytes().split(|byte| *byte == b',');
+    options.map(<[u8]>::trim_ascii)
 }
 
 /// A copy of the head without its `expect` field (RFC 9110 section 10.1.1); `None`: it has none.

@@ -1,4 +1,4 @@
-use super::{ReasonPhrase, request_head, response};
+use super::{ReasonPhrase, asks_for_close, request_head, response};
 use crate::body::Body;
 use http::{HeaderValue, Request};
 use trunkline_core::http::{Fields, ResponseHead, Version};
@@ -28,4 +28,29 @@ fn a_reason_phrase_that_is_not_the_usual_one_is_among_the_extensions() {
     assert_eq!(reason(head()), None);
     let other = head().with_reason(b"Gone Fishing").unwrap();
     assert_eq!(reason(other), Some(b"Gone Fishing".to_vec()));
+}
+
+#[test]
+fn fields_about_the_connection_are_left_to_the_pool() {
+    for (name, value, closes) in [
+        ("connection", "close", true),
+        ("connection", "Keep-Alive", false),
+        ("connection", "keep-alive, CLOSE , te", true),
+        ("keep-alive", "timeout=5", false),
+        ("proxy-connection", "keep-alive", false),
+        ("transfer-encoding", "chunked", false),
+    ] {
+        let request = Request::get("https://a/").header(name, value);
+        let (parts, body) = request.body(Body::empty()).unwrap().into_parts();
+        let head = request_head(&parts, &body).unwrap();
+        let sent = head.fields().map(|field| field.name).collect::<Vec<_>>();
+        assert_eq!(sent, Vec::<&[u8]>::new(), "{name}: {value}");
+        assert_eq!(asks_for_close(&parts.headers), closes, "{name}: {value}");
+    }
+    // A protocol's switch is not one request's.
+    for (name, value) in [("upgrade", "other"), ("connection", "close, upgrade")] {
+        let request = Request::get("https://a/").header(name, value);
+        let (parts, body) = request.body(Body::empty()).unwrap().into_parts();
+        assert!(request_head(&parts, &body).is_err(), "{name}: {value}");
+    }
 }

@@ -17,6 +17,7 @@ use base64::prelude::BASE64_STANDARD;
 use http::{HeaderValue, Uri};
 use percent_encoding::percent_decode_str;
 use std::error;
+use std::net::Ipv4Addr;
 
 type BoxError = Box<dyn error::Error + Send + Sync>;
 
@@ -101,7 +102,31 @@ fn is_plain(url: &str) -> bool {
             Character::Percent => dots |= is_encoded_dot(&bytes[index..]),
         }
     }
-    !dots
+    !dots && has_plain_authority(url)
+}
+
+/// Whether the standard leaves scheme, host and port as they are: it writes them in small letters, leaves the scheme's own
+/// port out, and turns short and long forms of addresses into one. They become the `host` field and the key of the pool.
+fn has_plain_authority(url: &str) -> bool {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return true;
+    };
+    let authority = rest.split(['/', '?']).next().unwrap_or(rest);
+    let (host, port) = match authority.split_once(':') {
+        Some((host, port)) => (host, Some(port)),
+        None => (authority, None),
+    };
+    let is_small = |text: &str| !text.bytes().any(|byte| byte.is_ascii_uppercase());
+    let is_plain_port = |port: &str| match (scheme, port) {
+        ("http", "80") | ("https", "443") => false,
+        _ => !port.is_empty() && !port.starts_with('0'),
+    };
+    // WHATWG: a host whose last label is a number is an IPv4 address.
+    let label = host.trim_end_matches('.').rsplit('.').next();
+    let ends_in_digit = label.is_some_and(|label| label.starts_with(|c: char| c.is_ascii_digit()));
+    let is_plain_host = !host.starts_with('[') && is_small(host);
+    let is_plain_host = is_plain_host && (!ends_in_digit || host.parse::<Ipv4Addr>().is_ok());
+    is_plain_host && is_small(scheme) && port.is_none_or(is_plain_port)
 }
 
 /// `%2e` counts as a dot in a path.
@@ -126,7 +151,7 @@ static CHARACTERS: [Character; 256] = {
     let mut byte = b'!';
     while byte <= b'~' {
         table[byte as usize] = match byte {
-            b'"' | b'#' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' => {
+            b'"' | b'#' | b'\'' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' => {
                 Character::Foreign
             }
             b'.' => Character::Dot,

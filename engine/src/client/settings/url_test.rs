@@ -27,6 +27,30 @@ fn a_url_becomes_what_browsers_send() {
     }
 }
 
+#[cfg(feature = "url")]
+#[test]
+fn scheme_host_and_port_have_one_form_without_a_character_that_is_encoded_too() {
+    for (url, sent) in [
+        ("http://example.org:80/a", "http://example.org/a"),
+        ("https://example.org:443/a", "https://example.org/a"),
+        ("http://example.org:443/a", "http://example.org:443/a"),
+        ("http://example.org:08080/a", "http://example.org:8080/a"),
+        ("http://example.org:/a", "http://example.org/a"),
+        ("HTTP://Example.ORG/A", "http://example.org/A"),
+        ("http://127.1:81/", "http://127.0.0.1:81/"),
+        ("http://0x7f.1/", "http://127.0.0.1/"),
+        ("http://2130706433/", "http://127.0.0.1/"),
+        ("http://127.0.0.1:81/", "http://127.0.0.1:81/"),
+        ("http://[0:0::1]/a", "http://[::1]/a"),
+        ("http://1.example/a", "http://1.example/a"),
+        ("http://a.example?B:80", "http://a.example/?B:80"),
+        ("http://a.example/'?q='", "http://a.example/'?q=%27"),
+    ] {
+        let uri = uri_of(url).unwrap_or_else(|error| panic!("{url}: {error}"));
+        assert_eq!(uri.to_string(), sent, "{url}");
+    }
+}
+
 #[test]
 fn what_is_no_url_is_named() {
     for url in [

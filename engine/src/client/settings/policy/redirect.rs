@@ -10,6 +10,8 @@ use http::header::{
 };
 use http::request::Parts;
 use http::{Method, StatusCode, Uri};
+use percent_encoding::{CONTROLS, percent_encode};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -199,9 +201,10 @@ const OF_BODY: [HeaderName; 6] = [
     TRANSFER_ENCODING,
 ];
 /// Meant for one origin, credentials above all.
-const OF_ORIGIN: [HeaderName; 5] = [
+const OF_ORIGIN: [HeaderName; 6] = [
     AUTHORIZATION,
     COOKIE,
+    HeaderName::from_static("cookie2"),
     HOST,
     PROXY_AUTHORIZATION,
     WWW_AUTHENTICATE,
@@ -229,7 +232,11 @@ fn next_method(status: StatusCode, method: &Method) -> (Method, bool) {
 /// The URL of a `location`, relative to the one that was requested (RFC 3986 section 5). Its fragment is not
 /// sent.
 fn resolve(base: &Uri, location: &[u8]) -> Result<Uri, Error> {
-    let text = String::from_utf8_lossy(location);
+    // Bytes of another charset stay what they are, as in browsers: a replacement character would be another path.
+    let text = match str::from_utf8(location) {
+        Ok(text) => Cow::from(text),
+        Err(_) => Cow::from(percent_encode(location, CONTROLS)),
+    };
     let unusable = |why: &str| refuse(format!("the redirect to {text:?} is not followed: {why}"));
     let next = joined(&base.to_string(), &text)
         .map_err(|error| unusable("it cannot be parsed as a URL").with_source(error))?;
@@ -244,7 +251,7 @@ fn resolve(base: &Uri, location: &[u8]) -> Result<Uri, Error> {
         ));
     }
     let uri = next.parse::<Uri>();
-    uri.map_err(|error| unusable("it is too long").with_source(error))
+    uri.map_err(|error| unusable("it cannot be parsed as a URI, or is too long").with_source(error))
 }
 
 fn is_http(scheme: &str) -> bool {

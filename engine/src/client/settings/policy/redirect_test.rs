@@ -117,6 +117,18 @@ fn a_location_is_relative_to_the_url_that_was_requested() {
 }
 
 #[test]
+fn bytes_of_a_location_that_are_no_utf_8_are_sent_as_they_are() {
+    let mut headers = HeaderMap::new();
+    let location = HeaderValue::from_bytes(b"/caf\xe9?q=\xff%20x").unwrap();
+    headers.insert(LOCATION, location);
+    let parts = request(&Method::GET, "https://a.example/");
+    let answer = (StatusCode::FOUND, &headers);
+    let next = Redirected::of(&RedirectPolicy::default(), &parts, &[], answer, true);
+    let next = next.unwrap().unwrap();
+    assert_eq!(next.uri, "https://a.example/caf%E9?q=%FF%20x");
+}
+
+#[test]
 fn a_redirect_to_what_is_no_http_url_is_an_error_that_names_it() {
     for location in [
         "ftp://a.example/",
