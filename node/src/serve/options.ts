@@ -192,19 +192,19 @@ function tlsOf (tls: ServeTls | 'self-signed', host: string | undefined): Listen
 /** The listen options of a server with these options. */
 export function listenOptionsOf<Data> (options: ServeOptions<Data>): ListenOptions {
   const { fetch: _f, error: _e, routes: _r, static: _s, development: _d, maxRequestBodySize: _m, websocket, idleTimeout, signal: _a, id: _i, hostname: _h, host: _o, port, path: _p, unix: _u,
-    sharesPort: _w, reusePort: _v, tls, overrideGlobalObjects: _g, engine: _n, timeouts, forwarding: _k, ...rest } = options
+    sharesPort, reusePort, tls, overrideGlobalObjects: _g, engine: _n, timeouts, forwarding: _k, ...rest } = options
   const host = oneText(options, 'hostname', 'host')
   const path = oneText(options, 'path', 'unix')
-  // Workers of a cluster share their ports.
-  const shares = one<boolean>(options, 'sharesPort', 'reusePort') ?? (cluster.isWorker && path === undefined && options.fd === undefined ? true : undefined)
+  // Bun takes anything for a flag. Workers of a cluster share their ports.
+  const shares = one<boolean>({ sharesPort, reusePort: reusePort == null ? undefined : Boolean(reusePort) }, 'sharesPort', 'reusePort') ?? (cluster.isWorker && path === undefined && options.fd === undefined ? true : undefined)
   if (path !== undefined && host !== undefined) throw new TypeError(`a server listens on a Unix socket or on an address: the path is ${inspect(path)} and the hostname ${inspect(host)}`)
   const listen: ListenOptions = { extendedConnect: websocket !== undefined, ...rest }
   if (shares !== undefined) listen.sharesPort = shares
-  if (port !== undefined) listen.port = portOf(port)
+  if (port != null) listen.port = portOf(port)
   if (host !== undefined) listen.host = host
   if (path !== undefined) listen.path = path
   if (tls !== undefined) listen.tls = tlsOf(tls, host)
-  const idle: Timeouts = idleTimeout === undefined ? {} : { idle: Math.ceil(secondsOf(idleTimeout, 'idleTimeout') * 1000) }
+  const idle: Timeouts = idleTimeout === undefined ? {} : { idle: Math.min(Math.ceil(secondsOf(idleTimeout, 'idleTimeout') * 1000), Number.MAX_SAFE_INTEGER) }
   if (timeouts !== undefined || idleTimeout !== undefined) listen.timeouts = { ...idle, ...timeouts }
   return listen
 }

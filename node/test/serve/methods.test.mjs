@@ -186,6 +186,9 @@ test('unix and reusePort are other names of path and sharesPort, and two values 
   await server.stop(true)
   const first = serveFor(t, { reusePort: true, fetch: () => new Lean('first') })
   assert.equal(serveFor(t, { reusePort: true, port: `${first.port}`, fetch: () => new Lean('second') }).port, first.port)
+  // As in Bun, any value is a flag, and no port is one of the system's choice.
+  assert.equal(serveFor(t, { reusePort: 1, port: first.port, fetch: () => new Lean('third') }).port, first.port)
+  assert.notEqual(serveFor(t, { reusePort: 0, port: null, fetch: () => new Lean('fourth') }).port, first.port)
   const fetch = () => new Lean('')
   assert.throws(() => serve({ fetch, unix: 'a', path: 'b' }), /path is 'b' and unix is 'a'/)
   assert.throws(() => serve({ fetch, hostname: '127.0.0.1', host: '::1' }), /hostname is '127\.0\.0\.1' and host is '::1'/)
