@@ -36,6 +36,10 @@ impl Capsule {
     pub fn value(&self) -> &Bytes {
         &self.value
     }
+    /// The payload, by value.
+    pub fn into_value(self) -> Bytes {
+        self.value
+    }
 }
 
 /// Its bytes in a tunnel.
