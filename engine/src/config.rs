@@ -202,7 +202,9 @@ impl ServerConfig {
         let config = self.freeze()?;
         let http1 = match &self.http1_timeouts {
             None => Arc::clone(&config),
-            Some(timeouts) => Arc::new(Config::clone(&config).with_timeouts(timeouts.clone())),
+            Some(timeouts) => {
+                Arc::new(Config::clone(&config).with_timeouts(timeouts_within(timeouts)))
+            }
         };
         Ok((http1, config))
     }
@@ -224,7 +226,7 @@ impl ServerConfig {
         }
         let config = Config::default()
             .with_limits(self.limits.clone())
-            .with_timeouts(self.timeouts.clone())
+            .with_timeouts(timeouts_within(&self.timeouts))
             .with_windows(self.windows.clone())
             .with_extended_connect(self.extended_connect)
             .with_datagrams(self.datagrams)
@@ -269,7 +271,7 @@ impl ClientConfig {
         limits.pipelining = pipelining;
         let config = Config::default()
             .with_limits(limits)
-            .with_timeouts(self.timeouts.clone())
+            .with_timeouts(timeouts_within(&self.timeouts))
             .with_windows(self.windows.clone())
             .with_datagrams(self.datagrams)
             .with_spelled_names(self.spelled_names)
@@ -314,6 +316,36 @@ fn check(limits: &Limits, windows: &Windows) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// The longest time that a setting has; a longer one is taken as this: programs write "no end" as
+/// `Duration::MAX`, by which no clock can be moved.
+const TIME_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
+
+/// `time`, or the longest one.
+pub(crate) fn within(time: Duration) -> Duration {
+    time.min(TIME_MAX)
+}
+
+/// Bounds each of the timeouts.
+pub(crate) fn timeouts_within(timeouts: &Timeouts) -> Timeouts {
+    let mut bounded = timeouts.clone();
+    for time in [
+        &mut bounded.handshake,
+        &mut bounded.settings,
+        &mut bounded.head,
+        &mut bounded.first_request,
+        &mut bounded.body_idle,
+        &mut bounded.write_stall,
+        &mut bounded.stream_stall,
+        &mut bounded.idle,
+        &mut bounded.half_closed,
+        &mut bounded.age_max,
+    ] {
+        *time = time.map(within);
+    }
+    bounded.rate_grace = within(bounded.rate_grace);
+    bounded
 }
 
 #[cfg(test)]

@@ -55,6 +55,7 @@ mod h3_slow_readers;
 mod h3_streams;
 mod h3_traces;
 mod inspect;
+mod long_times;
 mod meter;
 #[cfg(target_os = "linux")]
 mod mistakes;

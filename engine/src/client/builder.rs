@@ -14,7 +14,7 @@ use super::dispatch::{self, Dispatch};
 use super::listener::connection::ConnectionListener;
 use super::settings::policy::Policies;
 use super::settings::{ClientTimeouts, KeepAlive, Settings};
-use crate::config::ClientConfig;
+use crate::config::{ClientConfig, within};
 use crate::connection_info::traffic::Traffic;
 use crate::driver::event_loop::Spawner;
 use crate::driver::machine::qlog::Qlog;
@@ -341,9 +341,9 @@ impl<C> ClientBuilder<C> {
             ("health.dead", Some(health.dead), health.suspect.max(least)),
         ];
         for (name, time, least) in times {
-            if let Some(time) = time.filter(|time| *time < least || *time > TIME_MAX) {
+            if let Some(time) = time.filter(|time| *time < least) {
                 return Err(Error::config(format!(
-                    "{name} is {time:?}; it must be from {least:?} to {TIME_MAX:?}"
+                    "{name} is {time:?}; it must be at least {least:?}"
                 )));
             }
         }
@@ -376,7 +376,39 @@ impl<C> ClientBuilder<C> {
         self.assemble(unusable)
     }
 
+    /// Every time within the range of clocks.
+    fn bound_times(&mut self) {
+        let (pool, timeouts, health) = (&mut self.pool, &mut self.timeouts, &mut self.health);
+        for time in [
+            &mut pool.idle_timeout,
+            &mut pool.age_max,
+            &mut pool.probe_patience,
+            &mut timeouts.connect,
+            &mut timeouts.queue,
+            &mut timeouts.headers,
+            &mut timeouts.body,
+            &mut timeouts.expect,
+            &mut timeouts.total,
+            &mut health.unasked,
+            &mut health.unanswered,
+        ] {
+            *time = time.map(within);
+        }
+        for time in [
+            &mut pool.warm_time,
+            &mut health.quiet,
+            &mut health.rested,
+            &mut health.suspect,
+            &mut health.dead,
+            &mut self.keep_alive.max,
+            &mut self.keep_alive.margin,
+        ] {
+            *time = within(*time);
+        }
+    }
+
     fn assemble(mut self, unusable: Option<Error>) -> Client {
+        self.bound_times();
         self.pool.no_exchange_timeout = self.timeouts.headers;
         // 0 would mean that nothing is spread.
         self.pool.seed = dispatch::random().max(1);
@@ -417,8 +449,6 @@ fn listened(listener: Option<Arc<dyn ConnectionListener>>) -> Option<Arc<dyn Con
     listener
 }
 
-/// Longer times are meant as "never", which is `None`.
-const TIME_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
 /// More slots than an origin has at its default bounds.
 const RESERVE_MAX: u32 = 10_000;
 

@@ -32,6 +32,7 @@ use super::settings::origin::origin_of;
 use super::settings::url;
 use crate::body::Body;
 use crate::body::window::Wanted;
+use crate::config::within;
 use crate::error::Error;
 use follow_up::FollowUp;
 use http::header::{AUTHORIZATION, HeaderName, PROXY_AUTHORIZATION};
@@ -222,13 +223,9 @@ impl RequestExtensions {
         let times = times
             .into_iter()
             .filter_map(|(name, time)| Some((name, time?)));
-        let (least, most) = (
-            Duration::from_millis(1),
-            Duration::from_secs(366 * 24 * 3600),
-        );
         times
             .into_iter()
-            .find(|(_, time)| *time < least || *time > most)
+            .find(|(_, time)| *time < Duration::from_millis(1))
     }
 }
 
@@ -255,11 +252,11 @@ pub(super) fn send(
     });
     if let Some((name, time)) = extra.unusable_time() {
         return failed(Error::config(format!(
-            "{name} is {time:?}; it must be from 1 ms to 366 days"
+            "{name} is {time:?}; it must be at least 1 ms"
         )));
     }
     let total = extra.total.or(settings.timeouts.total);
-    extra.total_until = total.map(|total| Instant::now() + total);
+    extra.total_until = total.map(|total| Instant::now() + within(total));
     let policies = &settings.policies;
     policies.add_fields(&mut parts);
     let added = policies.add_cookies(&mut parts);
@@ -303,7 +300,10 @@ fn submit(
     };
     request.rank = extra.rank;
     request.wanted = extra.wanted;
-    request.wait_until = extra.queue.or(timeouts.queue).map(|queue| now + queue);
+    request.wait_until = extra
+        .queue
+        .or(timeouts.queue)
+        .map(|queue| now + within(queue));
     request.total_until = extra.total_until;
     let exchange = Arc::clone(&request.exchange);
     dispatch.submit(now, request);

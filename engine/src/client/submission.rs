@@ -10,6 +10,7 @@ use super::exchange::{Exchange, Outgoing, Patience};
 use super::listener::ExchangeListener;
 use super::request;
 use crate::body::Body;
+use crate::config::within;
 use crate::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -90,10 +91,10 @@ impl Client {
         request.body_ends_connection = submission.body_ends_connection;
         request.absolute_form = submission.absolute_form;
         request.patience = Patience {
-            headers: submission.headers_timeout,
-            body: submission.body_timeout,
+            headers: submission.headers_timeout.map(within),
+            body: submission.body_timeout.map(within),
         };
-        request.wait_until = queue.map(|queue| now + queue);
+        request.wait_until = queue.map(|queue| now + within(queue));
         request.total_until = timeouts.total.map(|total| now + total);
         let exchange = Arc::clone(&request.exchange);
         self.dispatch.submit(now, request);

@@ -85,14 +85,14 @@ impl<C> ClientBuilder<C> {
         self
     }
     /// How long all of a request may take, the response's body, redirects and retries included:
-    /// [`ClientTimeouts::total`](crate::client::ClientTimeouts::total). From 1 ms to 366 days. Default: none.
+    /// [`ClientTimeouts::total`](crate::client::ClientTimeouts::total). From 1 ms; more than 366 days count as 366 days. Default: none.
     #[must_use]
     pub fn timeout(mut self, total: Duration) -> Self {
         self.timeouts.total = Some(total);
         self
     }
     /// How long one attempt at a connection may take:
-    /// [`ClientTimeouts::connect`](crate::client::ClientTimeouts::connect). From 1 ms to 366 days. Default 10 s.
+    /// [`ClientTimeouts::connect`](crate::client::ClientTimeouts::connect). From 1 ms; more than 366 days count as 366 days. Default 10 s.
     #[must_use]
     pub fn connect_timeout(mut self, connect: Duration) -> Self {
         self.timeouts.connect = Some(connect);
@@ -100,7 +100,7 @@ impl<C> ClientBuilder<C> {
     }
     /// How long a server may be silent, before its response and within its body:
     /// [`ClientTimeouts::headers`](crate::client::ClientTimeouts::headers) and
-    /// [`body`](crate::client::ClientTimeouts::body). From 1 ms to 366 days. Default 300 s.
+    /// [`body`](crate::client::ClientTimeouts::body). From 1 ms; more than 366 days count as 366 days. Default 300 s.
     #[must_use]
     pub fn read_timeout(mut self, silence: Duration) -> Self {
         self.timeouts.headers = Some(silence);
