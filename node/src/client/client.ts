@@ -5,6 +5,7 @@ import { Dispatcher } from './dispatcher/dispatcher'
 import type { Options, Way } from './options'
 import { check } from './options/check'
 import { originOf, type UrlParts } from './options/url'
+import { checkConnections } from './options/values'
 import './calls/debug'
 import { Connection } from './connect/connection'
 import { OriginEntry } from './connect/connections'
@@ -24,6 +25,7 @@ export class Pool extends Dispatcher {
 
   private readonly url: URL
   constructor (origin: string | URL | UrlParts, options: Options = {}, isClient = false) {
+    if (!isClient) checkConnections((options as Options | null)?.connections)
     const url = checkedOrigin(origin, options, isClient)
     super(options, isClient)
     this.url = url

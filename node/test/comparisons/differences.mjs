@@ -253,11 +253,7 @@ export const differences = {
     'options: Client, options: *': { reason: CHECKED, of: ['new: refused', 'new: taken'], programs: 12 },
     'options: Client, interceptors: *': { reason: 'undici 8 passes over what undici 7 had: the refusal says to use compose', of: ['new: refused', 'new: taken'], programs: 13 },
     'options: Client, pipelining: *': { reason: CHECKED, of: ['new: refused', 'new: taken'], programs: 9 },
-    'options: Client, maxConcurrentStreams: 1.5': CHECKED,
-    'options: Client, maxConcurrentStreams: NaN': CHECKED,
-    'options: Client, maxConcurrentStreams: Infinity': CHECKED,
     'options: Pool, pipelining: *': { reason: CHECKED, of: ['new: refused', 'new: taken'], programs: 9 },
-    'options: Pool, connections: 1.5': CHECKED,
     'options: Pool, clientTtl: *': { reason: CHECKED, of: ['new: refused', 'new: taken'], programs: 10 },
     'options: Agent, connections: *': { reason: CHECKED, of: ['new: refused', 'new: taken'], programs: 11 },
 

@@ -57,11 +57,19 @@ export function depthOf (value: unknown): number | undefined {
   return atOnce('pipelining', typeof value === 'boolean' || typeof value === 'string' ? Number(value) : value, 0)
 }
 
+/** Options that pools and agents read before they copy the others. */
+const READ_BEFORE = ['maxOrigins', 'connect']
+
 /** Options of pools and agents as undici copies them for their connections, by JSON: a number that is not finite becomes none. */
 export function copied<T extends object> (options: T): T {
+  const isCopied = ([name, value]: [string, unknown]): boolean => typeof value !== 'number' || Number.isFinite(value) || READ_BEFORE.includes(name)
   const entries = Object.entries(options)
-  if (entries.every(([, value]) => typeof value !== 'number' || Number.isFinite(value))) return options
-  return Object.fromEntries(entries.filter(([, value]) => typeof value !== 'number' || Number.isFinite(value))) as T
+  return entries.every(isCopied) ? options : Object.fromEntries(entries.filter(isCopied)) as T
+}
+
+/** A pool reads this option before it copies the others. */
+export function checkConnections (value: unknown): void {
+  if (value != null && !Number.isFinite(value)) invalid('connections')
 }
 
 /** Seconds between which the kernel takes the silence before it asks: bounds of Linux's TCP_KEEPIDLE. */
@@ -73,9 +81,9 @@ export function probeAfter (value: unknown): number | undefined {
   return Math.min(Math.max(time('keepAliveInitialDelay', value)!, PROBE_MS_MIN), PROBE_MS_MAX)
 }
 
-/** A time that undici's timers take as it is: without an end where it is none. */
+/** A time that undici's timers take as it is: without an end where it has none. */
 export function lenient (name: string, value: unknown): number | undefined {
-  return typeof value === 'number' && !(value >= 0 && value < Infinity) ? 0 : time(name, value)
+  return value === Infinity || Number.isNaN(value) ? 0 : time(name, value)
 }
 
 /** A path of a Unix socket. */

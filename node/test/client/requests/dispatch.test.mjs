@@ -325,7 +325,7 @@ test('what cannot be sent is refused at once, with undici\'s class and code, and
 
 test('options out of range are refused by name, and a connect function beside HTTP/3', () => {
   const wrong = {
-    connections: -1, pipelining: -1, maxConcurrentStreams: 0, headersTimeout: -1, bodyTimeout: 'a', keepAliveTimeout: NaN,
+    connections: -1, pipelining: -1, maxConcurrentStreams: 0, headersTimeout: -1, bodyTimeout: 'a', keepAliveTimeout: 0,
     maxRequestsPerClient: -1, allowH2: 1, http3: 2, maxResponseSize: -2, localAddress: 'nowhere', connectTimeout: -1
   }
   for (const [name, value] of Object.entries(wrong)) {
