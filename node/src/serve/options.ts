@@ -61,7 +61,7 @@ export interface ReloadOptions<Data = undefined, Paths extends string = string> 
   idleTimeout?: number
 }
 
-/** The options of `serve`. One that is null counts as absent, but for `port`. */
+/** The options of `serve`. One that is null counts as absent. */
 export interface ServeOptions<Data = undefined, Paths extends string = string> extends ReloadOptions<Data, Paths>, Omit<ListenOptions, 'tls' | 'port'> {
   /** The port; 0: a free one. Default: 0. */
   port?: number | string

@@ -25,7 +25,7 @@ test('serve listens on its host alone, and takes a port as a text', async t => {
   t.after(() => server.destroy())
   assert.equal(server.hostname, '127.0.0.1')
   assert.throws(() => serve({ fetch, host: '127.0.0.1', hostname: '::1' }), /must be the same/)
-  for (const port of ['http', -1, 65_536, 1.5, null]) assert.throws(() => serve({ fetch, port }), { name: 'RangeError' }, String(port))
+  for (const port of ['http', -1, 65_536, 1.5, NaN]) assert.throws(() => serve({ fetch, port }), { name: 'RangeError' }, String(port))
 })
 
 test('serve fails on a port in use as listen of node:net does', t => {
