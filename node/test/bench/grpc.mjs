@@ -88,6 +88,9 @@ const flagsOfRust = {
   portOf: line => line.split(':').at(-1)
 }
 
+/** Calls of compiled programs for each of JavaScript's: the system counts CPU in ticks of 10 ms. */
+const COMPILED_FACTOR = 25
+
 /** As `started`, of a program that is not JavaScript. */
 async function startedForeign ({ program, server: serverFlags, client: clientFlags, portOf }, clientStack, serverStack) {
   const ticks = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
@@ -110,9 +113,10 @@ async function startedForeign ({ program, server: serverFlags, client: clientFla
       if (!clients.has(key)) clients.set(key, run(flags))
       const client = clients.get(key)
       const before = cpuOf(server.child.pid, ticks)
-      client.child.stdin.write(`${count}\n`)
+      const calls = count * COMPILED_FACTOR
+      client.child.stdin.write(`${calls}\n`)
       const [cpu, time] = (await client.line()).split(' ').map(Number)
-      return { client: cpu / count, server: (cpuOf(server.child.pid, ticks) - before) / count, rate: count / time * 1e6 }
+      return { client: cpu / calls, server: (cpuOf(server.child.pid, ticks) - before) / calls, rate: calls / time * 1e6 }
     },
     end () { for (const { child } of [server, ...clients.values()]) child.kill('SIGKILL') }
   }
@@ -142,7 +146,8 @@ for (let at = 0; at < rounds; at++) {
 
 const sorted = all => all.toSorted === undefined ? [...all].sort((a, b) => a - b) : all.toSorted((a, b) => a - b)
 const median = all => sorted(all)[Math.floor(all.length / 2)]
-const cell = all => `${median(all).toFixed(0)} (${Math.min(...all).toFixed(0)} to ${Math.max(...all).toFixed(0)})`
+const rounded = number => number.toFixed(number < 20 ? 1 : 0)
+const cell = all => `${rounded(median(all))} (${rounded(Math.min(...all))} to ${rounded(Math.max(...all))})`
 const lines = []
 const goals = []
 for (const name of Object.keys(SCENARIOS)) {
