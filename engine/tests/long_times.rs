@@ -6,11 +6,11 @@ mod origin;
 #[path = "support/peer.rs"]
 mod support;
 
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use origin::run;
 use std::convert::Infallible;
 use std::time::Duration;
-use trunkline::client::{ClientTimeouts, ClientTls, HealthTimes, Protocols};
+use trunkline::client::{ClientTimeouts, ClientTls, HealthTimes, Protocols, RetryPolicy};
 use trunkline::{Body, Client, Server, ServerConfig, Timeouts, Tls, service_fn};
 
 const VERSIONS: [Protocols; 3] = [Protocols::H1Only, Protocols::H2Only, Protocols::H3Only];
@@ -87,5 +87,22 @@ fn a_server_and_a_client_whose_times_have_no_end_serve_every_version() {
             }
         }
         server.drain(Duration::MAX).await;
+    });
+}
+
+#[test]
+fn a_pause_before_a_repetition_that_has_no_end_waits() {
+    let busy = service_fn(async |_: Request<Body>| {
+        let response = Response::builder().status(StatusCode::SERVICE_UNAVAILABLE);
+        Ok::<_, Infallible>(response.body(Body::empty()).unwrap())
+    });
+    let server = Server::bind("127.0.0.1:0").workers(1).serve(busy).unwrap();
+    let url = format!("http://{}/", server.local_addr());
+    run(async {
+        let pauses = RetryPolicy::new(3).pauses(Duration::MAX, Duration::MAX);
+        let client = Client::builder().retry(pauses).build().unwrap();
+        let sent = client.get(&*url).send();
+        let waited = tokio::time::timeout(Duration::from_millis(50), sent).await;
+        assert!(waited.is_err(), "{waited:?}");
     });
 }

@@ -6,6 +6,7 @@ use crate::client::dispatch::exchange_future::ExchangeFuture;
 use crate::client::dispatch::{Dispatch, random};
 use crate::client::settings::policy::Added;
 use crate::client::settings::policy::redirect::Redirected;
+use crate::config::within;
 use crate::driver::timer::{Sleep, sleep, sleep_until};
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use bytes::Bytes;
@@ -201,7 +202,7 @@ impl FollowUp {
     }
     /// A pause that ends with the request's time at the latest.
     fn sleep(&self, pause: Duration) -> Pin<Box<Sleep>> {
-        let wanted = Instant::now() + pause;
+        let wanted = Instant::now() + within(pause);
         let until = self.extra.total_until.map_or(wanted, |end| end.min(wanted));
         Box::pin(sleep_until(until.into()))
     }

@@ -7,7 +7,7 @@ import { placeOf } from '../../channel/place'
 import { warnOfSlips } from '../../near'
 import { CONNECT_OPTIONS, OPTIONS, type Checked, type ConnectOptions, type Lookup, type Options, type Way } from '../options'
 import { isInsecureByEnvironment, tls } from '../tls'
-import { addressOf, atOnce, attemptDelay, copied, depthOf, engineOf, lenient, maxOriginsOf, number, pathOf, positive, probeAfter, refuse, time, whole, TIME_MS_MAX } from './values'
+import { addressOf, atOnce, attemptDelay, copied, depthOf, engineOf, timeOrNever, maxOriginsOf, number, pathOf, positive, probeAfter, refuse, time, whole, TIME_MS_MAX } from './values'
 
 /** Silence before the kernel asks, as undici has it. */
 const KEEP_ALIVE_MS = 60_000
@@ -83,7 +83,7 @@ function connectorOf (options: Options): Checked['connector'] {
 
 /** The least of the times after which a connection gets no more requests. */
 function ageOf (options: Options): number | undefined {
-  const ages = [time('connectionAge', options.connectionAge), lenient('clientTtl', options.clientTtl)]
+  const ages = [time('connectionAge', options.connectionAge), timeOrNever('clientTtl', options.clientTtl)]
   const bounds = ages.filter(age => age !== undefined && age > 0) as number[]
   return bounds.length === 0 ? undefined : Math.min(...bounds)
 }
@@ -121,7 +121,7 @@ export function check (given: Options, isClient: boolean, way?: Way): Checked {
     // A connector's stream says itself what it speaks.
     protocols: connector === null ? protocols(options) : 'h2-or-h1',
     dials: connector !== null,
-    connectTimeout: connect.timeout == null && isClient ? time('connectTimeout', options.connectTimeout) : lenient('connectTimeout', connect.timeout ?? options.connectTimeout),
+    connectTimeout: connect.timeout == null && isClient ? time('connectTimeout', options.connectTimeout) : timeOrNever('connectTimeout', connect.timeout ?? options.connectTimeout),
     queueTimeout: time('queueTimeout', options.queueTimeout),
     keepAliveTimeout: positive('keepAliveTimeout', options.keepAliveTimeout) ?? KEEP_ALIVE_TIMEOUT_MS,
     keepAliveMax: positive('keepAliveMaxTimeout', options.keepAliveMaxTimeout) ?? 600_000,

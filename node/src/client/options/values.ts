@@ -52,7 +52,7 @@ export function atOnce (name: string, value: unknown, least: number): number | u
   return Math.min(Math.ceil(value), COUNT_MAX)
 }
 
-/** Requests on one connection of HTTP/1.1; true is 1 and false 0, as where undici compares them. */
+/** Requests on one connection of HTTP/1.1; true is 1, false 0 and a text its number, as where undici compares them. */
 export function depthOf (value: unknown): number | undefined {
   return atOnce('pipelining', typeof value === 'boolean' || typeof value === 'string' ? Number(value) : value, 0)
 }
@@ -72,7 +72,7 @@ export function checkConnections (value: unknown): void {
   if (value != null && !Number.isFinite(value)) invalid('connections')
 }
 
-/** Seconds between which the kernel takes the silence before it asks: bounds of Linux's TCP_KEEPIDLE. */
+/** Bounds of the silence before the kernel asks, ms: those of Linux's TCP_KEEPIDLE, which counts seconds. */
 const [PROBE_MS_MIN, PROBE_MS_MAX] = [1000, 32_767_000]
 
 /** The silence before the kernel asks, ms: node:net hands on any number. */
@@ -82,7 +82,7 @@ export function probeAfter (value: unknown): number | undefined {
 }
 
 /** A time that undici's timers take as it is: without an end where it has none. */
-export function lenient (name: string, value: unknown): number | undefined {
+export function timeOrNever (name: string, value: unknown): number | undefined {
   return value === Infinity || Number.isNaN(value) ? 0 : time(name, value)
 }
 
