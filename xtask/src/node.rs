@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::root;
-use crate::tools::{cargo, run};
+use crate::tools::{cargo, cargo_home, run};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -35,9 +35,7 @@ pub(crate) fn pack() -> Outcome {
     is_there_or_report()?;
     let mut build = cargo(&["build"]);
     // The paths of this machine stand in no package.
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
-    if let Some(home) = home {
+    if let Some(home) = cargo_home() {
         let crates = home.join("registry").join("src");
         let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
         let crates = crates.display();

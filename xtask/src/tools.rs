@@ -186,6 +186,12 @@ pub(crate) fn tools_dir() -> PathBuf {
     root().join("target").join("tools")
 }
 
+/// Where cargo keeps the sources of packages.
+pub(crate) fn cargo_home() -> Option<PathBuf> {
+    let named = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    named.or_else(|| Some(std::env::home_dir()?.join(".cargo")))
+}
+
 /// Runs a command in the project's root, its output shown.
 pub(crate) fn run(command: &mut Command) -> Outcome {
     let displayed = format!("{command:?}").replace('"', "");
