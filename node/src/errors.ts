@@ -1,8 +1,8 @@
 // undici's error classes: `instanceof undici.errors.X` tests a symbol, which ours carry, so that
 // neither package needs the other.
 
-import { helpOf } from './help'
-import { storyOf } from './stories'
+import { helpOf } from './errors/help'
+import { storyOf } from './errors/stories'
 
 /** One time that a request was on a connection. Times are in milliseconds from its submission on. */
 export interface Attempt {

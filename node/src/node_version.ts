@@ -1,6 +1,6 @@
 // Refuses lines of Node.js that are too old, before anything else of the package is loaded.
 
-import { seeHelp } from './help'
+import { seeHelp } from './errors/help'
 
 const OLDEST = 20
 

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { seeHelp } from '../help'
+import { seeHelp } from '../errors/help'
 import { host, packageOf, PLATFORMS } from './platforms'
 
 /** The return value of the addon's `open`, which `node/native/environment.rs` builds. */

@@ -4,8 +4,8 @@
 
 import { STATUS_CODES } from 'node:http'
 import { markAsUntransferable } from 'node:worker_threads'
-import type { Failure } from '../failures'
-import { NO_METRICS, ofThread } from '../open_metrics'
+import type { Failure } from '../errors/failures'
+import { NO_METRICS, ofThread } from '../observe/open_metrics'
 import { load, type Native } from './addon'
 import { placeOf, type EnginePlace } from './place'
 import {
@@ -13,7 +13,7 @@ import {
   ResponseWord, RoomWord, StartedWord, SubmissionFlag, writeCancel, writeEnd, writeFail, writePiece, writeRequest, writeTake
 } from './codes'
 
-export type { Failure } from '../failures'
+export type { Failure } from '../errors/failures'
 
 /** Characters of a request's head: an arena holds a few of the largest. */
 export const HEAD_BYTES_MAX = 256 * 1024

@@ -3,7 +3,7 @@
 
 import type { Duplex } from 'node:stream'
 import { SocketError } from '../errors'
-import { forgetOwnError, keepOwnError } from '../failures'
+import { forgetOwnError, keepOwnError } from '../errors/failures'
 import {
   Body, BY_REFERENCE_BYTES_MIN, Completion, CompletionFlag, EntryWord, STREAM_UNREAD_BYTES_MAX, StreamTakenWord, StreamWriteWord, writeMark,
   writeStreamEnd, writeStreamFail, writeStreamPiece, writeStreamTake

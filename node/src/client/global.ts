@@ -4,11 +4,11 @@
 import { Agent } from './client'
 import { InvalidArgumentError } from '../errors'
 import type { AnyDispatcher } from './calls/api'
-import { linkAll } from '../fetch/built_in'
+import { linkAll } from '../fetch/webidl/built_in'
 import { DISPATCHERS, installedDispatcher, setInstalled } from './process_dispatcher'
 import { fetch } from '../fetch/fetch'
 import { FormData } from '../fetch/form_data'
-import { Headers } from '../fetch/headers'
+import { Headers } from '../fetch/headers/headers'
 import { Request } from '../fetch/request'
 import { Response } from '../fetch/response'
 

@@ -11,7 +11,7 @@ import type { AnswerCallback } from './calls/direct_request'
 import { urlOf, type UrlParts } from './options/url'
 import { noteGoodPath } from './prepare/head'
 import { usualDispatcher } from './process_dispatcher'
-import { plainPath } from '../url_path'
+import { plainPath } from '../syntax/url_path'
 
 type Url = string | URL | UrlParts
 /** `protocol`: of an upgrade. */

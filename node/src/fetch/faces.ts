@@ -4,9 +4,9 @@
 import type { Readable } from 'node:stream'
 import type { AnyDispatcher } from '../client/calls/api'
 import { fetch as ownFetch } from './fetch'
-import type { FieldsInit } from './fields'
+import type { FieldsInit } from './headers/fields'
 import { FormData as OwnFormData } from './form_data'
-import { Headers as OwnHeaders } from './headers'
+import { Headers as OwnHeaders } from './headers/headers'
 import { Request as OwnRequest } from './request'
 import { Response as OwnResponse } from './response'
 

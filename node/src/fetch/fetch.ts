@@ -2,11 +2,11 @@
 
 import { isOwn } from '../client/calls/api'
 import { usualDispatcher } from '../client/process_dispatcher'
-import { Fetching, type Ways } from './fetching'
+import { Fetching, type Ways } from './call/fetching'
 import { requestPartsOf } from './request'
 import { requestPartsFrom } from './request_parts'
 import type { Response } from './response'
-import { needs } from './convert'
+import { needs } from './webidl/convert'
 
 const WAYS: Ways = { isOwn, dispatcher: usualDispatcher }
 

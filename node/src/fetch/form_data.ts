@@ -2,9 +2,9 @@
 
 import { File } from 'node:buffer'
 import { inspect, type InspectOptions } from 'node:util'
-import { linked, uncloneable } from './built_in'
-import { needs, scalarString } from './convert'
-import { asInterface, iteratorsOf } from './iterator'
+import { linked, uncloneable } from './webidl/built_in'
+import { needs, scalarString } from './webidl/convert'
+import { asInterface, iteratorsOf } from './webidl/iterator'
 
 const link = linked('FormData', () => FormData)
 export type Entry = string | File

@@ -1,11 +1,11 @@
 // The class `Request` (https://fetch.spec.whatwg.org/#request-class), of a client and of `serve`.
 
 import { inspect, type InspectOptions } from 'node:util'
-import { linked, uncloneable } from './built_in'
-import { needs } from './convert'
-import { headersOver, type Headers } from './headers'
-import { asInterface } from './iterator'
-import { mixBody, type BodyMethods } from './mixin'
+import { linked, uncloneable } from './webidl/built_in'
+import { needs } from './webidl/convert'
+import { headersOver, type Headers } from './headers/headers'
+import { asInterface } from './webidl/iterator'
+import { mixBody, type BodyMethods } from './body/mixin'
 import { MadeParts, requestPartsFrom, type RequestParts } from './request_parts'
 
 const link = linked('Request', () => Request)

@@ -1,14 +1,14 @@
 // The state of a request (https://fetch.spec.whatwg.org/#concept-request), and how a caller's arguments make it.
 
 import type { AnyDispatcher } from '../client/calls/api'
-import { isOfRequest, unusable, type Body } from './body'
-import { byteString, dictionary, oneOf } from './convert'
-import { extract } from './extract'
-import { HeaderList, nameOf, sendableOf, valueOf } from './header_list'
-import { fill } from './headers'
-import type { Readable } from './mixin'
+import { isOfRequest, unusable, type Body } from './body/body'
+import { byteString, dictionary, oneOf } from './webidl/convert'
+import { extract } from './body/extract'
+import { HeaderList, nameOf, sendableOf, valueOf } from './headers/header_list'
+import { fill } from './headers/headers'
+import type { Readable } from './body/mixin'
 import { baseUrl, parseUrl, type ParsedUrl } from './url'
-import { TOKEN } from '../names'
+import { TOKEN } from '../syntax/names'
 
 /** The properties of a request beside its method, URL, fields and body. */
 export interface RequestSettings {

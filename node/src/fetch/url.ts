@@ -1,6 +1,6 @@
 // URLs of requests: parsed once where the same text comes again, as nearly every URL does.
 
-import { plainPath } from '../url_path'
+import { plainPath } from '../syntax/url_path'
 
 /** The parts of a URL that a request needs. */
 export interface ParsedUrl {

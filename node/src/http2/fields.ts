@@ -1,7 +1,7 @@
 // Header objects of node:http2, and their text on the channel.
 
 import { sensitiveHeaders } from 'node:http2'
-import { BAD_VALUE, remembering } from '../names'
+import { BAD_VALUE, remembering } from '../syntax/names'
 import { checkLength } from '../server/exchange'
 import { connectionHeader, invalidPseudoHeader, invalidToken, singleValue } from './codes'
 

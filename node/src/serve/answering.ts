@@ -4,7 +4,7 @@
 import { ResponseFlag } from '../channel/codes'
 import { INTERNAL_ERROR } from '../server/bridge'
 import type { Exchange } from '../server/exchange'
-import { textOf, type TrailersInit } from '../fetch/fields'
+import { textOf, type TrailersInit } from '../fetch/headers/fields'
 import { errorPage } from './error_page'
 import { filePlanOf } from './files/file_plan'
 import { BodyTooLargeError, type Incoming } from './incoming'

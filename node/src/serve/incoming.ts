@@ -1,12 +1,12 @@
 // The state of a request behind the handlers' web `Request`: its body, signal and trailers, each
 // created on first access.
 
-import { Body, type ByteSource } from '../fetch/body'
-import { HeaderList, sendableOf, TextList } from '../fetch/header_list'
-import { headersOver, type Headers } from '../fetch/headers'
+import { Body, type ByteSource } from '../fetch/body/body'
+import { HeaderList, sendableOf, TextList } from '../fetch/headers/header_list'
+import { headersOver, type Headers } from '../fetch/headers/headers'
 import { USUAL, type RequestParts } from '../fetch/request_parts'
 import type { Exchange, ServerExchangeCallbacks } from '../server/exchange'
-import type { TrailersInit } from '../fetch/fields'
+import type { TrailersInit } from '../fetch/headers/fields'
 import { CookieMap } from './web/cookies'
 import { ServedList } from './web/served_list'
 import { urlOf } from './web/url'

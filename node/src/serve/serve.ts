@@ -1,11 +1,11 @@
 // `serve({ fetch })`: a web-standard handler on HTTP/1.1, HTTP/2 and HTTP/3.
 
 import { inspect, type InspectOptions } from 'node:util'
-import { errorOf } from '../failures'
+import { errorOf } from '../errors/failures'
 import { Answering, type Answered } from './answering'
 import { ResponseFlag } from '../channel/codes'
 import type { Exchange } from '../server/exchange'
-import type { FieldsInit } from '../fetch/fields'
+import type { FieldsInit } from '../fetch/headers/fields'
 import { overrideGlobals } from './web/global'
 import { identityGiven, type IdentityOptions } from '../server/tls/identity'
 import { IdleRequests, secondsOf } from './idle'
@@ -22,7 +22,7 @@ import { incomingOf } from './web/request'
 import { pathOf } from './web/url'
 import { Response } from '../fetch/faces'
 import { isResponse, noResponse } from './web/response'
-import type { InspectPage, InspectPageOptions } from '../inspect_page'
+import type { InspectPage, InspectPageOptions } from '../observe/inspect_page'
 import { Fixed } from './routes'
 import { WebSockets, type SendStatus } from './websocket'
 

@@ -5,8 +5,8 @@ import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { nearest } from '../near'
-import { pairsOf, textOf, type FieldsInit } from '../fetch/fields'
+import { nearest } from '../errors/near'
+import { pairsOf, textOf, type FieldsInit } from '../fetch/headers/fields'
 import { secondsOf } from './idle'
 
 /**

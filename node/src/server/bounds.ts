@@ -3,7 +3,7 @@
 
 import { inspect } from 'node:util'
 import { InvalidArgumentError } from '../errors'
-import { nearest } from '../near'
+import { nearest } from '../errors/near'
 
 /** A rate: a burst, and a refill per second. */
 export interface Rate {

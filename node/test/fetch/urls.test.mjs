@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { parseUrl, partsOfUrl } from '../../dist/fetch/url.js'
-import { plainPath } from '../../dist/url_path.js'
+import { plainPath } from '../../dist/syntax/url_path.js'
 
 const ORIGINS = ['http://localhost', 'http://localhost:8080', 'https://a.example', 'http://[::1]:3000', 'https://xn--bcher-kva.example:444']
 const PIECES = [

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { InvalidArgumentError } from '../../errors'
-import { errorOf, keepOwnError } from '../../failures'
+import { errorOf, keepOwnError } from '../../errors/failures'
 import type { Bridge, Failure } from '../../channel/ring'
 import { isDuplex, streamsOf, type Carried } from '../../channel/streams'
 

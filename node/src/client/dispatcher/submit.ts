@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream'
 import { SubmissionFlag } from '../../channel/codes'
 import { InformationalError } from '../../errors'
-import type { DirectHop } from '../../fetch/hop'
+import type { DirectHop } from '../../fetch/call/hop'
 import { Trace } from '../calls/channels'
 import type { DirectRequest } from '../calls/direct_request'
 import type { Exchange } from '../calls/exchange'

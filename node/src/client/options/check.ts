@@ -4,7 +4,7 @@
 import { lookup as lookUp } from 'node:dns'
 import { maxHeaderSize } from 'node:http'
 import { placeOf } from '../../channel/place'
-import { warnOfSlips } from '../../near'
+import { warnOfSlips } from '../../errors/near'
 import { CONNECT_OPTIONS, OPTIONS, type Checked, type ConnectOptions, type Lookup, type Options, type Way } from '../options'
 import { isInsecureByEnvironment, tls } from '../tls'
 import { addressOf, atOnce, attemptDelay, copied, depthOf, engineOf, timeOrNever, maxOriginsOf, number, pathOf, positive, probeAfter, refuse, time, whole, TIME_MS_MAX } from './values'

@@ -4,7 +4,7 @@ import { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { isAnyArrayBuffer } from 'node:util/types'
 import { InvalidArgumentError } from '../../errors'
-import { isForm, Multipart } from '../../fetch/multipart'
+import { isForm, Multipart } from '../../fetch/body/multipart'
 import { isFieldValue } from './head'
 
 /**

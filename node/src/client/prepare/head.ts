@@ -3,7 +3,7 @@
 
 import { stringify, type ParsedUrlQueryInput } from 'node:querystring'
 import { InvalidArgumentError, NotSupportedError } from '../../errors'
-import { BAD_VALUE, isCrossable, remembering, TOKEN } from '../../names'
+import { BAD_VALUE, isCrossable, remembering, TOKEN } from '../../syntax/names'
 
 export type HeaderValue = string | number | boolean | bigint | null | undefined | readonly (string | number | null)[]
 export type Headers = Record<string, HeaderValue> | readonly (string | readonly string[])[] | Iterable<readonly [string, HeaderValue]>

@@ -1,7 +1,7 @@
 // The head of a request: node:http2's checks and defaults, and its text for the machine.
 
 import { sensitiveHeaders } from 'node:http2'
-import { BAD_VALUE } from '../../names'
+import { BAD_VALUE } from '../../syntax/names'
 import { invalidPseudoHeader, singleValue } from '../codes'
 import { fieldText, nameOf, objectOfPairs, type Headers, type Name } from '../fields'
 import { ofClient } from './errors'

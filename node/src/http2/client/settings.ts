@@ -1,8 +1,8 @@
 // The settings of a client's session, as node:http2 has them.
 
 import { getPackedSettings, type Settings as NodeSettings } from 'node:http2'
-import { countOf, settingsMaxOf } from '../option_bounds'
-import { extensionsOf, withCustom, withListed, type CustomSettings } from '../custom_settings'
+import { countOf, settingsMaxOf } from '../options/option_bounds'
+import { extensionsOf, withCustom, withListed, type CustomSettings } from '../options/custom_settings'
 
 /** With the older name of one of them, which node's types lack. */
 export type Http2Settings = NodeSettings & { maxHeaderSize?: number | undefined; customSettings?: CustomSettings | undefined }

@@ -3,7 +3,7 @@
 
 import { HttpVersion, ResponseFlag } from '../../channel/codes'
 import type { Exchange } from '../../server/exchange'
-import { asked } from '../asked'
+import { asked } from '../callbacks/asked'
 import type { Socket, SocketBytes } from '../connection/socket'
 
 /** Characters of a head that is written in pieces. */

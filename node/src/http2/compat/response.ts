@@ -5,7 +5,7 @@ import { AsyncResource } from 'node:async_hooks'
 import { ServerResponse } from 'node:http'
 import { Http2ServerResponse as NodeResponse } from 'node:http2'
 import { Stream } from 'node:stream'
-import { TOKEN } from '../../names'
+import { TOKEN } from '../../syntax/names'
 import {
   checkCall, checkObject, checkText, invalidHeaderValue, invalidPseudoHeader, invalidStatus, invalidToken, invalidType, invalidValue, plain
 } from '../codes'

@@ -7,7 +7,7 @@ import { apart } from '../../channel/ring'
 import { HttpVersion, ResponseFlag } from '../../channel/codes'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { aborted } from '../codes'
-import { asked } from '../asked'
+import { asked } from '../callbacks/asked'
 import { Intake } from '../stream/intake'
 import { Socket, socketOf, type SocketBytes } from '../connection/socket'
 

@@ -5,7 +5,7 @@ import { STATUS_CODES } from 'node:http'
 import { constants } from 'node:os'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { UpgradeBytes } from '../compat/upgrade'
-import { later } from '../later'
+import { later } from '../callbacks/later'
 import type { Socket } from './socket'
 
 /** The texts of llhttp's codes. */

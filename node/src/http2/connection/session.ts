@@ -6,15 +6,15 @@ import { inspect, type InspectOptions } from 'node:util'
 import { Open, type Tracked } from '../../open'
 import { ControlFrame, HttpVersion } from '../../channel/codes'
 import type { Accounts, Connection, ConnectionCallbacks } from '../../server/connection'
-import { asked } from '../asked'
+import { asked } from '../callbacks/asked'
 import {
   checkBytes, checkCall, checkInteger, checkNumber, checkObject, checkText, invalidCharacter, invalidType, outOfRange, plain, sessionError
 } from '../codes'
-import { withCustom, withListed, type CustomSettings } from '../custom_settings'
+import { withCustom, withListed, type CustomSettings } from '../options/custom_settings'
 import { BLOCK_BYTES_DEFAULT } from '../fields'
-import { later, type FreshConnections } from '../later'
+import { later, type FreshConnections } from '../callbacks/later'
 import { sessionSocket, type Socket } from './socket'
-import { Timer } from '../timer'
+import { Timer } from '../callbacks/timer'
 
 const NO_ERROR = 0
 const INTERNAL_ERROR = 2

@@ -8,7 +8,7 @@ import { Duplex } from 'node:stream'
 import tls from 'node:tls'
 import type { Connection } from '../../server/connection'
 import { plain } from '../codes'
-import { Timer } from '../timer'
+import { Timer } from '../callbacks/timer'
 
 const NO_ERROR = 0
 /** The lowest version of a connection whose end has a code. */

@@ -1,7 +1,7 @@
 // Failed handshakes, by the error codes of node:tls.
 
 import { HandshakeFailure } from '../../channel/codes'
-import { ALERTS } from '../../failures'
+import { ALERTS } from '../../errors/failures'
 import type { FailedHandshake } from '../../server/callbacks'
 
 const CODES: Record<number, string> = {

@@ -17,7 +17,7 @@ import { Socket, socketOf } from '../connection/socket'
 import { choose } from '../handshake/client_hello'
 import { Contexts } from '../handshake/contexts'
 import { handshakeError } from '../handshake/handshake'
-import { FreshConnections, later } from '../later'
+import { FreshConnections, later } from '../callbacks/later'
 import type { CompatServerOptions, Offer, OwnServer } from './compat_options'
 
 /** Age of a silent connection when `onConnection` gets it, in ms (`engine/src/server/connection/first_bytes.rs`). */

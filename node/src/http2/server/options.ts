@@ -9,10 +9,10 @@ import { deadlineOf } from '../../server/listen/options'
 import type { QuicLb } from '../../server/listen/quic_lb'
 import { notProvided } from '../../server/refused'
 import { checkObject, invalidType, invalidValue } from '../codes'
-import { checkListed } from '../custom_settings'
+import { checkListed } from '../options/custom_settings'
 import type { Chooser } from '../handshake/client_hello'
 import { takesHostless, uniqueOf, warnStrict, type HttpOptions, type Http1Options, type OwnHttp1 } from './http1_options'
-import { countOf, memoryOf, sentHeadMaxOf, settingsMaxOf } from '../option_bounds'
+import { countOf, memoryOf, sentHeadMaxOf, settingsMaxOf } from '../options/option_bounds'
 import type { CompatServerOptions } from './compat_options'
 
 /** Of a request: the pseudo-headers alone are as many. */

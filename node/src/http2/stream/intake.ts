@@ -5,7 +5,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
 import type { Exchange } from '../../server/exchange'
-import { later } from '../later'
+import { later } from '../callbacks/later'
 
 export class Intake {
   /** Bytes that arrived while the reader had no room. */

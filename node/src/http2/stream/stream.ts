@@ -5,7 +5,7 @@ import { Duplex } from 'node:stream'
 import { inspect, type InspectOptions } from 'node:util'
 import type { ServerHttp2Session } from '../connection/session'
 import type { Tracked } from '../../open'
-import { asked } from '../asked'
+import { asked } from '../callbacks/asked'
 import { ResponseFlag } from '../../channel/codes'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { showClose, showError, showHead, showsCloses } from '../channels'
@@ -13,11 +13,11 @@ import { checkCall, checkInteger, checkObject, isAbort, plain, streamError } fro
 import { exceedsBlock, objectOf, rawOf, type Headers } from '../fields'
 import { respondWithDescriptor, respondWithFile, type FileResponseOptions } from './file'
 import { Intake } from './intake'
-import { later } from '../later'
+import { later } from '../callbacks/later'
 import { longEnd, longWrite, makeLazy, readableOf, writableLengthOf } from './lazy_duplex'
 import { sendInformational, respond, sendTrailers, type RespondOptions } from './respond'
 import { asBody, isThisTurn, Outgoing, thisTurn } from './outgoing'
-import { Timer } from '../timer'
+import { Timer } from '../callbacks/timer'
 
 const NO_ERROR = 0
 const INTERNAL_ERROR = 2

@@ -4,7 +4,7 @@ import { realpath, stat } from 'node:fs/promises'
 import { join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
-import type { FieldsInit } from '../../fetch/fields'
+import type { FieldsInit } from '../../fetch/headers/fields'
 import { Response } from '../../fetch/faces'
 import { file } from '../web/response'
 

@@ -1,6 +1,6 @@
 // `request.cookies`: those that came with a request, and those that its answer sets, as of Bun's `CookieMap`.
 
-import { TOKEN } from '../../names'
+import { TOKEN } from '../../syntax/names'
 
 /** The attributes of a cookie (RFC 6265 section 4.1.2). */
 export interface CookieOptions {

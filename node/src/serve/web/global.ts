@@ -2,10 +2,10 @@
 // built-in classes recognise their instances by private members, so they get a built-in request
 // made at that moment.
 
-import { isOfRequest } from '../../fetch/body'
+import { isOfRequest } from '../../fetch/body/body'
 import { fetch as ownFetch } from '../../fetch/fetch'
-import { HeaderList } from '../../fetch/header_list'
-import { fill, listOf } from '../../fetch/headers'
+import { HeaderList } from '../../fetch/headers/header_list'
+import { fill, listOf } from '../../fetch/headers/headers'
 import { Request, requestPartsOf } from '../../fetch/request'
 import { isForeign, sentOn } from '../../fetch/request_parts'
 import { builtInOf } from './request'

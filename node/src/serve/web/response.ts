@@ -2,8 +2,8 @@
 
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { bufferOf } from '../../fetch/body'
-import { textOf, type FieldsInit } from '../../fetch/fields'
+import { bufferOf } from '../../fetch/body/body'
+import { textOf, type FieldsInit } from '../../fetch/headers/fields'
 import { responsePartsOf, type ResponseParts } from '../../fetch/response'
 import { FileBody } from './file_body'
 import { typeOfName } from '../files/file_types'

@@ -1,6 +1,6 @@
 // The headers of a request of a server: looked up in the head's own text, and divided on the first change.
 
-import { fieldsOf, HeaderList, type Field } from '../../fetch/header_list'
+import { fieldsOf, HeaderList, type Field } from '../../fetch/headers/header_list'
 import type { Exchange } from '../../server/exchange'
 
 export class ServedList extends HeaderList {

@@ -1,7 +1,7 @@
 // MIME types (https://mimesniff.spec.whatwg.org/#parsing-a-mime-type), and the one of a message
 // (https://fetch.spec.whatwg.org/#concept-header-extract-mime-type).
 
-import { remembering, TOKEN } from '../names'
+import { remembering, TOKEN } from '../../syntax/names'
 
 export interface Mime {
   /** `type/subtype` in lower case. */

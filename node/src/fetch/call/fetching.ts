@@ -1,19 +1,19 @@
 // One call of `fetch`: https://fetch.spec.whatwg.org/#concept-main-fetch, without what protects the user of a browser (CORS, mixed
 // content, policies), as in Node.js.
 
-import type { AnyDispatcher } from '../client/calls/api'
-import { Body, type ByteSource } from './body'
-import { Bytes, codingsOf, Decoded } from './decode'
-import type { HeaderList } from './header_list'
+import type { AnyDispatcher } from '../../client/calls/api'
+import { Body, type ByteSource } from '../body/body'
+import { Bytes, codingsOf, Decoded } from '../body/decode'
+import type { HeaderList } from '../headers/header_list'
 import { startHop, type Hop, type Receiver } from './hop'
 import { matches } from './integrity'
 import { localResponse } from './local'
-import type { ByteQueue } from './queue'
+import type { ByteQueue } from '../body/queue'
 import { originFor, policyOf, referrerFor } from './referrer'
-import type { MadeParts } from './request_parts'
-import { BODILESS, REDIRECTS, ResponseParts, responseOver, type Response } from './response'
+import type { MadeParts } from '../request_parts'
+import { BODILESS, REDIRECTS, ResponseParts, responseOver, type Response } from '../response'
 import { Timing } from './timing'
-import { baseUrl, hasBadPort, isHttp, partsOfUrl, urlOf, type ParsedUrl } from './url'
+import { baseUrl, hasBadPort, isHttp, partsOfUrl, urlOf, type ParsedUrl } from '../url'
 import { bodyFor, headersFor, lengthOf, type FetchUpload } from './wire'
 
 /** https://fetch.spec.whatwg.org/#concept-http-redirect-fetch, step 8. */

@@ -1,10 +1,10 @@
 // The class `Headers` (https://fetch.spec.whatwg.org/#headers-class).
 
 import { inspect, types, type InspectOptions } from 'node:util'
-import { linked, uncloneable } from './built_in'
-import { byteString, needs } from './convert'
+import { linked, uncloneable } from '../webidl/built_in'
+import { byteString, needs } from '../webidl/convert'
 import { HeaderList, nameOf, valueOf } from './header_list'
-import { asInterface, iteratorsOf } from './iterator'
+import { asInterface, iteratorsOf } from '../webidl/iterator'
 
 /** Of the standard's guards those that Node.js has: forbidden names are a browser's protection of its user. */
 export type Guard = 'none' | 'immutable'

@@ -1,20 +1,20 @@
 // One HTTP exchange of a fetch, of which redirects make several: over a dispatcher of this package directly, over any other by
 // its `dispatch`.
 
-import type { AnyDispatcher } from '../client/calls/api'
-import type { Upload } from '../client/prepare/upload'
-import type { Trace } from '../client/calls/channels'
-import type { Connection } from '../client/connect/connection'
-import { InvalidArgumentError, ResponseExceededMaxSizeError } from '../errors'
-import { errorOf, PROXY_WANTS_CREDENTIALS, type FailureOwner } from '../failures'
-import type { NewHandler } from '../client/calls/exchange'
-import { both } from '../client/calls/handler'
-import type { Load } from '../client/dispatcher/load'
-import type { DispatchOptions } from '../client/prepare/prepare'
-import type { Tracked } from '../open'
-import type { Bridge, ExchangeCallbacks, Failure } from '../channel/ring'
-import { HeaderList, lowerFieldsOf, TextList } from './header_list'
-import { ByteQueue, type Feed } from './queue'
+import type { AnyDispatcher } from '../../client/calls/api'
+import type { Upload } from '../../client/prepare/upload'
+import type { Trace } from '../../client/calls/channels'
+import type { Connection } from '../../client/connect/connection'
+import { InvalidArgumentError, ResponseExceededMaxSizeError } from '../../errors'
+import { errorOf, PROXY_WANTS_CREDENTIALS, type FailureOwner } from '../../errors/failures'
+import type { NewHandler } from '../../client/calls/exchange'
+import { both } from '../../client/calls/handler'
+import type { Load } from '../../client/dispatcher/load'
+import type { DispatchOptions } from '../../client/prepare/prepare'
+import type { Tracked } from '../../open'
+import type { Bridge, ExchangeCallbacks, Failure } from '../../channel/ring'
+import { HeaderList, lowerFieldsOf, TextList } from '../headers/header_list'
+import { ByteQueue, type Feed } from '../body/queue'
 
 /** The fetch that an exchange is a part of. */
 export interface Receiver {

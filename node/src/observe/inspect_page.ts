@@ -1,10 +1,10 @@
 // The page that shows what a server or a dispatcher is doing: served by the engine on a thread of its own, so that it answers
 // while JavaScript is busy.
 
-import type { Failure } from './channel/ring'
-import { InvalidArgumentError } from './errors'
-import { errorOf } from './failures'
-import { listenError, NO_PORT } from './server/listen/error'
+import type { Failure } from '../channel/ring'
+import { InvalidArgumentError } from '../errors'
+import { errorOf } from '../errors/failures'
+import { listenError, NO_PORT } from '../server/listen/error'
 
 /** Where the page of `inspect` is served, and to whom. */
 export interface InspectPageOptions {

@@ -1,7 +1,7 @@
 // The timeouts of sessions and streams: unref'd, and restarted with every activity.
 
 import type { EventEmitter } from 'node:events'
-import { checkCall, checkTime } from './codes'
+import { checkCall, checkTime } from '../codes'
 
 /** The longest time of a timer of Node.js, in ms: a longer one would fire at once. */
 const TIME_MS_MAX = 2 ** 31 - 1

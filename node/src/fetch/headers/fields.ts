@@ -1,7 +1,7 @@
 // Fields of responses, checked once and encoded for the channel. A value that could split a message
 // is refused before anything is sent.
 
-import { BAD_VALUE, remembering, TOKEN } from '../names'
+import { BAD_VALUE, remembering, TOKEN } from '../../syntax/names'
 import { trimmed } from './header_list'
 
 export type FieldsInit = Headers | Record<string, string | number | readonly string[]> | Iterable<readonly [string, string]>

@@ -2,8 +2,8 @@
 
 import type { Body } from './body'
 import { parseForm } from './form_parser'
-import type { FormData } from './form_data'
-import { mimeOf, mimeText } from './mime'
+import type { FormData } from '../form_data'
+import { mimeOf, mimeText } from '../headers/mime'
 
 /** The part of a message that its methods need. */
 export interface Readable {

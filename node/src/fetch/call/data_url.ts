@@ -1,6 +1,6 @@
 // data: URLs (https://fetch.spec.whatwg.org/#data-url-processor).
 
-import { mimeText, parseMime } from './mime'
+import { mimeText, parseMime } from '../headers/mime'
 
 const PERCENT = 0x25
 

@@ -1,7 +1,7 @@
 // Settings of extensions (RFC 9113 section 5.5), node:http2's `customSettings`: those that a session sends, and those of its
 // peer that its user has listed in `remoteCustomSettings`.
 
-import { invalidType } from './codes'
+import { invalidType } from '../codes'
 
 /** Identifiers that a user may list: MAX_ADDITIONAL_SETTINGS of node:http2. */
 const LISTED_MAX = 10

@@ -1,6 +1,6 @@
 // The counts of servers and dispatchers in a registry of prom-client, read anew for each scrape.
 
-import { InvalidArgumentError } from './errors'
+import { InvalidArgumentError } from '../errors'
 import { type Family, familiesOf, type MetricsSource, ofThread } from './open_metrics'
 
 /** A registry of prom-client, as far as it is needed: its `Registry`, and its `register`. */

@@ -1,8 +1,8 @@
 // Parses the body of a form (https://andreubotella.github.io/multipart-form-data/#multipart-form-data-parser).
 
 import { File } from 'node:buffer'
-import { FormData } from './form_data'
-import { mimeText, type Mime } from './mime'
+import { FormData } from '../form_data'
+import { mimeText, type Mime } from '../headers/mime'
 
 const CRLF = '\r\n'
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{1,70}$/

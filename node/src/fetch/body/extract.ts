@@ -3,10 +3,10 @@
 
 import { PassThrough, type Readable } from 'node:stream'
 import { isAnyArrayBuffer } from 'node:util/types'
-import { isStream } from '../client/prepare/body'
+import { isStream } from '../../client/prepare/body'
 import { Body, isDisturbed, type Repeatable } from './body'
-import { scalarString } from './convert'
-import { isBlob } from './form_data'
+import { scalarString } from '../webidl/convert'
+import { isBlob } from '../form_data'
 import { isForm, Multipart } from './multipart'
 
 interface Extracted {

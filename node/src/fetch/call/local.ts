@@ -1,12 +1,12 @@
 // Responses that need no network: data: and blob: URLs (https://fetch.spec.whatwg.org/#scheme-fetch).
 
 import { resolveObjectURL } from 'node:buffer'
-import { Body } from './body'
+import { Body } from '../body/body'
 import { readDataUrl } from './data_url'
-import { extract } from './extract'
-import { HeaderList, TextList } from './header_list'
-import { ResponseParts } from './response'
-import type { ParsedUrl } from './url'
+import { extract } from '../body/extract'
+import { HeaderList, TextList } from '../headers/header_list'
+import { ResponseParts } from '../response'
+import type { ParsedUrl } from '../url'
 
 /** RFC 9110 section 14.1.2, one range: the first and the last byte, of which one may be missing. */
 const RANGE = /^bytes[\t ]*=[\t ]*(\d*)[\t ]*-[\t ]*(\d*)[\t ]*$/i

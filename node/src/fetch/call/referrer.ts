@@ -1,8 +1,8 @@
 // The `referer` and `origin` of a request (https://w3c.github.io/webappsec-referrer-policy/#determine-requests-referrer,
 // https://fetch.spec.whatwg.org/#append-a-request-origin-header). A program has an origin only where it set one.
 
-import type { HeaderList } from './header_list'
-import { baseUrl, isHttp, parseUrl, partsOfUrl, type ParsedUrl } from './url'
+import type { HeaderList } from '../headers/header_list'
+import { baseUrl, isHttp, parseUrl, partsOfUrl, type ParsedUrl } from '../url'
 
 const POLICIES = new Set(['no-referrer', 'no-referrer-when-downgrade', 'same-origin', 'origin', 'strict-origin', 'origin-when-cross-origin', 'strict-origin-when-cross-origin', 'unsafe-url'])
 const DEFAULT_POLICY = 'strict-origin-when-cross-origin'

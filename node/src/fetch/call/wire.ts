@@ -1,12 +1,12 @@
 // A request as a dispatcher takes it: the fields that the standard and Node.js's own fetch add
 // (https://fetch.spec.whatwg.org/#concept-http-network-or-cache-fetch), and its body.
 
-import type { DispatchOptions } from '../client/prepare/prepare'
-import { bufferOf, type Body } from './body'
-import { TAKES_ZSTD } from './decode'
-import type { Field, HeaderList } from './header_list'
-import type { RequestSettings } from './request_parts'
-import type { ParsedUrl } from './url'
+import type { DispatchOptions } from '../../client/prepare/prepare'
+import { bufferOf, type Body } from '../body/body'
+import { TAKES_ZSTD } from '../body/decode'
+import type { Field, HeaderList } from '../headers/header_list'
+import type { RequestSettings } from '../request_parts'
+import type { ParsedUrl } from '../url'
 
 const ENCODINGS = 'gzip, deflate'
 /** Over TLS alone: intermediaries in cleartext are known to break what they do not know. */

@@ -1,7 +1,7 @@
 // Defers callbacks to the next turn of the loop, all of one turn together.
 
-import { apart } from '../channel/ring'
-import type { Connection } from '../server/connection'
+import { apart } from '../../channel/ring'
+import type { Connection } from '../../server/connection'
 
 let calls: (() => void)[] = []
 function report (): void {

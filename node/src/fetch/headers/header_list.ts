@@ -1,7 +1,7 @@
 // The header list of the Fetch standard (https://fetch.spec.whatwg.org/#concept-header-list): fields in the order in which
 // they were added, each name with the spelling of its first one.
 
-import { remembering, TOKEN } from '../names'
+import { remembering, TOKEN } from '../../syntax/names'
 
 export interface Field {
   /** As it is spelled. */
