@@ -1,4 +1,4 @@
-// A server in JavaScript that answers everything with 1 KiB.
+// A server in JavaScript that answers everything with 1 KiB, or with the file that BENCH_FILE names.
 //   server.mjs WHOSE FORM h1|h2|h3 PORT [CERTIFICATE KEY]
 // WHOSE: trunkline, node, bun. FORM: a name in `listeners`, `core`, `serve`, `static`, `fastify`, `express`.
 import { createReadStream, readFileSync } from 'node:fs'
@@ -7,7 +7,6 @@ const [, , whose, form, protocol, port, certificate, key] = process.argv
 const at = [Number(port), '127.0.0.1']
 const tls = certificate === undefined ? undefined : { cert: readFileSync(certificate), key: readFileSync(key) }
 const body = Buffer.alloc(1024, 'x')
-const file = new URL('body.txt', import.meta.url)
 const head = { 'content-type': 'text/plain' }
 /** Connections of a measurement live long. */
 const limits = { requestsPerConnectionMax: 1e9 }
@@ -30,7 +29,7 @@ const listeners = {
   },
   file (request, response) {
     response.writeHead(200, head)
-    createReadStream(file).pipe(response)
+    createReadStream(process.env.BENCH_FILE).pipe(response)
   }
 }
 

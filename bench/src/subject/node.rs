@@ -6,6 +6,9 @@ use crate::subject::root;
 use std::path::{Path, PathBuf};
 use trunkline_interop::{Certificate, Cores, Process, Workplace, free_port};
 
+/// Bytes of the file that [`Form::File`] sends.
+const FILE_BYTES: usize = 64 << 10;
+
 /// Whose server it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
@@ -25,7 +28,7 @@ pub(crate) enum Form {
     Head,
     /// `writeHead`, two times `write`, `end`.
     Pieces,
-    /// A file's stream piped into the response.
+    /// The stream of a file of [`FILE_BYTES`] piped into the response.
     File,
     /// A web handler that makes a `Response`.
     Fetch,
@@ -54,7 +57,7 @@ impl Form {
             Self::End => ("end", "compat end"),
             Self::Head => ("head", "compat writeHead + end"),
             Self::Pieces => ("pieces", "compat three writes"),
-            Self::File => ("file", "compat file"),
+            Self::File => ("file", "compat file of 64 KiB"),
             Self::Fetch => ("serve", "serve"),
             Self::Static => ("static", "serve static"),
             Self::Fastify => ("fastify", "Fastify"),
@@ -143,6 +146,16 @@ impl NodeSubject {
         }
         // Checks that frameworks leave out in production are not measured.
         command.env("NODE_ENV", "production");
+        let answer_bytes = match self.form {
+            Form::File => FILE_BYTES as u64,
+            _ => 1024,
+        };
+        if self.form == Form::File {
+            let file = context.workplace.path().join("file.txt");
+            std::fs::write(&file, vec![b'x'; FILE_BYTES])
+                .map_err(|why| format!("cannot write {}: {why}", file.display()))?;
+            command.env("BENCH_FILE", file);
+        }
         let log = format!("{}.log", name.replace([' ', ':'], "-"));
         let process = Process::start(&mut command, &[port], context.workplace.path().join(log))?;
         let target = Target {
@@ -150,7 +163,7 @@ impl NodeSubject {
             program: context.program.clone(),
             port,
             path: "/bytes/1024",
-            answer_bytes: 1024,
+            answer_bytes,
             list: None,
             family: vec![process.id()],
             requests_per_connection_max: None,
