@@ -8,7 +8,8 @@ import {
   Body, BY_REFERENCE_BYTES_MIN, Completion, CompletionFlag, EntryWord, STREAM_UNREAD_BYTES_MAX, StreamTakenWord, StreamWriteWord, writeMark,
   writeStreamEnd, writeStreamFail, writeStreamPiece, writeStreamTake
 } from './codes'
-import type { Bridge, StreamHalf } from './ring'
+import type { StreamHalf } from './callbacks'
+import type { Bridge } from './ring'
 
 /** How long a stream that the engine has dropped may refuse its remaining bytes, ms. */
 const LINGER_MS = 10_000
@@ -284,7 +285,7 @@ export class Streams implements StreamHalf {
         const isOutside = (completions[at]! & CompletionFlag.ByReference) !== 0
         const bytes = isOutside
           ? bridge.native.take(completions[at + StreamWriteWord.Body]!)
-          : bridge.copy(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
+          : bridge.arena.copy(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
         return carrier?.onWrite(bytes)
       }
       case Completion.StreamTaken: return carrier?.onTaken(completions[at + StreamTakenWord.Bytes]!)

@@ -8,7 +8,8 @@ import {
   writeShutDown, writeTakeUpload, type EntryWriter
 } from '../channel/codes'
 import type { ServerPlace } from '../channel/place'
-import { apart, theBridge, type Bridge, type ServerHalf } from '../channel/ring'
+import type { ServerHalf } from '../channel/callbacks'
+import { apart, theBridge, type Bridge } from '../channel/ring'
 import { streamsOf, type Carried } from '../channel/streams'
 import type { Ahead } from './ahead'
 import type { ListenerCallbacks } from './callbacks'
@@ -166,7 +167,7 @@ export class ServerBridge implements ServerHalf {
     if (exchange === undefined) {
       // Bytes outside of the ring are given back.
       if (code === Completion.Upload && (word0 & CompletionFlag.ByReference) !== 0) this.bridge.native.take(completions[at + UploadWord.Body]!)
-      return this.bridge.skip(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
+      return this.bridge.arena.skip(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
     }
     switch (code) {
       case Completion.Upload: return exchange.arrived(this.upload(at), (word0 & CompletionFlag.More) === 0)
@@ -226,7 +227,7 @@ export class ServerBridge implements ServerHalf {
 
   private text (at: number): string {
     const { completions } = this.bridge
-    return this.bridge.text(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
+    return this.bridge.arena.text(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
   }
 
   private utf8 (at: number): string { return Buffer.from(this.text(at), 'latin1').toString() }
@@ -234,7 +235,7 @@ export class ServerBridge implements ServerHalf {
   /** The text of an entry, as bytes. */
   private bytes (at: number): Buffer {
     const { completions } = this.bridge
-    return this.bridge.copy(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
+    return this.bridge.arena.copy(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
   }
 
   private upload (at: number): Buffer {

@@ -7,7 +7,7 @@ import { Answer, type BodySource } from './answer'
 import { endStream, isStream } from '../prepare/body'
 import type { Dispatch, DispatchOptions } from '../prepare/prepare'
 import { InvalidArgumentError, InvalidReturnValueError, RequestAbortedError, SocketError } from '../../errors'
-import type { Exchange, NewHandler } from './exchange'
+import type { DispatchController, NewHandler } from './handler_forms'
 import { both } from './handler'
 import { addFields, type Fields } from '../prepare/head'
 import type { RequestExtras, AnswerCallback } from './direct_request'
@@ -126,7 +126,7 @@ export function request (on: Dispatching, options: RequestOptions, callback?: An
 
 /** The part that the handlers below share: the signal, and one outcome. */
 class Following {
-  protected controller: Exchange | null = null
+  protected controller: DispatchController | null = null
   /** The interceptors' context of the exchange. */
   protected context = null as unknown as object
   private readonly unfollow: (() => void) | null = null
@@ -143,13 +143,13 @@ class Following {
 
   protected onAborted (reason: Error): void { this.controller?.abort(reason) }
 
-  onRequestStart (controller: Exchange, context: unknown): void {
+  onRequestStart (controller: DispatchController, context: unknown): void {
     this.controller = controller
     this.context = context as object
     if (this.reason !== null) controller.abort(this.reason)
   }
 
-  protected headers (controller: Exchange, headers: Fields): Fields {
+  protected headers (controller: DispatchController, headers: Fields): Fields {
     return this.options.responseHeaders === 'raw' ? controller.rawHeaders as unknown as Fields : headers
   }
 
@@ -177,7 +177,7 @@ class RequestHandler extends Following implements NewHandler, BodySource {
 
   constructor (options: RequestExtras, private reported: AnswerCallback | null) { super(options) }
 
-  onResponseStart (controller: Exchange, status: number, headers: Fields, statusText: string): void {
+  onResponseStart (controller: DispatchController, status: number, headers: Fields, statusText: string): void {
     if (status < 200) return this.reportInfo(status, this.headers(controller, headers))
     const { reported } = this
     this.reported = null
@@ -187,7 +187,7 @@ class RequestHandler extends Following implements NewHandler, BodySource {
     if (reported !== null) called(() => { reported(null, answer) }, error => { controller.abort(error) })
   }
 
-  onResponseData (controller: Exchange, chunk: Buffer): void {
+  onResponseData (controller: DispatchController, chunk: Buffer): void {
     this.untaken += chunk.length
     this.answer?.body.arrive(chunk, true)
     if (this.untaken > 64 * 1024) controller.pause()
@@ -208,13 +208,13 @@ class RequestHandler extends Following implements NewHandler, BodySource {
     else super.onAborted(reason)
   }
 
-  onResponseEnd (_: Exchange, trailers: Fields): void {
+  onResponseEnd (_: DispatchController, trailers: Fields): void {
     this.hasEnded = true
     addFields(this.answer!.trailers, trailers)
     this.answer!.body.finish()
   }
 
-  onResponseError (_: Exchange | null, error: Error): void {
+  onResponseError (_: DispatchController | null, error: Error): void {
     const { reported } = this
     this.reported = null
     this.endBody(error)
@@ -237,7 +237,7 @@ class StreamHandler extends Following implements NewHandler {
     private readonly reported: Called<StreamAnswer>
   ) { super(options) }
 
-  onResponseStart (controller: Exchange, status: number, headers: Fields): void {
+  onResponseStart (controller: DispatchController, status: number, headers: Fields): void {
     const { opaque } = this.options
     const displayed = this.headers(controller, headers)
     if (status < 200) return this.reportInfo(status, displayed)
@@ -256,17 +256,17 @@ class StreamHandler extends Following implements NewHandler {
     })
   }
 
-  onResponseData (controller: Exchange, chunk: Buffer): void {
+  onResponseData (controller: DispatchController, chunk: Buffer): void {
     // As with undici: a `write` of the caller's own that returns nothing has taken the chunk.
     if (this.sink !== null && (this.sink.write(chunk) as unknown) === false) controller.pause()
   }
 
-  onResponseEnd (_: Exchange, trailers: Fields): void {
+  onResponseEnd (_: DispatchController, trailers: Fields): void {
     this.trailers = trailers as Record<string, string>
     this.sink?.end()
   }
 
-  onResponseError (_: Exchange | null, error: Error): void {
+  onResponseError (_: DispatchController | null, error: Error): void {
     this.endBody(error)
     if (this.sink !== null && !this.sink.destroyed) this.sink.destroy(error)
     else this.report(error)
@@ -344,7 +344,7 @@ class PipelineHandler extends Following implements NewHandler {
     done(error)
   }
 
-  onResponseStart (controller: Exchange, status: number, fields: Fields): void {
+  onResponseStart (controller: DispatchController, status: number, fields: Fields): void {
     const { opaque } = this.options
     const headers = this.headers(controller, fields)
     if (status < 200) return this.reportInfo(status, headers)
@@ -362,13 +362,13 @@ class PipelineHandler extends Following implements NewHandler {
     this.returned = returned
   }
 
-  onResponseData (controller: Exchange, chunk: Buffer): void {
+  onResponseData (controller: DispatchController, chunk: Buffer): void {
     if (this.body?.push(chunk) === false) controller.pause()
   }
 
   onResponseEnd (): void { this.body?.push(null) }
 
-  onResponseError (_: Exchange | null, error: Error): void { this.duplex.destroy(error) }
+  onResponseError (_: DispatchController | null, error: Error): void { this.duplex.destroy(error) }
 }
 
 export function pipeline (on: Dispatching, options: RequestOptions & { objectMode?: boolean | undefined }, handler: PipelineCall): Duplex {
@@ -392,11 +392,11 @@ class OpeningHandler extends Following implements NewHandler {
     private readonly reported: Called<Opened>
   ) { super(options) }
 
-  onResponseStart (_: Exchange, status: number): void {
+  onResponseStart (_: DispatchController, status: number): void {
     if (status >= 200) throw Object.assign(new SocketError('bad upgrade'), { statusCode: status })
   }
 
-  onRequestUpgrade (controller: Exchange, status: number, headers: Fields, socket: Duplex): void {
+  onRequestUpgrade (controller: DispatchController, status: number, headers: Fields, socket: Duplex): void {
     if (!this.isFine(status, socket)) return controller.abort(new SocketError('bad upgrade'))
     this.over()
     this.isOver = true
@@ -404,7 +404,7 @@ class OpeningHandler extends Following implements NewHandler {
     this.reported(null, { statusCode: status, headers: displayed, socket, opaque: this.options.opaque || null, context: this.context })
   }
 
-  onResponseError (_: Exchange | null, error: Error): void {
+  onResponseError (_: DispatchController | null, error: Error): void {
     this.over()
     if (this.isOver) return
     this.isOver = true

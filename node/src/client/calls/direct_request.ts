@@ -12,7 +12,8 @@ import { errorOf, PROXY_WANTS_CREDENTIALS, type FailureOwner } from '../../error
 import { fieldsObject, rawFields, type Fields } from '../prepare/head'
 import type { Load } from '../dispatcher/load'
 import type { Tracked } from '../../open'
-import type { Bridge, ExchangeCallbacks, Failure } from '../../channel/ring'
+import type { ExchangeCallbacks } from '../../channel/callbacks'
+import type { Bridge, Failure } from '../../channel/ring'
 import { follow, type Signal } from './signal'
 
 /** With an error there is no answer, but an object with the request's `opaque`, as with undici. */

@@ -2,85 +2,20 @@
 // order and in the handler's ABI. It is also the controller that new handlers get.
 
 import { AsyncResource } from 'node:async_hooks'
-import { createHash } from 'node:crypto'
-import type { Duplex } from 'node:stream'
 import { HttpVersion } from '../../channel/codes'
 import type { Upload } from '../prepare/upload'
 import type { Trace } from './channels'
 import { inspect } from 'node:util'
 import { UNKNOWN, type Connection } from '../connect/connection'
-import { markForUndici, RefusedTunnel, StreamTunnel, Tunnel } from './tunnel'
+import { isNew, takesStrings, type DispatchController, type Handler, type NewHandler, type OldHandler } from './handler_forms'
+import { markForUndici, proveKey, RefusedTunnel, StreamTunnel, Tunnel } from './tunnel'
 import { InformationalError, InvalidArgumentError, RequestAbortedError, ResponseExceededMaxSizeError } from '../../errors'
 import { errorOf, PROXY_WANTS_CREDENTIALS, type FailureOwner } from '../../errors/failures'
 import { fieldsObject, fieldsOf, rawFields, type Fields } from '../prepare/head'
 import type { Load } from '../dispatcher/load'
 import type { Tracked } from '../../open'
-import type { Bridge, ExchangeCallbacks, Failure } from '../../channel/ring'
-
-/** A handler of undici 8 and Node 26, and an interceptor since undici 7. */
-export interface NewHandler {
-  /** The request starts. `controller` can pause, resume and abort it. */
-  onRequestStart: (controller: Exchange, context: unknown) => void
-  /** A 101, or any final response to CONNECT: `socket` has the bytes that follow. */
-  onRequestUpgrade?: ((controller: Exchange, status: number, headers: Fields, socket: Duplex) => void) | undefined
-  /** The first byte of the response has arrived. */
-  onResponseStarted?: (() => void) | undefined
-  /** A response head, interim (1xx) ones included. */
-  onResponseStart?: ((controller: Exchange, status: number, headers: Fields, statusText: string) => void) | undefined
-  /** A piece of the response's body. */
-  onResponseData?: ((controller: Exchange, chunk: Buffer) => void) | undefined
-  /** The response is complete. */
-  onResponseEnd?: ((controller: Exchange, trailers: Fields) => void) | undefined
-  /** The request failed; the last call. `controller` is null before the request has started. */
-  onResponseError?: ((controller: Exchange | null, error: Error) => void) | undefined
-  /** A piece of the request's body was given to the connection. */
-  onBodySent?: ((chunk: any, total?: any) => void) | undefined
-  /** All of the request was given to the connection. */
-  onRequestSent?: (() => void) | undefined
-}
-
-/** A handler of undici 7 and older, and Node 25 and older. */
-export interface OldHandler {
-  // Fields come as Buffers, or as texts to handlers of undici's own; the types of undici's lines differ.
-  /** The request starts; `abort` cancels it. Required, although undici's types make it optional. */
-  onConnect?: ((abort: (reason?: Error) => void, context: unknown) => void) | undefined
-  /** A 101, or any final response to CONNECT: `socket` has the bytes that follow. */
-  onUpgrade?: ((status: number, rawHeaders: any, socket: Duplex) => void) | undefined
-  /** The first byte of the response has arrived. */
-  onResponseStarted?: (() => void) | undefined
-  /** A response head, interim (1xx) ones included; false pauses until `resume` is called. */
-  onHeaders?: ((status: number, rawHeaders: any, resume: () => void, statusText: string) => boolean) | undefined
-  /** A piece of the response's body; false pauses until `resume` is called. */
-  onData?: ((chunk: Buffer) => boolean) | undefined
-  /** The response is complete. */
-  onComplete?: ((rawTrailers: any) => void) | undefined
-  /** The request failed; the last call. */
-  onError?: ((error: Error) => void) | undefined
-  /** A piece of the request's body was given to the connection. */
-  onBodySent?: ((chunk: any, total?: any) => void) | undefined
-  /** All of the request was given to the connection. */
-  onRequestSent?: (() => void) | undefined
-}
-
-/** A handler of `dispatch`, in either ABI. */
-export type Handler = NewHandler | OldHandler
-
-export function isNew (handler: Handler): handler is NewHandler {
-  return typeof (handler as NewHandler).onRequestStart === 'function'
-}
-
-/** undici's own handlers of the old ABI take strings; all others get Buffers, as documented. */
-const TAKES_STRINGS = new Set([
-  'RequestHandler', 'StreamHandler', 'PipelineHandler', 'ConnectHandler', 'UpgradeHandler', 'RetryHandler',
-  'RedirectHandler', 'DecoratorHandler', 'UnwrapHandler', 'WrapHandler', 'CacheHandler', 'DumpHandler',
-  'CacheRevalidationHandler', 'DNSDispatchHandler', 'ResponseErrorHandler'
-])
-
-export function takesStrings (handler: OldHandler): boolean {
-  const name = handler.constructor?.name ?? ''
-  // The handler of fetch is a literal with these two.
-  return TAKES_STRINGS.has(name) || (name === 'Object' && 'abort' in handler && 'body' in handler)
-}
+import type { ExchangeCallbacks } from '../../channel/callbacks'
+import type { Bridge, Failure } from '../../channel/ring'
 
 /** Items that a handler gets when it resumes. */
 type Held = Buffer | Error | null
@@ -113,7 +48,7 @@ export interface Owner {
 /** Stands for an exchange where console.log prints one, by the name of undici's. */
 class RequestController {}
 
-export class Exchange implements ExchangeCallbacks, Tracked {
+export class Exchange implements DispatchController, ExchangeCallbacks, Tracked {
   number = 0
   index = 0
   /** The origin's requests, of which it is one while it is under way. */
@@ -304,7 +239,7 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     this.tunnel = tunnel
     const isUpgrade = this.isOnStream && this.handler.constructor?.name === 'UpgradeHandler'
     if (isUpgrade && this.isNew) markForUndici(tunnel)
-    if (this.isOnStream) this.proveKey()
+    if (this.isOnStream && this.webSocketKey !== null) proveKey(this.rawHeaders, this.webSocketKey)
     if (this.isNew) {
       (this.handler as NewHandler).onRequestUpgrade?.(this, status, fieldsObject(this.rawHeaders as string[]), tunnel)
     } else {
@@ -326,15 +261,6 @@ export class Exchange implements ExchangeCallbacks, Tracked {
   release (reason: Error): void {
     if (!this.isOver) this.handOver()
     this.abort(reason)
-  }
-
-  /** RFC 8441 section 5 has no `sec-websocket-accept`, and no need of one. undici 8.10, which is Node
-   * 26's own, looks for it all the same. */
-  private proveKey (): void {
-    const { rawHeaders, webSocketKey } = this
-    if (webSocketKey === null || rawHeaders.includes('sec-websocket-accept')) return
-    const proof = createHash('sha1').update(`${webSocketKey}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
-    rawHeaders.push('sec-websocket-accept', proof)
   }
 
   private giveHead (status: number, text: string): boolean {
@@ -556,42 +482,4 @@ export class Exchange implements ExchangeCallbacks, Tracked {
     this.scope = null
     scope?.emitDestroy()
   }
-}
-
-/** undici's checks of a handler, with its words. */
-export function checkHandler (handler: unknown, upgrades: boolean): asserts handler is Handler {
-  if (isNew(handler as Handler) || typeof (handler as OldHandler).onConnect !== 'function') checkNew(handler as NewHandler, upgrades)
-  else checkOld(handler as OldHandler, upgrades)
-}
-
-// Each call is looked up by its own name: by a name in a variable it would cost ten times as much.
-
-function checkNew (handler: NewHandler, upgrades: boolean): void {
-  must(handler.onRequestStart, 'onRequestStart')
-  must(handler.onResponseError, 'onResponseError')
-  may(handler.onBodySent, 'onBodySent')
-  may(handler.onRequestSent, 'onRequestSent')
-  if (upgrades) return must(handler.onRequestUpgrade, 'onRequestUpgrade')
-  must(handler.onResponseStart, 'onResponseStart')
-  must(handler.onResponseData, 'onResponseData')
-  must(handler.onResponseEnd, 'onResponseEnd')
-}
-
-function checkOld (handler: OldHandler, upgrades: boolean): void {
-  must(handler.onConnect, 'onConnect')
-  must(handler.onError, 'onError')
-  may(handler.onBodySent, 'onBodySent')
-  may(handler.onRequestSent, 'onRequestSent')
-  if (upgrades) return must(handler.onUpgrade, 'onUpgrade')
-  must(handler.onHeaders, 'onHeaders')
-  must(handler.onData, 'onData')
-  must(handler.onComplete, 'onComplete')
-}
-
-function must (call: unknown, name: string): void {
-  if (typeof call !== 'function') throw new InvalidArgumentError(`invalid ${name} method`)
-}
-
-function may (call: unknown, name: string): void {
-  if (call !== undefined) must(call, name)
 }

@@ -2,7 +2,7 @@
 // and 8 only the new one, and either may stand between any handler and any dispatcher.
 
 import type { Duplex } from 'node:stream'
-import { isNew, takesStrings, type Exchange, type Handler, type NewHandler, type OldHandler } from './exchange'
+import { isNew, takesStrings, type DispatchController, type Handler, type NewHandler, type OldHandler } from './handler_forms'
 import { fieldsObject, type Fields } from '../prepare/head'
 
 type Raw = (string | Buffer)[] | null | undefined
@@ -12,7 +12,7 @@ function textsOf (raw: Raw): string[] {
 }
 
 /** The controller that a handler gets where there is only an `abort` and a `resume`. */
-class OldController {
+class OldController implements DispatchController {
   rawHeaders: string[] = []
   rawTrailers: string[] = []
   aborted = false
@@ -22,11 +22,11 @@ class OldController {
 
   constructor (private readonly aborts: (reason?: Error) => void) {}
 
-  abort (reason: Error): void {
+  abort (reason?: unknown): void {
     if (this.aborted) return
     this.aborted = true
     this.reason = reason
-    this.aborts(reason)
+    this.aborts(reason as Error | undefined)
   }
   pause (): void { this.paused = true }
   resume (): void {
@@ -39,7 +39,7 @@ class OldController {
 /** `handler`, to be called in either way. */
 export function both (handler: NewHandler): NewHandler & OldHandler {
   let old = new OldController(() => {})
-  const controller = (): Exchange => old as unknown as Exchange
+  const controller = (): DispatchController => old
   const calls: OldHandler = {
     onConnect (abort: (reason?: Error) => void, context: unknown) {
       old = new OldController(abort)

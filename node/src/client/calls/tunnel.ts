@@ -1,5 +1,6 @@
 // The stream behind an upgrade or a CONNECT: raw bytes both ways.
 
+import { createHash } from 'node:crypto'
 import { Duplex } from 'node:stream'
 import { SocketError } from '../../errors'
 import type { Connection } from '../connect/connection'
@@ -188,3 +189,11 @@ const known = new Proxy(StreamTunnel.prototype, {
 
 /** `tunnel` as undici's handler of `upgrade` knows it. */
 export function markForUndici (tunnel: Tunnel): void { Object.setPrototypeOf(tunnel, known) }
+
+/** Adds the proof that the peer has read `key`, a Sec-WebSocket-Key, to a stream's response. RFC 8441 section 5 has no
+ * `sec-websocket-accept`, and no need of one. undici 8.10, which is Node 26's own, looks for it all the same. */
+export function proveKey (rawHeaders: (string | Buffer)[], key: string): void {
+  if (rawHeaders.includes('sec-websocket-accept')) return
+  const proof = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
+  rawHeaders.push('sec-websocket-accept', proof)
+}

@@ -11,7 +11,8 @@ import { errorOf, goneAway, keepOwnError, timeoutOn } from '../../errors/failure
 import type { Load } from '../dispatcher/load'
 import type { Checked, Lookup } from '../options'
 import { tunnelParams } from './tunnel_params'
-import type { Bridge, Failure, ConnectionListener } from '../../channel/ring'
+import type { ConnectionListener } from '../../channel/callbacks'
+import type { Bridge, Failure } from '../../channel/ring'
 import { streamsOf } from '../../channel/streams'
 
 const opening = channel('undici:client:beforeConnect')

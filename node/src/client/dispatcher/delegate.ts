@@ -1,6 +1,6 @@
 // The user's dispatchers that stand in the engine's place behind a dispatcher, as its state sees them.
 
-import type { Handler } from '../calls/exchange'
+import type { Handler } from '../calls/handler_forms'
 import type { DispatchOptions } from '../prepare/prepare'
 
 /** Stands in the place of the engine behind a dispatcher. */

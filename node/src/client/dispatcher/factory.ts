@@ -4,7 +4,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { EventEmitter } from 'node:events'
 import { InvalidArgumentError, MaxOriginsReachedError } from '../../errors'
-import type { Handler, NewHandler, OldHandler } from '../calls/exchange'
+import type { Handler, NewHandler, OldHandler } from '../calls/handler_forms'
 import { forDispatchers } from '../calls/handler'
 import type { DispatchOptions } from '../prepare/prepare'
 import { COUNTS, type Counts, type Delegate } from './delegate'

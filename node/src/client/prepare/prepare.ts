@@ -4,11 +4,11 @@
 import { bodyOf, type RequestBody, type Source } from './body'
 import { InvalidArgumentError, NotSupportedError, RequestContentLengthMismatchError } from '../../errors'
 import { checkMethod, checkPath, expectsBody, headOf, isFieldValue, textOf, withQuery, type Head, type Headers } from './head'
-import { isNew, type Handler } from '../calls/exchange'
+import { isNew, type Handler } from '../calls/handler_forms'
 import type { Checked } from '../options'
 import { time } from '../options/values'
 import { SubmissionFlag } from '../../channel/codes'
-import { type WireBody } from '../../channel/ring'
+import type { WireBody } from '../../channel/submissions'
 import type { Target } from '../dispatcher/load'
 
 /** The options of `dispatch`. */

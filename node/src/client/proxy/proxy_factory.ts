@@ -5,7 +5,7 @@
 import { buildConnector, type BuildOptions } from '../connect/build_connector'
 import type { Connector, ConnectorCallback, ConnectorOptions } from '../connect/dial'
 import { InvalidArgumentError, ProxyConnectionError, RequestAbortedError, SecureProxyConnectionError } from '../../errors'
-import type { Handler } from '../calls/exchange'
+import type { Handler } from '../calls/handler_forms'
 import type { Delegate } from '../dispatcher/delegate'
 import { ByOrigin, type Child, type Factory } from '../dispatcher/factory'
 import { forDispatchers } from '../calls/handler'

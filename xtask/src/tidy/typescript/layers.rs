@@ -67,6 +67,7 @@ pub(super) const ROWS: &[&str] = &[
     "client/prepare/upload",
     // The handlers that a prepared request reports to.
     "client/calls/channels",
+    "client/calls/handler_forms",
     "client/calls/tunnel",
     "client/calls/exchange",
     "client/prepare",
