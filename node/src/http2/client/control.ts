@@ -5,21 +5,21 @@ import { EventEmitter } from 'node:events'
 import { getPackedSettings } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { asked } from '../callbacks/asked'
+import { bytesOf, Pings } from '../callbacks/pings'
 import { checkBytes, checkCall, checkInteger, checkNumber, checkObject, outOfRange, plain } from '../codes'
 import { withCustom } from '../options/custom_settings'
+import { INITIAL, remoteOf, type Http2Settings } from '../options/settings'
 import type { Socket } from '../connection/socket'
 import { Timer } from '../callbacks/timer'
 import type { Machine } from './machines'
-import { changed, remoteOf, INITIAL, type Http2Settings } from './settings'
+import { changedByClient } from './settings'
 
 const NO_ERROR = 0
 const STREAM_ID_MAX = 2 ** 32 - 1
-const PING_BYTES = 8
 /** Pings, and changes of settings, that may be under way: the default of node:http2. */
 const OUTSTANDING_MAX = 10
 
 type SettingsCallback = (error: Error | null, settings?: Http2Settings, duration?: number) => void
-type PingCallback = (error: Error | null, duration?: number, payload?: Buffer) => void
 
 /** Options of `connect` that are a session's. */
 export interface ClientSessionBounds {
@@ -59,9 +59,12 @@ export abstract class SessionControl extends EventEmitter {
   /** Changes of ours that the peer has not acknowledged, oldest first. */
   protected readonly changes: { settings: Http2Settings; callback?: SettingsCallback | undefined }[] = []
   protected pendingAck = 0
-  protected readonly pings: { payload: Buffer; callback: PingCallback }[] = []
+  protected readonly pings: Pings
 
-  constructor (protected readonly options: ClientSessionBounds) { super() }
+  constructor (protected readonly options: ClientSessionBounds) {
+    super()
+    this.pings = new Pings(options.maxOutstandingPings ?? OUTSTANDING_MAX)
+  }
 
   abstract get machine (): Machine | undefined
   abstract get connecting (): boolean
@@ -101,27 +104,11 @@ export abstract class SessionControl extends EventEmitter {
 
   ping (payload?: unknown, callback?: unknown): boolean | undefined {
     this.check()
-    if (typeof payload === 'function') [payload, callback] = [undefined, payload]
-    if (payload) {
-      checkBytes(payload, 'payload')
-      if (payload.byteLength !== PING_BYTES) throw plain('ERR_HTTP2_PING_LENGTH')
-    }
-    checkCall(callback, 'callback')
-    if (this.connecting || this.closed) {
-      process.nextTick(callback, plain('ERR_HTTP2_PING_CANCEL'))
-      return
-    }
-    const done = asked('HTTP2PING', callback as PingCallback)
-    if (this.pings.length >= (this.options.maxOutstandingPings ?? OUTSTANDING_MAX)) {
-      done(plain('ERR_HTTP2_PING_CANCEL'))
-      return false
-    }
-    // Not of the pool: `buffer` is its own.
-    const sent = payload ? Buffer.from(new Uint8Array(bytesOf(payload as NodeJS.ArrayBufferView)!).buffer) : freshPayload()
-    this.machine!.ping(sent)
-    this.plan()
-    this.pings.push({ payload: sent, callback: done })
-    return true
+    return this.pings.ping(payload, callback, this.connecting || this.closed, sent => {
+      this.machine!.ping(sent)
+      this.plan()
+      return true
+    })
   }
 
   goaway (code = NO_ERROR, lastStreamID = 0, data?: NodeJS.ArrayBufferView): void {
@@ -182,7 +169,7 @@ export abstract class SessionControl extends EventEmitter {
     const oldest = this.changes.shift()
     if (oldest === undefined || this.destroyed) return
     this.pendingAck--
-    this.local = changed(this.local, oldest.settings)
+    this.local = changedByClient(this.local, oldest.settings)
     if (oldest.settings.enablePush === false) this.local = { ...this.local, enablePush: false }
     this.shownLocal = undefined
     oldest.callback?.(null, this.localSettings, ms)
@@ -195,21 +182,5 @@ export abstract class SessionControl extends EventEmitter {
     this.emit('ping', payload)
   }
 
-  onPong (payload: Buffer, ms: number): void {
-    const place = this.pings.findIndex(ping => ping.payload.equals(payload))
-    const [ping] = place < 0 ? [] : this.pings.splice(place, 1)
-    ping?.callback(null, ms, ping.payload)
-  }
-}
-
-function bytesOf (view: NodeJS.ArrayBufferView | undefined): Uint8Array | undefined {
-  return view === undefined ? undefined : new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
-}
-
-let pingsMade = 0n
-/** The bytes of a ping that has none of its own: those of no other that is under way. */
-function freshPayload (): Buffer {
-  const payload = Buffer.alloc(PING_BYTES)
-  payload.writeBigUInt64BE(pingsMade++)
-  return payload
+  onPong (payload: Buffer, ms: number): void { this.pings.onPong(payload, ms) }
 }

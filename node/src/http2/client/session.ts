@@ -5,7 +5,7 @@ import { captureRejectionSymbol } from 'node:events'
 import net from 'node:net'
 import type { Duplex } from 'node:stream'
 import { inspect, type InspectOptions } from 'node:util'
-import { checkNumber, checkObject, invalidType, outOfRange, plain, sessionError } from '../codes'
+import { invalidType, plain, sessionError } from '../codes'
 import { brokenSession } from '../connection/broken'
 import { sessionSocket, type Socket } from '../connection/socket'
 import { BLOCK_BYTES_DEFAULT, exceedsBlock, type Headers } from '../fields'
@@ -15,10 +15,12 @@ import { cancelled, ofClient, tooManyOrigins } from './errors'
 import { headOf, rawHeadOf, type Defaults, type OutgoingHead } from './head'
 import { ClosedBy, Refusal, type Machine, type MachineEvents } from './machines'
 import { withCustom } from '../options/custom_settings'
+import type { Http2Settings } from '../options/settings'
 import { sentHeadMaxOf } from '../options/option_bounds'
-import { first, machineSettings, settingsError, type Http2Settings } from './settings'
+import { first, machineSettings, settingsError } from './settings'
 import { SessionControl, type Carrying, type ClientSessionBounds } from './control'
 import { ClientHttp2Stream, type StreamOwner } from './stream'
+import { checkStreamOptions, type StreamOptions } from './stream_options'
 
 const NO_ERROR = 0
 const PROTOCOL_ERROR = 1
@@ -44,33 +46,11 @@ const TAKES_ARRAYS_FROM = 22
 const takesArrays = Number.parseInt(process.versions.node, 10) >= TAKES_ARRAYS_FROM
 const failsLater = Number.parseInt(process.versions.node, 10) >= FAILS_LATER_FROM
 
-/** Options of a request. */
-interface StreamOptions {
-  /** Whether no content follows. Default: true for GET, HEAD and DELETE, false for others, as with node:http2. */
-  endStream?: boolean
-  /** Checked and ignored: priorities of RFC 7540 are deprecated (RFC 9113 section 5.3.2). */
-  exclusive?: boolean
-  /** Checked and ignored, as `exclusive`. */
-  parent?: number
-  /** Checked and ignored, as `exclusive`. */
-  weight?: number
-  /** Checked and ignored, as `exclusive`. */
-  silent?: boolean
-  /** Whether 'wantTrailers' comes behind the content, for `sendTrailers`. Default: false. */
-  waitForTrailers?: boolean
-  /** Aborts the stream with CANCEL. Default: none. */
-  signal?: AbortSignal
-}
-
 /** A request that has no stream of the machine's yet. */
 interface Asked { stream: ClientHttp2Stream; head: OutgoingHead; isEnd: boolean }
 
 /** The sessions of streams that carry one. */
 const carried = new WeakSet<Duplex>()
-
-function checkFlag (value: unknown, name: string): void {
-  if (value !== undefined && typeof value !== 'boolean') throw invalidType(name, 'of type boolean', value)
-}
 
 export class ClientHttp2Session extends SessionControl implements MachineEvents, StreamOwner {
   readonly type = CLIENT
@@ -190,16 +170,8 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     this.refresh()
     if (headers !== undefined && (headers === null || typeof headers !== 'object')) throw invalidType('headers', takesArrays ? 'an instance of Array or Object' : 'of type object', headers)
     const head = Array.isArray(headers) ? rawHeadOf(headers, this.defaults) : headOf((headers ?? {}) as Headers, this.defaults)
-    checkObject(options, 'options')
-    const { endStream, exclusive, parent, silent, signal } = options ?? {}
-    if (parent !== undefined) {
-      checkNumber(parent, 'options.parent')
-      if (!(parent >= 0)) throw outOfRange('options.parent', '>= 0', parent)
-    }
-    checkFlag(exclusive, 'options.exclusive')
-    checkFlag(silent, 'options.silent')
-    checkFlag(endStream, 'options.endStream')
-    if (signal && (typeof signal !== 'object' || !('aborted' in signal))) throw invalidType('options.signal', 'an instance of AbortSignal', signal)
+    checkStreamOptions(options)
+    const { endStream, signal } = options ?? {}
     const isEnd = endStream ?? head.endsByDefault
     const stream = new ClientHttp2Stream(this, head, options ?? {})
     this.pendingStreams.add(stream)
@@ -415,7 +387,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     }
     this.waiting = []
     this.carrier?.end(code)
-    for (const { callback } of this.pings.splice(0)) callback(plain('ERR_HTTP2_PING_CANCEL'))
+    this.pings.cancel()
     for (const { callback } of this.changes.splice(0)) callback?.(plain('ERR_HTTP2_SETTINGS_CANCEL'))
     this.leaveSocket(error)
   }

@@ -7,10 +7,11 @@ import { inspect, type InspectOptions } from 'node:util'
 import { checkCall, checkInteger, checkObject, isAbort, plain, streamError } from '../codes'
 import { objectOf, type Headers } from '../fields'
 import { Timer } from '../callbacks/timer'
-import { AbortError, canceledWrite } from './errors'
+import { AbortError } from './errors'
 import { showAnswered, showClosed, showFailed, showPart, showWhole } from './channels'
 import { trailersOf, type OutgoingHead } from './head'
 import { Refusal, type Machine } from './machines'
+import { PendingWrite, type Done } from './pending_write'
 
 const NO_ERROR = 0
 const PROTOCOL_ERROR = 1
@@ -29,11 +30,6 @@ const HALF_CLOSED_REMOTE = 6
 const CLOSED = 7
 const WINDOW_DEFAULT = 65_535
 const WEIGHT_DEFAULT = 16
-/** The line of Node.js from which a write fails by the error that destroys its stream meanwhile; before it, one whose bytes
- * were not all sent fails as canceled, and another has succeeded. */
-const FAILS_WRITES_FROM = 26
-const failsWrites = Number.parseInt(process.versions.node, 10) >= FAILS_WRITES_FROM
-
 /** A session, as far as its streams need it. */
 export interface StreamOwner {
   readonly machine: Machine | undefined
@@ -57,16 +53,6 @@ export interface StreamOwner {
   forget: (stream: ClientHttp2Stream) => void
   /** The server serves the stream's origin no longer (RFC 9110 section 15.5.20). */
   dropOrigin: (origin: string) => void
-}
-
-type Done = (error?: Error | null) => void
-
-/** Bytes of one turn that become one piece: one call and one frame. */
-const JOINED_BYTES_MAX = 16 * 1024
-/** Short pieces as one. */
-function joined (pieces: Buffer[]): Buffer[] {
-  if (pieces.length < 2 || pieces.reduce((sum, { length }) => sum + length, 0) > JOINED_BYTES_MAX) return pieces
-  return [Buffer.concat(pieces)]
 }
 
 function bytesOf (chunk: Buffer | string, encoding: BufferEncoding): Buffer {
@@ -96,11 +82,8 @@ export class ClientHttp2Stream extends Duplex {
   private isFinished = false
   /** The peer's side has ended. */
   isReceived = false
-  /** Pieces that are written to the machine at the end of this turn. */
-  private pieces: Buffer[] = []
-  /** Their sum as the stream counts it: characters where texts were written. */
-  private pieceLength = 0
-  private wrote: Done | undefined
+  /** The user's write that is under way. */
+  private readonly pendingWrite = new PendingWrite()
   private timer: Timer | undefined
   private readonly context = new AsyncResource('PendingRequest')
   readonly sentInfoHeaders: undefined
@@ -175,25 +158,23 @@ export class ClientHttp2Stream extends Duplex {
 
   private keep (pieces: Buffer[], length: number, done: Done): void {
     this.touch()
-    this.pieces = pieces
-    this.pieceLength = length
-    this.wrote = done
+    this.pendingWrite.keep(pieces, length, done)
     this.owner!.planBody(this)
   }
 
   /** The end of the turn: what was written goes, and the end with it if it is known. */
   flushBody (): void {
-    if (this.owner?.machine === undefined || this.wrote === undefined || this.streamId === undefined) return
-    const isLast = !this.isReset && this.writableEnded && this.writableLength === this.pieceLength && !this.waitsForTrailers
-    const hasRoom = this.sendPieces(isLast)
+    if (this.owner?.machine === undefined || !this.pendingWrite.isUnderWay || this.streamId === undefined) return
+    const isLast = !this.isReset && this.writableEnded && this.writableLength === this.pendingWrite.length && !this.waitsForTrailers
+    const hasRoom = this.pendingWrite.send(this.owner.machine, this.streamId, isLast)
     if (hasRoom === undefined) return this.failLength()
     if (isLast) this.ended()
-    if (isLast || hasRoom) this.settleWrite()
+    if (isLast || hasRoom) this.pendingWrite.settle()
   }
 
   /** The body is not as long as its head says: it is reset as a server would do it (RFC 9113 section 8.1.1). */
   private failLength (): void {
-    this.settleWrite()
+    this.pendingWrite.settle()
     this.isFinished = true
     const { owner, streamId } = this
     owner?.machine?.reset(streamId!, PROTOCOL_ERROR)
@@ -201,16 +182,6 @@ export class ClientHttp2Stream extends Duplex {
     owner?.plan()
     // The machine says nothing of a stream that we have reset.
     process.nextTick(() => { this.onStreamClosed(PROTOCOL_ERROR, false) })
-  }
-
-  /** Gives the pieces of this turn to the machine; whether it has room for more, undefined: it has refused one. `isLast`: the end goes with them. */
-  private sendPieces (isLast: boolean): boolean | undefined {
-    const { owner } = this
-    const pieces = joined(this.pieces)
-    this.pieces = []
-    let hasRoom: boolean | undefined = true
-    for (let at = 0; at < pieces.length && hasRoom !== undefined; at++) hasRoom = owner!.machine!.send(this.streamId!, pieces[at]!, isLast && at === pieces.length - 1)
-    return hasRoom
   }
 
   /** Resets the stream behind what was written before: a reset takes back nothing. */
@@ -221,35 +192,19 @@ export class ClientHttp2Stream extends Duplex {
     this.isReset = true
     // A stream writes a piece at a time: those behind it follow when it is taken.
     do {
-      const waits = this.pieces.length === 0
-      const hasRoom = this.sendPieces(false) === true && !waits
-      if (this.destroyed) this.settleOvertaken(hasRoom)
-      else this.settleWrite()
-    } while (this.pieces.length > 0)
+      const waits = this.pendingWrite.isSent
+      const hasRoom = this.pendingWrite.send(machine, streamId, false) === true && !waits
+      if (this.destroyed) this.pendingWrite.settleOvertaken(hasRoom, this.errored)
+      else this.pendingWrite.settle()
+    } while (!this.pendingWrite.isSent)
     machine.reset(streamId, code)
     owner!.plan()
-  }
-
-  /** The stream is destroyed while a write is under way; `isTaken`: all of it goes in front of the reset. Called when node:http2 does it. */
-  private settleOvertaken (isTaken: boolean): void {
-    const { wrote } = this
-    this.wrote = undefined
-    if (wrote === undefined) return
-    if (failsWrites) wrote(this.errored)
-    else if (isTaken) process.nextTick(wrote)
-    else setImmediate(wrote, canceledWrite())
-  }
-
-  private settleWrite (error?: Error | null): void {
-    const { wrote } = this
-    this.wrote = undefined
-    wrote?.(error)
   }
 
   /** The machine has room again. */
   onRoom (): void {
     this.touch()
-    if (this.pieces.length === 0) this.settleWrite()
+    if (this.pendingWrite.isSent) this.pendingWrite.settle()
   }
 
   private ended (): void {
@@ -473,8 +428,7 @@ export class ClientHttp2Stream extends Duplex {
     this.owner = undefined
     owner.forget(this)
     if (failure !== null) showFailed(this, failure)
-    this.pieces = []
-    this.settleWrite(failure)
+    this.pendingWrite.drop(failure)
     done(failure)
   }
 

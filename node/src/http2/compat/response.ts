@@ -14,7 +14,8 @@ import type { Http2ServerRequest } from './request'
 import { trailerText } from '../stream/respond'
 import type { Socket } from '../connection/socket'
 import { isBody } from '../stream/outgoing'
-import type { Face, ServerHttp2Stream } from '../stream/stream'
+import type { Face } from '../stream/face'
+import type { ServerHttp2Stream } from '../stream/stream'
 
 /** An interim status that HTTP/2 does not have (RFC 9113 section 8.6). */
 const SWITCHING_PROTOCOLS = 101

@@ -1,16 +1,19 @@
 // A connection of HTTP/2 or HTTP/3 as a session of node:http2.
 
 import { EventEmitter } from 'node:events'
-import { getPackedSettings, type Settings as NodeSettings } from 'node:http2'
+import { getPackedSettings } from 'node:http2'
 import { inspect, type InspectOptions } from 'node:util'
 import { Open, type Tracked } from '../../open'
 import { ControlFrame, HttpVersion } from '../../channel/codes'
 import type { Accounts, Connection, ConnectionCallbacks } from '../../server/connection'
 import { asked } from '../callbacks/asked'
+import { bytesOf, Pings } from '../callbacks/pings'
 import {
-  checkBytes, checkCall, checkInteger, checkNumber, checkObject, checkText, invalidCharacter, invalidType, outOfRange, plain, sessionError
+  checkBytes, checkCall, checkInteger, checkNumber, checkObject, outOfRange, plain, sessionError
 } from '../codes'
-import { withCustom, withListed, type CustomSettings } from '../options/custom_settings'
+import { withCustom } from '../options/custom_settings'
+import { changed, INITIAL, remoteOf, type Http2Settings } from '../options/settings'
+import { altSvcOf, originsOf } from './origin_frames'
 import { BLOCK_BYTES_DEFAULT } from '../fields'
 import { later, type FreshConnections } from '../callbacks/later'
 import { sessionSocket, type Socket } from './socket'
@@ -23,12 +26,8 @@ const SERVER = 0
 const STREAM_ID_MAX = 2 ** 32 - 1
 /** The next stream that a server would open; it opens none. */
 const FIRST_OF_SERVERS = 2
-/** Bytes of an ALTSVC or ORIGIN frame that fit every peer's frame. */
-const FRAME_BYTES_MAX = 16_382
 /** Bytes that a connection does not take in the turn in which they are written: more than the send buffer of a socket has by default. */
 const LARGE_BYTES = 64 * 1024
-const QUOTABLE = /^[\x09\x20-\x5b\x5d-\x7e\x80-\xff]*$/
-
 /** The initial state of a session. */
 export interface SessionOptions {
   /** Pings that may be unanswered. */
@@ -45,35 +44,12 @@ export interface SessionOptions {
   listedSettings: readonly number[]
 }
 
-type SettingsCallback = (error: Error | null, settings?: Settings, duration?: number) => void
-type PingCallback = (error: Error | null, duration?: number, payload?: Buffer) => void
+type SettingsCallback = (error: Error | null, settings?: Http2Settings, duration?: number) => void
 
-/** With the older name of one of them, which node's types lack. */
-type Settings = NodeSettings & { maxHeaderSize?: number | undefined; customSettings?: CustomSettings | undefined }
-
-/** Both sides' settings before anything is said of them. */
-const UNSAID: Settings = {
-  headerTableSize: 4096,
-  enablePush: true,
-  initialWindowSize: 65_535,
-  maxFrameSize: 16_384,
-  maxConcurrentStreams: 2 ** 32 - 1,
-  maxHeaderListSize: 2 ** 32 - 1,
-  maxHeaderSize: 2 ** 32 - 1,
-  enableConnectProtocol: false
-}
+/** What does not change in a connection's life. */
+const FIXED = ['maxFrameSize']
 /** The engine's default settings. */
-const OURS: Settings = { maxConcurrentStreams: 100, maxHeaderListSize: 65_536, maxHeaderSize: 65_536 }
-
-/** `settings` changed by `changes`; the two names of one setting say the same, and the size of frames
- * stays. */
-function changed (settings: Settings, changes: Settings): Settings {
-  const { maxHeaderListSize, maxHeaderSize = maxHeaderListSize } = changes
-  const printed = Object.entries(changes).filter(([name, value]) => name in UNSAID && name !== 'maxFrameSize' && value !== undefined)
-  const next = { ...settings, ...Object.fromEntries(printed) as Settings }
-  if (maxHeaderSize !== undefined) next.maxHeaderListSize = next.maxHeaderSize = maxHeaderSize
-  return withCustom(next, settings, changes)
-}
+const OURS: Http2Settings = { maxConcurrentStreams: 100, maxHeaderListSize: 65_536, maxHeaderSize: 65_536 }
 
 /** A stream, as far as its session needs it. */
 interface SessionStream extends Tracked {
@@ -105,30 +81,31 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   private timer: Timer | undefined
   /** Bytes of the connection that had gone when the timer fired last. */
   private sentAtTimeout = 0
-  private local = UNSAID
-  /** Settings of extensions that were sent: they are shown from then on, as with node:http2. */
-  private extensions: Pick<Settings, 'customSettings'> = {}
-  private shownLocal: Settings | undefined
-  private remote = UNSAID
+  private local = INITIAL
+  /** Http2Settings of extensions that were sent: they are shown from then on, as with node:http2. */
+  private extensions: Pick<Http2Settings, 'customSettings'> = {}
+  private shownLocal: Http2Settings | undefined
+  private remote = INITIAL
   /** Changes of ours that the peer has not acknowledged, oldest first. */
-  private readonly sent: { settings: Settings; callback?: SettingsCallback | undefined }[] = []
-  private readonly pings: { payload: Buffer; callback: PingCallback }[] = []
+  private readonly sent: { settings: Http2Settings; callback?: SettingsCallback | undefined }[] = []
+  private readonly pings: Pings
 
   constructor (
     private readonly connection: Connection,
     readonly server: EventEmitter,
     socket: Socket,
     private readonly fresh: FreshConnections,
-    private readonly options: SessionOptions & { settings: Settings }
+    private readonly options: SessionOptions & { settings: Http2Settings }
   ) {
     super()
     this.rawSocket = socket
+    this.pings = new Pings(options.pingsMax)
     connection.callbacks = this
-    const first = changed(OURS, options.settings)
+    const first = changed(OURS, options.settings, FIXED)
     this.extensions = withCustom({}, {}, first)
     // HTTP/3 acknowledges nothing.
     if (connection.version === HttpVersion.Http2) this.sent.push({ settings: first })
-    else this.local = changed(UNSAID, first)
+    else this.local = changed(INITIAL, first, FIXED)
     if (options.origins.length > 0) this.origin(...options.origins)
     this.on('error', error => { this.server.emit('sessionError', error, this) })
     socket.on('error', error => { this.onSocketError(error) })
@@ -163,8 +140,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   }
 
   /** Those that the peer has acknowledged. */
-  get localSettings (): Settings { return this.isDestroyed ? this.shownLocal ?? {} : (this.shownLocal ??= { ...this.local, ...this.extensions }) }
-  get remoteSettings (): Settings { return this.isDestroyed ? {} : this.remote }
+  get localSettings (): Http2Settings { return this.isDestroyed ? this.shownLocal ?? {} : (this.shownLocal ??= { ...this.local, ...this.extensions }) }
+  get remoteSettings (): Http2Settings { return this.isDestroyed ? {} : this.remote }
 
   /** Until the connection has applied the window that was set last, the accounts say the one before. */
   private accounts (): Accounts {
@@ -219,7 +196,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
 
   // Calls of users.
 
-  settings (settings: Settings, callback?: SettingsCallback): void {
+  settings (settings: Http2Settings, callback?: SettingsCallback): void {
     this.check()
     checkObject(settings, 'settings')
     const packed = getPackedSettings(settings)
@@ -236,25 +213,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
 
   ping (payload?: unknown, callback?: unknown): boolean | undefined {
     this.check()
-    if (typeof payload === 'function') [payload, callback] = [undefined, payload]
-    if (payload) {
-      checkBytes(payload, 'payload')
-      if (payload.byteLength !== 8) throw plain('ERR_HTTP2_PING_LENGTH')
-    }
-    checkCall(callback, 'callback')
-    if (this.isClosed) {
-      process.nextTick(callback, plain('ERR_HTTP2_PING_CANCEL'))
-      return
-    }
-    const done = asked('HTTP2PING', callback as PingCallback)
-    // Not of the pool: `buffer` is its own.
-    const sent = payload ? Buffer.from(new Uint8Array(bytesOf(payload as NodeJS.ArrayBufferView)!).buffer) : freshPayload()
-    if (this.pings.length >= this.options.pingsMax || !this.connection.control(ControlFrame.Ping, sent)) {
-      done(plain('ERR_HTTP2_PING_CANCEL'))
-      return false
-    }
-    this.pings.push({ payload: sent, callback: done })
-    return true
+    return this.pings.ping(payload, callback, this.isClosed, sent => this.connection.control(ControlFrame.Ping, sent))
   }
 
   goaway (code = NO_ERROR, lastStreamID = 0, data?: NodeJS.ArrayBufferView): void {
@@ -306,7 +265,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
       if (byPeer && stream.intake.waits) later(() => { stream.destroy(reason) })
       else stream.destroy(reason)
     }
-    setImmediate(() => { this.cancelAsked() })
+    // Pending settings are dropped without a callback, as with node.
+    setImmediate(() => { this.pings.cancel() })
     if (this.isOver) later(() => { this.reportClosed() })
     // Open streams would hold a connection that is shut down.
     else if (this.isClosed && isIdle && reason === undefined) this.connection.shutDown()
@@ -329,40 +289,13 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
 
   altsvc (alt: string, of?: unknown): void {
     this.check()
-    let origin = ''
-    let stream = 0
-    if (typeof of === 'string') {
-      origin = originOf(of)
-      if (origin === 'null') throw plain('ERR_HTTP2_ALTSVC_INVALID_ORIGIN')
-    } else if (typeof of === 'number') {
-      if (of >>> 0 !== of || of === 0) throw outOfRange('originOrStream', '> 0 && < 4294967296', of)
-      stream = of
-    } else if (of !== undefined) {
-      const given = (of as { origin?: unknown } | null)?.origin
-      if (typeof given !== 'string') throw invalidType('originOrStream', 'one of type string or number or an instance of URL or Object', of)
-      if (given === 'null' || given === '') throw plain('ERR_HTTP2_ALTSVC_INVALID_ORIGIN')
-      origin = given
-    }
-    checkText(alt, 'alt')
-    if (!QUOTABLE.test(alt)) throw invalidCharacter('alt')
-    if (alt.length + origin.length > FRAME_BYTES_MAX) throw plain('ERR_HTTP2_ALTSVC_LENGTH')
-    this.connection.control(ControlFrame.AltSvc, Buffer.from(`${origin}\0${alt}`, 'latin1'), stream)
+    const [payload, stream] = altSvcOf(alt, of)
+    this.connection.control(ControlFrame.AltSvc, payload, stream)
   }
 
   origin (...origins: unknown[]): void {
     this.check()
-    if (origins.length === 0) return
-    const named: string[] = []
-    let bytes = 0
-    for (const given of origins) {
-      const origin = typeof given === 'string' ? originOf(given) : (given as { origin?: unknown } | null)?.origin
-      if (typeof origin !== 'string') throw invalidType('origin', 'of type string', given)
-      if (origin === 'null') throw plain('ERR_HTTP2_INVALID_ORIGIN')
-      bytes += origin.length
-      named.push(origin)
-    }
-    if (bytes > FRAME_BYTES_MAX) throw plain('ERR_HTTP2_ORIGIN_LENGTH')
-    this.connection.control(ControlFrame.Origins, Buffer.from(named.join('\0'), 'latin1'))
+    if (origins.length > 0) this.connection.control(ControlFrame.Origins, originsOf(origins))
   }
 
   setTimeout (time: number, callback?: () => void): this {
@@ -398,21 +331,15 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
 
   private takeSettings (values: (number | undefined)[]): void {
     if (this.isDestroyed) return
-    const [headerTableSize, push, maxConcurrentStreams, initialWindowSize, maxFrameSize, maxHeaderSize, connect] = values
     this.refresh()
-    const remote: Record<string, number | boolean | undefined> = {
-      headerTableSize, enablePush: push === 1, initialWindowSize, maxFrameSize, maxConcurrentStreams,
-      maxHeaderListSize: maxHeaderSize, maxHeaderSize, enableConnectProtocol: connect === 1
-    }
-    const known = Object.fromEntries(Object.entries(remote).filter(([, value]) => value !== undefined)) as Settings
-    this.remote = withListed(known, this.remote, values, this.options.listedSettings)
+    this.remote = remoteOf(values, this.remote, this.options.listedSettings)
     this.emit('remoteSettings', this.remote)
   }
 
   private takeAcknowledgement (ms: number): void {
     const oldest = this.sent.shift()
     if (oldest === undefined || this.isDestroyed) return
-    this.local = changed(this.local, oldest.settings)
+    this.local = changed(this.local, oldest.settings, FIXED)
     this.shownLocal = undefined
     oldest.callback?.(null, this.localSettings, ms)
     this.emit('localSettings', this.localSettings)
@@ -424,11 +351,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     this.emit('ping', payload)
   }
 
-  onPong (payload: Buffer, ms: number): void {
-    const place = this.pings.findIndex(ping => ping.payload.equals(payload))
-    const [ping] = place < 0 ? [] : this.pings.splice(place, 1)
-    ping?.callback(null, ms, ping.payload)
-  }
+  onPong (payload: Buffer, ms: number): void { this.pings.onPong(payload, ms) }
 
   private takeGoaway (code: number, lastStream: number, data: Buffer): void {
     if (this.isDestroyed) return
@@ -472,11 +395,6 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     })
   }
 
-  /** The connection has ended: pending settings are dropped without a callback, as with node. */
-  private cancelAsked (): void {
-    for (const { callback } of this.pings.splice(0)) callback(plain('ERR_HTTP2_PING_CANCEL'))
-  }
-
   /** Once: the connection's end and the last stream's may both bring it. As with node, the close of its socket comes first. */
   private reportClosed (): void {
     if (this.isReported) return
@@ -493,18 +411,3 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     this.emit('close')
   }
 }
-
-function bytesOf (view: NodeJS.ArrayBufferView | undefined): Uint8Array | undefined {
-  return view === undefined ? undefined : new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
-}
-
-let pingsMade = 0n
-/** The bytes of a ping that has none of its own: those of no other that is under way. */
-function freshPayload (): Buffer {
-  const payload = Buffer.alloc(8)
-  payload.writeBigUInt64BE(pingsMade++)
-  return payload
-}
-
-/** The origin of a URL; throws what node does for a text that is none. */
-function originOf (text: string): string { return new URL(text).origin }

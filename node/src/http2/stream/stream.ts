@@ -9,13 +9,16 @@ import { asked } from '../callbacks/asked'
 import { ResponseFlag } from '../../channel/codes'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { showClose, showError, showHead, showsCloses } from '../channels'
-import { checkCall, checkInteger, checkObject, isAbort, plain, streamError } from '../codes'
+import { checkCall, checkInteger, isAbort, plain, streamError } from '../codes'
 import { exceedsBlock, objectOf, rawOf, type Headers } from '../fields'
+import { AwaitedWrites } from './awaited_writes'
+import type { Face } from './face'
 import { respondWithDescriptor, respondWithFile, type FileResponseOptions } from './file'
 import { Intake } from './intake'
 import { later } from '../callbacks/later'
 import { longEnd, longWrite, makeLazy, readableOf, writableLengthOf } from './lazy_duplex'
 import { sendInformational, respond, sendTrailers, type RespondOptions } from './respond'
+import { checkPriority } from './priority'
 import { asBody, isThisTurn, Outgoing, thisTurn } from './outgoing'
 import { Timer } from '../callbacks/timer'
 
@@ -29,32 +32,8 @@ const END_STREAM = 1
 const END_HEADERS = 4
 const CODE_MAX = 2 ** 32 - 1
 
-/** The compatible API's half: the events that it needs of the stream. */
-export interface Face {
-  onStreamTrailers: (trailers: Headers, raw: string[]) => void
-  onStreamAborted: () => void
-  onStreamDrain: () => void
-  onStreamTimeout: () => void
-  onStreamClosed: () => void
-  /** The text of the trailers that were set until now. */
-  trailers: () => string
-  /** Whether it has listeners. */
-  readonly isReceived: boolean
-  /** The request that handlers have. */
-  readonly request: object
-}
-
 /** Members that a stream implements in another form than Duplex. */
 type Own = 'readable' | 'writableLength' | 'destroyed' | 'closed' | 'pending' | 'write' | 'end' | 'destroy' | '_write' | '_final' | '_read' | '_destroy'
-
-/** From this line on node warns of `priority`. */
-const WARNS_FROM = 24
-const warnsOfPriority = Number.parseInt(process.versions.node, 10) >= WARNS_FROM
-let reportedPriority = !warnsOfPriority
-function warnOfPriority (): void {
-  if (!reportedPriority) process.emitWarning('http2Stream.priority is longer supported after priority signalling was deprecated in RFC 9113', 'DeprecationWarning', 'DEP0194')
-  reportedPriority = true
-}
 
 export interface ServerHttp2Stream extends Omit<Duplex, Own> {}
 export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
@@ -90,7 +69,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   private timer: Timer | undefined
   /** Bytes of the connection that had gone when the timer fired last. */
   private sentAtTimeout = 0
-  private writing: { left: number; done: (error?: Error | null) => void }[] | undefined
+  private writes: AwaitedWrites | undefined
 
   constructor (session: ServerHttp2Session, readonly exchange: Exchange) {
     this.of = session
@@ -218,7 +197,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     this.exchange.write(bytes)
     const { pending, pendingMax } = this.exchange
     if (pending <= pendingMax) done()
-    else (this.writing ??= []).push({ left: pending - pendingMax, done: asked('WRITEWRAP', done) })
+    else (this.writes ??= new AwaitedWrites()).add(pending - pendingMax, asked('WRITEWRAP', done))
   }
 
   _final (done: (error?: Error | null) => void): void {
@@ -288,8 +267,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   }
   pushStream (): void { throw plain('ERR_HTTP2_PUSH_DISABLED') }
   priority (options?: unknown): void {
-    warnOfPriority()
-    if (!warnsOfPriority) checkObject(options, 'options')
+    checkPriority(options)
     if (this.destroyed) throw plain('ERR_HTTP2_INVALID_STREAM')
   }
 
@@ -416,17 +394,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   onRoom (bytes: number): void {
     this.timer?.refresh()
     if (this.exchange.pending === 0) this.cutRequest()
-    let left = bytes
-    const { writing } = this
-    while (writing !== undefined && writing.length > 0 && left > 0) {
-      const first = writing[0]!
-      const used = Math.min(left, first.left)
-      first.left -= used
-      left -= used
-      if (first.left > 0) return
-      writing.shift()
-      first.done()
-    }
+    this.writes?.onRoom(bytes)
   }
 
   onClosed (code: number): void {
@@ -564,7 +532,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
       // A reader that pauses would see `close` alone, and a pipeline take that for the end that it waits for.
       if (isRead) this.read(0)
     }
-    for (const { done: wrote } of this.writing?.splice(0) ?? []) wrote()
+    this.writes?.end()
     // An error that was given may be that of other streams too.
     const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? this.exchange.withStory(streamError(code)) : null)
     this.leave()

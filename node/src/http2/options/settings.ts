@@ -1,0 +1,41 @@
+// Settings of sessions of both sides, as node:http2 has them.
+
+import type { Settings as NodeSettings } from 'node:http2'
+import { withCustom, withListed, type CustomSettings } from './custom_settings'
+
+/** With the older name of one of them, which node's types lack. */
+export type Http2Settings = NodeSettings & { maxHeaderSize?: number | undefined; customSettings?: CustomSettings | undefined }
+
+const UNLIMITED = 2 ** 32 - 1
+/** Both sides' settings before either has sent any. */
+export const INITIAL: Http2Settings = {
+  headerTableSize: 4096,
+  enablePush: true,
+  initialWindowSize: 65_535,
+  maxFrameSize: 16_384,
+  maxConcurrentStreams: UNLIMITED,
+  maxHeaderListSize: UNLIMITED,
+  maxHeaderSize: UNLIMITED,
+  enableConnectProtocol: false
+}
+
+/** `settings` changed by `changes`, but for those in `fixed`; the two names of one setting say the same. */
+export function changed (settings: Http2Settings, changes: Http2Settings, fixed: readonly string[]): Http2Settings {
+  const { maxHeaderListSize, maxHeaderSize = maxHeaderListSize } = changes
+  const stated = Object.entries(changes).filter(([name, value]) => name in INITIAL && !fixed.includes(name) && value !== undefined)
+  const next = { ...settings, ...Object.fromEntries(stated) as Http2Settings }
+  if (maxHeaderSize !== undefined) next.maxHeaderListSize = next.maxHeaderSize = maxHeaderSize
+  return withCustom(next, settings, changes)
+}
+
+/** The peer's, by the values of the connection, of which a version may lack some; `listed`: the extensions that its user asks for,
+ * of which `before` has those of earlier frames. */
+export function remoteOf (values: readonly (number | undefined)[], before: Http2Settings, listed: readonly number[]): Http2Settings {
+  const [headerTableSize, push, maxConcurrentStreams, initialWindowSize, maxFrameSize, maxHeaderListSize, connect] = values
+  const all: Record<string, number | boolean | undefined> = {
+    headerTableSize, enablePush: push === 1, initialWindowSize, maxFrameSize, maxConcurrentStreams,
+    maxHeaderListSize, maxHeaderSize: maxHeaderListSize, enableConnectProtocol: connect === 1
+  }
+  const known = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as Http2Settings
+  return withListed(known, before, values, listed)
+}

@@ -1,0 +1,26 @@
+// Writes whose bytes the connection has no room for yet, with their callbacks, oldest first.
+
+type Done = (error?: Error | null) => void
+
+export class AwaitedWrites {
+  private readonly list: { left: number; done: Done }[] = []
+
+  /** `left`: bytes that the connection is to take before `done`. */
+  add (left: number, done: Done): void { this.list.push({ left, done }) }
+
+  /** The connection took `bytes`. */
+  onRoom (bytes: number): void {
+    let left = bytes
+    while (this.list.length > 0 && left > 0) {
+      const first = this.list[0]!
+      const used = Math.min(left, first.left)
+      first.left -= used
+      left -= used
+      if (first.left > 0) return
+      this.list.shift()
+      first.done()
+    }
+  }
+
+  end (): void { for (const { done } of this.list.splice(0)) done() }
+}

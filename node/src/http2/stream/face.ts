@@ -1,0 +1,18 @@
+// The half of a server's stream that is of the compatible API.
+
+import type { Headers } from '../fields'
+
+/** The events that it needs of the stream. */
+export interface Face {
+  onStreamTrailers: (trailers: Headers, raw: string[]) => void
+  onStreamAborted: () => void
+  onStreamDrain: () => void
+  onStreamTimeout: () => void
+  onStreamClosed: () => void
+  /** The text of the trailers that were set until now. */
+  trailers: () => string
+  /** Whether it has listeners. */
+  readonly isReceived: boolean
+  /** The request that handlers have. */
+  readonly request: object
+}
