@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import { InvalidArgumentError } from '../../errors'
 import type { Fields } from '../prepare/head'
 
-/** What a handler of the new form can do with its request, as undici's `Dispatcher.DispatchController`. */
+/** The controls that a handler of the new form has over its request, as undici's `Dispatcher.DispatchController`. */
 export interface DispatchController {
   /** Whether the handler has aborted the request. */
   readonly aborted: boolean

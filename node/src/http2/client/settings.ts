@@ -8,7 +8,7 @@ import { changed, type Http2Settings } from '../options/settings'
 /** The largest section that is announced, bytes: as in `node/native/session/settings.rs`. */
 const SECTION_BYTES_MAX = 128 * 1024
 
-/** What does not change in a connection's life. */
+/** Settings that do not change in a connection's life. */
 const FIXED = ['maxFrameSize', 'enablePush']
 /** Those that a session says when its user says none: a push is refused. */
 const OURS: Http2Settings = { enablePush: false, maxHeaderListSize: 65_536, maxHeaderSize: 65_536 }

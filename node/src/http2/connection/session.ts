@@ -46,7 +46,7 @@ export interface SessionOptions {
 
 type SettingsCallback = (error: Error | null, settings?: Http2Settings, duration?: number) => void
 
-/** What does not change in a connection's life. */
+/** Settings that do not change in a connection's life. */
 const FIXED = ['maxFrameSize']
 /** The engine's default settings. */
 const OURS: Http2Settings = { maxConcurrentStreams: 100, maxHeaderListSize: 65_536, maxHeaderSize: 65_536 }

@@ -35,6 +35,7 @@ pub(super) const ROWS: &[&str] = &[
     "http2/options",
     "http2/channels",
     "http2/connection/socket",
+    "http2/connection/origin_frames",
     "http2/connection/session",
     "http2/stream",
     // The socket of what leaves HTTP, for connections that never were HTTP too.
