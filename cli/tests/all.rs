@@ -15,6 +15,9 @@ mod http3;
 mod lines;
 mod next_process;
 mod operate;
+#[allow(unreachable_pub, reason = "a crate of its own gives it to others")]
+#[path = "../../interop/src/port.rs"]
+mod port;
 #[path = "support/scripted.rs"]
 mod scripted;
 mod serve;

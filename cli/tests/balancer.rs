@@ -1,10 +1,11 @@
 //! A rolling restart of two servers behind HAProxy, which asks each whether it is ready: no request is lost. Without the program
 //! `haproxy` the test says so and passes.
 
+use crate::port::free_port;
 use crate::served::{Folder, Served};
 use nix::sys::signal::Signal;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -34,10 +35,9 @@ fn start(address: &str, admin: &str) -> Served {
     served
 }
 
-/// A port that is free now.
+/// An address that no other test gets, neither before its program listens nor while that is restarted.
 fn free() -> String {
-    let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
-    socket.local_addr().expect("bound").to_string()
+    format!("127.0.0.1:{}", free_port().expect("a port"))
 }
 
 fn get(socket: &mut TcpStream, path: &str, last: bool) -> std::io::Result<String> {

@@ -1,11 +1,12 @@
 //! The configuration file of `trunkline serve`: checked, served from, and read again.
 
 use crate::lines::Lines;
+use crate::port::free_port;
 use crate::served::{Folder, Served};
 use nix::sys::signal::Signal;
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Output, Stdio};
@@ -349,10 +350,9 @@ fn connect(address: &str) -> TcpStream {
     socket
 }
 
-/// An address on which nothing listens now.
+/// An address on which nothing listens, and that no other test gets.
 fn free_address(ip: &str) -> String {
-    let listener = TcpListener::bind((ip, 0)).expect("a free port");
-    listener.local_addr().expect("an address").to_string()
+    format!("{ip}:{}", free_port().expect("a port"))
 }
 
 #[test]

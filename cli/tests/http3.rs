@@ -1,7 +1,8 @@
 //! HTTP/3 where it cannot be had, on the binary: one clear line, and TCP goes on.
 
 use crate::lines::Lines;
-use std::net::{SocketAddr, TcpListener, UdpSocket};
+use crate::port::free_port;
+use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use tower_service::Service;
@@ -92,16 +93,11 @@ impl Drop for Served {
     }
 }
 
-/// A port that is taken over UDP as long as the socket is open, and free over TCP. It is below the
-/// system's ephemeral ports, so that no other program gets it before a server has it.
+/// A port that is taken over UDP as long as the socket is open, and free over TCP.
 fn taken_over_udp() -> (UdpSocket, String) {
-    // Two runs side by side look in different places.
-    let first = 10_000 + std::process::id() as u16 % 10_000;
-    (first..first + 10_000)
-        .map(|port| SocketAddr::from(([127, 0, 0, 1], port)))
-        .filter(|address| TcpListener::bind(address).is_ok())
-        .find_map(|address| Some((UdpSocket::bind(address).ok()?, address.to_string())))
-        .expect("a port is free")
+    let address = SocketAddr::from(([127, 0, 0, 1], free_port().expect("a port")));
+    let taken = UdpSocket::bind(address).expect("it was free");
+    (taken, address.to_string())
 }
 
 #[test]

@@ -126,13 +126,11 @@ fn a_transfer_runs_at_the_rate() {
     };
     with_lab(path, |lab| {
         let bytes: u64 = 20_000_000;
-        let mut shares = (0..TRIES_MAX).map(|_| {
-            // The rate counts IP and TCP heads: 52 bytes of 1,500.
-            let share = measured(lab, bytes) / (rate as f64 * 1448.0 / 1500.0);
-            assert!(share < 1.05, "never faster: {share:.3} of the rate");
-            share
-        });
-        assert!(shares.any(|share| share > 0.85), "each is slower");
+        // The rate counts IP and TCP heads: 52 bytes of 1,500.
+        let share = |_| measured(lab, bytes) / (rate as f64 * 1448.0 / 1500.0);
+        // A reader that is kept from running is late, or finds more than came meanwhile.
+        let is_near = |share| (0.85..1.05).contains(&share);
+        assert!((0..TRIES_MAX).map(share).any(is_near), "never at the rate");
         let totals = lab.totals()[1];
         assert!(totals.packets >= bytes / 1448, "{totals:?}");
     });
@@ -162,14 +160,22 @@ fn datagrams_are_lost_by_their_share() {
             }
             arrived
         };
-        // In small bursts, so that no socket's buffer overflows.
-        for _ in 0..40 {
+        let passed = || lab.totals()[0].packets + lab.totals()[0].lost;
+        let late = Instant::now() + Duration::from_secs(60);
+        // In small bursts, each when the one before has passed, so that no socket's buffer overflows.
+        for burst in 1..=40 {
             for _ in 0..50 {
                 client.send_to(b"datagram", at).expect("sent");
             }
+            while passed() < 50 * burst && Instant::now() < late {
+                drain(5);
+            }
             drain(5);
         }
-        let arrived = drain(500);
+        let mut arrived = drain(500);
+        while arrived < 1_200 && Instant::now() < late {
+            arrived = drain(500);
+        }
         let totals = lab.totals()[0];
         assert!(
             (1_200..1_600).contains(&arrived),
@@ -194,7 +200,11 @@ fn a_lab_that_loses_all_is_a_black_hole() {
             .expect("inside")
             .expect_err("nobody answers");
         assert_eq!(refused.kind(), std::io::ErrorKind::TimedOut);
-        assert!(lab.totals()[0].lost > 0);
+        let late = Instant::now() + Duration::from_secs(60);
+        while lab.totals()[0].lost == 0 {
+            assert!(Instant::now() < late, "nothing is lost");
+            thread::yield_now();
+        }
     });
 }
 

@@ -6,6 +6,7 @@
 
 mod cpu;
 mod doc;
+mod idle;
 mod job;
 mod report;
 
@@ -21,7 +22,9 @@ use std::time::Instant;
 /// servers take a minute to compile. `ready` tests those.
 const SELECTION: [&str; 3] = ["--workspace", "--exclude", "trunkline-bench"];
 /// Programs of tests at once beyond one for each core: half of their time they wait for deadlines and peers.
-const WORKERS_BEYOND_CORES: usize = 2;
+const BEYOND_CORES: usize = 2;
+/// The most of them at once for each core, while the machine idles.
+const FOR_EACH_CORE_MAX: usize = 5;
 /// Tests of one Rust program that run at once.
 const TEST_THREADS: &str = "4";
 /// Files of the package's tests whose loop is cut into jobs, so that none takes long, by their path's
@@ -42,7 +45,7 @@ const LONG: [&str; 5] = [
     "server/listening/cluster",
 ];
 /// The compiler gives way to tests that run beside it.
-const COMPILER_NICE: &str = "10";
+const COMPILER_NICE: &str = "5";
 
 /// Every test, foreign peers included where they are installed.
 pub(crate) fn test() -> Outcome {
@@ -67,12 +70,11 @@ pub(crate) fn test() -> Outcome {
 
     step(began, "tests");
     let (early, late) = node_jobs(&origin)?;
-    let queue = Queue::new(folder.clone(), early);
     let cores = thread::available_parallelism().map_or(1, usize::from);
+    let at_once = cores + BEYOND_CORES..=cores * FOR_EACH_CORE_MAX;
+    let queue = Queue::new(folder.clone(), at_once, early);
     let outcome = thread::scope(|scope| {
-        let workers: Vec<_> = (0..cores + WORKERS_BEYOND_CORES)
-            .map(|_| scope.spawn(|| queue.work()))
-            .collect();
+        let working = scope.spawn(|| queue.work());
         let built = rust_jobs(&folder);
         let _ = peers.join();
         let added = built.map(|jobs| {
@@ -81,9 +83,7 @@ pub(crate) fn test() -> Outcome {
             queue.add(late);
         });
         queue.close();
-        for worker in workers {
-            let _ = worker.join();
-        }
+        let _ = working.join();
         added
     });
     let failed = queue.finish(began.elapsed());

@@ -3,6 +3,10 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "a server that fails fails its test")]
 
+#[allow(unreachable_pub, reason = "a crate of its own gives it to others")]
+#[path = "../../../interop/src/port.rs"]
+mod port;
+
 use super::support::service;
 use http::{Request, Response};
 use rustls::pki_types::CertificateDer;
@@ -66,8 +70,12 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// `port`: 0 for any.
+    /// `port`: 0 for one that no other test gets, also while a server that was killed starts again.
     pub(crate) async fn start(identity: &Identity, key: Key, port: u16) -> Self {
+        let port = match port {
+            0 => port::free_port().unwrap(),
+            _ => port,
+        };
         Self::begin(identity, key, port, "first", true).await
     }
     pub(crate) async fn start_without_http3(identity: &Identity, port: u16) -> Self {

@@ -2,27 +2,17 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "a proxy that fails fails its test")]
 
+#[allow(unreachable_pub, reason = "a crate of its own gives it to others")]
+#[path = "../../../interop/src/port.rs"]
+mod port;
+
+use port::free_port;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-/// A port without a listener, below the system's ephemeral ports: no other test gets it before the
-/// program has it, and a probing peer cannot connect to itself.
-fn free_port() -> u16 {
-    static LOOKED_AT: AtomicU32 = AtomicU32::new(0);
-    // Neighbours in the list of processes lie far apart here.
-    let first = std::process::id().wrapping_mul(7_919);
-    std::iter::repeat_with(|| {
-        first.wrapping_add(LOOKED_AT.fetch_add(1, Ordering::Relaxed)) % 20_000
-    })
-    .map(|offset| 10_000 + offset as u16)
-    .find(|&port| TcpListener::bind(("127.0.0.1", port)).is_ok())
-    .unwrap()
-}
 
 /// A running program and what it has said so far; ended with the value.
 pub(crate) struct Proxy {
@@ -75,7 +65,7 @@ impl Proxy {
     }
 
     fn start(program: &str, arguments: impl Fn(u16, &PathBuf) -> Vec<String>) -> Option<Self> {
-        let port = free_port();
+        let port = free_port().unwrap();
         let folder = std::env::temp_dir().join(format!("trunkline-{program}-{port}"));
         std::fs::create_dir_all(&folder).unwrap();
         let path = std::env::var("PATH").unwrap_or_default();

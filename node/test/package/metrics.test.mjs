@@ -189,6 +189,8 @@ test("an error of fetch has the request's story in its cause", async () => {
 
 test('metrics has the utilization and the delays of the event loop once for all of its sources', async () => {
   const BLOCKED_MS = 200
+  // A late timer shortens what a look sees of the block by one interval at most.
+  const SEEN_SECONDS_MIN = (BLOCKED_MS - 40) / 1e3
   const agents = [new Agent(), new Agent()]
   try {
     const first = samplesOf(metrics(...agents))
@@ -197,18 +199,17 @@ test('metrics has the utilization and the delays of the event loop once for all 
     assert.ok(!samplesOf(agents[0].metrics()).has('nodejs_eventloop_utilization'), 'a part has none of the process')
     let longest = 0
     const end = Date.now() + 60_000
-    while (longest === 0) {
-      // The first look is an interval behind the start, and the next one behind the block.
+    while (longest < SEEN_SECONDS_MIN) {
+      // The first look is an interval behind the start, and the next one behind the block. On a busy machine
+      // the first may come behind the block, and sees none of it.
       await new Promise(resolve => setTimeout(resolve, 40))
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BLOCKED_MS)
       await new Promise(resolve => setTimeout(resolve, 40))
       const samples = samplesOf(metrics(...agents))
       longest = samples.get('nodejs_eventloop_delay_max_seconds') ?? 0
       if (longest > 0) for (const name of ['p50', 'p99']) assert.ok(samples.get(`nodejs_eventloop_delay_${name}_seconds`) <= longest, name)
-      assert.ok(Date.now() < end, 'no look at the event loop')
+      assert.ok(Date.now() < end, `no look at the event loop sees a block: ${longest}`)
     }
-    // A late timer shortens what the look sees of the block by one interval at most.
-    assert.ok(longest >= (BLOCKED_MS - 40) / 1e3, `${longest}`)
   } finally {
     await Promise.all(agents.map(agent => agent.close()))
   }

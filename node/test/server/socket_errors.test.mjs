@@ -56,7 +56,7 @@ for (const [face, { make, isSession = false }] of Object.entries(SERVERS)) {
   for (const isSecure of [false, true]) {
     for (const [how, act] of Object.entries(HOW)) {
       for (const [moment, at] of Object.entries(MOMENTS)) {
-        test(`${face}${isSecure ? ' over TLS' : ''}: an error that a socket ${how} ${moment} is ${isSession ? 'the session\'s' : 'one of clientError'}`, { timeout: 20_000 }, async t => {
+        test(`${face}${isSecure ? ' over TLS' : ''}: an error that a socket ${how} ${moment} is ${isSession ? 'the session\'s' : 'one of clientError'}`, { timeout: 60_000 }, async t => {
           const server = make(isSecure)
           server.on('stream', stream => { stream.on('error', () => {}) })
           server.on(isSecure ? 'secureConnection' : 'connection', socket => { at(() => { act(socket) }) })
@@ -78,7 +78,7 @@ for (const [face, { make, isSession = false }] of Object.entries(SERVERS)) {
 
 for (const [name, make] of Object.entries({ 'node:http': https.createServer, ours: options => createSecureServer({ allowHTTP1: true, requests: 'http', ...options }) })) {
   for (const [how, act] of Object.entries(HOW)) {
-    test(`${name} over TLS: an error that the socket of an upgrade ${how} ends no process`, { timeout: 20_000 }, async t => {
+    test(`${name} over TLS: an error that the socket of an upgrade ${how} ends no process`, { timeout: 60_000 }, async t => {
       const server = make({ cert, key })
       server.on('upgrade', (request, socket) => {
         act(socket)
@@ -91,7 +91,7 @@ for (const [name, make] of Object.entries({ 'node:http': https.createServer, our
   }
 }
 
-test('an error of the socket below TLS is one of the socket above', { timeout: 20_000 }, async t => {
+test('an error of the socket below TLS is one of the socket above', { timeout: 60_000 }, async t => {
   const server = createSecureServer({ cert, key })
   server.on('connection', socket => { socket.destroy(FAULT) })
   const reported = once(server, 'sessionError')
@@ -103,7 +103,7 @@ test('an error of the socket below TLS is one of the socket above', { timeout: 2
 
 for (const [face, { make, isSession = false }] of Object.entries(SERVERS)) {
   for (const [how, act] of Object.entries(HOW)) {
-    test(`${face}: an error that a stream which was given to it ${how} is ${isSession ? 'the session\'s' : 'one of clientError'}`, { timeout: 20_000 }, async t => {
+    test(`${face}: an error that a stream which was given to it ${how} is ${isSession ? 'the session\'s' : 'one of clientError'}`, { timeout: 60_000 }, async t => {
       const server = make(false)
       let given
       server.on('request', (request, response) => {
@@ -131,7 +131,7 @@ for (const [face, { make, isSession = false }] of Object.entries(SERVERS)) {
 }
 
 for (const [name, api] of Object.entries({ 'node:http2': http2, ours: { createServer } })) {
-  test(`${name}: an error that the socket of a request emits is its stream's`, { timeout: 20_000 }, async t => {
+  test(`${name}: an error that the socket of a request emits is its stream's`, { timeout: 60_000 }, async t => {
     const server = api.createServer((request, response) => {
       request.socket.emit('error', FAULT)
       response.end('ok')
@@ -145,7 +145,7 @@ for (const [name, api] of Object.entries({ 'node:http2': http2, ours: { createSe
 }
 
 for (const [name, api] of Object.entries({ 'node:http2': http2, ours: { createSecureServer } })) {
-  test(`${name}: a handshake that fails is told with a socket that is destroyed, as clientError first`, { timeout: 20_000 }, async t => {
+  test(`${name}: a handshake that fails is told with a socket that is destroyed, as clientError first`, { timeout: 60_000 }, async t => {
     const server = api.createSecureServer({ cert, key })
     const events = []
     const reported = new Promise(resolve => {

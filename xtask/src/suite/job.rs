@@ -1,10 +1,12 @@
 //! A queue of test programs, run a few at once. The output of each goes to a file; a failure is
 //! printed briefly when it happens, and again at the end behind the ends of the files.
 
+use super::idle::Ticks;
 use super::{cpu, report};
 use crate::Outcome;
 use std::collections::VecDeque;
 use std::fs::File;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,6 +16,12 @@ use std::time::{Duration, Instant};
 const JOB_TIME_MAX: Duration = Duration::from_secs(600);
 /// How often a program is asked whether it has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How often the number of programs at once is thought over: the first second of a program is all work.
+const ADAPT_EVERY: Duration = Duration::from_secs(1);
+/// From so much of the machine idle on one more runs at once: a third of a core of two.
+const IDLE_PERCENT: u64 = 15;
+/// Below this one less does.
+const BUSY_PERCENT: u64 = 3;
 /// Failing tests of one program that are printed when it ends.
 const DISPLAYED_MAX: usize = 3;
 /// Characters of a failing program's output that are printed in the middle.
@@ -54,26 +62,43 @@ struct State {
     done: Vec<Done>,
     /// False once no more jobs come.
     is_open: bool,
+    running: usize,
+    /// Jobs that may run at once now.
+    at_once: usize,
 }
 
 /// The jobs that wait and those that ended.
+impl State {
+    /// No job is left, and none will come.
+    fn is_over(&self) -> bool {
+        self.waiting.is_empty() && !self.is_open
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Queue {
     /// Where the outputs go.
     folder: PathBuf,
+    least: usize,
+    most: usize,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 impl Queue {
-    pub(super) fn new(folder: PathBuf, jobs: Vec<Job>) -> Self {
+    /// `at_once`: jobs that run at once on a busy machine, and the most of them.
+    pub(super) fn new(folder: PathBuf, at_once: RangeInclusive<usize>, jobs: Vec<Job>) -> Self {
         Self {
             folder,
+            most: *at_once.end(),
             state: Mutex::new(State {
                 waiting: jobs.into(),
                 done: Vec::new(),
                 is_open: true,
+                running: 0,
+                at_once: *at_once.start(),
             }),
+            least: *at_once.start(),
             changed: Condvar::new(),
         }
     }
@@ -97,25 +122,59 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Runs jobs until none is left and none will come.
+    /// Runs jobs until none is left and none will come, as many at once as the machine has idle cores for.
     pub(super) fn work(&self) {
+        std::thread::scope(|scope| {
+            for _ in 0..self.most {
+                scope.spawn(|| self.work_in_turn());
+            }
+            self.adapt();
+        });
+    }
+
+    fn work_in_turn(&self) {
         while let Some(job) = self.next() {
             let done = self.run(job);
             if let Some(failure) = &done.failure {
                 eprintln!("{failure}");
             }
-            self.state().done.push(done);
+            let mut state = self.state();
+            state.done.push(done);
+            state.running -= 1;
+            self.changed.notify_all();
         }
     }
 
     fn next(&self) -> Option<Job> {
-        let state = self.state();
-        let idle = |state: &mut State| state.waiting.is_empty() && state.is_open;
-        let waited = self.changed.wait_while(state, idle);
-        waited
-            .unwrap_or_else(PoisonError::into_inner)
-            .waiting
-            .pop_front()
+        let mut state = self.state();
+        while !state.is_over() && (state.waiting.is_empty() || state.running >= state.at_once) {
+            let waited = self.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        let job = state.waiting.pop_front()?;
+        state.running += 1;
+        Some(job)
+    }
+
+    /// Lets one more run at once as long as a part of the machine idles, and one less where nothing does.
+    fn adapt(&self) {
+        let (mut before, mut looked) = (Ticks::now(), Instant::now());
+        let mut state = self.state();
+        while !state.is_over() {
+            let waited = self.changed.wait_timeout(state, ADAPT_EVERY);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            if looked.elapsed() < ADAPT_EVERY {
+                continue;
+            }
+            let now = Ticks::now();
+            if let (Some(now), Some(before)) = (now, before) {
+                let idle = now.idle_percent_since(before);
+                let at_once = adapted(state.at_once, state.running, idle);
+                state.at_once = at_once.clamp(self.least, self.most);
+                self.changed.notify_all();
+            }
+            (before, looked) = (now, Instant::now());
+        }
     }
 
     fn run(&self, job: Job) -> Done {
@@ -186,6 +245,16 @@ impl Queue {
             "{} of {all} programs of tests failed",
             failed.len()
         ))
+    }
+}
+
+/// How many may run at once from now on, of a machine of which `idle` percent idled.
+fn adapted(at_once: usize, running: usize, idle: u64) -> usize {
+    match idle {
+        // Fewer run than may: there is nothing to begin, or it has just begun.
+        IDLE_PERCENT.. if running >= at_once => at_once + 1,
+        ..BUSY_PERCENT => at_once.saturating_sub(1),
+        _ => at_once,
     }
 }
 

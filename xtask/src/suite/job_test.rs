@@ -11,7 +11,7 @@ fn queue(name: &str, jobs: Vec<Job>) -> Queue {
     let folder =
         std::env::temp_dir().join(format!("trunkline-suite-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    Queue::new(folder, jobs)
+    Queue::new(folder, 1..=1, jobs)
 }
 
 #[test]
@@ -62,4 +62,24 @@ fn a_queue_waits_for_jobs_until_it_is_closed() {
     });
     assert!(queue.finish(Duration::ZERO).is_err());
     std::fs::remove_dir_all(&queue.folder).expect("removed");
+}
+
+#[test]
+fn no_more_jobs_run_at_once_than_may() {
+    let name = format!("trunkline-suite-alone-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name).display().to_string();
+    let script = format!("mkdir {folder} && sleep 0.1 && rmdir {folder}");
+    let queue = queue("alone", vec![job("one", &script), job("two", &script)]);
+    queue.close();
+    queue.work();
+    assert_eq!(queue.finish(Duration::ZERO), Ok(()));
+    std::fs::remove_dir_all(&queue.folder).expect("removed");
+}
+
+#[test]
+fn one_more_job_may_run_where_a_part_of_the_machine_idles_and_one_less_where_it_is_busy() {
+    assert_eq!(adapted(4, 4, 15), 5);
+    assert_eq!(adapted(4, 3, 100), 4, "there is nothing to begin");
+    assert_eq!((adapted(5, 5, 14), adapted(5, 5, 3)), (5, 5));
+    assert_eq!((adapted(5, 5, 2), adapted(0, 0, 0)), (4, 0));
 }

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import * as frames from '../../support/servers/h2_frames.mjs'
 import { AGAIN, ask, assertCell, faces } from '../../support/clients/asking.mjs'
 import { ends, listening, serveMessages, tableWithKinds as table } from '../../support/servers/wire.mjs'
+import { together } from '../../support/together.mjs'
 
 const { DATA, HEADERS, RST_STREAM, SETTINGS, GOAWAY, END_STREAM, END_HEADERS, REFUSED_STREAM, frame, numbers, serveFrames } = frames
 const LENGTH = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n'
@@ -59,22 +60,19 @@ function assertSeen (face, cell, body, { seen, requests }, about) {
 for (const face of faces) {
   test(`${face} on HTTP/1.1 sees what the table says`, async () => {
     const cells = table('A client on HTTP/1.1')
-    let seen = 0
-    for (const [end, isSecure] of Object.entries(ends)) {
-      for (const [place, [sent, body]] of Object.entries(h1)) {
-        const about = `${end}, ${place}`
-        const outcome = await exchange(face, isSecure, 'http/1.1', ({ socket, end: finish }, _, count) => {
-          serveMessages(socket, () => {
-            count()
-            // Even nothing is written, so that the end comes behind the request.
-            socket.write(sent === '' ? '\r\n' : sent, () => finish(end))
-          })
+    const cases = Object.entries(ends).flatMap(end => Object.entries(h1).map(place => [end, place]))
+    await together(cases, async ([[end, isSecure], [place, [sent, body]]]) => {
+      const about = `${end}, ${place}`
+      const outcome = await exchange(face, isSecure, 'http/1.1', ({ socket, end: finish }, _, count) => {
+        serveMessages(socket, () => {
+          count()
+          // Even nothing is written, so that the end comes behind the request.
+          socket.write(sent === '' ? '\r\n' : sent, () => finish(end))
         })
-        assertSeen(face, cells[end][place], body, outcome, about)
-        seen++
-      }
-    }
-    assert.equal(seen, Object.values(cells).reduce((sum, row) => sum + Object.keys(row).length, 0))
+      })
+      assertSeen(face, cells[end][place], body, outcome, about)
+    })
+    assert.equal(cases.length, Object.values(cells).reduce((sum, row) => sum + Object.keys(row).length, 0))
   })
 
   test(`${face} on HTTP/2 sees what the table says`, async () => {
@@ -89,24 +87,21 @@ for (const face of faces) {
       ['a malformed frame', false, [frames.malformed]]
     )
     assert.deepEqual(rows.map(([name]) => name).sort(), Object.keys(cells).sort())
-    for (const [name, isSecure, endings, end] of rows) {
-      for (const [place, [sent, body]] of Object.entries(h2)) {
-        for (const ending of endings) {
-          const seen = await exchange(face, isSecure, 'h2', ({ socket, end: finish }, number, count) => {
-            serveFrames(socket, stream => {
-              if (count() > 1 || number > 0) {
-                const again = [frame(HEADERS, END_HEADERS, stream, OK), frame(DATA, END_STREAM, stream, Buffer.from(AGAIN))]
-                return socket.write(Buffer.concat(again))
-              }
-              // An acknowledgement of nothing, so that something is written before the end.
-              const first = frame(SETTINGS, 0, 0, Buffer.alloc(0))
-              socket.write(Buffer.concat([first, sent, ending]), () => { if (end !== undefined) finish(end) })
-            })
-          })
-          assertSeen(face, cells[name][place], body, seen, `${name}, ${place}, ${ending.toString('hex')}`)
-        }
-      }
-    }
+    const cases = rows.flatMap(row => Object.entries(h2).flatMap(place => row[2].map(ending => [row, place, ending])))
+    await together(cases, async ([[name, isSecure, , end], [place, [sent, body]], ending]) => {
+      const seen = await exchange(face, isSecure, 'h2', ({ socket, end: finish }, number, count) => {
+        serveFrames(socket, stream => {
+          if (count() > 1 || number > 0) {
+            const again = [frame(HEADERS, END_HEADERS, stream, OK), frame(DATA, END_STREAM, stream, Buffer.from(AGAIN))]
+            return socket.write(Buffer.concat(again))
+          }
+          // An acknowledgement of nothing, so that something is written before the end.
+          const first = frame(SETTINGS, 0, 0, Buffer.alloc(0))
+          socket.write(Buffer.concat([first, sent, ending]), () => { if (end !== undefined) finish(end) })
+        })
+      })
+      assertSeen(face, cells[name][place], body, seen, `${name}, ${place}, ${ending.toString('hex')}`)
+    })
   })
 
   test(`${face} sees what the table says of a server that is killed`, async () => {

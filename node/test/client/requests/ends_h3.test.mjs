@@ -6,6 +6,7 @@ import { Agent } from 'trunkline'
 import { ask, assertCell, faces } from '../../support/clients/asking.mjs'
 import { quicServer } from '../../support/servers/quic_peer.mjs'
 import { tableWithKinds } from '../../support/servers/wire.mjs'
+import { together } from '../../support/together.mjs'
 
 const agent = ({ root }) => new Agent({ connections: 1, http3: 'only', connect: { ca: root } })
 
@@ -27,12 +28,12 @@ for (const face of faces) {
   test(`${face} on HTTP/3 sees what the table says`, async t => {
     const peer = await quicServer(t)
     const cells = tableWithKinds('A client on HTTP/3')
-    for (const { number, row, place, body } of peer.cases) {
+    await together(peer.cases, async ({ number, row, place, body }) => {
       const about = `${row}, ${place}, case ${number}`
       const { seen, requests } = await exchange(peer, face, number)
       assertCell(face, cells[row][place], body, seen, about)
       assert.equal(requests, cells[row][place] === 'again' ? 2 : 1, `requests: ${about}`)
-    }
+    })
   })
 }
 

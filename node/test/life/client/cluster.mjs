@@ -30,7 +30,7 @@ if (process.send !== undefined) {
   cluster.setupPrimary({ exec: self, args: reported(true) })
   const killed = [cluster.fork().process, fork(self, reported(true))]
   const exits = [...ending, ...killed].map(child => once(child, 'exit'))
-  await Promise.all([...ending, ...killed].map(child => once(child, 'message', { signal: AbortSignal.timeout(20_000) })))
+  await Promise.all([...ending, ...killed].map(child => once(child, 'message', { signal: AbortSignal.timeout(60_000) })))
   await asks(url, 50)
   for (const child of killed) child.kill('SIGKILL')
   const ends = await Promise.all(exits)

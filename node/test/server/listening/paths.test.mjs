@@ -30,7 +30,7 @@ function closing (t, server) {
 
 const hello = (incoming, response) => { response.end(`${incoming.httpVersion} ${incoming.socket.remoteAddress}`) }
 
-const curl = async (...args) => (await promisify(execFile)('curl', ['-sS', '--max-time', '20', ...args])).stdout
+const curl = async (...args) => (await promisify(execFile)('curl', ['-sS', '--max-time', '60', ...args])).stdout
 
 test('curl asks over HTTP/1.1 and HTTP/2, in cleartext', { skip }, async t => {
   const path = newPath(t)

@@ -183,7 +183,7 @@ test('curl and openssl ask for a name and are shown what was chosen', async t =>
   }
   const { port } = await listening(t, options, (request, response) => { response.end(request.httpVersion) })
   for (const [version, expected] of [['--http2', '2.0'], ['--http1.1', '1.1']]) {
-    const { stdout } = await run('curl', ['-sS', '--max-time', '20', version, '--cacert', certFile, '--resolve', `localhost:${port}:127.0.0.1`, `https://localhost:${port}/`])
+    const { stdout } = await run('curl', ['-sS', '--max-time', '60', version, '--cacert', certFile, '--resolve', `localhost:${port}:127.0.0.1`, `https://localhost:${port}/`])
     assert.equal(stdout, expected)
   }
   const asking = run('openssl', ['s_client', '-connect', `127.0.0.1:${port}`, '-servername', 'other.test', '-alpn', 'h2'])

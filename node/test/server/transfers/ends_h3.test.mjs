@@ -1,7 +1,7 @@
 // Every way in which a request on HTTP/3 can end, as handlers of servers see it: the table of docs/ends.md, walked by the
 // peer that walks it for servers of the engine, and what errors their readers get.
 import assert from 'node:assert/strict'
-import test from 'node:test'
+import test, { suite } from 'node:test'
 import { assertError, faces, started } from '../../support/servers/ended.mjs'
 import { quicClient } from '../../support/servers/quic_peer.mjs'
 import { tableWithKinds } from '../../support/servers/wire.mjs'
@@ -28,29 +28,32 @@ async function outcome (peer, { seen }, number, expected) {
   return came
 }
 
-for (const face of Object.keys(faces)) {
-  test(`a handler of ${face} on HTTP/3 sees what the table says`, async t => {
-    const server = await started(t, face, true, true)
-    const peer = await quicClient(t, server.port)
-    const cells = tableWithKinds('A server on HTTP/3')
-    for (const { number, row, place, body } of peer.cases) {
-      if (row === 'silence') continue
-      const cell = cells[row][place]
-      const [expected, kind] = cell.split(': ')
-      const about = `${row}, ${place}, case ${number}`
-      const [came, text, error] = await outcome(peer, server, number, expected)
-      // As with node:http2, for what came in one packet: the head says that there is no body.
-      const isAbortedFirst = face !== 'serve' && row === 'STOP_SENDING of any code, then FIN' && place === 'behind the head'
-      if (isAbortedFirst) {
-        assert.equal(came, 'cut', about)
-        continue
+// Each face has a server and a client of its own, which wait more than they work.
+suite('handlers on HTTP/3', { concurrency: true }, () => {
+  for (const face of Object.keys(faces)) {
+    test(`a handler of ${face} on HTTP/3 sees what the table says`, async t => {
+      const server = await started(t, face, true, true)
+      const peer = await quicClient(t, server.port)
+      const cells = tableWithKinds('A server on HTTP/3')
+      for (const { number, row, place, body } of peer.cases) {
+        if (row === 'silence') continue
+        const cell = cells[row][place]
+        const [expected, kind] = cell.split(': ')
+        const about = `${row}, ${place}, case ${number}`
+        const [came, text, error] = await outcome(peer, server, number, expected)
+        // As with node:http2, for what came in one packet: the head says that there is no body.
+        const isAbortedFirst = face !== 'serve' && row === 'STOP_SENDING of any code, then FIN' && place === 'behind the head'
+        if (isAbortedFirst) {
+          assert.equal(came, 'cut', about)
+          continue
+        }
+        assert.equal(came, expected, about)
+        if (expected !== 'none') assert.equal(text, body, `what came is delivered: ${about}`)
+        if (kind !== undefined) assertError(face, kind, error, about)
       }
-      assert.equal(came, expected, about)
-      if (expected !== 'none') assert.equal(text, body, `what came is delivered: ${about}`)
-      if (kind !== undefined) assertError(face, kind, error, about)
-    }
-  })
-}
+    })
+  }
+})
 
 /** Plays every case of silence, lets the client end as `ends` says, and asserts what the handlers saw, in any order. */
 async function assertSilence (t, face, row, ends) {
