@@ -1,8 +1,8 @@
 //! `test`: every test of the workspace and of the npm package, on all cores. All programs are built with
-//! one selection of packages, so that nothing is compiled twice with other features. The tests of the
-//! package run while the Rust tests are still being compiled. Each program of tests writes to a file of
-//! its own under `target/suite`, where `jobs.csv` has the time and the CPU time of each; printed are the
-//! names and messages of failing tests, as they fail and at the end.
+//! one selection of packages, so that nothing is compiled twice with other features. Tests run while others
+//! are still being compiled. Each program of tests writes to a file of its own under `target/suite`, where
+//! `jobs.csv` has the time and the CPU time of each; printed are the names and messages of failing tests,
+//! as they fail and at the end.
 
 mod cpu;
 mod doc;
@@ -13,14 +13,23 @@ mod report;
 use crate::tools::{self, cargo, run};
 use crate::{Outcome, node, root};
 use job::{Job, Queue};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
 /// The packages that are built and tested: all but the benchmarks, whose foreign clients and
-/// servers take a minute to compile. `ready` tests those.
-const SELECTION: [&str; 3] = ["--workspace", "--exclude", "trunkline-bench"];
+/// servers take a minute to compile, and this program. `ready` tests the benchmarks.
+const SELECTION: [&str; 5] = [
+    "--workspace",
+    "--exclude",
+    "trunkline-bench",
+    "--exclude",
+    "xtask",
+];
+/// This program, apart: with the features that it was built with it need not be compiled again.
+const OWN: [&str; 2] = ["--package", "xtask"];
 /// Programs of tests at once beyond one for each core: half of their time they wait for deadlines and peers.
 const BEYOND_CORES: usize = 2;
 /// The most of them at once for each core, while the machine idles.
@@ -75,13 +84,10 @@ pub(crate) fn test() -> Outcome {
     let queue = Queue::new(folder.clone(), at_once, early);
     let outcome = thread::scope(|scope| {
         let working = scope.spawn(|| queue.work());
-        let built = rust_jobs(&folder);
+        let built = add_rust_jobs(&queue, &folder);
         let _ = peers.join();
-        let added = built.map(|jobs| {
-            queue.add(jobs);
-            // In front of them: the longest of all is among these, and waits for most of its time.
-            queue.add(late);
-        });
+        // In front of the others: the longest of all is among these, and waits for most of its time.
+        let added = built.map(|()| queue.add(late));
         queue.close();
         let _ = working.join();
         added
@@ -172,8 +178,15 @@ fn test_files(folder: &Path, prefix: &str, names: &mut Vec<String>) -> Outcome {
     Ok(())
 }
 
-/// Compiles the Rust tests; a job for each of their programs.
-fn rust_jobs(folder: &Path) -> Result<Vec<Job>, String> {
+/// Compiles the Rust tests; each of their programs is a job as soon as it is there.
+fn add_rust_jobs(queue: &Queue, folder: &Path) -> Outcome {
+    compile(&SELECTION, queue)?;
+    queue.add(vec![doc::job(folder)?]);
+    compile(&OWN, queue)
+}
+
+/// Compiles the tests of these packages for the queue.
+fn compile(packages: &[&str], queue: &Queue) -> Outcome {
     let mut command = Command::new("nice");
     command.args(["-n", COMPILER_NICE]);
     let build = [
@@ -182,19 +195,25 @@ fn rust_jobs(folder: &Path) -> Result<Vec<Job>, String> {
         "--no-run",
         "--message-format=json-render-diagnostics",
     ];
-    let output = tools::beside(&mut command, cargo(&build).args(SELECTION))
+    let mut compiler = tools::beside(&mut command, cargo(&build).args(packages))
         .current_dir(root())
-        .stderr(Stdio::inherit())
-        .output()
+        .stdout(Stdio::piped())
+        .spawn()
         .map_err(|why| format!("cannot start cargo: {why}"))?;
-    if !output.status.success() {
-        return Err("the tests do not compile".into());
+    let lines = compiler.stdout.take().map(BufReader::new);
+    for line in lines.into_iter().flat_map(BufRead::lines) {
+        let line = line.map_err(|why| format!("cargo: {why}"))?;
+        queue.add(
+            report::program_of(&line)
+                .map(rust_job)
+                .into_iter()
+                .collect(),
+        );
     }
-    let text = String::from_utf8_lossy(&output.stdout);
-    let programs = text.lines().filter_map(report::program_of);
-    let mut jobs: Vec<Job> = programs.map(rust_job).collect();
-    jobs.push(doc::job(folder)?);
-    Ok(jobs)
+    match compiler.wait() {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err("the tests do not compile".into()),
+    }
 }
 
 fn rust_job(program: report::Program) -> Job {

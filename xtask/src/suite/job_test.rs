@@ -66,7 +66,7 @@ fn a_queue_waits_for_jobs_until_it_is_closed() {
 
 #[test]
 fn no_more_jobs_run_at_once_than_may() {
-    let name = format!("trunkline-suite-alone-{}", std::process::id());
+    let name = format!("trunkline-suite-here-{}", std::process::id());
     let folder = std::env::temp_dir().join(name).display().to_string();
     let script = format!("mkdir {folder} && sleep 0.1 && rmdir {folder}");
     let queue = queue("alone", vec![job("one", &script), job("two", &script)]);
