@@ -1,12 +1,12 @@
-//! How much of the machine idles: programs of tests that wait leave cores to others. On a machine that
+//! The share of the machine that idles: programs of tests that wait leave cores to others. On a machine that
 //! does other work besides nothing idles, and as few run at once as can be.
 
 use std::path::Path;
 
-/// Linux's counts of what all cores did since they started.
+/// Linux counts what all cores did since they started.
 const COUNTS: &str = "/proc/stat";
 
-/// What all cores did up to a moment, in ticks.
+/// Ticks of all cores up to a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ticks {
     idle: u64,
