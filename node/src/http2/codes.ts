@@ -51,6 +51,8 @@ export function plain (code: string): CodedError {
 }
 
 /** Characters of a value in a message, as node shortens them. */
+const NO_ERROR = 0
+const INTERNAL_ERROR = 2
 const DISPLAYED_LENGTH_MAX = 128
 const TYPED_LENGTH_MAX = 28
 /** Numbers beyond have their digits in groups. */
@@ -110,6 +112,13 @@ export const payloadForbidden = (status: number): CodedError =>
   coded(Error, 'ERR_HTTP2_PAYLOAD_FORBIDDEN', `Responses with ${status} status must not have a payload`)
 export const sessionError = (code: number): CodedError =>
   coded(Error, 'ERR_HTTP2_SESSION_ERROR', `Session closed with error code ${code}`)
+
+/** The error and the code that `session.destroy` ends a session with. */
+export function endOfSession (error: Error | number | null, code: number | undefined): [Error | undefined, number] {
+  if (typeof error === 'number') return [error === NO_ERROR ? undefined : sessionError(error), error]
+  return error == null ? [undefined, code ?? NO_ERROR] : [error, code ?? INTERNAL_ERROR]
+}
+
 export const streamError = (code: number): CodedError =>
   coded(Error, 'ERR_HTTP2_STREAM_ERROR', `Stream closed with error code ${nameOf(code)}`)
 

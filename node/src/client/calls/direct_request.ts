@@ -6,12 +6,12 @@ import { Answer, type BodySource } from './answer'
 import { endStream, isStream } from '../prepare/body'
 import type { Upload } from '../prepare/upload'
 import type { Trace } from './channels'
-import type { Connection } from '../connect/connection'
 import { InvalidArgumentError, ResponseExceededMaxSizeError } from '../../errors'
-import { errorOf, PROXY_WANTS_CREDENTIALS, type FailureOwner } from '../../errors/failures'
+import { errorOf, PROXY_WANTS_CREDENTIALS } from '../../errors/failures'
 import { fieldsObject, rawFields, type Fields } from '../prepare/head'
 import type { Load } from '../dispatcher/load'
 import type { Tracked } from '../../open'
+import type { RequestOwner } from './owner'
 import type { ExchangeCallbacks } from '../../channel/callbacks'
 import type { Bridge, Failure } from '../../channel/ring'
 import { follow, type Signal } from './signal'
@@ -36,19 +36,6 @@ export interface RequestExtras {
   highWaterMark?: number | undefined
 }
 
-/** The dispatcher that counts open requests. */
-interface Owner {
-  /** Its requests fail when this turn is over, and get nothing before. */
-  readonly destroyed: boolean
-  onOver: (directRequest: DirectRequest) => void
-  /** Reports failures of connections, before the requests that fail with them do. */
-  emitFailures: () => void
-  /** A connection as channels show it. */
-  connection: (number: number) => Connection
-  /** Where the story of a failure is asked for. */
-  readonly bridge: FailureOwner['bridge']
-}
-
 /** One request of the direct path. */
 export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   number = 0
@@ -70,7 +57,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
 
   constructor (
     private readonly bridge: Bridge,
-    private readonly owner: Owner,
+    private readonly owner: RequestOwner<DirectRequest>,
     private reported: AnswerCallback | null,
     private readonly extras: RequestExtras & { body?: unknown }
   ) {

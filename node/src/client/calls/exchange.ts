@@ -8,9 +8,10 @@ import type { Trace } from './channels'
 import { inspect } from 'node:util'
 import { UNKNOWN, type Connection } from '../connect/connection'
 import { isNew, takesStrings, type DispatchController, type Handler, type NewHandler, type OldHandler } from './handler_forms'
+import type { RequestOwner } from './owner'
 import { markForUndici, proveKey, RefusedTunnel, StreamTunnel, Tunnel } from './tunnel'
 import { InformationalError, InvalidArgumentError, RequestAbortedError, ResponseExceededMaxSizeError } from '../../errors'
-import { errorOf, PROXY_WANTS_CREDENTIALS, type FailureOwner } from '../../errors/failures'
+import { errorOf, PROXY_WANTS_CREDENTIALS } from '../../errors/failures'
 import { fieldsObject, fieldsOf, rawFields, type Fields } from '../prepare/head'
 import type { Load } from '../dispatcher/load'
 import type { Tracked } from '../../open'
@@ -29,20 +30,11 @@ const NO_APPLICATION_PROTOCOL = 120
 const BY_HAND = { requireManualDestroy: true }
 
 /** The dispatcher that counts exchanges and handles their ends. */
-export interface Owner {
-  /** Its requests fail when this turn is over, and get nothing before. */
-  readonly destroyed: boolean
-  onOver: (exchange: Exchange) => void
-  /** Reports failures of connections, behind the handler of the first request that fails with them. */
-  emitFailures: () => void
+interface Owner extends RequestOwner<Exchange> {
   /** Its socket is the user's alone from now on. */
   onLeft: (exchange: Exchange) => void
   /** An exception of the handler at the error of its request. */
   onFault: (error: unknown) => void
-  /** A connection as channels show it. */
-  connection: (number: number) => Connection
-  /** Where the story of a failure is asked for. */
-  readonly bridge: FailureOwner['bridge']
 }
 
 /** Stands for an exchange where console.log prints one, by the name of undici's. */

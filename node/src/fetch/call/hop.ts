@@ -4,11 +4,11 @@
 import type { AnyDispatcher } from '../../client/calls/api'
 import type { Upload } from '../../client/prepare/upload'
 import type { Trace } from '../../client/calls/channels'
-import type { Connection } from '../../client/connect/connection'
 import { InvalidArgumentError, ResponseExceededMaxSizeError } from '../../errors'
-import { errorOf, PROXY_WANTS_CREDENTIALS, type FailureOwner } from '../../errors/failures'
+import { errorOf, PROXY_WANTS_CREDENTIALS } from '../../errors/failures'
 import type { NewHandler } from '../../client/calls/handler_forms'
 import { both } from '../../client/calls/handler'
+import type { RequestOwner } from '../../client/calls/owner'
 import type { Load } from '../../client/dispatcher/load'
 import type { DispatchOptions } from '../../client/prepare/prepare'
 import type { Tracked } from '../../open'
@@ -25,18 +25,6 @@ export interface Receiver {
   onFailed: (hop: Hop, error: unknown) => void
   /** It is over; `isWhole`: all of the response has come. */
   onOver: (hop: Hop, isWhole: boolean) => void
-}
-
-/** The dispatcher that counts open exchanges. */
-interface Owner {
-  /** Its requests fail when its connections are closed, and get nothing before. */
-  readonly destroyed: boolean
-  /** Reports failures of connections, before the requests that fail with them do. */
-  emitFailures: () => void
-  onOver: (exchange: DirectHop) => void
-  connection: (number: number) => Connection
-  /** Where the story of a failure is asked for. */
-  readonly bridge: FailureOwner['bridge']
 }
 
 /** The direct path of this package's dispatchers; a symbol, so that a Proxy of `compose` has it too. */
@@ -120,11 +108,11 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   /** Its head has not come, and its connection of HTTP/1.1 carries nothing behind it until then. */
   blocks = false
   private bridge: Bridge | null = null
-  private owner: Owner | null = null
+  private owner: RequestOwner<DirectHop> | null = null
   private hasHead = false
 
   /** A dispatcher takes it. */
-  attach (bridge: Bridge, owner: Owner): void {
+  attach (bridge: Bridge, owner: RequestOwner<DirectHop>): void {
     this.bridge = bridge
     this.owner = owner
   }

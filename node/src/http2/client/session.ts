@@ -5,7 +5,7 @@ import { captureRejectionSymbol } from 'node:events'
 import net from 'node:net'
 import type { Duplex } from 'node:stream'
 import { inspect, type InspectOptions } from 'node:util'
-import { invalidType, plain, sessionError } from '../codes'
+import { endOfSession, invalidType, plain, sessionError } from '../codes'
 import { brokenSession } from '../connection/broken'
 import { sessionSocket, type Socket } from '../connection/socket'
 import { BLOCK_BYTES_DEFAULT, exceedsBlock, type Headers } from '../fields'
@@ -359,15 +359,8 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
 
   destroy (error: Error | number | null = NO_ERROR, code?: number): void {
     if (this.isDestroyed) return
-    let reason: Error | undefined
-    if (typeof error === 'number') {
-      code = error
-      reason = code === NO_ERROR ? undefined : sessionError(code)
-    } else if (error != null) {
-      reason = error
-      code ??= INTERNAL_ERROR
-    }
-    this.finish(code ?? NO_ERROR, reason)
+    const [reason, ownCode] = endOfSession(error, code)
+    this.finish(ownCode, reason)
   }
 
   private maybeDestroy (): void {

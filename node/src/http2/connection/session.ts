@@ -9,7 +9,7 @@ import type { Accounts, Connection, ConnectionCallbacks } from '../../server/con
 import { asked } from '../callbacks/asked'
 import { bytesOf, Pings } from '../callbacks/pings'
 import {
-  checkBytes, checkCall, checkInteger, checkNumber, checkObject, outOfRange, plain, sessionError
+  checkBytes, checkCall, checkInteger, checkNumber, checkObject, outOfRange, plain, endOfSession, sessionError
 } from '../codes'
 import { withCustom } from '../options/custom_settings'
 import { changed, INITIAL, remoteOf, type Http2Settings } from '../options/settings'
@@ -245,18 +245,11 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   /** `byPeer`: a stream ends behind the bytes of the peer that came before, which its reader gets first. */
   private end (error: Error | number, code: number | undefined, byPeer: boolean): void {
     if (this.isDestroyed) return
-    let reason: Error | undefined
-    if (typeof error === 'number') {
-      code = error
-      reason = code === NO_ERROR ? undefined : sessionError(code)
-    } else if (error != null) {
-      reason = error
-      code ??= INTERNAL_ERROR
-    }
+    const [reason, ownCode] = endOfSession(error, code)
     this.isDestroyed = true
     const isIdle = this.streams.size === 0
     this.error = reason
-    this.endCode = code ?? NO_ERROR
+    this.endCode = ownCode
     this.timer?.stop()
     this.removeAllListeners('timeout')
     // A message received whole stays readable when its connection is over.

@@ -70,6 +70,7 @@ pub(super) const ROWS: &[&str] = &[
     "client/calls/channels",
     "client/calls/handler_forms",
     "client/calls/tunnel",
+    "client/calls/owner",
     "client/calls/exchange",
     "client/prepare",
     "client/calls",
