@@ -83,7 +83,7 @@ fn a_stream_far_ahead_opens_all_below_it_and_no_more_than_the_limit() {
 }
 
 #[test]
-fn with_the_limit_in_flight_credit_comes_back_when_the_client_is_blocked() {
+fn with_the_limit_in_flight_credit_comes_back_in_portions() {
     let mut rig = Rig::server_with(endless(), Cut::Whole);
     let mut next = 0;
     let mut open = std::collections::VecDeque::new();
@@ -98,9 +98,8 @@ fn with_the_limit_in_flight_credit_comes_back_when_the_client_is_blocked() {
         rig.events();
         let oldest = open.pop_front().unwrap();
         rig.answer(oldest * 4, "x");
-        rig.conn.handle_streams_blocked(rig.now);
         rig.run();
-        granted = rig.granted.unwrap();
+        granted = rig.granted.unwrap_or(granted);
     }
     assert!(rig.closed.is_none());
 }

@@ -97,8 +97,8 @@ impl StreamCredit {
     pub(crate) fn closed(&mut self) {
         self.credit.refund(1);
     }
-    /// The client waits for credit: the next grant does not wait for a quantum.
-    pub(crate) fn blocked(&mut self, now: Instant) -> Option<u64> {
+    /// The client has used all credit: the next grant does not wait for a quantum.
+    fn blocked(&mut self, now: Instant) -> Option<u64> {
         self.credit.note_blocked();
         self.grant(now)
     }

@@ -318,35 +318,46 @@ impl<C> ClientBuilder<C> {
         Ok(self.assemble(None))
     }
 
-    fn check_pool(&self) -> Result<(), Error> {
-        let pool = &self.pool;
+    /// The times that are set: the name of each and the least that it may be.
+    fn times(&mut self) -> impl Iterator<Item = (&'static str, &mut Duration, Duration)> {
         let least = Duration::from_millis(1);
-        let (timeouts, health) = (&self.timeouts, &self.health);
+        let (pool, timeouts) = (&mut self.pool, &mut self.timeouts);
+        let (health, keep_alive) = (&mut self.health, &mut self.keep_alive);
+        let least_dead = health.suspect.max(least);
         let times = [
-            ("idle_timeout", pool.idle_timeout, least),
-            ("connection_age", pool.age_max, least),
-            ("warm_time", Some(pool.warm_time), least),
-            ("probe_patience", pool.probe_patience, least),
-            ("timeouts.connect", timeouts.connect, least),
-            ("timeouts.queue", timeouts.queue, least),
-            ("timeouts.headers", timeouts.headers, least),
-            ("timeouts.body", timeouts.body, least),
-            ("timeouts.expect", timeouts.expect, least),
-            ("timeouts.total", timeouts.total, least),
-            ("health.quiet", Some(health.quiet), least),
-            ("health.unasked", health.unasked, least),
-            ("health.rested", Some(health.rested), least),
-            ("health.suspect", Some(health.suspect), least),
-            ("health.unanswered", health.unanswered, least),
-            ("health.dead", Some(health.dead), health.suspect.max(least)),
+            ("idle_timeout", pool.idle_timeout.as_mut(), least),
+            ("connection_age", pool.age_max.as_mut(), least),
+            ("warm_time", Some(&mut pool.warm_time), least),
+            ("probe_patience", pool.probe_patience.as_mut(), least),
+            ("timeouts.connect", timeouts.connect.as_mut(), least),
+            ("timeouts.queue", timeouts.queue.as_mut(), least),
+            ("timeouts.headers", timeouts.headers.as_mut(), least),
+            ("timeouts.body", timeouts.body.as_mut(), least),
+            ("timeouts.expect", timeouts.expect.as_mut(), least),
+            ("timeouts.total", timeouts.total.as_mut(), least),
+            ("health.quiet", Some(&mut health.quiet), least),
+            ("health.unasked", health.unasked.as_mut(), least),
+            ("health.rested", Some(&mut health.rested), least),
+            ("health.suspect", Some(&mut health.suspect), least),
+            ("health.unanswered", health.unanswered.as_mut(), least),
+            ("health.dead", Some(&mut health.dead), least_dead),
+            ("keep_alive", Some(&mut keep_alive.max), Duration::ZERO),
+            ("keep_alive", Some(&mut keep_alive.margin), Duration::ZERO),
         ];
-        for (name, time, least) in times {
-            if let Some(time) = time.filter(|time| *time < least) {
+        times
+            .into_iter()
+            .filter_map(|(name, time, least)| Some((name, time?, least)))
+    }
+
+    fn check_pool(&mut self) -> Result<(), Error> {
+        for (name, time, least) in self.times() {
+            if *time < least {
                 return Err(Error::config(format!(
                     "{name} is {time:?}; it must be at least {least:?}"
                 )));
             }
         }
+        let pool = &self.pool;
         let most = pool.connections_max.unwrap_or(CONNECTIONS_MAX);
         if pool.warm_min > most {
             return Err(Error::config(format!(
@@ -376,39 +387,11 @@ impl<C> ClientBuilder<C> {
         self.assemble(unusable)
     }
 
-    /// Every time within the range of clocks.
-    fn bound_times(&mut self) {
-        let (pool, timeouts, health) = (&mut self.pool, &mut self.timeouts, &mut self.health);
-        for time in [
-            &mut pool.idle_timeout,
-            &mut pool.age_max,
-            &mut pool.probe_patience,
-            &mut timeouts.connect,
-            &mut timeouts.queue,
-            &mut timeouts.headers,
-            &mut timeouts.body,
-            &mut timeouts.expect,
-            &mut timeouts.total,
-            &mut health.unasked,
-            &mut health.unanswered,
-        ] {
-            *time = time.map(within);
-        }
-        for time in [
-            &mut pool.warm_time,
-            &mut health.quiet,
-            &mut health.rested,
-            &mut health.suspect,
-            &mut health.dead,
-            &mut self.keep_alive.max,
-            &mut self.keep_alive.margin,
-        ] {
+    fn assemble(mut self, unusable: Option<Error>) -> Client {
+        // Within the range of clocks.
+        for (_, time, _) in self.times() {
             *time = within(*time);
         }
-    }
-
-    fn assemble(mut self, unusable: Option<Error>) -> Client {
-        self.bound_times();
         self.pool.no_exchange_timeout = self.timeouts.headers;
         // 0 would mean that nothing is spread.
         self.pool.seed = dispatch::random().max(1);

@@ -122,13 +122,6 @@ impl Conn {
         self.note_capacity();
     }
 
-    /// Server: the peer waits for stream credit (STREAMS_BLOCKED), if the transport reports it.
-    pub fn handle_streams_blocked(&mut self, now: Instant) {
-        if let Some(limit) = self.stream_credit.blocked(now) {
-            self.actions.push(TransportAction::GrantStreams { limit });
-        }
-    }
-
     /// Charges `points` of the glitch budget for useless work that the peer caused in the
     /// transport.
     pub fn handle_glitches(&mut self, now: Instant, points: u32) {

@@ -213,7 +213,6 @@ impl Run {
             1 => self.user.consume_all(),
             2 => self.user.conn.shut_down(self.user.now),
             3 => self.grant(1),
-            4 if self.side == Side::Server => self.user.conn.handle_streams_blocked(self.user.now),
             _ => {
                 let stream = self.user.open.first().copied();
                 if let Some(stream) = stream {
