@@ -6,8 +6,16 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 
-/// Opens `count` listeners on `address`. Port 0 is chosen once and shared by all. `shares`: others
-/// may have listeners on it too.
+/// Options of the sockets of a port.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PortOptions {
+    /// Others may have sockets on the port too.
+    pub(crate) shares: bool,
+    /// A socket of IPv6 takes none of IPv4 (RFC 3493 section 5.3); false: as the system does.
+    pub(crate) only_ipv6: bool,
+}
+
+/// Opens `count` listeners on `address`. Port 0 is chosen once and shared by all.
 ///
 /// # Errors
 /// Names the address and what to do: in use, not allowed, not ours.
@@ -15,16 +23,17 @@ pub(crate) fn listeners(
     mut address: SocketAddr,
     count: usize,
     backlog: u32,
-    shares: bool,
+    options: PortOptions,
 ) -> Result<Vec<TcpListener>, Error> {
     let mut listeners = Vec::with_capacity(count);
-    if address.port() != 0 && !shares {
+    if address.port() != 0 && !options.shares {
         // Two programs that share ports by SO_REUSEPORT would split connections unnoticed: one
         // bind without it finds the other.
-        bind(address, false).map_err(|error| explain(address, error))?;
+        bind(address, false, options.only_ipv6).map_err(|error| explain(address, error))?;
     }
     for _ in 0..count {
-        let listener = listen(address, backlog).map_err(|error| explain(address, error))?;
+        let listener =
+            listen(address, backlog, options.only_ipv6).map_err(|error| explain(address, error))?;
         if address.port() == 0 {
             address = listener
                 .local_addr()
@@ -42,7 +51,7 @@ pub(crate) fn listeners(
 pub(crate) fn udp_sockets(
     address: SocketAddr,
     count: usize,
-    shares: bool,
+    options: PortOptions,
 ) -> Result<Vec<UdpSocket>, Error> {
     let explain = |error: io::Error| match error.kind() {
         io::ErrorKind::AddrInUse => Error::config(format!(
@@ -57,24 +66,25 @@ pub(crate) fn udp_sockets(
         let domain = Domain::for_address(address);
         let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
         share(&socket, share_port)?;
+        restrict(&socket, address, options.only_ipv6)?;
         socket.bind(&address.into())?;
         Ok(socket.into())
     };
     // As for TCP: one bind without sharing finds another program that shares.
-    if !shares {
+    if !options.shares {
         drop(bind(false).map_err(explain)?);
     }
     (0..count).map(|_| bind(true).map_err(explain)).collect()
 }
 
-fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
-    let socket = bind(address, true)?;
+fn listen(address: SocketAddr, backlog: u32, only_ipv6: bool) -> io::Result<TcpListener> {
+    let socket = bind(address, true, only_ipv6)?;
     socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
     socket.set_nonblocking(true)?;
     Ok(socket.into())
 }
 
-fn bind(address: SocketAddr, share_port: bool) -> io::Result<Socket> {
+fn bind(address: SocketAddr, share_port: bool, only_ipv6: bool) -> io::Result<Socket> {
     let socket = Socket::new(
         Domain::for_address(address),
         Type::STREAM,
@@ -86,8 +96,17 @@ fn bind(address: SocketAddr, share_port: bool) -> io::Result<Socket> {
         socket.set_reuse_address(true)?;
     }
     share(&socket, share_port)?;
+    restrict(&socket, address, only_ipv6)?;
     socket.bind(&address.into())?;
     Ok(socket)
+}
+
+/// Keeps clients of IPv4 from a socket of IPv6, where `only_ipv6` says so.
+fn restrict(socket: &Socket, address: SocketAddr, only_ipv6: bool) -> io::Result<()> {
+    match only_ipv6 && address.is_ipv6() {
+        true => socket.set_only_v6(true),
+        false => Ok(()),
+    }
 }
 
 /// Lets several sockets have the port, where `shares` says so.

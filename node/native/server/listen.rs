@@ -52,6 +52,7 @@ pub(crate) struct ListenAsk {
     /// Its owner closes it.
     fd_is_borrowed: bool,
     shares_port: bool,
+    ipv6_only: bool,
     backlog: Option<u32>,
     pub(crate) tls: Option<TlsAsk>,
     http1: Option<bool>,
@@ -303,7 +304,7 @@ impl ListenAsk {
     }
     fn open_port(&self, server: Server, tls: Option<&Tls>) -> Result<BoundSockets, Value> {
         let server = server.shares_port(self.shares_port).http3(self.http3);
-        let mut server = server.tcp(!self.udp_only);
+        let mut server = server.tcp(!self.udp_only).only_ipv6(self.ipv6_only);
         if let Some(quic_lb) = &self.quic_lb {
             server = server.quic_lb(quic_lb.settings());
         }

@@ -56,7 +56,7 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
       if (cluster.isWorker && taken !== null && http1Owner === undefined) return this.listenBehindPrimary(taken, address, port, backlog)
       try {
         const place = http1Owner === undefined ? placeOf(address, port, fd) : { fd: http1Owner.fd!, fdIsBorrowed: true }
-        server._handle = this.compatServer.listen(place, backlog, taken === null ? http1Owner : undefined, server.isShared)
+        server._handle = this.compatServer.listen(place, backlog, taken === null ? http1Owner : undefined, { isShared: server.isShared, isIpv6Only: server.isIpv6Only })
         if (server._unref === true) this.unref()
         taken?.close()
         closeWithWorker(this)
@@ -75,7 +75,7 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
       // A worker that is disconnected closes what it has of the primary, and waits for that.
       handle.close = done => { this.close(done) }
       try {
-        server._handle = this.compatServer.listen(placeBehind(this.compatServer, handle), backlog, { close: release }, true)
+        server._handle = this.compatServer.listen(placeBehind(this.compatServer, handle), backlog, { close: release }, { isShared: true })
       } catch (failure) {
         release()
         const error = listenError(failure as { message: string; system?: string }, address, port, true)

@@ -91,7 +91,7 @@ export interface ServeOptions<Data = undefined, Paths extends string = string> e
 /** Names of options that may change. */
 const RELOADED = ['fetch', 'routes', 'static', 'error', 'websocket', 'development', 'maxRequestBodySize', 'idleTimeout']
 const ADVERTISED = [
-  ...RELOADED, 'id', 'signal', 'hostname', 'host', 'port', 'path', 'unix', 'readableAll', 'writableAll', 'fd', 'udpFd', 'sharesPort', 'reusePort', 'handOver', 'backlog', 'tls', 'http1', 'http2', 'http3',
+  ...RELOADED, 'id', 'signal', 'hostname', 'host', 'port', 'path', 'unix', 'readableAll', 'writableAll', 'fd', 'udpFd', 'sharesPort', 'reusePort', 'ipv6Only', 'handOver', 'backlog', 'tls', 'http1', 'http2', 'http3',
   'extendedConnect', 'schemeFromGateway', 'proxyProtocol', 'forwarding', 'quicLb', 'expectations', 'connectionsMax', 'shedding', 'limits', 'timeouts', 'windows', 'overrideGlobalObjects', 'engine'
 ]
 const NAMES = new Set([...ADVERTISED, 'fdIsBorrowed', 'frameEvents', 'spelledNames', 'http1Timeouts'])
@@ -111,10 +111,10 @@ export function checkNames (options: unknown): void {
   }
 }
 
-/** The options that are there. Programs for Bun say `null` for what they do not want, and `tls: false`. A `port` of null is a setting that is
+/** The options that are there. Programs for Bun say `null` for what they do not want, `tls: false` and an empty `hostname`. A `port` of null is a setting that is
  * missing, and not a wish for any port. */
 export function present<T extends object> (options: T): T {
-  const isThere = ([name, value]: [string, unknown]): boolean => value !== undefined && (value !== null || name === 'port') && !(name === 'tls' && value === false)
+  const isThere = ([name, value]: [string, unknown]): boolean => value !== undefined && (value !== null || name === 'port') && !(name === 'tls' && value === false) && !(name === 'hostname' && value === '')
   const all = Object.entries(options)
   const there = all.filter(isThere)
   // Methods of a class are not among the entries.
@@ -192,7 +192,7 @@ function tlsOf (tls: ServeTls | 'self-signed', host: string | undefined): Listen
 /** The listen options of a server with these options. */
 export function listenOptionsOf<Data> (options: ServeOptions<Data>): ListenOptions {
   const { fetch: _f, error: _e, routes: _r, static: _s, development: _d, maxRequestBodySize: _m, websocket, idleTimeout, signal: _a, id: _i, hostname: _h, host: _o, port, path: _p, unix: _u,
-    sharesPort, reusePort, tls, overrideGlobalObjects: _g, engine: _n, timeouts, forwarding: _k, ...rest } = options
+    sharesPort, reusePort, ipv6Only, tls, overrideGlobalObjects: _g, engine: _n, timeouts, forwarding: _k, ...rest } = options
   const host = oneText(options, 'hostname', 'host')
   const path = oneText(options, 'path', 'unix')
   // Bun takes anything for a flag. Workers of a cluster share their ports.
@@ -200,6 +200,7 @@ export function listenOptionsOf<Data> (options: ServeOptions<Data>): ListenOptio
   if (path !== undefined && host !== undefined) throw new TypeError(`a server listens on a Unix socket or on an address: the path is ${inspect(path)} and the hostname ${inspect(host)}`)
   const listen: ListenOptions = { extendedConnect: websocket !== undefined, ...rest }
   if (shares !== undefined) listen.sharesPort = shares
+  if (ipv6Only !== undefined && path === undefined) listen.ipv6Only = Boolean(ipv6Only)
   if (port != null) listen.port = portOf(port)
   if (host !== undefined) listen.host = host
   if (path !== undefined) listen.path = path

@@ -111,7 +111,7 @@ function settingsOf<T> (handler: WebSocketHandler<T>): Settings<T> {
     const near = nearest(name, NAMES)
     throw new TypeError(`websocket has no option ${name}${near === undefined ? '' : `: is ${near} meant?`} It has ${NAMES.join(', ')}`)
   }
-  const given = Object.fromEntries(Object.entries(handler).filter(([, value]) => value !== undefined))
+  const given = Object.fromEntries(Object.entries(handler).filter(([, value]) => value != null))
   const settings = { ...DEFAULTS, ...given } as Settings<T>
   for (const name of CALLS) if (name in settings && typeof settings[name as 'open'] !== 'function') throw new TypeError(`websocket.${name} must be a function`)
   for (const name of ['maxPayloadLength', 'backpressureLimit'] as const) {

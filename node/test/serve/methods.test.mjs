@@ -174,6 +174,19 @@ test('a failure is answered with its stack where development is on, and never el
   assert.equal(console.error.mock.callCount(), 3)
 })
 
+test('with ipv6Only a server on every address of IPv6 leaves the port of IPv4 to another', async t => {
+  const sixth = serveFor(t, { hostname: '::', ipv6Only: true, fetch: () => new Lean('6') })
+  const fourth = serveFor(t, { hostname: '0.0.0.0', port: sixth.port, fetch: () => new Lean('4') })
+  const textOf = async host => await (await globalThis.fetch(`http://${host}:${sixth.port}/`)).text()
+  assert.deepEqual([fourth.port, await textOf('[::1]'), await textOf('127.0.0.1')], [sixth.port, '6', '4'])
+  assert.throws(() => serve({ hostname: '0.0.0.0', port: serveFor(t, { hostname: '::', ipv6Only: 0, fetch: () => new Lean('') }).port, fetch: () => new Lean('') }), /EADDRINUSE/)
+})
+
+test('settings of WebSockets that are null, and an empty hostname, are absent', async t => {
+  const server = serveFor(t, { hostname: '', websocket: { message () {}, maxPayloadLength: null, backpressureLimit: null, idleTimeout: null }, fetch: () => new Lean('ok') })
+  assert.equal(await (await globalThis.fetch(`http://127.0.0.1:${server.port}/`)).text(), 'ok')
+})
+
 test('unix and reusePort are other names of path and sharesPort, and two values for one thing are refused', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'trunkline-test-unix-'))
   t.after(() => { rmSync(folder, { recursive: true }) })

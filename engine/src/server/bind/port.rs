@@ -10,7 +10,7 @@ use without_http3 as http3;
 
 use super::target::{IntoListener, ListenTarget, not_taken};
 use crate::error::Error;
-use crate::net::listen::listeners;
+use crate::net::listen::{PortOptions, listeners};
 use crate::net::listener::{Listener, Owner};
 #[cfg(unix)]
 use crate::server::bind::hand_over::{SharedQuic, Sockets};
@@ -29,7 +29,7 @@ pub struct Port {
     target: BindTarget,
     http3: Http3Settings,
     tcp: bool,
-    shares: bool,
+    options: PortOptions,
 }
 
 #[derive(Debug)]
@@ -55,12 +55,12 @@ impl Port {
             target,
             http3: Http3Settings::default(),
             tcp: true,
-            shares: false,
+            options: PortOptions::default(),
         }
     }
     /// A listener for each of `count` workers, where they are bound, and HTTP/3.
     fn sockets(self, count: usize, backlog: u32) -> Result<Opened, Error> {
-        let udp = |address, count| self.http3.sockets(address, count, self.shares);
+        let udp = |address, count| self.http3.sockets(address, count, self.options);
         let mut inherited = None;
         let (listeners, address, sockets) = match self.target {
             #[cfg(unix)]
@@ -90,7 +90,7 @@ impl Port {
             BindTarget::Address(address) => {
                 let (asked, mut tries) = (address?, PORT_TRIES_MAX);
                 loop {
-                    let tcp = listeners(asked, count, backlog, self.shares)?;
+                    let tcp = listeners(asked, count, backlog, self.options)?;
                     let address = local_addr(tcp.first().ok_or_else(no_worker)?)?;
                     tries -= 1;
                     match udp(address, count) {
@@ -157,7 +157,15 @@ impl Server<Port> {
     /// that the kernel gives to each. Default: false, and a port that is in use is an error.
     #[must_use]
     pub fn shares_port(mut self, shares_port: bool) -> Self {
-        self.target.shares = shares_port;
+        self.target.options.shares = shares_port;
+        self
+    }
+    /// Whether a server on an address of IPv6 takes clients of IPv6 alone (IPV6_V6ONLY): one on `[::]` may
+    /// leave the port of IPv4 to another. Nothing for a socket that listens already. Default: false, and the
+    /// system decides; most take both.
+    #[must_use]
+    pub fn only_ipv6(mut self, only_ipv6: bool) -> Self {
+        self.target.options.only_ipv6 = only_ipv6;
         self
     }
 }

@@ -28,6 +28,9 @@ const BACKLOG_MAX = 2 ** 31 - 1
 export interface AcceptedHandle { fd?: number; close: () => void }
 
 /** Replaces libuv's handle in node's `net.Server`. */
+/** What `listen` says of a port. */
+interface PortFlags { isShared?: boolean | undefined, isIpv6Only?: boolean | undefined }
+
 interface Handle {
   close: () => void
   /** Present where the server listens on a port. */
@@ -72,8 +75,8 @@ export class CompatServer {
   get sharesPort (): boolean | undefined { return this.options.sharesPort }
 
   /** `borrowed`: what it listens on by a descriptor, or behind, and who closes it. `isShared`: other processes may
-   * listen on the port. */
-  listen (place: ListenTarget, backlog: number, borrowed?: { close: () => void }, isShared = false): Handle {
+   * listen on the port; `isIpv6Only`: none of IPv4 connects to it. */
+  listen (place: ListenTarget, backlog: number, borrowed?: { close: () => void }, { isShared = false, isIpv6Only = false }: PortFlags = {}): Handle {
     const listener: Listener = this.listenerWith(() => {
       if (this.listener !== listener) return
       this.listener = undefined
@@ -81,6 +84,7 @@ export class CompatServer {
     })
     const question: ListenOptions = { ...place, ...this.question(), ...this.secured() }
     if (place.path === undefined && place.detached !== true) question.sharesPort = this.options.sharesPort ?? isShared
+    if (isIpv6Only) question.ipv6Only = true
     // The kernel takes an int, as which node hands on any number.
     if (backlog > 0) question.backlog = Math.min(Math.ceil(backlog), BACKLOG_MAX)
     if (this.options.handOver !== undefined) question.handOver = this.options.handOver

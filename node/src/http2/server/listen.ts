@@ -17,6 +17,8 @@ export interface Bare extends net.Server {
   http1Owner?: NodeHandle | undefined
   /** Ours: whether other processes may listen on its port. */
   isShared?: boolean
+  /** Ours: whether a server on an address of IPv6 takes clients of IPv6 alone. */
+  isIpv6Only?: boolean
 }
 
 /** A handle of libuv's, of node's own. */
@@ -55,6 +57,7 @@ export function ownListen (listen: (...args: any[]) => void, server: net.Server,
   const bare = server as Bare
   bare.http1Owner = undefined
   bare.isShared = options.reusePort === true
+  bare.isIpv6Only = Boolean(options.ipv6Only)
   if (typeof given.fd !== 'number') {
     const own = Object.assign(Object.create(options) as object, isNothing ? { port: 0 } : {}, isOfPrimary(server, options) ? {} : { exclusive: true })
     try {

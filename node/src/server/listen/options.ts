@@ -66,6 +66,8 @@ export interface ListenTarget {
 export interface ListenOptions extends ListenTarget {
   /** Whether other processes may listen on the same port, each with a share of the connections. Default: false. */
   sharesPort?: boolean
+  /** Whether a server on an address of IPv6 takes clients of IPv6 alone, so that another may have the port of IPv4 (IPV6_V6ONLY). Default: false. */
+  ipv6Only?: boolean
   /**
    * A path at which processes that serve one after the other meet. A server that waits there (`handOver`, `trunkline serve --upgrade`) gives its
    * listening sockets to this one and closes once this one serves: no client is refused, and HTTP/3 connections of the other live on.

@@ -6,7 +6,7 @@ use crate::driver::quic::config::QuicSettings;
 use crate::driver::quic::config::quic_lb::QuicLb;
 use crate::driver::quic::config::secret::Secret;
 use crate::error::Error;
-use crate::net::listen::udp_sockets;
+use crate::net::listen::{PortOptions, udp_sockets};
 use crate::server::Server;
 use crate::server::worker::generations::QuicInheritance;
 use crate::server::worker::quic::Quic;
@@ -46,10 +46,10 @@ impl Http3Settings {
         &self,
         address: SocketAddr,
         count: usize,
-        shares: bool,
+        options: PortOptions,
     ) -> Result<Vec<UdpSocket>, Error> {
         match self.on {
-            true => udp_sockets(address, count, shares),
+            true => udp_sockets(address, count, options),
             false => Ok(Vec::new()),
         }
     }

@@ -3,6 +3,7 @@
 pub(super) use self::NoHttp3 as Http3Settings;
 
 use crate::error::Error;
+use crate::net::listen::PortOptions;
 use crate::server::worker::generations::QuicInheritance;
 use crate::server::worker::quic::Quic;
 use std::net::{SocketAddr, UdpSocket};
@@ -21,7 +22,7 @@ impl NoHttp3 {
         &self,
         _: SocketAddr,
         _: usize,
-        _: bool,
+        _: PortOptions,
     ) -> Result<Vec<UdpSocket>, Error> {
         Ok(Vec::new())
     }
