@@ -40,6 +40,10 @@ const HINTS = 'a hint cannot write another field or response: newer lines of Nod
 const BLANKS = 'a field whose value has blanks at an end is left out (RFC 9113 section 8.2.1), whatever strictFieldWhitespaceValidation says'
 const ONE = 'an answer that has gone in one message cannot be broken any more'
 
+const FLAG = 'any value is a flag'
+const SECONDS = 'times are fractions and of any length, and none is negative'
+const BYTES = 'a number of bytes is a number up to 2 to the 53rd, and none is negative'
+const TEXT = 'a hostname is a text'
 const TYPED = 'a body has the content type of the fetch standard, and none where that gives none'
 const FAILED = 'a failure is a 500 without words, also of HEAD'
 const PROXY_WHY = 'the refusal of a proxy says why'
@@ -399,6 +403,8 @@ export const differences = {
     'sockets: bytesWritten behind a write': ['bytes that a response has written count at once', 26],
     'server: clientError is answered': 'bytesParsed counts whole messages',
     'server: requestTimeout without a listener': BODILESS,
+    'options: option maxHeaderSize, 1*': { reason: BODILESS, of: ['client: '], programs: 2 },
+    'options: member maxHeadersCount, *': { reason: BODILESS, of: ['client: '], programs: 3, lines: [22, 24, 26] },
     'server: an upgrade that is refused': BODILESS,
     'server: timeout with a listener': 'the bytes of a connection are those of HTTP until a request leaves it',
     'server: close while a request is open': ENDING,
@@ -468,6 +474,22 @@ export const differences = {
     'responses: *: end with a callback, then write*': { reason: ONE, programs: 8, lines: [22, 26] }
   },
   serve: {
+    'options: websocket.closeOnBackpressureLimit, *': { reason: FLAG, programs: 18 },
+    'options: websocket.perMessageDeflate, *': { reason: FLAG, programs: 17 },
+    'options: websocket.sendPings, *': { reason: FLAG, programs: 18 },
+    'options: websocket.publishToSelf, *': { reason: FLAG, programs: 18 },
+    'options: idleTimeout, *': { reason: SECONDS, programs: 10 },
+    'options: websocket.idleTimeout, *': { reason: SECONDS, programs: 9 },
+    'options: websocket.maxPayloadLength, *': { reason: BYTES, programs: 2 },
+    'options: websocket.backpressureLimit, *': { reason: BYTES, programs: 2 },
+    'options: maxRequestBodySize, *': { reason: BYTES, programs: 7 },
+    'options: hostname, *': { reason: TEXT, programs: 3 },
+    'options: port, *': { reason: 'a port that is empty is a setting that is missing, and not a wish for any port', programs: 2 },
+    'options: tls, *': { reason: 'a server that is to have TLS is not one without it', programs: 4 },
+    'options: static, *': { reason: '`static` is a folder of files', programs: 3 },
+    'options: routes, null': 'an option that is null is absent',
+    'options: error, ""': 'a handler is a function',
+    'options: websocket, ""': 'handlers of WebSockets are an object',
     'answers: json*': { reason: 'JSON is UTF-8 and has no charset (RFC 8259 section 11)', of: ['client: '], programs: 16 },
     'routes: a Response of json, *': { reason: 'JSON is UTF-8 and has no charset (RFC 8259 section 11)', of: ['client: '], programs: 10 },
     'answers: empty text, *': { reason: TYPED, of: ['client: '], programs: 8 },

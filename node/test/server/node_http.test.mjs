@@ -195,3 +195,26 @@ test('an empty reason phrase is sent as it is given, whole or in pieces, and no 
   assert.equal(await line('/404/usual'), 'HTTP/1.1 404 Not Found')
   assert.equal(await line('/200/usual/pieces'), 'HTTP/1.1 200 OK')
 })
+
+test('listen heeds ipv6Only', async t => {
+  const sixth = createServer({ requests: 'http' }, (request, response) => { response.end('6') })
+  sixth.listen({ port: 0, host: '::', ipv6Only: true })
+  await once(sixth, 'listening')
+  t.after(() => { sixth.close() })
+  const fourth = createServer({ requests: 'http' }, (request, response) => { response.end('4') })
+  fourth.listen({ port: sixth.address().port, host: '0.0.0.0' })
+  await once(fourth, 'listening')
+  t.after(() => { fourth.close() })
+  assert.match(await answerTo(sixth.address().port, `GET / HTTP/1.1\r\n${HOST}connection: close\r\n\r\n`), /4$/)
+})
+
+test('maxHeaderSize of any size bounds a target with the names and values of its fields, as with node:http', async t => {
+  for (const { createServer: make } of [http, { createServer: (options, listener) => createServer({ requests: 'http', ...options }, listener) }]) {
+    // The target, host with its value and connection with its value are 21 bytes, and the last field 5 and its value.
+    for (const [bytes, length, status] of [[1, 10, 431], [40, 10, 200], [40, 14, 431], [40, 13, 200], [500, 473, 200], [500, 474, 431]]) {
+      const port = await listening(t, make({ maxHeaderSize: bytes }, (request, response) => { response.end() }))
+      const answer = await answerTo(port, `GET / HTTP/1.1\r\n${HOST}connection: close\r\nx-abc: ${'y'.repeat(length)}\r\n\r\n`)
+      assert.equal(answer.slice(9, 12), `${status}`, `${bytes} ${length}`)
+    }
+  }
+})

@@ -22,7 +22,7 @@ const wholeMs = (ms: number): number => Math.min(Math.ceil(ms), Number.MAX_SAFE_
 export function http1Timeouts (server: OwnServer, options: CompatServerOptions): Timeouts {
   const { httpAllowHalfOpen, keepAliveTimeout, keepAliveTimeoutBuffer = 0 } = server
   const head = headTimeout(server)
-  const patience = keepAliveTimeout === undefined || keepAliveTimeout === 0 ? keepAliveTimeout : wholeMs(Number(keepAliveTimeout) + Number(keepAliveTimeoutBuffer))
+  const patience = keepAliveTimeout === undefined || keepAliveTimeout === 0 ? keepAliveTimeout : Math.max(wholeMs(Number(keepAliveTimeout) + Number(keepAliveTimeoutBuffer)), 1)
   // Listeners of `timeout` get a connection without a request, and decide.
   const idle = server.listenerCount('timeout') > 0 && patience !== undefined && patience > 0 ? head : patience
   return {

@@ -33,6 +33,11 @@ const MISSING_ALPN = [
 /** nghttp2's number, without the sign, for a client that begins with another protocol. */
 const BAD_CLIENT_MAGIC = 903
 
+/** From this line on `maxConnections` of 0 is a bound, and not none. */
+const BOUNDS_AT_NONE_FROM = 22
+const boundsAtNone = Number.parseInt(process.versions.node, 10) >= BOUNDS_AT_NONE_FROM
+const isBound = (most: number | undefined): most is number => boundsAtNone ? most != null : Boolean(most)
+
 export class ServerConnections {
   readonly sockets = new Map<Connection, Socket>()
   /** Connections beyond `maxConnections`, which emit no events. */
@@ -63,7 +68,7 @@ export class ServerConnections {
 
   onConnection (connection: Connection): void {
     const { server } = this
-    if (connection.stream === undefined && server.maxConnections != null && (server._connections ?? 0) >= server.maxConnections) return this.drop(connection)
+    if (connection.stream === undefined && isBound(server.maxConnections) && (server._connections ?? 0) >= server.maxConnections) return this.drop(connection)
     // As with node, connections that were given are not counted.
     if (connection.stream === undefined) server._connections = (server._connections ?? 0) + 1
     // A socket for its bytes follows at once.

@@ -49,6 +49,8 @@ export interface Http1 {
   joinDuplicateHeaders?: boolean
   /** A body for a response that has none is an error. */
   rejectNonStandardBodyWrites?: boolean
+  /** Bytes of a target with the names and values of its fields from which on a request is refused; undefined: as the engine has it. */
+  headBytesMax?: number | undefined
   /** Names of fields whose values go in one line, and under which symbol node:http keeps them. */
   unique?: { symbol: symbol; names: unknown } | undefined
 }

@@ -9,7 +9,7 @@ import { clientError, LateBytes, refusalOf } from '../../connection/broken'
 import { Socket, socketOf } from '../../connection/socket'
 import { ResponseCarrier } from './carrier'
 import type { EndNotifier, Http1, Request, Response } from './members'
-import { requestOf } from './request'
+import { requestOf, targetOf, textsMaxOf } from './request'
 import { isFree, receiveErrors, Stage } from './stage'
 import { reportConnect, reportUpgrade } from './upgrade'
 
@@ -19,13 +19,20 @@ const CANCEL = 8
 const REFUSES_FIELDS = Number.parseInt(process.versions.node, 10) >= 22
 const FIELDS_TOO_LARGE = 431
 
-function hasTooManyFields (exchange: Exchange, most: number | null | undefined): boolean {
-  return most != null && most > 0 && exchange.rawFields().length > 2 * most
+function hasTooManyFields (exchange: Exchange, fieldsMax: unknown): boolean {
+  const textsMax = REFUSES_FIELDS ? textsMaxOf(fieldsMax) : 0
+  return textsMax > 0 && exchange.rawFields().length > textsMax
+}
+
+/** Whether a head is as long as `maxHeaderSize` allows none to be: node counts its target, names and values, and the engine all of its bytes. */
+function isTooLong (exchange: Exchange, bytesMax: number | undefined): boolean {
+  if (bytesMax === undefined) return false
+  return exchange.rawFields().reduce((bytes, text) => bytes + text.length, targetOf(exchange).length) >= bytesMax
 }
 
 /** Emits an exchange on `server`. `shared`: the socket of its connection. */
 export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: Socket, http1: Http1): void {
-  if (REFUSES_FIELDS && exchange.version < HttpVersion.Http2 && hasTooManyFields(exchange, server.maxHeadersCount)) {
+  if (exchange.version < HttpVersion.Http2 && (hasTooManyFields(exchange, server.maxHeadersCount) || isTooLong(exchange, http1.headBytesMax))) {
     const socket = isFree(shared) ? shared.leaveServer() : socketOf(Socket, exchange.connection.encrypted, exchange.connection)
     new LateBytes(exchange, socket, { onData () {}, onEnd () {}, onRoom () {}, onClosed () {} })
     const error = clientError({ code: 'HPE_HEADER_OVERFLOW', status: FIELDS_TOO_LARGE, packet: Buffer.alloc(0), parsed: 0 })

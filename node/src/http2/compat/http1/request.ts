@@ -30,10 +30,13 @@ function replaceHost (raw: string[], authority: string): void {
 }
 
 /** The target as it came: proxies get it in absolute form. */
-function targetOf (exchange: Exchange): string {
+export function targetOf (exchange: Exchange): string {
   const { ownScheme, authority, path } = exchange
   return exchange.version < HttpVersion.Http2 && ownScheme !== '' ? `${ownScheme}://${authority}${path}` : path || authority
 }
+
+/** Names and values that a request may have by `maxHeadersCount`, of which node takes whole numbers of 31 bits alone; 0: any. */
+export const textsMaxOf = (fieldsMax: unknown): number => typeof fieldsMax === 'number' ? Math.max(fieldsMax << 1, 0) : 0
 
 /** A request of node:http for an exchange. */
 export function requestOf (exchange: Exchange, socket: Socket, http1: Http1, fieldsMax?: number | null): Request {
@@ -47,6 +50,7 @@ export function requestOf (exchange: Exchange, socket: Socket, http1: Http1, fie
   ;(request as unknown as { upgrade: boolean }).upgrade = false
   if (http1.joinDuplicateHeaders === true) request.joinDuplicateHeaders = true
   const raw = rawOf(exchange)
-  request._addHeaderLines(raw, fieldsMax != null && fieldsMax > 0 ? Math.min(raw.length, 2 * fieldsMax) : raw.length)
+  const textsMax = textsMaxOf(fieldsMax)
+  request._addHeaderLines(raw, textsMax > 0 ? Math.min(raw.length, textsMax) : raw.length)
   return request
 }
