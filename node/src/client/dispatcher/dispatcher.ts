@@ -86,6 +86,8 @@ export abstract class Dispatcher extends EventEmitter {
     for (const origin of [...stats.origins.map(one => one.origin), ...state.askedOrigins]) {
       each[origin] ??= counted(stats.origins.filter(one => one.origin === origin), state.underWay(origin), false) as PoolStats
     }
+    // As with undici an Agent forgets an origin behind its last connection.
+    for (const [origin, { connected, size }] of Object.entries(each)) if (connected === 0 && size === 0) delete each[origin]
     return withHidden(each, stats)
   }
 

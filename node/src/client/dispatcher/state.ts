@@ -203,6 +203,8 @@ export class State {
   drain (load: Load): void {
     if (!load.isBusy || load.isFull || this.destroyed) return
     load.isBusy = false
+    // The connections of a pool of undici's that is closed are closed one by one, and give it no room any more.
+    if (this.closed && !this.checked.isClient) return
     this.connections.onDrain(load)
   }
 
