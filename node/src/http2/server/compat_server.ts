@@ -28,7 +28,7 @@ const BACKLOG_MAX = 2 ** 31 - 1
 export interface AcceptedHandle { fd?: number; close: () => void }
 
 /** Replaces libuv's handle in node's `net.Server`. */
-/** What `listen` says of a port. */
+/** Flags of `listen` for a port. */
 interface PortFlags { isShared?: boolean | undefined, isIpv6Only?: boolean | undefined }
 
 interface Handle {
