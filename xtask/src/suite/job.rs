@@ -12,8 +12,9 @@ use std::process::{Command, Stdio};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A program that runs longer stands still; the longest takes under three minutes.
-const JOB_TIME_MAX: Duration = Duration::from_secs(600);
+/// A program that runs longer stands still; the longest takes under three minutes, and five where builds
+/// keep all cores busy.
+const JOB_TIME_MAX: Duration = Duration::from_secs(1_800);
 /// How often a program is asked whether it has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How often the number of programs at once is thought over: the first second of a program is all work.

@@ -26,7 +26,7 @@ export const bun = existsSync(bunProgram) ? bunProgram : undefined
 
 /** Runs a script of this folder's parent, the program's own `flags` before it; resolves to how it ended. One that outlives its time is
  * killed, and says so. */
-export function run (program, script, { args = [], flags = [], limit = 60_000, env = {} } = {}) {
+export function run (program, script, { args = [], flags = [], limit = 120_000, env = {} } = {}) {
   const own = { ...process.env, ...env }
   // A file of tests in it must not report to this runner.
   delete own.NODE_TEST_CONTEXT
