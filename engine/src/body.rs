@@ -26,7 +26,7 @@ use crate::body::window::WindowHandle;
 use crate::driver::signals::Signals;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use bytes::{Buf, Bytes};
-use http::HeaderMap;
+use http::{HeaderMap, Uri};
 use http_body::{Frame, SizeHint};
 use std::collections::VecDeque;
 use std::error;
@@ -43,7 +43,11 @@ const CHANNEL_BYTES_MAX: usize = 64 * 1024;
 
 /// A request's or a response's body. Empty and whole bodies allocate nothing.
 #[derive(Default)]
-pub struct Body(Kind);
+pub struct Body {
+    kind: Kind,
+    /// Client: where the body of a response came from.
+    url: Option<Arc<Uri>>,
+}
 
 #[derive(Default)]
 enum Kind {
@@ -63,9 +67,12 @@ enum Kind {
 type ForeignBody = Pin<Box<dyn http_body::Body<Data = Bytes, Error = Error> + Send>>;
 
 impl Body {
+    fn of(kind: Kind) -> Self {
+        Self { kind, url: None }
+    }
     /// No bytes, no trailers.
     pub fn empty() -> Self {
-        Self(Kind::Empty)
+        Self::of(Kind::Empty)
     }
     /// A body that is all there.
     pub fn full(bytes: impl Into<Bytes>) -> Self {
@@ -73,7 +80,7 @@ impl Body {
         if bytes.is_empty() {
             return Self::empty();
         }
-        Self(Kind::Whole(bytes))
+        Self::of(Kind::Whole(bytes))
     }
     /// A body that is sent piece by piece. Dropping the sender without
     /// [`finish`](BodySender::finish) is an error on the reader's side, never a short body.
@@ -84,7 +91,7 @@ impl Body {
             source: None,
             left: None,
         };
-        (BodySender { pipe }, Self(Kind::Pipe(reader)))
+        (BodySender { pipe }, Self::of(Kind::Pipe(reader)))
     }
     /// Any other body.
     pub fn wrap<B>(body: B) -> Self
@@ -92,12 +99,12 @@ impl Body {
         B: http_body::Body + Send + 'static,
         B::Error: Into<Box<dyn error::Error + Send + Sync>>,
     {
-        Self(Kind::Foreign(Mutex::new(Box::pin(Foreign(Box::pin(body))))))
+        Self::of(Kind::Foreign(Mutex::new(Box::pin(Foreign(Box::pin(body))))))
     }
     /// The receive windows of a body that comes over a connection; `None` for any other body, and
     /// for a small one that came whole with its head.
     pub fn window(&self) -> Option<WindowHandle> {
-        match &self.0 {
+        match &self.kind {
             Kind::Pipe(reader) => {
                 let (signals, stream) = reader.source.as_ref()?;
                 Some(WindowHandle::new(signals, *stream))
@@ -105,9 +112,18 @@ impl Body {
             _ => None,
         }
     }
+    /// Client: the URL that the body came from, as [`ResponseExt::url`](crate::client::ResponseExt::url) has it.
+    pub(crate) fn url(&self) -> Option<&Uri> {
+        self.url.as_deref()
+    }
+    /// Names the URL that the body came from; its errors have it.
+    #[cfg(feature = "client")]
+    pub(crate) fn set_url(&mut self, url: &Uri) {
+        self.url = Some(Arc::new(url.clone()));
+    }
     /// The bytes of a body that is all there.
     pub(crate) fn whole(&self) -> Option<Bytes> {
-        match &self.0 {
+        match &self.kind {
             Kind::Whole(bytes) => Some(bytes.clone()),
             _ => None,
         }
@@ -118,11 +134,11 @@ impl Body {
     where
         B: http_body::Body<Data = Bytes, Error = Error> + Send + 'static,
     {
-        Self(Kind::Foreign(Mutex::new(Box::pin(body))))
+        Self::of(Kind::Foreign(Mutex::new(Box::pin(body))))
     }
     /// The bytes of a body that can be sent again; `None`: it streams.
     pub(crate) fn repeatable(&self) -> Option<Bytes> {
-        match &self.0 {
+        match &self.kind {
             Kind::Empty => Some(Bytes::new()),
             _ => self.whole(),
         }
@@ -139,7 +155,7 @@ impl Body {
             source: Some((Arc::clone(signals), stream)),
             left: length,
         };
-        (Inlet { pipe }, Self(Kind::Pipe(reader)))
+        (Inlet { pipe }, Self::of(Kind::Pipe(reader)))
     }
 }
 
@@ -151,11 +167,11 @@ impl http_body::Body for Body {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        match &mut self.0 {
+        let frame = match &mut self.kind {
             Kind::Empty => Poll::Ready(None),
             Kind::Whole(bytes) => {
                 let bytes = mem::take(bytes);
-                self.0 = Kind::Empty;
+                self.kind = Kind::Empty;
                 Poll::Ready(Some(Ok(Frame::data(bytes))))
             }
             Kind::Pipe(reader) => reader.poll_frame(cx),
@@ -170,10 +186,16 @@ impl http_body::Body for Body {
             }
             #[cfg(feature = "client")]
             Kind::Rewindable(kept) => kept.poll_frame(cx),
+        };
+        match (frame, self.url.as_deref()) {
+            (Poll::Ready(Some(Err(error))), Some(url)) => {
+                Poll::Ready(Some(Err(error.with_url(url))))
+            }
+            (frame, _) => frame,
         }
     }
     fn is_end_stream(&self) -> bool {
-        match &self.0 {
+        match &self.kind {
             Kind::Empty => true,
             Kind::Whole(_) => false,
             Kind::Pipe(reader) => reader.is_at_end(),
@@ -184,7 +206,7 @@ impl http_body::Body for Body {
         }
     }
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
+        match &self.kind {
             Kind::Empty => SizeHint::with_exact(0),
             Kind::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Kind::Pipe(reader) => reader
@@ -200,7 +222,7 @@ impl http_body::Body for Body {
 
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match &self.0 {
+        let kind = match &self.kind {
             Kind::Empty => "empty",
             Kind::Whole(_) => "whole",
             Kind::Pipe(_) => "pipe",

@@ -407,10 +407,18 @@ impl Error {
         self.url = Some(Box::new(url.clone()));
         self
     }
-    /// Client: the URL whose request failed, of a redirect the one that was requested last. `None`: the
-    /// response had come ([`error_for_status`](crate::client::ResponseExt::error_for_status), a body), no
-    /// URL could be made of what was given, or the client neither follows redirects nor retries nor decompresses
-    /// and keeps no URL. It is not in the text: a query may be a secret.
+    /// Names it where it is known.
+    #[must_use]
+    pub(crate) fn with_url_of(self, url: Option<&Uri>) -> Self {
+        match url {
+            Some(url) => self.with_url(url),
+            None => self,
+        }
+    }
+    /// Client: the URL whose request failed, or whose response has the status
+    /// ([`error_for_status`](crate::client::ResponseExt::error_for_status)) or the body; of a redirect the one that was
+    /// requested last. `None`: no URL could be made of what was given, or the client neither follows redirects nor
+    /// retries nor decompresses and keeps no URL. It is not in the text: a query may be a secret.
     pub fn url(&self) -> Option<&Uri> {
         self.url.as_deref()
     }

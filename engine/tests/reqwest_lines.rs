@@ -331,3 +331,58 @@ fn a_request_that_says_close_ends_its_connection_and_goes_over_http_2_without_it
         }
     });
 }
+
+#[test]
+fn a_response_and_its_errors_have_the_url_that_they_came_from() {
+    let cut = b"HTTP/1.1 404 Not Found\r\ncontent-length: 9\r\n\r\npart";
+    let no_json = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\npart";
+    let no_gzip = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 4\r\n\r\npart";
+    runtime().block_on(async {
+        let client = Client::new();
+        let url = format!("http://{}/a?b=c", raw(cut, false).await);
+        let response = client.get(&url).send().await.unwrap();
+        let of_response = response.url().unwrap().to_string();
+        let of_status = response.error_for_status_ref().unwrap_err();
+        let of_body = response.bytes().await.unwrap_err();
+        let found = [Some(of_response), url_of(&of_status), url_of(&of_body)];
+        assert_eq!(found, [(); 3].map(|()| Some(url.clone())));
+        for answer in [&no_json[..], no_gzip] {
+            let url = format!("http://{}/a?b=c", raw(answer, false).await);
+            let response = client.get(&url).send().await.unwrap();
+            let error = response.json::<Vec<u8>>().await.unwrap_err();
+            assert!(error.is_decode(), "{error:?}");
+            assert_eq!(url_of(&error), Some(url));
+        }
+    });
+}
+
+fn url_of(error: &trunkline::Error) -> Option<String> {
+    error.url().map(ToString::to_string)
+}
+
+#[test]
+fn a_response_of_http_1_0_says_so() {
+    let old = b"HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok";
+    let new = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+    runtime().block_on(async {
+        for (answer, version) in [
+            (&old[..], http::Version::HTTP_10),
+            (new, http::Version::HTTP_11),
+        ] {
+            let url = format!("http://{}/", raw(answer, false).await);
+            let response = Client::new().get(&url).send().await.unwrap();
+            assert_eq!(response.version(), version);
+        }
+    });
+}
+
+#[test]
+fn a_response_to_head_has_no_bytes_left_whatever_its_length_says() {
+    let head = b"HTTP/1.1 200 OK\r\ncontent-length: 38\r\n\r\n";
+    runtime().block_on(async {
+        let url = format!("http://{}/", raw(head, true).await);
+        let response = Client::new().head(&url).send().await.unwrap();
+        assert_eq!(response.headers()["content-length"], "38");
+        assert_eq!(response.content_length(), Some(0));
+    });
+}

@@ -81,6 +81,7 @@ pub struct ResponseHead {
     /// In a box, as that of a request.
     checked: Box<Checked>,
     reason: Option<Box<[u8]>>,
+    is_http10: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -380,6 +381,7 @@ impl ResponseHead {
         check_status(status, version)?;
         *self.checked = Checked { fields, marks };
         (self.status, self.reason) = (status, None);
+        self.is_http10 = version == Version::Http10;
         Ok(self)
     }
     /// Takes the memory of its fields for the next head; what is left serves [`renew`](Self::renew) and
@@ -416,6 +418,7 @@ impl ResponseHead {
             status,
             checked: Box::new(Checked { fields, marks }),
             reason: None,
+            is_http10: version == Version::Http10,
         })
     }
     /// HTTP/1.1: sets the reason phrase behind the status, in place of the standard one. Clients
@@ -454,6 +457,10 @@ impl ResponseHead {
     /// The first regular field with this token.
     pub fn get(&self, token: Token) -> Option<&[u8]> {
         self.checked.fields.get(token)
+    }
+    /// HTTP/1: whether the peer's version is 1.0 (RFC 9112 section 2.3).
+    pub fn is_http10(&self) -> bool {
+        self.is_http10
     }
     /// Whether it is a 1xx (RFC 9110 section 15.2).
     pub fn is_interim(&self) -> bool {

@@ -17,7 +17,7 @@ pub(super) struct Begun {
 impl Body {
     /// Waits for the first frame, and keeps it. A body that ends without one is empty from then on.
     pub(crate) fn poll_begin(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if matches!(self.0, Kind::Empty | Kind::Whole(_) | Kind::Begun(_)) {
+        if matches!(self.kind, Kind::Empty | Kind::Whole(_) | Kind::Begun(_)) {
             return Poll::Ready(());
         }
         let Poll::Ready(first) = http_body::Body::poll_frame(Pin::new(&mut *self), cx) else {
@@ -25,7 +25,7 @@ impl Body {
         };
         let rest = mem::take(self);
         if first.is_some() {
-            self.0 = Kind::Begun(Box::new(Begun { first, rest }));
+            self.kind = Kind::Begun(Box::new(Begun { first, rest }));
         }
         Poll::Ready(())
     }

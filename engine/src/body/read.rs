@@ -32,6 +32,7 @@ impl Body {
             };
             if data.len() > max - first.len() - rest.len() {
                 let error = Error::new(ErrorKind::Body, Fault::Peer, Retry::Never);
+                let error = error.with_url_of(self.url());
                 return Err(error.with_text(format!("the body has more than {max} bytes")));
             }
             if first.is_empty() {
@@ -83,9 +84,11 @@ impl Body {
     /// a `T`: serde's error, with line and column, is the source.
     #[cfg(feature = "json")]
     pub async fn json_within<T: serde::de::DeserializeOwned>(self, max: usize) -> Result<T, Error> {
+        let url = self.url.clone();
         let bytes = self.bytes_within(max).await?;
         serde_json::from_slice(&bytes).map_err(|error| {
             Error::new(ErrorKind::Body, Fault::Peer, Retry::Never)
+                .with_url_of(url.as_deref())
                 .with_text(format!(
                     "the body is not the JSON that was expected: {error}"
                 ))

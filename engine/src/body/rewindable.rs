@@ -30,10 +30,10 @@ impl Body {
         allow(dead_code, reason = "no other client asks for it")
     )]
     pub(crate) fn keeping(self) -> Self {
-        match self.0 {
+        match self.kind {
             // They are shared with every copy of their request.
             Kind::Empty | Kind::Whole(_) => self,
-            _ => Self(Kind::Rewindable(Box::new(Rewindable {
+            _ => Self::of(Kind::Rewindable(Box::new(Rewindable {
                 pieces: Vec::new(),
                 bytes: 0,
                 given: 0,
@@ -45,17 +45,17 @@ impl Body {
     }
     /// Whether everything that was read can be read again.
     pub(crate) fn can_rewind(&self) -> bool {
-        matches!(&self.0, Kind::Rewindable(kept) if kept.keeps)
+        matches!(&self.kind, Kind::Rewindable(kept) if kept.keeps)
     }
     /// Begins anew with what was kept.
     pub(crate) fn rewind(&mut self) {
-        if let Kind::Rewindable(kept) = &mut self.0 {
+        if let Kind::Rewindable(kept) = &mut self.kind {
             kept.given = 0;
         }
     }
     /// It is not read again: gives what was kept back.
     pub(crate) fn forget(&mut self) {
-        if let Kind::Rewindable(kept) = &mut self.0 {
+        if let Kind::Rewindable(kept) = &mut self.kind {
             kept.forget();
         }
     }

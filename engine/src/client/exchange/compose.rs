@@ -76,6 +76,8 @@ pub(in crate::client) fn request_head(parts: &Parts, body: &Body) -> Result<Requ
 fn is_of_connection(name: &HeaderName, value: &HeaderValue) -> bool {
     match name.as_str() {
         "keep-alive" | "proxy-connection" | "transfer-encoding" => true,
+        // RFC 9113 section 8.2.2: nothing else may stand there.
+        "te" => !value.as_bytes().eq_ignore_ascii_case(b"trailers"),
         "connection" => options(value).all(|option| {
             let known = [&b"close"[..], b"keep-alive", b"te"];
             known.iter().any(|known| option.eq_ignore_ascii_case(known))
@@ -152,6 +154,7 @@ pub(in crate::client) fn response<B>(
     *response.status_mut() =
         StatusCode::from_u16(head.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     *response.version_mut() = match version {
+        Version::Http11 if head.is_http10() => HttpVersion::HTTP_10,
         Version::Http10 => HttpVersion::HTTP_10,
         Version::Http11 => HttpVersion::HTTP_11,
         Version::Http2 => HttpVersion::HTTP_2,

@@ -37,6 +37,8 @@ fn fields_about_the_connection_are_left_to_the_pool() {
         ("connection", "Keep-Alive", false),
         ("connection", "keep-alive, CLOSE , te", true),
         ("keep-alive", "timeout=5", false),
+        ("te", "gzip", false),
+        ("te", "trailers, deflate;q=0.5", false),
         ("proxy-connection", "keep-alive", false),
         ("transfer-encoding", "chunked", false),
     ] {

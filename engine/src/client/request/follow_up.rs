@@ -126,7 +126,9 @@ impl FollowUp {
             let url = ResponseUrl(self.parts.uri.clone());
             response.extensions_mut().insert(url);
         }
-        Some(Ok(policies.decompress(&self.parts.method, response)))
+        let mut response = policies.decompress(&self.parts.method, response);
+        response.body_mut().set_url(&self.parts.uri);
+        Some(Ok(response))
     }
     /// The exchange that follows.
     pub(super) fn poll_next(

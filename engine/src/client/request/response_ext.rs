@@ -52,10 +52,14 @@ pub trait ResponseExt: Sized {
     #[cfg(feature = "decompression")]
     #[must_use]
     fn decompressed(self) -> Self;
-    /// The bytes of the body that are left, where that is known: not of a chunked or a decompressed one.
+    /// The bytes of the body that are left, where that is known: not of a chunked or a decompressed one. 0 for the
+    /// response to a HEAD, whose field `content-length` is about another one.
     fn content_length(&self) -> Option<u64>;
     /// The body as a stream of its bytes ([`Body::into_stream`]).
     fn bytes_stream(self) -> BodyStream;
+    /// The URL that the response came from: behind redirects the last one. `None`: the body is not the client's any
+    /// more, or the client neither follows redirects nor retries nor decompresses and keeps no URL.
+    fn url(&self) -> Option<&Uri>;
     /// The URL that the response came from, where redirects led to another than was asked for.
     fn redirected_to(&self) -> Option<&Uri>;
 }
@@ -74,7 +78,8 @@ impl ResponseExt for Response<Body> {
             400..500 => (Fault::Us, Retry::Never),
             _ => (Fault::Peer, Retry::OnlyIfIdempotent),
         };
-        Err(Error::new(ErrorKind::Status(status), fault, retry))
+        let error = Error::new(ErrorKind::Status(status), fault, retry);
+        Err(error.with_url_of(self.body().url()))
     }
     fn bytes(self) -> impl Future<Output = Result<Bytes, Error>> + Send {
         self.into_body().bytes()
@@ -112,6 +117,9 @@ impl ResponseExt for Response<Body> {
     }
     fn bytes_stream(self) -> BodyStream {
         self.into_body().into_stream()
+    }
+    fn url(&self) -> Option<&Uri> {
+        self.body().url()
     }
     fn redirected_to(&self) -> Option<&Uri> {
         self.extensions().get::<ResponseUrl>().map(|url| &url.0)

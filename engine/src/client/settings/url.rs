@@ -56,8 +56,11 @@ pub(in crate::client) fn uri_of(url: &str) -> Result<Uri, Error> {
 pub(in crate::client) fn uri_and_credentials_of(
     url: &str,
 ) -> Result<(Uri, Option<HeaderValue>), Error> {
-    let authority = url.split_once("://").map_or("", |(_, rest)| rest);
-    let authority = authority.split(['/', '?', '#', '\\']).next();
+    let authority = url.split_once(':').map_or("", |(_, rest)| rest);
+    let authority = authority
+        .trim_start_matches(['/', '\\'])
+        .split(['/', '?', '#', '\\'])
+        .next();
     if !authority.unwrap_or_default().contains('@') {
         return uri_of(url).map(|uri| (uri, None));
     }
@@ -109,8 +112,15 @@ fn is_plain(url: &str) -> bool {
 /// port out, and turns short and long forms of addresses into one. They become the `host` field and the key of the pool.
 fn has_plain_authority(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else {
-        return true;
+        // WHATWG: slashes behind the scheme may be missing.
+        return !["http:", "https:"].iter().any(|scheme| {
+            url.get(..scheme.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        });
     };
+    if rest.starts_with('/') {
+        return false;
+    }
     let authority = rest.split(['/', '?']).next().unwrap_or(rest);
     let (host, port) = match authority.split_once(':') {
         Some((host, port)) => (host, Some(port)),

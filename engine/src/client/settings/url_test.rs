@@ -42,6 +42,9 @@ fn scheme_host_and_port_have_one_form_without_a_character_that_is_encoded_too() 
         ("http://2130706433/", "http://127.0.0.1/"),
         ("http://127.0.0.1:81/", "http://127.0.0.1:81/"),
         ("http://[0:0::1]/a", "http://[::1]/a"),
+        ("http:/example.org/a", "http://example.org/a"),
+        ("HTTPS:example.org/a", "https://example.org/a"),
+        ("http:///example.org/a", "http://example.org/a"),
         ("http://1.example/a", "http://1.example/a"),
         ("http://a.example?B:80", "http://a.example/?B:80"),
         ("http://a.example/'?q='", "http://a.example/'?q=%27"),
@@ -82,6 +85,8 @@ fn credentials_before_the_host_become_a_field_and_are_not_in_the_uri() {
             Some("a@b:p:q"),
         ),
         ("http://u:p@[::1]:80/?q", "http://[::1]/?q", Some("u:p")),
+        #[cfg(feature = "url")]
+        ("http:/u:p@a.example/?q", "http://a.example/?q", Some("u:p")),
     ] {
         let (made, field) = uri_and_credentials_of(url).unwrap();
         assert_eq!(made, uri.parse::<Uri>().unwrap(), "{url}");

@@ -45,6 +45,10 @@ impl BlockingResponse {
     pub fn redirected_to(&self) -> Option<&Uri> {
         self.response.redirected_to()
     }
+    /// The URL that the response came from ([`ResponseExt::url`]).
+    pub fn url(&self) -> Option<&Uri> {
+        self.response.url()
+    }
     /// As [`ResponseExt::error_for_status`].
     ///
     /// # Errors
