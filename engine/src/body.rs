@@ -20,12 +20,13 @@ pub(crate) mod window;
 pub use stream::BodyStream;
 
 use crate::body::begun::Begun;
+use crate::body::convert::Foreign;
 #[cfg(feature = "client")]
 use crate::body::rewindable::Rewindable;
 use crate::body::window::WindowHandle;
 use crate::driver::signals::Signals;
 use crate::error::{Error, ErrorKind, Fault, Retry};
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use http::{HeaderMap, Uri};
 use http_body::{Frame, SizeHint};
 use std::collections::VecDeque;
@@ -453,38 +454,6 @@ impl Drop for Reader {
                 signals.dropped(*stream);
             }
         }
-    }
-}
-
-/// A foreign body with its data and its error translated.
-struct Foreign<B>(Pin<Box<B>>);
-
-impl<B> http_body::Body for Foreign<B>
-where
-    B: http_body::Body,
-    B::Error: Into<Box<dyn error::Error + Send + Sync>>,
-{
-    type Data = Bytes;
-    type Error = Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        self.0.as_mut().poll_frame(cx).map(|frame| {
-            frame.map(|frame| match frame {
-                Ok(frame) => Ok(frame.map_data(|mut data| data.copy_to_bytes(data.remaining()))),
-                Err(source) => {
-                    Err(Error::new(ErrorKind::Body, Fault::Us, Retry::Never).with_source(source))
-                }
-            })
-        })
-    }
-    fn is_end_stream(&self) -> bool {
-        self.0.is_end_stream()
-    }
-    fn size_hint(&self) -> SizeHint {
-        self.0.size_hint()
     }
 }
 

@@ -1,7 +1,12 @@
-//! Bodies from bytes and texts that are all there.
+//! Bodies from bytes and texts that are all there, and from bodies of other types.
 
 use crate::body::Body;
-use bytes::Bytes;
+use crate::error::{Error, ErrorKind, Fault, Retry};
+use bytes::{Buf, Bytes};
+use http_body::{Frame, SizeHint};
+use std::error;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 impl From<Bytes> for Body {
     fn from(bytes: Bytes) -> Self {
@@ -26,5 +31,37 @@ impl From<&'static [u8]> for Body {
 impl From<&'static str> for Body {
     fn from(text: &'static str) -> Self {
         Self::full(text)
+    }
+}
+
+/// A foreign body with its data and its error translated.
+pub(super) struct Foreign<B>(pub(super) Pin<Box<B>>);
+
+impl<B> http_body::Body for Foreign<B>
+where
+    B: http_body::Body,
+    B::Error: Into<Box<dyn error::Error + Send + Sync>>,
+{
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        self.0.as_mut().poll_frame(cx).map(|frame| {
+            frame.map(|frame| match frame {
+                Ok(frame) => Ok(frame.map_data(|mut data| data.copy_to_bytes(data.remaining()))),
+                Err(source) => {
+                    Err(Error::new(ErrorKind::Body, Fault::Us, Retry::Never).with_source(source))
+                }
+            })
+        })
+    }
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
     }
 }
