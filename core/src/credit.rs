@@ -335,10 +335,11 @@ impl Credit {
         self.borrow(wanted.saturating_sub(self.window), budget_share);
     }
     /// The peer will use `bytes` in all and no more: content-length. What was borrowed for more
-    /// goes back, and nothing is granted beyond it.
+    /// goes back, and nothing is granted beyond it but one byte: a peer may hold the end of a stream back while
+    /// its window is used up, though an empty frame needs none (RFC 9113 section 6.9). nghttp2 does.
     pub fn expect(&mut self, bytes: u64, budget_share: &mut BudgetShare) {
         // Padding that came before is beside it.
-        self.total = bytes.saturating_add(self.used);
+        self.total = bytes.saturating_add(1).saturating_add(self.used);
         self.shrink_to(self.useful().max(self.min));
         self.release_surplus(budget_share);
         // Opened before slow start fills it.

@@ -459,8 +459,9 @@ fn an_initial_window_of_zero_opens_behind_each_head_so_that_no_body_waits_for_ev
 #[test]
 fn an_announced_length_opens_the_window_before_the_body_fills_it() {
     for (length, increment) in [
+        ("65535", None),
         ("65536", None),
-        ("100000", Some(100_000 - 65_536)),
+        ("100000", Some(100_001 - 65_536)),
         ("67108864", Some(256 * 1024 - 65_536)),
     ] {
         let mut rig = Rig::client(Cut::Whole);
@@ -476,6 +477,49 @@ fn an_announced_length_opens_the_window_before_the_body_fills_it() {
             None => rig.is_quiet("it fits"),
         }
     }
+}
+
+/// nghttp2, and so node:http2 and curl, sends the end of a stream behind its last bytes only while the window has room, though an
+/// empty frame needs none (RFC 9113 section 6.9): such a response would never end.
+#[test]
+fn a_body_of_a_known_length_leaves_room_for_an_end_that_comes_apart() {
+    for length in [1, 65_535, 65_536, 65_537, 100_000, 200_000, 1_000_000] {
+        let mut rig = Rig::client(Cut::Whole);
+        rig.reads_bodies = true;
+        rig.get();
+        rig.frames();
+        let text = length.to_string();
+        let head = [(":status", "200"), ("content-length", text.as_str())];
+        rig.sends(&headers(1, &head, false));
+        let (mut window, mut left) = (65_536_i64, length);
+        while left > 0 {
+            window += granted(&mut rig);
+            let bytes = left.min(window).min(16_384);
+            assert!(
+                bytes > 0,
+                "{left} bytes of {length} are due and nothing is granted"
+            );
+            rig.sends(&body(1, &vec![b'x'; bytes as usize], false));
+            window -= bytes;
+            left -= bytes;
+        }
+        window += granted(&mut rig);
+        assert!(
+            window > 0,
+            "{length} bytes came and there is no room for the end"
+        );
+        rig.sends(&body(1, &[], true));
+        rig.events();
+        assert_eq!(rig.conn.active(), 0);
+    }
+}
+
+/// What the frames that wait grant to the first stream.
+fn granted(rig: &mut Rig) -> i64 {
+    rig.events();
+    let updates = rig.frames().into_iter();
+    let updates = updates.filter(|frame| frame.kind == kind::WINDOW_UPDATE && frame.stream == 1);
+    updates.map(|frame| i64::from(frame.number())).sum()
 }
 
 #[test]

