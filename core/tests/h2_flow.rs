@@ -514,7 +514,7 @@ fn a_body_of_a_known_length_leaves_room_for_an_end_that_comes_apart() {
     }
 }
 
-/// What the frames that wait grant to the first stream.
+/// Bytes that the frames which wait grant to the first stream.
 fn granted(rig: &mut Rig) -> i64 {
     rig.events();
     let updates = rig.frames().into_iter();
