@@ -342,8 +342,8 @@ impl Credit {
         self.total = bytes.saturating_add(1).saturating_add(self.used);
         self.shrink_to(self.useful().max(self.min));
         self.release_surplus(budget_share);
-        // Opened before slow start fills it.
-        self.raise_to(FIRST_STEP, budget_share);
+        // Opened before slow start fills it; a body of just the step gets the byte behind it in the same update.
+        self.raise_to(FIRST_STEP + 1, budget_share);
     }
     /// Lowers the window: what is granted stays granted, and the difference is withheld from
     /// what is freed. Never raises it. At least 1.
