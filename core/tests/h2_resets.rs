@@ -201,3 +201,47 @@ fn an_abort_behind_bodies_sends_what_was_queued_before_it() {
         assert!(rig.conn.is_closed());
     });
 }
+
+#[test]
+fn a_reset_without_error_behind_a_complete_response_waits_until_all_of_it_has_gone() {
+    however_it_is_cut(|cut| {
+        let mut rig = Rig::server(cut);
+        rig.sends(&headers(1, POST, false));
+        rig.request(1);
+        rig.sends(&body(1, b"unread", false));
+        rig.respond(1, &[], false);
+        rig.frames();
+        let data = vec![b'x'; 100_000].into();
+        let sent = rig.conn.send_body(rig.now, StreamId(1), data, true);
+        assert_eq!(sent, Ok(()));
+        rig.conn
+            .reset_behind_body(rig.now, StreamId(1), H2Code::NO_ERROR);
+        rig.conn.handler_done(StreamId(1));
+        let sent = data_and_rest(&rig.frames());
+        assert_eq!(sent, (65_535, vec![]), "as far as the windows go");
+        rig.sends(&window_update(1, 100_000));
+        rig.sends(&window_update(0, 100_000));
+        let frames = rig.frames();
+        let sent = data_and_rest(&frames);
+        assert_eq!(sent, (100_000 - 65_535, vec![kind::RST_STREAM]));
+        assert!(frames[frames.len() - 2].ends(), "the response is whole");
+        assert_eq!(frames[frames.len() - 1].payload, [0, 0, 0, 0]);
+        assert!(!rig.conn.is_open(StreamId(1)));
+    });
+}
+
+#[test]
+fn a_reset_with_an_error_behind_a_complete_response_does_not_wait_for_the_windows() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.sends(&headers(1, POST, false));
+    rig.request(1);
+    rig.respond(1, &[], false);
+    rig.frames();
+    let data = vec![b'x'; 100_000].into();
+    let sent = rig.conn.send_body(rig.now, StreamId(1), data, true);
+    assert_eq!(sent, Ok(()));
+    rig.conn
+        .reset_behind_body(rig.now, StreamId(1), H2Code::CANCEL);
+    let sent = data_and_rest(&rig.frames());
+    assert_eq!(sent, (65_535, vec![kind::RST_STREAM]));
+}

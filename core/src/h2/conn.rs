@@ -398,6 +398,7 @@ impl Conn {
             incoming: None,
             queue: None,
             released: false,
+            stops: false,
         }
     }
     /// The violations of DATA and HEADERS that are not due: those of the stream.

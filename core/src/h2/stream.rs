@@ -108,6 +108,8 @@ pub(crate) struct Stream {
     pub(super) queue: Option<Box<H2SendQueue>>,
     /// Server: the handler is gone, so received bytes are discarded.
     pub(super) released: bool,
+    /// Server: the peer is asked to stop its request once the complete response has gone.
+    pub(super) stops: bool,
 }
 
 impl Stream {

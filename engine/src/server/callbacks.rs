@@ -353,7 +353,7 @@ impl ConnectionHandle {
         self.push(Command::Take(handle, bytes));
     }
     /// Discards the rest of the request: the exchange is [`Ended::Whole`] once its response is with
-    /// the connection, and a peer that goes on sending gets a stop request (RFC 9113 section 8.1).
+    /// the connection, and a peer that has not sent all gets a stop request behind it (RFC 9113 section 8.1), but on HTTP/1.1.
     pub fn decline(&self, handle: StreamHandle) {
         self.push(Command::Decline(handle));
     }

@@ -112,6 +112,41 @@ for (const [label, answer] of Object.entries({
   })
 }
 
+/** More than the windows of a client let go at once. */
+const LONG = 300_000
+/** What a server does with a response of so many bytes, while bytes of the request are unread and more are to come, and the code that stops the
+ * upload (RFC 9113 section 8.1). */
+const stops = {
+  'leaves the request unread behind its response': [0, 2, stream => { stream.end('ok') }],
+  'leaves the request unread behind a long response': [0, LONG, stream => { stream.end(Buffer.alloc(LONG)) }],
+  'closes its stream without an error behind its response': [0, 2, stream => { stream.end('ok').close() }],
+  'closes its stream without an error behind a long response': [0, LONG, stream => { stream.end(Buffer.alloc(LONG)).close() }],
+  ...Object.fromEntries([0, 1, 2, 8].map(code => [`closes its stream with code ${code} when its response has finished`, [code, 2, stream => {
+    stream.on('finish', () => { stream.close(code) })
+    stream.end('ok')
+  }]])),
+  'closes its stream with code 0 when a long response has finished': [0, LONG, stream => {
+    stream.on('finish', () => { stream.close() })
+    stream.end(Buffer.alloc(LONG))
+  }],
+  'answers with a long response through the compatible API': [0, LONG, (stream, response) => { response.end(Buffer.alloc(LONG)) }]
+}
+for (const [what, [code, length, answer]] of Object.entries(stops)) {
+  test(`a client that waits with the rest of its upload is stopped behind the whole response by a server that ${what}`, async t => {
+    const client = await connected(t, (request, response) => {
+      response.stream.on('error', () => {})
+      answer(response.stream, response)
+    })
+    const stream = client.request({ ':method': 'POST' })
+    stream.on('error', () => {})
+    stream.write('unread')
+    let came = 0
+    stream.on('data', piece => { came += piece.length })
+    await new Promise(resolve => { stream.on('close', resolve) })
+    assert.deepEqual([stream.rstCode, came], [code, length])
+  })
+}
+
 /** Ends of a session, by its client or its server. */
 const sessionEnds = {
   'its client closes': ({ client }) => { client.close() },

@@ -30,6 +30,8 @@ impl Conn {
             stream.advance(input);
             if stream.state.is_closed() {
                 self.drop_stream_at(now, id, key, ClosedHow::Ended);
+            } else if stream.stops && stream.state == StreamState::HalfClosedLocal {
+                self.reset(now, StreamId(u64::from(id)), H2Code::NO_ERROR);
             }
         }
     }
@@ -48,12 +50,28 @@ impl Conn {
     }
 
     /// As [`reset`](Self::reset), behind as many of the body's queued bytes as the peer's windows let go now:
-    /// a reset says that no more follows, and takes back nothing that was given before it.
+    /// a reset says that no more follows, and takes back nothing that was given before it. A complete response goes out
+    /// whole when the code is NO_ERROR, and the reset, which asks for no more of the request, follows its end.
     pub fn reset_behind_body(&mut self, now: Instant, stream: StreamId, code: H2Code) {
         if let Ok(key) = self.live_key(stream) {
+            if code == H2Code::NO_ERROR && self.stop_behind_response(key) {
+                return;
+            }
             self.frame_queued(now, key);
         }
         self.reset(now, stream, code);
+    }
+
+    /// RFC 9113 section 8.1: the server resets with NO_ERROR behind a complete response, which a cut one would look like.
+    /// False: none waits.
+    fn stop_behind_response(&mut self, key: u32) -> bool {
+        let is_server = self.session.side() == Side::Server;
+        let Some((_, stream)) = self.streams.by_key_mut(key).filter(|_| is_server) else {
+            return false;
+        };
+        let waits = stream.sent.is_ended() && stream.queued() > 0;
+        stream.stops |= waits;
+        waits
     }
 
     /// RST_STREAM is in the outbox: the peer counts the stream until it has seen it.

@@ -81,6 +81,10 @@ impl<A: Callbacks> CallbackExchange<A> {
         let unwanted = self.quiet || self.declined;
         self.send == SendSide::Done && (unwanted || self.received && self.unread == 0)
     }
+    /// Whether the rest of the request is still to come, and is not wanted.
+    pub(super) fn is_cut_short(&self) -> bool {
+        self.declined && !self.received
+    }
     /// Sends the head, and what is there of the body. How many bytes went that were sent piece by
     /// piece, before their head.
     pub(in crate::server) fn answer(

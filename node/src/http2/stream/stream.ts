@@ -232,13 +232,22 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
    */
   declineUnread (): void {
     if (this.exchange.received && this.body?.holds !== true) return
-    later(() => {
-      const isRead = this.body?.didRead === true || (this.isDuplex && this.readableFlowing !== null)
-      if (isRead) return
-      // A body that came whole stays readable; its exchange does not wait for a reader.
-      if (this.exchange.received) this.intake.release()
-      else this.exchange.decline()
-    })
+    later(() => { this.decline() })
+  }
+
+  private decline (): void {
+    // Its reset stops the request, and would find no exchange behind a refusal.
+    if (this.isClosed) return
+    // Listeners of `finish` may close it with a code of their own.
+    if (this.isDuplex && !this.destroyed && !this.writableFinished) {
+      this.once('finish', () => { later(() => { this.decline() }) })
+      return
+    }
+    const isRead = this.body?.didRead === true || (this.isDuplex && this.readableFlowing !== null)
+    if (isRead) return
+    // A body that came whole stays readable; its exchange does not wait for a reader.
+    if (this.exchange.received) this.intake.release()
+    else this.exchange.decline()
   }
 
   /** The body is a file's: for users the writable side has ended. */
