@@ -56,6 +56,7 @@ mod h3_streams;
 mod h3_traces;
 mod inspect;
 mod long_times;
+mod lost_bodies;
 mod meter;
 #[cfg(target_os = "linux")]
 mod mistakes;

@@ -5,22 +5,24 @@ use super::handler_runtime::HandlerRuntime;
 use super::service::TaskService;
 use crate::body::Body;
 use http::{Request, Response, StatusCode, Version};
-use http_body::{Frame, SizeHint};
+use http_body::{Body as _, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::poll_fn;
 use std::panic::resume_unwind;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use tokio::runtime::Handle;
-use tokio::task::JoinHandle;
+use tokio::sync::oneshot;
+use tokio::task::{JoinError, JoinHandle};
 use tower_service::Service;
 
 /// Runs each call of `service` as a task of `runtime`. Without it handlers run on the thread of
 /// their connection, a `current_thread` runtime that ends with the server: the fastest way, for
 /// handlers that neither block nor spawn.
 ///
-/// The future of a call and the error are `Send`. A call whose exchange ends is aborted. A panic is answered
+/// The future of a call and the error are `Send`. A call whose exchange ends is aborted, behind one more run where its request
+/// has a body, whose error says why. A panic is answered
 /// with 500, a call whose runtime has ended with 503; a body whose end comes behind that of the runtime is cut,
 /// since what fed it may have ended early. The response's body is polled on the connection's thread, within the context of
 /// `runtime`: what it spawns runs there too.
@@ -77,14 +79,15 @@ where
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let mut service = self.service.clone();
         let at = (self.place, request.version());
-        RuntimeCall::begin(&self.runtime, at, async move {
+        let reads = !request.body().is_end_stream();
+        RuntimeCall::begin(&self.runtime, at, reads, async move {
             poll_fn(|cx| service.poll_ready(cx)).await?;
             service.call(request).await
         })
     }
 }
 
-/// A call under way. Dropping it aborts the call.
+/// A call under way. Dropping it aborts the call; one whose request has a body is run once more, to learn from the body why.
 pub struct RuntimeCall<B, E> {
     run: Run<B, E>,
     runtime: HandlerRuntime,
@@ -93,22 +96,33 @@ pub struct RuntimeCall<B, E> {
 }
 
 enum Run<B, E> {
-    Task(JoinHandle<Result<Response<B>, E>>),
+    /// Dropping the sender ends the task.
+    Task(
+        JoinHandle<Option<Result<Response<B>, E>>>,
+        Option<oneshot::Sender<()>>,
+    ),
     Here(Pin<Box<dyn Future<Output = Result<Response<B>, E>> + Send>>),
 }
 
 impl<B: Send + 'static, E: Send + 'static> RuntimeCall<B, E> {
-    /// Runs `call`: as a task of `runtime`, or where it is polled.
+    /// Runs `call`: as a task of `runtime`, or where it is polled. `reads`: its request has a body.
     pub(super) fn begin(
         runtime: &HandlerRuntime,
         (place, version): (CallPlace, Version),
+        reads: bool,
         call: impl Future<Output = Result<Response<B>, E>> + Send + 'static,
     ) -> Self {
         let is_within = place == CallPlace::Connection;
         Self {
-            run: match is_within && version < Version::HTTP_2 {
-                true => Run::Here(Box::pin(call)),
-                false => Run::Task(runtime.handle().spawn(call)),
+            run: if is_within && version < Version::HTTP_2 {
+                Run::Here(Box::pin(call))
+            } else if reads {
+                let (kept, gone) = oneshot::channel();
+                let task = runtime.handle().spawn(until_gone(call, gone));
+                Run::Task(task, Some(kept))
+            } else {
+                let call = async move { Some(call.await) };
+                Run::Task(runtime.handle().spawn(call), None)
             },
             runtime: runtime.clone(),
             is_within,
@@ -127,33 +141,44 @@ impl<B, E> Future for RuntimeCall<B, E> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let ended = match &mut self.run {
-            Run::Task(task) => ready!(Pin::new(task).poll(cx)),
-            Run::Here(call) => Ok(ready!(call.as_mut().poll(cx))),
+            Run::Task(task, _) => ready!(Pin::new(task).poll(cx)),
+            Run::Here(call) => Ok(Some(ready!(call.as_mut().poll(cx)))),
         };
         let (runtime, is_within) = (self.runtime.clone(), self.is_within);
         let with_runtime = |body| RuntimeBody::new(Some(body), runtime.clone(), is_within);
-        Poll::Ready(match ended {
-            Ok(answer) => answer.map(|response| response.map(with_runtime)),
+        match ended.map_err(JoinError::try_into_panic) {
+            Ok(Some(answer)) => Poll::Ready(answer.map(|response| response.map(with_runtime))),
             // The server answers a panic of a handler with 500, wherever it ran.
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => resume_unwind(panic),
-                // Nothing but the end of its runtime cancels the task of a call that is still awaited.
-                Err(_) => {
-                    let mut response = Response::new(RuntimeBody::new(None, runtime, is_within));
-                    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-                    Ok(response)
-                }
-            },
-        })
+            Err(Ok(panic)) => resume_unwind(panic),
+            // Nothing but the end of its runtime cancels the task of a call that is still awaited.
+            Ok(None) | Err(Err(_)) => {
+                let mut response = Response::new(RuntimeBody::new(None, runtime, is_within));
+                *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+                Poll::Ready(Ok(response))
+            }
+        }
     }
 }
 
 impl<B, E> Drop for RuntimeCall<B, E> {
     fn drop(&mut self) {
-        if let Run::Task(task) = &self.run {
+        if let Run::Task(task, None) = &self.run {
             task.abort();
         }
     }
+}
+
+/// The outcome of a call; `None`: `gone` came first. An abort would come before the call has seen how its request's body ended.
+async fn until_gone<T>(
+    call: impl Future<Output = T>,
+    mut gone: oneshot::Receiver<()>,
+) -> Option<T> {
+    let mut call = pin!(call);
+    poll_fn(|cx| match call.as_mut().poll(cx) {
+        Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
+        Poll::Pending => Pin::new(&mut gone).poll(cx).map(|_| None),
+    })
+    .await
 }
 
 pin_project! {

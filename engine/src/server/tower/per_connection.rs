@@ -8,6 +8,7 @@ use super::upgrading::{HAS_UPGRADES, Upgrading, upgrading};
 use crate::body::Body;
 use crate::connection_info::ConnectionInfo;
 use http::{Request, Response};
+use http_body::Body as _;
 use std::fmt;
 use std::future::poll_fn;
 use std::marker::PhantomData;
@@ -145,7 +146,8 @@ where
         let info = request.extensions().get::<ConnectionInfo>();
         let peer = info.and_then(P::of);
         let at = (CallPlace::Connection, request.version());
-        RuntimeCall::begin(&self.runtime, at, async move {
+        let reads = !request.body().is_end_stream();
+        RuntimeCall::begin(&self.runtime, at, reads, async move {
             let mut made = made.lock().await;
             let service = match &*made {
                 Some(service) => service.clone(),

@@ -139,17 +139,16 @@ impl<S: HttpService> Slot<S> {
         };
         record.waits(now, wait);
     }
-    /// The exchange is over. A handler that waits for its request's body is run once more, to learn
-    /// why; what it answers goes nowhere.
+    /// The exchange is over. A handler whose request has a body that comes over the connection is run once
+    /// more, or for the first time, to read what came of it and learn why no more does; what it answers
+    /// goes nowhere. Whether it waits for the body does not show where what came last has woken it.
     pub(super) fn fail_request(&mut self, reset: Reset, waker: &Waker) {
         let Some(inlet) = &self.inlet else {
             return;
         };
-        let is_awaited = inlet.is_awaited();
         inlet.fail(Error::reset(reset));
         let mut cx = Context::from_waker(waker);
-        if is_awaited
-            && matches!(self.stage, SlotStage::Handling { .. })
+        if matches!(self.stage, SlotStage::Handling { .. })
             && let Some(handler) = self.handler.as_mut().as_pin_mut()
         {
             // The panic hook has already reported it, and no exchange is left to fail.

@@ -1,0 +1,163 @@
+//! A request whose body is broken off, at a handler of `serve`: the body's error comes before the end of
+//! the handler, which may have to clean up what it began.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+use futures_util::future::{Either, select};
+use http::{Request, Response};
+use http_body_util::BodyExt as _;
+use std::convert::Infallible;
+use std::future::{pending, poll_fn};
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::task::Poll;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use trunkline::client::{ClientBuilder, ClientTls, Protocols};
+use trunkline::{Body, Client, Error, Tls, serve, service_fn};
+
+/// Reports that the handler that has it is dropped.
+struct Reported(mpsc::UnboundedSender<&'static str>);
+
+impl Drop for Reported {
+    fn drop(&mut self) {
+        let _ = self.0.send("dropped");
+    }
+}
+
+/// A server whose handler reports how its request's body goes on, and never answers.
+struct Stage {
+    address: SocketAddr,
+    task: JoinHandle<Result<(), Error>>,
+    stop: oneshot::Sender<()>,
+    reports: mpsc::UnboundedReceiver<&'static str>,
+}
+
+impl Stage {
+    async fn serving(tls: Option<Tls>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (report, reports) = mpsc::unbounded_channel();
+        let service = service_fn(move |request: Request<Body>| {
+            let report = Reported(report.clone());
+            async move {
+                let mut body = request.into_body();
+                while let Some(part) = body.frame().await {
+                    let _ = report.0.send(if part.is_ok() { "part" } else { "lost" });
+                }
+                pending::<Result<Response<Body>, Infallible>>().await
+            }
+        });
+        let (stop, stopped) = oneshot::channel::<()>();
+        let server = serve(listener, service);
+        let server = match tls {
+            Some(tls) => server.tls(tls).http3(true),
+            None => server,
+        };
+        let server = server.with_graceful_shutdown(async { stopped.await.unwrap() });
+        let mut server = server.into_future();
+        // The first poll opens the sockets of HTTP/3.
+        let begun = poll_fn(|cx| Poll::Ready(server.as_mut().poll(cx))).await;
+        assert!(begun.is_pending(), "{begun:?}");
+        let task = tokio::spawn(server);
+        Self {
+            address,
+            task,
+            stop,
+            reports,
+        }
+    }
+    /// Sends `bytes` on a connection, ends its side and waits for the server to close it.
+    async fn send(&self, bytes: &str) {
+        let mut socket = TcpStream::connect(self.address).await.unwrap();
+        socket.write_all(bytes.as_bytes()).await.unwrap();
+        socket.shutdown().await.unwrap();
+        let mut answer = Vec::new();
+        // A server that has not read all may reset the connection.
+        let _ = socket.read_to_end(&mut answer).await;
+    }
+    /// Uploads a part, and fails when a handler has it.
+    async fn break_off(&mut self, client: Client, url: String) {
+        let (mut sender, body) = Body::channel();
+        let mut asked = pin!(client.post(url).body(body).send());
+        sender.send("part").await.unwrap();
+        match select(asked.as_mut(), pin!(self.reports.recv())).await {
+            Either::Left((outcome, _)) => panic!("over before a part came: {outcome:?}"),
+            Either::Right((report, _)) => assert_eq!(report, Some("part")),
+        }
+        sender.fail("no more");
+        asked.await.unwrap_err();
+    }
+    /// The reports that are left: the last handler's end closes the channel, after that of the server.
+    async fn end(mut self) -> Vec<&'static str> {
+        self.stop.send(()).unwrap();
+        self.task.await.unwrap().unwrap();
+        let mut left = Vec::new();
+        while let Some(report) = self.reports.recv().await {
+            left.push(report);
+        }
+        left
+    }
+}
+
+fn run(test: impl Future<Output = ()>) {
+    let mut runtime = Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(test);
+}
+
+fn client(protocols: Protocols) -> ClientBuilder {
+    Client::builder().protocols(protocols)
+}
+
+#[test]
+fn a_handler_learns_a_loss_that_comes_with_the_head_or_with_a_part() {
+    const KNOWN: &str = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n";
+    const CHUNKED: &str = "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n";
+    run(async {
+        for (head, rest, has_part) in [
+            (KNOWN, "", false),
+            (KNOWN, "part", true),
+            (CHUNKED, "no", false),
+            (CHUNKED, "1\r\na\r\nno", true),
+        ] {
+            let stage = Stage::serving(None).await;
+            stage.send(&format!("{head}{rest}")).await;
+            let expected = ["part", "lost", "dropped"];
+            assert_eq!(
+                stage.end().await,
+                expected[usize::from(!has_part)..],
+                "{head}{rest}"
+            );
+        }
+    });
+}
+
+#[test]
+fn a_handler_that_reads_a_body_learns_its_loss_before_it_is_dropped() {
+    run(async {
+        for protocols in [Protocols::H1Only, Protocols::H2Only] {
+            let mut stage = Stage::serving(None).await;
+            let url = format!("http://{}/", stage.address);
+            let client = client(protocols).build().unwrap();
+            stage.break_off(client, url).await;
+            assert_eq!(stage.end().await, ["lost", "dropped"], "{protocols:?}");
+        }
+    });
+}
+
+#[test]
+fn a_handler_over_http3_learns_the_loss_of_a_body_before_it_is_dropped() {
+    run(async {
+        let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+        let mut stage = Stage::serving(Some(tls)).await;
+        let url = format!("https://localhost:{}/", stage.address.port());
+        let client = client(Protocols::H3Only)
+            .resolve("localhost", [stage.address])
+            .tls(ClientTls::new().root(root).only_given_roots());
+        stage.break_off(client.build().unwrap(), url).await;
+        assert_eq!(stage.end().await, ["lost", "dropped"]);
+    });
+}
