@@ -114,8 +114,8 @@ for (const [label, answer] of Object.entries({
 
 /** More than the windows of a client let go at once. */
 const LONG = 300_000
-/** What a server does with a response of so many bytes, while bytes of the request are unread and more are to come, and the code that stops the
- * upload (RFC 9113 section 8.1). */
+/** Ways of a server to end while bytes of the request are unread and more are to come: the code that stops the upload (RFC 9113 section 8.1),
+ * the bytes of the response, and the way. */
 const stops = {
   'leaves the request unread behind its response': [0, 2, stream => { stream.end('ok') }],
   'leaves the request unread behind a long response': [0, LONG, stream => { stream.end(Buffer.alloc(LONG)) }],

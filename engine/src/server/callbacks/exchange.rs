@@ -11,7 +11,7 @@ use http::StatusCode;
 use std::collections::VecDeque;
 use std::mem;
 use std::time::Instant;
-use trunkline_core::error::Misuse;
+use trunkline_core::error::{H2Code, Misuse};
 use trunkline_core::http::{Fields, ResponseHead};
 
 /// An exchange, until both sides have ended.
@@ -81,9 +81,14 @@ impl<A: Callbacks> CallbackExchange<A> {
         let unwanted = self.quiet || self.declined;
         self.send == SendSide::Done && (unwanted || self.received && self.unread == 0)
     }
-    /// Whether the rest of the request is still to come, and is not wanted.
-    pub(super) fn is_cut_short(&self) -> bool {
-        self.declined && !self.received
+    /// Asks the peer to send no more of a request that is declined and not complete: one that waits with its body, for room or of
+    /// its own accord, learns it too (RFC 9113 section 8.1). Over HTTP/1.1 that would cost the connection.
+    pub(super) fn stop_request(&self, turn: &mut Turn<'_>) {
+        if self.declined && !self.received && !matches!(turn.machine, Machine::H1(_)) {
+            let stream = self.handle.stream();
+            turn.machine
+                .reset_behind_body(turn.now, stream, H2Code::NO_ERROR);
+        }
     }
     /// Sends the head, and what is there of the body. How many bytes went that were sent piece by
     /// piece, before their head.

@@ -387,17 +387,11 @@ impl<A: Callbacks> CallbackExchanges<A> {
             return;
         };
         if entry.is_over() {
-            let how = if entry.quiet {
-                Ended::Quiet
-            } else {
-                Ended::Whole
+            let how = match entry.quiet {
+                true => Ended::Quiet,
+                false => Ended::Whole,
             };
-            if entry.is_cut_short() && !matches!(turn.machine, Machine::H1(_)) {
-                // RFC 9113 section 8.1: a peer that waits with its body, for more room or of its own accord, learns it too.
-                let stream = entry.handle.stream();
-                turn.machine
-                    .reset_behind_body(turn.now, stream, H2Code::NO_ERROR);
-            }
+            entry.stop_request(turn);
             self.end(turn, slot, how);
         }
     }
