@@ -202,20 +202,25 @@ fn an_abort_behind_bodies_sends_what_was_queued_before_it() {
     });
 }
 
+/// A server that resets behind a complete response, longer than the windows, to a request of which a part came.
+fn reset_behind_a_long_response(cut: Cut, code: H2Code) -> Rig {
+    let mut rig = Rig::server(cut);
+    rig.sends(&headers(1, POST, false));
+    rig.request(1);
+    rig.sends(&body(1, b"unread", false));
+    rig.respond(1, &[], false);
+    rig.frames();
+    let data = vec![b'x'; 100_000].into();
+    let sent = rig.conn.send_body(rig.now, StreamId(1), data, true);
+    assert_eq!(sent, Ok(()));
+    rig.conn.reset_behind_body(rig.now, StreamId(1), code);
+    rig
+}
+
 #[test]
 fn a_reset_without_error_behind_a_complete_response_waits_until_all_of_it_has_gone() {
     however_it_is_cut(|cut| {
-        let mut rig = Rig::server(cut);
-        rig.sends(&headers(1, POST, false));
-        rig.request(1);
-        rig.sends(&body(1, b"unread", false));
-        rig.respond(1, &[], false);
-        rig.frames();
-        let data = vec![b'x'; 100_000].into();
-        let sent = rig.conn.send_body(rig.now, StreamId(1), data, true);
-        assert_eq!(sent, Ok(()));
-        rig.conn
-            .reset_behind_body(rig.now, StreamId(1), H2Code::NO_ERROR);
+        let mut rig = reset_behind_a_long_response(cut, H2Code::NO_ERROR);
         rig.conn.handler_done(StreamId(1));
         let sent = data_and_rest(&rig.frames());
         assert_eq!(sent, (65_535, vec![]), "as far as the windows go");
@@ -232,16 +237,7 @@ fn a_reset_without_error_behind_a_complete_response_waits_until_all_of_it_has_go
 
 #[test]
 fn a_reset_with_an_error_behind_a_complete_response_does_not_wait_for_the_windows() {
-    let mut rig = Rig::server(Cut::Whole);
-    rig.sends(&headers(1, POST, false));
-    rig.request(1);
-    rig.respond(1, &[], false);
-    rig.frames();
-    let data = vec![b'x'; 100_000].into();
-    let sent = rig.conn.send_body(rig.now, StreamId(1), data, true);
-    assert_eq!(sent, Ok(()));
-    rig.conn
-        .reset_behind_body(rig.now, StreamId(1), H2Code::CANCEL);
+    let mut rig = reset_behind_a_long_response(Cut::Whole, H2Code::CANCEL);
     let sent = data_and_rest(&rig.frames());
     assert_eq!(sent, (65_535, vec![kind::RST_STREAM]));
 }
