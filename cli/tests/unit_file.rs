@@ -364,7 +364,7 @@ impl Systemd {
     fn output(&self) -> String {
         self.text(&["cat", "/run/output"])
     }
-    /// What a failure shows. The status of a service that does not run is no success.
+    /// Shown when an assertion fails. The status of a service that does not run is no success.
     fn state(&self) -> String {
         let status = self.run(&["systemctl", "status", "--no-pager", "trunkline"]);
         format!(
