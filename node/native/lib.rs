@@ -4,6 +4,7 @@
 //! All state is in an `Environment`, one per Node.js environment (the main thread and each worker);
 //! there is no process-wide state but the table of functions on Windows.
 
+mod cached_read;
 mod calls;
 mod channel;
 mod client;
@@ -16,11 +17,19 @@ mod server;
 mod session;
 mod streams;
 
-use platform::napi::{Env, Value};
+use platform::napi::{Env, Function, Value};
+use std::ffi::CStr;
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// The exports.
+const FUNCTIONS: [(&CStr, Function); 3] = [
+    (c"open", environment::open),
+    (c"sessions", session::open),
+    (c"readCached", cached_read::read),
+];
 
 /// The entry point that Node.js calls once per environment that loads the addon.
 ///
@@ -37,17 +46,8 @@ pub unsafe extern "C" fn napi_register_module_v1(
         return exports;
     }
     // A failure leaves the exports without `open`, which the loader reports.
-    let _ = env.set_function(
-        Value(exports),
-        c"open",
-        environment::open,
-        std::ptr::null_mut(),
-    );
-    let _ = env.set_function(
-        Value(exports),
-        c"sessions",
-        session::open,
-        std::ptr::null_mut(),
-    );
+    for (name, function) in FUNCTIONS {
+        let _ = env.set_function(Value(exports), name, function, std::ptr::null_mut());
+    }
     exports
 }

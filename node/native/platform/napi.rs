@@ -19,6 +19,10 @@ pub(crate) struct Refused(pub(crate) String);
 
 pub(crate) type Outcome<T> = Result<T, Refused>;
 
+/// A native function that JavaScript calls.
+pub(crate) type Function =
+    unsafe extern "C" fn(napi_sys::napi_env, napi_sys::napi_callback_info) -> napi_sys::napi_value;
+
 fn check(status: napi_sys::napi_status, what: &str) -> Outcome<()> {
     match status {
         napi_sys::Status::napi_ok => Ok(()),
@@ -58,6 +62,12 @@ impl Env {
     pub(crate) fn number(self, number: u32) -> Outcome<Value> {
         ask!("a number", null_mut(), napi_create_uint32(self.0, number)).map(Value)
     }
+    pub(crate) fn double(self, number: f64) -> Outcome<Value> {
+        ask!("a number", null_mut(), napi_create_double(self.0, number)).map(Value)
+    }
+    pub(crate) fn as_double(self, value: Value) -> Outcome<f64> {
+        ask!("a number", 0.0, napi_get_value_double(self.0, value.0))
+    }
     /// The number in `value`.
     pub(crate) fn as_number(self, value: Value) -> Outcome<u32> {
         ask!("a number", 0, napi_get_value_uint32(self.0, value.0))
@@ -79,9 +89,9 @@ impl Env {
         bytes.truncate(written);
         String::from_utf8(bytes).map_err(|_| Refused("a string is not UTF-8".into()))
     }
-    /// A copy of the bytes of a `Uint8Array`. Never the bytes themselves: no handle of Node-API
-    /// keeps them in place, because the owner of the `ArrayBuffer` may transfer, free or move it.
-    pub(crate) fn as_bytes(self, value: Value) -> Outcome<Vec<u8>> {
+    /// The memory of a `Uint8Array`: where it begins, and its bytes. Valid on this thread until the call
+    /// is over.
+    fn memory_of(self, value: Value) -> Outcome<(*mut u8, usize)> {
         let (mut kind, mut length, mut start) = (0, 0, null_mut::<c_void>());
         // SAFETY: the environment is live and this is its thread; the pointers outlive the call.
         let status = unsafe {
@@ -96,19 +106,40 @@ impl Env {
             )
         };
         check(status, "a typed array")?;
-        if kind != napi_sys::TypedarrayType::uint8_array {
-            return Err(Refused("the bytes are not a Uint8Array".into()));
+        match kind {
+            napi_sys::TypedarrayType::uint8_array => Ok((start.cast(), length)),
+            _ => Err(Refused("the bytes are not a Uint8Array".into())),
         }
+    }
+    /// A copy of the bytes of a `Uint8Array`. Never the bytes themselves: no handle of Node-API
+    /// keeps them in place, because the owner of the `ArrayBuffer` may transfer, free or move it.
+    pub(crate) fn as_bytes(self, value: Value) -> Outcome<Vec<u8>> {
+        let (start, length) = self.memory_of(value)?;
         let mut bytes = Vec::<u8>::with_capacity(length);
         if length > 0 {
             // SAFETY: Node-API reports the length, which is valid on this thread until the call is
             // over; the room is ours. No slice of them is made: of shared memory others may write.
             unsafe {
-                ptr::copy_nonoverlapping(start.cast(), bytes.as_mut_ptr(), length);
+                ptr::copy_nonoverlapping(start, bytes.as_mut_ptr(), length);
                 bytes.set_len(length);
             }
         }
         Ok(bytes)
+    }
+    /// Lets `write` change the bytes of a `Uint8Array`, which must not be of shared memory.
+    pub(crate) fn with_bytes_of<T>(
+        self,
+        value: Value,
+        write: impl FnOnce(&mut [u8]) -> T,
+    ) -> Outcome<T> {
+        let (start, length) = self.memory_of(value)?;
+        if length == 0 {
+            return Ok(write(&mut []));
+        }
+        // SAFETY: as in `as_bytes`; no JavaScript runs before the slice is gone, and it is not shared.
+        Ok(write(unsafe {
+            std::slice::from_raw_parts_mut(start, length)
+        }))
     }
     pub(crate) fn set(self, object: Value, name: &CStr, value: Value) -> Outcome<()> {
         // SAFETY: the environment is live and this is its thread; the name ends with a zero.
@@ -121,10 +152,7 @@ impl Env {
         self,
         object: Value,
         name: &CStr,
-        callback: unsafe extern "C" fn(
-            napi_sys::napi_env,
-            napi_sys::napi_callback_info,
-        ) -> napi_sys::napi_value,
+        callback: Function,
         data: *mut c_void,
     ) -> Outcome<()> {
         let function = ask!(

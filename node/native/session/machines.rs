@@ -116,9 +116,6 @@ unsafe extern "C" fn clean_up(data: *mut c_void) {
     drop(unsafe { Box::from_raw(data.cast::<Machines>()) });
 }
 
-type Native =
-    unsafe extern "C" fn(napi_sys::napi_env, napi_sys::napi_callback_info) -> napi_sys::napi_value;
-
 /// Defines native functions by their numbers: each gets the machines of its environment.
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident($env:ident, $machines:ident, [$($argument:ident),*]) $body:block)*) => {
@@ -136,7 +133,7 @@ macro_rules! functions {
                 })
             }
         })*
-        const FUNCTIONS: &[(&std::ffi::CStr, Native)] = &[$((name_of(concat!(stringify!($name), "\0")), $name)),*];
+        const FUNCTIONS: &[(&std::ffi::CStr, crate::platform::napi::Function)] = &[$((name_of(concat!(stringify!($name), "\0")), $name)),*];
     };
 }
 

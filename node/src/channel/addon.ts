@@ -28,7 +28,12 @@ export interface Native {
   ask: (verb: string, text: string) => string
 }
 
-interface Addon { open: (drain: () => void, place: 0 | 1 | 2) => Native }
+interface Addon {
+  open: (drain: () => void, place: 0 | 1 | 2) => Native
+  /** Reads at most `bytes` of what the system has of a file in memory; the position -1 is the descriptor's own. Returns how many were read, 0 at the
+   * end, -1 where none can be without waiting. */
+  readCached: (descriptor: number, into: Uint8Array, bytes: number, position: number) => number
+}
 
 /** The addon is not there, or is not this version's. */
 export class AddonError extends Error {

@@ -251,8 +251,8 @@ export class ServerBridge implements ServerHalf {
     fields = reason + fields
     if (typeof body === 'string' && body.length > TEXT_LENGTH_MAX) body = Buffer.from(body)
     if (bridge.isFull || !this.writeAnswer(exchange, status, fields, body, streams, flags, reason.length)) {
-      const given = body
-      bridge.defer(() => this.writeAnswer(exchange, status, fields, given, streams, flags, reason.length))
+      const own = body instanceof Uint8Array ? Buffer.from(body) : body
+      bridge.defer(() => this.writeAnswer(exchange, status, fields, own, streams, flags, reason.length))
     } else bridge.wrote()
   }
 
@@ -328,7 +328,9 @@ export class ServerBridge implements ServerHalf {
     if (bridge.hasEnded) return
     const flags = isLast ? ResponseFlag.End : 0
     if (!bridge.isFull && (this.extendSend(exchange, chunk, flags) || this.writeSend(exchange, chunk, flags))) return bridge.wrote()
-    bridge.defer(() => this.writeSend(exchange, chunk, flags))
+    // Its writer may change it as soon as this returns.
+    const own = Buffer.from(chunk)
+    bridge.defer(() => this.writeSend(exchange, own, flags))
   }
 
   /** Small pieces of one answer that follow each other are one entry, and one frame. */

@@ -14,6 +14,7 @@ import type { Http2ServerRequest } from './request'
 import { trailerText } from '../stream/respond'
 import type { Socket } from '../connection/socket'
 import { isBody } from '../stream/outgoing'
+import { pipeFile, unpipeFile } from '../stream/piped_file'
 import type { Face } from '../stream/face'
 import type { ServerHttp2Stream } from '../stream/stream'
 
@@ -321,6 +322,8 @@ export class Http2ServerResponse implements Face {
   /** Tools that trace requests put a method of their own in the place of `emit` of node's responses, and end a span with
    * one of these events. */
   emit (event: string | symbol, ...given: any[]): boolean {
+    if (event === 'pipe') pipeFile(given[0], this, this.stream.written)
+    else if (event === 'unpipe') unpipeFile(given[0] as object)
     const emit = event === 'finish' || event === 'close' ? ServerResponse.prototype.emit : Stream.prototype.emit
     return emit.call(this as unknown as ServerResponse, event as string, ...given)
   }

@@ -1,6 +1,7 @@
 // A Duplex that is initialised when a member that needs its state is first used.
 
 import { Duplex, Readable, Writable } from 'node:stream'
+import { pipeFile, unpipeFile, type WrittenPieces } from './piped_file'
 
 /** The members of a Duplex in fact. */
 export const readableOf = Object.getOwnPropertyDescriptor(Readable.prototype, 'readable')!
@@ -10,7 +11,10 @@ export const longWrite = Duplex.prototype.write as (...given: unknown[]) => bool
 export const longEnd = Duplex.prototype.end as (...given: unknown[]) => unknown
 
 /** A stream whose Duplex is initialised by `become`. */
-interface LazyDuplex extends Duplex { become: () => void }
+interface LazyDuplex extends Duplex {
+  become: () => void
+  readonly written: WrittenPieces
+}
 
 /** Makes `prototype` one of Duplex, whose members that need its state call `become` when they are first touched. */
 export function makeLazy (prototype: object): void {
@@ -31,6 +35,8 @@ export function makeLazy (prototype: object): void {
   Object.defineProperty(prototype, 'emit', {
     value (this: LazyDuplex, event: string, ...given: unknown[]) {
       if (event === 'error') this.become()
+      else if (event === 'pipe') pipeFile(given[0], this, this.written)
+      else if (event === 'unpipe') unpipeFile(given[0] as object)
       return Duplex.prototype.emit.call(this as unknown as Duplex, event, ...given)
     },
     writable: true,

@@ -13,6 +13,7 @@ import { checkCall, checkInteger, isAbort, plain, streamError } from '../codes'
 import { exceedsBlock, objectOf, rawOf, type Headers } from '../fields'
 import { AwaitedWrites } from './awaited_writes'
 import type { Face } from './face'
+import type { WrittenPieces } from './piped_file'
 import { respondWithDescriptor, respondWithFile, type FileResponseOptions } from './file'
 import { Intake } from './intake'
 import { later } from '../callbacks/later'
@@ -188,6 +189,11 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     // Some lines of Node.js let a text through as 'buffer', and take it for UTF-8.
     this.send(typeof chunk === 'string' ? Buffer.from(chunk, encoding as string === 'buffer' ? 'utf8' : encoding) : chunk, done)
   }
+
+  get written (): WrittenPieces { return this }
+  get areKept (): boolean { return this.outgoing.bytes > 0 || this._writableState.bufferedRequestCount > 0 }
+  /** A Duplex gathers nothing. */
+  passOn (): void { this.become() }
 
   /** Sends a piece; `done` when the connection has room for the next. */
   send (bytes: Buffer, done: (error?: Error | null) => void): void {

@@ -1,6 +1,7 @@
 // Small pieces of an answer that are written tick by tick, as grpc-js writes messages, are few frames.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import nodeHttp2 from 'node:http2'
 import net from 'node:net'
 import test from 'node:test'
 import http2 from 'trunkline/http2'
@@ -53,3 +54,31 @@ for (const engine of ['threads', 'inline']) {
     assert.ok(lengths.length <= FRAMES_MAX, `${lengths.length} frames`)
   })
 }
+
+test('pieces that are changed when their write has called back are sent as they were written, also where the channel has no room for them', async t => {
+  const server = http2.createServer()
+  t.after(() => { server.close() })
+  const PIECES_OF_BOTH = 60_000
+  const streams = []
+  server.on('stream', stream => {
+    stream.respond({ ':status': 200 })
+    if (streams.push(stream) < 2) return
+    // Pieces of two streams by turns are an entry of the channel each.
+    for (let at = 0; at < PIECES_OF_BOTH; at++) {
+      const piece = Buffer.from([(at >> 1) % 251])
+      streams[at % 2].write(piece, () => { piece[0] = 255 })
+    }
+    for (const stream of streams) stream.end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const session = nodeHttp2.connect(`http://127.0.0.1:${server.address().port}`)
+  t.after(() => { session.close() })
+  const expected = Buffer.from(Uint8Array.from({ length: PIECES_OF_BOTH / 2 }, (_, at) => at % 251))
+  const bodies = await Promise.all([1, 2].map(async () => {
+    const pieces = []
+    for await (const piece of session.request({ ':path': '/' })) pieces.push(piece)
+    return Buffer.concat(pieces)
+  }))
+  for (const body of bodies) assert.ok(body.equals(expected))
+})

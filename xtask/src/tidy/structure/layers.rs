@@ -128,6 +128,7 @@ const NATIVE: &[(&str, &[&str])] = &[
     ("failure", &[]),
     ("platform", &[]),
     ("channel", &["platform"]),
+    ("cached_read", &["platform"]),
     ("calls", &["channel", "failure"]),
     ("streams", &["channel", "failure"]),
     ("pages", &["calls", "failure"]),

@@ -11,6 +11,7 @@ import { showResponse } from '../../channels'
 import { aborted } from '../../codes'
 import { LateBytes, refusalOf, requestTimeout } from '../../connection/broken'
 import { Intake } from '../../stream/intake'
+import { pipeFile, unpipeFile, type WrittenPieces } from '../../stream/piped_file'
 import { later } from '../../callbacks/later'
 import { RawAnswer } from '../raw_answer'
 import { asUtf8, fieldsOf, lastHead, reasonOf } from './fields'
@@ -28,7 +29,7 @@ interface CarriedResponse extends Response { [carried]: ResponseCarrier }
 const OWN_HEAD = ResponseFlag.NoDate | ResponseFlag.NoReason
 
 /** Between a response of node:http and its exchange. */
-export class ResponseCarrier implements ServerExchangeCallbacks {
+export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   readonly intake: Intake
   private head: { status: number; reason: string; text: string; isWide: boolean } | null = null
   private pieces: Buffer[] = []
@@ -69,6 +70,14 @@ export class ResponseCarrier implements ServerExchangeCallbacks {
     if (takesBadHints) response.writeEarlyHints = writeEarlyHints
     response._finish = finish
     response.on('finish', reportFinished)
+    response.on('pipe', pipeInto)
+    response.on('unpipe', unpipeFile)
+  }
+
+  get areKept (): boolean { return this.pieces.length > 0 }
+  passOn (): void {
+    this.response.flushHeaders()
+    this.flush()
   }
 
   /** Limits the wait for the rest of the request to the server's `requestTimeout`. */
@@ -328,6 +337,7 @@ function read (this: Request): void {
   this._readableState.readingMore = false
   this._carrier.intake.read(this)
 }
+function pipeInto (this: CarriedResponse, source: unknown): void { pipeFile(source, this, this[carried]) }
 function reportFinished (this: CarriedResponse): void { this[carried].onFinish() }
 
 function storeHeader (this: CarriedResponse, first: string, headers: unknown): void {
