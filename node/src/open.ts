@@ -3,7 +3,7 @@
 /** A member of such a set. */
 export interface Tracked {
   /** Its index in the set, kept by the set. */
-  index: number
+  $index: number
 }
 
 /** Not a Set: things come and go all the time, and each table that a Set has outgrown refers to the next.
@@ -14,14 +14,14 @@ export class Open<T extends Tracked> implements Iterable<T> {
   get size (): number { return this.all.length }
 
   /** One that is not among them. */
-  add (one: T): void { one.index = this.all.push(one) - 1 }
+  add (one: T): void { one.$index = this.all.push(one) - 1 }
 
   delete (one: T): void {
-    if (this.all[one.index] !== one) return
+    if (this.all[one.$index] !== one) return
     const last = this.all.pop()!
     if (last === one) return
-    this.all[one.index] = last
-    last.index = one.index
+    this.all[one.$index] = last
+    last.$index = one.$index
   }
 
   [Symbol.iterator] (): Iterator<T> { return this.all.values() }

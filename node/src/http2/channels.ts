@@ -17,9 +17,9 @@ const responded = channel('http.server.response.finish')
 export const showsCloses = (): boolean => closed.hasSubscribers
 
 /** A stream came; its listeners are called next. */
-export function showStream (stream: { readonly headers: Headers }): void {
-  if (created.hasSubscribers) created.publish({ stream, headers: stream.headers })
-  if (started.hasSubscribers) started.publish({ stream, headers: stream.headers })
+export function showStream (stream: { readonly $headers: Headers }): void {
+  if (created.hasSubscribers) created.publish({ stream, headers: stream.$headers })
+  if (started.hasSubscribers) started.publish({ stream, headers: stream.$headers })
 }
 
 /** The final head of a stream is on its way. */

@@ -174,7 +174,7 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
 
   // The events of the exchange.
 
-  onData (chunk: Buffer): void {
+  $onData (chunk: Buffer): void {
     this.onActive?.()
     this.taken += chunk.length
     if (this.taken > this.bodyMax) this.failure ??= new BodyTooLargeError(this.bodyMax)
@@ -186,7 +186,7 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
     this.stir()
   }
 
-  onEnd (trailers = ''): void {
+  $onEnd (trailers = ''): void {
     // One that is too long has failed, and stays so.
     this.isWhole = this.taken <= this.bodyMax
     this.behind = trailers
@@ -204,12 +204,12 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   }
 
   onFileFailed (error: Error): void { this.onFileFailedFor?.(error) }
-  onRoom (): void {
+  $onRoom (): void {
     this.onActive?.()
     this.onRoomFor?.()
   }
 
-  onClosed (code: number, byPeer: boolean): void {
+  $onClosed (code: number, byPeer: boolean): void {
     // The reason that a half-closed connection gave has its story now.
     if (this.abortReason !== null) this.exchange.withStory(this.abortReason, true)
     if (code !== 0 || !this.exchange.done) {

@@ -39,7 +39,7 @@ export function wantsWebSocket (incoming: Incoming): boolean {
 export function upgradedTo (incoming: Incoming): [request: IncomingMessage, socket: Duplex, head: Buffer] {
   const early = incoming.leave()
   const [request, socket, head, bytes] = upgradeOf(incoming.exchange, http)
-  for (const chunk of early) bytes.onData(chunk)
+  for (const chunk of early) bytes.$onData(chunk)
   return [request, socket, head]
 }
 

@@ -92,11 +92,11 @@ export class ServerBridge implements ServerHalf {
         connection?.end(counts)
         return connection?.listener.closed(connection)
       }
-      case Completion.Pong: return this.connections.get(number)?.callbacks?.onPong(this.bytes(at), completions[at + PongWord.Micros]! / 1000)
-      case Completion.Ping: return this.connections.get(number)?.callbacks?.onPing(this.bytes(at))
-      case Completion.SettingsReceived: return this.connections.get(number)?.callbacks?.onSettings(this.text(at).split(' ').map(value => value === '-' ? undefined : Number(value)))
-      case Completion.SettingsAcknowledged: return this.connections.get(number)?.callbacks?.onSettingsAcknowledged(completions[at + SettingsAcknowledgedWord.Micros]! / 1000)
-      case Completion.Goaway: return this.connections.get(number)?.callbacks?.onGoaway(completions[at + GoawayWord.ErrorCode]!, completions[at + GoawayWord.LastStream]!, this.bytes(at))
+      case Completion.Pong: return this.connections.get(number)?.callbacks?.$onPong(this.bytes(at), completions[at + PongWord.Micros]! / 1000)
+      case Completion.Ping: return this.connections.get(number)?.callbacks?.$onPing(this.bytes(at))
+      case Completion.SettingsReceived: return this.connections.get(number)?.callbacks?.$onSettings(this.text(at).split(' ').map(value => value === '-' ? undefined : Number(value)))
+      case Completion.SettingsAcknowledged: return this.connections.get(number)?.callbacks?.$onSettingsAcknowledged(completions[at + SettingsAcknowledgedWord.Micros]! / 1000)
+      case Completion.Goaway: return this.connections.get(number)?.callbacks?.$onGoaway(completions[at + GoawayWord.ErrorCode]!, completions[at + GoawayWord.LastStream]!, this.bytes(at))
       case Completion.Unnegotiated: {
         const connection = this.connections.get(completions[at + UnnegotiatedWord.Connection]!)
         if (connection === undefined) return

@@ -17,13 +17,13 @@ const NOTHING = new Uint8Array(0)
 export interface ConnectionCallbacks {
   /** Its settings: the size of its table, push, streams, window, frames, head, extended CONNECT; undefined:
    * HTTP/3 does not say it. */
-  onSettings: (values: (number | undefined)[]) => void
+  $onSettings: (values: (number | undefined)[]) => void
   /** It has applied the oldest of our settings that it had not, so long after they were sent. */
-  onSettingsAcknowledged: (ms: number) => void
-  onPing: (payload: Buffer) => void
+  $onSettingsAcknowledged: (ms: number) => void
+  $onPing: (payload: Buffer) => void
   /** It has answered the ping with this payload, so long after it was sent. */
-  onPong: (payload: Buffer, ms: number) => void
-  onGoaway: (code: number, lastStream: number, data: Buffer) => void
+  $onPong: (payload: Buffer, ms: number) => void
+  $onGoaway: (code: number, lastStream: number, data: Buffer) => void
 }
 
 /** A snapshot of a connection, in bytes where not stated otherwise (`core/src/h2/accounts.rs`). */

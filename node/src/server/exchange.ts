@@ -10,13 +10,13 @@ const HEAD = 'HEAD'
 /** The callbacks of a request after its head. */
 export interface ServerExchangeCallbacks {
   /** A piece of the request's body, theirs to keep; the peer may send more after `take`. */
-  onData: (chunk: Buffer) => void
+  $onData: (chunk: Buffer) => void
   /** The request is whole; trailers, where it has a section of them, as `Exchange.respond` takes fields. */
-  onEnd: (trailers?: string) => void
+  $onEnd: (trailers?: string) => void
   /** The file of `Exchange.answerFile` cannot be sent; nothing was, and another answer may be. */
   onFileFailed?: (error: NodeJS.ErrnoException) => void
   /** The connection took `bytes` of the response. */
-  onRoom: (bytes: number) => void
+  $onRoom: (bytes: number) => void
   /** The client has ended its side of its connection, which it may on HTTP/1.1: it waits for the answer or
    * is gone, and the two look the same. */
   onHalfClosed?: () => void
@@ -24,7 +24,7 @@ export interface ServerExchangeCallbacks {
    * The exchange is over, the last event. 0: both sides are complete; else why it ended early, as
    * an HTTP/2 error code.
    */
-  onClosed: (code: number, byPeer: boolean) => void
+  $onClosed: (code: number, byPeer: boolean) => void
 }
 
 /** The channel's commands on an exchange. */
@@ -217,15 +217,15 @@ export class Exchange {
     const { listening } = this
     if (isLast) this.received = true
     if (chunk.length > 0) {
-      if (listening !== null) listening.onData(chunk)
-      else this.report(callbacks => { callbacks.onData(chunk) })
+      if (listening !== null) listening.$onData(chunk)
+      else this.report(callbacks => { callbacks.$onData(chunk) })
     }
-    if (isLast) this.report(callbacks => { callbacks.onEnd() })
+    if (isLast) this.report(callbacks => { callbacks.$onEnd() })
   }
 
   finished (trailers: string): void {
     this.received = true
-    this.report(callbacks => { callbacks.onEnd(trailers) })
+    this.report(callbacks => { callbacks.$onEnd(trailers) })
   }
 
   fileFailed (error: NodeJS.ErrnoException): void {
@@ -237,13 +237,13 @@ export class Exchange {
 
   took (bytes: number): void {
     this.hold(-bytes)
-    this.listening?.onRoom(bytes)
+    this.listening?.$onRoom(bytes)
   }
 
   ended (code: number, byPeer: boolean, storyId = 0): void {
     this.over(code)
     this.storyId = storyId
-    this.report(callbacks => { callbacks.onClosed(code, byPeer) })
+    this.report(callbacks => { callbacks.$onClosed(code, byPeer) })
   }
 
   /**

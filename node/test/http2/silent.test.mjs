@@ -90,7 +90,7 @@ for (const version of ['HTTP/1.1', 'HTTP/2']) {
     const sockets = []
     const server = createServer({}, (request, response) => { response.end(request.httpVersion) })
     server.on('connection', socket => { sockets.push(socket) })
-    server.on('request', request => { sockets.push(request.stream?.session.rawSocket ?? request.socket) })
+    server.on('request', request => { sockets.push(request.stream?.session.$rawSocket ?? request.socket) })
     const { client, socket } = await silent(t, server)
     if (version === 'HTTP/2') {
       const session = http2.connect('http://localhost', { createConnection: () => client })

@@ -16,7 +16,7 @@ function listening (t, callbacks, options = {}) {
 }
 
 /** Ears that collect, unless they are told otherwise. */
-const deaf = { onData () {}, onEnd () {}, onRoom () {}, onClosed () {} }
+const deaf = { $onData () {}, $onEnd () {}, $onRoom () {}, $onClosed () {} }
 
 test('a connection is told once, its exchanges in between, and the end of all', async t => {
   const received = []
@@ -26,7 +26,7 @@ test('a connection is told once, its exchanges in between, and the end of all', 
     onConnection: connection => { received.push(['connection', connection.version, connection.remoteAddress]) },
     onRequest: exchange => {
       received.push(['request', exchange.method, exchange.path, exchange.authority, exchange.field('x-a'), exchange.rawFields()])
-      exchange.callbacks = { ...deaf, onClosed: code => { received.push(['over', code, exchange.connection.open]) } }
+      exchange.callbacks = { ...deaf, $onClosed: code => { received.push(['over', code, exchange.connection.open]) } }
       exchange.answer(200, 'x-b\0c', 'hello')
     },
     onConnectionClosed: connection => { received.push(['gone', connection.closed]) },
@@ -82,8 +82,8 @@ test('trailers go both ways, and a sensitive field is never indexed', async t =>
     onRequest: exchange => {
       exchange.callbacks = {
         ...deaf,
-        onData: chunk => { exchange.take(chunk.length) },
-        onEnd: trailers => {
+        $onData: chunk => { exchange.take(chunk.length) },
+        $onEnd: trailers => {
           exchange.respond(200, '\x01set-cookie\0secret')
           exchange.write(Buffer.from('body'))
           exchange.end(`back\0${trailers.split('\0')[1]}`)
@@ -109,11 +109,11 @@ test('a connection that leaves HTTP/1.1 is its exchange', async t => {
       assert.equal(exchange.field('upgrade'), 'echo')
       exchange.callbacks = {
         ...deaf,
-        onData: chunk => {
+        $onData: chunk => {
           exchange.take(chunk.length)
           exchange.write(chunk)
         },
-        onEnd: () => { exchange.end() }
+        $onEnd: () => { exchange.end() }
       }
       exchange.respond(101, 'connection\0upgrade\0upgrade\0echo')
     }
@@ -134,11 +134,11 @@ test('an extended CONNECT is a stream both ways', async t => {
       assert.deepEqual([exchange.method, exchange.protocol, exchange.path], ['CONNECT', 'websocket', '/chat'])
       exchange.callbacks = {
         ...deaf,
-        onData: chunk => {
+        $onData: chunk => {
           exchange.take(chunk.length)
           exchange.write(chunk)
         },
-        onEnd: () => { exchange.end() }
+        $onEnd: () => { exchange.end() }
       }
       exchange.respond(200, '')
     }
@@ -161,7 +161,7 @@ test('a peer answers a ping', async t => {
   const session = http2.connect(`http://127.0.0.1:${port}`)
   const connection = await opened
   const PING = 1
-  const received = new Promise(resolve => { connection.callbacks = { onPong: (payload, ms) => { resolve([payload.toString(), ms]) } } })
+  const received = new Promise(resolve => { connection.callbacks = { $onPong: (payload, ms) => { resolve([payload.toString(), ms]) } } })
   assert.ok(connection.control(PING, Buffer.from('12345678')))
   const [payload, ms] = await received
   assert.equal(payload, '12345678')
@@ -173,7 +173,7 @@ test('a reset of ours tells the peer its code, and ends the exchange once', asyn
   const received = []
   const { listener, port } = listening(t, {
     onRequest: exchange => {
-      exchange.callbacks = { ...deaf, onClosed: (code, byPeer) => { received.push([code, byPeer]) } }
+      exchange.callbacks = { ...deaf, $onClosed: (code, byPeer) => { received.push([code, byPeer]) } }
       exchange.reset(11)
       exchange.reset(8)
     }

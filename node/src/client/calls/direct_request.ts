@@ -39,7 +39,7 @@ export interface RequestExtras {
 /** One request of the direct path. */
 export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   number = 0
-  index = 0
+  $index = 0
   /** The origin's requests, of which it is one while it is under way. */
   load: Load | null = null
   upload: Upload | null = null

@@ -49,70 +49,70 @@ export type Carrying = Duplex & Partial<Pick<Socket, 'remoteAddress' | 'remotePo
 }
 
 export abstract class SessionControl extends EventEmitter {
-  protected carrying: Carrying | undefined
-  protected timer: Timer | undefined
-  protected local = INITIAL
+  protected $carrying: Carrying | undefined
+  protected $timer: Timer | undefined
+  protected $local = INITIAL
   /** Settings of extensions that were sent: they are shown from then on, as with node:http2. */
-  protected extensions: Pick<Http2Settings, 'customSettings'> = {}
-  private shownLocal: Http2Settings | undefined
-  protected remote = INITIAL
+  protected $extensions: Pick<Http2Settings, 'customSettings'> = {}
+  private $shownLocal: Http2Settings | undefined
+  protected $remote = INITIAL
   /** Changes of ours that the peer has not acknowledged, oldest first. */
-  protected readonly changes: { settings: Http2Settings; callback?: SettingsCallback | undefined }[] = []
-  protected pendingAck = 0
-  protected readonly pings: Pings
+  protected readonly $changes: { settings: Http2Settings; callback?: SettingsCallback | undefined }[] = []
+  protected $pendingAck = 0
+  protected readonly $pings: Pings
 
-  constructor (protected readonly options: ClientSessionBounds) {
+  constructor (protected readonly $options: ClientSessionBounds) {
     super()
-    this.pings = new Pings(options.maxOutstandingPings ?? OUTSTANDING_MAX)
+    this.$pings = new Pings($options.maxOutstandingPings ?? OUTSTANDING_MAX)
   }
 
-  abstract get machine (): Machine | undefined
+  abstract get $machine (): Machine | undefined
   abstract get connecting (): boolean
   abstract get closed (): boolean
   abstract get destroyed (): boolean
-  abstract plan (): void
+  abstract $plan (): void
   abstract destroy (error?: Error | number | null, code?: number): void
   /** More requests may start than before. */
-  abstract onCapacity (): void
+  abstract $onCapacity (): void
 
-  get pendingSettingsAck (): boolean { return this.pendingAck > 0 }
+  get pendingSettingsAck (): boolean { return this.$pendingAck > 0 }
   /** Those that were shown last stay when the session is destroyed, as with node:http2. */
-  get localSettings (): Http2Settings { return this.destroyed || this.connecting ? this.shownLocal ?? {} : (this.shownLocal ??= { ...this.local, ...this.extensions }) }
+  get localSettings (): Http2Settings { return this.destroyed || this.connecting ? this.$shownLocal ?? {} : (this.$shownLocal ??= { ...this.$local, ...this.$extensions }) }
 
   settings (settings: Http2Settings, callback?: SettingsCallback): void {
-    this.check()
+    this.$check()
     checkObject(settings, 'settings')
     const packed = getPackedSettings(settings)
     if (callback) checkCall(callback, 'callback')
-    this.pendingAck++
+    this.$pendingAck++
     const submit = (): void => {
       if (this.destroyed) return
-      this.refresh()
-      if (this.changes.length >= Math.max(this.options.maxOutstandingSettings ?? OUTSTANDING_MAX, 1)) {
+      this.$refresh()
+      if (this.$changes.length >= Math.max(this.$options.maxOutstandingSettings ?? OUTSTANDING_MAX, 1)) {
         callback?.(plain('ERR_HTTP2_SETTINGS_CANCEL'))
         this.destroy(plain('ERR_HTTP2_MAX_PENDING_SETTINGS_ACK'))
         return
       }
-      this.changes.push({ settings: { ...settings }, callback: callback ? asked('HTTP2SETTINGS', callback) : undefined })
-      this.extensions = withCustom({ ...this.extensions }, this.extensions, settings ?? {})
-      this.machine!.settings(packed)
-      this.plan()
+      this.$changes.push({ settings: { ...settings }, callback: callback ? asked('HTTP2SETTINGS', callback) : undefined })
+      this.$extensions = withCustom({ ...this.$extensions }, this.$extensions, settings ?? {})
+      this.$machine!.settings(packed)
+      this.$plan()
     }
     if (this.connecting) this.once('connect', submit)
     else submit()
   }
 
   ping (payload?: unknown, callback?: unknown): boolean | undefined {
-    this.check()
-    return this.pings.ping(payload, callback, this.connecting || this.closed, sent => {
-      this.machine!.ping(sent)
-      this.plan()
+    this.$check()
+    return this.$pings.ping(payload, callback, this.connecting || this.closed, sent => {
+      this.$machine!.ping(sent)
+      this.$plan()
       return true
     })
   }
 
   goaway (code = NO_ERROR, lastStreamID = 0, data?: NodeJS.ArrayBufferView): void {
-    this.check()
+    this.$check()
     if (data !== undefined) checkBytes(data, 'opaqueData')
     checkNumber(code, 'code')
     checkNumber(lastStreamID, 'lastStreamID')
@@ -120,67 +120,67 @@ export abstract class SessionControl extends EventEmitter {
     if (lastStreamID > 0 && lastStreamID % 2 === 1) return
     const submit = (): void => {
       if (this.destroyed) return
-      this.refresh()
-      this.machine!.goaway(code >>> 0, Math.max(lastStreamID, 0), bytesOf(data))
-      this.plan()
+      this.$refresh()
+      this.$machine!.goaway(code >>> 0, Math.max(lastStreamID, 0), bytesOf(data))
+      this.$plan()
     }
     if (this.connecting) this.once('connect', submit)
     else submit()
   }
 
   setLocalWindowSize (size: number): void {
-    this.check()
+    this.$check()
     checkInteger(size, 'windowSize', 0, 2 ** 31 - 1)
-    this.machine?.setWindow(Math.max(size, 1))
-    this.plan()
+    this.$machine?.setWindow(Math.max(size, 1))
+    this.$plan()
   }
 
   setNextStreamID (id: number): void {
-    this.check()
+    this.$check()
     checkNumber(id, 'id')
     if (id <= 0 || id > STREAM_ID_MAX) throw outOfRange('id', `> 0 and <= ${STREAM_ID_MAX}`, id)
-    this.machine?.skipTo(id)
+    this.$machine?.skipTo(id)
   }
 
   setTimeout (time: number, callback?: () => void): this {
     if (this.destroyed) return this
-    this.timer = Timer.set(this.timer, time, callback, this, () => { if (!this.destroyed) this.emit('timeout') })
+    this.$timer = Timer.set(this.$timer, time, callback, this, () => { if (!this.destroyed) this.emit('timeout') })
     return this
   }
   /** A sign of life. */
-  refresh (): void { this.timer?.refresh() }
+  $refresh (): void { this.$timer?.refresh() }
 
-  ref (): void { this.carrying?.ref?.() }
-  unref (): void { this.carrying?.unref?.() }
+  ref (): void { this.$carrying?.ref?.() }
+  unref (): void { this.$carrying?.unref?.() }
 
-  private check (): void { if (this.destroyed) throw plain('ERR_HTTP2_INVALID_SESSION') }
+  private $check (): void { if (this.destroyed) throw plain('ERR_HTTP2_INVALID_SESSION') }
 
   // Input from the peer.
 
-  onSettings (values: number[]): void {
+  $onSettings (values: number[]): void {
     if (this.destroyed) return
-    this.refresh()
-    this.remote = remoteOf(values, this.remote, this.options.remoteCustomSettings ?? [])
-    this.emit('remoteSettings', this.remote)
-    this.onCapacity()
+    this.$refresh()
+    this.$remote = remoteOf(values, this.$remote, this.$options.remoteCustomSettings ?? [])
+    this.emit('remoteSettings', this.$remote)
+    this.$onCapacity()
   }
 
-  onSettingsAcknowledged (ms: number): void {
-    const oldest = this.changes.shift()
+  $onSettingsAcknowledged (ms: number): void {
+    const oldest = this.$changes.shift()
     if (oldest === undefined || this.destroyed) return
-    this.pendingAck--
-    this.local = changedByClient(this.local, oldest.settings)
-    if (oldest.settings.enablePush === false) this.local = { ...this.local, enablePush: false }
-    this.shownLocal = undefined
+    this.$pendingAck--
+    this.$local = changedByClient(this.$local, oldest.settings)
+    if (oldest.settings.enablePush === false) this.$local = { ...this.$local, enablePush: false }
+    this.$shownLocal = undefined
     oldest.callback?.(null, this.localSettings, ms)
     this.emit('localSettings', this.localSettings)
   }
 
-  onPing (payload: Buffer): void {
+  $onPing (payload: Buffer): void {
     if (this.destroyed) return
-    this.refresh()
+    this.$refresh()
     this.emit('ping', payload)
   }
 
-  onPong (payload: Buffer, ms: number): void { this.pings.onPong(payload, ms) }
+  $onPong (payload: Buffer, ms: number): void { this.$pings.onPong(payload, ms) }
 }

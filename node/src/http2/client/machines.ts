@@ -60,23 +60,23 @@ export const enum ClosedBy { Transport, Us, Peer, Drained }
 /** The events of one session. `fields` are names and values by turns, pseudo-headers included. */
 export interface MachineEvents {
   /** `sensitive`: names of fields that no compressor may keep. */
-  onHead: (stream: number, status: number, fields: string[], sensitive: string[], isInterim: boolean, isEnd: boolean) => void
-  onBody: (stream: number, bytes: Buffer, isEnd: boolean) => void
-  onTrailers: (stream: number, fields: string[], sensitive: string[]) => void
-  onReset: (stream: number, code: number) => void
+  $onHead: (stream: number, status: number, fields: string[], sensitive: string[], isInterim: boolean, isEnd: boolean) => void
+  $onBody: (stream: number, bytes: Buffer, isEnd: boolean) => void
+  $onTrailers: (stream: number, fields: string[], sensitive: string[]) => void
+  $onReset: (stream: number, code: number) => void
   /** A body that waited may go on. */
-  onRoom: (stream: number) => void
-  onGoaway: (code: number, last: number, data: Buffer) => void
-  onPong: (payload: Buffer, ms: number) => void
-  onPing: (payload: Buffer) => void
-  onSettings: (values: number[]) => void
-  onSettingsAcknowledged: (ms: number) => void
-  onOrigins: (origins: string[]) => void
-  onAltSvc: (stream: number, origin: string, value: string) => void
+  $onRoom: (stream: number) => void
+  $onGoaway: (code: number, last: number, data: Buffer) => void
+  $onPong: (payload: Buffer, ms: number) => void
+  $onPing: (payload: Buffer) => void
+  $onSettings: (values: number[]) => void
+  $onSettingsAcknowledged: (ms: number) => void
+  $onOrigins: (origins: string[]) => void
+  $onAltSvc: (stream: number, origin: string, value: string) => void
   /** The machine has ended. `number`: of nghttp2's error, or the peer's code. */
-  onClosed: (by: ClosedBy, number: number) => void
+  $onClosed: (by: ClosedBy, number: number) => void
   /** More requests may start than before, or fewer. */
-  onCapacity: () => void
+  $onCapacity: () => void
 }
 
 let machines: Machines | undefined
@@ -189,23 +189,23 @@ export class Machine {
     const from = words[at + Word.Position]!
     const to = from + words[at + Word.Length]!
     switch (words[at]! as Kind) {
-      case Kind.Head: return events.onHead(stream, first, fieldsOf(from, to), (second & SENSITIVE) === 0 ? [] : sensitiveOf(to), (second & INTERIM) !== 0, (second & END) !== 0)
-      case Kind.Body: return events.onBody(stream, copied(from, to), first === 1)
-      case Kind.Trailers: return events.onTrailers(stream, fieldsOf(from, to), (second & SENSITIVE) === 0 ? [] : sensitiveOf(to))
-      case Kind.Reset: return events.onReset(stream, first)
-      case Kind.SendReady: return events.onRoom(stream)
-      case Kind.Goaway: return events.onGoaway(first, second, copied(from, to))
-      case Kind.Pong: return events.onPong(copied(from, to), first / MICROS_PER_MS)
-      case Kind.Ping: return events.onPing(copied(from, to))
-      case Kind.Settings: return events.onSettings(bytes.latin1Slice(from, to).split(' ').map(Number))
-      case Kind.SettingsAcknowledged: return events.onSettingsAcknowledged(first / MICROS_PER_MS)
-      case Kind.Origins: return events.onOrigins(first === 0 ? [] : bytes.latin1Slice(from, to).split('\0'))
+      case Kind.Head: return events.$onHead(stream, first, fieldsOf(from, to), (second & SENSITIVE) === 0 ? [] : sensitiveOf(to), (second & INTERIM) !== 0, (second & END) !== 0)
+      case Kind.Body: return events.$onBody(stream, copied(from, to), first === 1)
+      case Kind.Trailers: return events.$onTrailers(stream, fieldsOf(from, to), (second & SENSITIVE) === 0 ? [] : sensitiveOf(to))
+      case Kind.Reset: return events.$onReset(stream, first)
+      case Kind.SendReady: return events.$onRoom(stream)
+      case Kind.Goaway: return events.$onGoaway(first, second, copied(from, to))
+      case Kind.Pong: return events.$onPong(copied(from, to), first / MICROS_PER_MS)
+      case Kind.Ping: return events.$onPing(copied(from, to))
+      case Kind.Settings: return events.$onSettings(bytes.latin1Slice(from, to).split(' ').map(Number))
+      case Kind.SettingsAcknowledged: return events.$onSettingsAcknowledged(first / MICROS_PER_MS)
+      case Kind.Origins: return events.$onOrigins(first === 0 ? [] : bytes.latin1Slice(from, to).split('\0'))
       case Kind.AltSvc: {
         const [origin, value] = bytes.latin1Slice(from, to).split('\0')
-        return events.onAltSvc(stream, origin!, value!)
+        return events.$onAltSvc(stream, origin!, value!)
       }
-      case Kind.Closed: return events.onClosed(first as ClosedBy, second)
-      case Kind.Capacity: return events.onCapacity()
+      case Kind.Closed: return events.$onClosed(first as ClosedBy, second)
+      case Kind.Capacity: return events.$onCapacity()
     }
   }
 

@@ -54,101 +54,101 @@ const carried = new WeakSet<Duplex>()
 
 export class ClientHttp2Session extends SessionControl implements MachineEvents, StreamOwner {
   readonly type = CLIENT
-  rawSocket: Socket | undefined
-  private carrier: SocketLink | undefined
-  private proxy: Socket | undefined
-  private readonly streams = new Map<number, ClientHttp2Stream>()
+  $rawSocket: Socket | undefined
+  private $carrier: SocketLink | undefined
+  private $proxy: Socket | undefined
+  private readonly $streams = new Map<number, ClientHttp2Stream>()
   /** Streams without an id. */
-  private readonly pendingStreams = new Set<ClientHttp2Stream>()
+  private readonly $pendingStreams = new Set<ClientHttp2Stream>()
   /** Requests for which the server has no room. */
-  private waiting: Asked[] = []
+  private $waiting: Asked[] = []
   /** Requests that wait for the connection. */
-  private readonly early: Asked[] = []
+  private readonly $early: Asked[] = []
   /** Streams of which both sides may have ended. */
-  private ending: ClientHttp2Stream[] = []
-  private isEnding = false
-  private readonly endStreams = (): void => {
-    this.isEnding = false
-    this.ending = this.ending.filter(stream => !stream.destroyed && !stream.endIfOver())
+  private $ending: ClientHttp2Stream[] = []
+  private $isEnding = false
+  private readonly $endStreams = (): void => {
+    this.$isEnding = false
+    this.$ending = this.$ending.filter(stream => !stream.destroyed && !stream.$endIfOver())
   }
-  private isClosed = false
-  private isDestroyed = false
-  private destroyCode = NO_ERROR
-  private goaway_: { code: number; last: number } | undefined
-  private origins: Set<string> | undefined
-  private isEncrypted: boolean | undefined
-  private alpn: string | undefined
-  private readonly defaults: Defaults
+  private $isClosed = false
+  private $isDestroyed = false
+  private $destroyCode = NO_ERROR
+  private $goaway_: { code: number; last: number } | undefined
+  private $origins: Set<string> | undefined
+  private $isEncrypted: boolean | undefined
+  private $alpn: string | undefined
+  private readonly $defaults: Defaults
   /** Bytes of a header block of ours at most. */
-  private readonly blockBytesMax: number = BLOCK_BYTES_DEFAULT
+  private readonly $blockBytesMax: number = BLOCK_BYTES_DEFAULT
 
   constructor (options: ClientSessionBounds, socket: Duplex, authority: string, protocol: string) {
     super(options)
     if (carried.has(socket)) throw ofClient('ERR_HTTP2_SOCKET_BOUND')
     carried.add(socket)
-    this.blockBytesMax = sentHeadMaxOf(options.maxSendHeaderBlockLength) ?? this.blockBytesMax
-    this.defaults = { authority, protocol, isStrict: options.strictSingleValueFields !== false }
-    const carrying = this.carrying = socket as Carrying
-    this.rawSocket = socket as Socket
-    socket.on('error', error => { this.onSocketError(error as NodeJS.ErrnoException) })
-    socket.on('close', () => { this.onSocketClosed() })
+    this.$blockBytesMax = sentHeadMaxOf(options.maxSendHeaderBlockLength) ?? this.$blockBytesMax
+    this.$defaults = { authority, protocol, isStrict: options.strictSingleValueFields !== false }
+    const carrying = this.$carrying = socket as Carrying
+    this.$rawSocket = socket as Socket
+    socket.on('error', error => { this.$onSocketError(error as NodeJS.ErrnoException) })
+    socket.on('close', () => { this.$onSocketClosed() })
     carrying.setNoDelay?.()
     carrying.disableRenegotiation?.()
     if (carrying.connecting === true || carrying.secureConnecting === true) {
-      socket.once(carrying.encrypted === true ? 'secureConnect' : 'connect', () => { this.start() })
-    } else this.start()
+      socket.once(carrying.encrypted === true ? 'secureConnect' : 'connect', () => { this.$start() })
+    } else this.$start()
   }
 
   /** The socket is connected. */
-  private start (): void {
-    const { carrying } = this
+  private $start (): void {
+    const { $carrying: carrying } = this
     const connected = (): void => { this.emit('connect', this, carrying) }
-    if (this.isDestroyed || carrying === undefined) {
+    if (this.$isDestroyed || carrying === undefined) {
       process.nextTick(connected)
       return
     }
-    this.isEncrypted = carrying.encrypted === true
-    this.alpn = this.isEncrypted ? carrying.alpnProtocol as string : 'h2c'
-    const given = this.options.settings ?? {}
+    this.$isEncrypted = carrying.encrypted === true
+    this.$alpn = this.$isEncrypted ? carrying.alpnProtocol as string : 'h2c'
+    const given = this.$options.settings ?? {}
     const refused = settingsError(given)
     if (refused !== undefined) {
       this.destroy(refused)
       return
     }
-    this.changes.push({ settings: first(given) })
-    this.extensions = withCustom({}, {}, given)
-    this.pendingAck++
-    this.carrier = new SocketLink(carrying, this, machineSettings(given, this.options), () => { this.afterWrite() })
+    this.$changes.push({ settings: first(given) })
+    this.$extensions = withCustom({}, {}, given)
+    this.$pendingAck++
+    this.$carrier = new SocketLink(carrying, this, machineSettings(given, this.$options), () => { this.$afterWrite() })
     process.nextTick(connected)
   }
 
   // Its facts.
 
-  get machine (): Machine | undefined { return this.carrier?.machine }
-  get isStrict (): boolean { return this.defaults.isStrict }
-  get isLeft (): boolean { return this.isDestroyed && this.goawayCode !== NO_ERROR }
-  get endCode (): number { return this.goaway_?.code || this.destroyCode }
-  get encrypted (): boolean | undefined { return this.isEncrypted }
-  get alpnProtocol (): string | undefined { return this.alpn }
-  get connecting (): boolean { return this.carrier === undefined }
-  get closed (): boolean { return this.isClosed }
-  get destroyed (): boolean { return this.isDestroyed }
-  get goawayCode (): number { return this.goaway_?.code ?? NO_ERROR }
-  get goawayLastStreamID (): number { return this.goaway_?.last ?? 0 }
-  get remoteSettings (): Http2Settings { return this.isDestroyed || this.connecting ? {} : this.remote }
-  get socket (): Socket | undefined { return this.isDestroyed ? undefined : (this.proxy ??= sessionSocket(this)) }
-  get originSet (): string[] | undefined { return this.isEncrypted !== true || this.isDestroyed ? undefined : [...this.theOrigins()] }
+  get $machine (): Machine | undefined { return this.$carrier?.machine }
+  get $isStrict (): boolean { return this.$defaults.isStrict }
+  get $isLeft (): boolean { return this.$isDestroyed && this.goawayCode !== NO_ERROR }
+  get $endCode (): number { return this.$goaway_?.code || this.$destroyCode }
+  get encrypted (): boolean | undefined { return this.$isEncrypted }
+  get alpnProtocol (): string | undefined { return this.$alpn }
+  get connecting (): boolean { return this.$carrier === undefined }
+  get closed (): boolean { return this.$isClosed }
+  get destroyed (): boolean { return this.$isDestroyed }
+  get goawayCode (): number { return this.$goaway_?.code ?? NO_ERROR }
+  get goawayLastStreamID (): number { return this.$goaway_?.last ?? 0 }
+  get remoteSettings (): Http2Settings { return this.$isDestroyed || this.connecting ? {} : this.$remote }
+  get socket (): Socket | undefined { return this.$isDestroyed ? undefined : (this.$proxy ??= sessionSocket(this)) }
+  get originSet (): string[] | undefined { return this.$isEncrypted !== true || this.$isDestroyed ? undefined : [...this.$theOrigins()] }
 
-  private theOrigins (): Set<string> {
-    if (this.origins !== undefined) return this.origins
-    const { remoteAddress, remoteFamily, remotePort, servername } = this.carrying!
+  private $theOrigins (): Set<string> {
+    if (this.$origins !== undefined) return this.$origins
+    const { remoteAddress, remoteFamily, remotePort, servername } = this.$carrying!
     const host = servername === false || servername == null ? (remoteFamily === 'IPv6' ? `[${remoteAddress}]` : remoteAddress) : servername
-    return (this.origins = new Set([new URL(remotePort == null ? `https://${host}` : `https://${host}:${remotePort}`).origin]))
+    return (this.$origins = new Set([new URL(remotePort == null ? `https://${host}` : `https://${host}:${remotePort}`).origin]))
   }
 
   get state (): object {
-    if (this.connecting || this.isDestroyed) return {}
-    const [effectiveLocalWindowSize, effectiveRecvDataLength, nextStreamID, localWindowSize, lastProcStreamID, remoteWindowSize, outboundQueueSize, deflateDynamicTableSize, inflateDynamicTableSize] = this.machine!.state()
+    if (this.connecting || this.$isDestroyed) return {}
+    const [effectiveLocalWindowSize, effectiveRecvDataLength, nextStreamID, localWindowSize, lastProcStreamID, remoteWindowSize, outboundQueueSize, deflateDynamicTableSize, inflateDynamicTableSize] = this.$machine!.state()
     return {
       effectiveLocalWindowSize, effectiveRecvDataLength, nextStreamID, localWindowSize, lastProcStreamID, remoteWindowSize,
       outboundQueueSize, deflateDynamicTableSize, inflateDynamicTableSize
@@ -164,169 +164,169 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
 
   request (headers?: Headers | readonly unknown[], options?: StreamOptions): ClientHttp2Stream {
     let refusal: Error | undefined
-    if (this.isDestroyed) refusal = plain('ERR_HTTP2_INVALID_SESSION')
-    else if (this.isClosed) refusal = ofClient('ERR_HTTP2_GOAWAY_SESSION')
+    if (this.$isDestroyed) refusal = plain('ERR_HTTP2_INVALID_SESSION')
+    else if (this.$isClosed) refusal = ofClient('ERR_HTTP2_GOAWAY_SESSION')
     if (refusal !== undefined && !failsLater) throw refusal
-    this.refresh()
+    this.$refresh()
     if (headers !== undefined && (headers === null || typeof headers !== 'object')) throw invalidType('headers', takesArrays ? 'an instance of Array or Object' : 'of type object', headers)
-    const head = Array.isArray(headers) ? rawHeadOf(headers, this.defaults) : headOf((headers ?? {}) as Headers, this.defaults)
+    const head = Array.isArray(headers) ? rawHeadOf(headers, this.$defaults) : headOf((headers ?? {}) as Headers, this.$defaults)
     checkStreamOptions(options)
     const { endStream, signal } = options ?? {}
     const isEnd = endStream ?? head.endsByDefault
     const stream = new ClientHttp2Stream(this, head, options ?? {})
-    this.pendingStreams.add(stream)
+    this.$pendingStreams.add(stream)
     if (isEnd) stream.end()
-    if (signal) stream.follow(signal)
+    if (signal) stream.$follow(signal)
     const asked = { stream, head, isEnd }
-    if (refusal !== undefined) process.nextTick(() => { stream.inContext(() => { stream.destroy(refusal) }) })
-    else if (this.connecting) this.beginLater(asked)
-    else this.begin(asked)
+    if (refusal !== undefined) process.nextTick(() => { stream.$inContext(() => { stream.destroy(refusal) }) })
+    else if (this.connecting) this.$beginLater(asked)
+    else this.$begin(asked)
     showCreated(stream)
     return stream
   }
 
   /** When there is a connection; one listener for all that wait for it. */
-  private beginLater (asked: Asked): void {
-    if (this.early.push(asked) > 1) return
-    this.once('connect', () => { for (const one of this.early.splice(0)) this.begin(one) })
+  private $beginLater (asked: Asked): void {
+    if (this.$early.push(asked) > 1) return
+    this.once('connect', () => { for (const one of this.$early.splice(0)) this.$begin(one) })
   }
 
-  private begin (asked: Asked): void {
+  private $begin (asked: Asked): void {
     const { stream } = asked
-    if (stream.destroyed || this.isDestroyed) return
+    if (stream.destroyed || this.$isDestroyed) return
     // It waits for the connection, and its session was closed meanwhile.
-    if (this.isClosed && !this.waiting.includes(asked)) stream.inContext(() => { stream.destroy(ofClient('ERR_HTTP2_GOAWAY_SESSION')) })
-    else if (this.waiting.length > 0 || !this.open(asked)) this.waiting.push(asked)
+    if (this.$isClosed && !this.$waiting.includes(asked)) stream.$inContext(() => { stream.destroy(ofClient('ERR_HTTP2_GOAWAY_SESSION')) })
+    else if (this.$waiting.length > 0 || !this.$open(asked)) this.$waiting.push(asked)
   }
 
   /** Gives a stream to the machine. False: the server has no room for it. */
-  private open ({ stream, head, isEnd }: Asked): boolean {
-    const machine = this.machine!
-    const isTooLong = this.exceedsBlock(head.text)
+  private $open ({ stream, head, isEnd }: Asked): boolean {
+    const machine = this.$machine!
+    const isTooLong = this.$exceedsBlock(head.text)
     const id = isTooLong ? machine.pass() : machine.request(head.text, isEnd)
-    if (id === 0) return this.refuse(stream, machine)
-    this.opened(stream, id, isEnd || isTooLong)
-    if (isTooLong) this.failHead(stream, id)
-    this.plan()
+    if (id === 0) return this.$refuse(stream, machine)
+    this.$opened(stream, id, isEnd || isTooLong)
+    if (isTooLong) this.$failHead(stream, id)
+    this.$plan()
     showStarted(stream)
     return true
   }
 
   /** A head that is longer than the user lets it be: its stream ends, and the session with its last one. */
-  private failHead (stream: ClientHttp2Stream, id: number): void {
+  private $failHead (stream: ClientHttp2Stream, id: number): void {
     setImmediate(() => {
       if (stream.destroyed) return
-      stream.inContext(() => { stream.emit('frameError', HEADERS, FRAME_SIZE_ERROR, id) })
-      stream.onStreamClosed(REFUSED_STREAM, false)
+      stream.$inContext(() => { stream.emit('frameError', HEADERS, FRAME_SIZE_ERROR, id) })
+      stream.$onStreamClosed(REFUSED_STREAM, false)
       this.close()
     })
   }
 
-  exceedsBlock (text: string): boolean { return exceedsBlock(text, this.blockBytesMax) }
+  $exceedsBlock (text: string): boolean { return exceedsBlock(text, this.$blockBytesMax) }
 
-  failTrailers (stream: ClientHttp2Stream): void {
-    stream.inContext(() => { stream.emit('frameError', HEADERS, FRAME_SIZE_ERROR, stream.id) })
+  $failTrailers (stream: ClientHttp2Stream): void {
+    stream.$inContext(() => { stream.emit('frameError', HEADERS, FRAME_SIZE_ERROR, stream.id) })
     setImmediate(() => {
-      stream.inContext(() => { stream.close(FRAME_SIZE_ERROR) })
+      stream.$inContext(() => { stream.close(FRAME_SIZE_ERROR) })
       this.close()
     })
   }
 
-  private opened (stream: ClientHttp2Stream, id: number, isFinished: boolean): void {
-    this.pendingStreams.delete(stream)
-    this.streams.set(id, stream)
-    stream.inContext(() => { stream.begin(id, isFinished) })
+  private $opened (stream: ClientHttp2Stream, id: number, isFinished: boolean): void {
+    this.$pendingStreams.delete(stream)
+    this.$streams.set(id, stream)
+    stream.$inContext(() => { stream.$begin(id, isFinished) })
   }
 
-  private refuse (stream: ClientHttp2Stream, machine: Machine): boolean {
+  private $refuse (stream: ClientHttp2Stream, machine: Machine): boolean {
     const { refusal } = machine
     if (refusal === Refusal.NoCapacity) return false
     // As a server answers a head that breaks a rule.
     const code = PROTOCOL_ERROR
     if (refusal === Refusal.Closed) {
-      if (machine.nextStream > STREAM_ID_MAX) stream.inContext(() => { stream.destroy(ofClient('ERR_HTTP2_OUT_OF_STREAMS')) })
+      if (machine.nextStream > STREAM_ID_MAX) stream.$inContext(() => { stream.destroy(ofClient('ERR_HTTP2_OUT_OF_STREAMS')) })
       // The server has sent GOAWAY meanwhile: that it was not processed is what its user needs for another attempt.
-      else stream.onStreamClosed(REFUSED_STREAM, false)
+      else stream.$onStreamClosed(REFUSED_STREAM, false)
     } else {
       const id = machine.pass()
-      if (id !== 0) this.opened(stream, id, true)
-      process.nextTick(() => { stream.onStreamClosed(code, false) })
+      if (id !== 0) this.$opened(stream, id, true)
+      process.nextTick(() => { stream.$onStreamClosed(code, false) })
     }
     return true
   }
 
-  private openWaiting (): void {
-    while (this.waiting.length > 0) {
-      const asked = this.waiting[0]!
-      if (!asked.stream.destroyed && !this.open(asked)) return
-      this.waiting.shift()
+  private $openWaiting (): void {
+    while (this.$waiting.length > 0) {
+      const asked = this.$waiting[0]!
+      if (!asked.stream.destroyed && !this.$open(asked)) return
+      this.$waiting.shift()
     }
   }
 
   // Services for its streams.
 
-  plan (): void { this.carrier?.plan() }
-  planBody (stream: ClientHttp2Stream): void { this.carrier?.planFirst(() => { stream.flushBody() }) }
-  watchEnd (stream: ClientHttp2Stream): void {
-    this.ending.push(stream)
-    this.plan()
+  $plan (): void { this.$carrier?.plan() }
+  $planBody (stream: ClientHttp2Stream): void { this.$carrier?.planFirst(() => { stream.$flushBody() }) }
+  $watchEnd (stream: ClientHttp2Stream): void {
+    this.$ending.push(stream)
+    this.$plan()
   }
 
-  forget (stream: ClientHttp2Stream): void {
-    if (stream.id === undefined) this.pendingStreams.delete(stream)
-    else this.streams.delete(stream.id)
-    setImmediate(() => { this.maybeDestroy() })
+  $forget (stream: ClientHttp2Stream): void {
+    if (stream.id === undefined) this.$pendingStreams.delete(stream)
+    else this.$streams.delete(stream.id)
+    setImmediate(() => { this.$maybeDestroy() })
   }
 
-  dropOrigin (origin: string): void { if (this.isEncrypted === true) this.theOrigins().delete(origin) }
+  $dropOrigin (origin: string): void { if (this.$isEncrypted === true) this.$theOrigins().delete(origin) }
 
-  private afterWrite (): void {
-    if (this.ending.length > 0 && !this.isEnding) {
-      this.isEnding = true
+  private $afterWrite (): void {
+    if (this.$ending.length > 0 && !this.$isEnding) {
+      this.$isEnding = true
       // Readers of a body have its end first.
-      setImmediate(this.endStreams)
+      setImmediate(this.$endStreams)
     }
-    if (this.waiting.length > 0) this.openWaiting()
+    if (this.$waiting.length > 0) this.$openWaiting()
   }
 
   // Input from the peer.
 
-  onHead (id: number, status: number, fields: string[], sensitive: string[], isInterim: boolean, isEnd: boolean): void {
-    this.refresh()
-    const stream = this.streams.get(id)
+  $onHead (id: number, status: number, fields: string[], sensitive: string[], isInterim: boolean, isEnd: boolean): void {
+    this.$refresh()
+    const stream = this.$streams.get(id)
     if (stream === undefined) return
     stream.endAfterHeaders ||= isEnd
-    stream.onHead(status, fields, sensitive, isInterim, isEnd)
+    stream.$onHead(status, fields, sensitive, isInterim, isEnd)
   }
-  onBody (id: number, bytes: Buffer, isEnd: boolean): void {
-    const stream = this.streams.get(id)
-    if (stream !== undefined) stream.onBody(bytes, isEnd)
-    else this.machine?.take(id, bytes.length)
+  $onBody (id: number, bytes: Buffer, isEnd: boolean): void {
+    const stream = this.$streams.get(id)
+    if (stream !== undefined) stream.$onBody(bytes, isEnd)
+    else this.$machine?.take(id, bytes.length)
   }
-  onTrailers (id: number, fields: string[], sensitive: string[]): void { this.streams.get(id)?.onTrailers(fields, sensitive) }
-  onReset (id: number, code: number): void {
-    const stream = this.streams.get(id)
+  $onTrailers (id: number, fields: string[], sensitive: string[]): void { this.$streams.get(id)?.$onTrailers(fields, sensitive) }
+  $onReset (id: number, code: number): void {
+    const stream = this.$streams.get(id)
     // RFC 9113 section 8.1: behind a whole answer, whose end is read first.
-    if (stream !== undefined && code === NO_ERROR && stream.isReceived) setImmediate(() => { stream.onStreamClosed(code, true) })
-    else stream?.onStreamClosed(code, true)
+    if (stream !== undefined && code === NO_ERROR && stream.$isReceived) setImmediate(() => { stream.$onStreamClosed(code, true) })
+    else stream?.$onStreamClosed(code, true)
   }
-  onRoom (id: number): void { this.streams.get(id)?.onRoom() }
-  onCapacity (): void { if (this.waiting.length > 0) this.openWaiting() }
+  $onRoom (id: number): void { this.$streams.get(id)?.$onRoom() }
+  $onCapacity (): void { if (this.$waiting.length > 0) this.$openWaiting() }
 
-  onGoaway (code: number, last: number, data: Buffer): void {
-    if (this.isDestroyed) return
-    this.goaway_ = { code, last }
+  $onGoaway (code: number, last: number, data: Buffer): void {
+    if (this.$isDestroyed) return
+    this.$goaway_ = { code, last }
     this.emit('goaway', code, last, data.length === 0 ? undefined : data)
     if (code === NO_ERROR) this.close()
     else this.destroy(sessionError(code), NO_ERROR)
   }
 
-  onOrigins (named: string[]): void {
-    if (this.isDestroyed) return
-    this.refresh()
-    if (this.isEncrypted !== true) return
-    const origins = this.theOrigins()
-    const most = this.options.maxOriginSetSize ?? ORIGINS_MAX
+  $onOrigins (named: string[]): void {
+    if (this.$isDestroyed) return
+    this.$refresh()
+    if (this.$isEncrypted !== true) return
+    const origins = this.$theOrigins()
+    const most = this.$options.maxOriginSetSize ?? ORIGINS_MAX
     for (const origin of named) {
       if (origins.size >= most) return this.destroy(tooManyOrigins(most))
       origins.add(origin)
@@ -334,61 +334,61 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     this.emit('origin', named)
   }
 
-  onAltSvc (stream: number, origin: string, value: string): void {
+  $onAltSvc (stream: number, origin: string, value: string): void {
     // One for a stream that is not open says nothing (RFC 7838 section 4).
-    if (this.isDestroyed || (stream !== 0 && !this.streams.has(stream))) return
-    this.refresh()
+    if (this.$isDestroyed || (stream !== 0 && !this.$streams.has(stream))) return
+    this.$refresh()
     this.emit('altsvc', value, origin, stream)
   }
 
-  onClosed (by: ClosedBy, number: number): void {
-    if (by === ClosedBy.Us && !this.isDestroyed) this.destroy(brokenSession(number === BAD_MAGIC ? BAD_PROTOCOL : number), INTERNAL_ERROR)
+  $onClosed (by: ClosedBy, number: number): void {
+    if (by === ClosedBy.Us && !this.$isDestroyed) this.destroy(brokenSession(number === BAD_MAGIC ? BAD_PROTOCOL : number), INTERNAL_ERROR)
   }
 
   // Its end.
 
   close (callback?: () => void): void {
-    if (this.isClosed || this.isDestroyed) return
-    this.isClosed = true
+    if (this.$isClosed || this.$isDestroyed) return
+    this.$isClosed = true
     if (typeof callback === 'function') this.once('close', callback)
     this.goaway()
-    if (this.connecting) this.maybeDestroy()
+    if (this.connecting) this.$maybeDestroy()
     // The GOAWAY is to go first.
-    else setImmediate(() => { this.maybeDestroy() })
+    else setImmediate(() => { this.$maybeDestroy() })
   }
 
   destroy (error: Error | number | null = NO_ERROR, code?: number): void {
-    if (this.isDestroyed) return
+    if (this.$isDestroyed) return
     const [reason, ownCode] = endOfSession(error, code)
-    this.finish(ownCode, reason)
+    this.$finish(ownCode, reason)
   }
 
-  private maybeDestroy (): void {
-    if (this.isClosed && this.streams.size === 0 && this.pendingStreams.size === 0) this.destroy()
+  private $maybeDestroy (): void {
+    if (this.$isClosed && this.$streams.size === 0 && this.$pendingStreams.size === 0) this.destroy()
   }
 
-  private finish (code: number, error: Error | undefined): void {
-    if (this.isDestroyed) return
-    this.isDestroyed = true
-    this.destroyCode = code
-    this.timer?.stop()
+  private $finish (code: number, error: Error | undefined): void {
+    if (this.$isDestroyed) return
+    this.$isDestroyed = true
+    this.$destroyCode = code
+    this.$timer?.stop()
     this.removeAllListeners('timeout')
-    if (this.pendingStreams.size > 0 || this.streams.size > 0) {
+    if (this.$pendingStreams.size > 0 || this.$streams.size > 0) {
       const why = cancelled(error)
-      for (const stream of [...this.pendingStreams]) stream.inContext(() => { stream.destroy(why) })
-      for (const stream of [...this.streams.values()]) stream.inContext(() => { stream.destroy(error) })
+      for (const stream of [...this.$pendingStreams]) stream.$inContext(() => { stream.destroy(why) })
+      for (const stream of [...this.$streams.values()]) stream.$inContext(() => { stream.destroy(error) })
     }
-    this.waiting = []
-    this.carrier?.end(code)
-    this.pings.cancel()
-    for (const { callback } of this.changes.splice(0)) callback?.(plain('ERR_HTTP2_SETTINGS_CANCEL'))
-    this.leaveSocket(error)
+    this.$waiting = []
+    this.$carrier?.end(code)
+    this.$pings.cancel()
+    for (const { callback } of this.$changes.splice(0)) callback?.(plain('ERR_HTTP2_SETTINGS_CANCEL'))
+    this.$leaveSocket(error)
   }
 
-  private leaveSocket (error: Error | undefined): void {
-    const socket = this.carrying
-    this.carrying = undefined
-    this.rawSocket = undefined
+  private $leaveSocket (error: Error | undefined): void {
+    const socket = this.$carrying
+    this.$carrying = undefined
+    this.$rawSocket = undefined
     const report = (): void => {
       if (error) this.emit('error', error)
       this.emit('close')
@@ -399,34 +399,34 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     }
     socket.once('close', report)
     // The end of the peer's side is seen too.
-    if (this.isClosed) socket.resume()
-    socket.end(() => { if (!this.isClosed) setImmediate(() => { socket.destroy(error) }) })
+    if (this.$isClosed) socket.resume()
+    socket.end(() => { if (!this.$isClosed) setImmediate(() => { socket.destroy(error) }) })
   }
 
-  private onSocketError (error: NodeJS.ErrnoException): void {
+  private $onSocketError (error: NodeJS.ErrnoException): void {
     // Bytes of bodies that came before the end of the socket wait for their readers.
-    this.machine?.release()
-    if (this.carrying === undefined) return
+    this.$machine?.release()
+    if (this.$carrying === undefined) return
     // Bytes that the peer does not take are no failure: node:http2 learns of its end by the next read. EPIPE says that the
     // end of its side was there before (Linux: a reset in CLOSE_WAIT), so that the next read is an end; 'close' follows.
     if (error.code === 'EPIPE' && error.syscall === 'write') return
     // A reset of a peer that has sent GOAWAY, or has left a session that closes.
-    if (error.code === 'ECONNRESET' && (this.goaway_ !== undefined || (this.isClosed && error.syscall === 'write'))) this.destroy()
+    if (error.code === 'ECONNRESET' && (this.$goaway_ !== undefined || (this.$isClosed && error.syscall === 'write'))) this.destroy()
     else this.destroy(error)
   }
 
-  private onSocketClosed (): void {
-    this.machine?.release()
-    if (this.carrying === undefined) return
+  private $onSocketClosed (): void {
+    this.$machine?.release()
+    if (this.$carrying === undefined) return
     const error = this.connecting ? ofClient('ERR_SOCKET_CLOSED') : undefined
-    const open = [...this.streams.values(), ...this.pendingStreams]
-    const cut = open.filter(stream => !stream.isWhole)
-    for (const stream of cut) stream.inContext(() => { stream.close(CANCEL) })
+    const open = [...this.$streams.values(), ...this.$pendingStreams]
+    const cut = open.filter(stream => !stream.$isWhole)
+    for (const stream of cut) stream.$inContext(() => { stream.close(CANCEL) })
     this.close()
-    if (cut.length === open.length) return this.finish(NO_ERROR, error)
+    if (cut.length === open.length) return this.$finish(NO_ERROR, error)
     // An exchange that is whole stays readable when its connection is over, and the session ends with the last.
-    for (const stream of cut) stream.inContext(() => { stream.destroy() })
-    for (const stream of open) if (stream.isWhole) stream.onStreamClosed(NO_ERROR, false)
+    for (const stream of cut) stream.$inContext(() => { stream.destroy() })
+    for (const stream of open) if (stream.$isWhole) stream.$onStreamClosed(NO_ERROR, false)
   }
 
   override [captureRejectionSymbol] (error: Error): void { this.destroy(error) }

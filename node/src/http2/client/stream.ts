@@ -32,27 +32,27 @@ const WINDOW_DEFAULT = 65_535
 const WEIGHT_DEFAULT = 16
 /** A session, as far as its streams need it. */
 export interface StreamOwner {
-  readonly machine: Machine | undefined
-  readonly isStrict: boolean
+  readonly $machine: Machine | undefined
+  readonly $isStrict: boolean
   /** The code of its end: the peer's GOAWAY, or its destruction. */
-  readonly endCode: number
+  readonly $endCode: number
   /** The peer's GOAWAY had an error's code, so that no stream is reset beside it. */
-  readonly isLeft: boolean
+  readonly $isLeft: boolean
   /** Something is to be sent at the end of this turn. */
-  plan: () => void
+  $plan: () => void
   /** The pieces of a stream are to be sent at the end of this turn. */
-  planBody: (stream: ClientHttp2Stream) => void
+  $planBody: (stream: ClientHttp2Stream) => void
   /** Both sides of a stream may have ended: after the next write. */
-  watchEnd: (stream: ClientHttp2Stream) => void
-  refresh: () => void
+  $watchEnd: (stream: ClientHttp2Stream) => void
+  $refresh: () => void
   /** Whether a header block is longer than its user, or nghttp2, lets it be. */
-  exceedsBlock: (text: string) => boolean
+  $exceedsBlock: (text: string) => boolean
   /** Trailers are too long: their stream ends, and the session with its last one. */
-  failTrailers: (stream: ClientHttp2Stream) => void
+  $failTrailers: (stream: ClientHttp2Stream) => void
   /** A stream is gone. */
-  forget: (stream: ClientHttp2Stream) => void
+  $forget: (stream: ClientHttp2Stream) => void
   /** The server serves the stream's origin no longer (RFC 9110 section 15.5.20). */
-  dropOrigin: (origin: string) => void
+  $dropOrigin: (origin: string) => void
 }
 
 function bytesOf (chunk: Buffer | string, encoding: BufferEncoding): Buffer {
@@ -60,78 +60,78 @@ function bytesOf (chunk: Buffer | string, encoding: BufferEncoding): Buffer {
 }
 
 export class ClientHttp2Stream extends Duplex {
-  private streamId: number | undefined
-  private owner: StreamOwner | undefined
-  private sentHead: Headers | (() => Headers) | undefined
-  private trailersSent: Headers | undefined
-  private code = NO_ERROR
+  private $streamId: number | undefined
+  private $owner: StreamOwner | undefined
+  private $sentHead: Headers | (() => Headers) | undefined
+  private $trailersSent: Headers | undefined
+  private $code = NO_ERROR
   /** `close` was called, or the stream was reset. */
-  isClosed = false
-  private isAborted = false
-  private wantsBody = false
+  $isClosed = false
+  private $isAborted = false
+  private $wantsBody = false
   /** Bytes that were received and not taken by the reader. */
-  private untaken = 0
+  private $untaken = 0
   /** Reports trailers that were received, and the end with them. */
-  private report: (() => void) | undefined
-  private waitsForTrailers = false
-  private trailersReady = false
+  private $report: (() => void) | undefined
+  private $waitsForTrailers = false
+  private $trailersReady = false
   endAfterHeaders = false
   /** The machine was asked to reset it. */
-  private isReset = false
+  private $isReset = false
   /** Our side has ended for the machine. */
-  private isFinished = false
+  private $isFinished = false
   /** The peer's side has ended. */
-  isReceived = false
+  $isReceived = false
   /** The user's write that is under way. */
-  private readonly pendingWrite = new PendingWrite()
-  private timer: Timer | undefined
-  private readonly context = new AsyncResource('PendingRequest')
+  private readonly $pendingWrite = new PendingWrite()
+  private $timer: Timer | undefined
+  private readonly $context = new AsyncResource('PendingRequest')
   readonly sentInfoHeaders: undefined
 
-  constructor (owner: StreamOwner, readonly head: OutgoingHead, options: { waitForTrailers?: boolean }) {
+  constructor (owner: StreamOwner, readonly $head: OutgoingHead, options: { waitForTrailers?: boolean }) {
     super({ allowHalfOpen: true, autoDestroy: false, decodeStrings: false })
-    this.owner = owner
-    this.sentHead = head.sent
-    this.waitsForTrailers = options.waitForTrailers === true
+    this.$owner = owner
+    this.$sentHead = $head.sent
+    this.$waitsForTrailers = options.waitForTrailers === true
     // Bytes written before the stream has begun go with its first bytes.
     this.cork()
   }
 
-  get id (): number | undefined { return this.streamId }
-  get pending (): boolean { return this.streamId === undefined }
-  get session (): StreamOwner | undefined { return this.owner }
-  get aborted (): boolean { return this.isAborted }
-  get rstCode (): number { return this.code }
+  get id (): number | undefined { return this.$streamId }
+  get pending (): boolean { return this.$streamId === undefined }
+  get session (): StreamOwner | undefined { return this.$owner }
+  get aborted (): boolean { return this.$isAborted }
+  get rstCode (): number { return this.$code }
   get headersSent (): boolean { return true }
   get headRequest (): boolean { return false }
-  get sentTrailers (): Headers | undefined { return this.trailersSent }
+  get sentTrailers (): Headers | undefined { return this.$trailersSent }
   get bufferSize (): number { return this.writableLength }
   get sentHeaders (): Headers | undefined {
-    if (typeof this.sentHead === 'function') this.sentHead = this.sentHead() as Headers
-    return this.sentHead
+    if (typeof this.$sentHead === 'function') this.$sentHead = this.$sentHead() as Headers
+    return this.$sentHead
   }
 
   get state (): object {
-    if (this.destroyed || this.streamId === undefined) return {}
-    const state = this.isFinished ? (this.isReceived ? CLOSED : HALF_CLOSED_LOCAL) : this.isReceived ? HALF_CLOSED_REMOTE : OPEN
+    if (this.destroyed || this.$streamId === undefined) return {}
+    const state = this.$isFinished ? (this.$isReceived ? CLOSED : HALF_CLOSED_LOCAL) : this.$isReceived ? HALF_CLOSED_REMOTE : OPEN
     return {
-      localWindowSize: WINDOW_DEFAULT, state, localClose: this.isFinished ? 1 : 0, remoteClose: this.isReceived ? 1 : 0,
+      localWindowSize: WINDOW_DEFAULT, state, localClose: this.$isFinished ? 1 : 0, remoteClose: this.$isReceived ? 1 : 0,
       sumDependencyWeight: 0, weight: WEIGHT_DEFAULT
     }
   }
 
   /** Both sides have ended in order. */
-  get isWhole (): boolean { return this.isReceived && this.isFinished && !this.isReset && this.code === NO_ERROR }
+  get $isWhole (): boolean { return this.$isReceived && this.$isFinished && !this.$isReset && this.$code === NO_ERROR }
 
   /** Runs as a part of its request's async context. */
-  inContext<T> (call: () => T): T { return this.context.runInAsyncScope(call) }
+  $inContext<T> (call: () => T): T { return this.$context.runInAsyncScope(call) }
 
   // Its beginning.
 
   /** It has an id, and its head is with the machine. */
-  begin (id: number, isFinished: boolean): void {
-    this.streamId = id
-    this.isFinished = isFinished
+  $begin (id: number, isFinished: boolean): void {
+    this.$streamId = id
+    this.$isFinished = isFinished
     this.uncork()
     this.emit('ready')
   }
@@ -143,7 +143,7 @@ export class ClientHttp2Stream extends Duplex {
       this.once('ready', () => { this._write(chunk, encoding, done) })
       return
     }
-    if (!this.destroyed) this.keep([bytesOf(chunk, encoding)], chunk.length, done)
+    if (!this.destroyed) this.$keep([bytesOf(chunk, encoding)], chunk.length, done)
     showPart(this, false, chunk, encoding)
   }
 
@@ -152,64 +152,64 @@ export class ClientHttp2Stream extends Duplex {
       this.once('ready', () => { this._writev(chunks, done) })
       return
     }
-    if (!this.destroyed) this.keep(chunks.map(({ chunk, encoding }) => bytesOf(chunk, encoding)), chunks.reduce((sum, { chunk }) => sum + chunk.length, 0), done)
+    if (!this.destroyed) this.$keep(chunks.map(({ chunk, encoding }) => bytesOf(chunk, encoding)), chunks.reduce((sum, { chunk }) => sum + chunk.length, 0), done)
     showPart(this, true, chunks.every(({ chunk }) => typeof chunk !== 'string') ? chunks.map(({ chunk }) => chunk) : chunks, '')
   }
 
-  private keep (pieces: Buffer[], length: number, done: Done): void {
-    this.touch()
-    this.pendingWrite.keep(pieces, length, done)
-    this.owner!.planBody(this)
+  private $keep (pieces: Buffer[], length: number, done: Done): void {
+    this.$touch()
+    this.$pendingWrite.keep(pieces, length, done)
+    this.$owner!.$planBody(this)
   }
 
   /** The end of the turn: what was written goes, and the end with it if it is known. */
-  flushBody (): void {
-    if (this.owner?.machine === undefined || !this.pendingWrite.isUnderWay || this.streamId === undefined) return
-    const isLast = !this.isReset && this.writableEnded && this.writableLength === this.pendingWrite.length && !this.waitsForTrailers
-    const hasRoom = this.pendingWrite.send(this.owner.machine, this.streamId, isLast)
-    if (hasRoom === undefined) return this.failLength()
-    if (isLast) this.ended()
-    if (isLast || hasRoom) this.pendingWrite.settle()
+  $flushBody (): void {
+    if (this.$owner?.$machine === undefined || !this.$pendingWrite.isUnderWay || this.$streamId === undefined) return
+    const isLast = !this.$isReset && this.writableEnded && this.writableLength === this.$pendingWrite.length && !this.$waitsForTrailers
+    const hasRoom = this.$pendingWrite.send(this.$owner.$machine, this.$streamId, isLast)
+    if (hasRoom === undefined) return this.$failLength()
+    if (isLast) this.$ended()
+    if (isLast || hasRoom) this.$pendingWrite.settle()
   }
 
   /** The body is not as long as its head says: it is reset as a server would do it (RFC 9113 section 8.1.1). */
-  private failLength (): void {
-    this.pendingWrite.settle()
-    this.isFinished = true
-    const { owner, streamId } = this
-    owner?.machine?.reset(streamId!, PROTOCOL_ERROR)
-    this.isReset = true
-    owner?.plan()
+  private $failLength (): void {
+    this.$pendingWrite.settle()
+    this.$isFinished = true
+    const { $owner: owner, $streamId: streamId } = this
+    owner?.$machine?.reset(streamId!, PROTOCOL_ERROR)
+    this.$isReset = true
+    owner?.$plan()
     // The machine says nothing of a stream that we have reset.
-    process.nextTick(() => { this.onStreamClosed(PROTOCOL_ERROR, false) })
+    process.nextTick(() => { this.$onStreamClosed(PROTOCOL_ERROR, false) })
   }
 
   /** Resets the stream behind what was written before: a reset takes back nothing. */
-  private resetMachine (code: number): void {
-    const { owner, streamId } = this
-    const machine = owner?.machine
+  private $resetMachine (code: number): void {
+    const { $owner: owner, $streamId: streamId } = this
+    const machine = owner?.$machine
     if (machine === undefined || streamId === undefined) return
-    this.isReset = true
+    this.$isReset = true
     // A stream writes a piece at a time: those behind it follow when it is taken.
     do {
-      const waits = this.pendingWrite.isSent
-      const hasRoom = this.pendingWrite.send(machine, streamId, false) === true && !waits
-      if (this.destroyed) this.pendingWrite.settleOvertaken(hasRoom, this.errored)
-      else this.pendingWrite.settle()
-    } while (!this.pendingWrite.isSent)
+      const waits = this.$pendingWrite.isSent
+      const hasRoom = this.$pendingWrite.send(machine, streamId, false) === true && !waits
+      if (this.destroyed) this.$pendingWrite.settleOvertaken(hasRoom, this.errored)
+      else this.$pendingWrite.settle()
+    } while (!this.$pendingWrite.isSent)
     machine.reset(streamId, code)
-    owner!.plan()
+    owner!.$plan()
   }
 
   /** The machine has room again. */
-  onRoom (): void {
-    this.touch()
-    if (this.pendingWrite.isSent) this.pendingWrite.settle()
+  $onRoom (): void {
+    this.$touch()
+    if (this.$pendingWrite.isSent) this.$pendingWrite.settle()
   }
 
-  private ended (): void {
-    this.isFinished = true
-    if (this.isReceived) this.owner?.watchEnd(this)
+  private $ended (): void {
+    this.$isFinished = true
+    if (this.$isReceived) this.$owner?.$watchEnd(this)
   }
 
   override _final (done: Done): void {
@@ -217,54 +217,54 @@ export class ClientHttp2Stream extends Duplex {
       this.once('ready', () => { this._final(done) })
       return
     }
-    const { owner } = this
-    const machine = owner?.machine
-    if (machine === undefined || this.isFinished || this.isReset) return this.finalized(done)
-    if (this.waitsForTrailers) setImmediate(() => { this.wantTrailers() })
+    const { $owner: owner } = this
+    const machine = owner?.$machine
+    if (machine === undefined || this.$isFinished || this.$isReset) return this.$finalized(done)
+    if (this.$waitsForTrailers) setImmediate(() => { this.$wantTrailers() })
     else {
-      if (machine.finish(this.streamId!, '')) this.ended()
-      else if (machine.refusal === Refusal.BodyLength) this.failLength()
-      owner!.plan()
+      if (machine.finish(this.$streamId!, '')) this.$ended()
+      else if (machine.refusal === Refusal.BodyLength) this.$failLength()
+      owner!.$plan()
     }
-    this.finalized(done)
+    this.$finalized(done)
   }
 
-  private finalized (done: Done): void {
-    this.once('finish', () => { this.maybeDestroy() })
+  private $finalized (done: Done): void {
+    this.once('finish', () => { this.$maybeDestroy() })
     done()
     showWhole(this)
   }
 
-  private wantTrailers (): void {
-    this.trailersReady = true
-    if (this.destroyed || this.isClosed) return
-    this.inContext(() => { if (!this.emit('wantTrailers')) this.sendTrailers({}) })
+  private $wantTrailers (): void {
+    this.$trailersReady = true
+    if (this.destroyed || this.$isClosed) return
+    this.$inContext(() => { if (!this.emit('wantTrailers')) this.sendTrailers({}) })
   }
 
   sendTrailers (headers: Headers): void {
-    if (this.destroyed || this.isClosed) throw plain('ERR_HTTP2_INVALID_STREAM')
-    if (this.trailersSent !== undefined) throw plain('ERR_HTTP2_TRAILERS_ALREADY_SENT')
-    if (!this.trailersReady) throw plain('ERR_HTTP2_TRAILERS_NOT_READY')
+    if (this.destroyed || this.$isClosed) throw plain('ERR_HTTP2_INVALID_STREAM')
+    if (this.$trailersSent !== undefined) throw plain('ERR_HTTP2_TRAILERS_ALREADY_SENT')
+    if (!this.$trailersReady) throw plain('ERR_HTTP2_TRAILERS_NOT_READY')
     checkObject(headers, 'headers')
     const own = Object.assign(Object.create(null), headers) as Headers
-    this.touch()
-    const text = trailersOf(own, this.owner!.isStrict)
-    this.trailersSent = own
-    setImmediate(() => { this.finishTrailers(text) })
+    this.$touch()
+    const text = trailersOf(own, this.$owner!.$isStrict)
+    this.$trailersSent = own
+    setImmediate(() => { this.$finishTrailers(text) })
   }
 
-  private finishTrailers (text: string): void {
-    const { owner, streamId } = this
-    if (this.destroyed || owner?.machine === undefined) return
-    this.waitsForTrailers = false
-    if (owner.exceedsBlock(text)) return owner.failTrailers(this)
-    if (!owner.machine.finish(streamId!, text)) {
+  private $finishTrailers (text: string): void {
+    const { $owner: owner, $streamId: streamId } = this
+    if (this.destroyed || owner?.$machine === undefined) return
+    this.$waitsForTrailers = false
+    if (owner.$exceedsBlock(text)) return owner.$failTrailers(this)
+    if (!owner.$machine.finish(streamId!, text)) {
       this.destroy(streamError(INTERNAL_ERROR))
       return
     }
-    owner.plan()
-    this.ended()
-    this.maybeDestroy()
+    owner.$plan()
+    this.$ended()
+    this.$maybeDestroy()
   }
 
   // Input from the peer.
@@ -274,36 +274,36 @@ export class ClientHttp2Stream extends Duplex {
       this.push(null)
       return
     }
-    this.wantsBody = true
-    this.giveBack()
+    this.$wantsBody = true
+    this.$giveBack()
   }
 
   /** A reader that is slower than the connection: what it has read is given back while more than it asks for ahead still waits. */
   override read (size?: number): any {
     const chunk: unknown = super.read(size)
-    if (chunk !== null) this.giveBack(this.untaken - this.readableLength)
+    if (chunk !== null) this.$giveBack(this.$untaken - this.readableLength)
     return chunk
   }
 
   /** Gives bytes that have a reader back to the peer. */
-  private giveBack (count = this.untaken): void {
-    if (count <= 0 || this.streamId === undefined) return
-    const { owner } = this
-    this.untaken -= count
-    owner?.machine?.take(this.streamId, count)
-    owner?.plan()
+  private $giveBack (count = this.$untaken): void {
+    if (count <= 0 || this.$streamId === undefined) return
+    const { $owner: owner } = this
+    this.$untaken -= count
+    owner?.$machine?.take(this.$streamId, count)
+    owner?.$plan()
   }
 
-  onHead (status: number, fields: string[], sensitive: string[], isInterim: boolean, isEnd: boolean): void {
-    this.touch()
+  $onHead (status: number, fields: string[], sensitive: string[], isInterim: boolean, isEnd: boolean): void {
+    this.$touch()
     const headers = objectOf(fields, sensitive)
     headers[':status'] = status
     const event = isInterim ? 'headers' : 'response'
     const flags = isEnd ? END_HEADERS | END_STREAM : END_HEADERS
-    if (status === MISDIRECTED) this.owner?.dropOrigin(this.head.origin)
+    if (status === MISDIRECTED) this.$owner?.$dropOrigin(this.$head.origin)
     // Its listeners find the end of a body that does not come.
-    if (isEnd) this.onEnd()
-    this.inContext(() => {
+    if (isEnd) this.$onEnd()
+    this.$inContext(() => {
       // node:http2 listens to its own 'headers' first.
       if (isInterim && status === CONTINUE) this.emit('continue')
       this.emit(event, headers, flags, fields)
@@ -311,56 +311,56 @@ export class ClientHttp2Stream extends Duplex {
     if (!isInterim) showAnswered(this, headers, flags)
   }
 
-  onBody (bytes: Buffer, isEnd: boolean): void {
-    this.touch()
+  $onBody (bytes: Buffer, isEnd: boolean): void {
+    this.$touch()
     if (bytes.length > 0) {
-      this.untaken += bytes.length
-      this.wantsBody = this.inContext(() => this.push(bytes))
-      if (this.wantsBody) this.giveBack()
+      this.$untaken += bytes.length
+      this.$wantsBody = this.$inContext(() => this.push(bytes))
+      if (this.$wantsBody) this.$giveBack()
     }
-    if (isEnd) this.onEnd()
+    if (isEnd) this.$onEnd()
   }
 
-  onTrailers (fields: string[], sensitive: string[]): void {
-    this.touch()
+  $onTrailers (fields: string[], sensitive: string[]): void {
+    this.$touch()
     const trailers = objectOf(fields, sensitive)
-    this.report = () => {
-      this.report = undefined
-      this.inContext(() => { this.emit('trailers', trailers, END_HEADERS | END_STREAM, fields) })
-      this.onEnd()
+    this.$report = () => {
+      this.$report = undefined
+      this.$inContext(() => { this.emit('trailers', trailers, END_HEADERS | END_STREAM, fields) })
+      this.$onEnd()
     }
     // node:http2 calls back once per frame, and every tick runs between two of them: a reader that pauses after each piece of
     // content has had it all when the trailers come. grpc-js drops messages that it gets behind the status of a failed call.
-    if (this.readableFlowing === true && this.readableLength === 0) process.nextTick(() => { this.report?.() })
-    else setImmediate(() => { this.report?.() })
+    if (this.readableFlowing === true && this.readableLength === 0) process.nextTick(() => { this.$report?.() })
+    else setImmediate(() => { this.$report?.() })
   }
 
-  private onEnd (): void {
-    this.isReceived = true
-    this.inContext(() => { this.push(null) })
-    if (this.isFinished) this.owner?.watchEnd(this)
+  private $onEnd (): void {
+    this.$isReceived = true
+    this.$inContext(() => { this.push(null) })
+    if (this.$isFinished) this.$owner?.$watchEnd(this)
   }
 
   /** Whether both sides have ended, and the machine has sent all. */
-  endIfOver (): boolean {
-    if (this.streamId === undefined || this.owner?.machine?.holds(this.streamId) === true) return false
-    this.onStreamClosed(NO_ERROR, false)
+  $endIfOver (): boolean {
+    if (this.$streamId === undefined || this.$owner?.$machine?.holds(this.$streamId) === true) return false
+    this.$onStreamClosed(NO_ERROR, false)
     return true
   }
 
   /** The stream is over, in order or by a reset. */
-  onStreamClosed (code: number, byPeer: boolean): void {
+  $onStreamClosed (code: number, byPeer: boolean): void {
     if (this.destroyed) return
-    this.report?.()
-    this.inContext(() => {
-      if (!this.isClosed) this.markClosed(code, false, false)
+    this.$report?.()
+    this.$inContext(() => {
+      if (!this.$isClosed) this.$markClosed(code, false, false)
       // One that failed, as by a write after its end, does not end any more.
       if (!this.readable || code !== NO_ERROR || this.errored != null) {
         this.destroy()
         return
       }
       // Bytes that were received before a reset in order are still read.
-      this.on('end', () => { if (byPeer) this.destroy(); else this.maybeDestroy() })
+      this.on('end', () => { if (byPeer) this.destroy(); else this.$maybeDestroy() })
       this.push(null)
       this.read(0)
     })
@@ -371,89 +371,89 @@ export class ClientHttp2Stream extends Duplex {
   close (code = NO_ERROR, done?: () => void): void {
     checkInteger(code, 'code', 0, CODE_MAX)
     if (done !== undefined) checkCall(done, 'callback')
-    if (this.isClosed) return
+    if (this.$isClosed) return
     if (done !== undefined) this.once('close', done)
-    this.markClosed(code, true, false)
+    this.$markClosed(code, true, false)
   }
 
   /** `resets`: the peer gets RST_STREAM; `atOnce`: whatever is not written yet. */
-  private markClosed (code: number, resets: boolean, atOnce: boolean): void {
-    this.isClosed = true
-    this.code = code
+  private $markClosed (code: number, resets: boolean, atOnce: boolean): void {
+    this.$isClosed = true
+    this.$code = code
     this.setTimeout(0)
     this.removeAllListeners('timeout')
     const isEnding = this.writableEnded
     if (!isEnding) {
-      if (!this.isAborted) {
-        this.isAborted = true
+      if (!this.$isAborted) {
+        this.$isAborted = true
         this.emit('aborted')
       }
       this.end()
     }
     if (resets) {
-      const reset = (): void => { this.reset(code) }
+      const reset = (): void => { this.$reset(code) }
       if (!isEnding || this.writableFinished || code !== NO_ERROR || atOnce) reset()
       else this.once('finish', reset)
     }
     showClosed(this)
   }
 
-  private reset (code: number): void {
-    if (this.streamId === undefined) {
+  private $reset (code: number): void {
+    if (this.$streamId === undefined) {
       this.push(null)
-      this.once('ready', () => { this.submitReset(code) })
+      this.once('ready', () => { this.$submitReset(code) })
       return
     }
-    this.submitReset(code)
+    this.$submitReset(code)
   }
 
-  private submitReset (code: number): void {
-    if (this.owner?.machine === undefined || this.streamId === undefined) return
-    this.resetMachine(code)
+  private $submitReset (code: number): void {
+    if (this.$owner?.$machine === undefined || this.$streamId === undefined) return
+    this.$resetMachine(code)
     // The machine says nothing of a stream that we have reset.
-    process.nextTick(() => { this.onStreamClosed(code, false) })
+    process.nextTick(() => { this.$onStreamClosed(code, false) })
   }
 
   override _destroy (error: Error | null, done: Done): void {
-    this.report?.()
-    const owner = this.owner!
-    let code = this.isClosed ? this.code : owner.endCode
-    if (error != null) code = owner.endCode !== NO_ERROR ? owner.endCode : isAbort(error) ? CANCEL : INTERNAL_ERROR
-    if (!this.isClosed) this.markClosed(code, !this.pending && !owner.isLeft, true)
-    else if (this.streamId !== undefined && owner.machine?.holds(this.streamId) === true) this.resetMachine(code)
+    this.$report?.()
+    const owner = this.$owner!
+    let code = this.$isClosed ? this.$code : owner.$endCode
+    if (error != null) code = owner.$endCode !== NO_ERROR ? owner.$endCode : isAbort(error) ? CANCEL : INTERNAL_ERROR
+    if (!this.$isClosed) this.$markClosed(code, !this.pending && !owner.$isLeft, true)
+    else if (this.$streamId !== undefined && owner.$machine?.holds(this.$streamId) === true) this.$resetMachine(code)
     this.push(null)
-    this.untaken = 0
-    this.timer?.stop()
+    this.$untaken = 0
+    this.$timer?.stop()
     const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? streamError(code) : null)
-    this.owner = undefined
-    owner.forget(this)
+    this.$owner = undefined
+    owner.$forget(this)
     if (failure !== null) showFailed(this, failure)
-    this.pendingWrite.drop(failure)
+    this.$pendingWrite.drop(failure)
     done(failure)
   }
 
-  private maybeDestroy (): void {
-    if (this.writableFinished && !this.readable && this.isClosed) this.destroy()
+  private $maybeDestroy (): void {
+    if (this.writableFinished && !this.readable && this.$isClosed) this.destroy()
   }
 
   // Beside its bytes.
 
   setTimeout (time: number, done?: () => void): this {
     if (this.destroyed) return this
-    this.timer = Timer.set(this.timer, time, done, this, () => { if (!this.destroyed) this.emit('timeout') })
+    this.$timer = Timer.set(this.$timer, time, done, this, () => { if (!this.destroyed) this.emit('timeout') })
     return this
   }
 
   /** A sign of life. */
-  private touch (): void {
-    this.timer?.refresh()
-    this.owner?.refresh()
+  private $touch (): void {
+    this.$timer?.refresh()
+    this.$owner?.$refresh()
   }
 
   priority (): void { if (this.destroyed) throw plain('ERR_HTTP2_INVALID_STREAM') }
 
   /** Ends with the signal. */
-  follow (signal: AbortSignal): void {
+  $follow (signal: AbortSignal): void {
     const abort = (): void => { this.destroy(new AbortError(signal.reason)) }
     if (signal.aborted) return abort()
     signal.addEventListener('abort', abort, { once: true })
@@ -467,6 +467,6 @@ export class ClientHttp2Stream extends Duplex {
 }
 
 Object.defineProperty(ClientHttp2Stream.prototype, 'closed', {
-  get (this: ClientHttp2Stream) { return this.isClosed },
+  get (this: ClientHttp2Stream) { return this.$isClosed },
   configurable: true
 })

@@ -60,7 +60,7 @@ export class RawAnswer implements SocketBytes {
 
   /** `over`: the message is whole, and the socket is that of the connection again. */
   constructor (private readonly exchange: Exchange, private readonly socket: Socket, private readonly over: () => void) {
-    socket.carry(this)
+    socket.$carry(this)
   }
 
   /** The body of the request is its reader's. */
@@ -146,7 +146,7 @@ export class RawAnswer implements SocketBytes {
   /** The connection of HTTP/1.1 ends behind it. */
   private end (): void {
     this.exchange.end()
-    if (this.exchange.version < HttpVersion.Http2) this.socket.of.shutDown()
+    if (this.exchange.version < HttpVersion.Http2) this.socket.$of.shutDown()
   }
 
   /** As on one of the system what was written leaves, and an end follows it, which is that of a body without another. */

@@ -66,76 +66,78 @@ function hasListeners (emitter: object): boolean { return (emitter as { _events?
 export interface Http2ServerResponse extends Stream {}
 export class Http2ServerResponse implements Face {
   writable = true
-  sendsDate = true
-  private status = 200
-  private readonly fields: Headers = new Fields()
-  private trailerFields: Headers | undefined
-  private isClosed = false
-  private isEnding = false
-  private isDestroyed = false
-  private wasHead = false
-  private proxy: Socket | undefined
+  $sendsDate = true
+  private $status = 200
+  private readonly $fields: Headers = new Fields()
+  private $trailerFields: Headers | undefined
+  private $isClosed = false
+  private $isEnding = false
+  private $isDestroyed = false
+  private $wasHead = false
+  private $proxy: Socket | undefined
 
   /** Programs may put something else, or nothing, in the place of the request. */
   req: Http2ServerRequest
-  readonly request: Http2ServerRequest
+  readonly $request: Http2ServerRequest
 
-  constructor (readonly stream: ServerHttp2Stream, request: Http2ServerRequest) {
-    this.req = this.request = request
-    stream.face = this
+  constructor (readonly $stream: ServerHttp2Stream, request: Http2ServerRequest) {
+    this.req = this.$request = request
+    $stream.$face = this
   }
+
+  get stream (): ServerHttp2Stream { return this.$stream }
 
   get _header (): boolean { return this.headersSent }
   /** For middleware of node:http that sends the head by this name. */
   _implicitHeader (): void { this.flushHeaders() }
-  get headersSent (): boolean { return this.stream.headersSent }
-  get finished (): boolean { return this.isEnding }
-  get writableEnded (): boolean { return this.isEnding }
-  get writableFinished (): boolean { return this.stream.isOver ? this.stream.isFinished : this.stream.writableFinished }
-  get writableCorked (): number { return this.stream.writableCorked }
-  get writableHighWaterMark (): number { return this.stream.writableHighWaterMark }
-  get writableLength (): number { return this.stream.isOver ? 0 : this.stream.writableLength }
-  get writableNeedDrain (): boolean { return this.stream.isMade && !this.stream.isOver && this.stream.writableNeedDrain }
+  get headersSent (): boolean { return this.$stream.headersSent }
+  get finished (): boolean { return this.$isEnding }
+  get writableEnded (): boolean { return this.$isEnding }
+  get writableFinished (): boolean { return this.$stream.$isOver ? this.$stream.$isFinished : this.$stream.writableFinished }
+  get writableCorked (): number { return this.$stream.writableCorked }
+  get writableHighWaterMark (): number { return this.$stream.writableHighWaterMark }
+  get writableLength (): number { return this.$stream.$isOver ? 0 : this.$stream.writableLength }
+  get writableNeedDrain (): boolean { return this.$stream.$isMade && !this.$stream.$isOver && this.$stream.writableNeedDrain }
   get writableObjectMode (): boolean { return false }
   get socket (): Socket | undefined {
-    if (this.isClosed) return undefined
-    return (this.proxy ??= this.request.socket)
+    if (this.$isClosed) return undefined
+    return (this.$proxy ??= this.$request.socket)
   }
   get connection (): Socket | undefined { return this.socket }
-  get sendDate (): boolean { return this.sendsDate }
-  set sendDate (sends: boolean) { this.sendsDate = Boolean(sends) }
+  get sendDate (): boolean { return this.$sendsDate }
+  set sendDate (sends: boolean) { this.$sendsDate = Boolean(sends) }
   get statusMessage (): string {
     warnOfMessage()
     return ''
   }
   set statusMessage (_text: string) { warnOfMessage() }
-  get statusCode (): number { return this.status }
+  get statusCode (): number { return this.$status }
   set statusCode (given: number) {
     const status = given | 0
     if (status >= 100 && status < 200) throw plain('ERR_HTTP2_INFO_STATUS_NOT_ALLOWED')
     if (status < 100 || status > 599) throw invalidStatus(status)
-    this.status = status
+    this.$status = status
   }
 
   // Fields and trailers.
 
-  private checkUnsent (name: unknown): asserts name is string {
+  private $checkUnsent (name: unknown): asserts name is string {
     checkText(name, 'name')
-    if (this.stream.headersSent) throw plain('ERR_HTTP2_HEADERS_SENT')
+    if (this.$stream.headersSent) throw plain('ERR_HTTP2_HEADERS_SENT')
   }
 
   setHeader (name: string, value: unknown): void {
-    this.checkUnsent(name)
-    this.put(name, value)
+    this.$checkUnsent(name)
+    this.$put(name, value)
   }
 
-  private put (given: string, value: unknown): void {
-    const name = this.checked(given, value)
-    if (name !== undefined) this.fields[name] = value
+  private $put (given: string, value: unknown): void {
+    const name = this.$checked(given, value)
+    if (name !== undefined) this.$fields[name] = value
   }
 
   /** The name under which a value is kept; undefined: it is left out. */
-  private checked (given: string, value: unknown): string | undefined {
+  private $checked (given: string, value: unknown): string | undefined {
     if (value !== undefined && value !== null) {
       const known = names.get(given)
       if (known !== undefined) return known
@@ -149,39 +151,39 @@ export class Http2ServerResponse implements Face {
   }
 
   appendHeader (name: string, value: unknown): void {
-    this.checkUnsent(name)
-    this.append(name, value)
+    this.$checkUnsent(name)
+    this.$append(name, value)
   }
 
-  private append (given: string, value: unknown): void {
-    const name = this.checked(given, value)
+  private $append (given: string, value: unknown): void {
+    const name = this.$checked(given, value)
     if (name === undefined) return
-    const before = this.fields[name] as unknown
-    if (before === undefined) this.fields[name] = value
-    else this.fields[name] = ([] as unknown[]).concat(before, value)
+    const before = this.$fields[name] as unknown
+    if (before === undefined) this.$fields[name] = value
+    else this.$fields[name] = ([] as unknown[]).concat(before, value)
   }
 
   getHeader (name: string): any {
     checkText(name, 'name')
-    return this.fields[name.trim().toLowerCase()]
+    return this.$fields[name.trim().toLowerCase()]
   }
   hasHeader (name: string): boolean {
     checkText(name, 'name')
-    return Object.hasOwn(this.fields, name.trim().toLowerCase())
+    return Object.hasOwn(this.$fields, name.trim().toLowerCase())
   }
-  getHeaderNames (): string[] { return Object.keys(this.fields) }
-  getHeaders (): Headers { return Object.assign(Object.create(null), this.fields) as Headers }
+  getHeaderNames (): string[] { return Object.keys(this.$fields) }
+  getHeaders (): Headers { return Object.assign(Object.create(null), this.$fields) as Headers }
   removeHeader (name: string): void {
-    this.checkUnsent(name)
+    this.$checkUnsent(name)
     const lower = name.trim().toLowerCase()
-    if (lower === 'date') this.sendsDate = false
-    else delete this.fields[lower]
+    if (lower === 'date') this.$sendsDate = false
+    else delete this.$fields[lower]
   }
 
   setTrailer (name: string, value: unknown): void {
     checkText(name, 'name')
     const lower = nameOf(name, value)
-    ;(this.trailerFields ??= Object.create(null) as Headers)[lower] = value
+    ;(this.$trailerFields ??= Object.create(null) as Headers)[lower] = value
   }
   addTrailers (headers: Headers): void {
     for (const name of Object.keys(headers)) this.setTrailer(name, headers[name])
@@ -190,102 +192,102 @@ export class Http2ServerResponse implements Face {
   // The head.
 
   writeHead (status: number, message?: unknown, given?: unknown): this {
-    if (this.isClosed || this.stream.destroyed || this.stream.closed) return this
-    if (this.stream.headersSent) throw plain('ERR_HTTP2_HEADERS_SENT')
+    if (this.$isClosed || this.$stream.destroyed || this.$stream.closed) return this
+    if (this.$stream.headersSent) throw plain('ERR_HTTP2_HEADERS_SENT')
     if (typeof message === 'string') warnOfMessage()
     const headers = given === undefined && typeof message === 'object' ? message : given
-    if (Array.isArray(headers)) this.putList(headers as unknown[])
+    if (Array.isArray(headers)) this.$putList(headers as unknown[])
     else if (typeof headers === 'object' && headers !== null) {
-      for (const name of Object.keys(headers)) this.put(name, (headers as Headers)[name])
+      for (const name of Object.keys(headers)) this.$put(name, (headers as Headers)[name])
     }
-    this.status = status
-    this.fields[':status'] = status
-    this.stream.respond(this.fields, { endStream: this.isEnding && !this.stream.headRequest, sendDate: this.sendsDate })
+    this.$status = status
+    this.$fields[':status'] = status
+    this.$stream.respond(this.$fields, { endStream: this.$isEnding && !this.$stream.headRequest, sendDate: this.$sendsDate })
     return this
   }
 
   /** Pairs, or names and values in turn; each name replaces its earlier value. */
-  private putList (list: unknown[]): void {
+  private $putList (list: unknown[]): void {
     const isPairs = Array.isArray(list[0])
     if (!isPairs && list.length % 2 !== 0) throw invalidValue('headers', list)
     const pairs: [string, unknown][] = []
     if (isPairs) pairs.push(...list as [string, unknown][])
     else for (let at = 0; at < list.length; at += 2) pairs.push([list[at] as string, list[at + 1]])
     for (const [name] of pairs) this.removeHeader(name)
-    for (const [name, value] of pairs) this.append(name, value)
+    for (const [name, value] of pairs) this.$append(name, value)
   }
 
   flushHeaders (): void {
-    if (!this.isClosed && !this.stream.headersSent) this.writeHead(this.status)
+    if (!this.$isClosed && !this.$stream.headersSent) this.writeHead(this.$status)
   }
 
   // The body.
 
-  cork (): void { this.stream.cork() }
-  uncork (): void { this.stream.uncork() }
+  cork (): void { this.$stream.cork() }
+  uncork (): void { this.$stream.uncork() }
 
   write (chunk: unknown, encoding?: unknown, done?: unknown): boolean {
     if (typeof encoding === 'function') [encoding, done] = ['utf8', encoding]
-    const wrong = this.isEnding ? plain('ERR_STREAM_WRITE_AFTER_END') : this.isClosed ? plain('ERR_HTTP2_INVALID_STREAM') : undefined
+    const wrong = this.$isEnding ? plain('ERR_STREAM_WRITE_AFTER_END') : this.$isClosed ? plain('ERR_HTTP2_INVALID_STREAM') : undefined
     if (wrong !== undefined) {
       if (typeof done === 'function') process.nextTick(done as () => void, wrong)
       this.destroy(wrong)
       return false
     }
-    if (this.isDestroyed) return false
-    if (!this.stream.headersSent) this.writeHead(this.status)
-    return this.stream.write(chunk, encoding as BufferEncoding, done as () => void)
+    if (this.$isDestroyed) return false
+    if (!this.$stream.headersSent) this.writeHead(this.$status)
+    return this.$stream.write(chunk, encoding as BufferEncoding, done as () => void)
   }
 
   end (chunk?: unknown, encoding?: unknown, done?: unknown): this {
     if (typeof chunk === 'function') [chunk, encoding, done] = [null, undefined, chunk]
     else if (typeof encoding === 'function') [encoding, done] = ['utf8', encoding]
-    const { stream } = this
-    if (this.isClosed || (this.isEnding && this.wasHead === stream.headRequest)) {
+    const stream = this.$stream
+    if (this.$isClosed || (this.$isEnding && this.$wasHead === stream.headRequest)) {
       if (typeof done === 'function') process.nextTick(done as () => void)
       return this
     }
     // Bytes not yet sent go in one message with the rest.
     // A piece that is none is refused by write, before anything has ended.
     const isPiece = chunk == null || isBody(chunk, encoding)
-    const isRest = !stream.isMade && isPiece
+    const isRest = !stream.$isMade && isPiece
     if (!isRest && chunk != null) this.write(chunk, encoding)
-    else if (chunk != null && !stream.headersSent) this.writeHead(this.status)
-    this.wasHead = stream.headRequest
-    this.isEnding = true
+    else if (chunk != null && !stream.headersSent) this.writeHead(this.$status)
+    this.$wasHead = stream.headRequest
+    this.$isEnding = true
     // Where the stream has ended before, as of a HEAD request, node:http2 takes the response's own event.
     if (typeof done === 'function') this[stream.headRequest || stream.closed ? 'once' : 'prependOnceListener']('finish', AsyncResource.bind(done as () => void))
-    if (!stream.headersSent) this.writeHead(this.status)
-    if (this.isClosed || stream.destroyed) this.onClosed()
+    if (!stream.headersSent) this.writeHead(this.$status)
+    if (this.$isClosed || stream.destroyed) this.$onClosed()
     else if (isRest && !stream.headRequest) stream.end(chunk, encoding)
     else stream.end()
     return this
   }
 
   destroy (error?: Error): void {
-    if (this.isDestroyed) return
-    this.isDestroyed = true
-    this.stream.destroy(error)
+    if (this.$isDestroyed) return
+    this.$isDestroyed = true
+    this.$stream.destroy(error)
   }
 
   setTimeout (time: number, listener?: () => void): void {
-    if (!this.isClosed) this.stream.setTimeout(time, listener)
+    if (!this.$isClosed) this.$stream.setTimeout(time, listener)
   }
 
   // Before the head.
 
-  writeContinue (): boolean { return this.sendInformational(100, {}) }
+  writeContinue (): boolean { return this.$sendInformational(100, {}) }
 
   writeInformation (status: number, headers?: Headers | null): boolean {
     if (typeof status !== 'number' || status < 100 || status > 199 || status === SWITCHING_PROTOCOLS) throw invalidStatus(status)
-    if (this.stream.headersSent || this.isClosed) return false
+    if (this.$stream.headersSent || this.$isClosed) return false
     if (headers != null) checkObject(headers, 'headers')
-    return this.sendInformational(status, headers ?? {})
+    return this.$sendInformational(status, headers ?? {})
   }
 
-  private sendInformational (status: number, headers: Headers): boolean {
-    if (this.stream.headersSent || this.isClosed) return false
-    this.stream.additionalHeaders({ ...headers, ':status': status })
+  private $sendInformational (status: number, headers: Headers): boolean {
+    if (this.$stream.headersSent || this.$isClosed) return false
+    this.$stream.additionalHeaders({ ...headers, ':status': status })
     return true
   }
 
@@ -298,31 +300,31 @@ export class Http2ServerResponse implements Face {
       if (typeof one !== 'string' || !LINK.test(one)) throw invalidValue('hints', one, 'must be an array or string of format "</styles.css>; rel=preload; as=style"')
     }
     if (links.length === 0) return false
-    return this.sendInformational(103, { ...headers, link: links.join(', ') })
+    return this.$sendInformational(103, { ...headers, link: links.join(', ') })
   }
 
   createPushResponse (_headers: Headers, callback: (error: Error) => void): void {
     checkCall(callback, 'callback')
-    if (this.isClosed) process.nextTick(callback, plain('ERR_HTTP2_INVALID_STREAM'))
-    else this.stream.pushStream()
+    if (this.$isClosed) process.nextTick(callback, plain('ERR_HTTP2_INVALID_STREAM'))
+    else this.$stream.pushStream()
   }
 
   on (event: string | symbol, listener: (...given: any[]) => void): this {
     Stream.prototype.on.call(this, event, listener)
-    this.stream.reportLate()
+    this.$stream.$reportLate()
     return this
   }
   addListener (event: string | symbol, listener: (...given: any[]) => void): this { return this.on(event, listener) }
   prependListener (event: string | symbol, listener: (...given: any[]) => void): this {
     Stream.prototype.prependListener.call(this, event, listener)
-    this.stream.reportLate()
+    this.$stream.$reportLate()
     return this
   }
 
   /** Tools that trace requests put a method of their own in the place of `emit` of node's responses, and end a span with
    * one of these events. */
   emit (event: string | symbol, ...given: any[]): boolean {
-    if (event === 'pipe') pipeFile(given[0], this, this.stream.written)
+    if (event === 'pipe') pipeFile(given[0], this, this.$stream.$written)
     else if (event === 'unpipe') unpipeFile(given[0] as object)
     const emit = event === 'finish' || event === 'close' ? ServerResponse.prototype.emit : Stream.prototype.emit
     return emit.call(this as unknown as ServerResponse, event as string, ...given)
@@ -330,24 +332,24 @@ export class Http2ServerResponse implements Face {
 
   // The events of the stream.
 
-  get isReceived (): boolean { return hasListeners(this) || hasListeners(this.request) || ServerResponse.prototype.emit !== Stream.prototype.emit }
-  trailers (): string { return this.trailerFields === undefined ? '' : trailerText(this.trailerFields, this.stream.isStrict) }
-  onStreamTrailers (trailers: Headers, raw: string[]): void { this.request.onTrailers(trailers, raw) }
-  onStreamAborted (): void { this.request.onAborted() }
-  onStreamDrain (): void { this.emit('drain') }
-  onStreamTimeout (): void {
-    this.request.emit('timeout')
+  get $isReceived (): boolean { return hasListeners(this) || hasListeners(this.$request) || ServerResponse.prototype.emit !== Stream.prototype.emit }
+  $trailers (): string { return this.$trailerFields === undefined ? '' : trailerText(this.$trailerFields, this.$stream.$isStrict) }
+  $onStreamTrailers (trailers: Headers, raw: string[]): void { this.$request.$onTrailers(trailers, raw) }
+  $onStreamAborted (): void { this.$request.$onAborted() }
+  $onStreamDrain (): void { this.emit('drain') }
+  $onStreamTimeout (): void {
+    this.$request.emit('timeout')
     this.emit('timeout')
   }
-  onStreamClosed (): void {
-    this.request.onClosed()
-    this.onClosed()
+  $onStreamClosed (): void {
+    this.$request.$onClosed()
+    this.$onClosed()
   }
 
-  private onClosed (): void {
-    if (this.isClosed) return
-    this.isClosed = true
-    this.proxy = undefined
+  private $onClosed (): void {
+    if (this.$isClosed) return
+    this.$isClosed = true
+    this.$proxy = undefined
     this.emit('finish')
     this.emit('close')
   }

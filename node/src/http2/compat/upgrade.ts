@@ -43,7 +43,7 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
     this.awaitsBodyEnd = !isBare && exchange.version < HttpVersion.Http2 && exchange.hasBody
     this.intake = new Intake(exchange, true)
     exchange.owner = exchange.callbacks = this
-    socket.carry(this)
+    socket.$carry(this)
   }
 
   read (): void { this.intake.read(this.socket) }
@@ -79,7 +79,9 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
     const fields: string[] = []
     for (const line of lines) {
       const colon = line.indexOf(':')
-      const name = line.slice(0, colon).trim().toLowerCase()
+      const given = line.slice(0, colon).trim()
+      // HTTP/1.1 spells names as they were written: some clients compare them so.
+      const name = isStream ? given.toLowerCase() : given
       if (!isStream || !OF_UPGRADES.has(name)) fields.push(`${name}\0${line.slice(colon + 1).trim()}`)
     }
     const text = fields.join('\0')
@@ -103,8 +105,8 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
     exchange.decline()
   }
 
-  onData (chunk: Buffer): void {
-    this.socket.refresh()
+  $onData (chunk: Buffer): void {
+    this.socket.$refresh()
     const skipped = Math.min(this.skips, chunk.length)
     if (skipped > 0) {
       this.skips -= skipped
@@ -112,7 +114,7 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
     }
     if (skipped < chunk.length) this.intake.onData(skipped === 0 ? chunk : chunk.subarray(skipped))
   }
-  onEnd (): void {
+  $onEnd (): void {
     if (this.awaitsBodyEnd) {
       this.awaitsBodyEnd = false
       return
@@ -123,11 +125,11 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
     intake.onEnd()
     socket.read(0)
   }
-  onRoom (): void {
+  $onRoom (): void {
     if (this.exchange.hasRoom) for (const done of this.waiting.splice(0)) done()
   }
-  onClosed (_code?: number): void {
-    this.socket.gone()
+  $onClosed (_code?: number): void {
+    this.socket.$gone()
     // Destroyed before: only the writers get the error.
     for (const done of this.waiting.splice(0)) apart(() => { done(aborted()) })
   }

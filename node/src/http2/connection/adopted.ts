@@ -20,7 +20,7 @@ function isAdopted (stream: Carried): boolean {
 function checked (given: unknown): Carried {
   if (!isDuplex(given)) throw invalidType('socket', 'an instance of stream.Duplex', given)
   // The bytes of a connection are the engine's, until it has left HTTP.
-  if (given instanceof Socket && !given.isCarrying) throw plain('ERR_HTTP2_NO_SOCKET_MANIPULATION')
+  if (given instanceof Socket && !given.$isCarrying) throw plain('ERR_HTTP2_NO_SOCKET_MANIPULATION')
   return given
 }
 

@@ -117,14 +117,14 @@ export class LateBytes extends UpgradeBytes {
   }
 
   override finish (done: () => void): void {
-    this.socket.of.shutDown()
+    this.socket.$of.shutDown()
     super.finish(done)
     // The request is over, and its connection the answer's.
-    later(() => { this.next.onClosed(CANCEL, false) })
+    later(() => { this.next.$onClosed(CANCEL, false) })
   }
 
-  override onClosed (code = 0): void {
-    super.onClosed()
-    this.next.onClosed(code, false)
+  override $onClosed (code = 0): void {
+    super.$onClosed()
+    this.next.$onClosed(code, false)
   }
 }

@@ -54,102 +54,102 @@ const OURS: Http2Settings = { maxConcurrentStreams: 100, maxHeaderListSize: 65_5
 /** A stream, as far as its session needs it. */
 interface SessionStream extends Tracked {
   /** The body of its request: whether it holds bytes that were not read. */
-  readonly intake: { readonly waits: boolean }
-  readonly isDraining: boolean
+  readonly $intake: { readonly waits: boolean }
+  readonly $isDraining: boolean
   destroy: (error?: Error) => unknown
 }
 
 export class ServerHttp2Session extends EventEmitter implements ConnectionCallbacks {
-  rawSocket: Socket | undefined
+  $rawSocket: Socket | undefined
   /** With which code it was ended by this side; 0: it was not. */
-  endCode = NO_ERROR
+  $endCode = NO_ERROR
   readonly type = SERVER
   goawayCode = NO_ERROR
   goawayLastStreamID = 0
-  private readonly streams = new Open<SessionStream>()
-  private proxy: Socket | undefined
-  private isClosed = false
-  private isDestroyed = false
+  private readonly $streams = new Open<SessionStream>()
+  private $proxy: Socket | undefined
+  private $isClosed = false
+  private $isDestroyed = false
   /** The peer has sent GOAWAY. */
-  private isLeft = false
-  private isOver = false
-  private isReported = false
-  private isConnectReported = false
-  private error: Error | undefined
+  private $isLeft = false
+  private $isOver = false
+  private $isReported = false
+  private $isConnectReported = false
+  private $error: Error | undefined
   /** The window that was set last, and the one before it. */
-  private setWindow: { size: number; before: number } | undefined
-  private timer: Timer | undefined
+  private $setWindow: { size: number; before: number } | undefined
+  private $timer: Timer | undefined
   /** Bytes of the connection that had gone when the timer fired last. */
-  private sentAtTimeout = 0
-  private local = INITIAL
+  private $sentAtTimeout = 0
+  private $local = INITIAL
   /** Http2Settings of extensions that were sent: they are shown from then on, as with node:http2. */
-  private extensions: Pick<Http2Settings, 'customSettings'> = {}
-  private shownLocal: Http2Settings | undefined
-  private remote = INITIAL
+  private $extensions: Pick<Http2Settings, 'customSettings'> = {}
+  private $shownLocal: Http2Settings | undefined
+  private $remote = INITIAL
   /** Changes of ours that the peer has not acknowledged, oldest first. */
-  private readonly sent: { settings: Http2Settings; callback?: SettingsCallback | undefined }[] = []
-  private readonly pings: Pings
+  private readonly $sent: { settings: Http2Settings; callback?: SettingsCallback | undefined }[] = []
+  private readonly $pings: Pings
 
   constructor (
-    private readonly connection: Connection,
+    private readonly $connection: Connection,
     readonly server: EventEmitter,
     socket: Socket,
-    private readonly fresh: FreshConnections,
-    private readonly options: SessionOptions & { settings: Http2Settings }
+    private readonly $fresh: FreshConnections,
+    private readonly $options: SessionOptions & { settings: Http2Settings }
   ) {
     super()
-    this.rawSocket = socket
-    this.pings = new Pings(options.pingsMax)
-    connection.callbacks = this
-    const first = changed(OURS, options.settings, FIXED)
-    this.extensions = withCustom({}, {}, first)
+    this.$rawSocket = socket
+    this.$pings = new Pings($options.pingsMax)
+    $connection.callbacks = this
+    const first = changed(OURS, $options.settings, FIXED)
+    this.$extensions = withCustom({}, {}, first)
     // HTTP/3 acknowledges nothing.
-    if (connection.version === HttpVersion.Http2) this.sent.push({ settings: first })
-    else this.local = changed(INITIAL, first, FIXED)
-    if (options.origins.length > 0) this.origin(...options.origins)
+    if ($connection.version === HttpVersion.Http2) this.$sent.push({ settings: first })
+    else this.$local = changed(INITIAL, first, FIXED)
+    if ($options.origins.length > 0) this.origin(...$options.origins)
     this.on('error', error => { this.server.emit('sessionError', error, this) })
-    socket.on('error', error => { this.onSocketError(error) })
+    socket.on('error', error => { this.$onSocketError(error) })
     // A listener of its connection may have destroyed it before the session.
-    if (socket.errored != null) process.nextTick(() => { this.onSocketError(socket.errored!) })
-    process.nextTick(() => { this.reportConnect() })
+    if (socket.errored != null) process.nextTick(() => { this.$onSocketError(socket.errored!) })
+    process.nextTick(() => { this.$reportConnect() })
   }
 
   /** Once, and before the first of its streams, which may come in the turn of the session. */
-  private reportConnect (): void {
-    if (this.isConnectReported || this.isDestroyed) return
-    this.isConnectReported = true
-    this.emit('connect', this, this.rawSocket)
+  private $reportConnect (): void {
+    if (this.$isConnectReported || this.$isDestroyed) return
+    this.$isConnectReported = true
+    this.emit('connect', this, this.$rawSocket)
   }
 
-  get isStrict (): boolean { return this.options.isStrict }
+  get $isStrict (): boolean { return this.$options.isStrict }
   /** HTTP/3 is not nghttp2's: there it is bounded where its user says so. */
-  get headBlockBytesMax (): number | undefined { return this.options.headBlockBytesMax ?? (this.connection.version === HttpVersion.Http2 ? BLOCK_BYTES_DEFAULT : undefined) }
-  get encrypted (): boolean { return this.connection.encrypted }
-  get alpnProtocol (): string { return this.connection.alpn ?? 'h2c' }
+  get $headBlockBytesMax (): number | undefined { return this.$options.headBlockBytesMax ?? (this.$connection.version === HttpVersion.Http2 ? BLOCK_BYTES_DEFAULT : undefined) }
+  get encrypted (): boolean { return this.$connection.encrypted }
+  get alpnProtocol (): string { return this.$connection.alpn ?? 'h2c' }
   get connecting (): boolean { return false }
-  get closed (): boolean { return this.isClosed }
-  get destroyed (): boolean { return this.isDestroyed }
-  get pendingSettingsAck (): boolean { return this.sent.length > 0 }
-  get socket (): Socket | undefined { return this.isReported || this.isDestroyed ? undefined : (this.proxy ??= sessionSocket(this)) }
+  get closed (): boolean { return this.$isClosed }
+  get destroyed (): boolean { return this.$isDestroyed }
+  get pendingSettingsAck (): boolean { return this.$sent.length > 0 }
+  get socket (): Socket | undefined { return this.$isReported || this.$isDestroyed ? undefined : (this.$proxy ??= sessionSocket(this)) }
   get originSet (): string[] | undefined {
-    if (!this.encrypted || this.isDestroyed) return undefined
-    const { servername, remoteAddress, remotePort } = this.connection
+    if (!this.encrypted || this.$isDestroyed) return undefined
+    const { servername, remoteAddress, remotePort } = this.$connection
     const address = remoteAddress?.includes(':') === true ? `[${remoteAddress}]` : remoteAddress
     const host = `https://${servername ?? address}`
     return [new URL(remotePort === undefined ? host : `${host}:${remotePort}`).origin]
   }
 
   /** Those that the peer has acknowledged. */
-  get localSettings (): Http2Settings { return this.isDestroyed ? this.shownLocal ?? {} : (this.shownLocal ??= { ...this.local, ...this.extensions }) }
-  get remoteSettings (): Http2Settings { return this.isDestroyed ? {} : this.remote }
+  get localSettings (): Http2Settings { return this.$isDestroyed ? this.$shownLocal ?? {} : (this.$shownLocal ??= { ...this.$local, ...this.$extensions }) }
+  get remoteSettings (): Http2Settings { return this.$isDestroyed ? {} : this.$remote }
 
   /** Until the connection has applied the window that was set last, the accounts say the one before. */
-  private accounts (): Accounts {
-    const accounts = this.connection.accounts()
-    const { setWindow } = this
+  private $accounts (): Accounts {
+    const accounts = this.$connection.accounts()
+    const { $setWindow: setWindow } = this
     if (setWindow === undefined) return accounts
     if (accounts.receiveWindow !== setWindow.before) {
-      this.setWindow = undefined
+      this.$setWindow = undefined
       return accounts
     }
     const grown = Math.max(setWindow.size - setWindow.before, 0)
@@ -157,8 +157,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   }
 
   get state (): object {
-    if (this.isDestroyed) return {}
-    const accounts = this.accounts()
+    if (this.$isDestroyed) return {}
+    const accounts = this.$accounts()
     return {
       effectiveLocalWindowSize: accounts.receiveWindow,
       effectiveRecvDataLength: accounts.unread,
@@ -179,50 +179,50 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
 
   // Its streams.
 
-  add (stream: SessionStream): void {
-    this.reportConnect()
-    this.streams.add(stream)
-    this.refresh()
+  $add (stream: SessionStream): void {
+    this.$reportConnect()
+    this.$streams.add(stream)
+    this.$refresh()
   }
 
-  forget (stream: SessionStream): void {
-    this.streams.delete(stream)
-    if (this.isClosed && !this.isDestroyed && this.streams.size === 0) setImmediate(() => { this.maybeDestroy() })
+  $forget (stream: SessionStream): void {
+    this.$streams.delete(stream)
+    if (this.$isClosed && !this.$isDestroyed && this.$streams.size === 0) setImmediate(() => { this.$maybeDestroy() })
   }
 
-  private maybeDestroy (): void {
-    if (this.isClosed && this.streams.size === 0) this.destroy()
+  private $maybeDestroy (): void {
+    if (this.$isClosed && this.$streams.size === 0) this.destroy()
   }
 
   // Calls of users.
 
   settings (settings: Http2Settings, callback?: SettingsCallback): void {
-    this.check()
+    this.$check()
     checkObject(settings, 'settings')
     const packed = getPackedSettings(settings)
     if (callback) checkCall(callback, 'callback')
-    this.refresh()
-    if (this.sent.length >= this.options.settingsMax) {
+    this.$refresh()
+    if (this.$sent.length >= this.$options.settingsMax) {
       if (callback) callback(plain('ERR_HTTP2_SETTINGS_CANCEL'))
       this.destroy(plain('ERR_HTTP2_MAX_PENDING_SETTINGS_ACK'))
-    } else if (this.connection.control(ControlFrame.Settings, packed)) {
-      this.sent.push({ settings: { ...settings }, callback: callback && asked('HTTP2SETTINGS', callback) })
-      this.extensions = withCustom({ ...this.extensions }, this.extensions, settings ?? {})
+    } else if (this.$connection.control(ControlFrame.Settings, packed)) {
+      this.$sent.push({ settings: { ...settings }, callback: callback && asked('HTTP2SETTINGS', callback) })
+      this.$extensions = withCustom({ ...this.$extensions }, this.$extensions, settings ?? {})
     } else if (callback) process.nextTick(callback, plain('ERR_HTTP2_SETTINGS_CANCEL'))
   }
 
   ping (payload?: unknown, callback?: unknown): boolean | undefined {
-    this.check()
-    return this.pings.ping(payload, callback, this.isClosed, sent => this.connection.control(ControlFrame.Ping, sent))
+    this.$check()
+    return this.$pings.ping(payload, callback, this.$isClosed, sent => this.$connection.control(ControlFrame.Ping, sent))
   }
 
   goaway (code = NO_ERROR, lastStreamID = 0, data?: NodeJS.ArrayBufferView): void {
-    this.check()
+    this.$check()
     if (data !== undefined) checkBytes(data, 'opaqueData')
     checkNumber(code, 'code')
     checkNumber(lastStreamID, 'lastStreamID')
-    this.refresh()
-    const { connection } = this
+    this.$refresh()
+    const { $connection: connection } = this
     // The last stream is one of the peer's (RFC 9113 section 6.8): with one of ours nothing is sent, as with node:http2.
     if (connection.version === HttpVersion.Http2 && lastStreamID > 0 && lastStreamID % 2 === 0) return
     if (connection.control(ControlFrame.Goaway, bytesOf(data), code >>> 0, Math.max(lastStreamID, 0))) return
@@ -232,175 +232,175 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   }
 
   close (callback?: () => void): void {
-    if (this.isClosed || this.isDestroyed) return
-    this.isClosed = true
+    if (this.$isClosed || this.$isDestroyed) return
+    this.$isClosed = true
     if (typeof callback === 'function') this.once('close', callback)
-    this.connection.shutDown()
+    this.$connection.shutDown()
     // The GOAWAY is to go first.
-    setImmediate(() => { this.maybeDestroy() })
+    setImmediate(() => { this.$maybeDestroy() })
   }
 
-  destroy (error: Error | number = NO_ERROR, code?: number): void { this.end(error, code, false) }
+  destroy (error: Error | number = NO_ERROR, code?: number): void { this.$end(error, code, false) }
 
   /** `byPeer`: a stream ends behind the bytes of the peer that came before, which its reader gets first. */
-  private end (error: Error | number, code: number | undefined, byPeer: boolean): void {
-    if (this.isDestroyed) return
+  private $end (error: Error | number, code: number | undefined, byPeer: boolean): void {
+    if (this.$isDestroyed) return
     const [reason, ownCode] = endOfSession(error, code)
-    this.isDestroyed = true
-    const isIdle = this.streams.size === 0
-    this.error = reason
-    this.endCode = ownCode
-    this.timer?.stop()
+    this.$isDestroyed = true
+    const isIdle = this.$streams.size === 0
+    this.$error = reason
+    this.$endCode = ownCode
+    this.$timer?.stop()
     this.removeAllListeners('timeout')
     // A message received whole stays readable when its connection is over.
-    for (const stream of [...this.streams]) {
-      if (this.isOver && stream.isDraining) continue
-      if (byPeer && stream.intake.waits) later(() => { stream.destroy(reason) })
+    for (const stream of [...this.$streams]) {
+      if (this.$isOver && stream.$isDraining) continue
+      if (byPeer && stream.$intake.waits) later(() => { stream.destroy(reason) })
       else stream.destroy(reason)
     }
     // Pending settings are dropped without a callback, as with node.
-    setImmediate(() => { this.pings.cancel() })
-    if (this.isOver) later(() => { this.reportClosed() })
+    setImmediate(() => { this.$pings.cancel() })
+    if (this.$isOver) later(() => { this.$reportClosed() })
     // Open streams would hold a connection that is shut down.
-    else if (this.isClosed && isIdle && reason === undefined) this.connection.shutDown()
-    else this.connection.abort(this.endCode)
+    else if (this.$isClosed && isIdle && reason === undefined) this.$connection.shutDown()
+    else this.$connection.abort(this.$endCode)
   }
 
   setLocalWindowSize (size: number): void {
-    this.check()
+    this.$check()
     checkInteger(size, 'windowSize', 0, 2 ** 31 - 1)
-    const before = this.connection.accounts().receiveWindow
+    const before = this.$connection.accounts().receiveWindow
     const asked = Math.max(size, 1)
-    if (this.connection.control(ControlFrame.Window, undefined, asked)) this.setWindow = before === asked ? undefined : { size: asked, before }
+    if (this.$connection.control(ControlFrame.Window, undefined, asked)) this.$setWindow = before === asked ? undefined : { size: asked, before }
   }
 
   setNextStreamID (id: number): void {
-    this.check()
+    this.$check()
     checkNumber(id, 'id')
     if (id <= 0 || id > STREAM_ID_MAX) throw outOfRange('id', `> 0 and <= ${STREAM_ID_MAX}`, id)
   }
 
   altsvc (alt: string, of?: unknown): void {
-    this.check()
+    this.$check()
     const [payload, stream] = altSvcOf(alt, of)
-    this.connection.control(ControlFrame.AltSvc, payload, stream)
+    this.$connection.control(ControlFrame.AltSvc, payload, stream)
   }
 
   origin (...origins: unknown[]): void {
-    this.check()
-    if (origins.length > 0) this.connection.control(ControlFrame.Origins, originsOf(origins))
+    this.$check()
+    if (origins.length > 0) this.$connection.control(ControlFrame.Origins, originsOf(origins))
   }
 
   setTimeout (time: number, callback?: () => void): this {
-    if (this.isDestroyed) return this
-    this.timer = Timer.set(this.timer, time, callback, this, () => { if (!this.isDestroyed && !this.isSending()) this.emit('timeout') })
+    if (this.$isDestroyed) return this
+    this.$timer = Timer.set(this.$timer, time, callback, this, () => { if (!this.$isDestroyed && !this.$isSending()) this.emit('timeout') })
     return this
   }
   /** Whether bytes have gone since its timer fired last: that is no timeout, as with node:http2. Those of small answers are
    * from before its last sign of life; those of large ones go behind it, also where no stream has more. */
-  private isSending (): boolean {
-    const [, sent] = this.connection.traffic
-    const least = this.connection.accounts().streamsSending > 0 ? 1 : LARGE_BYTES
-    const isProgress = sent - this.sentAtTimeout >= least
-    this.sentAtTimeout = sent
-    if (isProgress) this.refresh()
+  private $isSending (): boolean {
+    const [, sent] = this.$connection.traffic
+    const least = this.$connection.accounts().streamsSending > 0 ? 1 : LARGE_BYTES
+    const isProgress = sent - this.$sentAtTimeout >= least
+    this.$sentAtTimeout = sent
+    if (isProgress) this.$refresh()
     return isProgress
   }
   /** A sign of life. */
-  refresh (): void { this.timer?.refresh() }
+  $refresh (): void { this.$timer?.refresh() }
 
-  ref (): void { this.rawSocket?.ref() }
-  unref (): void { this.rawSocket?.unref() }
+  ref (): void { this.$rawSocket?.ref() }
+  unref (): void { this.$rawSocket?.unref() }
 
-  private check (): void { if (this.isDestroyed) throw plain('ERR_HTTP2_INVALID_SESSION') }
+  private $check (): void { if (this.$isDestroyed) throw plain('ERR_HTTP2_INVALID_SESSION') }
 
   // Frames of the peer about the connection.
 
-  onSettings (values: (number | undefined)[]): void { this.report(() => { this.takeSettings(values) }) }
-  onSettingsAcknowledged (ms: number): void { this.report(() => { this.takeAcknowledgement(ms) }) }
-  onPing (payload: Buffer): void { this.report(() => { this.takePing(payload) }) }
-  onGoaway (code: number, lastStream: number, data: Buffer): void { this.report(() => { this.takeGoaway(code, lastStream, data) }) }
-  private report (call: () => void): void { this.fresh.report(this.connection, call) }
+  $onSettings (values: (number | undefined)[]): void { this.$report(() => { this.$takeSettings(values) }) }
+  $onSettingsAcknowledged (ms: number): void { this.$report(() => { this.$takeAcknowledgement(ms) }) }
+  $onPing (payload: Buffer): void { this.$report(() => { this.$takePing(payload) }) }
+  $onGoaway (code: number, lastStream: number, data: Buffer): void { this.$report(() => { this.$takeGoaway(code, lastStream, data) }) }
+  private $report (call: () => void): void { this.$fresh.report(this.$connection, call) }
 
-  private takeSettings (values: (number | undefined)[]): void {
-    if (this.isDestroyed) return
-    this.refresh()
-    this.remote = remoteOf(values, this.remote, this.options.listedSettings)
-    this.emit('remoteSettings', this.remote)
+  private $takeSettings (values: (number | undefined)[]): void {
+    if (this.$isDestroyed) return
+    this.$refresh()
+    this.$remote = remoteOf(values, this.$remote, this.$options.listedSettings)
+    this.emit('remoteSettings', this.$remote)
   }
 
-  private takeAcknowledgement (ms: number): void {
-    const oldest = this.sent.shift()
-    if (oldest === undefined || this.isDestroyed) return
-    this.local = changed(this.local, oldest.settings, FIXED)
-    this.shownLocal = undefined
+  private $takeAcknowledgement (ms: number): void {
+    const oldest = this.$sent.shift()
+    if (oldest === undefined || this.$isDestroyed) return
+    this.$local = changed(this.$local, oldest.settings, FIXED)
+    this.$shownLocal = undefined
     oldest.callback?.(null, this.localSettings, ms)
     this.emit('localSettings', this.localSettings)
   }
 
-  private takePing (payload: Buffer): void {
-    if (this.isDestroyed) return
-    this.refresh()
+  private $takePing (payload: Buffer): void {
+    if (this.$isDestroyed) return
+    this.$refresh()
     this.emit('ping', payload)
   }
 
-  onPong (payload: Buffer, ms: number): void { this.pings.onPong(payload, ms) }
+  $onPong (payload: Buffer, ms: number): void { this.$pings.onPong(payload, ms) }
 
-  private takeGoaway (code: number, lastStream: number, data: Buffer): void {
-    if (this.isDestroyed) return
-    this.isLeft = true
+  private $takeGoaway (code: number, lastStream: number, data: Buffer): void {
+    if (this.$isDestroyed) return
+    this.$isLeft = true
     this.goawayCode = code
     this.goawayLastStreamID = lastStream
     this.emit('goaway', code, lastStream, data.length === 0 ? undefined : data)
     if (code === NO_ERROR) this.close()
-    else this.end(sessionError(code), NO_ERROR, true)
+    else this.$end(sessionError(code), NO_ERROR, true)
   }
 
   /** The peer broke a rule of its connection, which ends it. */
-  onBroken (error: Error): void { this.end(error, INTERNAL_ERROR, true) }
+  $onBroken (error: Error): void { this.$end(error, INTERNAL_ERROR, true) }
 
   /** The transport failed. A reset behind the peer's GOAWAY, or a peer that takes nothing more, is the end of the connection
    * alone, as with node. */
-  onFailed (error: NodeJS.ErrnoException): void {
-    if (this.isDestroyed) return
+  $onFailed (error: NodeJS.ErrnoException): void {
+    if (this.$isDestroyed) return
     if (error.code === 'EPIPE') return
-    const { rawSocket } = this
-    if (this.isLeft) this.end(NO_ERROR, undefined, true)
-    else this.end(error, INTERNAL_ERROR, true)
+    const { $rawSocket: rawSocket } = this
+    if (this.$isLeft) this.$end(NO_ERROR, undefined, true)
+    else this.$end(error, INTERNAL_ERROR, true)
     rawSocket?.destroy(error)
   }
 
   /** A program destroys the socket with an error, or emits one: as with node, that is the session's. */
-  private onSocketError (error: Error): void { this.end(error, INTERNAL_ERROR, true) }
+  private $onSocketError (error: Error): void { this.$end(error, INTERNAL_ERROR, true) }
 
   // The end of the connection.
 
   /** `reported` is called when all has been told. */
-  onConnectionClosed (reported: () => void): void {
-    this.isOver = true
+  $onConnectionClosed (reported: () => void): void {
+    this.$isOver = true
     // One that was destroyed was not closed before, as node has it.
-    if (!this.isDestroyed) this.isClosed = true
+    if (!this.$isDestroyed) this.$isClosed = true
     this.once('close', reported)
     // Events of its streams in the same batch come first.
     later(() => {
-      if (this.isDestroyed) this.reportClosed()
+      if (this.$isDestroyed) this.$reportClosed()
       else this.destroy()
     })
   }
 
   /** Once: the connection's end and the last stream's may both bring it. As with node, the close of its socket comes first. */
-  private reportClosed (): void {
-    if (this.isReported) return
-    const socket = this.rawSocket
-    this.rawSocket = undefined
-    this.isReported = true
-    if (socket === undefined || socket.closed) return this.emitClosed()
-    socket.once('close', () => { this.emitClosed() })
-    socket.gone()
+  private $reportClosed (): void {
+    if (this.$isReported) return
+    const socket = this.$rawSocket
+    this.$rawSocket = undefined
+    this.$isReported = true
+    if (socket === undefined || socket.closed) return this.$emitClosed()
+    socket.once('close', () => { this.$emitClosed() })
+    socket.$gone()
   }
 
-  private emitClosed (): void {
-    if (this.error !== undefined) this.emit('error', this.error)
+  private $emitClosed (): void {
+    if (this.$error !== undefined) this.emit('error', this.$error)
     this.emit('close')
   }
 }

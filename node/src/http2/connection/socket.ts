@@ -26,59 +26,53 @@ export interface SocketBytes {
 }
 
 export class Socket extends Duplex {
-  /** Of sockets with TLS only. */
-  readonly encrypted: true | undefined
-  readonly alpnProtocol: string | false | undefined
-  readonly servername: string | false | undefined
-  readonly authorized: boolean | undefined
+  /** Of sockets with TLS only: programs know those without by what they do not have. */
+  declare readonly encrypted: true | undefined
+  declare readonly alpnProtocol: string | false | undefined
+  declare readonly servername: string | false | undefined
+  declare readonly authorized: boolean | undefined
   /** Why the client is not authorized: a code of node:tls. */
-  readonly authorizationError: string | null | undefined
+  declare readonly authorizationError: string | null | undefined
   readonly connecting = false
   declare timeout: number | undefined
   server: unknown
   /** The error of its transport, with which it is destroyed. */
-  failure: Error | null = null
-  private timer: Timer | undefined
-  private bytes: SocketBytes | undefined
+  $failure: Error | null = null
+  private $timer: Timer | undefined
+  private $bytes: SocketBytes | undefined
   /** A reader has room. */
-  private wantsBytes = false
+  private $wantsBytes = false
   /** The action of its end before `carry`. */
-  private endsBefore = (): void => {}
+  private $endsBefore = (): void => {}
 
-  constructor (readonly of: Connection, private ends: () => void = () => { of.abort(of.version >= HTTP2 ? NO_ERROR : undefined) }) {
+  constructor (readonly $of: Connection, private $ends: () => void = () => { $of.abort($of.version >= HTTP2 ? NO_ERROR : undefined) }) {
     super({ allowHalfOpen: true, emitClose: false })
-    if (!of.encrypted) return
+    if (!$of.encrypted) return
     this.encrypted = true
-    this.authorized = of.client.isAuthorized
-    this.authorizationError = of.client.error
-    this.alpnProtocol = of.alpn ?? false
-    this.servername = of.servername ?? false
-    const given = of.stream as Partial<Socket> | undefined
+    this.authorized = $of.client.isAuthorized
+    this.authorizationError = $of.client.error
+    this.alpnProtocol = $of.alpn ?? false
+    this.servername = $of.servername ?? false
+    const given = $of.stream as Partial<Socket> | undefined
     if (given?.encrypted !== true) return
     this.authorized = given.authorized
     this.authorizationError = given.authorizationError
   }
 
-  get remoteAddress (): string | undefined { return this.of.remoteAddress }
-  get remotePort (): number | undefined { return this.of.remotePort }
-  get remoteFamily (): string | undefined { return this.of.remoteFamily }
-  get localAddress (): string | undefined { return this.of.localAddress }
-  get localPort (): number | undefined { return this.of.localPort }
-  get localFamily (): string | undefined { return this.of.remoteFamily }
+  get remoteAddress (): string | undefined { return this.$of.remoteAddress }
+  get remotePort (): number | undefined { return this.$of.remotePort }
+  get remoteFamily (): string | undefined { return this.$of.remoteFamily }
+  get localAddress (): string | undefined { return this.$of.localAddress }
+  get localPort (): number | undefined { return this.$of.localPort }
+  get localFamily (): string | undefined { return this.$of.remoteFamily }
   get pending (): boolean { return false }
   get readyState (): string { return this.destroyed ? 'closed' : 'open' }
-  get bytesRead (): number { return this.of.traffic[0] }
-  get bytesWritten (): number { return this.of.traffic[1] }
+  get bytesRead (): number { return this.$of.traffic[0] }
+  get bytesWritten (): number { return this.$of.traffic[1] }
   address (): object {
     const { localAddress: address, localFamily: family, localPort: port } = this
     return address === undefined ? {} : { address, family, port }
   }
-  getProtocol (): string | null { return this.of.tlsProtocol }
-  getPeerCertificate (detailed = false): object { return this.under?.getPeerCertificate?.(detailed) ?? this.of.client.legacy(detailed) }
-  getPeerX509Certificate (): X509Certificate | undefined { return this.under?.getPeerX509Certificate?.() ?? this.of.client.displayed[0] }
-  /** The TLS socket that was given, and knows more. */
-  private get under (): Partial<Socket> | undefined { return this.of.stream as Partial<Socket> | undefined }
-  isSessionReused (): boolean { return false }
   setNoDelay (): this { return this }
   setKeepAlive (): this { return this }
   ref (): this { return this }
@@ -87,13 +81,13 @@ export class Socket extends Duplex {
   setTimeout (time: number, listener?: () => void): this {
     if (this.destroyed) return this
     this.timeout = time
-    this.timer = Timer.set(this.timer, time, listener, this, () => { this.onTimeout() })
+    this.$timer = Timer.set(this.$timer, time, listener, this, () => { this.$onTimeout() })
     return this
   }
   /** Nothing has happened for the time. */
-  protected onTimeout (): void { this.emit('timeout') }
+  protected $onTimeout (): void { this.emit('timeout') }
   /** A sign of life. */
-  refresh (): void { this.timer?.refresh() }
+  $refresh (): void { this.$timer?.refresh() }
 
   /** As on a socket of node:net: ends, and is destroyed when what was written has gone. */
   destroySoon (): void {
@@ -103,50 +97,50 @@ export class Socket extends Duplex {
   }
 
   /** Replaces what is read and written: these bytes, from now on. */
-  carry (bytes: SocketBytes): void {
-    this.bytes = bytes
-    this.endsBefore = this.ends
-    this.ends = () => { bytes.leave() }
-    if (this.wantsBytes) bytes.read()
+  $carry (bytes: SocketBytes): void {
+    this.$bytes = bytes
+    this.$endsBefore = this.$ends
+    this.$ends = () => { bytes.leave() }
+    if (this.$wantsBytes) bytes.read()
   }
 
   /** Ends what `carry` began: its bytes belong to the engine again. */
-  letGo (): void {
-    this.bytes = undefined
-    this.ends = this.endsBefore
+  $letGo (): void {
+    this.$bytes = undefined
+    this.$ends = this.$endsBefore
   }
 
   /** Whether it has bytes: its connection, or its stream, has left HTTP. */
-  get isCarrying (): boolean { return this.bytes !== undefined }
+  get $isCarrying (): boolean { return this.$bytes !== undefined }
 
   /** The connection goes on without it. */
-  release (): void { this.ends = () => {} }
+  $release (): void { this.$ends = () => {} }
 
   /** The connection is no more. */
-  gone (): void {
+  $gone (): void {
     if (this.destroyed) return
     this.push(null)
     this.destroy()
   }
 
   override _read (): void {
-    this.wantsBytes = true
-    this.bytes?.read()
+    this.$wantsBytes = true
+    this.$bytes?.read()
   }
   override _write (chunk: Buffer, _encoding: unknown, done: (error?: Error) => void): void {
-    if (this.bytes !== undefined) return this.bytes.write(chunk, done)
+    if (this.$bytes !== undefined) return this.$bytes.write(chunk, done)
     // Node's responses write nothing behind what they wrote, to be told of its end.
     done(chunk.length === 0 ? undefined : plain('ERR_HTTP2_NO_SOCKET_MANIPULATION'))
   }
   override _final (done: () => void): void {
-    if (this.bytes !== undefined) return this.bytes.finish(done)
-    this.of.shutDown()
+    if (this.$bytes !== undefined) return this.$bytes.finish(done)
+    this.$of.shutDown()
     done()
   }
   override _destroy (error: Error | null, done: (error: Error | null) => void): void {
-    this.timer?.stop()
-    this.ends()
-    const reason = error ?? this.failure
+    this.$timer?.stop()
+    this.$ends()
+    const reason = error ?? this.$failure
     done(reason)
     // As node:net has it, which says whether there was an error, when the loop has come round.
     setImmediate(() => { this.emit('close', reason !== null) })
@@ -158,6 +152,16 @@ Object.setPrototypeOf(Socket.prototype, net.Socket.prototype)
 Object.defineProperty(Socket.prototype, 'constructor', { value: net.Socket, writable: true, configurable: true })
 Object.defineProperty(Socket.prototype, '_writev', { value: null, writable: true, configurable: true })
 
+/** Methods of sockets with TLS only. */
+class SecureMembers extends Socket {
+  getProtocol (): string | null { return this.$of.tlsProtocol }
+  getPeerCertificate (detailed = false): object { return this.$under?.getPeerCertificate?.(detailed) ?? this.$of.client.legacy(detailed) }
+  getPeerX509Certificate (): X509Certificate | undefined { return this.$under?.getPeerX509Certificate?.() ?? this.$of.client.displayed[0] }
+  isSessionReused (): boolean { return false }
+  /** The TLS socket that was given, and knows more. */
+  private get $under (): Partial<SecureMembers> | undefined { return this.$of.stream as Partial<SecureMembers> | undefined }
+}
+
 const secured = new Map<object, Function>()
 
 /** The class of sockets under TLS: as `Made`, and also of node:tls by its class. */
@@ -165,7 +169,9 @@ function securedOf (Made: Function): Function {
   const known = secured.get(Made)
   if (known !== undefined) return known
   const TLSSocket = function () {}
-  for (let { prototype } = Made as { prototype: object }; prototype !== net.Socket.prototype; prototype = Object.getPrototypeOf(prototype) as object) {
+  const ours: object[] = [SecureMembers.prototype]
+  for (let { prototype } = Made as { prototype: object }; prototype !== net.Socket.prototype; prototype = Object.getPrototypeOf(prototype) as object) ours.push(prototype)
+  for (const prototype of ours) {
     for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
       if (!Object.hasOwn(TLSSocket.prototype as object, name) || name === 'constructor') Object.defineProperty(TLSSocket.prototype, name, member)
     }
@@ -202,13 +208,13 @@ const REFUSED_OF_SESSIONS = new Set<string | symbol>([
 const OF_SESSIONS = new Set<string | symbol>(['setTimeout', 'ref', 'unref', 'destroy'])
 
 /** A session, as far as its proxies need it; undefined: its connection has ended. */
-interface SocketOwner { readonly rawSocket: Socket | undefined }
+interface SocketOwner { readonly $rawSocket: Socket | undefined }
 
 /** `session.socket`. */
 export function sessionSocket (session: SocketOwner): Socket {
   const under = (): Socket => {
-    if (session.rawSocket === undefined) throw plain('ERR_HTTP2_SOCKET_UNBOUND')
-    return session.rawSocket
+    if (session.$rawSocket === undefined) throw plain('ERR_HTTP2_SOCKET_UNBOUND')
+    return session.$rawSocket
   }
   const refuse = (name: string | symbol): void => {
     if (REFUSED_OF_SESSIONS.has(name) || (name === 'destroy' && !mayDestroy)) throw plain('ERR_HTTP2_NO_SOCKET_MANIPULATION')
@@ -233,7 +239,7 @@ const OF_STREAMS = new Set<string | symbol>(['on', 'once', 'end', 'emit', 'destr
 
 /** `request.socket` and `response.socket`; `readable` is the request's, where there is one. */
 export function streamSocket (stream: { readonly session: SocketOwner | undefined; readonly destroyed: boolean }, readable: () => boolean): Socket {
-  const under = (): object => stream.session?.rawSocket ?? stream
+  const under = (): object => stream.session?.$rawSocket ?? stream
   const refuse = (name: string | symbol): void => {
     if (REFUSED_OF_STREAMS.has(name)) throw plain('ERR_HTTP2_NO_SOCKET_MANIPULATION')
   }

@@ -76,7 +76,7 @@ export class ServerConnections {
     if (connection.stream !== undefined && connection.version !== HttpVersion.Unidentified) this.given.begin(connection.stream)
     const socket = this.keep(connection, connection.version >= HttpVersion.Http2 ? socketOf(Socket, connection.encrypted, connection) : socketOf(Stage, connection.encrypted, connection))
     if (connection.version >= HttpVersion.Http2) this.reportSession(connection, socket)
-    else if (server.timeout > 0) (socket as Stage).limit(connection.version === HttpVersion.Unidentified ? Math.max(server.timeout - SILENT_MS, 1) : server.timeout)
+    else if (server.timeout > 0) (socket as Stage).$limit(connection.version === HttpVersion.Unidentified ? Math.max(server.timeout - SILENT_MS, 1) : server.timeout)
     if (connection.version < HttpVersion.Http2) receiveErrors(server, socket)
     connection.stream?.on('error', error => { this.failWith(connection, error) })
     if (this.isReported(connection)) return
@@ -90,7 +90,7 @@ export class ServerConnections {
     if (connection.stream !== undefined) this.given.begin(connection.stream)
     if (socket === undefined || this.dropped.has(connection)) return
     if (connection.version < HttpVersion.Http2) return
-    ;(socket as Stage).leaveHttp1()
+    ;(socket as Stage).$leaveHttp1()
     this.reportSession(connection, socket)
   }
 
@@ -101,7 +101,7 @@ export class ServerConnections {
   private announce (event: string, socket: Socket): void {
     this.announced = socket
     // One of its listeners is the server's own.
-    if (this.server.listenerCount(event) > 1) this.fresh.add(socket.of)
+    if (this.server.listenerCount(event) > 1) this.fresh.add(socket.$of)
     try {
       this.server.emit(event, socket)
     } finally {
@@ -113,7 +113,7 @@ export class ServerConnections {
   private reportBare (connection: Connection, over: Socket): void {
     if (this.server.listeners('connection').every(listener => listener === this.taking)) return
     const bare = new Socket(connection)
-    over.once('close', () => { bare.gone() })
+    over.once('close', () => { bare.$gone() })
     // As TLS has it, an error below is one above.
     bare.on('error', error => { over.destroy(error) })
     this.announce('connection', bare)
@@ -150,23 +150,23 @@ export class ServerConnections {
   onRefused (exchange: Exchange, refused: Refused): void {
     const { connection } = exchange
     const shared = this.sockets.get(connection)
-    const socket = shared !== undefined && Stage.is(shared) && !shared.destroyed ? shared.leaveServer() : socketOf(Socket, connection.encrypted, connection)
+    const socket = shared !== undefined && Stage.is(shared) && !shared.destroyed ? shared.$leaveServer() : socketOf(Socket, connection.encrypted, connection)
     socket.server = this.server
     new RefusedBytes(exchange, socket, this.server.httpAllowHalfOpen === true)
     if (refused.code === '') return void socket.end(hostMissing())
     const error = clientError(refused)
     if (this.server.emit('clientError', error, socket)) return
     // Listeners of the socket get the error, as with node:http.
-    socket.failure = error
+    socket.$failure = error
     socket.end(refusalOf(refused.status, refused.code))
   }
 
   onBroken (connection: Connection, error: number, code: string): void {
     if (this.dropped.has(connection)) return
-    if (connection.version >= HttpVersion.Http2) return (connection.owner as ServerHttp2Session | null)?.onBroken(brokenSession(error))
+    if (connection.version >= HttpVersion.Http2) return (connection.owner as ServerHttp2Session | null)?.$onBroken(brokenSession(error))
     // Nothing can be answered any more.
     const socket = this.sockets.get(connection)
-    socket?.gone()
+    socket?.$gone()
     this.server.emit('clientError', clientError({ code, status: 0, packet: Buffer.alloc(0), parsed: 0 }), socket)
   }
 
@@ -179,12 +179,12 @@ export class ServerConnections {
     const socket = this.sockets.get(connection)
     if (this.dropped.has(connection) || socket === undefined) return
     if (connection.version >= HttpVersion.Http2) {
-      (connection.owner as ServerHttp2Session | null)?.onFailed(error)
+      (connection.owner as ServerHttp2Session | null)?.$onFailed(error)
       return
     }
     // Its requests first get what came for them. Sockets of HTTP/1.1 have a listener, which emits `clientError`; one that a
     // listener of `upgrade` got may have none, and an error would end the process.
-    if (socket.listenerCount('error') > 0) socket.failure = error
+    if (socket.listenerCount('error') > 0) socket.$failure = error
   }
 
   /** A stream that was given failed before its first byte: of a server of node:http that is a client's error, of one of node:http2
@@ -199,8 +199,8 @@ export class ServerConnections {
     connection.closed = true
     this.reportSession(connection, this.keep(connection, socketOf(Socket, connection.encrypted, connection)))
     const session = connection.owner as ServerHttp2Session
-    session.onFailed(error)
-    session.onConnectionClosed(() => { this.sockets.delete(connection) })
+    session.$onFailed(error)
+    session.$onConnectionClosed(() => { this.sockets.delete(connection) })
   }
 
   onClientHello (hello: Hello, connection: Connection): void {
@@ -249,11 +249,11 @@ export class ServerConnections {
     const socket = this.sockets.get(connection)
     this.sockets.delete(connection)
     const reported = (): void => {
-      socket?.gone()
+      socket?.$gone()
       if (connection.stream === undefined) server._connections = (server._connections ?? 1) - 1
       server._emitCloseIfDrained?.()
     }
-    if (connection.owner instanceof ServerHttp2Session) connection.owner.onConnectionClosed(reported)
+    if (connection.owner instanceof ServerHttp2Session) connection.owner.$onConnectionClosed(reported)
     else later(reported)
   }
 
@@ -266,7 +266,7 @@ export class ServerConnections {
   /** As node:http2, which takes such a client for one that breaks HTTP/2. */
   refuseHttp1 (connection: Connection, socket: Socket): void {
     this.reportSession(connection, socket)
-    ;(connection.owner as ServerHttp2Session).onBroken(brokenSession(BAD_CLIENT_MAGIC))
+    ;(connection.owner as ServerHttp2Session).$onBroken(brokenSession(BAD_CLIENT_MAGIC))
   }
 
   /** Tells of an exchange, and only then of what came for it meanwhile. */

@@ -25,16 +25,16 @@ export function reportStream (server: OwnServer, options: CompatServerOptions, e
   const session = exchange.connection.owner as ServerHttp2Session
   if (exchange.protocol !== '' && !wantsTunnels(server, session) && reportUpgrade(server, exchange, options.http1)) return
   const stream = new ServerHttp2Stream(session, exchange)
-  session.add(stream)
+  session.$add(stream)
   showStream(stream)
   const flags = exchange.hasBody ? 4 : 5
   const isCore = server.listenerCount('stream') + session.listenerCount('stream') > 0
   const isCompatible = server.listenerCount('request') > 0 || COMPATIBLE.some(event => server.listenerCount(event) > 0)
-  if (isCore && isCompatible && exchange.hasBody) stream.intake.share()
+  if (isCore && isCompatible && exchange.hasBody) stream.$intake.share()
   let isReported = false
   if (server.listenerCount('stream') > 0) {
     isReported = true
-    server.emit('stream', stream, stream.headers, flags, stream.rawHeaders)
+    server.emit('stream', stream, stream.$headers, flags, stream.$rawHeaders)
   }
   if (isCompatible) {
     isReported = true
@@ -42,9 +42,9 @@ export function reportStream (server: OwnServer, options: CompatServerOptions, e
   }
   if (session.listenerCount('stream') > 0) {
     isReported = true
-    session.emit('stream', stream, stream.headers, flags, stream.rawHeaders)
+    session.emit('stream', stream, stream.$headers, flags, stream.$rawHeaders)
   }
-  if (!isReported) stream.become()
+  if (!isReported) stream.$become()
 }
 
 /** Whether a request of HTTP/1.1 would never be answered: the program listens to streams alone. */
@@ -56,7 +56,7 @@ function wantsTunnels (server: OwnServer, session: ServerHttp2Session): boolean 
 }
 
 function reportCompatible (server: OwnServer, options: CompatServerOptions, stream: ServerHttp2Stream): void {
-  const { exchange } = stream
+  const { $exchange: exchange } = stream
   const [request, response] = pairOf(options, stream)
   if (exchange.method === 'CONNECT') {
     if (!server.emit('connect', request, response)) refuse(response, 405)
@@ -79,7 +79,7 @@ function pairOf ({ Http2ServerRequest: ownRequest, Http2ServerResponse: ownRespo
     return [request, new Http2ServerResponse(stream, request)]
   }
   // Both of node's kind: they find each other by symbols of node's own.
-  const request = new ((ownRequest ?? NodeRequest) as RequestClass)(stream, stream.headers, undefined, stream.rawHeaders)
+  const request = new ((ownRequest ?? NodeRequest) as RequestClass)(stream, stream.$headers, undefined, stream.$rawHeaders)
   const response = new ((ownResponse ?? NodeResponse) as ResponseClass)(stream)
   return [request, response] as unknown as [Http2ServerRequest, Http2ServerResponse]
 }

@@ -4,15 +4,15 @@ import type { Headers } from '../fields'
 
 /** The events that it needs of the stream. */
 export interface Face {
-  onStreamTrailers: (trailers: Headers, raw: string[]) => void
-  onStreamAborted: () => void
-  onStreamDrain: () => void
-  onStreamTimeout: () => void
-  onStreamClosed: () => void
+  $onStreamTrailers: (trailers: Headers, raw: string[]) => void
+  $onStreamAborted: () => void
+  $onStreamDrain: () => void
+  $onStreamTimeout: () => void
+  $onStreamClosed: () => void
   /** The text of the trailers that were set until now. */
-  trailers: () => string
+  $trailers: () => string
   /** Whether it has listeners. */
-  readonly isReceived: boolean
+  readonly $isReceived: boolean
   /** The request that handlers have. */
-  readonly request: object
+  readonly $request: object
 }

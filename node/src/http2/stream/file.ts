@@ -13,9 +13,9 @@ interface Range { offset: number; length: number }
 interface FileStream extends AnsweredStream {
   destroy: (error?: Error) => unknown
   close: (code?: number) => void
-  endForFile: () => void
-  finishBody: () => void
-  send: (chunk: Buffer, done: () => void) => void
+  $endForFile: () => void
+  $finishBody: () => void
+  $send: (chunk: Buffer, done: () => void) => void
 }
 
 /** The options of `respondWithFile` and `respondWithFD`. `Stream`: the class of streams. */
@@ -44,7 +44,7 @@ function prepare (stream: AnsweredStream, given: Headers | undefined, options: F
   if (options?.statCheck !== undefined && typeof options.statCheck !== 'function') {
     throw invalidValue('options.statCheck', options.statCheck)
   }
-  if (options?.waitForTrailers) stream.waitsForTrailers = true
+  if (options?.waitForTrailers) stream.$waitsForTrailers = true
   const headers = finalHeaders(given, options)
   const status = headers[':status'] as number
   if (isBodyless(status) || stream.headRequest) throw payloadForbidden(status)
@@ -130,21 +130,21 @@ function send (stream: FileStream, fd: number, headers: Headers, range: Range, d
   }
   let text
   try {
-    text = textOf(headers, ':status', stream.isStrict)
+    text = textOf(headers, ':status', stream.$isStrict)
   } catch (error) {
     drop()
     return void stream.destroy(error as Error)
   }
   stream.sentHeaders = headers
-  stream.keepHead(headers[':status'] as number, text, ResponseFlag.NoDate)
-  stream.endForFile()
+  stream.$keepHead(headers[':status'] as number, text, ResponseFlag.NoDate)
+  stream.$endForFile()
   let at = range.offset > 0 ? range.offset : 0
   let left = range.length < 0 ? Infinity : range.length
   /** A pipe has no positions. */
   let seeks = range.offset >= 0
   const done = (): void => {
     drop()
-    stream.finishBody()
+    stream.$finishBody()
   }
   const more = (): void => {
     if (stream.closed || stream.destroyed) return drop()
@@ -163,7 +163,7 @@ function send (stream: FileStream, fd: number, headers: Headers, range: Range, d
       if (bytes === 0) return done()
       at += bytes
       left -= bytes
-      stream.send(piece.subarray(0, bytes), more)
+      stream.$send(piece.subarray(0, bytes), more)
     })
   }
   more()

@@ -10,19 +10,19 @@ export const writableLengthOf = (Object.getOwnPropertyDescriptor(Duplex.prototyp
 export const longWrite = Duplex.prototype.write as (...given: unknown[]) => boolean
 export const longEnd = Duplex.prototype.end as (...given: unknown[]) => unknown
 
-/** A stream whose Duplex is initialised by `become`. */
+/** A stream whose Duplex is initialised by `$become`. */
 interface LazyDuplex extends Duplex {
-  become: () => void
-  readonly written: WrittenPieces
+  $become: () => void
+  readonly $written: WrittenPieces
 }
 
-/** Makes `prototype` one of Duplex, whose members that need its state call `become` when they are first touched. */
+/** Makes `prototype` one of Duplex, whose members that need its state call `$become` when they are first touched. */
 export function makeLazy (prototype: object): void {
   Object.setPrototypeOf(prototype, Duplex.prototype)
   for (const name of ['_readableState', '_writableState']) {
     Object.defineProperty(prototype, name, {
       get (this: LazyDuplex) {
-        this.become()
+        this.$become()
         return Object.hasOwn(this, name) ? this[name as '_readableState'] : undefined
       },
       set (this: LazyDuplex, value: unknown) {
@@ -34,8 +34,8 @@ export function makeLazy (prototype: object): void {
   // The listener of errors is one of the Duplex.
   Object.defineProperty(prototype, 'emit', {
     value (this: LazyDuplex, event: string, ...given: unknown[]) {
-      if (event === 'error') this.become()
-      else if (event === 'pipe') pipeFile(given[0], this, this.written)
+      if (event === 'error') this.$become()
+      else if (event === 'pipe') pipeFile(given[0], this, this.$written)
       else if (event === 'unpipe') unpipeFile(given[0] as object)
       return Duplex.prototype.emit.call(this as unknown as Duplex, event, ...given)
     },
@@ -45,7 +45,7 @@ export function makeLazy (prototype: object): void {
   for (const name of ['on', 'addListener', 'prependListener'] as const) {
     Object.defineProperty(prototype, name, {
       value (this: LazyDuplex, event: string, listener: () => void) {
-        this.become()
+        this.$become()
         return (Duplex.prototype[name] as (event: string, listener: () => void) => unknown).call(this, event, listener)
       },
       writable: true,

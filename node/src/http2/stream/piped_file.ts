@@ -15,9 +15,9 @@ export interface FileSink {
 /** The pieces that a response was given. */
 export interface WrittenPieces {
   /** Whether some wait in it, and are still their writer's. */
-  readonly areKept: boolean
+  readonly $areKept: boolean
   /** Passes the next ones on at once, and does not wait for the turn to end. */
-  passOn: () => void
+  $passOn: () => void
 }
 
 /** The members of a file's stream that this is about, public or not. */
@@ -80,9 +80,9 @@ class PipedFile {
   private pass (bytes: number): boolean {
     const piece = shared.subarray(0, bytes)
     if (bytes < COPIED_BYTES_MAX) return this.sink.write(Buffer.from(piece))
-    this.pieces.passOn()
+    this.pieces.$passOn()
     const hasRoom = this.sink.write(piece)
-    if (this.pieces.areKept) shared = Buffer.allocUnsafeSlow(PIECE_BYTES)
+    if (this.pieces.$areKept) shared = Buffer.allocUnsafeSlow(PIECE_BYTES)
     return hasRoom
   }
 

@@ -19,26 +19,26 @@ export interface RespondOptions {
 
 /** A stream, as far as responses need it. */
 export interface AnsweredStream {
-  readonly exchange: Exchange
+  readonly $exchange: Exchange
   /** Whether fields of which a message has one may have one value alone. */
-  readonly isStrict: boolean
+  readonly $isStrict: boolean
   /** Whether a head is longer than its user lets it be. */
-  isTooLong: (text: string) => boolean
+  $isTooLong: (text: string) => boolean
   /** The final head was too long, and nothing is sent. */
-  failBlock: () => void
+  $failBlock: () => void
   readonly destroyed: boolean
   readonly closed: boolean
   readonly headersSent: boolean
   readonly headRequest: boolean
-  readonly trailersReady: boolean
-  waitsForTrailers: boolean
+  readonly $trailersReady: boolean
+  $waitsForTrailers: boolean
   sentTrailers: Headers | undefined
   sentInfoHeaders: Headers[] | undefined
   set sentHeaders (sent: Headers | (() => Headers) | undefined)
-  keepHead: (status: number, text: string, flags: number) => void
+  $keepHead: (status: number, text: string, flags: number) => void
   end: () => unknown
-  flush: () => void
-  declineUnread: () => void
+  $flush: () => void
+  $declineUnread: () => void
 }
 
 let dateSecond = 0
@@ -103,7 +103,7 @@ export function respond (stream: AnsweredStream, given: Headers | unknown[] | un
   checkAnswerable(stream)
   checkObject(options, 'options')
   let status, text
-  const list = Array.isArray(given) && takesLists ? headOfList(given, options, stream.isStrict) : undefined
+  const list = Array.isArray(given) && takesLists ? headOfList(given, options, stream.$isStrict) : undefined
   if (list === undefined) checkFinal(given)
   const head = list === undefined ? finalHead((given as Headers | undefined) ?? NO_HEADERS) : undefined
   if (list !== undefined) {
@@ -117,15 +117,15 @@ export function respond (stream: AnsweredStream, given: Headers | unknown[] | un
     stream.sentHeaders = () => head.headers(added)
   } else {
     const headers = finalHeaders(given as Headers | undefined, options)
-    text = textOf(headers, ':status', stream.isStrict)
+    text = textOf(headers, ':status', stream.$isStrict)
     status = headers[':status'] as number
     stream.sentHeaders = headers
   }
-  if (options?.waitForTrailers) stream.waitsForTrailers = true
-  if (stream.isTooLong(text)) return stream.failBlock()
+  if (options?.waitForTrailers) stream.$waitsForTrailers = true
+  if (stream.$isTooLong(text)) return stream.$failBlock()
   const ends = options?.endStream === true || isBodyless(status) || stream.headRequest
-  if (ends) stream.waitsForTrailers = false
-  stream.keepHead(status, text, ResponseFlag.NoDate | (ends ? ResponseFlag.End : 0))
+  if (ends) stream.$waitsForTrailers = false
+  stream.$keepHead(status, text, ResponseFlag.NoDate | (ends ? ResponseFlag.End : 0))
   if (ends) stream.end()
 }
 
@@ -144,25 +144,25 @@ export function sendInformational (stream: AnsweredStream, given: Headers | unde
     if (!isInterim) throw invalidInfoStatus(status)
     headers[':status'] = status
   }
-  const text = textOf(headers, ':status', stream.isStrict)
+  const text = textOf(headers, ':status', stream.$isStrict)
   if (!isInterim) throw invalidInfoStatus(printed)
   ;(stream.sentInfoHeaders ??= []).push(headers)
-  stream.exchange.sendInformational(status, text)
+  stream.$exchange.sendInformational(status, text)
 }
 
 export function sendTrailers (stream: AnsweredStream, given: Headers | undefined): void {
   if (stream.destroyed || stream.closed) throw plain('ERR_HTTP2_INVALID_STREAM')
   if (stream.sentTrailers !== undefined) throw plain('ERR_HTTP2_TRAILERS_ALREADY_SENT')
-  if (!stream.trailersReady) throw plain('ERR_HTTP2_TRAILERS_NOT_READY')
+  if (!stream.$trailersReady) throw plain('ERR_HTTP2_TRAILERS_NOT_READY')
   checkObject(given, 'headers')
   const headers = Object.assign(Object.create(null), given) as Headers
-  const text = trailerText(headers, stream.isStrict)
+  const text = trailerText(headers, stream.$isStrict)
   stream.sentTrailers = headers
-  stream.waitsForTrailers = false
-  stream.flush()
-  if (stream.isTooLong(text)) return stream.failBlock()
-  stream.exchange.end(text)
-  stream.declineUnread()
+  stream.$waitsForTrailers = false
+  stream.$flush()
+  if (stream.$isTooLong(text)) return stream.$failBlock()
+  stream.$exchange.end(text)
+  stream.$declineUnread()
 }
 
 /** The text of trailers, which have no pseudo-header at all. */

@@ -38,233 +38,233 @@ type Own = 'readable' | 'writableLength' | 'destroyed' | 'closed' | 'pending' | 
 
 export interface ServerHttp2Stream extends Omit<Duplex, Own> {}
 export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
-  index = 0
-  private of: ServerHttp2Session | undefined
-  private body: Intake | undefined
-  private ownFace: Face | null = null
+  $index = 0
+  private $of: ServerHttp2Session | undefined
+  private $body: Intake | undefined
+  private $ownFace: Face | null = null
   rstCode = NO_ERROR
   headersSent = false
   /** Trailers were asked for and are not sent. */
-  waitsForTrailers = false
-  trailersReady = false
+  $waitsForTrailers = false
+  $trailersReady = false
   /** The final head, or a function that makes it when it is first read. */
-  private sent: Headers | (() => Headers) | undefined
+  private $sent: Headers | (() => Headers) | undefined
   sentTrailers: Headers | undefined
   sentInfoHeaders: Headers[] | undefined
-  private readonly outgoing: Outgoing
-  private isDuplex = false
-  private isClosed = false
-  private isAborted = false
+  private readonly $outgoing: Outgoing
+  private $isDuplex = false
+  private $isClosed = false
+  private $isAborted = false
   /** Its end was put behind the bytes that came before it. */
-  private isEndRead = false
-  private isGone = false
-  private isAnswered = false
+  private $isEndRead = false
+  private $isGone = false
+  private $isAnswered = false
   /** The turn in which it was answered. */
-  private turnOfAnswer = 0
+  private $turnOfAnswer = 0
   /** It was answered without a listener, so its end is not emitted. */
-  private isQuiet = false
-  private isFile = false
-  private cutsRequest = false
-  private headersObject: Headers | undefined
-  private rawList: string[] | undefined
-  private timer: Timer | undefined
+  private $isQuiet = false
+  private $isFile = false
+  private $cutsRequest = false
+  private $headersObject: Headers | undefined
+  private $rawList: string[] | undefined
+  private $timer: Timer | undefined
   /** Bytes of the connection that had gone when the timer fired last. */
-  private sentAtTimeout = 0
-  private writes: AwaitedWrites | undefined
+  private $sentAtTimeout = 0
+  private $writes: AwaitedWrites | undefined
 
-  constructor (session: ServerHttp2Session, readonly exchange: Exchange) {
-    this.of = session
-    this.outgoing = new Outgoing(exchange)
-    exchange.owner = this
-    exchange.callbacks = this
+  constructor (session: ServerHttp2Session, readonly $exchange: Exchange) {
+    this.$of = session
+    this.$outgoing = new Outgoing($exchange)
+    $exchange.owner = this
+    $exchange.callbacks = this
   }
 
   /** The body of the request. */
-  get intake (): Intake { return (this.body ??= new Intake(this.exchange)) }
+  get $intake (): Intake { return (this.$body ??= new Intake(this.$exchange)) }
 
   // Properties.
 
-  get id (): number { return this.exchange.streamId }
-  get session (): ServerHttp2Session | undefined { return this.of }
+  get id (): number { return this.$exchange.streamId }
+  get session (): ServerHttp2Session | undefined { return this.$of }
   get pending (): boolean { return false }
-  get closed (): boolean { return this.isClosed }
-  get aborted (): boolean { return this.isAborted }
-  get headRequest (): boolean { return this.exchange.isHead }
-  get endAfterHeaders (): boolean { return !this.exchange.hasBody }
+  get closed (): boolean { return this.$isClosed }
+  get aborted (): boolean { return this.$isAborted }
+  get headRequest (): boolean { return this.$exchange.isHead }
+  get endAfterHeaders (): boolean { return !this.$exchange.hasBody }
   get bufferSize (): number { return this.writableLength }
   get pushAllowed (): boolean { return false }
-  get scheme (): string { return this.exchange.scheme }
+  get $scheme (): string { return this.$exchange.scheme }
   /** Whether the response was sent as one message, so that no more events follow. */
-  get isOver (): boolean { return this.isAnswered }
+  get $isOver (): boolean { return this.$isAnswered }
   /** Whether that message was sent in an earlier turn, or has gone. */
-  get isFinished (): boolean { return this.isAnswered && (this.isGone || !isThisTurn(this.turnOfAnswer)) }
+  get $isFinished (): boolean { return this.$isAnswered && (this.$isGone || !isThisTurn(this.$turnOfAnswer)) }
   /** Read to its end by the request of the compatible API, it is as if it were read here. */
   get readable (): boolean {
-    if (this.body?.isSpent(this) === true) return false
+    if (this.$body?.isSpent(this) === true) return false
     return readableOf.get!.call(this) as boolean
   }
   set readable (value: boolean) { readableOf.set!.call(this, value) }
   /** Bytes that the connection has not taken count. */
   get writableLength (): number {
-    const { pending } = this.exchange
-    return pending + (this.isDuplex ? writableLengthOf.get!.call(this) as number : this.outgoing.bytes)
+    const { pending } = this.$exchange
+    return pending + (this.$isDuplex ? writableLengthOf.get!.call(this) as number : this.$outgoing.bytes)
   }
   /** Whether the exchange is whole, and its body is still being read. */
-  get isDraining (): boolean {
-    return this.exchange.closeCode === NO_ERROR && this.exchange.hasBody && this.intake.didRead && !this.readableEnded
+  get $isDraining (): boolean {
+    return this.$exchange.closeCode === NO_ERROR && this.$exchange.hasBody && this.$intake.didRead && !this.readableEnded
   }
   /** Whether the Duplex is initialised. */
-  get isMade (): boolean { return this.isDuplex }
+  get $isMade (): boolean { return this.$isDuplex }
   get state (): object {
     if (this.destroyed) return {}
-    const { done } = this.exchange
-    const isWhole = this.intake.isWhole
+    const { done } = this.$exchange
+    const isWhole = this.$intake.isWhole
     // Numbers of node:http2: open, half closed by us, by the peer; closed.
     const state = done ? (isWhole ? 7 : 5) : isWhole ? 6 : 2
     return { state, weight: 16, sumDependencyWeight: 0, localClose: done ? 1 : 0, remoteClose: isWhole ? 1 : 0, localWindowSize: 65_535 }
   }
   get sentHeaders (): Headers | undefined {
-    if (typeof this.sent === 'function') this.sent = this.sent() as Headers
-    return this.sent
+    if (typeof this.$sent === 'function') this.$sent = this.$sent() as Headers
+    return this.$sent
   }
-  set sentHeaders (sent: Headers | (() => Headers) | undefined) { this.sent = sent }
+  set sentHeaders (sent: Headers | (() => Headers) | undefined) { this.$sent = sent }
   /** The headers, once they were made. */
-  get madeHeaders (): Headers | undefined { return this.headersObject }
-  get headers (): Headers { return (this.headersObject ??= objectOf(this.rawHeaders, this.exchange.sensitive)) }
-  get rawHeaders (): string[] { return (this.rawList ??= rawOf(this.exchange)) }
+  get $madeHeaders (): Headers | undefined { return this.$headersObject }
+  get $headers (): Headers { return (this.$headersObject ??= objectOf(this.$rawHeaders, this.$exchange.sensitive)) }
+  get $rawHeaders (): string[] { return (this.$rawList ??= rawOf(this.$exchange)) }
 
   // The Duplex, initialised on first use.
 
   /** Makes it a Duplex in fact. */
-  become (): void {
-    if (this.isDuplex) return
-    this.isDuplex = true
-    const wasAnswered = this.isAnswered
+  $become (): void {
+    if (this.$isDuplex) return
+    this.$isDuplex = true
+    const wasAnswered = this.$isAnswered
     Duplex.call(this as never, { allowHalfOpen: true, decodeStrings: false, autoDestroy: false })
     if (this.headRequest && !wasAnswered) longEnd.call(this)
-    if (!this.exchange.hasBody) this.push(null)
-    if (this.face !== null) this.reportFace(this.face)
-    for (const piece of this.outgoing.take()) longWrite.call(this, piece)
+    if (!this.$exchange.hasBody) this.push(null)
+    if (this.$face !== null) this.$reportFace(this.$face)
+    for (const piece of this.$outgoing.take()) longWrite.call(this, piece)
     if (wasAnswered) longEnd.call(this)
-    if (this.isGone) this.becomeGone()
-    this.reportLate()
+    if (this.$isGone) this.$becomeGone()
+    this.$reportLate()
   }
 
   /** It was over before it was a Duplex: no event comes any more. */
-  private becomeGone (): void {
+  private $becomeGone (): void {
     for (const state of [this._readableState, this._writableState] as { destroyed: boolean; closed: boolean; closeEmitted: boolean }[]) {
       state.destroyed = state.closed = state.closeEmitted = true
     }
   }
 
-  get face (): Face | null { return this.ownFace }
+  get $face (): Face | null { return this.$ownFace }
   /** Also of a stream that a listener of `stream` has made a Duplex. */
-  set face (face: Face) {
-    this.ownFace = face
-    if (this.isDuplex) this.reportFace(face)
+  set $face (face: Face) {
+    this.$ownFace = face
+    if (this.$isDuplex) this.$reportFace(face)
   }
 
   /** Listeners of the compatible API come before all others. */
-  private reportFace (face: Face): void {
-    this.on('drain', () => { face.onStreamDrain() })
-    this.on('aborted', () => { face.onStreamAborted() })
+  private $reportFace (face: Face): void {
+    this.on('drain', () => { face.$onStreamDrain() })
+    this.on('aborted', () => { face.$onStreamAborted() })
     this.on('error', () => {})
-    this.on('close', () => { face.onStreamClosed() })
-    this.on('timeout', () => { face.onStreamTimeout() })
+    this.on('close', () => { face.$onStreamClosed() })
+    this.on('timeout', () => { face.$onStreamTimeout() })
   }
 
   get destroyed (): boolean {
-    return this.isDuplex ? this._readableState.destroyed : this.isGone
+    return this.$isDuplex ? this._readableState.destroyed : this.$isGone
   }
-  set destroyed (value: boolean) { this.isGone = value }
+  set destroyed (value: boolean) { this.$isGone = value }
 
   _read (): void {
     if (this.destroyed) return void this.push(null)
-    this.intake.read(this)
+    this.$intake.read(this)
   }
 
   _write (chunk: Buffer | string, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
     if (this.destroyed) return
     if (!this.headersSent) this.respond()
     // Some lines of Node.js let a text through as 'buffer', and take it for UTF-8.
-    this.send(typeof chunk === 'string' ? Buffer.from(chunk, encoding as string === 'buffer' ? 'utf8' : encoding) : chunk, done)
+    this.$send(typeof chunk === 'string' ? Buffer.from(chunk, encoding as string === 'buffer' ? 'utf8' : encoding) : chunk, done)
   }
 
-  get written (): WrittenPieces { return this }
-  get areKept (): boolean { return this.outgoing.bytes > 0 || this._writableState.bufferedRequestCount > 0 }
+  get $written (): WrittenPieces { return this }
+  get $areKept (): boolean { return this.$outgoing.bytes > 0 || this._writableState.bufferedRequestCount > 0 }
   /** A Duplex gathers nothing. */
-  passOn (): void { this.become() }
+  $passOn (): void { this.$become() }
 
   /** Sends a piece; `done` when the connection has room for the next. */
-  send (bytes: Buffer, done: (error?: Error | null) => void): void {
-    this.timer?.refresh()
-    this.of?.refresh()
-    this.flush()
-    this.exchange.write(bytes)
-    const { pending, pendingMax } = this.exchange
+  $send (bytes: Buffer, done: (error?: Error | null) => void): void {
+    this.$timer?.refresh()
+    this.$of?.$refresh()
+    this.$flush()
+    this.$exchange.write(bytes)
+    const { pending, pendingMax } = this.$exchange
     if (pending <= pendingMax) done()
-    else (this.writes ??= new AwaitedWrites()).add(pending - pendingMax, asked('WRITEWRAP', done))
+    else (this.$writes ??= new AwaitedWrites()).add(pending - pendingMax, asked('WRITEWRAP', done))
   }
 
   _final (done: (error?: Error | null) => void): void {
-    if (this.isClosed || this.isAnswered) return done()
-    if (!this.isFile) this.finishBody()
+    if (this.$isClosed || this.$isAnswered) return done()
+    if (!this.$isFile) this.$finishBody()
     later(asked('SHUTDOWNWRAP', done))
   }
 
   /** The body is whole: what follows are trailers, or nothing. */
-  finishBody (): void {
-    if (this.isClosed) return
+  $finishBody (): void {
+    if (this.$isClosed) return
     if (!this.headersSent) {
       // A HEAD request's stream has ended before anything is answered.
       if (this.headRequest) return
       this.respond()
     }
-    if (this.waitsForTrailers) {
+    if (this.$waitsForTrailers) {
       // Within the turn, so that the trailers go with what is before them.
-      process.nextTick(() => { this.wantTrailers() })
+      process.nextTick(() => { this.$wantTrailers() })
       return
     }
-    this.flush()
-    const trailers = this.face?.trailers()
-    if (trailers !== undefined && this.isTooLong(trailers)) return this.failBlock()
-    this.exchange.end(trailers)
-    this.declineUnread()
+    this.$flush()
+    const trailers = this.$face?.$trailers()
+    if (trailers !== undefined && this.$isTooLong(trailers)) return this.$failBlock()
+    this.$exchange.end(trailers)
+    this.$declineUnread()
   }
 
   /**
    * Our side has ended. A request that has no reader by the next turn is refused, as with
    * node:http2; otherwise its sender would wait for ever.
    */
-  declineUnread (): void {
-    if (this.exchange.received && this.body?.holds !== true) return
-    later(() => { this.decline() })
+  $declineUnread (): void {
+    if (this.$exchange.received && this.$body?.holds !== true) return
+    later(() => { this.$decline() })
   }
 
-  private decline (): void {
+  private $decline (): void {
     // Its reset stops the request, and would find no exchange behind a refusal.
-    if (this.isClosed) return
+    if (this.$isClosed) return
     // Listeners of `finish` may close it with a code of their own.
-    if (this.isDuplex && !this.destroyed && !this.writableFinished) {
-      this.once('finish', () => { later(() => { this.decline() }) })
+    if (this.$isDuplex && !this.destroyed && !this.writableFinished) {
+      this.once('finish', () => { later(() => { this.$decline() }) })
       return
     }
-    const isRead = this.body?.didRead === true || (this.isDuplex && this.readableFlowing !== null)
+    const isRead = this.$body?.didRead === true || (this.$isDuplex && this.readableFlowing !== null)
     if (isRead) return
     // A body that came whole stays readable; its exchange does not wait for a reader.
-    if (this.exchange.received) this.intake.release()
-    else this.exchange.decline()
+    if (this.$exchange.received) this.$intake.release()
+    else this.$exchange.decline()
   }
 
   /** The body is a file's: for users the writable side has ended. */
-  endForFile (): void {
-    this.isFile = true
-    this.become()
+  $endForFile (): void {
+    this.$isFile = true
+    this.$become()
     longEnd.call(this)
   }
 
-  private wantTrailers (): void {
-    this.trailersReady = true
+  private $wantTrailers (): void {
+    this.$trailersReady = true
     if (this.destroyed || this.closed) return
     if (!this.emit('wantTrailers')) this.sendTrailers({})
   }
@@ -291,16 +291,16 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     return depth < 0 ? this : `Http2Stream ${inspect({ id, closed, destroyed, state, readableState, writableState }, { ...options, depth: options.depth == null ? null : options.depth - 1 })}`
   }
 
-  get isStrict (): boolean { return this.of?.isStrict !== false }
-  isTooLong (text: string): boolean {
-    const most = this.of?.headBlockBytesMax
+  get $isStrict (): boolean { return this.$of?.$isStrict !== false }
+  $isTooLong (text: string): boolean {
+    const most = this.$of?.$headBlockBytesMax
     return most !== undefined && exceedsBlock(text, most)
   }
 
   /** A head or trailers that are longer than `isTooLong` lets them be: the stream ends, and the session with its last one. */
-  failBlock (): void {
+  $failBlock (): void {
     this.headersSent = true
-    const session = this.of
+    const session = this.$of
     setImmediate(() => {
       if (this.destroyed) return
       this.emit('frameError', HEADERS, FRAME_SIZE_ERROR, this.id)
@@ -310,278 +310,278 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   }
 
   /** The head goes at the end of this turn, or with what is written before. */
-  keepHead (status: number, text: string, flags: number): void {
+  $keepHead (status: number, text: string, flags: number): void {
     this.headersSent = true
-    this.outgoing.keepHead(status, text, flags)
+    this.$outgoing.keepHead(status, text, flags)
     showHead(this, () => this.sentHeaders, (flags & ResponseFlag.End) === 0 ? END_HEADERS : END_HEADERS | END_STREAM)
   }
 
   /** Sends what waits for the end of the turn. */
-  flush (): void { this.outgoing.flush() }
+  $flush (): void { this.$outgoing.flush() }
 
   /** The rest of the answer; as long as nothing of it has gone, all is one message. False: it must go
    * the long way. */
-  private answer (body: Buffer | string | null): boolean {
-    const { outgoing } = this
-    if (this.isDuplex || this.waitsForTrailers || this.isClosed) return false
-    const trailers = this.face?.trailers()
+  private $answer (body: Buffer | string | null): boolean {
+    const { $outgoing: outgoing } = this
+    if (this.$isDuplex || this.$waitsForTrailers || this.$isClosed) return false
+    const trailers = this.$face?.$trailers()
     if (trailers) return false
-    this.timer?.refresh()
-    this.of?.refresh()
-    this.isAnswered = true
-    this.turnOfAnswer = thisTurn()
-    this.isQuiet = outgoing.hasHead && !this.exchange.hasBody && this.face?.isReceived !== true && !showsCloses()
-    outgoing.finish(body, this.isQuiet ? ResponseFlag.Quiet : 0)
-    if (this.isQuiet) this.of?.forget(this)
-    else this.declineUnread()
+    this.$timer?.refresh()
+    this.$of?.$refresh()
+    this.$isAnswered = true
+    this.$turnOfAnswer = thisTurn()
+    this.$isQuiet = outgoing.hasHead && !this.$exchange.hasBody && this.$face?.$isReceived !== true && !showsCloses()
+    outgoing.finish(body, this.$isQuiet ? ResponseFlag.Quiet : 0)
+    if (this.$isQuiet) this.$of?.$forget(this)
+    else this.$declineUnread()
     return true
   }
 
   /** A listener was added after an answer ended without one: emits its end. */
-  reportLate (): void {
-    if (!this.isQuiet) return
-    this.isQuiet = false
-    later(() => { this.onClosed(NO_ERROR) })
+  $reportLate (): void {
+    if (!this.$isQuiet) return
+    this.$isQuiet = false
+    later(() => { this.$onClosed(NO_ERROR) })
   }
 
   /** Pieces of one turn are sent together; a write callback initialises the Duplex. */
   write (chunk?: any, encoding?: any, done?: any): boolean {
-    if (this.isDuplex || done !== undefined || typeof encoding === 'function' || !this.gather(chunk, encoding)) {
-      this.become()
+    if (this.$isDuplex || done !== undefined || typeof encoding === 'function' || !this.$gather(chunk, encoding)) {
+      this.$become()
       return longWrite.call(this, chunk, encoding, done)
     }
-    this.timer?.refresh()
-    this.of?.refresh()
+    this.$timer?.refresh()
+    this.$of?.$refresh()
     return true
   }
 
-  private gather (chunk: unknown, encoding: BufferEncoding | undefined): boolean {
-    if (this.isAnswered || this.isClosed || this.isGone || this.waitsForTrailers || this.headRequest) return false
+  private $gather (chunk: unknown, encoding: BufferEncoding | undefined): boolean {
+    if (this.$isAnswered || this.$isClosed || this.$isGone || this.$waitsForTrailers || this.headRequest) return false
     const body = asBody(chunk, encoding)
     if (body === undefined || body.length === 0) return false
-    if (!this.headersSent && !this.mayRespond()) return false
-    return this.outgoing.gather(typeof body === 'string' ? Buffer.from(body) : body)
+    if (!this.headersSent && !this.$mayRespond()) return false
+    return this.$outgoing.gather(typeof body === 'string' ? Buffer.from(body) : body)
   }
 
   end (chunk?: any, encoding?: any, done?: any): this {
-    if (this.isAnswered) return chunk == null && done === undefined && typeof encoding !== 'function' ? this : this.endLong(chunk, encoding, done)
-    if (!this.isDuplex && done === undefined && typeof chunk !== 'function' && typeof encoding !== 'function') {
+    if (this.$isAnswered) return chunk == null && done === undefined && typeof encoding !== 'function' ? this : this.$endLong(chunk, encoding, done)
+    if (!this.$isDuplex && done === undefined && typeof chunk !== 'function' && typeof encoding !== 'function') {
       const body = chunk == null ? null : asBody(chunk, encoding as BufferEncoding | undefined)
       const fits = body === null || (body !== undefined && !this.headRequest)
-      if (fits && (this.headersSent || this.mayRespond()) && this.answer(body)) return this
+      if (fits && (this.headersSent || this.$mayRespond()) && this.$answer(body)) return this
     }
-    return this.endLong(chunk, encoding, done)
+    return this.$endLong(chunk, encoding, done)
   }
 
   /** Sends a head of its own accord; false: it cannot. */
-  private mayRespond (): boolean {
-    if (this.isClosed || this.headRequest) return false
+  private $mayRespond (): boolean {
+    if (this.$isClosed || this.headRequest) return false
     this.respond()
-    return !this.isAnswered
+    return !this.$isAnswered
   }
 
-  private endLong (chunk: any, encoding: any, done: any): this {
-    this.become()
+  private $endLong (chunk: any, encoding: any, done: any): this {
+    this.$become()
     return longEnd.call(this, chunk, encoding, done) as this
   }
 
   // Its end.
 
-  onData (chunk: Buffer): void {
-    this.timer?.refresh()
-    this.of?.refresh()
-    this.intake.onData(chunk)
+  $onData (chunk: Buffer): void {
+    this.$timer?.refresh()
+    this.$of?.$refresh()
+    this.$intake.onData(chunk)
   }
 
-  onEnd (trailers?: string): void {
+  $onEnd (trailers?: string): void {
     if (trailers !== undefined) {
       // A section may be empty, also because its fields were left out.
       const raw = trailers === '' ? [] : trailers.split('\0')
       const fields = objectOf(raw)
       process.nextTick(() => {
-        this.face?.onStreamTrailers(fields, raw)
-        if (this.isDuplex) this.emit('trailers', fields, 0x5, raw)
+        this.$face?.$onStreamTrailers(fields, raw)
+        if (this.$isDuplex) this.emit('trailers', fields, 0x5, raw)
       })
     }
-    this.intake.onEnd()
+    this.$intake.onEnd()
   }
 
-  onRoom (bytes: number): void {
-    this.timer?.refresh()
-    if (this.exchange.pending === 0) this.cutRequest()
-    this.writes?.onRoom(bytes)
+  $onRoom (bytes: number): void {
+    this.$timer?.refresh()
+    if (this.$exchange.pending === 0) this.$cutRequest()
+    this.$writes?.onRoom(bytes)
   }
 
-  onClosed (code: number): void {
-    if (this.exchange.storyId !== 0) this.placeStory()
+  $onClosed (code: number): void {
+    if (this.$exchange.storyId !== 0) this.$placeStory()
     if (this.destroyed) return
-    const isOrderly = code === NO_ERROR && this.exchange.received && this.exchange.done
-    if (!this.isEndRead && !isOrderly && this.intake.waits) {
+    const isOrderly = code === NO_ERROR && this.$exchange.received && this.$exchange.done
+    if (!this.$isEndRead && !isOrderly && this.$intake.waits) {
       // The exchange's end is read a turn behind what came before it, however it came: a reader gets that first.
-      this.isEndRead = true
-      return later(() => { this.onClosed(code) })
+      this.$isEndRead = true
+      return later(() => { this.$onClosed(code) })
     }
-    if (!this.isDuplex) return this.settleQuietly(code)
+    if (!this.$isDuplex) return this.$settleQuietly(code)
     // One that failed, as by a write after its end, neither finishes nor ends any more.
     const hasFailed = this.errored != null
     if (code === NO_ERROR && this._writableState.ending && !this.writableFinished && !hasFailed) {
-      this.once('finish', () => { this.onClosed(code) })
+      this.once('finish', () => { this.$onClosed(code) })
       return
     }
-    if (code !== NO_ERROR) this.dropEnd()
-    if (!this.isClosed) this.markClosed(code)
+    if (code !== NO_ERROR) this.$dropEnd()
+    if (!this.$isClosed) this.$markClosed(code)
     if (!this.readable || code !== NO_ERROR || hasFailed) {
       this.destroy()
       return
     }
-    this.on('end', () => { this.maybeDestroy() })
+    this.on('end', () => { this.$maybeDestroy() })
     // Unwanted bytes end as with node:http2; a late reader gets the error of the truncation.
-    if (this.exchange.received || !this.intake.didRead) this.intake.onEnd()
+    if (this.$exchange.received || !this.$intake.didRead) this.$intake.onEnd()
     else {
       this.rstCode = CANCEL
-      this.intake.onCut(() => { this.destroy() })
+      this.$intake.onCut(() => { this.destroy() })
     }
-    if (!this.intake.didRead && this.readableFlowing === null) this.resume()
+    if (!this.$intake.didRead && this.readableFlowing === null) this.resume()
     else this.read(0)
   }
 
   /** An abort has no error, so the stream and the request have the story too. */
-  private placeStory (): void {
-    this.exchange.withStory(this)
-    if (this.face !== null) this.exchange.withStory(this.face.request)
+  private $placeStory (): void {
+    this.$exchange.withStory(this)
+    if (this.$face !== null) this.$exchange.withStory(this.$face.$request)
   }
 
   /** The Duplex was never initialised, so only the compatible API gets an event. */
-  private settleQuietly (code: number): void {
-    this.isClosed = true
+  private $settleQuietly (code: number): void {
+    this.$isClosed = true
     this.rstCode = code
-    if (!this.isAnswered && !this.exchange.done) {
-      this.isAborted = true
-      this.face?.onStreamAborted()
+    if (!this.$isAnswered && !this.$exchange.done) {
+      this.$isAborted = true
+      this.$face?.$onStreamAborted()
     }
-    this.leave()
-    this.face?.onStreamClosed()
+    this.$leave()
+    this.$face?.$onStreamClosed()
   }
 
   /** It belongs to no session any more. */
-  leave (): void {
-    this.isGone = true
-    this.timer?.stop()
-    this.of?.forget(this)
-    this.of = undefined
+  $leave (): void {
+    this.$isGone = true
+    this.$timer?.stop()
+    this.$of?.$forget(this)
+    this.$of = undefined
     showClose(this)
   }
 
   close (code = NO_ERROR, done?: () => void): void {
     checkInteger(code, 'code', 0, CODE_MAX)
     if (done !== undefined) checkCall(done, 'callback')
-    if (this.isClosed) return
-    this.become()
+    if (this.$isClosed) return
+    this.$become()
     if (done !== undefined) this.once('close', done)
-    this.markClosed(code, true)
+    this.$markClosed(code, true)
   }
 
   /**
    * Marks the stream closed; `resets`: the peer gets a reset too. `atOnce`: bytes that the
    * connection has not taken are dropped.
    */
-  private markClosed (code: number, resets = false, atOnce = false): void {
-    this.isClosed = true
+  private $markClosed (code: number, resets = false, atOnce = false): void {
+    this.$isClosed = true
     this.rstCode = code
     this.setTimeout(0)
     this.removeAllListeners('timeout')
     const { ending } = this._writableState
     if (!ending) {
-      this.isAborted = true
+      this.$isAborted = true
       this.emit('aborted')
       longEnd.call(this)
     }
     if (!resets) return
-    const finish = (): void => { this.reset(code, atOnce) }
+    const finish = (): void => { this.$reset(code, atOnce) }
     if (!ending || this.writableFinished || code !== NO_ERROR || atOnce) finish()
     else this.once('finish', finish)
   }
 
-  private reset (code: number, givesUp: boolean): void {
-    this.flush()
+  private $reset (code: number, givesUp: boolean): void {
+    this.$flush()
     // The end of its connection ends it.
-    if (this.of?.destroyed === true) return
-    if (code !== NO_ERROR || !this.exchange.headSent) return this.exchange.reset(code)
+    if (this.$of?.destroyed === true) return
+    if (code !== NO_ERROR || !this.$exchange.headSent) return this.$exchange.reset(code)
     // Without an error's code a cut answer would look like a whole one.
-    const isCut = !this.exchange.done && (givesUp || this._writableState.bufferedRequestCount > 0)
-    if (isCut) return this.exchange.reset(CANCEL)
-    this.exchange.end()
-    this.cutsRequest = !this.intake.isWhole
-    if (!this.cutsRequest) this.intake.release()
-    if (this.exchange.pending === 0) this.cutRequest()
+    const isCut = !this.$exchange.done && (givesUp || this._writableState.bufferedRequestCount > 0)
+    if (isCut) return this.$exchange.reset(CANCEL)
+    this.$exchange.end()
+    this.$cutsRequest = !this.$intake.isWhole
+    if (!this.$cutsRequest) this.$intake.release()
+    if (this.$exchange.pending === 0) this.$cutRequest()
   }
 
   /** All of the answer has gone: the rest of the request is not wanted. */
-  private cutRequest (): void {
-    if (this.cutsRequest) this.exchange.reset(NO_ERROR)
+  private $cutRequest (): void {
+    if (this.$cutsRequest) this.$exchange.reset(NO_ERROR)
   }
 
   destroy (error?: Error | null): this {
     // One that is over is not made again to fail once more.
     if (this.destroyed) return this
-    this.become()
+    this.$become()
     return Duplex.prototype.destroy.call(this, error ?? undefined) as this
   }
 
   _destroy (error: Error | null, done: (error?: Error | null) => void): void {
-    this.dropEnd()
-    const session = this.of
-    const ended = session?.endCode ?? NO_ERROR
-    let code = this.isClosed ? this.rstCode : ended
+    this.$dropEnd()
+    const session = this.$of
+    const ended = session?.$endCode ?? NO_ERROR
+    let code = this.$isClosed ? this.rstCode : ended
     if (error != null) code = ended !== NO_ERROR ? ended : isAbort(error) ? CANCEL : INTERNAL_ERROR
-    if (!this.isClosed) this.markClosed(code, true, true)
-    else if (this.exchange.headSent && !this.exchange.done) this.exchange.reset(code || CANCEL)
-    const { intake } = this
+    if (!this.$isClosed) this.$markClosed(code, true, true)
+    else if (this.$exchange.headSent && !this.$exchange.done) this.$exchange.reset(code || CANCEL)
+    const { $intake: intake } = this
     const isLost = intake.holds || this.readableLength > 0
     intake.drop()
     // A body that is read, or will be by the next turn, has no end where bytes of it are lost, or where it was cut and
     // no event says so.
     const isRead = intake.didRead || this.readableFlowing !== null
-    if (!isRead || (!isLost && (intake.isWhole || this.isAborted))) {
+    if (!isRead || (!isLost && (intake.isWhole || this.$isAborted))) {
       this.push(null)
       // A reader that pauses would see `close` alone, and a pipeline take that for the end that it waits for.
       if (isRead) this.read(0)
     }
-    this.writes?.end()
+    this.$writes?.end()
     // An error that was given may be that of other streams too.
-    const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? this.exchange.withStory(streamError(code)) : null)
-    this.leave()
+    const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? this.$exchange.withStory(streamError(code)) : null)
+    this.$leave()
     if (failure !== null) showError(this, failure)
     done(failure)
   }
 
   /** Before a stream is destroyed whose last bytes are not read: they are lost, and a pipeline that knew of their end would
    * wait for `end` in place of failing. */
-  private dropEnd (): void {
+  private $dropEnd (): void {
     const state = this._readableState as { ended: boolean; endEmitted: boolean; length: number } & typeof this._readableState
     if (state.length > 0 && !state.endEmitted) state.ended = false
   }
 
-  private maybeDestroy (): void {
-    if (this.writableFinished && !this.readable && this.isClosed) this.destroy()
+  private $maybeDestroy (): void {
+    if (this.writableFinished && !this.readable && this.$isClosed) this.destroy()
   }
 
   /** Whether bytes have gone since its timer began or fired, while some of the answer wait: that is no timeout, as with node:http2. */
-  private isSending (): boolean {
-    if (this.exchange.pending === 0) return false
-    const [, sent] = this.exchange.connection.traffic
-    const isProgress = sent !== this.sentAtTimeout
-    this.sentAtTimeout = sent
-    if (isProgress) this.timer?.refresh()
+  private $isSending (): boolean {
+    if (this.$exchange.pending === 0) return false
+    const [, sent] = this.$exchange.connection.traffic
+    const isProgress = sent !== this.$sentAtTimeout
+    this.$sentAtTimeout = sent
+    if (isProgress) this.$timer?.refresh()
     return isProgress
   }
 
   setTimeout (time: number, done?: () => void): this {
     if (this.destroyed) return this
-    this.timer = Timer.set(this.timer, time, done, this, () => {
-      if (this.destroyed || this.isSending()) return
-      if (this.isDuplex) this.emit('timeout')
-      else this.face?.onStreamTimeout()
+    this.$timer = Timer.set(this.$timer, time, done, this, () => {
+      if (this.destroyed || this.$isSending()) return
+      if (this.$isDuplex) this.emit('timeout')
+      else this.$face?.$onStreamTimeout()
     })
     return this
   }

@@ -31,7 +31,7 @@ for (const version of versions) {
     const listener = (request, response) => {
       const { socket } = request.stream?.session ?? request
       // Of HTTP/2 it stands for the session's, which forgets it at its end.
-      last = request.stream?.session?.rawSocket ?? socket
+      last = request.stream?.session?.$rawSocket ?? socket
       request.resume().on('end', () => {
         counts.push([socket.bytesRead, socket.bytesWritten])
         response.end(ANSWERED)
@@ -88,7 +88,7 @@ test('a stream of JavaScript that was given is counted, and so is the first byte
   t.after(() => { server.compatServer.destroy() })
   const [near, far] = pairOf()
   let socket
-  server.on('session', session => { socket = session.rawSocket })
+  server.on('session', session => { socket = session.$rawSocket })
   server.emit('connection', far)
   const client = http2.connect('http://localhost', { createConnection: () => near })
   t.after(() => { client.destroy() })

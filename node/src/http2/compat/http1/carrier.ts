@@ -74,8 +74,8 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     response.on('unpipe', unpipeFile)
   }
 
-  get areKept (): boolean { return this.pieces.length > 0 }
-  passOn (): void {
+  get $areKept (): boolean { return this.pieces.length > 0 }
+  $passOn (): void {
     this.response.flushHeaders()
     this.flush()
   }
@@ -189,7 +189,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
       // An exchange without body events reports its end here.
       const isQuiet = !this.exchange.hasBody
       this.exchange.answer(status, text, body, OWN_HEAD | (isQuiet ? ResponseFlag.Quiet : 0) | (this.isChunked ? ResponseFlag.NoLength : 0), reason)
-      if (isQuiet && this.ownsSocket) setImmediate(() => { this.socket.gone() })
+      if (isQuiet && this.ownsSocket) setImmediate(() => { this.socket.$gone() })
     } else {
       this.flush()
       this.exchange.end(trailers)
@@ -215,7 +215,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   answerByHand (): void {
     const { exchange, socket } = this
     if (exchange.headSent || exchange.closed || this.head !== null) return
-    this.raw = new RawAnswer(exchange, socket, () => { socket.letGo() })
+    this.raw = new RawAnswer(exchange, socket, () => { socket.$letGo() })
   }
 
   onFinish (): void {
@@ -223,22 +223,22 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     showResponse(request, response, socket, server)
     if (!request._consuming && !request._readableState.resumeScheduled) request._dump()
     if (socket._httpMessage === response) response.detachSocket(socket as never)
-    socket.ahead = undefined
-    socket.answered()
+    socket.$ahead = undefined
+    socket.$answered()
     process.nextTick(reportClosed, response)
     if (response._last && this.exchange.version < HttpVersion.Http2) socket.end()
   }
 
   // The events of the exchange.
 
-  onData (chunk: Buffer): void {
+  $onData (chunk: Buffer): void {
     // A socket that was destroyed gives nothing more.
     if (this.socket.destroyed) return this.exchange.take(chunk.length)
-    this.socket.refresh()
+    this.socket.$refresh()
     this.intake.onData(chunk)
   }
 
-  onEnd (trailers = ''): void {
+  $onEnd (trailers = ''): void {
     const { request } = this
     clearTimeout(this.deadline)
     request.complete = true
@@ -247,8 +247,8 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     this.intake.onEnd()
   }
 
-  onRoom (): void {
-    this.socket.refresh()
+  $onRoom (): void {
+    this.socket.$refresh()
     this.raw?.onRoom()
     this.reportRoom()
   }
@@ -260,19 +260,19 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     })
   }
 
-  onClosed (code: number, byPeer = true): void {
+  $onClosed (code: number, byPeer = true): void {
     const { exchange, request, response } = this
     clearTimeout(this.deadline)
     exchange.withStory(request)
     if (!byPeer && !this.isRefused && exchange.version < HttpVersion.Http2 && !exchange.headSent && !exchange.connection.closed && !this.isDestroyed) {
       // A malformed body: as with node its refusal comes first, over the connection, which then ends.
       this.isRefused = true
-      return later(() => { this.onClosed(code, byPeer) })
+      return later(() => { this.$onClosed(code, byPeer) })
     }
     if (this.raw !== undefined && code === 0) {
       // As with node, which does not know that this is an answer, the request ends with its connection.
       if (exchange.version < HttpVersion.Http2 && !this.socket.destroyed) return void this.socket.once('close', () => { this.fail(undefined) })
-      this.socket.gone()
+      this.socket.$gone()
       return this.fail(undefined)
     }
     // An answer without a body is whole with its head, though its handler may say its end later.
@@ -280,24 +280,24 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     if (!isWhole && !this.isEndRead && this.intake.holds) {
       // As in `onHalfClosed`: a reader gets the bytes that came before the end.
       this.isEndRead = true
-      return later(() => { this.onClosed(code, byPeer) })
+      return later(() => { this.$onClosed(code, byPeer) })
     }
     const error = isWhole ? undefined : exchange.withStory(aborted())
     // By this node:http knows that an end that was asked for is none.
     if (!isWhole) this.socket._hadError = true
     for (const done of this.waiting.splice(0)) apart(() => { done(error ?? null) })
     if (isWhole) {
-      if (this.ownsSocket) setImmediate(() => { this.socket.gone() })
+      if (this.ownsSocket) setImmediate(() => { this.socket.$gone() })
       return
     }
     // A refusal of the rest of its body may still be written: as with node the request ends with its connection.
     const { socket } = this
-    if (this.isRefused && socket.isCarrying && !socket.destroyed) return void socket.once('close', () => { this.fail(error) })
-    if (this.ownsSocket || exchange.connection.closed) this.socket.gone()
+    if (this.isRefused && socket.$isCarrying && !socket.destroyed) return void socket.once('close', () => { this.fail(error) })
+    if (this.ownsSocket || exchange.connection.closed) this.socket.$gone()
     if (exchange.version < HttpVersion.Http2) {
       // A malformed request may still be answered, and the engine ends its connection.
-      if (!byPeer) this.socket.release()
-      this.socket.gone()
+      if (!byPeer) this.socket.$release()
+      this.socket.$gone()
     }
     this.fail(error)
   }

@@ -33,8 +33,8 @@ function isTooLong (exchange: Exchange, bytesMax: number | undefined): boolean {
 /** Emits an exchange on `server`. `shared`: the socket of its connection. */
 export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: Socket, http1: Http1): void {
   if (exchange.version < HttpVersion.Http2 && (hasTooManyFields(exchange, server.maxHeadersCount) || isTooLong(exchange, http1.headBytesMax))) {
-    const socket = isFree(shared) ? shared.leaveServer() : socketOf(Socket, exchange.connection.encrypted, exchange.connection)
-    new LateBytes(exchange, socket, { onData () {}, onEnd () {}, onRoom () {}, onClosed () {} })
+    const socket = isFree(shared) ? shared.$leaveServer() : socketOf(Socket, exchange.connection.encrypted, exchange.connection)
+    new LateBytes(exchange, socket, { $onData () {}, $onEnd () {}, $onRoom () {}, $onClosed () {} })
     const error = clientError({ code: 'HPE_HEADER_OVERFLOW', status: FIELDS_TOO_LARGE, packet: Buffer.alloc(0), parsed: 0 })
     if (!server.emit('clientError', error, socket)) socket.end(refusalOf(FIELDS_TOO_LARGE))
     return
@@ -48,11 +48,11 @@ export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: 
     receiveErrors(server, socket)
   }
   if (ownsSocket && exchange.version < HttpVersion.Http2) {
-    const { newest } = shared as Stage
-    Object.assign(socket, { before: shared, ahead: newest })
-    ;(shared as Stage).newest = socket
+    const { $newest: newest } = shared as Stage
+    Object.assign(socket, { $before: shared, $ahead: newest })
+    ;(shared as Stage).$newest = socket
   }
-  socket.limit(server.timeout)
+  socket.$limit(server.timeout)
   const request = requestOf(exchange, socket, http1, server.maxHeadersCount)
   const { rejectNonStandardBodyWrites } = http1
   const response = new (http1.ServerResponse as new (request: unknown, options: object) => ServerResponse)(request, { highWaterMark: AHEAD_BYTES_MAX, rejectNonStandardBodyWrites }) as Response
@@ -66,7 +66,7 @@ export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: 
   const carrier = new ResponseCarrier(exchange, request, response, socket, ownsSocket, server)
   exchange.owner = carrier
   exchange.callbacks = carrier
-  socket.answering = carrier
+  socket.$answering = carrier
   if (exchange.hasBody && exchange.version < HttpVersion.Http2) carrier.limit()
   showRequest(request, response, socket, server)
   if (!isDropped(server, shared, request, response)) report(server, exchange, request, response)
@@ -87,7 +87,7 @@ function keepsAlive (exchange: Exchange): boolean {
 function isDropped (server: EndNotifier, shared: Socket, request: Request, response: Response): boolean {
   const { maxRequestsPerSocket: most = 0 } = server
   if (!(most > 0) || !Stage.is(shared)) return false
-  const count = ++shared.requestCount
+  const count = ++shared.$requestCount
   response.maxRequestsOnConnectionReached = count >= most
   if (count <= most) return false
   server.emit('dropRequest', request, shared)

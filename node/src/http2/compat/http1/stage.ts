@@ -11,74 +11,74 @@ export class Stage extends Socket {
   declare _httpMessage?: Response | null
   declare _hadError?: boolean
   /** That of the connection of HTTP/1.1, where an answer of another request goes first. */
-  before: Stage | undefined
+  $before: Stage | undefined
   /** That of the request in front of this one, which is answered first. */
-  ahead: Stage | undefined
+  $ahead: Stage | undefined
   /** Of a connection: that of its newest request. */
-  newest: Stage | undefined
+  $newest: Stage | undefined
   /** The exchange of the request that came last, whose answer may be written here by hand. */
-  answering: PendingAnswer | undefined
+  $answering: PendingAnswer | undefined
   /** Requests so far. */
-  requestCount = 0
+  $requestCount = 0
   /** The server's listener of errors. */
-  errorListener: ((error: Error) => void) | undefined
+  $errorListener: ((error: Error) => void) | undefined
   /** The server's timeout runs. */
-  private isLimited = false
+  private $isLimited = false
   /** Those under TLS have another class beside this one. */
-  isStage = true
+  $isStage = true
 
-  static is (socket: Socket): socket is Stage { return (socket as { isStage?: boolean }).isStage === true }
+  static is (socket: Socket): socket is Stage { return (socket as { $isStage?: boolean }).$isStage === true }
 
   /** The connection is one of HTTP/2, whose session counts the time. */
-  leaveHttp1 (): void {
-    this.isStage = false
-    this.forgetErrors()
+  $leaveHttp1 (): void {
+    this.$isStage = false
+    this.$forgetErrors()
     this.setTimeout(0)
   }
 
-  private forgetErrors (): void {
-    if (this.errorListener !== undefined) this.off('error', this.errorListener)
-    this.errorListener = undefined
+  private $forgetErrors (): void {
+    if (this.$errorListener !== undefined) this.off('error', this.$errorListener)
+    this.$errorListener = undefined
   }
 
   /** Its bytes are the program's from now on: the server listens to it no more. */
-  leaveServer (): this {
-    this.isStage = false
-    this.forgetErrors()
+  $leaveServer (): this {
+    this.$isStage = false
+    this.$forgetErrors()
     ;(this as { readableFlowing: boolean | null }).readableFlowing = null
     return this
   }
 
   /** The timeout of the server runs during a request; between requests the engine's applies. One that a program has set
    * stays where the server has none, as with node:http. */
-  limit (time: number): void {
+  $limit (time: number): void {
     if (time > 0 && this.timeout !== time) {
       this.setTimeout(time)
-      this.isLimited = true
-    } else if (time === 0) this.unlimit()
-    else this.refresh()
+      this.$isLimited = true
+    } else if (time === 0) this.$unlimit()
+    else this.$refresh()
   }
 
   /** A request has been answered. Where the server has listeners for timeouts, `timeout` is emitted for a connection without a request
    * for its `keepAliveTimeout`; the engine closes it later. */
-  answered (): void {
+  $answered (): void {
     const { keepAliveTimeout = 0, keepAliveTimeoutBuffer = 0 } = this.server
-    if (this.isStage && keepAliveTimeout > 0 && this.server.listenerCount('timeout') > 0) {
+    if (this.$isStage && keepAliveTimeout > 0 && this.server.listenerCount('timeout') > 0) {
       this.setTimeout(keepAliveTimeout + keepAliveTimeoutBuffer)
-      this.isLimited = true
-    } else this.unlimit()
+      this.$isLimited = true
+    } else this.$unlimit()
   }
 
-  private unlimit (): void {
-    if (this.isLimited) this.setTimeout(0)
-    this.isLimited = false
+  private $unlimit (): void {
+    if (this.$isLimited) this.setTimeout(0)
+    this.$isLimited = false
   }
 
   /** Those of the response in progress count that the connection has not written yet. */
   override get bytesWritten (): number { return super.bytesWritten + (this._httpMessage?.[carried].unsent ?? 0) }
 
   override _write (chunk: Buffer, encoding: unknown, done: (error?: Error) => void): void {
-    if (!this.isCarrying) this.answering?.answerByHand()
+    if (!this.$isCarrying) this.$answering?.answerByHand()
     super._write(chunk, encoding, done)
   }
 
@@ -91,12 +91,12 @@ export class Stage extends Socket {
   override setEncoding (): never { throw Object.assign(new Error('Changing the socket encoding is not allowed per RFC7230 Section 3.'), { code: 'ERR_HTTP_SOCKET_ENCODING' }) }
 
   /** As in node:http: without a listener for it, a timeout ends the connection. */
-  protected override onTimeout (): void {
-    if (!this.isStage) return super.onTimeout()
+  protected override $onTimeout (): void {
+    if (!this.$isStage) return super.$onTimeout()
     // A response that waits for its turn has no time of its own.
-    if (this.before?.destroyed === true) return
-    if (this.before?._httpMessage != null || this.ahead?._httpMessage != null) return this.refresh()
-    super.onTimeout()
+    if (this.$before?.destroyed === true) return
+    if (this.$before?._httpMessage != null || this.$ahead?._httpMessage != null) return this.$refresh()
+    super.$onTimeout()
     const { _httpMessage: response } = this
     const request = response?.req
     const received = [
@@ -114,7 +114,7 @@ export function receiveErrors (server: EndNotifier, socket: Socket): void {
   const listener = (error: Error): void => {
     if (!server.emit('clientError', error, socket)) socket.destroySoon()
   }
-  ;(socket as Stage).errorListener = listener
+  ;(socket as Stage).$errorListener = listener
   socket.on('error', listener)
 }
 

@@ -16,7 +16,7 @@ import { isFree } from './stage'
  */
 export function upgradeOf (exchange: Exchange, http1: Http1, shared?: Socket): [request: IncomingMessage, socket: Socket, head: Buffer, bytes: UpgradeBytes] {
   const head = exchange.upgradeHead ?? Buffer.alloc(0)
-  const socket = isFree(shared) ? shared.leaveServer() : socketOf(Socket, exchange.connection.encrypted, exchange.connection)
+  const socket = isFree(shared) ? shared.$leaveServer() : socketOf(Socket, exchange.connection.encrypted, exchange.connection)
   const bytes = new UpgradeBytes(exchange, socket)
   bytes.skips = head.length
   const request = requestOf(exchange, socket, http1)

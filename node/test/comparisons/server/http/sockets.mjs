@@ -89,6 +89,9 @@ export default {
   'an upgrade that is not, without a listener': chosen(() => false, false),
   'an upgrade that is chosen by path': chosen(request => request.url === '/b'),
   'an upgrade without a choice': chosen(undefined),
+  'an upgrade whose answer has names in capitals': raw(server => {
+    server.on('upgrade', (request, socket) => { socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: tea\r\nConnection: Upgrade\r\nX-Cup: Blue\r\n\r\nhello') })
+  }, UPGRADE),
   'an upgrade with bytes behind it': raw(behind('upgrade', ANSWERS.upgrade), `${UPGRADE}head`, goOn),
   'an upgrade with bytes behind it that is refused': raw((server, { log }) => {
     server.on('upgrade', (request, socket, head) => { log(head); socket.end('HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n') })
