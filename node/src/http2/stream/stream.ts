@@ -208,8 +208,11 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
 
   _final (done: (error?: Error | null) => void): void {
     if (this.$isClosed || this.$isAnswered) return done()
+    const finished = asked('SHUTDOWNWRAP', done)
+    // Trailers are wanted behind 'finish'.
+    if (this.$waitsForTrailers) finished()
+    else later(finished)
     if (!this.$isFile) this.$finishBody()
-    later(asked('SHUTDOWNWRAP', done))
   }
 
   /** The body is whole: what follows are trailers, or nothing. */

@@ -89,6 +89,12 @@ export default {
     })
     stream.end('body')
   }),
+  'trailers are wanted behind finish': core((stream, { log, t }) => {
+    t.watch(log, stream, 'stream', ['prefinish', 'finish', 'wantTrailers', 'close'])
+    stream.respond({}, { waitForTrailers: true })
+    stream.on('wantTrailers', () => { stream.sendTrailers({ 'x-sum': '0' }) })
+    stream.end('body')
+  }),
   'trailers without a listener are empty': core(stream => { stream.respond({}, { waitForTrailers: true }); stream.end('body') }),
   'trailers behind no body': core(stream => {
     stream.respond({}, { waitForTrailers: true })
