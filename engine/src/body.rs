@@ -308,6 +308,11 @@ impl Inlet {
     pub(crate) fn fail(&self, error: Error) {
         self.pipe.fail(error);
     }
+    /// Whether the end has not come, and a reader is there to read it.
+    pub(crate) fn is_open(&self) -> bool {
+        let state = self.pipe.lock();
+        !state.ended && !state.reader_gone
+    }
     /// Whether a reader waits for more.
     pub(crate) fn is_awaited(&self) -> bool {
         self.pipe.lock().reader.is_some()

@@ -63,6 +63,7 @@ mod mistakes;
 mod on_runtime;
 mod on_runtime_http3;
 mod proxy_protocol;
+mod read_on;
 mod reqwest_lines;
 #[cfg(unix)]
 mod serve_listeners;

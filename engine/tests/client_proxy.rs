@@ -306,6 +306,28 @@ fn each_scheme_may_have_its_own_proxy_and_proxies_get_their_own_fields() {
 }
 
 #[test]
+fn a_tunnel_is_asked_for_in_the_name_of_the_clients_agent() {
+    for (own, sent) in [(None, "ours/1"), (Some("the proxy's"), "the proxy's")] {
+        let proxy = Scripted::http(Then::SendsAndCloses(b"HTTP/1.1 403 no\r\n\r\n".to_vec()));
+        run(async {
+            let client = Client::builder().proxy(&format!("http://{}", proxy.address));
+            let client = client.user_agent("ours/1");
+            let client = match own {
+                Some(agent) => client.proxy_header("User-Agent", agent),
+                None => client,
+            };
+            let client = client.build().unwrap();
+            client.get("https://a.test/").send().await.unwrap_err();
+        });
+        let received = proxy.received().concat().to_ascii_lowercase();
+        assert!(received.starts_with("connect "), "{received}");
+        let line = format!("\r\nuser-agent: {sent}\r\n");
+        assert!(received.contains(&line), "{received}");
+        assert_eq!(received.matches("user-agent").count(), 1, "{received}");
+    }
+}
+
+#[test]
 fn a_host_that_is_listed_is_reached_directly() {
     let origin = origin(Speaks::Tls);
     let proxy = Scripted::http(Then::SendsAndCloses(Vec::new()));

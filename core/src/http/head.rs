@@ -427,12 +427,20 @@ impl ResponseHead {
     /// # Errors
     /// [`Violation::FieldValueInvalid`] when it has a character that a field value cannot have.
     pub fn with_reason(mut self, reason: &[u8]) -> Result<Self, Violation> {
+        self.set_reason(reason)?;
+        Ok(self)
+    }
+    /// As [`with_reason`](Self::with_reason), in place.
+    ///
+    /// # Errors
+    /// As [`with_reason`](Self::with_reason); the head stays as it was.
+    pub fn set_reason(&mut self, reason: &[u8]) -> Result<(), Violation> {
         let is_good = |&byte: &u8| matches!(byte, b'\t' | b' '..=b'~' | 0x80..);
         if !reason.iter().all(is_good) {
             return Err(Violation::FieldValueInvalid);
         }
         self.reason = Some(reason.into());
-        Ok(self)
+        Ok(())
     }
     /// The reason phrase set with [`with_reason`](Self::with_reason); of a head received over
     /// HTTP/1.1 the peer's, where it is not the standard one.

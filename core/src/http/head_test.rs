@@ -664,3 +664,22 @@ fn a_head_made_in_the_memory_of_another_is_as_one_made_afresh() {
     let refused = first.renew(101, fields(b"9"), Version::Http2);
     assert_eq!(refused.err(), Some(SwitchingProtocolsForbidden));
 }
+
+#[test]
+fn each_status_of_the_registry_has_its_phrase_and_others_have_none() {
+    for (status, phrase) in [
+        (200, "OK"),
+        (207, "Multi-Status"),
+        (413, "Content Too Large"),
+        (418, "I'm a teapot"),
+        (451, "Unavailable For Legal Reasons"),
+        (511, "Network Authentication Required"),
+        (299, ""),
+        (512, ""),
+        (999, ""),
+    ] {
+        let head = ResponseHead::new(status, Fields::new(), Version::Http11);
+        let head = head.expect("a valid status");
+        assert_eq!(head.phrase(), phrase.as_bytes(), "{status}");
+    }
+}

@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::metrics::client::counters::ClientCounts;
 use crate::tls::ClientTls;
 use crate::tls::early_data::EarlyMemory;
+use http::header::USER_AGENT;
 use std::env;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
@@ -393,6 +394,9 @@ impl<C> ClientBuilder<C> {
             *time = within(*time);
         }
         self.pool.no_exchange_timeout = self.timeouts.headers;
+        if let Some(agent) = self.policies.fields.get(USER_AGENT) {
+            self.route.proxies.name_agent(agent.as_bytes());
+        }
         // 0 would mean that nothing is spread.
         self.pool.seed = dispatch::random().max(1);
         let settings = Settings {

@@ -69,6 +69,27 @@ pub(super) fn copy_fields(
     version: Version,
     fields: &mut Fields,
 ) -> HandlerFields {
+    let has = |name| headers.contains_key(name);
+    let is_http1 = matches!(version, Version::Http10 | Version::Http11);
+    if is_http1 || !has(header::CONNECTION) && !has(header::TE) {
+        return copy_fields_but(headers, status, version, &[], fields);
+    }
+    // RFC 9110 section 7.6.1: the fields that it names are of the connection, too, and `te` is one of requests alone.
+    let options = headers.get_all(header::CONNECTION).into_iter();
+    let options = options.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    let mut without: Vec<&[u8]> = options.map(<[u8]>::trim_ascii).collect();
+    without.push(b"te");
+    copy_fields_but(headers, status, version, &without, fields)
+}
+
+/// As [`copy_fields`], also without the fields of these names.
+fn copy_fields_but(
+    headers: &HeaderMap,
+    status: StatusCode,
+    version: Version,
+    without: &[&[u8]],
+    fields: &mut Fields,
+) -> HandlerFields {
     fields.clear();
     let mut set = HandlerFields::default();
     // axum says the length of every body that it knows, also of the one that a 304 has not: there it would be that of
@@ -78,7 +99,11 @@ pub(super) fn copy_fields(
         if is_unmodified && name == header::CONTENT_LENGTH && value == "0" {
             continue;
         }
-        let name = FieldName::of(name.as_str().as_bytes());
+        let bytes = name.as_str().as_bytes();
+        if without.iter().any(|it| it.eq_ignore_ascii_case(bytes)) {
+            continue;
+        }
+        let name = FieldName::of(bytes);
         if set.note(name, value.as_bytes(), status.as_u16(), version) {
             fields.push_with(name, value.is_sensitive(), |bytes| {
                 bytes.extend_from_slice(value.as_bytes());

@@ -12,7 +12,6 @@ use super::exchange::serve::{Exchanging, RawConnection, Serve};
 use super::exchange::turn::Turn;
 use super::observe::access::Record;
 use super::response::RequestFacts;
-use crate::body::header_map::map_of;
 use crate::body::{Body, Inlet};
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
@@ -37,6 +36,7 @@ mod handler_runtime;
 pub(super) mod interim;
 pub(super) mod on_runtime;
 pub(super) mod per_connection;
+mod receiving;
 pub(super) mod runtime_tower;
 pub(super) mod service;
 pub(super) mod service_fn;
@@ -135,7 +135,11 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
             let (inlet, body) = Body::incoming(&self.signals, stream, head.content_length());
             (Some(inlet), body)
         };
-        let (version, secure) = (turn.machine.version(), self.secure);
+        let version = match turn.machine.is_http10(stream) {
+            true => Version::Http10,
+            false => turn.machine.version(),
+        };
+        let secure = self.secure;
         let slots = self.slots.get_or_insert_default();
         let last = &mut slots.prepared;
         let mut request = Some(Request::new(body));
@@ -146,8 +150,10 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
             let status = StatusCode::BAD_REQUEST;
             return self.turn_away(turn, stream, head, status);
         };
+        // RFC 9110 section 7.8: the field of an HTTP/1.0 request is ignored.
+        let takes_upgrade = version == Version::Http11 && head.has_hop_fields();
         let offers = matches!(turn.machine, Machine::H1(_))
-            && (facts.connect || head.has_hop_fields() && head.get(Token::UPGRADE).is_some());
+            && (facts.connect || takes_upgrade && head.get(Token::UPGRADE).is_some());
         turn.machine.recycle_head(head);
         if offers {
             let (taker, offer) = Offer::new();
@@ -202,18 +208,13 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
         }
     }
     fn receive(&mut self, turn: &mut Turn<'_>, stream: StreamId, data: Bytes, end: bool) {
-        let length = data.len();
-        let read = self
-            .inlet_of(stream)
-            .is_some_and(|inlet| inlet.push(data, end));
-        if !read && length > 0 {
-            turn.machine.consume(turn.now, stream, length);
-        }
+        self.pass_on(turn, stream, data, end);
     }
-    fn receive_trailers(&mut self, _: &mut Turn<'_>, stream: StreamId, trailers: &Fields) {
-        if let Some(inlet) = self.inlet_of(stream) {
-            inlet.end(Some(map_of(trailers)));
-        }
+    fn receive_trailers(&mut self, turn: &mut Turn<'_>, stream: StreamId, trailers: &Fields) {
+        self.pass_trailers_on(turn, stream, trailers);
+    }
+    fn lose_reader(&mut self, turn: &mut Turn<'_>, stream: StreamId) {
+        self.end_receiving(turn, stream);
     }
     fn receive_datagram(&mut self, stream: StreamId, datagram: Bytes) {
         self.push_datagram(stream, datagram);
@@ -275,7 +276,7 @@ impl<S: HttpService> TowerExchanges<S> {
         let mut cx = Context::from_waker(&slots.wakers[index as usize]);
         loop {
             let step = match &mut slot.stage {
-                SlotStage::Free => return,
+                SlotStage::Free | SlotStage::Receiving => return,
                 SlotStage::Queued { .. } => slot.leave_queue(&mut cx),
                 SlotStage::Handling { .. } => slot.run(turn, &mut cx),
                 SlotStage::Sending => slot.send(turn, None, &mut cx),
@@ -286,7 +287,8 @@ impl<S: HttpService> TowerExchanges<S> {
                     slots.waits_unnoted |= slot.has_story();
                     return;
                 }
-                Step::Over => {
+                Step::Over if !slot.finish_response() => return,
+                Step::Over | Step::Cut => {
                     break slots.give_back(turn, index, self.connection_context.as_deref());
                 }
                 Step::Failed => break self.fail(turn, index),
@@ -335,6 +337,7 @@ impl<S: HttpService> Slots<S> {
             slot.began = began;
             slot.send = SendSide::Head;
             slot.inlet = inlet;
+            slot.is_uninvited = false;
             slot.record = record;
             return index;
         }
@@ -347,6 +350,7 @@ impl<S: HttpService> Slots<S> {
             handler: Box::pin(None),
             body: Box::pin(None),
             inlet,
+            is_uninvited: false,
             interim: None,
             datagrams: None,
             record,

@@ -15,6 +15,7 @@ mod grpc_panics;
 mod grpc_requests;
 mod grpc_restarts;
 mod grpc_suite;
+mod hyper_extensions;
 mod ours;
 mod server_bun;
 mod server_caddy;

@@ -1,6 +1,7 @@
 //! Standard reason phrases of HTTP/1.1 statuses.
 
-/// RFC 9110 section 15. Unknown ones have none; the space before it stays (RFC 9112 section 4).
+/// RFC 9110 section 15 and the registry that it names; 418 is that of RFC 2324. Unknown ones have none; the space
+/// before it stays (RFC 9112 section 4).
 pub(crate) fn usual(status: u16) -> &'static str {
     match status {
         100 => "Continue",
@@ -14,19 +15,25 @@ pub(crate) fn usual(status: u16) -> &'static str {
         204 => "No Content",
         205 => "Reset Content",
         206 => "Partial Content",
+        207 => "Multi-Status",
+        208 => "Already Reported",
+        226 => "IM Used",
         300 => "Multiple Choices",
         301 => "Moved Permanently",
         302 => "Found",
         303 => "See Other",
         304 => "Not Modified",
+        305 => "Use Proxy",
         307 => "Temporary Redirect",
         308 => "Permanent Redirect",
         400 => "Bad Request",
         401 => "Unauthorized",
+        402 => "Payment Required",
         403 => "Forbidden",
         404 => "Not Found",
         405 => "Method Not Allowed",
         406 => "Not Acceptable",
+        407 => "Proxy Authentication Required",
         408 => "Request Timeout",
         409 => "Conflict",
         410 => "Gone",
@@ -37,18 +44,28 @@ pub(crate) fn usual(status: u16) -> &'static str {
         415 => "Unsupported Media Type",
         416 => "Range Not Satisfiable",
         417 => "Expectation Failed",
+        418 => "I'm a teapot",
         421 => "Misdirected Request",
         422 => "Unprocessable Content",
+        423 => "Locked",
+        424 => "Failed Dependency",
         425 => "Too Early",
         426 => "Upgrade Required",
+        428 => "Precondition Required",
         429 => "Too Many Requests",
         431 => "Request Header Fields Too Large",
+        451 => "Unavailable For Legal Reasons",
         500 => "Internal Server Error",
         501 => "Not Implemented",
         502 => "Bad Gateway",
         503 => "Service Unavailable",
         504 => "Gateway Timeout",
         505 => "HTTP Version Not Supported",
+        506 => "Variant Also Negotiates",
+        507 => "Insufficient Storage",
+        508 => "Loop Detected",
+        510 => "Not Extended",
+        511 => "Network Authentication Required",
         _ => "",
     }
 }

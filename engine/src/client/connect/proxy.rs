@@ -22,6 +22,7 @@ use crate::error::{Error, ErrorKind, Fault, Retry};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use bypass::Bypass;
+use http::header::USER_AGENT;
 use percent_encoding::percent_decode_str;
 use std::fmt;
 use std::sync::Arc;
@@ -245,6 +246,14 @@ pub(in crate::client) struct Proxies {
 }
 
 impl Proxies {
+    /// A tunnel is asked for in the name of the client's agent too (RFC 9110 section 10.1.5), unless another is set for proxies.
+    pub(in crate::client) fn name_agent(&mut self, agent: &[u8]) {
+        let name = USER_AGENT.as_str().as_bytes();
+        let is_agent = |(field, _): &ProxyField| field.eq_ignore_ascii_case(name);
+        if !self.fields.iter().any(is_agent) {
+            self.fields.push((name.into(), agent.into()));
+        }
+    }
     pub(in crate::client) fn choose(
         &self,
         scheme: Scheme,

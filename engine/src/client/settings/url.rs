@@ -134,7 +134,7 @@ fn has_plain_authority(url: &str) -> bool {
     // WHATWG: a host whose last label is a number is an IPv4 address.
     let label = host.trim_end_matches('.').rsplit('.').next();
     let ends_in_digit = label.is_some_and(|label| label.starts_with(|c: char| c.is_ascii_digit()));
-    let is_plain_host = !host.starts_with('[') && is_small(host);
+    let is_plain_host = !host.starts_with('[') && !host.contains('%') && is_small(host);
     let is_plain_host = is_plain_host && (!ends_in_digit || host.parse::<Ipv4Addr>().is_ok());
     is_plain_host && is_small(scheme) && port.is_none_or(is_plain_port)
 }

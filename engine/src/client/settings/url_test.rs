@@ -46,6 +46,7 @@ fn scheme_host_and_port_have_one_form_without_a_character_that_is_encoded_too() 
         ("HTTPS:example.org/a", "https://example.org/a"),
         ("http:///example.org/a", "http://example.org/a"),
         ("http://1.example/a", "http://1.example/a"),
+        ("http://ex%61mple.org/a", "http://example.org/a"),
         ("http://a.example?B:80", "http://a.example/?B:80"),
         ("http://a.example/'?q='", "http://a.example/'?q=%27"),
     ] {

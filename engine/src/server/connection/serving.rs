@@ -144,10 +144,13 @@ impl<S: Serve> Serving<S> {
         }
         self.drain_due |= stop == Some(Stop::Drain);
         self.draining |= stop.is_some();
-        if !notes.ready.is_empty() {
+        if !notes.ready.is_empty() || !notes.dropped.is_empty() {
             with_turn(machine, now, (&*self.extra, &*self.counters), |turn| {
                 for slot in notes.ready.drain(..) {
                     self.exchanges.resume(turn, slot);
+                }
+                for stream in notes.dropped.drain(..) {
+                    self.exchanges.lose_reader(turn, stream);
                 }
             });
         }

@@ -5,7 +5,7 @@ use super::turn::Turn;
 use crate::server::response::{BodyPlan, HandlerFields, RequestFacts, ServerFields, copy_fields};
 use bytes::Bytes;
 use http::response::Parts;
-use http::{Response, StatusCode};
+use http::{Extensions, Response, StatusCode};
 use std::time::Instant;
 use trunkline_core::error::{H2Code, Misuse};
 use trunkline_core::http::{Fields, ResponseHead, StreamId, Token, Version};
@@ -144,7 +144,8 @@ impl Turn<'_> {
         let fields = &mut self.scratch.fields;
         let set = copy_fields(&parts.headers, parts.status, version, fields);
         server_fields.add_to(fields, set, self.now);
-        self.with_head(parts.status, version, |turn, head| {
+        let reason = reason_of(&parts.extensions);
+        self.with_head((parts.status, reason), version, |turn, head| {
             send.head(turn, facts.stream, (head, began), body)
         })
     }
@@ -159,7 +160,7 @@ impl Turn<'_> {
             &mut self.scratch.fields,
         );
         // A response that cannot be sent belongs to an exchange that ended meanwhile.
-        let _ = self.with_head(status, version, |turn, head| {
+        let _ = self.with_head((status, None), version, |turn, head| {
             turn.machine.send_interim(turn.now, stream, head)
         });
     }
@@ -168,7 +169,7 @@ impl Turn<'_> {
         self.scratch.fields.clear();
         let version = self.machine.version();
         // A response that cannot be sent belongs to an exchange that ended meanwhile.
-        let _ = self.with_head(StatusCode::CONTINUE, version, |turn, head| {
+        let _ = self.with_head((StatusCode::CONTINUE, None), version, |turn, head| {
             turn.machine.send_interim(turn.now, stream, head)
         });
     }
@@ -196,7 +197,7 @@ impl Turn<'_> {
             let seconds = self.retry_after.to_string();
             fields.push(Token::RETRY_AFTER, seconds.as_bytes());
         }
-        let sent = self.with_head(status, self.machine.version(), |turn, head| {
+        let sent = self.with_head((status, None), self.machine.version(), |turn, head| {
             turn.machine.respond(turn.now, stream, head, true)
         });
         match sent {
@@ -210,10 +211,11 @@ impl Turn<'_> {
             Err(_) => {}
         }
     }
-    /// Makes a head of the thread's fields and gives it to `send`; its memory serves the next one.
+    /// Makes a head of the thread's fields and gives it to `send`; its memory serves the next one. `reason`: in place of the
+    /// usual one.
     fn with_head(
         &mut self,
-        status: StatusCode,
+        (status, reason): (StatusCode, Option<&[u8]>),
         version: Version,
         send: impl FnOnce(&mut Self, &ResponseHead) -> Result<(), Misuse>,
     ) -> Result<(), Misuse> {
@@ -223,9 +225,24 @@ impl Turn<'_> {
             None => ResponseHead::new(status, fields, version),
         };
         let mut head = head.map_err(Misuse::Invalid)?;
+        if let Some(reason) = reason {
+            head.set_reason(reason).map_err(Misuse::Invalid)?;
+        }
         let sent = send(self, &head);
         self.scratch.fields = head.take_fields();
         self.scratch.head = Some(head);
         sent
     }
+}
+
+/// The reason phrase that a handler gives its response as hyper has it (RFC 9112 section 4).
+#[cfg(feature = "hyper-upgrade")]
+fn reason_of(extensions: &Extensions) -> Option<&[u8]> {
+    extensions
+        .get::<hyper::ext::ReasonPhrase>()
+        .map(hyper::ext::ReasonPhrase::as_bytes)
+}
+#[cfg(not(feature = "hyper-upgrade"))]
+fn reason_of(_: &Extensions) -> Option<&[u8]> {
+    None
 }

@@ -131,6 +131,10 @@ pub(in crate::server) trait Exchanging: 'static {
     fn receive(&mut self, turn: &mut Turn<'_>, stream: StreamId, data: Bytes, end: bool);
     /// The request's trailers came.
     fn receive_trailers(&mut self, turn: &mut Turn<'_>, stream: StreamId, trailers: &Fields);
+    /// The reader of a request's body went away before its end. Callbacks have none.
+    fn lose_reader(&mut self, turn: &mut Turn<'_>, stream: StreamId) {
+        let _ = (turn, stream);
+    }
     /// A datagram came. Callbacks get none.
     fn receive_datagram(&mut self, stream: StreamId, datagram: Bytes) {
         let _ = (stream, datagram);

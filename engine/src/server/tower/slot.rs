@@ -34,6 +34,8 @@ pub(super) struct Slot<S: HttpService> {
     /// The response's body, likewise.
     pub(super) body: Pin<Box<Option<S::ResponseBody>>>,
     pub(super) inlet: Option<Inlet>,
+    /// The response began before the client was asked for the body that it holds back.
+    pub(super) is_uninvited: bool,
     /// The handler's interim responses, if it may send any.
     pub(super) interim: Option<InterimSender>,
     /// The connection's side of its datagrams, if it may have any.
@@ -56,13 +58,18 @@ pub(super) enum SlotStage<S> {
     },
     /// The head is sent, the body follows.
     Sending,
+    /// The response is complete, and a task that the handler left behind reads the request's body on.
+    Receiving,
 }
 
 /// The next step of an exchange.
 pub(super) enum Step {
     Again,
     Wait,
+    /// The response is complete.
     Over,
+    /// It was cut short.
+    Cut,
     Failed,
 }
 
@@ -114,6 +121,21 @@ impl<S: HttpService> Slot<S> {
                 Step::Wait
             }
         }
+    }
+    /// Whether a reader is left that waits for the rest of the request. Where the response is complete, the exchange goes on for it.
+    pub(super) fn is_received_on(&self) -> bool {
+        let inlet = self.inlet.as_ref().filter(|_| !self.is_uninvited);
+        inlet.is_some_and(Inlet::is_open)
+    }
+    /// The response is complete. Drops the handler and the response's body, which may hold the request's. True: the exchange is over.
+    pub(super) fn finish_response(&mut self) -> bool {
+        self.handler.set(None);
+        self.body.set(None);
+        if !self.is_received_on() {
+            return true;
+        }
+        self.stage = SlotStage::Receiving;
+        false
     }
     /// Whether its story has the reasons of its waits.
     pub(super) fn has_story(&self) -> bool {
@@ -177,6 +199,10 @@ impl<S: HttpService> Slot<S> {
         if let Some(record) = &mut self.record {
             record.answered(response.status());
         }
+        if matches!(self.stage, SlotStage::Handling { invite: true }) {
+            // RFC 9110 section 10.1.1: a client that was not asked for its body does not send it.
+            self.is_uninvited = true;
+        }
         let plan = BodyPlan::of(&response, self.facts);
         let (head, body) = response.into_parts();
         self.body.set(Some(body));
@@ -196,7 +222,7 @@ impl<S: HttpService> Slot<S> {
         let (send, facts) = (&mut self.send, (self.facts, self.began));
         if let Err(misuse) = turn.answer_head(send, facts, &head, (plan, body)) {
             send.fail(turn, (self.facts.stream, self.began), misuse);
-            return Step::Over;
+            return Step::Cut;
         }
         if self.send == SendSide::Done {
             return Step::Over;
@@ -247,7 +273,7 @@ impl<S: HttpService> Slot<S> {
             Ok(()) => Step::Over,
             Err(misuse) => {
                 self.send.fail(turn, (stream, self.began), misuse);
-                Step::Over
+                Step::Cut
             }
         }
     }

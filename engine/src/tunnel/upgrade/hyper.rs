@@ -73,8 +73,8 @@ const WEBSOCKET: &str = "websocket";
 
 /// The kind of stream that an upgrade leads to.
 enum Target {
-    /// The connection itself.
-    Connection(OnUpgrade),
+    /// The connection itself, behind a 101, or behind a 2xx where the method is CONNECT.
+    Connection { upgrade: OnUpgrade, connect: bool },
     /// One stream: what the peer sends is the request's body.
     Stream(Body),
 }
@@ -88,7 +88,9 @@ impl Target {
     fn of(request: &mut Request<Body>) -> Option<Self> {
         if request.version() <= Version::HTTP_11 {
             request.extensions().get::<Offer>()?;
-            return Some(Self::Connection(on(request)));
+            let connect = request.method() == Method::CONNECT;
+            let upgrade = on(request);
+            return Some(Self::Connection { upgrade, connect });
         }
         let protocol = request.extensions().get::<Protocol>()?;
         if request.method() != Method::CONNECT || protocol.as_str() != WEBSOCKET {
@@ -100,7 +102,7 @@ impl Target {
     /// Passes bytes on between `far` and the peer if the service takes the upgrade.
     fn join<B>(self, mut far: DuplexStream, response: Response<B>) -> Response<Either<B>> {
         match self {
-            Self::Connection(upgrade) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
+            Self::Connection { upgrade, connect } if begins_tunnel(response.status(), connect) => {
                 tokio::spawn(async move {
                     if let Ok(mut peer) = upgrade.await {
                         // A failure of either end closes both; no caller is left to report to.
@@ -118,6 +120,14 @@ impl Target {
             }
             _ => response.map(Either::own),
         }
+    }
+}
+
+/// Whether an HTTP/1.1 connection leaves HTTP behind a response (RFC 9110 sections 9.3.6 and 15.2.2).
+fn begins_tunnel(status: StatusCode, connect: bool) -> bool {
+    match connect {
+        true => status.is_success(),
+        false => status == StatusCode::SWITCHING_PROTOCOLS,
     }
 }
 

@@ -82,7 +82,8 @@ pub(super) fn programs() -> Vec<Program> {
                 get("/keep-alive"),
                 get("/upgrade"),
                 get("/transfer-encoding").differs("hyper frames what the handler frames; ours has one framing"),
-                get("/te").differs("hyper takes te away over HTTP/2; node:http2 sends it, and so does ours"),
+                get("/te"),
+                get("/named"),
                 get("/date"),
                 get("/server"),
                 get("/content-length"),
@@ -263,6 +264,15 @@ fn connection_fields() -> Router {
             route(async || with(header::TRANSFER_ENCODING, b"chunked").await),
         )
         .route("/te", route(async || with(header::TE, b"trailers").await))
+        .route(
+            "/named",
+            route(async move || {
+                let mut response = with(name("x-a"), b"of the connection").await;
+                let options = header::HeaderValue::from_static("X-A, x-b");
+                response.headers_mut().insert(header::CONNECTION, options);
+                response
+            }),
+        )
         .route("/date", route(async || with(header::DATE, b"never").await))
         .route("/server", route(async || with(header::SERVER, b"me").await))
         .route(

@@ -298,6 +298,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "per_connection",
             "slot",
             "extensions",
+            "receiving",
             "runtime_tower",
         ],
     ),

@@ -1,0 +1,150 @@
+//! A request whose response is complete before its body, and whose body a task reads on that the handler left behind.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+use http::{Request, Response};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+use tokio::sync::mpsc;
+use trunkline::client::{ClientTls, Protocols, ResponseExt};
+use trunkline::{Body, Client, Tls, serve, service_fn};
+
+fn run(test: impl Future<Output = ()>) {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(test);
+}
+
+/// The use of a body by a task.
+#[derive(Clone, Copy)]
+enum Task {
+    ReadsAll,
+    ReadsOnePiece,
+}
+
+type Reads = mpsc::UnboundedReceiver<Result<String, String>>;
+
+/// A server whose handlers answer `early` and leave such a task behind, which reports what it read.
+async fn server(tls: Option<Tls>, task: Task) -> (SocketAddr, Reads) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (report, reads) = mpsc::unbounded_channel();
+    let service = service_fn(move |request: Request<Body>| {
+        let report = report.clone();
+        async move {
+            tokio::spawn(async move {
+                let mut body = request.into_body();
+                let read = match task {
+                    Task::ReadsAll => body.text().await,
+                    Task::ReadsOnePiece => body.chunk().await.map(|piece| {
+                        String::from_utf8_lossy(&piece.unwrap_or_default()).into_owned()
+                    }),
+                };
+                report
+                    .send(read.map_err(|error| error.to_string()))
+                    .unwrap();
+            });
+            Ok::<_, Infallible>(Response::new(Body::from("early")))
+        }
+    });
+    let server = serve(listener, service);
+    tokio::spawn(async move {
+        match tls {
+            Some(tls) => server.tls(tls).http3(true).await,
+            None => server.await,
+        }
+    });
+    (address, reads)
+}
+
+/// Reads responses until `count` bodies `early` have come.
+async fn expect_early(socket: &mut TcpStream, count: usize) {
+    let mut received = String::new();
+    while received.matches("\r\n\r\nearly").count() < count {
+        let mut bytes = [0; 1024];
+        let read = socket.read(&mut bytes).await.unwrap();
+        assert_ne!(read, 0, "the connection ended behind {received}");
+        received.push_str(std::str::from_utf8(&bytes[..read]).unwrap());
+    }
+}
+
+#[test]
+fn a_body_over_http_1_1_is_read_on_behind_its_response_and_the_next_request_is_answered() {
+    run(async {
+        let (address, mut reads) = server(None, Task::ReadsAll).await;
+        let mut socket = TcpStream::connect(address).await.unwrap();
+        for (whole, framing, pieces) in [
+            ("abcd", "content-length: 4", ["ab", "cd"]),
+            ("abcd", "content-length: 4", ["abcd", ""]),
+            (
+                "abcd",
+                "transfer-encoding: chunked",
+                ["2\r\nab\r\n", "2\r\ncd\r\n0\r\nx: y\r\n\r\n"],
+            ),
+        ] {
+            let head = format!(
+                "POST / HTTP/1.1\r\nhost: a\r\n{framing}\r\n\r\n{}",
+                pieces[0]
+            );
+            socket.write_all(head.as_bytes()).await.unwrap();
+            expect_early(&mut socket, 1).await;
+            socket.write_all(pieces[1].as_bytes()).await.unwrap();
+            assert_eq!(reads.recv().await, Some(Ok(whole.to_owned())));
+        }
+    });
+}
+
+#[test]
+fn a_body_over_http_2_and_http_3_is_read_on_behind_its_response() {
+    run(async {
+        let tls = Tls::self_signed(["localhost"]).unwrap();
+        let (address, mut reads) = server(Some(tls), Task::ReadsAll).await;
+        for protocols in [Protocols::H2Only, Protocols::H3Only] {
+            let client = Client::builder().tls(ClientTls::new().insecure());
+            let client = client.protocols(protocols).build().unwrap();
+            let (mut sender, body) = Body::channel();
+            sender.send("ab").await.unwrap();
+            let request = client.post(format!("https://localhost:{}/", address.port()));
+            let response = request.body(body).send().await.unwrap();
+            assert_eq!(response.text().await.unwrap(), "early", "{protocols:?}");
+            sender.send("cd").await.unwrap();
+            sender.finish();
+            let read = reads.recv().await;
+            assert_eq!(read, Some(Ok("abcd".to_owned())), "{protocols:?}");
+        }
+    });
+}
+
+#[test]
+fn a_body_whose_reader_goes_away_behind_the_response_does_not_hold_the_next_request_up() {
+    run(async {
+        let (address, mut reads) = server(None, Task::ReadsOnePiece).await;
+        let mut socket = TcpStream::connect(address).await.unwrap();
+        let head = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\nab";
+        socket.write_all(head.as_bytes()).await.unwrap();
+        expect_early(&mut socket, 1).await;
+        assert_eq!(reads.recv().await, Some(Ok("ab".to_owned())));
+        socket.write_all(&vec![b'x'; 99_998]).await.unwrap();
+        let next = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+        socket.write_all(next.as_bytes()).await.unwrap();
+        expect_early(&mut socket, 1).await;
+    });
+}
+
+#[test]
+fn a_reader_behind_the_response_gets_the_error_of_a_client_that_is_gone() {
+    run(async {
+        let (address, mut reads) = server(None, Task::ReadsAll).await;
+        let mut socket = TcpStream::connect(address).await.unwrap();
+        let head = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\nab";
+        socket.write_all(head.as_bytes()).await.unwrap();
+        expect_early(&mut socket, 1).await;
+        drop(socket);
+        assert!(reads.recv().await.unwrap().is_err());
+    });
+}

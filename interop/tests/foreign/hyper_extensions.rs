@@ -1,0 +1,110 @@
+//! Extensions of hyper at requests and responses of handlers of `serve`, over HTTP/1.1.
+
+use crate::way::run;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use http::{Method, StatusCode};
+use hyper::ext::ReasonPhrase;
+use hyper_util::rt::TokioIo;
+use std::net::SocketAddr;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+async fn serving(router: Router) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { trunkline::serve(listener, router).await });
+    address
+}
+
+/// The bytes that come back for these, which ask for the end of the connection or of a tunnel.
+async fn answer(address: SocketAddr, asked: &str) -> String {
+    let mut socket = TcpStream::connect(address).await.unwrap();
+    socket.write_all(asked.as_bytes()).await.unwrap();
+    let mut received = String::new();
+    socket.read_to_string(&mut received).await.unwrap();
+    received
+}
+
+/// A handler as a forward proxy has it: answers CONNECT and says what comes through the tunnel with `pong` behind it.
+async fn tunnel(mut request: Request) -> Response {
+    if request.method() != Method::CONNECT {
+        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    }
+    let upgrade = hyper::upgrade::on(&mut request);
+    tokio::spawn(async move {
+        let mut tunnel = TokioIo::new(upgrade.await.unwrap());
+        let mut asked = [0; 4];
+        tunnel.read_exact(&mut asked).await.unwrap();
+        tunnel.write_all(&asked).await.unwrap();
+        tunnel.write_all(b" pong").await.unwrap();
+        tunnel.shutdown().await.unwrap();
+    });
+    Body::empty().into_response()
+}
+
+#[test]
+fn a_connect_whose_handler_takes_hypers_upgrade_is_a_tunnel() {
+    run(async {
+        let address = serving(Router::new().fallback(tunnel)).await;
+        let received = answer(
+            address,
+            "CONNECT a.test:1 HTTP/1.1\r\nhost: a.test:1\r\n\r\nping",
+        )
+        .await;
+        let (head, tunnel) = received.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+        assert!(!head.contains("content-length"), "{head}");
+        assert_eq!(tunnel, "ping pong");
+    });
+}
+
+#[test]
+fn a_reason_phrase_among_the_extensions_of_a_response_is_sent() {
+    run(async {
+        let fine = any(async || {
+            let mut response = "fine".into_response();
+            let reason = ReasonPhrase::from_static(b"Very Fine");
+            response.extensions_mut().insert(reason);
+            response
+        });
+        let address = serving(Router::new().route("/", fine)).await;
+        let asked = "GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+        let received = answer(address, asked).await;
+        assert!(
+            received.starts_with("HTTP/1.1 200 Very Fine\r\n"),
+            "{received}"
+        );
+    });
+}
+
+#[test]
+fn a_request_of_http_1_0_says_so_and_offers_no_upgrade() {
+    run(async {
+        let seen = any(async |request: Request| {
+            let offer = request.extensions().get::<hyper::upgrade::OnUpgrade>();
+            format!("{:?} {}", request.version(), offer.is_some())
+        });
+        let address = serving(Router::new().route("/", seen)).await;
+        for (version, fields, saw) in [
+            ("1.0", "", "HTTP/1.0 false"),
+            (
+                "1.0",
+                "connection: upgrade\r\nupgrade: foo\r\n",
+                "HTTP/1.0 false",
+            ),
+            ("1.1", "host: a\r\nconnection: close\r\n", "HTTP/1.1 false"),
+            (
+                "1.1",
+                "host: a\r\nconnection: upgrade, close\r\nupgrade: foo\r\n",
+                "HTTP/1.1 true",
+            ),
+        ] {
+            let received = answer(address, &format!("GET / HTTP/{version}\r\n{fields}\r\n")).await;
+            assert!(received.ends_with(saw), "{version} {fields}: {received}");
+        }
+    });
+}
