@@ -36,7 +36,6 @@ mod handler_runtime;
 pub(super) mod interim;
 pub(super) mod on_runtime;
 pub(super) mod per_connection;
-mod receiving;
 pub(super) mod runtime_tower;
 pub(super) mod service;
 pub(super) mod service_fn;

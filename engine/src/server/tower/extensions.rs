@@ -1,19 +1,22 @@
 //! The extensions that a handler gets for the time of its exchange: the mark of early data, the sender of interim
-//! responses, and the datagrams of a tunnel.
+//! responses, and the datagrams of a tunnel; and the body that its request brings, also behind a complete response.
 
 use super::interim::InterimSender;
 use super::service::HttpService;
+use super::slot::SlotStage;
 use super::{Slots, TowerExchanges};
+use crate::body::header_map::map_of;
 use crate::body::{Body, Inlet};
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
+use crate::server::exchange::turn::Turn;
 use crate::server::response::AnswerOptions;
 use crate::tunnel::datagrams::DatagramInlet;
 use crate::tunnel::upgrade::Protocol;
 use bytes::Bytes;
 use http::{Request, Version};
 use std::sync::Arc;
-use trunkline_core::http::StreamId;
+use trunkline_core::http::{Fields, StreamId};
 
 /// Extension of a request that arrived before its connection's handshake was done
 /// ([`Server::early_data`](crate::Server::early_data)): an attacker may have recorded and replayed
@@ -76,6 +79,49 @@ impl<S: HttpService> TowerExchanges<S> {
         let slots = self.slots.iter().flat_map(|slots| &slots.all);
         for inlet in slots.filter_map(|slot| slot.datagrams.as_ref()) {
             inlet.resize(size_max);
+        }
+    }
+    pub(super) fn pass_on(
+        &mut self,
+        turn: &mut Turn<'_>,
+        stream: StreamId,
+        data: Bytes,
+        end: bool,
+    ) {
+        let length = data.len();
+        let read = self
+            .inlet_of(stream)
+            .is_some_and(|inlet| inlet.push(data, end));
+        if !read && length > 0 {
+            turn.machine.consume(turn.now, stream, length);
+        }
+        if end || !read {
+            self.end_receiving(turn, stream);
+        }
+    }
+    pub(super) fn pass_trailers_on(
+        &mut self,
+        turn: &mut Turn<'_>,
+        stream: StreamId,
+        trailers: &Fields,
+    ) {
+        if let Some(inlet) = self.inlet_of(stream) {
+            inlet.end(Some(map_of(trailers)));
+        }
+        self.end_receiving(turn, stream);
+    }
+    /// Ends an exchange whose response is complete, if no reader is left that waits for the rest of its request.
+    pub(super) fn end_receiving(&mut self, turn: &mut Turn<'_>, stream: StreamId) {
+        let Some(slots) = &mut self.slots else {
+            return;
+        };
+        let Some(index) = slots.of(stream) else {
+            return;
+        };
+        let slot = &slots.all[index as usize];
+        if matches!(slot.stage, SlotStage::Receiving) && !slot.is_received_on() {
+            slots.give_back(turn, index, self.connection_context.as_deref());
+            slots.forget(stream);
         }
     }
     /// The pipe of a request's body.

@@ -298,7 +298,6 @@ const ENGINE: &[(&str, &[&str])] = &[
             "per_connection",
             "slot",
             "extensions",
-            "receiving",
             "runtime_tower",
         ],
     ),
