@@ -54,8 +54,8 @@ export class Agent extends Dispatcher {
     super(options, false, way)
     const factory = way === undefined ? factoryOf(options.factory) : null
     if (factory === null) return
-    const { factory: _, maxOrigins, ...others } = options
-    this[kState].delegate = new ByOrigin(this, factory, { ...others, maxOrigins: maxOrigins ?? Infinity })
+    const { factory: _, maxOrigins, connect, tls, ...others } = options
+    this[kState].delegate = new ByOrigin(this, factory, { ...others, maxOrigins: maxOrigins ?? Infinity, connect, tls })
   }
 
   /** Null: every request names its own. */

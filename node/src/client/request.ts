@@ -3,7 +3,7 @@
 import type { Duplex } from 'node:stream'
 import type { Answer } from './calls/answer'
 import {
-  connect as connectOn, pipeline as pipelineOn, request as requestOn, stream as streamOn, upgrade as upgradeOn,
+  connect as connectOn, isOwn, pipeline as pipelineOn, request as requestOn, stream as streamOn, upgrade as upgradeOn,
   type AnyDispatcher, type Dispatching, type Opened, type PipelineCall, type RequestOptions, type StreamAnswer, type StreamFactory
 } from './calls/api'
 import { InvalidArgumentError } from '../errors'
@@ -56,8 +56,14 @@ function callOf<T> (url: Url, given: UrlOptions | T | null | undefined, called: 
   const parts = stated?.path == null ? partsOf(url) : withPath(url, stated.path)
   const { agent: unsupported, dispatcher = usualDispatcher() } = options as UrlOptions & { agent?: unknown }
   if (unsupported) throw new InvalidArgumentError('unsupported opts.agent. Did you mean opts.client?')
+  const method = options.method || (options.body ? 'PUT' : 'GET')
+  if (!isOwn(dispatcher)) {
+    // Its interceptors and mocks show the options to the program.
+    const { agent: _, dispatcher: __, ...rest } = options as UrlOptions & { agent?: unknown }
+    return { on: dispatcher as Dispatching, options: { ...rest, origin: parts.origin, path: parts.path, method }, behind }
+  }
   // One copy with neither of the two, which costs a third of taking them out and copying the rest.
-  const asked = { ...options as UrlOptions, agent: undefined, dispatcher: undefined, origin: parts.origin, path: parts.path, method: options.method || (options.body ? 'PUT' : 'GET') }
+  const asked = { ...options as UrlOptions, agent: undefined, dispatcher: undefined, origin: parts.origin, path: parts.path, method }
   return { on: dispatcher as Dispatching, options: asked, behind }
 }
 

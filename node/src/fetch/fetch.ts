@@ -6,16 +6,13 @@ import { Fetching, type Ways } from './call/fetching'
 import { requestPartsOf } from './request'
 import { requestPartsFrom } from './request_parts'
 import type { Response } from './response'
-import { needs } from './webidl/convert'
 
 const WAYS: Ways = { isOwn, dispatcher: usualDispatcher }
 
 /** Fetches a resource; resolves to its response when its head has come. Rejects with a TypeError whose `cause` is the error of the
  * network, or with the reason of the signal. */
 export function fetch (input: unknown, init: unknown = undefined): Promise<Response> {
-  const { length } = arguments
   return new Promise((resolve, reject) => {
-    needs(length, 1, 'fetch')
     new Fetching(requestPartsFrom(input, init, requestPartsOf), WAYS, resolve, reject).start()
   })
 }

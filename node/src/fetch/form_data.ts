@@ -3,7 +3,7 @@
 import { File } from 'node:buffer'
 import { inspect, type InspectOptions } from 'node:util'
 import { linked, uncloneable } from './webidl/built_in'
-import { needs, scalarString } from './webidl/convert'
+import { illegal, mustBeFunction, needs, scalarString, shown } from './webidl/convert'
 import { asInterface, iteratorsOf } from './webidl/iterator'
 
 const link = linked('FormData', () => FormData)
@@ -17,48 +17,72 @@ export function isBlob (value: unknown): value is Blob {
   return (tag === 'Blob' || tag === 'File') && typeof arrayBuffer === 'function' && typeof stream === 'function'
 }
 
+let entriesIn: (form: object) => [string, Entry][] | undefined
+
+/** The entries of the receiver of a call, as they are then. */
+function mustBeForm (form: unknown): [string, Entry][] {
+  const entries = typeof form === 'object' && form !== null ? entriesIn(form) : undefined
+  if (entries === undefined) throw illegal()
+  return entries
+}
+
+function pairsOf (form: unknown): () => [string, Entry][] {
+  mustBeForm(form)
+  return () => mustBeForm(form)
+}
+
 /** Entries of a form. */
 export class FormData {
   #entries: [string, Entry][] = []
 
+  static {
+    entriesIn = form => #entries in form ? form.#entries : undefined
+  }
+
   constructor (form: unknown = undefined) {
     link()
     uncloneable(this)
-    if (form !== undefined) throw new TypeError('FormData takes no form: there are no form elements in Node.js')
+    if (form !== undefined) throw new TypeError('FormData constructor: Argument 1 could not be converted to: undefined.')
   }
 
   append (name: string, value: unknown, filename?: string): void {
+    mustBeForm(this)
     needs(arguments.length, 2, 'FormData.append')
-    this.#entries.push(entryOf(name, value, filename, arguments.length))
+    this.#entries.push(entryOf('FormData.append', name, value, filename, arguments.length))
   }
 
   delete (name: string): void {
+    mustBeForm(this)
     needs(arguments.length, 1, 'FormData.delete')
     const key = scalarString(name)
     this.#entries = this.#entries.filter(([one]) => one !== key)
   }
 
   get (name: string): Entry | null {
+    mustBeForm(this)
     needs(arguments.length, 1, 'FormData.get')
     const key = scalarString(name)
     return this.#entries.find(([one]) => one === key)?.[1] ?? null
   }
 
   getAll (name: string): Entry[] {
+    mustBeForm(this)
     needs(arguments.length, 1, 'FormData.getAll')
     const key = scalarString(name)
     return this.#entries.filter(([one]) => one === key).map(([, value]) => value)
   }
 
   has (name: string): boolean {
+    mustBeForm(this)
     needs(arguments.length, 1, 'FormData.has')
     const key = scalarString(name)
     return this.#entries.some(([one]) => one === key)
   }
 
   set (name: string, value: unknown, filename?: string): void {
+    mustBeForm(this)
     needs(arguments.length, 2, 'FormData.set')
-    const entry = entryOf(name, value, filename, arguments.length)
+    const entry = entryOf('FormData.set', name, value, filename, arguments.length)
     const at = this.#entries.findIndex(([one]) => one === entry[0])
     if (at === -1) return void this.#entries.push(entry)
     this.#entries = this.#entries.filter(([one], index) => index < at || one !== entry[0])
@@ -66,20 +90,16 @@ export class FormData {
   }
 
   forEach (call: (value: Entry, name: string, parent: FormData) => void, receiver?: unknown): void {
+    mustBeForm(this)
     needs(arguments.length, 1, 'FormData.forEach')
-    if (typeof call !== 'function') throw new TypeError(`the callback of FormData.forEach is of the type ${typeof call}; it must be a function`)
+    mustBeFunction(call, 'FormData')
     for (const [name, value] of this.entries()) call.call(receiver, value, name, this)
   }
 
-  keys (): IterableIterator<string> { return iterators(this.#pairs(), 'key') as IterableIterator<string> }
-  values (): IterableIterator<Entry> { return iterators(this.#pairs(), 'value') as IterableIterator<Entry> }
-  entries (): IterableIterator<[string, Entry]> { return iterators(this.#pairs(), 'key+value') as IterableIterator<[string, Entry]> }
+  keys (): IterableIterator<string> { return iterators(pairsOf(this), 'key') as IterableIterator<string> }
+  values (): IterableIterator<Entry> { return iterators(pairsOf(this), 'value') as IterableIterator<Entry> }
+  entries (): IterableIterator<[string, Entry]> { return iterators(pairsOf(this), 'key+value') as IterableIterator<[string, Entry]> }
   declare [Symbol.iterator]: () => IterableIterator<[string, Entry]>
-
-  #pairs (): () => [string, Entry][] {
-    void this.#entries
-    return () => this.#entries
-  }
 
   [inspect.custom] (_: number, options: InspectOptions): string {
     // Without a prototype, so that no name of an entry means something else; the words that say so are left out.
@@ -97,10 +117,10 @@ Object.defineProperty(FormData.prototype, Symbol.iterator, { value: FormData.pro
 for (const [key, length] of [['append', 2], ['set', 2], ['forEach', 1]] as const) Object.defineProperty(FormData.prototype[key], 'length', { value: length })
 
 /** The standard's "create an entry". */
-function entryOf (name: unknown, value: unknown, filename: string | undefined, count: number): [string, Entry] {
+function entryOf (call: string, name: unknown, value: unknown, filename: string | undefined, count: number): [string, Entry] {
   const key = scalarString(name)
   if (!isBlob(value)) {
-    if (count > 2 && filename !== undefined) throw new TypeError('the value of an entry with a file name must be a Blob')
+    if (count > 2 && filename !== undefined) throw new TypeError(`${call}: Expected value ("${shown(value)}") to be an instance of Blob.`)
     return [key, scalarString(value)]
   }
   if (value instanceof File && filename === undefined) return [key, value]

@@ -2,7 +2,7 @@
 
 import { inspect, type InspectOptions } from 'node:util'
 import { linked, uncloneable } from './webidl/built_in'
-import { needs } from './webidl/convert'
+import { illegal, needs } from './webidl/convert'
 import { headersOver, type Headers } from './headers/headers'
 import { asInterface } from './webidl/iterator'
 import { mixBody, type BodyMethods } from './body/mixin'
@@ -12,7 +12,7 @@ const link = linked('Request', () => Request)
 /** The first argument by which this package makes one over its state. */
 const OVER = Symbol('over its parts')
 
-let partsIn: (request: object) => RequestParts | undefined
+let partsIn: (request: unknown) => RequestParts | undefined
 
 /** A request. */
 export class Request {
@@ -22,7 +22,7 @@ export class Request {
   readonly #params: Record<string, string> | undefined
 
   static {
-    partsIn = request => #parts in request ? request.#parts : undefined
+    partsIn = request => typeof request === 'object' && request !== null && #parts in request ? request.#parts : undefined
   }
 
   constructor (input: unknown, init: unknown = undefined, params?: Record<string, string>) {
@@ -33,7 +33,7 @@ export class Request {
       this.#params = params
       return
     }
-    needs(arguments.length, 1, 'new Request')
+    needs(arguments.length, 1, 'Request constructor')
     this.#parts = requestPartsFrom(input, init, requestPartsOf)
     this.#params = undefined
   }
@@ -77,8 +77,9 @@ export class Request {
   }
 
   clone (): Request {
-    const parts = this.#parts
-    if (parts.body?.isUnusable) throw new TypeError('unusable: the body was used already')
+    const parts = partsIn(this)
+    if (parts === undefined) throw illegal()
+    if (parts.body?.isUnusable) throw new TypeError('unusable')
     const made = parts.clone()
     return 'list' in made ? requestOver(made) : made as unknown as Request
   }
@@ -99,7 +100,7 @@ export interface Request extends BodyMethods {}
 
 mixBody(Request.prototype, request => {
   const parts = partsIn(request)
-  if (parts === undefined) throw new TypeError('Illegal invocation: the receiver is not a Request')
+  if (parts === undefined) throw illegal()
   return parts
 })
 asInterface(Request, value => requestPartsOf(value) !== undefined)
@@ -119,5 +120,5 @@ export function requestOver (parts: RequestParts, params?: Record<string, string
 
 /** The state of one of ours; undefined: it is not one. */
 export function requestPartsOf (value: unknown): RequestParts | undefined {
-  return typeof value === 'object' && value !== null ? partsIn(value) : undefined
+  return partsIn(value)
 }

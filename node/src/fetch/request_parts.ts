@@ -2,7 +2,7 @@
 
 import type { AnyDispatcher } from '../client/calls/api'
 import { isOfRequest, unusable, type Body } from './body/body'
-import { byteString, dictionary, oneOf } from './webidl/convert'
+import { byteString, dictionary, oneOf, shown } from './webidl/convert'
 import { extract } from './body/extract'
 import { HeaderList, nameOf, sendableOf, valueOf } from './headers/header_list'
 import { fill } from './headers/headers'
@@ -50,7 +50,7 @@ const REFERRER_POLICIES = new Set(['', 'no-referrer', 'no-referrer-when-downgrad
 const MODES = new Set(['navigate', 'same-origin', 'no-cors', 'cors'])
 const CREDENTIALS = new Set(['omit', 'same-origin', 'include'])
 const CACHES = new Set(['default', 'no-store', 'reload', 'no-cache', 'force-cache', 'only-if-cached'])
-const REDIRECTS = new Set(['follow', 'error', 'manual'])
+const REDIRECTS = new Set(['follow', 'manual', 'error'])
 const PRIORITIES = new Set(['high', 'low', 'auto'])
 const FORBIDDEN_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK'])
 /** Those that are written in capitals (the standard's "normalize"). */
@@ -97,12 +97,12 @@ export function isForeign (input: unknown): input is globalThis.Request {
   return tag === 'Request' && typeof url === 'string' && typeof method === 'string' && typeof headers === 'object'
 }
 
+/** The error of the built-in class of URLs. */
+function invalidUrl (input: string): TypeError { return Object.assign(new TypeError('Invalid URL'), { code: 'ERR_INVALID_URL', input }) }
+
 function targetOf (text: string): ParsedUrl {
   const parsed = parseUrl(text)
-  if (parsed === null) {
-    const invalid = Object.assign(new TypeError('Invalid URL'), { code: 'ERR_INVALID_URL', input: text })
-    throw new TypeError(`Failed to parse URL from ${text}`, { cause: invalid })
-  }
+  if (parsed === null) throw new TypeError(`Failed to parse URL from ${text}`, { cause: invalidUrl(text) })
   if (parsed.hasCredentials) throw new TypeError(`Request cannot be constructed from a URL that includes credentials: ${text}`)
   return parsed
 }
@@ -172,12 +172,15 @@ function optionsOf (init: globalThis.Request): object {
 
 function applySettings (parts: MadeParts, given: Record<string, unknown>): void {
   const { referrer, referrerPolicy, mode, credentials, cache, redirect, integrity, keepalive, window, priority, duplex } = given
-  if (window != null) throw new TypeError(`'window' option '${window as string}' must be null`)
+  if (window != null) throw new TypeError("'window' option 'client' must be null")
   if (priority !== undefined) oneOf(priority, PRIORITIES, 'priority')
-  if (duplex !== undefined && `${duplex as string}` !== 'half') throw new TypeError(`duplex is ${JSON.stringify(duplex)}; it must be "half"`)
-  if (referrer === undefined && referrerPolicy === undefined && mode === undefined && credentials === undefined && cache === undefined &&
+  if (duplex !== undefined && `${duplex as string}` !== 'half') throw new TypeError(`duplex: ${duplex as string} is not an accepted type. Expected one of half.`)
+  const isUsual = parts.settings === USUAL
+  if (isUsual && referrer === undefined && referrerPolicy === undefined && mode === undefined && credentials === undefined && cache === undefined &&
     redirect === undefined && integrity === undefined && keepalive === undefined) return
   const made: RequestSettings = { ...parts.settings }
+  // Step 13 of the constructor: with options of its own the request is not the one that was referred.
+  if (!isUsual && Object.keys(given).length > 0) Object.assign(made, { referrer: USUAL.referrer, referrerPolicy: USUAL.referrerPolicy })
   if (referrer !== undefined) made.referrer = referrerOf(`${referrer as string}`)
   if (referrerPolicy !== undefined) made.referrerPolicy = oneOf(referrerPolicy, REFERRER_POLICIES, 'referrerPolicy')
   if (mode !== undefined) made.mode = oneOf(mode, MODES, 'mode')
@@ -195,7 +198,7 @@ function applySettings (parts: MadeParts, given: Record<string, unknown>): void 
 function referrerOf (text: string): string {
   if (text === '') return 'no-referrer'
   const parsed = parseUrl(text)
-  if (parsed === null) throw new TypeError(`Referrer "${text}" is not a valid URL.`)
+  if (parsed === null) throw new TypeError(`Referrer "${text}" is not a valid URL.`, { cause: invalidUrl(text) })
   const base = baseUrl()
   if ((parsed.protocol === 'about:' && parsed.href === 'about:client') || (base !== undefined && parsed.origin !== base.origin)) return 'client'
   return parsed.href
@@ -206,7 +209,7 @@ function applyMethod (parts: MadeParts, given: unknown): void {
     const normal = NORMAL.get(given as string)
     if (normal !== undefined) parts.method = normal
     else {
-      const method = byteString(given, 'method')
+      const method = byteString(given, 'RequestInit: method')
       if (!TOKEN.test(method)) throw new TypeError(`'${method}' is not a valid HTTP method.`)
       const upper = method.toUpperCase()
       if (FORBIDDEN_METHODS.has(upper)) throw new TypeError(`'${method}' HTTP method is unsupported.`)
@@ -232,7 +235,7 @@ function signalOf (signal: unknown): AbortSignal | null {
   if (signal === null) return null
   const { aborted, addEventListener } = signal as Partial<AbortSignal>
   if (typeof signal !== 'object' || typeof aborted !== 'boolean' || typeof addEventListener !== 'function') {
-    throw new TypeError('Failed to construct Request: signal is not an AbortSignal: it must be one, or null')
+    throw new TypeError(`RequestInit: Expected signal ("${shown(signal)}") to be an instance of AbortSignal.`)
   }
   return signal as AbortSignal
 }
@@ -251,7 +254,7 @@ function applyBody (parts: MadeParts, given: Record<string, unknown>, inputBody:
   if (body instanceof ReadableStream && duplex == null && !isOfRequest(body)) throw new TypeError('RequestInit: duplex option is required when sending a body.')
   parts.body = extracted.body
   const { type } = extracted
-  if (type !== null && !parts.list.has('content-type')) parts.list.append('content-type', nameOf('content-type'), valueOf(type, 'content-type'))
+  if (type !== null && !parts.list.has('content-type')) parts.list.append('content-type', nameOf('content-type'), valueOf(type))
 }
 
 /** The body of another request, which has it no more. */

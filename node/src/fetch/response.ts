@@ -3,7 +3,7 @@
 import { inspect, type InspectOptions } from 'node:util'
 import { type Body } from './body/body'
 import { linked, uncloneable } from './webidl/built_in'
-import { byteString, dictionary, needs } from './webidl/convert'
+import { byteString, dictionary, illegal, needs } from './webidl/convert'
 import { extract } from './body/extract'
 import { textOf, type FieldsInit } from './headers/fields'
 import { HeaderList, TextList } from './headers/header_list'
@@ -63,14 +63,14 @@ export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 function statusOf (status: unknown): number {
   if (status === undefined) return 200
   const code = Math.trunc(Number(status))
-  if (!(code >= 200 && code <= 599)) throw new RangeError(`status is ${status as number}; it must be an integer from 200 to 599`)
+  if (!(code >= 200 && code <= 599)) throw new RangeError('init["status"] must be in the range of 200 to 599, inclusive.')
   return code
 }
 
 function statusTextOf (given: unknown): string {
   if (given === undefined) return ''
-  const text = byteString(given, 'statusText')
-  if (!REASON.test(text)) throw new TypeError(`statusText has a character that it cannot have: ${JSON.stringify(text)}`)
+  const text = byteString(given, 'ResponseInit: statusText')
+  if (!REASON.test(text)) throw new TypeError('Invalid statusText')
   return text
 }
 
@@ -94,7 +94,7 @@ function partsFrom (given: unknown, init: unknown, type: string | null): Respons
   const reason = statusTextOf(statusText)
   if (given == null) return new ResponseParts(code, reason, listFrom(headers, null), null)
   const extracted = extract(given)
-  if (BODILESS.has(code)) throw new TypeError(`Response with null body status cannot have body: the status is ${code}`)
+  if (BODILESS.has(code)) throw new TypeError(`Response constructor: Invalid response status code ${code}`)
   return new ResponseParts(code, reason, listFrom(headers, type ?? extracted.type), extracted.body)
 }
 
@@ -107,7 +107,7 @@ function locationOf (url: unknown): string {
   return text.replace(/[^\x21-\x7e]+/g, encodeURIComponent)
 }
 
-let partsIn: (response: object) => ResponseParts | undefined
+let partsIn: (response: unknown) => ResponseParts | undefined
 
 /** A response. */
 export class Response {
@@ -115,7 +115,7 @@ export class Response {
   #headers: Headers | null = null
 
   static {
-    partsIn = response => #parts in response ? response.#parts : undefined
+    partsIn = response => typeof response === 'object' && response !== null && #parts in response ? response.#parts : undefined
   }
 
   constructor (body: unknown = null, init: unknown = undefined) {
@@ -134,7 +134,7 @@ export class Response {
   static json (data: unknown, init: ResponseInit = {}): Response {
     needs(arguments.length, 1, 'Response.json')
     const text = JSON.stringify(data) as string | undefined
-    if (text === undefined) throw new TypeError('the value cannot be written as JSON: Value is not JSON serializable')
+    if (text === undefined) throw new TypeError('Value is not JSON serializable')
     return responseOver(partsFrom(text, init, JSON_TYPE))
   }
 
@@ -142,7 +142,7 @@ export class Response {
     needs(arguments.length, 1, 'Response.redirect')
     const location = locationOf(url)
     const code = Math.trunc(Number(status))
-    if (!REDIRECTS.has(code)) throw new RangeError(`Invalid status code ${status}: a redirect is 301, 302, 303, 307 or 308`)
+    if (!REDIRECTS.has(code)) throw new RangeError(`Invalid status code ${status}`)
     // The standard has its headers immutable; here a cookie can be added, as handlers of `serve` do.
     return responseOver(new ResponseParts(code, '', new TextList(`location\0${location}`), null))
   }
@@ -166,7 +166,8 @@ export class Response {
   }
 
   clone (): Response {
-    const parts = this.#parts
+    const parts = partsIn(this)
+    if (parts === undefined) throw illegal()
     if (parts.body?.isUnusable) throw new TypeError('Response.clone: Body has already been consumed.')
     return responseOver(parts.clone())
   }
@@ -186,7 +187,7 @@ export interface Response extends BodyMethods {}
 
 mixBody(Response.prototype, response => {
   const parts = partsIn(response)
-  if (parts === undefined) throw new TypeError('Illegal invocation: the receiver is not a Response')
+  if (parts === undefined) throw illegal()
   return parts
 })
 asInterface(Response, value => responsePartsOf(value) !== undefined)
@@ -195,6 +196,6 @@ export function responseOver (parts: ResponseParts): Response { return new Respo
 
 /** The state of one of ours; undefined: it is not one. */
 export function responsePartsOf (value: unknown): ResponseParts | undefined {
-  return typeof value === 'object' && value !== null ? partsIn(value) : undefined
+  return partsIn(value)
 }
 

@@ -377,6 +377,8 @@ export class Answer {
   readonly trailers: Record<string, string> = {}
   readonly opaque: any
   readonly body: Body
+  /** The interceptors' context of the exchange. */
+  readonly context: object
   readonly #text: string
   readonly #version: number
 
@@ -387,14 +389,14 @@ export class Answer {
     text: string,
     bodySource: BodySource,
     extras: { opaque?: unknown; highWaterMark?: number; method?: string },
-    /** The interceptors' context of the exchange. */
-    readonly context: object = NOTHING
+    context: object = NOTHING
   ) {
     this.#text = text
     this.#version = version
     this.headers = fieldsOf(text)
     this.opaque = extras.opaque || null
     this.body = new Body(bodySource, name => this.field(name), extras.method, extras.highWaterMark)
+    this.context = context
   }
 
   /** 11, 20 or 30: the version that it came over. */

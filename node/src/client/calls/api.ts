@@ -8,7 +8,7 @@ import { endStream, isStream } from '../prepare/body'
 import type { Dispatch, DispatchOptions } from '../prepare/prepare'
 import { InvalidArgumentError, InvalidReturnValueError, RequestAbortedError, SocketError } from '../../errors'
 import type { DispatchController, NewHandler } from './handler_forms'
-import { both } from './handler'
+import { both, textsOf } from './handler'
 import { addFields, type Fields } from '../prepare/head'
 import type { RequestExtras, AnswerCallback } from './direct_request'
 import { follow, type Signal } from './signal'
@@ -150,7 +150,7 @@ class Following {
   }
 
   protected headers (controller: DispatchController, headers: Fields): Fields {
-    return this.options.responseHeaders === 'raw' ? controller.rawHeaders as unknown as Fields : headers
+    return this.options.responseHeaders === 'raw' ? textsOf(controller.rawHeaders) as unknown as Fields : headers
   }
 
   protected reportInfo (statusCode: number, headers: Fields): void {

@@ -7,14 +7,14 @@ import { fieldsObject, type Fields } from '../prepare/head'
 
 type Raw = (string | Buffer)[] | null | undefined
 
-function textsOf (raw: Raw): string[] {
-  return (raw ?? []).map(field => typeof field === 'string' ? field : field.toString('latin1'))
-}
+/** As undici decodes them. */
+export function textsOf (raw: Raw): string[] { return (raw ?? []).map(field => typeof field === 'string' ? field : field.toString()) }
+
 
 /** The controller that a handler gets where there is only an `abort` and a `resume`. */
 class OldController implements DispatchController {
-  rawHeaders: string[] = []
-  rawTrailers: string[] = []
+  rawHeaders: (string | Buffer)[] = []
+  rawTrailers: (string | Buffer)[] = []
   aborted = false
   paused = false
   reason: unknown = null
@@ -46,13 +46,13 @@ export function both (handler: NewHandler): NewHandler & OldHandler {
       handler.onRequestStart(controller(), context)
     },
     onUpgrade (status: number, raw: Raw, socket: Duplex) {
-      old.rawHeaders = textsOf(raw)
-      handler.onRequestUpgrade?.(controller(), status, fieldsObject(old.rawHeaders), socket)
+      old.rawHeaders = [...raw ?? []]
+      handler.onRequestUpgrade?.(controller(), status, fieldsObject(textsOf(raw)), socket)
     },
     onHeaders (status: number, raw: Raw, resume: () => void, text: string) {
-      old.rawHeaders = textsOf(raw)
+      old.rawHeaders = [...raw ?? []]
       old.resumes = resume
-      handler.onResponseStart?.(controller(), status, fieldsObject(old.rawHeaders), text)
+      handler.onResponseStart?.(controller(), status, fieldsObject(textsOf(raw)), text)
       return !old.paused
     },
     onData (chunk: Buffer) {
@@ -60,8 +60,8 @@ export function both (handler: NewHandler): NewHandler & OldHandler {
       return !old.paused
     },
     onComplete (raw: Raw) {
-      old.rawTrailers = textsOf(raw)
-      handler.onResponseEnd?.(controller(), fieldsObject(old.rawTrailers))
+      old.rawTrailers = [...raw ?? []]
+      handler.onResponseEnd?.(controller(), fieldsObject(textsOf(raw)))
     },
     onError (error: Error) { handler.onResponseError?.(controller(), error) }
   }

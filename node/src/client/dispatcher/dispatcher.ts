@@ -14,7 +14,7 @@ import { NO_METRICS } from '../../observe/open_metrics'
 import { openPage, type InspectPage, type InspectPageOptions } from '../../observe/inspect_page'
 import { Exchange } from '../calls/exchange'
 import { checkHandler, isNew, type Handler, type NewHandler, type OldHandler } from '../calls/handler_forms'
-import { forInterceptors } from '../calls/handler'
+import { forDispatchers, forInterceptors } from '../calls/handler'
 import { DirectRequest, type RequestExtras, type AnswerCallback } from '../calls/direct_request'
 import { kFetch, type DirectHop } from '../../fetch/call/hop'
 import type { Options, Way } from '../options'
@@ -145,7 +145,7 @@ export abstract class Dispatcher extends EventEmitter {
       const { refusal } = state
       if (refusal !== null) throw refusal
       const mock = state.mocks === null ? undefined : mockOf(state.mocks, options)
-      if (mock !== undefined) return mock.dispatch(options, handler)
+      if (mock !== undefined) return mock.dispatch(options, forDispatchers(handler))
       if (state.delegate !== null) return state.delegate.dispatch(options, handler)
       return this.send(state, options, handler)
     } catch (error) {
@@ -215,11 +215,9 @@ export abstract class Dispatcher extends EventEmitter {
       if (isWatched()) hop.trace = traced(origin, options, made)
       const { load } = made.target
       state.start(hop, load)
-      if (isStream(options.body)) watch(options.body, hop)
       submit(state, hop, made)
       state.isFull(load)
     } catch (error) {
-      if (isStream(options.body)) endStream(options.body, error as Error)
       hop.refuse(error)
     }
     return true

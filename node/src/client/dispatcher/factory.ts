@@ -6,6 +6,7 @@ import type { EventEmitter } from 'node:events'
 import { InvalidArgumentError, MaxOriginsReachedError } from '../../errors'
 import type { Handler, NewHandler, OldHandler } from '../calls/handler_forms'
 import { forDispatchers } from '../calls/handler'
+import type { Options } from '../options'
 import type { DispatchOptions } from '../prepare/prepare'
 import { COUNTS, type Counts, type Delegate } from './delegate'
 import { kState } from './state'
@@ -65,7 +66,7 @@ export class ByOrigin implements Delegate {
   constructor (
     private readonly owner: EventEmitter,
     private readonly factory: Factory,
-    private readonly options: { allowH2?: boolean | undefined; maxOrigins: number }
+    private readonly options: Options & { maxOrigins: number }
   ) {}
 
   dispatch (options: DispatchOptions, handler: Handler): boolean {

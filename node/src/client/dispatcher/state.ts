@@ -6,9 +6,9 @@ import { Connections, type OwningDispatcher } from '../connect/connections'
 import { Dialer } from '../connect/dial'
 import { ClientClosedError, ClientDestroyedError, MaxOriginsReachedError } from '../../errors'
 import { errorOf, refusedAt } from '../../errors/failures'
-import { Exchange } from '../calls/exchange'
+import type { Exchange } from '../calls/exchange'
 import type { Delegate } from './delegate'
-import type { DirectRequest } from '../calls/direct_request'
+import { DirectRequest } from '../calls/direct_request'
 import type { DirectHop } from '../../fetch/call/hop'
 import { Load, type Target } from './load'
 import { Open } from '../../open'
@@ -240,8 +240,7 @@ export class State {
     for (const mock of this.mocks?.values() ?? []) void dispatcherOf(mock).close()
     const onLast = (): void => {
       for (const exchange of carried) failed(exchange, why)
-      // Behind the events of the connections, and behind the callback of the request whose end this is.
-      queueMicrotask(() => { queueMicrotask(() => { this.report() }) })
+      behindTurns(this.checked.isClient ? OWN_TURNS : OWN_TURNS + TURNS_OF_CLIENTS, () => { this.report() })
     }
     this.connections.end(onLast, () => { this.bridge.unlisten(this.client, this.connections) })
   }
@@ -254,8 +253,17 @@ export class State {
   }
 }
 
+/** Microtasks behind which a dispatcher reports its end: the events of its connections, and the callback of the request whose end this is. */
+const OWN_TURNS = 2
+/** Those of a pool, which waits for its clients as undici's does: callers learn of the ends of their requests before. */
+const TURNS_OF_CLIENTS = 4
+
+function behindTurns (turns: number, call: () => void): void {
+  queueMicrotask(turns === 1 ? call : () => { behindTurns(turns - 1, call) })
+}
+
 /** As with undici: it is not the caller's wish, so that a retry may ask elsewhere. */
 function failed (exchange: Under, why: Error): void {
-  if (exchange instanceof Exchange) exchange.giveUp(why)
-  else exchange.abort(why)
+  if (exchange instanceof DirectRequest) exchange.abort(why)
+  else exchange.giveUp(why)
 }

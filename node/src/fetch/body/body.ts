@@ -29,6 +29,8 @@ export interface Repeatable {
   /** Bytes; null: unknown. */
   readonly length: number | null
   pieces: () => AsyncIterable<Uint8Array>
+  /** The object that was given as the body. */
+  readonly given?: object
 }
 
 export type Content = string | Uint8Array | Repeatable | ByteSource | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
@@ -69,6 +71,14 @@ export class Body {
   get whole (): string | Uint8Array | Repeatable | null {
     const { content } = this
     return typeof content === 'string' || content instanceof Uint8Array || isRepeatable(content) ? content : null
+  }
+
+  /** The text, bytes or object that was given as the body; null: it is none, or an empty text. */
+  get given (): string | Uint8Array | object | null {
+    const { whole } = this
+    if (whole === null || whole === '') return null
+    if (typeof whole === 'string') return whole
+    return whole instanceof Uint8Array ? new Uint8Array(whole) : whole.given ?? null
   }
 
   /** The error that a reader gets at once, because the body was aborted, or cut before its first byte; null: none. */

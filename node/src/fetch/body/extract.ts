@@ -1,7 +1,7 @@
 // Bodies as callers give them: those of the standard (https://fetch.spec.whatwg.org/#concept-bodyinit-extract), and beside them
 // Node.js streams, iterables, and the classes of other packages.
 
-import { PassThrough, type Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { isAnyArrayBuffer } from 'node:util/types'
 import { isStream } from '../../client/prepare/body'
 import { Body, isDisturbed, type Repeatable } from './body'
@@ -17,9 +17,9 @@ interface Extracted {
 
 /** A Blob as a body. */
 class BlobContent implements Repeatable {
-  constructor (private readonly blob: Blob) {}
-  get length (): number { return this.blob.size }
-  pieces (): AsyncIterable<Uint8Array> { return this.blob.stream() as unknown as AsyncIterable<Uint8Array> }
+  constructor (readonly given: Blob) {}
+  get length (): number { return this.given.size }
+  pieces (): AsyncIterable<Uint8Array> { return this.given.stream() as unknown as AsyncIterable<Uint8Array> }
 }
 
 const TEXT = 'text/plain;charset=UTF-8'
@@ -57,15 +57,19 @@ function extractForeign (given: object, keepalive: boolean): Extracted {
   if ((given as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] === 'URLSearchParams') return { body: new Body(`${given as unknown as string}`), type: SEARCH }
   // A file of `serve`.
   if ('pieces' in given && 'path' in given) return { body: new Body(given as unknown as Repeatable), type: (given as { type?: string }).type ?? null }
+  if (isStream(given) && Readable.isDisturbed(given)) throw new TypeError('Response body object should not be disturbed or locked')
   const iterable = isStream(given) ? iterableOf(given) : Symbol.asyncIterator in given ? given as AsyncIterable<Uint8Array> : null
   if (iterable === null) return { body: new Body(scalarString(given)), type: TEXT }
   if (keepalive) throw new TypeError('keepalive: a stream cannot be the body of a request that is kept alive')
   return { body: new Body(iterable), type: typeOfStream(given) }
 }
 
-/** A stream of the oldest kind, as the package form-data has, cannot be iterated. */
+/** The chunks of a stream; it may fail before it is read. A stream of the oldest kind, as the package form-data has, cannot be iterated. */
 function iterableOf (stream: Readable): AsyncIterable<Uint8Array> {
-  if (Symbol.asyncIterator in stream) return stream
+  if (Symbol.asyncIterator in stream) {
+    stream.on('error', () => {})
+    return { [Symbol.asyncIterator]: () => stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array> }
+  }
   const passed = new PassThrough()
   ;(stream as Readable).on('error', error => { passed.destroy(error) }).pipe(passed)
   return passed

@@ -28,10 +28,10 @@ export class Multipart {
   private readonly parts: (Buffer | Blob)[] = []
 
   /** `typeOf`: the content type of a Blob, '' where it has none. */
-  constructor (form: FormLike, typeOf: (blob: Blob) => string = blob => blob.type) {
+  constructor (readonly given: FormLike, typeOf: (blob: Blob) => string = blob => blob.type) {
     const boundary = `----trunkline-${randomBytes(BOUNDARY_RANDOM_BYTES).toString('hex')}`
     this.type = `multipart/form-data; boundary=${boundary}`
-    for (const [name, value] of form.entries()) {
+    for (const [name, value] of given.entries()) {
       const start = `--${boundary}\r\nContent-Disposition: form-data; name="${escaped(lines(name))}"`
       if (typeof value === 'string') {
         this.add(Buffer.from(`${start}\r\n\r\n${lines(value)}\r\n`))

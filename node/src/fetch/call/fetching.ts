@@ -25,7 +25,12 @@ const OF_BODY = ['content-encoding', 'content-language', 'content-location', 'co
 const OF_ORIGIN = ['authorization', 'proxy-authorization', 'cookie', 'host']
 
 /** The standard's network error. */
-function networkError (cause: unknown): TypeError { return new TypeError('fetch failed', { cause }) }
+function networkError (reason: unknown): TypeError {
+  const cause = isErrorLike(reason) ? reason : new Error(reason ? String(reason as string) : undefined)
+  return new TypeError('fetch failed', { cause })
+}
+
+function isErrorLike (reason: unknown): reason is Error { return reason instanceof Error || ['Error', 'DOMException'].includes((reason as object | null | undefined)?.constructor?.name ?? '') }
 
 /** The error of a body whose signal aborted: a reason that says nothing is an AbortError there, as with undici. */
 const endOf = (reason: unknown): unknown => reason || new DOMException('The operation was aborted.', 'AbortError')
@@ -146,9 +151,16 @@ export class Fetching implements Receiver {
     const dispatcher = request.dispatcher ?? this.ways.dispatcher()
     const isLengthDue = length === null && !this.ways.isOwn(dispatcher)
     const headers = headersFor({ url, method, list, settings, referrer, origin }, isLengthDue ? lengthOf(body, method) : length)
-    const options = { path: url.path, origin: url.origin, method, body, headers }
+    const options = { path: url.path, origin: url.origin, method, body, headers, ...this.forMocks(dispatcher, body) }
     this.timing.onSend()
     startHop(dispatcher, this.ways.isOwn, options as never, this, hop => { this.hop = hop })
+  }
+
+  /** As with undici: mocks compare a body as the program gave it; on the network goes the encoded one (the name is undici 8's). */
+  private forMocks (dispatcher: AnyDispatcher, encoded: unknown): object | null {
+    const { body } = this
+    if ((dispatcher as { isMockActive?: unknown }).isMockActive !== true || body === null) return null
+    return { body: body.given ?? (body.whole === '' ? body.web : encoded), __mockAgentBodyForDispatch: encoded }
   }
 
   // Calls of the exchange.
@@ -178,7 +190,12 @@ export class Fetching implements Receiver {
     hop.abort(cause)
   }
 
-  onFailed (hop: Hop, error: unknown): void { if (hop === this.hop) this.fail(error) }
+  onFailed (hop: Hop, error: unknown): void {
+    if (hop !== this.hop) return
+    // As with undici: an abort that is not the signal's.
+    const isAbort = (error as { name?: unknown } | null | undefined)?.name === 'AbortError'
+    this.fail(isAbort ? Object.assign(new DOMException('Request was cancelled.'), { cause: error }) : error)
+  }
 
   onOver (hop: Hop, isWhole: boolean): void {
     if (hop !== this.hop) return

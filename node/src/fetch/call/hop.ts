@@ -133,7 +133,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
 
   onWhole (status: number, fields: string, reason: string, body: Buffer | undefined): void {
     if (this.isIgnored) return
-    if (body !== undefined && body.length > this.bodyBytesMax) return this.abortWith(new ResponseExceededMaxSizeError())
+    if (body !== undefined && body.length > this.bodyBytesMax) return this.giveUp(new ResponseExceededMaxSizeError())
     this.received = body?.length ?? 0
     this.head(status, fields, reason, body ?? null)
     if (this.isIgnored) return
@@ -143,7 +143,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
 
   private head (status: number, fields: string, reason: string, whole: Buffer | null | undefined): void {
     if (this.isIgnored) return
-    if (status === 407 && this.isForwarded) return this.abortWith(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
+    if (status === 407 && this.isForwarded) return this.giveUp(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
     this.hasHead = true
     this.blocks = false
     this.upload?.onHead()
@@ -153,7 +153,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
 
   onData (chunk: Buffer, credit: boolean): void {
     if (this.isIgnored) return
-    if ((this.received += chunk.length) > this.bodyBytesMax) return this.abortWith(new ResponseExceededMaxSizeError())
+    if ((this.received += chunk.length) > this.bodyBytesMax) return this.giveUp(new ResponseExceededMaxSizeError())
     this.trace?.onReceived(chunk)
     this.pushed(chunk, credit)
   }
@@ -181,7 +181,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   }
   onSent (chunk: unknown): void { this.trace?.onSent(chunk) }
   onAllSent (): void { this.trace?.onAllSent() }
-  onSourceFailed (error: Error): void { this.abortWith(error) }
+  onSourceFailed (error: Error): void { this.giveUp(error) }
 
   override take (bytes: number): void { if (this.number !== 0) this.bridge!.take(this.number, bytes) }
 
@@ -193,8 +193,8 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
     this.abortedWith(reason)
   }
 
-  /** As of a failure, and not of the caller's wish. */
-  private abortWith (error: Error): void {
+  /** As of a failure, and not of the caller's wish: its dispatcher was destroyed, or its body failed. */
+  giveUp (error: Error): void {
     if (this.isOver) return
     if (this.number !== 0) this.bridge!.cancel(this.number)
     this.fail(error)
@@ -293,7 +293,8 @@ export function startHop (dispatcher: AnyDispatcher, isOwn: (dispatcher: AnyDisp
     // Its interceptors may write into the fields, which others share.
     const { headers } = options
     const own = Array.isArray(headers) ? headers : { ...headers as Record<string, string> }
-    dispatcher.dispatch({ ...options, headers: own } as DispatchOptions, both(hop.handler as unknown as NewHandler))
+    // A redirect is the fetch's to follow, also behind the interceptor of that name.
+    dispatcher.dispatch({ ...options, headers: own, maxRedirections: 0 } as DispatchOptions, both(hop.handler as unknown as NewHandler))
   } catch (error) {
     hop.handler.onResponseError(null, error as Error)
   }

@@ -20,7 +20,7 @@ export function localResponse (url: ParsedUrl, method: string, range: string | n
   switch (url.protocol) {
     case 'data:': {
       const found = readDataUrl(url.bare)
-      if (found === null) throw new Error('invalid data: URL')
+      if (found === null) throw new Error('failed to fetch the data URL')
       return new ResponseParts(200, 'OK', fields({ 'content-type': found.type }), new Body(found.bytes))
     }
     case 'blob:': return blobResponse(url, method, range)

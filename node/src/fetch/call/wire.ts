@@ -78,13 +78,14 @@ export function headersFor (facts: RequestFacts, length: number | null): Readonl
 }
 
 function flatFor ({ list, settings, referrer, origin }: RequestFacts, length: number | null, isTls: boolean, isTrusted: boolean): string[] {
-  const fields = referrer === null ? list.fields : list.fields.filter(field => field.lower !== 'referer')
-  const flat = fields.flatMap(({ name, value }) => [name, value])
+  // The host is that of the URL (https://fetch.spec.whatwg.org/#forbidden-request-header, of which Node.js keeps this one).
+  const fields = list.fields.filter(({ lower }) => lower !== 'host' && (referrer === null || lower !== 'referer'))
+  const flat = fields.flatMap(({ name, lower, value }) => isTrusted && lower === 'sec-fetch-mode' ? [lower, settings.mode] : [name, value])
   const names = new Set(fields.map(field => field.lower))
   const add = (name: string, value: string): void => { if (!names.has(name)) flat.push(name, value) }
-  if (length !== null) add('content-length', String(length))
   add('accept', '*/*')
   add('accept-language', '*')
+  if (length !== null) add('content-length', String(length))
   if (referrer !== null) add('referer', referrer)
   if (origin !== null) add('origin', origin)
   if (isTrusted) add('sec-fetch-mode', settings.mode)

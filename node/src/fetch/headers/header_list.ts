@@ -12,12 +12,14 @@ export interface Field {
 
 const lowerOf = remembering((name: string): string => name.toLowerCase())
 
-/** A name that is checked, in lower case. */
-const checkedName = remembering((name: string): string => {
-  if (!TOKEN.test(name)) throw new TypeError(`${JSON.stringify(name)} is an invalid header name: it must be a token (RFC 9110 section 5.6.2)`)
-  return name.toLowerCase()
-})
-export function nameOf (name: string): string { return checkedName(name) }
+/** A name that is checked, in lower case; '' where it is none (RFC 9110 section 5.6.2). */
+const checkedName = remembering((name: string): string => TOKEN.test(name) ? name.toLowerCase() : '')
+/** `call` is the method that the name was given to. */
+export function nameOf (name: string, call = 'Headers.append'): string {
+  const lower = checkedName(name)
+  if (lower === '') throw new TypeError(`${call}: "${name}" is an invalid header name.`)
+  return lower
+}
 
 /** The standard's "HTTP whitespace bytes" around a value. */
 const PADDING = /^[\t\n\r ]+|[\t\n\r ]+$/g
@@ -32,9 +34,9 @@ export function trimmed (given: string): string {
 }
 
 /** As `trimmed`; throws where it is no value. */
-export function valueOf (given: string, name: string): string {
+export function valueOf (given: string, call = 'Headers.append'): string {
   const value = trimmed(given)
-  if (BREAKS.test(value)) throw new TypeError(`the header ${name} has a character that a value cannot have: ${JSON.stringify(given)}`)
+  if (BREAKS.test(value)) throw new TypeError(`${call}: "${value}" is an invalid header value.`)
   return value
 }
 

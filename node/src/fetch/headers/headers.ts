@@ -2,7 +2,7 @@
 
 import { inspect, types, type InspectOptions } from 'node:util'
 import { linked, uncloneable } from '../webidl/built_in'
-import { byteString, needs } from '../webidl/convert'
+import { byteString, illegal, mustBeFunction, needs, shown } from '../webidl/convert'
 import { HeaderList, nameOf, valueOf } from './header_list'
 import { asInterface, iteratorsOf } from '../webidl/iterator'
 
@@ -16,6 +16,18 @@ const OVER = Symbol('over a list')
 
 let listOfHeaders: (headers: Headers) => HeaderList
 let hasList: (value: object) => value is Headers
+
+/** The list of the receiver of a call. */
+function listHere (headers: unknown): HeaderList {
+  const list = listOf(headers)
+  if (list === undefined) throw illegal()
+  return list
+}
+
+function pairsOf (headers: Headers): () => [string, string][] {
+  const list = listHere(headers)
+  return () => list.sorted()
+}
 
 /** Fields of a request or a response. */
 export class Headers {
@@ -41,62 +53,63 @@ export class Headers {
   }
 
   append (name: string, value: string): void {
+    const list = listHere(this)
     needs(arguments.length, 2, 'Headers.append')
-    const key = byteString(name, 'the name')
-    const text = byteString(value, 'the value')
-    const lower = nameOf(key)
-    const normal = valueOf(text, key)
+    const key = byteString(name, 'Headers.append: name')
+    const text = byteString(value, 'Headers.append: value')
+    const normal = valueOf(text, 'Headers.append')
+    const lower = nameOf(key, 'Headers.append')
     this.#mustBeMutable()
-    this.#list.append(key, lower, normal)
+    list.append(key, lower, normal)
   }
 
   delete (name: string): void {
+    const list = listHere(this)
     needs(arguments.length, 1, 'Headers.delete')
-    const lower = nameOf(byteString(name, 'the name'))
+    const lower = nameOf(byteString(name, 'Headers.delete: name'), 'Headers.delete')
     this.#mustBeMutable()
-    if (this.#list.has(lower)) this.#list.delete(lower)
+    if (list.has(lower)) list.delete(lower)
   }
 
   get (name: string): string | null {
+    const list = listHere(this)
     needs(arguments.length, 1, 'Headers.get')
-    return this.#list.get(nameOf(byteString(name, 'the name')))
+    return list.get(nameOf(byteString(name, 'Headers.get: name'), 'Headers.get'))
   }
 
   has (name: string): boolean {
+    const list = listHere(this)
     needs(arguments.length, 1, 'Headers.has')
-    return this.#list.has(nameOf(byteString(name, 'the name')))
+    return list.has(nameOf(byteString(name, 'Headers.has: name'), 'Headers.has'))
   }
 
   set (name: string, value: string): void {
+    const list = listHere(this)
     needs(arguments.length, 2, 'Headers.set')
-    const key = byteString(name, 'the name')
-    const text = byteString(value, 'the value')
-    const lower = nameOf(key)
-    const normal = valueOf(text, key)
+    const key = byteString(name, 'Headers.set: name')
+    const text = byteString(value, 'Headers.set: value')
+    const normal = valueOf(text, 'Headers.set')
+    const lower = nameOf(key, 'Headers.set')
     this.#mustBeMutable()
-    this.#list.set(key, lower, normal)
+    list.set(key, lower, normal)
   }
 
-  getSetCookie (): string[] { return this.#list.cookies() }
+  getSetCookie (): string[] { return listHere(this).cookies() }
 
   forEach (call: (value: string, name: string, parent: Headers) => void, receiver?: unknown): void {
+    const pairs = pairsOf(this)
     needs(arguments.length, 1, 'Headers.forEach')
-    if (typeof call !== 'function') throw new TypeError(`the callback of Headers.forEach is of the type ${typeof call}; it must be a function`)
-    for (const [name, value] of this.entries()) call.call(receiver, value, name, this)
+    mustBeFunction(call, 'Headers')
+    for (const [name, value] of iterators(pairs, 'key+value')) call.call(receiver, value, name, this)
   }
 
-  keys (): IterableIterator<string> { return iterators(this.#pairs(), 'key') as IterableIterator<string> }
-  values (): IterableIterator<string> { return iterators(this.#pairs(), 'value') as IterableIterator<string> }
-  entries (): IterableIterator<[string, string]> { return iterators(this.#pairs(), 'key+value') as IterableIterator<[string, string]> }
+  keys (): IterableIterator<string> { return iterators(pairsOf(this), 'key') as IterableIterator<string> }
+  values (): IterableIterator<string> { return iterators(pairsOf(this), 'value') as IterableIterator<string> }
+  entries (): IterableIterator<[string, string]> { return iterators(pairsOf(this), 'key+value') as IterableIterator<[string, string]> }
   declare [Symbol.iterator]: () => IterableIterator<[string, string]>
 
-  #pairs (): () => [string, string][] {
-    const list = this.#list
-    return () => list.sorted()
-  }
-
   #mustBeMutable (): void {
-    if (this.#guard === 'immutable') throw new TypeError('immutable: the headers of a response that was received cannot be changed')
+    if (this.#guard === 'immutable') throw new TypeError('immutable')
   }
 
   [inspect.custom] (_: number, options: InspectOptions): string {
@@ -122,7 +135,7 @@ export function listOf (value: unknown): HeaderList | undefined {
  * values, as a response of `serve` takes it. */
 export function fill (list: HeaderList, init: unknown, isLoose = false): void {
   if (init === null || (typeof init !== 'object' && typeof init !== 'function')) {
-    throw new TypeError(`headers are of the type ${init === null ? 'null' : typeof init}; they must be an object, pairs or Headers`)
+    throw new TypeError('Headers constructor: Argument 1 could not be converted to one of: sequence<sequence<ByteString>>, record<ByteString, ByteString>.')
   }
   const method = (init as Partial<Iterable<unknown>>)[Symbol.iterator]
   const known = method === Headers.prototype.entries ? listOf(init) : undefined
@@ -137,22 +150,29 @@ export function fill (list: HeaderList, init: unknown, isLoose = false): void {
 }
 
 function add (list: HeaderList, key: unknown, value: unknown): void {
-  const name = byteString(key, 'the name of a header')
-  const text = byteString(value, `the value of the header ${name}`)
-  list.append(name, nameOf(name), valueOf(text, name))
+  const name = byteString(key, 'Headers constructor: name')
+  const text = byteString(value, `Headers constructor: init["${name}"]`)
+  const normal = valueOf(text)
+  list.append(name, nameOf(name), normal)
 }
 
 /** Pairs are converted before the first is added (Web IDL, sequence). */
 function fillPairs (list: HeaderList, init: Iterable<unknown>): void {
-  const pairs: [string, string][] = []
+  const pairs: string[][] = []
+  let at = 0
   for (const pair of init) {
+    const where = `Headers constructor: init[${at++}]`
     const isPair = typeof pair === 'object' && pair !== null && typeof (pair as Partial<Iterable<unknown>>)[Symbol.iterator] === 'function'
-    const both = isPair ? [...pair as Iterable<unknown>].map(one => byteString(one, 'a name or a value of a header')) : []
-    if (both.length !== 2) throw new TypeError(`a header is ${inspect(pair)}; it must be a name and a value`)
-    pairs.push(both as [string, string])
+    if (!isPair) throw new TypeError(`${where} (${shown(pair)}) is not iterable.`)
+    pairs.push([...pair as Iterable<unknown>].map((one, index) => byteString(one, `${where}[${index}]`)))
   }
-  for (const [name, value] of pairs) add(list, name, value)
+  for (const pair of pairs) {
+    if (pair.length !== 2) throw new TypeError(`Headers constructor: expected name/value pair to be length 2, found ${pair.length}.`)
+    add(list, pair[0], pair[1])
+  }
 }
+
+function symbolName (key: symbol): TypeError { return new TypeError(`Headers constructor: Key ${String(key)} in init is a symbol, which cannot be converted to a ByteString.`) }
 
 /** Web IDL, record: own enumerable properties, each of them looked at before it is read. */
 function fillRecord (list: HeaderList, init: Record<string, unknown>, isLoose: boolean): void {
@@ -162,13 +182,13 @@ function fillRecord (list: HeaderList, init: Record<string, unknown>, isLoose: b
       if (isLoose && Array.isArray(value)) for (const one of value) add(list, name, one)
       else add(list, name, value)
     }
-    for (const key of Object.getOwnPropertySymbols(init)) if (Object.prototype.propertyIsEnumerable.call(init, key)) throw new TypeError('the name of a header is a symbol; it must be text')
+    for (const key of Object.getOwnPropertySymbols(init)) if (Object.prototype.propertyIsEnumerable.call(init, key)) throw symbolName(key)
     return
   }
   const converted: [string, string][] = []
   for (const key of Reflect.ownKeys(init)) {
     if (Reflect.getOwnPropertyDescriptor(init, key)?.enumerable !== true) continue
-    if (typeof key === 'symbol') throw new TypeError('the name of a header is a symbol; it must be text')
+    if (typeof key === 'symbol') throw symbolName(key)
     const name = byteString(key, 'the name of a header')
     converted.push([name, byteString(init[key], `the value of the header ${name}`)])
   }

@@ -1,12 +1,17 @@
-// Conversions of Web IDL (https://webidl.spec.whatwg.org) that the classes of this folder need.
+// Conversions of Web IDL (https://webidl.spec.whatwg.org) that the classes of this folder need. Programs match the words of their errors:
+// they are those of the classes of Node.js.
+
+import { inspect } from 'node:util'
 
 /** Characters that a byte cannot have. */
 const TWO_BYTES = /[^\0-\xff]/
 
 /** Text of which each character is one byte (Web IDL, ByteString). */
 export function byteString (value: unknown, what: string): string {
+  if (typeof value === 'symbol') throw new TypeError(`${what} is a symbol, which cannot be converted to a ByteString.`)
   const text = typeof value === 'string' ? value : `${value as string}`
-  if (TWO_BYTES.test(text)) throw new TypeError(`${what} is ${JSON.stringify(text)}; each of its characters must be one from U+0000 to U+00FF`)
+  const at = text.search(TWO_BYTES)
+  if (at !== -1) throw new TypeError(`Cannot convert argument to a ByteString because the character at index ${at} has a value of ${text.charCodeAt(at)} which is greater than 255.`)
   return text
 }
 
@@ -19,14 +24,14 @@ export function scalarString (value: unknown): string {
 /** One of the values of an enumeration. */
 export function oneOf<T extends string> (value: unknown, allowed: ReadonlySet<T>, what: string): T {
   const text = `${value as string}`
-  if (!allowed.has(text as T)) throw new TypeError(`${what} is ${JSON.stringify(text)}; it must be one of ${[...allowed].map(one => JSON.stringify(one)).join(', ')}`)
+  if (!allowed.has(text as T)) throw new TypeError(`${what}: ${text} is not an accepted type. Expected one of ${[...allowed].join(', ')}.`)
   return text as T
 }
 
 /** A dictionary, of which `undefined` and `null` are the empty one. */
 export function dictionary (value: unknown, what: string): Record<string, unknown> {
   if (value == null) return EMPTY
-  if (typeof value !== 'object' && typeof value !== 'function') throw new TypeError(`${what} is of the type ${typeof value}; it must be an object`)
+  if (typeof value !== 'object' && typeof value !== 'function') throw new TypeError(`${what}: Expected ${String(value)} to be one of: Null, Undefined, Object.`)
   return value as Record<string, unknown>
 }
 
@@ -34,5 +39,19 @@ const EMPTY: Record<string, unknown> = Object.freeze(Object.create(null)) as Rec
 
 /** The count of arguments that a call must have at least. */
 export function needs (given: number, least: number, what: string): void {
-  if (given < least) throw new TypeError(`${what} has ${given} arguments; it needs ${least}`)
+  if (given < least) throw new TypeError(`${what}: ${least} argument${least === 1 ? '' : 's'} required, but${given === 0 ? '' : ' only'} ${given} found.`)
+}
+
+/** The callback of `forEach`. */
+export function mustBeFunction (call: unknown, name: string): void {
+  if (typeof call !== 'function') throw new TypeError(`Failed to execute 'forEach' on '${name}': parameter 1 is not of type 'Function'.`)
+}
+
+/** As Node.js fails where a member is called of something else. */
+export function illegal (): TypeError { return Object.assign(new TypeError('Illegal invocation'), { code: 'ERR_INVALID_THIS' }) }
+
+/** A value as it stands in the words of an error: text and objects as they are printed. */
+export function shown (value: unknown): string {
+  if (typeof value === 'symbol') return `Symbol(${value.description})`
+  return typeof value === 'object' ? inspect(value) : typeof value === 'string' ? `"${value}"` : `${value as number}`
 }

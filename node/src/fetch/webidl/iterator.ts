@@ -1,5 +1,7 @@
 // The iterators of `Headers` and `FormData` (Web IDL, "default iterator objects"): each step looks at what is there then.
 
+import { illegal } from './convert'
+
 const IteratorPrototype = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())) as object
 
 type Kind = 'key' | 'value' | 'key+value'
@@ -32,9 +34,6 @@ export function iteratorsOf<V> (name: string): (pairs: () => [string, V][], kind
     return made
   }
 }
-
-/** As Node.js fails where an accessor is read of something else. */
-function illegal (): TypeError { return Object.assign(new TypeError('Illegal invocation'), { code: 'ERR_INVALID_THIS' }) }
 
 /** An accessor that only an instance has, as Web IDL has attributes. */
 function attribute (get: (this: unknown) => unknown, isMade: (value: unknown) => boolean): PropertyDescriptor {
